@@ -1,0 +1,43 @@
+import { type ContextKey, type ContextValues, createContextKey } from '@connectrpc/connect';
+import type { Principal } from '../core/access/principal.js';
+import { DomainError } from '../core/errors.js';
+import type { Relayer } from '../core/relayer/relayer.js';
+
+/** A remark about the request, for `metadata.logs`. */
+export interface Remark {
+  readonly level: 'log' | 'info' | 'error' | 'warn' | 'debug' | 'result';
+  readonly message: string;
+}
+
+/** What is known of a call beside its message: the same for RPC and REST, carried in Connect's context values. */
+export interface Call {
+  readonly requestId: string;
+  /** Null where the method needs no key. */
+  readonly principal: Principal | null;
+  /** Remarks for `metadata.logs`; anyone may add. */
+  readonly remarks: Remark[];
+  /**
+   * A body that could be read but does not fit its message. It is told only after the checks that come before it in the order of checks
+   * (the relayer's list, existence and state), and always before the service is called.
+   */
+  readonly bodyProblem: DomainError | null;
+  /** The relayer that the request names, once the gate has checked it. */
+  relayer: Relayer | null;
+}
+
+/** Where the call is found in context values. Set by the guards, before a body is read. */
+export const callKey: ContextKey<Call | undefined> = createContextKey<Call | undefined>(undefined, { description: 'call' });
+
+/** The call of these context values. */
+export function callOf(context: { readonly values: ContextValues }): Call {
+  const call = context.values.get(callKey);
+  if (call === undefined) throw new Error('a call passed no guard');
+  return call;
+}
+
+/** The relayer that the request names. Only for methods whose rules ask for one: the gate has checked it. */
+export function relayerOf(context: { readonly values: ContextValues }): Relayer {
+  const { relayer } = callOf(context);
+  if (relayer === null) throw new DomainError('internal', 'INTERNAL', 'the method declares no relayer rule');
+  return relayer;
+}

@@ -1,0 +1,98 @@
+import type { Network } from '../relayer/network.js';
+import type { EvmPolicies } from '../relayer/relayer.js';
+import type { Attempt, Content, EvmAttemptFields, EvmPrice, Speed } from '../transaction/transaction.js';
+import type { Signer } from './signer.js';
+
+/** A transaction as a caller words it: texts that the chain reads and judges. Absent fields are undefined. */
+export interface EvmRequest {
+  readonly network: 'evm';
+  readonly to: string | undefined;
+  readonly valueWei: bigint | undefined;
+  readonly data: string | undefined;
+  readonly gasLimit: bigint | undefined;
+  readonly gasPriceWei: bigint | undefined;
+  readonly maxFeePerGasWei: bigint | undefined;
+  readonly maxPriorityFeePerGasWei: bigint | undefined;
+  readonly speed: Speed | undefined;
+}
+
+/** In the shape of its network. */
+export type ContentRequest = EvmRequest;
+
+/** The newest block that a node knows. */
+export interface Head {
+  readonly number: bigint;
+  readonly hash: string;
+}
+
+/** A version that is priced and can be paid, but has no nonce and no signature. */
+export interface Draft {
+  readonly to: string | null;
+  readonly valueWei: bigint;
+  readonly data: string | null;
+  readonly gasLimit: bigint;
+  readonly price: EvmPrice;
+}
+
+/** Why a version cannot be made now. `lasting`: asking again will not help. */
+export interface Refusal {
+  readonly refused: 'reverts' | 'insufficient_funds' | 'above_cap' | 'underpriced' | 'gas_limit';
+  /** A sentence for the caller and for `status_reason`. */
+  readonly sentence: string;
+  readonly lasting: boolean;
+}
+
+/** What a version is made of. */
+export interface DraftRequest {
+  readonly account: string;
+  readonly policies: EvmPolicies;
+  /** `self_transfer` takes the slot and does nothing; it may pass the price cap up to the node's replacement minimum. */
+  readonly content: Content | 'self_transfer';
+  /** The versions that this one must outbid; empty for a first version. */
+  readonly outbids: readonly Attempt[];
+}
+
+/** A node's answer to a broadcast. Only `accepted` and `known` say that a node has it; only the chain says what became of it. */
+export type BroadcastOutcome =
+  | { readonly kind: 'accepted' }
+  | { readonly kind: 'known' }
+  /** The slot is used: by us or by somebody else; the chain tells. */
+  | { readonly kind: 'nonce_used' }
+  /** A version in the same slot bids as much or more. */
+  | { readonly kind: 'underpriced'; readonly sentence: string }
+  /** Waiting may help: funds, base fee, nonce too high, pool full. */
+  | { readonly kind: 'wait'; readonly sentence: string }
+  /** The node cannot be asked, or answered something we do not know. Says nothing about the chain. */
+  | { readonly kind: 'unknown'; readonly sentence: string };
+
+/** Where a version was found. */
+export interface Receipt {
+  readonly hash: string;
+  readonly blockNumber: bigint;
+  readonly blockHash: string;
+  readonly succeeded: boolean;
+  /** Why it reverted, when that is known. */
+  readonly revertReason: string | null;
+}
+
+/** A network's chain. Methods that ask a node throw DomainError `NODE_UNAVAILABLE` when none can be asked. */
+export interface Chain {
+  readonly network: Network;
+  /** Reads a caller's request. Throws DomainError (400) naming the field. Asks no node. `earlierSpeed`: what a replacement falls back to. */
+  contentOf(request: ContentRequest, earlierSpeed: Speed | null): Content;
+  genesisHash(): Promise<string>;
+  head(): Promise<Head>;
+  /** How many transactions of the account the newest block counts: the first nonce that no block holds. */
+  nonceOf(account: string): Promise<bigint>;
+  balanceOf(account: string): Promise<bigint>;
+  /** Estimates, prices and checks funds. */
+  draft(request: DraftRequest): Promise<Draft | Refusal>;
+  /** Signs a draft into a slot. Asks no node. */
+  sign(draft: Draft, nonce: bigint, signer: Signer): Promise<{ hash: string; raw: string; fields: EvmAttemptFields }>;
+  broadcast(raw: string): Promise<BroadcastOutcome>;
+  /** Null when the node knows no block that holds it. */
+  receipt(hash: string): Promise<Receipt | null>;
+  /** True when the node has the transaction in its pool or in a block. */
+  knows(hash: string): Promise<boolean>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,8 @@
+/** The time, injected so that tests can move it. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  nowMs(): number;
+}
+
+/** The machine's own time. */
+export const systemClock: Clock = { nowMs: () => Date.now() };

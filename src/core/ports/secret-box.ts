@@ -1,0 +1,7 @@
+/** Encrypts secrets that are stored. What is sealed for one purpose cannot be opened for another. */
+export interface SecretBox {
+  /** `purpose` binds the result to where it is stored (`notification:<id>`). */
+  seal(plainText: string, purpose: string): string;
+  /** Throws when the text was changed, sealed for another purpose or under another key; never falls back to plain text. */
+  open(sealed: string, purpose: string): string;
+}

@@ -1,0 +1,36 @@
+import type { Network, NetworkType, RpcUrl } from './network.js';
+
+/** What an EVM relayer may do; defaults are filled in when the configuration is loaded. */
+export interface EvmPolicies {
+  /** Least balance that must remain after a send. */
+  readonly minBalanceWei: bigint;
+  /** Greatest price per gas; null: none. */
+  readonly gasPriceCapWei: bigint | null;
+  /** Allowed receivers, lower case; null: all. The relayer's own address is always allowed. */
+  readonly whitelistReceivers: readonly string[] | null;
+  /** False: transactions priced by speed are legacy. */
+  readonly eip1559Pricing: boolean;
+  /** False: the caller must give a gas limit. */
+  readonly gasLimitEstimation: boolean;
+  /** True: the reason of a reverted transaction has the revert data. */
+  readonly includeRevertData: boolean;
+}
+
+/** A key on a network, with a name and policies: what callers send through and sign with. */
+export interface Relayer {
+  readonly id: string;
+  readonly name: string;
+  readonly network: Network;
+  readonly networkType: NetworkType;
+  /** EVM: EIP-55. */
+  readonly address: string;
+  readonly signerId: string;
+  readonly notificationId: string | null;
+  /** Instead of the network's own; empty: the network's own. */
+  readonly customRpcUrls: readonly RpcUrl[];
+  /** Set by an operator. */
+  readonly paused: boolean;
+  /** Set by the service, with the reason. */
+  readonly disabledReason: string | null;
+  readonly policies: EvmPolicies;
+}
