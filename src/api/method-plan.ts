@@ -25,6 +25,8 @@ export interface HttpPlan {
   /** The response field that becomes `data`; null: `data` is null. Proto name. */
   readonly responseField: string | null;
   readonly successStatus: number;
+  /** True where the response field is the whole answer, without the envelope. */
+  readonly bare: boolean;
 }
 
 /** What the options say of one method, read once at start: what guards, gate and REST go by. */
@@ -83,11 +85,11 @@ function compileMethodPlan(method: DescMethod): MethodPlan {
     idempotent: rules.idempotent,
     relayer,
     relayerNotFoundText: (relayerId) => notFoundText.replace('{relayer_id}', () => relayerId),
-    http: hasOption(method, http) ? compileHttpPlan(method, name, rules.successStatus || 200) : null,
+    http: hasOption(method, http) ? compileHttpPlan(method, name, rules.successStatus || 200, rules.bare) : null,
   };
 }
 
-function compileHttpPlan(method: DescMethod, name: string, successStatus: number): HttpPlan {
+function compileHttpPlan(method: DescMethod, name: string, successStatus: number, bare: boolean): HttpPlan {
   const rule = getOption(method, http);
   if (method.methodKind !== 'unary') throw new Error(`${name} is a stream, which REST cannot serve`);
   if (rule.pattern.case === undefined || rule.pattern.case === 'custom') throw new Error(`${name} has a verb that REST does not serve`);
@@ -102,5 +104,6 @@ function compileHttpPlan(method: DescMethod, name: string, successStatus: number
     hasBody: rule.body === '*',
     responseField: rule.responseBody === '' ? null : rule.responseBody,
     successStatus,
+    bare,
   };
 }
