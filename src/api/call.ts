@@ -20,7 +20,7 @@ export interface Call {
    * A body that could be read but does not fit its message. It is told only after the checks that come before it in the order of checks
    * (the relayer's list, existence and state), and always before the service is called.
    */
-  readonly bodyProblem: DomainError | null;
+  bodyProblem: DomainError | null;
   /** The relayer that the request names, once the gate has checked it. */
   relayer: Relayer | null;
 }

@@ -3,14 +3,7 @@ import { http } from '../../gen/google/api/annotations_pb.js';
 import { method as methodRules, RelayerRule, Scope } from '../../gen/relayer/rest/v1/options_pb.js';
 
 /** What a caller must hold: nothing, any valid key, or a key with a scope. */
-export type RequiredScope =
-  | 'public'
-  | 'authenticated'
-  | 'transactions:read'
-  | 'transactions:write'
-  | 'sign'
-  | 'notifications'
-  | 'admin';
+export type RequiredScope = 'public' | 'authenticated' | 'transactions:read' | 'transactions:write' | 'sign' | 'notifications' | 'admin';
 
 /** Verbs that REST uses. */
 export type Verb = 'GET' | 'PUT' | 'POST' | 'DELETE' | 'PATCH';

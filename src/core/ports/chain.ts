@@ -50,6 +50,11 @@ export interface DraftRequest {
   readonly content: Content | 'self_transfer';
   /** The versions that this one must outbid; empty for a first version. */
   readonly outbids: readonly Attempt[];
+  /**
+   * True when the service itself bids more for content it has accepted (escalation, a slot that an earlier version blocks): explicit prices are
+   * then a first bid, raised to what the market and `outbids` demand, up to the cap. Absent: an explicit price is met or refused.
+   */
+  readonly raises?: boolean;
 }
 
 /** A node's answer to a broadcast. Only `accepted` and `known` say that a node has it; only the chain says what became of it. */
@@ -73,6 +78,8 @@ export interface Receipt {
   readonly succeeded: boolean;
   /** Why it reverted, when that is known. */
   readonly revertReason: string | null;
+  /** The raw revert data, lower-case hex with `0x`, for relayers whose policy is to show it; absent when it is not known or empty. */
+  readonly revertData?: string;
 }
 
 /** A network's chain. Methods that ask a node throw DomainError `NODE_UNAVAILABLE` when none can be asked. */

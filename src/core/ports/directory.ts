@@ -9,4 +9,6 @@ export interface Directory {
   relayers(): readonly Relayer[];
   chainOf(relayer: Relayer): Chain;
   signerOf(relayer: Relayer): Signer;
+  /** Takes a relayer out of service until the next start; `reason` is what callers read. */
+  disable(relayerId: string, reason: string): void;
 }

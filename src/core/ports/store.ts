@@ -41,6 +41,13 @@ export interface OpenTransaction {
   readonly attempts: readonly Attempt[];
 }
 
+/** That the configuration file wrote something, and at which revision: at another one, the API has changed it since. */
+export interface FileEntry {
+  readonly kind: 'notification';
+  readonly id: string;
+  readonly revision: number;
+}
+
 /** What can be written. Every builder is pure; nothing happens before `commit`. */
 export interface Changes {
   /** Fails where the id is taken. */
@@ -62,6 +69,10 @@ export interface Changes {
   insertNotification(notification: Notification): Change;
   /** Writes `next`, whose revision must be one more than the stored one; fails where it is not. */
   updateNotification(next: Notification): Change;
+  /** Remembers which revision the configuration file wrote last; never fails. */
+  putFileEntry(entry: FileEntry): Change;
+  /** Forgets that the configuration file had it; never fails. */
+  deleteFileEntry(entry: Pick<FileEntry, 'kind' | 'id'>): Change;
   /** Deletes it and its undelivered events; fails where its revision is another. */
   deleteNotification(notification: Pick<Notification, 'id' | 'revision'>): Change;
 }
@@ -82,9 +93,14 @@ export interface Reads {
   /** The chain's genesis block, when one is remembered. */
   genesisHash(chain: string): Promise<string | undefined>;
   notification(id: string): Promise<Notification | undefined>;
+  /** What the configuration file wrote. */
+  fileEntries(kind: FileEntry['kind']): Promise<readonly FileEntry[]>;
   notifications(page: PageQuery): Promise<PageOf<Notification>>;
-  /** Events due at `nowMs`, at most one per order key, the oldest first; none whose order key has an older pending one. */
-  dueEvents(nowMs: number, limit: number): Promise<readonly OutboxEvent[]>;
+  /**
+   * Events due at `nowMs`, at most one per order key, the oldest first; none whose order key has an older pending one, and none of the
+   * notifications in `passOver` (those that are busy: their backlog must not hide the events of others behind `limit`).
+   */
+  dueEvents(nowMs: number, limit: number, passOver?: readonly string[]): Promise<readonly OutboxEvent[]>;
   /** When the next pending event is due; undefined when none is pending. */
   nextEventAtMs(): Promise<number | undefined>;
 }

@@ -1,0 +1,23 @@
+import { DomainError } from '../../core/errors.js';
+import { type ApiRequest, headerValuesOf } from '../header.js';
+
+/** `name`, `name:port`, `1.2.3.4:port` or `[v6]:port`, of RFC 3986; no user info, no percent-encoding (no client sends it). */
+const authorityPattern = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::(\d{1,5}))?$/;
+
+/**
+ * Throws `invalid` HOST_INVALID unless the request names exactly one well-formed host: `:authority` or `Host` on HTTP/2, `Host` on HTTP/1.
+ * Nothing here ever builds a URL from it, but what answers behind it (logs, proxies, later code) may.
+ */
+export function checkHost(request: ApiRequest): void {
+  const hosts = headerValuesOf(request, ':authority');
+  if (hosts.length === 0) hosts.push(...headerValuesOf(request, 'host'));
+  const [host] = hosts;
+  if (host === undefined) throw hostInvalid('the Host header is missing');
+  if (hosts.length > 1) throw hostInvalid('there is more than one Host header');
+  const match = authorityPattern.exec(host);
+  if (match === null || Number(match[1] ?? 0) > 65_535) throw hostInvalid('the Host header is not a host with an optional port');
+}
+
+function hostInvalid(sentence: string): DomainError {
+  return new DomainError('invalid', 'HOST_INVALID', sentence);
+}

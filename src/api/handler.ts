@@ -1,0 +1,160 @@
+import { type ConnectRouter, createContextValues, type Interceptor } from '@connectrpc/connect';
+import type { UniversalHandler } from '@connectrpc/connect/protocol';
+import type { Principal } from '../core/access/principal.js';
+import { DomainError, type ErrorReason } from '../core/errors.js';
+import type { Log } from '../core/ports/log.js';
+import { callKey } from './call.js';
+import type { Cors } from './cors.js';
+import { checkBodySize } from './guards/body-size.js';
+import { type Authenticate, principalOf } from './guards/credentials.js';
+import { checkHost } from './guards/host.js';
+import { requestIdOf } from './guards/request-id.js';
+import { checkScope } from './guards/scope.js';
+import type { ApiRequest, ApiResponse, Header } from './header.js';
+import type { MethodPlan } from './method-plan.js';
+import type { Page } from './page.js';
+import { writeProtocolError } from './protocol-error.js';
+import type { RestGateway } from './rest/gateway.js';
+import { createRpcAdapter } from './rpc-adapter.js';
+import { createTargets, type Target } from './target.js';
+import { writeAnswer } from './write-answer.js';
+
+/** What the handler is made from. */
+export interface HandlerOptions {
+  readonly plans: readonly MethodPlan[];
+  readonly rest: RestGateway;
+  /** Registers every RPC service, the standard ones included. */
+  readonly services: (router: ConnectRouter) => void;
+  /** Of RPC; outermost first. */
+  readonly interceptors: readonly Interceptor[];
+  /** What is neither REST nor RPC: health, readiness and the like. */
+  readonly pages: readonly Page[];
+  readonly authenticate: Authenticate;
+  readonly cors: Cors;
+  /** In order of time. */
+  readonly newRequestId: () => string;
+  /** Aborts when the service begins to stop: streams end by it. */
+  readonly shutdownSignal: AbortSignal;
+  readonly log: Log;
+}
+
+/** Longest path in a log line. */
+const maxLoggedPath = 256;
+
+/**
+ * Makes the one handler of all requests: guards them in the order of checks, before any body is read, and gives them to REST, RPC or a
+ * page. It never throws. Making it throws where a registered method declares no scope.
+ */
+export function createHandler(options: HandlerOptions): (request: ApiRequest, response: ApiResponse) => void {
+  const { rest, authenticate, cors, newRequestId, log } = options;
+  const rpc = createRpcAdapter(options);
+  const targetOf = createTargets({ ...options, rpcHandlers: rpc.handlers });
+
+  return (request, response) => {
+    const startedAtMs = performance.now();
+    const method = request.method ?? '';
+    const { path, query } = partsOf(request.url ?? '');
+    const requestId = requestIdOf(request, newRequestId);
+    const headers: Header[] = [['x-request-id', requestId], ...cors.answerHeaders(request)];
+    const target = targetOf(method, path, request.headers['content-type']);
+    let principal: Principal | null = null;
+    let reason: ErrorReason | null = null;
+
+    // A request or an answer that breaks off is no surprise; without listeners it would end the process.
+    request.on('error', () => undefined);
+    response.on('error', () => undefined);
+    response.once('close', () => {
+      // 499: the caller left before there was an answer.
+      const status = response.headersSent ? response.statusCode : 499;
+      const ms = Math.round((performance.now() - startedAtMs) * 10) / 10;
+      const line = { method, path: path.slice(0, maxLoggedPath), status, ms, requestId, keyId: principal?.keyId ?? null, reason };
+      // Probes ask for pages every few seconds.
+      if (target.kind === 'page') log.debug(line, 'request');
+      else log.info(line, 'request');
+    });
+
+    try {
+      checkHost(request);
+      if (method === 'OPTIONS') {
+        writeAnswer(request, response, { status: 204, headers: [...headers, ...cors.preflightHeaders(request)], body: null });
+        return;
+      }
+      checkFound(target);
+      if (target.scope !== 'public') {
+        principal = principalOf(request, authenticate);
+        checkScope(principal, target.scope);
+      }
+      checkBodySize(request);
+      serve(target);
+    } catch (error) {
+      fail(error);
+    }
+
+    function serve(found: Found): void {
+      switch (found.kind) {
+        case 'rest':
+          rest.handle(found.match, exchange()).catch(fail);
+          return;
+        case 'rpc':
+          checkContentType(found.handler, request);
+          for (const [name, value] of headers) response.setHeader(name, value);
+          rpc.serve(found.handler, request, response, createContextValues().set(callKey, exchange().call), fail);
+          return;
+        case 'page':
+          writePage(found.page).catch(fail);
+          return;
+      }
+    }
+
+    function exchange() {
+      const call = { requestId, principal, remarks: [], bodyProblem: null, relayer: null };
+      return { request, response, call, query, headOnly: method === 'HEAD', headers };
+    }
+
+    async function writePage(page: Page): Promise<void> {
+      const { status, contentType, body } = await page.render();
+      writeAnswer(request, response, { status, headers: [...headers, ['content-type', contentType]], body });
+    }
+
+    function fail(error: unknown): void {
+      if (!(error instanceof DomainError)) log.error({ requestId, err: error }, 'a request failed unexpectedly');
+      if (response.headersSent) {
+        response.destroy();
+        return;
+      }
+      const told = error instanceof DomainError ? error : new DomainError('internal', 'INTERNAL', 'Internal Server Error');
+      reason = told.reason;
+      if (told.kind === 'unauthenticated') headers.push(['www-authenticate', 'Bearer']);
+      if (target.kind === 'wrong_verb') headers.push(['allow', target.allow.join(', ')]);
+      if (target.rpc) writeProtocolError(request, response, told, headers);
+      else rest.fail(exchange(), told);
+    }
+  };
+}
+
+type Found = Exclude<Target, { kind: 'none' } | { kind: 'wrong_verb' }>;
+
+/** Throws `path_not_found` or `method_not_allowed` unless there is something to serve. */
+function checkFound(target: Target): asserts target is Found {
+  if (target.kind === 'none') throw new DomainError('path_not_found', 'PATH_NOT_FOUND', 'there is nothing at this path');
+  if (target.kind === 'wrong_verb') {
+    throw new DomainError('method_not_allowed', 'METHOD_NOT_ALLOWED', `this path takes ${target.allow.join(', ')} only`);
+  }
+}
+
+/** Throws `unsupported_media_type` where no protocol of this method has the content type. A Connect GET has none. */
+function checkContentType(handler: UniversalHandler, request: ApiRequest): void {
+  if (request.method === 'GET' || handler.supportedContentType(request.headers['content-type'] ?? '')) return;
+  throw new DomainError(
+    'unsupported_media_type',
+    'CONTENT_TYPE_UNSUPPORTED',
+    'this method takes the content types of gRPC, gRPC-Web and Connect',
+  );
+}
+
+/** Path and query of a request's target. Proxies send it whole (`GET http://host/path`): what comes before the path is not looked at. */
+function partsOf(url: string): { path: string; query: string } {
+  const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
+  const mark = target.indexOf('?');
+  return mark === -1 ? { path: target, query: '' } : { path: target.slice(0, mark), query: target.slice(mark + 1) };
+}

@@ -1,0 +1,125 @@
+import type { DescMethod, DescOneof, Message } from '@bufbuild/protobuf';
+import type { Interceptor } from '@connectrpc/connect';
+import { mayUseRelayer } from '../../core/access/principal.js';
+import { DomainError, invalidField } from '../../core/errors.js';
+import type { Directory } from '../../core/ports/directory.js';
+import type { Relayer } from '../../core/relayer/relayer.js';
+import { type Call, callOf } from '../call.js';
+import { compileFieldBounds } from '../field-bounds.js';
+import { unionRulesOf } from '../field-rules.js';
+import type { MethodPlan } from '../method-plan.js';
+
+/** How much of an id that the caller made up is said back. */
+const maxEchoedCharacters = 64;
+
+/** What is asked of one method's requests. */
+interface Rules {
+  readonly plan: MethodPlan;
+  readonly unions: readonly NetworkUnion[];
+  readonly bounds: ((message: object) => DomainError | undefined) | null;
+}
+
+/** A union whose case must be that of the relayer's network. */
+interface NetworkUnion {
+  readonly oneof: DescOneof;
+  readonly isRequired: boolean;
+  /** The case's name in the message, by the name of the network's type. */
+  readonly cases: ReadonlyMap<string, string>;
+}
+
+/** What the gate works with. */
+export interface GateDeps {
+  readonly plans: readonly MethodPlan[];
+  readonly directory: Pick<Directory, 'relayer'>;
+}
+
+/**
+ * The checks between reading a request and serving it, in the order of the contract, the same for RPC and REST: the key's relayer list, the
+ * relayer's existence and state, the shape that its network asks for, what REST found wrong with the body, and the bounds of all fields.
+ */
+export function createGate({ plans, directory }: GateDeps): Interceptor {
+  const rules = new Map<DescMethod, Rules>(plans.map((plan) => [plan.method, rulesOf(plan)]));
+  return (next) => (request) => {
+    const rule = rules.get(request.method);
+    // Not one of our methods: health or reflection.
+    if (rule === undefined) return next(request);
+    const call = callOf({ values: request.contextValues });
+    if (request.stream) return next({ ...request, message: checked(request.message, (message) => check(rule, message, call, directory)) });
+    return checkThen(
+      () => check(rule, request.message, call, directory),
+      () => next(request),
+    );
+  };
+}
+
+/** A refusal is a rejection, never a throw: interceptors outside may not be async. */
+async function checkThen<T>(check: () => void, then: () => Promise<T>): Promise<T> {
+  check();
+  return then();
+}
+
+async function* checked<T>(items: AsyncIterable<T>, check: (item: T) => void): AsyncIterable<T> {
+  for await (const item of items) {
+    check(item);
+    yield item;
+  }
+}
+
+function rulesOf(plan: MethodPlan): Rules {
+  const unions = plan.method.input.oneofs.flatMap((oneof): NetworkUnion[] => {
+    const { selector, under } = unionRulesOf(oneof);
+    if (selector.case !== 'relayerNetwork') return [];
+    if (plan.relayer === 'any') throw new Error(`${plan.rpcPath} has a union told apart by the relayer's network, but no relayer rule`);
+    return [{ oneof, isRequired: under === '', cases: new Map(oneof.fields.map((field) => [field.name, field.localName])) }];
+  });
+  return { plan, unions, bounds: compileFieldBounds(plan.method.input) };
+}
+
+function check({ plan, unions, bounds }: Rules, message: Message, call: Call, directory: GateDeps['directory']): void {
+  if (plan.relayer !== 'any') {
+    const relayer = relayerFor(plan, (message as Message & { readonly relayerId: string }).relayerId, call, directory);
+    call.relayer = relayer;
+    for (const union of unions) checkShape(plan, union, message, relayer);
+  }
+  if (call.bodyProblem !== null) throw call.bodyProblem;
+  const problem = bounds?.(message);
+  if (problem !== undefined) throw problem;
+}
+
+function relayerFor(plan: MethodPlan, relayerId: string, { principal }: Call, directory: GateDeps['directory']): Relayer {
+  const echoed = relayerId.slice(0, maxEchoedCharacters);
+  if (principal !== null && !mayUseRelayer(principal, relayerId)) {
+    throw new DomainError('forbidden', 'RELAYER_NOT_ALLOWED', `the key is not for the relayer ${echoed}`);
+  }
+  const relayer = directory.relayer(relayerId);
+  if (relayer === undefined) {
+    const fixedText = plan.relayerNotFoundText(echoed);
+    throw new DomainError('not_found', 'RELAYER_NOT_FOUND', `Relayer with ID ${echoed} not found`, { fixedText });
+  }
+  if (plan.relayer === 'active') {
+    if (relayer.paused) throw new DomainError('inactive', 'RELAYER_PAUSED', `the relayer ${echoed} is paused`);
+    if (relayer.disabledReason !== null) {
+      throw new DomainError('inactive', 'RELAYER_DISABLED', `the relayer ${echoed} is disabled: ${relayer.disabledReason}`);
+    }
+  }
+  return relayer;
+}
+
+/** REST always sets the case where the network has one; over RPC the caller may have set another, or none. */
+function checkShape(plan: MethodPlan, { oneof, isRequired, cases }: NetworkUnion, message: Message, { networkType }: Relayer): void {
+  const held = (message as unknown as Record<string, { readonly case: string | undefined }>)[oneof.localName];
+  const wanted = cases.get(networkType);
+  if (wanted === undefined && (isRequired || held?.case !== undefined)) {
+    throw new DomainError(
+      'invalid',
+      'NOT_SUPPORTED_ON_NETWORK',
+      `${plan.method.name} is not supported on a relayer of the ${networkType} network type`,
+    );
+  }
+  if (held?.case === undefined) {
+    if (isRequired) throw invalidField(oneof.name, 'is required');
+  } else if (held.case !== wanted) {
+    const sentence = `${oneof.name} is of the ${held.case} shape, but the relayer is on a network of type ${networkType}`;
+    throw new DomainError('invalid', 'WRONG_NETWORK_SHAPE', sentence);
+  }
+}

@@ -1,0 +1,33 @@
+import { create } from '@bufbuild/protobuf';
+import type { Interceptor } from '@connectrpc/connect';
+import { LogEntrySchema, LogLevel, type ResponseMetadata, ResponseMetadataSchema } from '../../../gen/relayer/v1/common_pb.js';
+import { callKey, type Remark } from '../call.js';
+
+const levels: Readonly<Record<Remark['level'], LogLevel>> = {
+  log: LogLevel.LOG,
+  info: LogLevel.INFO,
+  error: LogLevel.ERROR,
+  warn: LogLevel.WARN,
+  debug: LogLevel.DEBUG,
+  result: LogLevel.RESULT,
+};
+
+/** Puts the call's remarks into `metadata.logs` of its response, where the response has metadata and there is something to tell. */
+export function createRemarksInterceptor(): Interceptor {
+  return (next) => async (request) => {
+    const response = await next(request);
+    const remarks = request.contextValues.get(callKey)?.remarks ?? [];
+    if (
+      response.stream ||
+      remarks.length === 0 ||
+      response.method.output.field.metadata?.message?.typeName !== ResponseMetadataSchema.typeName
+    )
+      return response;
+    const message = response.message as typeof response.message & { metadata?: ResponseMetadata };
+    message.metadata ??= create(ResponseMetadataSchema);
+    message.metadata.logs.push(
+      ...remarks.map(({ level, message: text }) => create(LogEntrySchema, { level: levels[level], message: text })),
+    );
+    return response;
+  };
+}

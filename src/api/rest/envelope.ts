@@ -1,0 +1,18 @@
+import type { DomainError } from '../../core/errors.js';
+import type { Remark } from '../call.js';
+import { errorTable } from '../error-table.js';
+
+/** The envelope of a success. Its parts are JSON texts; undefined parts are left out. */
+export function successText(data: string, pagination: string | undefined, metadata: string | undefined): string {
+  const paginationText = pagination === undefined ? '' : `,"pagination":${pagination}`;
+  const metadataText = metadata === undefined ? '' : `,"metadata":${metadata}`;
+  return `{"success":true,"data":${data},"error":null${paginationText}${metadataText}}`;
+}
+
+/** The envelope of an error: the sentence for a person, the fixed text for a program, and the remarks that were made before it. */
+export function errorText(error: DomainError, remarks: readonly Remark[]): string {
+  const message = error.fixedText ?? errorTable[error.kind].text;
+  const logs = remarks.map(({ level, message: remark }) => ({ level, message: remark }));
+  const metadataText = logs.length === 0 ? '' : `,"metadata":${JSON.stringify({ logs, traces: [] })}`;
+  return `{"success":false,"data":null,"error":${JSON.stringify(error.message)},"message":${JSON.stringify(message)}${metadataText}}`;
+}

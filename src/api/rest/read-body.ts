@@ -1,0 +1,38 @@
+import { bodyTooLarge, maxBodyBytes } from '../guards/body-size.js';
+import type { ApiRequest } from '../header.js';
+
+const nothing = Buffer.alloc(0);
+
+/**
+ * The whole body; null where the caller left before its end. Rejects with `too_large` BODY_TOO_LARGE as soon as it is over the limit, and
+ * reads no further. By events, not by `for await`, which costs ten times as much.
+ */
+export function readBody(request: ApiRequest): Promise<Buffer | null> {
+  if (request.destroyed || request.aborted) return Promise.resolve(null);
+  return new Promise((resolve, reject) => {
+    let chunks: Buffer[] | null = null;
+    let only: Buffer = nothing;
+    let bytes = 0;
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      if (bytes > maxBodyBytes) {
+        request.off('data', onData);
+        request.pause();
+        reject(bodyTooLarge());
+      } else if (chunks !== null) {
+        chunks.push(chunk);
+      } else if (only === nothing) {
+        only = chunk;
+      } else {
+        chunks = [only, chunk];
+      }
+    };
+    const onLeft = (): void => resolve(null);
+    request.on('data', onData);
+    request.once('end', () => resolve(chunks === null ? only : Buffer.concat(chunks, bytes)));
+    // After `end` these come too late to matter; before it they mean that nobody waits for an answer.
+    request.on('error', onLeft);
+    request.once('aborted', onLeft);
+    request.once('close', onLeft);
+  });
+}

@@ -1,0 +1,70 @@
+import { create, type DescField, type Message } from '@bufbuild/protobuf';
+import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
+import { unionRulesOf } from '../field-rules.js';
+import type { MethodPlan } from '../method-plan.js';
+import type { CodecCompiler } from './codec/message-codec.js';
+import { type ObjectCodec, readObject } from './codec/object-codec.js';
+import type { Reading } from './codec/reading.js';
+import type { Properties } from './codec/value-codec.js';
+import { maskPathsOf } from './field-mask.js';
+import type { JsonObject } from './json-value.js';
+import { parsePathTemplate } from './path-template.js';
+import { compileQuery } from './query.js';
+import { type TextReader, textReaderOf } from './text-reader.js';
+
+/** The parts of a request that are read into its message. */
+export interface RequestParts {
+  /** The decoded path variables. */
+  readonly params: Readonly<Record<string, string>>;
+  /** Without the question mark. */
+  readonly query: string;
+  /** Null where the method takes none. */
+  readonly body: JsonObject | null;
+}
+
+/**
+ * Reads a request into its message. Throws what is told early (an unknown field or parameter); what is told late is the reading's problem,
+ * and the message then lacks the value.
+ */
+export type RequestReader = (parts: RequestParts, reading: Reading) => Message;
+
+const maskName = 'update_mask';
+
+/** Compiles the reading of a method's requests. Throws where template, message and options do not fit: the service must not start then. */
+export function compileRequestReader(plan: MethodPlan, compiler: CodecCompiler): RequestReader {
+  const { input } = plan.method;
+  if (plan.http === null) throw new Error(`${plan.rpcPath} has no REST route`);
+  const names = parsePathTemplate(plan.http.template).flatMap((segment) => (segment.kind === 'variable' ? [segment.name] : []));
+  const params = names.map((name) => pathVariable(plan, name));
+  const mask = input.fields.find((field) => field.name === maskName && field.message?.typeName === FieldMaskSchema.typeName);
+  const taken = new Set(mask === undefined ? names : [...names, maskName]);
+  if (!names.includes('relayer_id') && input.oneofs.some((oneof) => unionRulesOf(oneof).selector.case === 'relayerNetwork')) {
+    throw new Error(`${plan.rpcPath} has a union told apart by the relayer's network, but no relayer_id in its path`);
+  }
+  const codec = plan.http.hasBody ? compiler.object(input, taken) : null;
+  const readQuery = compileQuery(plan.http.hasBody ? [] : input.fields.filter((field) => !taken.has(field.name)));
+  return ({ params: texts, query, body }, reading) => {
+    const message = codec !== null && body !== null ? readBody(codec, body, mask, reading) : (create(input) as unknown as Properties);
+    readQuery(query, message, reading);
+    for (const { field, read } of params) {
+      const value = read(texts[field.name] ?? '', field.name, reading);
+      if (value !== undefined) message[field.localName] = value;
+    }
+    if (reading.unknown !== null) throw reading.unknown;
+    return message as unknown as Message;
+  };
+}
+
+function readBody(codec: ObjectCodec, body: JsonObject, mask: DescField | undefined, reading: Reading): Properties {
+  const message = readObject(codec, body, '', reading);
+  if (mask !== undefined) message[mask.localName] = create(FieldMaskSchema, { paths: maskPathsOf(codec, body, reading) });
+  return message;
+}
+
+function pathVariable(plan: MethodPlan, name: string): { readonly field: DescField; readonly read: TextReader } {
+  const field = plan.method.input.fields.find((one) => one.name === name);
+  if (field?.fieldKind !== 'scalar' || field.oneof !== undefined) {
+    throw new Error(`${plan.rpcPath} has the path variable ${name}, which is no string or integer field of its request`);
+  }
+  return { field, read: textReaderOf(field) };
+}

@@ -1,0 +1,45 @@
+import type { Message } from '@bufbuild/protobuf';
+import { ResponseMetadataSchema } from '../../../gen/relayer/v1/common_pb.js';
+import type { MethodPlan } from '../method-plan.js';
+import type { CodecCompiler } from './codec/message-codec.js';
+import type { Properties, ValueCodec } from './codec/value-codec.js';
+import { successText } from './envelope.js';
+
+/** Writes a response as the text of REST's answer. */
+export type ResponseWriter = (response: Message) => string;
+
+/** Compiles the writing of a method's responses: one field of them is `data`, `pagination` and `metadata` stand beside it. */
+export function compileResponseWriter(plan: MethodPlan, compiler: CodecCompiler): ResponseWriter {
+  if (plan.http === null) throw new Error(`${plan.rpcPath} has no REST route`);
+  const { responseField, bare } = plan.http;
+  if (bare && responseField === null) throw new Error(`${plan.rpcPath} answers bare, but names no response field`);
+  const data = responseField === null ? null : fieldTextOf(plan, responseField, compiler);
+  const hasPagination = plan.method.output.fields.some((field) => field.name === 'pagination');
+  const pagination = hasPagination ? fieldTextOf(plan, 'pagination', compiler) : null;
+  const metadata = metadataTextOf(plan, compiler);
+  return (response) => {
+    const message = response as unknown as Properties;
+    const dataText = data?.(message) ?? 'null';
+    return bare ? dataText : successText(dataText, pagination?.(message), metadata?.(message));
+  };
+}
+
+/** The text of a field; undefined where it is not set. */
+function fieldTextOf(plan: MethodPlan, name: string, compiler: CodecCompiler): (message: Properties) => string | undefined {
+  const field = plan.method.output.fields.find((one) => one.name === name);
+  if (field === undefined || field.oneof !== undefined)
+    throw new Error(`${plan.rpcPath} answers with ${name}, which is no plain field of its response`);
+  const codec: ValueCodec = compiler.field(field);
+  return (message) => (message[field.localName] === undefined ? undefined : codec.write(message[field.localName]));
+}
+
+/** The text of the metadata; undefined where there is nothing to tell. */
+function metadataTextOf(plan: MethodPlan, compiler: CodecCompiler): ((message: Properties) => string | undefined) | null {
+  const field = plan.method.output.fields.find((one) => one.message?.typeName === ResponseMetadataSchema.typeName);
+  if (field === undefined) return null;
+  const codec = compiler.field(field);
+  return (message) => {
+    const metadata = message[field.localName] as { readonly logs: unknown[]; readonly traces: unknown[] } | undefined;
+    return metadata === undefined || metadata.logs.length + metadata.traces.length === 0 ? undefined : codec.write(metadata);
+  };
+}

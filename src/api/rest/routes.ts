@@ -1,0 +1,101 @@
+import type { MethodPlan, Verb } from '../method-plan.js';
+import { parsePathTemplate } from './path-template.js';
+
+/** A REST route that was found: its method, and the decoded path variables by their names. */
+export interface RouteMatch {
+  readonly kind: 'route';
+  readonly plan: MethodPlan;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** What a verb and a path mean to REST. `allow` are the verbs that the path has, HEAD among them where it has GET. */
+export type RestMatch = RouteMatch | { readonly kind: 'wrong_verb'; readonly allow: string[] } | { readonly kind: 'none' };
+
+/** A node of one verb's tree of segments. */
+interface Node {
+  readonly literals: Map<string, Node>;
+  variable: Node | null;
+  route: { readonly plan: MethodPlan; readonly names: readonly string[] } | null;
+}
+
+const none: RestMatch = { kind: 'none' };
+
+/**
+ * Compiles the routes of all plans that have one. Each verb has its own tree, so that a literal segment wins over a variable only where
+ * that verb has the literal. Throws where a template cannot be read or two methods share a route.
+ */
+export function compileRoutes(plans: readonly MethodPlan[]): (verb: string, path: string) => RestMatch {
+  const trees = new Map<string, Node>();
+  for (const plan of plans) {
+    if (plan.http !== null) addRoute(treeOf(trees, plan.http.verb), plan, plan.http.template);
+  }
+  return (verb, path) => {
+    const segments = segmentsOf(path);
+    if (segments === undefined) return none;
+    const tree = trees.get(verb === 'HEAD' ? 'GET' : verb);
+    const found = tree && find(tree, segments, 0, []);
+    if (found) return found;
+    const allow = [...trees]
+      .filter(([, other]) => find(other, segments, 0, []) !== undefined)
+      .flatMap(([name]) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));
+    return allow.length > 0 ? { kind: 'wrong_verb', allow } : none;
+  };
+}
+
+function treeOf(trees: Map<string, Node>, verb: Verb): Node {
+  const tree = trees.get(verb) ?? newNode();
+  trees.set(verb, tree);
+  return tree;
+}
+
+function newNode(): Node {
+  return { literals: new Map(), variable: null, route: null };
+}
+
+function addRoute(tree: Node, plan: MethodPlan, template: string): void {
+  let node = tree;
+  const names: string[] = [];
+  for (const segment of parsePathTemplate(template)) {
+    if (segment.kind === 'variable') {
+      names.push(segment.name);
+      node.variable ??= newNode();
+      node = node.variable;
+    } else {
+      const next = node.literals.get(segment.text) ?? newNode();
+      node.literals.set(segment.text, next);
+      node = next;
+    }
+  }
+  if (node.route !== null) throw new Error(`${plan.rpcPath} and ${node.route.plan.rpcPath} share the route ${plan.http?.verb} ${template}`);
+  node.route = { plan, names };
+}
+
+/** Literals first; where they lead nowhere, the variable. */
+function find(node: Node, segments: readonly string[], at: number, values: readonly string[]): RouteMatch | undefined {
+  const segment = segments[at];
+  if (segment === undefined) {
+    if (node.route === null) return undefined;
+    const params: Record<string, string> = {};
+    node.route.names.forEach((name, index) => {
+      params[name] = values[index] ?? '';
+    });
+    return { kind: 'route', plan: node.route.plan, params };
+  }
+  const literal = node.literals.get(segment);
+  const found = literal && find(literal, segments, at + 1, values);
+  return found ?? (node.variable ? find(node.variable, segments, at + 1, [...values, segment]) : undefined);
+}
+
+/** The decoded segments; one trailing slash is tolerated. Undefined where one is empty or its percent-encoding is invalid: such a path exists nowhere. */
+function segmentsOf(path: string): string[] | undefined {
+  if (!path.startsWith('/')) return undefined;
+  const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length;
+  const segments = path.slice(1, end).split('/');
+  if (segments.includes('')) return undefined;
+  if (!path.includes('%')) return segments;
+  try {
+    return segments.map(decodeURIComponent);
+  } catch {
+    return undefined;
+  }
+}

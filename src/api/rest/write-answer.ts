@@ -1,0 +1,39 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+import { constants } from 'node:http2';
+import type { DomainError } from '../../core/errors.js';
+import { errorTable } from '../error-table.js';
+import type { Header } from '../header.js';
+import { errorText } from './envelope.js';
+import type { RestExchange } from './exchange.js';
+
+/** Both HTTP versions take a flat list of headers, which their types say only of one. */
+interface HeadWriter {
+  writeHead(status: number, headers: readonly string[] | OutgoingHttpHeaders): unknown;
+}
+
+/** Writes a JSON answer with one `writeHead` and one `end`, so that head and body leave together. */
+export function writeAnswer(exchange: RestExchange, status: number, text: string, headers: readonly Header[]): void {
+  const { response } = exchange;
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  const flat = ['content-type', 'application/json', 'content-length', String(Buffer.byteLength(text))];
+  for (const [name, value] of exchange.headers) flat.push(name, value);
+  for (const [name, value] of headers) flat.push(name, value);
+  (response as HeadWriter).writeHead(status, flat);
+  if (exchange.headOnly) response.end();
+  else response.end(text);
+}
+
+/** Writes the error envelope. After a body that was too large the connection, or on HTTP/2 the stream, is closed: the rest of it is not read. */
+export function writeError(exchange: RestExchange, error: DomainError): void {
+  const { response } = exchange;
+  const headers: Header[] = [['x-error-reason', error.reason]];
+  if (error.kind === 'unauthenticated' && !exchange.headers.some(([name]) => name === 'www-authenticate'))
+    headers.push(['www-authenticate', 'Bearer']);
+  const unread = error.kind === 'too_large';
+  if (unread && !('stream' in response)) headers.push(['connection', 'close']);
+  writeAnswer(exchange, errorTable[error.kind].httpStatus, errorText(error, exchange.call.remarks), headers);
+  if (unread && 'stream' in response) response.stream?.close(constants.NGHTTP2_NO_ERROR);
+}

@@ -1,0 +1,123 @@
+import { Code, ConnectError, type ConnectRouter, type ContextValues, createConnectRouter, type Interceptor } from '@connectrpc/connect';
+import type { UniversalHandler } from '@connectrpc/connect/protocol';
+import { compressionBrotli, compressionGzip, universalResponseToNodeResponse } from '@connectrpc/connect-node';
+import { DomainError } from '../core/errors.js';
+import type { Log } from '../core/ports/log.js';
+import { connectErrorFromDomainError } from './connect-error.js';
+import { bodyTooLarge, maxBodyBytes } from './guards/body-size.js';
+import type { ApiRequest, ApiResponse } from './header.js';
+
+/** Longest deadline that a caller may set: a day, well within what a timer can hold. */
+const maxTimeoutMs = 86_400_000;
+
+/** Flags and length before a message in gRPC and in Connect's streams: not part of the body that the limit is about. */
+const envelopeBytes = 5;
+
+/** What the adapter is made from. */
+export interface RpcAdapterOptions {
+  /** Registers the implementations. */
+  readonly services: (router: ConnectRouter) => void;
+  /** Outermost first. */
+  readonly interceptors: readonly Interceptor[];
+  /** Aborts when the service begins to stop: streams end by it. */
+  readonly shutdownSignal: AbortSignal;
+  readonly log: Log;
+}
+
+/** Connect's handlers behind Node's requests. */
+export interface RpcAdapter {
+  /** By path: `/relayer.v1.TransactionService/SendTransaction`. */
+  readonly handlers: ReadonlyMap<string, UniversalHandler>;
+  /** Reads the body, calls the method, writes the answer. `fail` is called where no answer could begin; nothing is thrown. */
+  serve(
+    handler: UniversalHandler,
+    request: ApiRequest,
+    response: ApiResponse,
+    values: ContextValues,
+    fail: (error: DomainError) => void,
+  ): void;
+}
+
+/**
+ * Makes the adapter. It stands in for connect-node's own, which builds a URL from the caller's Host outside any promise (`Host: 1.2.3.4.5`
+ * ends the process), prints to the console, and destroys the connection of a caller whose body is too large instead of telling it.
+ */
+export function createRpcAdapter({ services, interceptors, shutdownSignal, log }: RpcAdapterOptions): RpcAdapter {
+  const router = createConnectRouter({
+    interceptors: [...interceptors],
+    acceptCompression: [compressionGzip, compressionBrotli],
+    readMaxBytes: maxBodyBytes,
+    maxTimeoutMs,
+    shutdownSignal,
+  });
+  services(router);
+
+  function serve(
+    handler: UniversalHandler,
+    request: ApiRequest,
+    response: ApiResponse,
+    values: ContextValues,
+    fail: (error: DomainError) => void,
+  ): void {
+    const caller = new AbortController();
+    response.once('close', () => {
+      if (!response.writableEnded) caller.abort(new ConnectError('the caller left', Code.Canceled));
+    });
+    drainAfter(response, request);
+    handler({
+      httpVersion: request.httpVersion,
+      method: request.method ?? '',
+      url: `http://relayer${request.url ?? ''}`,
+      header: headersOf(request),
+      body:
+        handler.method.methodKind === 'unary' || handler.method.methodKind === 'server_streaming' ? limitedBody(request) : bodyOf(request),
+      signal: caller.signal,
+      contextValues: values,
+    })
+      // Never awaited by anyone: over HTTP/1 it does not settle after a success.
+      .then((answer) => universalResponseToNodeResponse(answer, response))
+      .catch((error: unknown) => {
+        if (caller.signal.aborted) return;
+        log.error({ method: handler.requestPath, err: error }, 'an RPC answer could not be written');
+        if (response.headersSent) response.destroy();
+        else fail(new DomainError('internal', 'INTERNAL', 'Internal Server Error'));
+      });
+  }
+
+  return { handlers: new Map(router.handlers.map((handler) => [handler.requestPath, handler])), serve };
+}
+
+/** The headers as sent; repeated ones are joined, so that two content types are none that is supported. */
+function headersOf(request: ApiRequest): Headers {
+  const headers = new Headers();
+  const raw = request.rawHeaders;
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = raw[index] ?? '';
+    if (!name.startsWith(':')) headers.append(name, raw[index + 1] ?? '');
+  }
+  return headers;
+}
+
+/** Whoever stops reading early keeps the connection, so that the answer still gets out. */
+function bodyOf(request: ApiRequest): AsyncIterable<Uint8Array> {
+  return { [Symbol.asyncIterator]: () => request.iterator({ destroyOnReturn: false }) };
+}
+
+/** Of calls with one message: one message's worth of bytes, whatever length was announced. */
+async function* limitedBody(request: ApiRequest): AsyncGenerator<Uint8Array> {
+  let received = 0;
+  for await (const chunk of bodyOf(request)) {
+    received += chunk.byteLength;
+    if (received > maxBodyBytes + envelopeBytes) throw connectErrorFromDomainError(bodyTooLarge());
+    yield chunk;
+  }
+}
+
+/** Gets rid of what was not read of a body: HTTP/2 tells the caller to stop; on HTTP/1 the next request comes behind it. */
+function drainAfter(response: ApiResponse, request: ApiRequest): void {
+  response.once('finish', () => {
+    if (request.complete) return;
+    if ('stream' in request) request.stream.close();
+    else request.resume();
+  });
+}

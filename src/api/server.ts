@@ -1,0 +1,214 @@
+import { createServer as createHttp1Server, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createHttp2Server, type ServerHttp2Session } from 'node:http2';
+import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import type { Log } from '../core/ports/log.js';
+import { answerClientError } from './client-error.js';
+import type { ApiRequest, ApiResponse } from './header.js';
+import { sniffHttpVersion } from './sniff.js';
+
+/** How long connections may take, in milliseconds. */
+export interface ServerTimeouts {
+  /** From connecting to the first bytes; with TLS, to the end of the handshake. */
+  readonly firstByteMs: number;
+  /** From a request's first byte to the end of its headers (HTTP/1). */
+  readonly headersMs: number;
+  /** From a request's first byte to the end of its body (HTTP/1). */
+  readonly requestMs: number;
+  /** Between two requests (HTTP/1). Longer than load balancers keep theirs, so that it is they who close. */
+  readonly keepAliveMs: number;
+  /** Without any traffic (HTTP/2): the caller is asked to open a new connection for its next call. */
+  readonly idleSessionMs: number;
+  /** How often headers and requests are looked at for being late. */
+  readonly checkEveryMs: number;
+}
+
+const defaultTimeouts: ServerTimeouts = {
+  firstByteMs: 10_000,
+  headersMs: 15_000,
+  requestMs: 60_000,
+  keepAliveMs: 75_000,
+  idleSessionMs: 600_000,
+  checkEveryMs: 1000,
+};
+
+const maxHeaderBytes = 16_384;
+const maxConcurrentStreams = 250;
+
+/** What a server is made from. */
+export interface ServerOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Null: cleartext. */
+  readonly tls: { readonly certPem: string; readonly keyPem: string } | null;
+  /** Answers every request. */
+  readonly handler: (request: ApiRequest, response: ApiResponse) => void;
+  readonly newRequestId: () => string;
+  readonly log: Log;
+  /** How long running calls may go on after `stop`. */
+  readonly shutdownDeadlineMs: number;
+  /** Instead of the defaults. */
+  readonly timeouts?: ServerTimeouts;
+}
+
+/** One address that answers HTTP/1.1 and HTTP/2. */
+export interface ApiServer {
+  /** Resolves with the address once connections are accepted; rejects where it cannot be had. */
+  listen(): Promise<{ host: string; port: number }>;
+  /** Accepts nothing more, tells callers to go, lets running calls end, and at the deadline ends them. Resolves when all is closed. */
+  stop(): Promise<void>;
+}
+
+/** Makes the server. Cleartext connections are told apart by their first bytes, TLS ones by ALPN; the same two HTTP servers take both. */
+export function createServer({
+  host,
+  port,
+  tls,
+  handler,
+  newRequestId,
+  log,
+  shutdownDeadlineMs,
+  timeouts = defaultTimeouts,
+}: ServerOptions): ApiServer {
+  let stopping = false;
+  /** All that are open, whatever they speak. */
+  const sockets = new Set<Socket>();
+  /** Those that have not said yet what they speak. */
+  const undecided = new Set<Socket>();
+  const http1Sockets = new Set<Socket>();
+  const http1Responses = new Set<ServerResponse>();
+  const sessions = new Set<ServerHttp2Session>();
+
+  const http1 = createHttp1Server({
+    maxHeaderSize: maxHeaderBytes,
+    headersTimeout: timeouts.headersMs,
+    requestTimeout: timeouts.requestMs,
+    keepAliveTimeout: timeouts.keepAliveMs,
+    connectionsCheckingInterval: timeouts.checkEveryMs,
+    // The host guard answers instead, in the caller's protocol.
+    requireHostHeader: false,
+  });
+  // The last line: nothing that a caller sends may end the process.
+  const handle = (request: ApiRequest, response: ApiResponse) => {
+    try {
+      handler(request, response);
+    } catch (error) {
+      log.error({ err: error }, 'the handler of a request threw');
+      response.destroy();
+    }
+  };
+  const onHttp1Request = (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    http1Responses.add(response);
+    response.once('close', () => {
+      http1Responses.delete(response);
+      if (stopping) socket.destroySoon();
+    });
+    if (stopping) response.setHeader('connection', 'close');
+    handle(request, response);
+  };
+  http1.on('request', onHttp1Request);
+  // An expectation that is not known is no reason to refuse: the request stands for itself.
+  http1.on('checkExpectation', onHttp1Request);
+  http1.on('clientError', (error, socket) => {
+    const mayAnswer = ![...http1Responses].some((response) => response.socket === socket && response.headersSent);
+    answerClientError(error, socket as Socket, { requestId: newRequestId(), mayAnswer });
+  });
+
+  const http2 = createHttp2Server({
+    maxHeaderListPairs: 128,
+    settings: { maxConcurrentStreams, maxHeaderListSize: maxHeaderBytes },
+  });
+  http2.on('request', handle);
+  http2.on('session', (session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+    session.setTimeout(timeouts.idleSessionMs, () => session.close());
+    if (stopping) session.close();
+  });
+  http2.on('sessionError', (error) => log.debug({ err: error }, 'an HTTP/2 connection failed'));
+
+  function takeOver(socket: Socket, version: 1 | 2): void {
+    undecided.delete(socket);
+    if (stopping) {
+      socket.destroy();
+      return;
+    }
+    if (version === 1) track(http1Sockets, socket);
+    (version === 1 ? http1 : http2).emit('connection', socket);
+  }
+
+  const acceptor =
+    tls === null ? createTcpServer({ noDelay: true, keepAlive: true }) : createTlsAcceptor(tls, timeouts.firstByteMs, takeOver);
+  acceptor.on('connection', (socket) => {
+    track(sockets, socket);
+    // A reset is the caller's business; without a listener it would end the process.
+    socket.on('error', () => undefined);
+    if (tls !== null) return;
+    track(undecided, socket);
+    sniffHttpVersion(socket, timeouts.firstByteMs, (version) => takeOver(socket, version));
+  });
+
+  function listen(): Promise<{ host: string; port: number }> {
+    return new Promise((resolve, reject) => {
+      acceptor.once('error', reject);
+      acceptor.listen(port, host, () => {
+        acceptor.off('error', reject);
+        acceptor.on('error', (error) => log.error({ err: error }, 'accepting connections failed'));
+        // It never listens itself, and would not look after late headers and requests otherwise.
+        http1.emit('listening');
+        const address = acceptor.address();
+        resolve(typeof address === 'object' && address !== null ? { host: address.address, port: address.port } : { host, port });
+      });
+    });
+  }
+
+  async function stop(): Promise<void> {
+    stopping = true;
+    const closed = new Promise<void>((resolve) => {
+      acceptor.close(() => resolve());
+    });
+    for (const response of http1Responses) if (!response.headersSent) response.setHeader('connection', 'close');
+    const busy = new Set([...http1Responses].map((response) => response.socket));
+    for (const socket of http1Sockets) if (!busy.has(socket)) socket.destroy();
+    for (const session of sessions) session.close();
+    for (const socket of undecided) socket.destroy();
+    const deadline = setTimeout(() => {
+      log.warn({ connections: sockets.size }, 'calls that did not end in time are cut off');
+      for (const session of sessions) session.destroy();
+      for (const socket of sockets) socket.destroy();
+    }, shutdownDeadlineMs);
+    await closed;
+    clearTimeout(deadline);
+    http1.close();
+  }
+
+  return { listen, stop };
+}
+
+/** Accepts TLS connections and hands them over, with the version that was agreed on; callers without ALPN speak HTTP/1. */
+function createTlsAcceptor(
+  { certPem, keyPem }: { readonly certPem: string; readonly keyPem: string },
+  handshakeTimeout: number,
+  takeOver: (socket: Socket, version: 1 | 2) => void,
+): Server {
+  const server = createTlsServer({
+    cert: certPem,
+    key: keyPem,
+    ALPNProtocols: ['h2', 'http/1.1'],
+    handshakeTimeout,
+    noDelay: true,
+    keepAlive: true,
+  });
+  server.on('secureConnection', (socket: TLSSocket) => {
+    socket.on('error', () => undefined);
+    takeOver(socket, socket.alpnProtocol === 'h2' ? 2 : 1);
+  });
+  return server;
+}
+
+function track(set: Set<Socket>, socket: Socket): void {
+  set.add(socket);
+  socket.once('close', () => set.delete(socket));
+}

@@ -1,0 +1,36 @@
+import type { DescService } from '@bufbuild/protobuf';
+import { ApiKeyService } from '../../../gen/relayer/v1/api_key_service_pb.js';
+import { NetworkService } from '../../../gen/relayer/v1/network_service_pb.js';
+import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
+import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
+import { SignerService } from '../../../gen/relayer/v1/signer_service_pb.js';
+import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
+import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
+import type { Keccak256 } from '../../core/ports/hash.js';
+import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
+import { createNotificationService, type NotificationServiceDeps } from './notification-service.js';
+import { createRelayerService } from './relayer-service.js';
+import { createSigningService } from './signing-service.js';
+import { createTransactionService } from './transaction-service.js';
+
+/** A service and what implements it; a method that is missing answers UNIMPLEMENTED. */
+export interface ServedService {
+  readonly service: DescService;
+  readonly implementation: object;
+}
+
+/** What all services together work with. */
+export type ServicesDeps = TransactionDeps & NotificationServiceDeps & { readonly keccak256: Keccak256 };
+
+/** Every service of the contract. */
+export function createServices(deps: ServicesDeps): readonly ServedService[] {
+  return [
+    { service: TransactionService, implementation: createTransactionService(deps) },
+    { service: SigningService, implementation: createSigningService(deps) },
+    { service: NotificationService, implementation: createNotificationService(deps) },
+    { service: RelayerService, implementation: createRelayerService(deps) },
+    { service: SignerService, implementation: {} },
+    { service: NetworkService, implementation: {} },
+    { service: ApiKeyService, implementation: {} },
+  ];
+}

@@ -1,0 +1,40 @@
+import type { ServiceImpl } from '@connectrpc/connect';
+import type { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
+import { DomainError, invalidField } from '../../core/errors.js';
+import type { Directory } from '../../core/ports/directory.js';
+import type { Keccak256 } from '../../core/ports/hash.js';
+import type { Signer } from '../../core/ports/signer.js';
+import type { Relayer } from '../../core/relayer/relayer.js';
+import { signData } from '../../core/signing/sign-data.js';
+import { signTypedData } from '../../core/signing/sign-typed-data.js';
+import { relayerOf } from '../call.js';
+import { protoOfSignature } from '../mappers/signature.js';
+
+/** `relayer.v1.SigningService`. */
+export function createSigningService(deps: {
+  readonly directory: Directory;
+  readonly keccak256: Keccak256;
+}): Partial<ServiceImpl<typeof SigningService>> {
+  function evmSignerOf(relayer: Relayer): Signer {
+    if (relayer.networkType !== 'evm') {
+      throw new DomainError(
+        'invalid',
+        'NOT_SUPPORTED_ON_NETWORK',
+        `relayer ${relayer.id} is on a ${relayer.networkType} network, which has no such signatures`,
+      );
+    }
+    return deps.directory.signerOf(relayer);
+  }
+
+  return {
+    async signTypedData(request, context) {
+      const signature = await signTypedData(deps.keccak256, evmSignerOf(relayerOf(context)), request);
+      return { signature: protoOfSignature(signature) };
+    },
+    async signData(request, context) {
+      const signer = evmSignerOf(relayerOf(context));
+      if (request.message === undefined) throw invalidField('message', 'is required');
+      return { signature: protoOfSignature(await signData(deps.keccak256, signer, request.message)) };
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import type { ServiceImpl } from '@connectrpc/connect';
+import type { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
+import { cancelTransaction } from '../../core/transaction/cancel-transaction.js';
+import { findTransaction } from '../../core/transaction/find-transaction.js';
+import { replaceTransaction } from '../../core/transaction/replace-transaction.js';
+import { sendTransaction, type TransactionDeps } from '../../core/transaction/send-transaction.js';
+import { callOf, relayerOf } from '../call.js';
+import { pageOf, paginationOf } from '../mappers/page.js';
+import { protoOfAttempt, protoOfTransaction } from '../mappers/transaction.js';
+import { statusOf } from '../mappers/transaction-status.js';
+import { wantedTransactionOf } from '../mappers/wanted-transaction.js';
+
+/** `relayer.v1.TransactionService`. */
+export function createTransactionService(deps: TransactionDeps): Partial<ServiceImpl<typeof TransactionService>> {
+  const { read } = deps.store;
+  return {
+    async sendTransaction(request, context) {
+      const view = await sendTransaction(deps, relayerOf(context), wantedTransactionOf(request));
+      return { transaction: protoOfTransaction(view) };
+    },
+    async replaceTransaction(request, context) {
+      const view = await replaceTransaction(deps, relayerOf(context), request.transactionId, wantedTransactionOf(request));
+      return { transaction: protoOfTransaction(view) };
+    },
+    async cancelTransaction(request, context) {
+      const view = await cancelTransaction(deps, relayerOf(context), request.transactionId);
+      return { transaction: protoOfTransaction(view) };
+    },
+    async getTransaction(request) {
+      return { transaction: protoOfTransaction(await findTransaction(read, request.relayerId, request.transactionId)) };
+    },
+    async listTransactions(request, context) {
+      const page = pageOf(request, callOf(context));
+      const statuses = request.status.map(statusOf).filter((status) => status !== undefined);
+      const found = await read.transactionsOf(request.relayerId, statuses, page.query);
+      return { transactions: found.items.map(protoOfTransaction), pagination: paginationOf(page, found) };
+    },
+    async listAttempts(request, context) {
+      const page = pageOf(request, callOf(context));
+      const { transaction } = await findTransaction(read, request.relayerId, request.transactionId);
+      const newestFirst = (await read.attemptsOf(transaction.id)).toReversed();
+      const { offset, limit } = page.query;
+      return {
+        attempts: newestFirst.slice(offset, offset + limit).map((attempt) => protoOfAttempt(attempt, transaction.mined?.version)),
+        pagination: paginationOf(page, { total: newestFirst.length }),
+      };
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import type { UniversalHandler } from '@connectrpc/connect/protocol';
+import type { MethodPlan, RequiredScope } from './method-plan.js';
+import type { Page } from './page.js';
+import { rpcProtocolOf } from './protocol-error.js';
+import type { RestGateway, RestMatch } from './rest/gateway.js';
+
+/** What a request asks for, known from its verb, path and content type alone. `rpc`: errors are told in an RPC protocol. */
+export type Target =
+  | { readonly kind: 'rest'; readonly rpc: false; readonly match: Extract<RestMatch, { kind: 'route' }>; readonly scope: RequiredScope }
+  | { readonly kind: 'rpc'; readonly rpc: true; readonly handler: UniversalHandler; readonly scope: RequiredScope }
+  | { readonly kind: 'page'; readonly rpc: false; readonly page: Page; readonly scope: RequiredScope }
+  | { readonly kind: 'wrong_verb'; readonly rpc: boolean; readonly allow: readonly string[] }
+  | { readonly kind: 'none'; readonly rpc: boolean };
+
+/** What targets are found among. */
+export interface TargetsOptions {
+  readonly plans: readonly MethodPlan[];
+  readonly rest: Pick<RestGateway, 'match'>;
+  /** By path. */
+  readonly rpcHandlers: ReadonlyMap<string, UniversalHandler>;
+  readonly pages: readonly Page[];
+}
+
+/** What the standard services ask for; ours say it in their options. */
+const standardScopes: Readonly<Record<string, RequiredScope>> = {
+  'grpc.health.v1.Health': 'public',
+  'grpc.reflection.v1.ServerReflection': 'authenticated',
+};
+
+/** `/package.Service/Method`: whoever asks for such a path speaks RPC, whether it exists or not. */
+const rpcPathPattern = /^\/[A-Za-z_][\w.]*\.[A-Za-z_]\w*\/[A-Za-z_]\w*$/;
+
+/** Makes the finder. Throws where a registered RPC method declares no scope: it must not be reachable by accident. */
+export function createTargets({
+  plans,
+  rest,
+  rpcHandlers,
+  pages,
+}: TargetsOptions): (method: string, path: string, contentType: string | undefined) => Target {
+  const rpcTargets = rpcTargetsOf(rpcHandlers, plans);
+  const pageByPath = new Map(pages.map((page) => [page.path, page]));
+  return (method, path, contentType) => {
+    const rpcTarget = rpcTargets.get(path);
+    if (rpcTarget !== undefined) {
+      const allow = rpcTarget.handler.allowedMethods;
+      return allow.includes(method) ? rpcTarget : { kind: 'wrong_verb', rpc: true, allow };
+    }
+    const verb = method === 'HEAD' ? 'GET' : method;
+    const page = pageByPath.get(path.endsWith('/') ? path.slice(0, -1) : path);
+    if (page !== undefined) {
+      if (verb !== 'GET') return { kind: 'wrong_verb', rpc: false, allow: ['GET', 'HEAD'] };
+      return { kind: 'page', rpc: false, page, scope: page.scope };
+    }
+    const match = rest.match(verb, path);
+    if (match.kind === 'route') return { kind: 'rest', rpc: false, match, scope: match.plan.scope };
+    if (match.kind === 'wrong_verb') return { kind: 'wrong_verb', rpc: false, allow: match.allow };
+    return { kind: 'none', rpc: rpcPathPattern.test(path) || rpcProtocolOf(contentType) !== 'connect' };
+  };
+}
+
+function rpcTargetsOf(handlers: ReadonlyMap<string, UniversalHandler>, plans: readonly MethodPlan[]) {
+  const scopes = new Map(plans.map((plan) => [plan.rpcPath, plan.scope]));
+  return new Map(
+    [...handlers].map(([path, handler]) => {
+      const scope = scopes.get(path) ?? standardScopes[handler.service.typeName];
+      if (scope === undefined) throw new Error(`${path} declares no scope`);
+      return [path, { kind: 'rpc' as const, rpc: true as const, handler, scope }];
+    }),
+  );
+}

@@ -1,0 +1,191 @@
+import { readFile } from 'node:fs/promises';
+import type { ConnectRouter } from '@connectrpc/connect';
+import { Health } from '../gen/grpc/health/v1/health_pb.js';
+import { ServerReflection } from '../gen/grpc/reflection/v1/reflection_pb.js';
+import { createCors } from './api/cors.js';
+import { createHandler } from './api/handler.js';
+import { createHealthService } from './api/health/health-service.js';
+import { createReadyPage, healthPage } from './api/health/pages.js';
+import { createReadiness, type Readiness } from './api/health/readiness.js';
+import { createErrorInterceptor } from './api/interceptors/errors.js';
+import { createGate } from './api/interceptors/gate.js';
+import { createRemarks } from './api/interceptors/remarks.js';
+import { protoOfTransaction } from './api/mappers/transaction.js';
+import { compileMethodPlans } from './api/method-plan.js';
+import { createReflection } from './api/reflection.js';
+import { createRestGateway, renderTransaction } from './api/rest/gateway.js';
+import { createServer } from './api/server.js';
+import { createServices } from './api/services/services.js';
+import type { LoadedConfig } from './config/config-file.js';
+import type { Settings } from './config/settings.js';
+import { createAuthenticate } from './core/access/authenticate.js';
+import { systemIds } from './core/ids.js';
+import { eventFor } from './core/notification/events.js';
+import { followFile } from './core/notification/follow-file.js';
+import { systemClock } from './core/ports/clock.js';
+import type { Log } from './core/ports/log.js';
+import type { RecordEvent } from './core/ports/record-event.js';
+import type { Relayer } from './core/relayer/relayer.js';
+import { initKeccak, keccak256 } from './crypto/keccak.js';
+import { createEngine } from './engine/engine.js';
+import { openRelayers } from './open-relayers.js';
+import { openStore } from './storage/open-store.js';
+import { createSecretBox } from './storage/secret-box.js';
+import { wakingOnEvents } from './storage/waking-on-events.js';
+import { createDelivery } from './webhooks/delivery.js';
+
+/** How long running calls, and webhooks under way, may go on after a stop was asked for. */
+const shutdownDeadlineMs = 10_000;
+/** How long a receiver of webhooks may take. */
+const webhookTimeoutMs = 15_000;
+/** Transactions of one account that may be signed and in no block. */
+const maxInFlight = 16;
+
+/** The whole service. */
+export interface App {
+  /** Where it listens. */
+  readonly host: string;
+  readonly port: number;
+  /** The relayers that it serves. */
+  readonly relayers: readonly Relayer[];
+  /** Resolves with the reason when the service cannot go on, and should be stopped. */
+  readonly broken: Promise<Error>;
+  /** Nothing new, what runs ends, at most 10 s; then everything is closed. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The composition root: configuration in, a running service out. Read it from top to bottom.
+ *
+ * Throws ConfigError, DatabaseLockedError, or what opening a port or a database throws; whatever was opened by then is closed again.
+ */
+export async function startApp(settings: Settings, config: LoadedConfig, log: Log): Promise<App> {
+  const clock = systemClock;
+  const ids = systemIds;
+  const releasers: (() => Promise<unknown>)[] = [];
+  const stopping = new AbortController();
+  async function stop(): Promise<void> {
+    stopping.abort();
+    for (let release = releasers.pop(); release !== undefined; release = releasers.pop()) await release();
+  }
+
+  try {
+    // Keys and chains.
+    await initKeccak();
+    const secretBox = createSecretBox(settings.storageEncryptionKey);
+    const relayers = await openRelayers(config, settings.rpcTimeoutMs, log);
+    releasers.push(() => relayers.close());
+    const { directory } = relayers;
+
+    // The store and its outbox.
+    const opened = await openStore(settings.databaseUrl, { log });
+    releasers.push(() => opened.store.close());
+    const store = wakingOnEvents(opened.store, () => delivery.wake());
+    const allowPrivateTargets = settings.webhookAllowPrivate;
+    const delivery = createDelivery({
+      store,
+      secretBox,
+      clock,
+      log,
+      allowPrivateTargets,
+      retrySeconds: settings.webhookRetrySeconds,
+      timeoutMs: webhookTimeoutMs,
+    });
+    for (const remark of await followFile({ store, secretBox, clock }, config.notifications)) log.warn({}, remark);
+    delivery.start();
+    releasers.push(() => delivery.stop(shutdownDeadlineMs));
+
+    // What runs without a request.
+    const eventDeps = {
+      change: store.change,
+      clock,
+      ids,
+      renderTransaction: (view: Parameters<RecordEvent>[1]) => renderTransaction(protoOfTransaction(view)),
+    };
+    const recordEvent: RecordEvent = (relayer, view) => {
+      const event = eventFor(eventDeps, relayer, view);
+      return event === null ? [] : [event];
+    };
+    const engine = createEngine({ store, directory, recordEvent, clock, ids, log, maxInFlight });
+    await engine.start();
+    releasers.push(() => engine.stop());
+
+    // The API: the same services, plans and interceptors behind RPC and REST.
+    const relayersUsing = (notificationId: string) =>
+      directory
+        .relayers()
+        .filter((relayer) => relayer.notificationId === notificationId)
+        .map(({ id }) => id);
+    const served = createServices({
+      store,
+      directory,
+      lanes: engine,
+      recordEvent,
+      clock,
+      ids,
+      keccak256,
+      secretBox,
+      allowPrivateTargets,
+      relayersUsing,
+    });
+    const plans = compileMethodPlans(served.map(({ service }) => service));
+    const interceptors = [createErrorInterceptor({ log }), createRemarks(), createGate({ plans, directory })];
+    const rest = createRestGateway({ plans, served, interceptors, networkTypeOf: (id) => directory.relayer(id)?.networkType, log });
+    const readiness = createReadiness(measure, { clock, shutdownSignal: stopping.signal });
+    const published = [...served.map(({ service }) => service), Health, ServerReflection];
+    const handler = createHandler({
+      plans,
+      rest,
+      services: (router: ConnectRouter) => {
+        for (const { service, implementation } of served) router.service(service, implementation);
+        router.service(Health, createHealthService({ services: published, readiness, shutdownSignal: stopping.signal }));
+        router.service(ServerReflection, createReflection(published));
+      },
+      interceptors,
+      pages: [healthPage, createReadyPage(readiness)],
+      authenticate: createAuthenticate({ bootstrapKey: settings.apiKey }),
+      cors: createCors(new Set(settings.corsAllowedOrigins)),
+      newRequestId: ids.timeOrdered,
+      shutdownSignal: stopping.signal,
+      log,
+    });
+    const server = createServer({
+      host: settings.host,
+      port: settings.port,
+      tls: await readTls(settings),
+      handler,
+      newRequestId: ids.timeOrdered,
+      log,
+      shutdownDeadlineMs,
+    });
+    const address = await server.listen();
+    releasers.push(() => server.stop());
+    return { ...address, relayers: directory.relayers(), broken: opened.lost, stop };
+
+    async function measure(): Promise<Readiness> {
+      const isWritable = await store.checkWritable().then(
+        () => true,
+        () => false,
+      );
+      const networks = engine
+        .networks()
+        .map(({ network, head, problem }): [string, string] => [
+          network,
+          problem === null ? (head === null ? 'not seen yet' : 'ok') : 'unreachable',
+        ]);
+      return {
+        ready: isWritable,
+        components: { store: isWritable ? 'ok' : 'cannot be written', lanes: 'ok' },
+        networks: Object.fromEntries(networks),
+      };
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function readTls({ tlsCertFile, tlsKeyFile }: Settings): Promise<{ certPem: string; keyPem: string } | null> {
+  if (tlsCertFile === null || tlsKeyFile === null) return null;
+  return { certPem: await readFile(tlsCertFile, 'utf8'), keyPem: await readFile(tlsKeyFile, 'utf8') };
+}

@@ -1,0 +1,41 @@
+import type { Refusal } from '../../core/ports/chain.js';
+import { quantityFrom, quantityOf } from './answer.js';
+import { NodeError, nodeUnavailable } from './node-error.js';
+import { isExecutionFailure, reasonFromNodeError } from './revert.js';
+import type { Rpc } from './rpc.js';
+
+/** What is estimated. */
+export interface GasQuestion {
+  readonly from: string;
+  readonly to: string | null;
+  readonly valueWei: bigint;
+  readonly data: string | null;
+}
+
+/** The gas that the transaction would use on top of the newest block, or why it cannot run. Throws `NODE_UNAVAILABLE`. */
+export async function estimateGas(rpc: Rpc, { from, to, valueWei, data }: GasQuestion): Promise<bigint | Refusal> {
+  // Both names of the data are in use among nodes; `data` is understood by all.
+  const call = { from, value: quantityOf(valueWei), ...(to === null ? {} : { to }), ...(data === null ? {} : { data }) };
+  try {
+    return quantityFrom(await rpc.call('eth_estimateGas', [call]), 'gas estimate');
+  } catch (error) {
+    if (error instanceof NodeError) return refusalFrom(error);
+    throw error;
+  }
+}
+
+function refusalFrom(error: NodeError): Refusal {
+  if (/insufficient (?:funds|balance)|exceeds (?:account )?balance/i.test(error.message)) {
+    return { refused: 'insufficient_funds', sentence: `insufficient funds: the node answered "${error.message}"`, lasting: false };
+  }
+  if (/gas required exceeds allowance|exceeds block gas limit|gas limit is too high/i.test(error.message)) {
+    return { refused: 'gas_limit', sentence: 'the transaction would use more gas than the network allows', lasting: true };
+  }
+  if (isExecutionFailure(error)) {
+    const reason = reasonFromNodeError(error);
+    const sentence = reason === null ? 'the transaction would revert' : `the transaction would revert: ${reason}`;
+    return { refused: 'reverts', sentence, lasting: true };
+  }
+  // Not understood: nothing is known of the transaction, so nothing is decided.
+  throw nodeUnavailable(error);
+}

@@ -1,0 +1,97 @@
+import type { EvmPrice, Speed } from '../../core/transaction/transaction.js';
+import { hashFrom, objectFrom, quantityFrom, quantityOf } from './answer.js';
+import type { BlockMemory } from './block-memory.js';
+import { nodeUnavailable } from './node-error.js';
+import type { Rpc } from './rpc.js';
+
+/** What blocks cost now. Throws `NODE_UNAVAILABLE`. */
+export interface Market {
+  /** The price of a speed, as a legacy or an EIP-1559 price. */
+  priceOf(speed: Speed, kind: EvmPrice['kind']): Promise<EvmPrice>;
+  /** What a block charges at least, in wei per gas; null where blocks have no base fee. */
+  baseFeeWei(): Promise<bigint | null>;
+  blockGasLimit(): Promise<bigint>;
+}
+
+/** The newest block, as far as anything here needs it. */
+export interface Block {
+  readonly number: bigint;
+  readonly hash: string;
+  readonly gasLimit: bigint;
+  readonly baseFeeWei: bigint | null;
+}
+
+const speeds: readonly Speed[] = ['safeLow', 'average', 'fast', 'fastest'];
+const blocksOfHistory = 4n;
+/** The share of transactions, by what they tip, that a speed outbids. */
+const percentiles: Readonly<Record<Speed, number>> = { safeLow: 30, average: 50, fast: 85, fastest: 99 };
+/** What a speed pays of `eth_gasPrice`, in percent. */
+const gasPricePercent: Readonly<Record<Speed, bigint>> = { safeLow: 100n, average: 125n, fast: 150n, fastest: 200n };
+
+/** Prices are remembered per block, so that many sends cost few calls. */
+export function createMarket(rpc: Rpc, memory: BlockMemory): Market {
+  const latest = (): Promise<Block> => memory.recall('latest block', () => readBlock(rpc, 'latest'));
+  const history = (): Promise<FeeHistory> => memory.recall('fee history', () => readFeeHistory(rpc));
+  const gasPrice = (): Promise<bigint> =>
+    memory.recall('gas price', async () => quantityFrom(await rpc.ask('eth_gasPrice', []), 'gas price'));
+  return {
+    async priceOf(speed, kind) {
+      if (kind === 'legacy') return { kind, gasPriceWei: ((await gasPrice()) * gasPricePercent[speed]) / 100n };
+      const { nextBaseFeeWei, priorityWei } = await history();
+      // Twice the base fee lasts for six full blocks in a row.
+      return { kind, maxFeePerGasWei: nextBaseFeeWei * 2n + priorityWei[speed], maxPriorityFeePerGasWei: priorityWei[speed] };
+    },
+    baseFeeWei: async () => (await latest()).baseFeeWei,
+    blockGasLimit: async () => (await latest()).gasLimit,
+  };
+}
+
+/** Reads a block by number or tag. Throws `NODE_UNAVAILABLE`. */
+export async function readBlock(rpc: Rpc, block: string): Promise<Block> {
+  const answer = objectFrom(await rpc.ask('eth_getBlockByNumber', [block, false]), 'block');
+  const baseFee = answer.baseFeePerGas;
+  return {
+    number: quantityFrom(answer.number, 'block number'),
+    hash: hashFrom(answer.hash, 'block hash'),
+    gasLimit: quantityFrom(answer.gasLimit, 'block gas limit'),
+    baseFeeWei: baseFee === undefined || baseFee === null ? null : quantityFrom(baseFee, 'base fee'),
+  };
+}
+
+interface FeeHistory {
+  readonly nextBaseFeeWei: bigint;
+  readonly priorityWei: Readonly<Record<Speed, bigint>>;
+}
+
+async function readFeeHistory(rpc: Rpc): Promise<FeeHistory> {
+  const wanted = speeds.map((speed) => percentiles[speed]);
+  const answer = objectFrom(await rpc.ask('eth_feeHistory', [quantityOf(blocksOfHistory), 'latest', wanted]), 'fee history');
+  const baseFees = listFrom(answer.baseFeePerGas, 'base fees');
+  const rewards = answer.reward === undefined || answer.reward === null ? [] : listFrom(answer.reward, 'rewards');
+  const rows = rewards.map((row) => listFrom(row, 'rewards').map((reward) => quantityFrom(reward, 'reward')));
+  const priorityWei = { safeLow: 0n, average: 0n, fast: 0n, fastest: 0n };
+  let slower = 0n;
+  for (const [index, speed] of speeds.entries()) {
+    // The means of different percentiles leave out different blocks, so a slower speed could come out dearer.
+    const priority = meanOfPaid(rows.map((row) => row[index] ?? 0n)) ?? priorityWhenNobodyPaysWei(speed);
+    slower = priority > slower ? priority : slower;
+    priorityWei[speed] = slower;
+  }
+  return { nextBaseFeeWei: quantityFrom(baseFees.at(-1), 'base fee'), priorityWei };
+}
+
+/** Blocks in which nobody tipped say nothing of what a tip should be. */
+function meanOfPaid(rewards: readonly bigint[]): bigint | null {
+  const paid = rewards.filter((reward) => reward > 0n);
+  return paid.length === 0 ? null : paid.reduce((sum, reward) => sum + reward, 0n) / BigInt(paid.length);
+}
+
+/** From 0.3 gwei (`safeLow`) to 0.99 (`fastest`). */
+function priorityWhenNobodyPaysWei(speed: Speed): bigint {
+  return BigInt(percentiles[speed]) * 10_000_000n;
+}
+
+function listFrom(value: unknown, what: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw nodeUnavailable(new Error(`a node's answer has malformed ${what}`));
+  return value;
+}

@@ -1,0 +1,61 @@
+import type { NodeError } from './node-error.js';
+import { nodeText } from './node-text.js';
+
+/** Why code reverted, from its revert data (hex with `0x`): what it said, in safe text; null for empty data. */
+export function reasonFromRevertData(data: string): string | null {
+  const bytes = Buffer.from(data.slice(2), 'hex');
+  if (bytes.length < 4) return null;
+  const selector = bytes.subarray(0, 4).toString('hex');
+  if (selector === '08c379a0') return stringFrom(bytes.subarray(4)) ?? 'malformed Error(string)';
+  if (selector === '4e487b71' && bytes.length >= 36) return panicReason(BigInt(`0x${bytes.subarray(4, 36).toString('hex')}`));
+  return `custom error 0x${selector}`;
+}
+
+/** Why a call reverted, from the node's error; null when neither data nor text says more than that it did. */
+export function reasonFromNodeError(error: NodeError): string | null {
+  const fromData = error.data === null ? null : reasonFromRevertData(error.data);
+  if (fromData !== null) return fromData;
+  const text = error.message.replace(/^(?:vm exception while processing transaction: )?(?:execution )?reverted?[:,]?\s*/i, '');
+  return text === '' ? null : text;
+}
+
+/** What a node says when code would not run to its end, whatever the reason. */
+export function isExecutionFailure({ code, message }: NodeError): boolean {
+  return code === 3 || executionFailures.test(message);
+}
+
+// geth "execution reverted", "invalid opcode: INVALID", "stack underflow (0 <=> 1)"; erigon and reth alike; besu "Execution reverted";
+// nethermind "VM execution error."; anvil "EVM error InvalidFEOpcode".
+const executionFailures =
+  /revert|invalid opcode|invalid jump|invalid instruction|bad instruction|stack (?:under|over)flow|write protection|out of gas|vm execution error|^evm error|code size|initcode|always failing/i;
+
+/** A string argument: an offset, a length, the bytes. */
+function stringFrom(args: Buffer): string | null {
+  const offset = uintAt(args, 0);
+  const length = offset === null ? null : uintAt(args, offset);
+  if (offset === null || length === null || offset + 32 + length > args.length) return null;
+  return nodeText(args.subarray(offset + 32, offset + 32 + length).toString());
+}
+
+function uintAt(bytes: Buffer, at: number): number | null {
+  if (at + 32 > bytes.length) return null;
+  const value = BigInt(`0x${bytes.subarray(at, at + 32).toString('hex')}`);
+  return value > BigInt(bytes.length) ? null : Number(value);
+}
+
+const panics: Readonly<Record<string, string>> = {
+  '1': 'assertion failed',
+  '17': 'arithmetic overflow',
+  '18': 'division by zero',
+  '33': 'invalid enum value',
+  '34': 'malformed storage array',
+  '49': 'pop of an empty array',
+  '50': 'array index out of bounds',
+  '65': 'too much memory',
+  '81': 'call of an uninitialised function',
+};
+
+function panicReason(code: bigint): string {
+  const meaning = panics[code.toString()];
+  return meaning === undefined ? `panic 0x${code.toString(16)}` : `panic 0x${code.toString(16)}: ${meaning}`;
+}

@@ -1,0 +1,26 @@
+import { chainKeyOf } from '../core/relayer/network.js';
+import type { Relayer } from '../core/relayer/relayer.js';
+import type { Problem } from './problem.js';
+
+/**
+ * Relayers that share an account: two on one (chain, address) would take each other's nonces.
+ *
+ * For when the signers are open and addresses known; `relayers` in the order of the file.
+ */
+export function accountProblems(relayers: readonly Pick<Relayer, 'id' | 'network' | 'address'>[]): readonly Problem[] {
+  const idOf = new Map<string, string>();
+  return relayers.flatMap(({ id, network, address }, index) => {
+    const account = `${chainKeyOf(network)} ${address.toLowerCase()}`;
+    const other = idOf.get(account);
+    if (other === undefined) {
+      idOf.set(account, id);
+      return [];
+    }
+    return [
+      {
+        path: `relayers[${index}].signer_id`,
+        problem: `has the address ${address}, which relayer ${JSON.stringify(other)} has on the same chain; an account takes one relayer`,
+      },
+    ];
+  });
+}

@@ -1,0 +1,86 @@
+/** What a text of the environment became: its value, or what is wrong with it (after the name and a colon). */
+export type Parsed<T> = { readonly value: T } | { readonly problem: string };
+
+/** Any text. */
+export function text(input: string): Parsed<string> {
+  return { value: input };
+}
+
+/** Any text; empty is null. */
+export function optionalText(input: string): Parsed<string | null> {
+  return { value: input === '' ? null : input };
+}
+
+/** A decimal integer from `least` to `greatest`. */
+export function integer(least: number, greatest: number): (input: string) => Parsed<number> {
+  return (input) => {
+    const value = Number(input);
+    if (/^\d{1,16}$/.test(input) && value >= least && value <= greatest) return { value };
+    return { problem: `must be an integer from ${least} to ${greatest}` };
+  };
+}
+
+/** `true` or `false`. */
+export function trueOrFalse(input: string): Parsed<boolean> {
+  if (input === 'true' || input === 'false') return { value: input === 'true' };
+  return { problem: 'must be true or false' };
+}
+
+/** One of these texts. */
+export function oneOf<T extends string>(choices: readonly T[]): (input: string) => Parsed<T> {
+  return (input) => {
+    const value = choices.find((choice) => choice === input);
+    return value === undefined ? { problem: `must be one of ${choices.join(', ')}` } : { value };
+  };
+}
+
+/** Lines of at least this level are written. */
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error'] as const;
+
+/** At least 32 visible ASCII characters: others cannot be sent in a header. */
+export function apiKey(input: string): Parsed<string> {
+  if (input.length < 32) return { problem: `must have at least 32 characters, has ${input.length}` };
+  if (!/^[\x21-\x7e]+$/.test(input)) return { problem: 'must be visible ASCII characters without spaces' };
+  return { value: input };
+}
+
+/** Standard base64 of exactly 32 bytes. */
+export function base64Key(input: string): Parsed<string> {
+  const bytes = Buffer.from(input, 'base64');
+  // Node's decoder skips what it does not know; encoding again shows whether it did.
+  if (bytes.length === 32 && bytes.toString('base64') === input) return { value: input };
+  return { problem: 'must be base64 of exactly 32 bytes; make one with: openssl rand -base64 32' };
+}
+
+/** `sqlite:<file>` (a file, no host) or `postgres://...`. */
+export function databaseUrl(input: string): Parsed<string> {
+  if (/^sqlite:(?!\/\/[^/])(?!:memory:)./.test(input)) return { value: input };
+  if (/^postgres(?:ql)?:\/\/./.test(input) && URL.canParse(input)) return { value: input };
+  return { problem: 'must be sqlite:<file> or postgres://<user>:<password>@<host>:<port>/<database>' };
+}
+
+/** Waiting times in seconds, separated by commas. */
+export function secondsList(input: string): Parsed<readonly number[]> {
+  const parts = listed(input);
+  if (parts.length > 0 && parts.every((part) => /^\d{1,7}(?:\.\d{1,3})?$/.test(part))) return { value: parts.map(Number) };
+  return { problem: 'must be numbers of seconds separated by commas, such as 5,30,120' };
+}
+
+/** Web origins separated by commas; empty is none. */
+export function origins(input: string): Parsed<readonly string[]> {
+  const parts = listed(input);
+  if (parts.every((part) => URL.canParse(part) && new URL(part).origin === part)) return { value: parts };
+  return { problem: 'must be origins separated by commas, such as https://app.example.com without a path or a slash at the end' };
+}
+
+/** For a setting that is known and not honoured: only its default is taken. */
+export function onlyOff(why: string): (input: string) => Parsed<null> {
+  return (input) => (input === 'off' ? { value: null } : { problem: why });
+}
+
+function listed(input: string): readonly string[] {
+  return input
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}

@@ -1,0 +1,184 @@
+import type { Environment } from './environment.js';
+import { foreignSettings } from './foreign-settings.js';
+import { ConfigError, type Problem } from './problem.js';
+import {
+  apiKey,
+  base64Key,
+  databaseUrl,
+  integer,
+  logLevels,
+  oneOf,
+  onlyOff,
+  optionalText,
+  origins,
+  type Parsed,
+  secondsList,
+  text,
+  trueOrFalse,
+} from './setting-parsers.js';
+
+/** A setting: an environment variable. */
+export interface Setting<T> {
+  readonly name: string;
+  /** The text that is read where the variable is unset or empty; undefined: it must be set. */
+  readonly default?: string;
+  /** Its text is never shown. */
+  readonly secret?: true;
+  /** One line for people. */
+  readonly doc: string;
+  readonly parse: (input: string) => Parsed<T>;
+}
+
+const table = {
+  host: setting({ name: 'HOST', default: '127.0.0.1', doc: 'The address to listen on.', parse: text }),
+  port: setting({ name: 'APP_PORT', default: '8080', doc: 'The port to listen on; 0 takes a free one.', parse: integer(0, 65_535) }),
+  apiKey: setting({ name: 'API_KEY', secret: true, doc: 'The key that callers send, at least 32 characters.', parse: apiKey }),
+  configDir: setting({ name: 'CONFIG_DIR', default: './config', doc: 'The folder of the configuration file.', parse: text }),
+  configFileName: setting({ name: 'CONFIG_FILE_NAME', default: 'config.json', doc: 'The configuration file in it.', parse: text }),
+  // Secret, since it may hold a password.
+  databaseUrl: setting({
+    name: 'DATABASE_URL',
+    default: 'sqlite:./data/relayer.db',
+    secret: true,
+    doc: 'Where everything is stored: sqlite:<file> or postgres://...',
+    parse: databaseUrl,
+  }),
+  storageEncryptionKey: setting({
+    name: 'STORAGE_ENCRYPTION_KEY',
+    secret: true,
+    doc: 'Base64 of 32 bytes; encrypts the secrets that are stored.',
+    parse: base64Key,
+  }),
+  webhookAllowPrivate: setting({
+    name: 'WEBHOOK_ALLOW_PRIVATE',
+    default: 'false',
+    doc: 'true lets webhooks go to private and loopback addresses.',
+    parse: trueOrFalse,
+  }),
+  webhookRetrySeconds: setting({
+    name: 'WEBHOOK_RETRY_SECONDS',
+    default: '5,30,120,600,3600,10800,21600,43200',
+    doc: 'Waiting times before each new try of a webhook.',
+    parse: secondsList,
+  }),
+  rateLimitPerSecond: setting({
+    name: 'RATE_LIMIT_REQUESTS_PER_SECOND',
+    default: '100',
+    doc: 'Requests a second of one key in the long run; 0 switches the limit off.',
+    parse: integer(0, 1_000_000),
+  }),
+  rateLimitBurst: setting({
+    name: 'RATE_LIMIT_BURST_SIZE',
+    default: '300',
+    doc: 'Requests of one key at once.',
+    parse: integer(1, 1_000_000),
+  }),
+  corsAllowedOrigins: setting({
+    name: 'CORS_ALLOWED_ORIGINS',
+    default: '',
+    doc: 'Web origins that browsers may call from.',
+    parse: origins,
+  }),
+  tlsCertFile: setting({
+    name: 'TLS_CERT_FILE',
+    default: '',
+    doc: 'PEM file of the certificate chain; with TLS_KEY_FILE.',
+    parse: optionalText,
+  }),
+  tlsKeyFile: setting({ name: 'TLS_KEY_FILE', default: '', doc: 'PEM file of its key.', parse: optionalText }),
+  logLevel: setting({
+    name: 'LOG_LEVEL',
+    default: 'info',
+    doc: `The least level that is logged: ${logLevels.join(', ')}.`,
+    parse: oneOf(logLevels),
+  }),
+  rpcTimeoutMs: setting({
+    name: 'RPC_TIMEOUT_MS',
+    default: '10000',
+    doc: 'How long a node may take to answer, in milliseconds.',
+    parse: integer(1, 600_000),
+  }),
+  transactionExpirationHours: setting({
+    name: 'TRANSACTION_EXPIRATION_HOURS',
+    default: 'off',
+    doc: 'Not supported yet: finished transactions are kept for ever.',
+    parse: onlyOff('is not supported yet: finished transactions are kept for ever; unset it'),
+  }),
+  sandboxRpcPort: setting({
+    name: 'SANDBOX_RPC_PORT',
+    default: '8545',
+    doc: 'dev only: the port of the local chain.',
+    parse: integer(0, 65_535),
+  }),
+  sandboxBlockTimeSeconds: setting({
+    name: 'SANDBOX_BLOCK_TIME',
+    default: '2',
+    doc: 'dev only: seconds between blocks of the local chain; 0 mines only when told.',
+    parse: integer(0, 3_600),
+  }),
+} as const;
+
+type Table = typeof table;
+
+/** The value of every setting; names and meaning are in the table. */
+export type SettingValues = { readonly [Key in keyof Table]: Table[Key] extends Setting<infer T> ? T : never };
+
+/** What the environment says. */
+export interface Settings extends SettingValues {
+  /** Sentences about variables of the existing relayer that have no effect here. */
+  readonly notices: readonly string[];
+}
+
+/** Every setting, in the order of the table. */
+export const settings: readonly Setting<unknown>[] = Object.values(table);
+
+/**
+ * Reads all settings. An empty variable counts as unset.
+ *
+ * Throws ConfigError with every problem; paths are the names of the variables.
+ */
+export function loadSettings(env: Environment): Settings {
+  const problems: Problem[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [key, entry] of Object.entries<Setting<unknown>>(table)) {
+    const parsed = read(entry, env);
+    if ('problem' in parsed) problems.push({ path: entry.name, problem: parsed.problem });
+    else values[key] = parsed.value;
+  }
+  if (isSet(env.TLS_CERT_FILE) !== isSet(env.TLS_KEY_FILE)) {
+    const [present, missing] = isSet(env.TLS_CERT_FILE) ? ['TLS_CERT_FILE', 'TLS_KEY_FILE'] : ['TLS_KEY_FILE', 'TLS_CERT_FILE'];
+    problems.push({ path: missing, problem: `must be set together with ${present}` });
+  }
+  const foreign = foreignSettings(env);
+  problems.push(...foreign.problems);
+  if (problems.length > 0) throw new ConfigError(problems);
+  // Every key of the table was read, each with its own parser.
+  return { ...(values as SettingValues), notices: foreign.notices };
+}
+
+/** Reads one setting, for commands that need no more. Throws ConfigError. */
+export function readSetting<Key extends keyof SettingValues>(env: Environment, key: Key): SettingValues[Key] {
+  const entry: Setting<unknown> = table[key];
+  const parsed = read(entry, env);
+  if ('problem' in parsed) throw new ConfigError([{ path: entry.name, problem: parsed.problem }]);
+  return parsed.value as SettingValues[Key];
+}
+
+function setting<T>(entry: Setting<T>): Setting<T> {
+  return entry;
+}
+
+function isSet(value: string | undefined): value is string {
+  return value !== undefined && value !== '';
+}
+
+function read(entry: Setting<unknown>, env: Environment): Parsed<unknown> {
+  const given = env[entry.name];
+  if (isSet(given)) {
+    const parsed = entry.parse(given);
+    if ('value' in parsed || entry.secret) return parsed;
+    return { problem: `${parsed.problem} (it is ${JSON.stringify(given)})` };
+  }
+  if (entry.default === undefined) return { problem: `must be set. ${entry.doc}` };
+  return entry.parse(entry.default);
+}

@@ -1,0 +1,55 @@
+import type { SecretBox } from '../ports/secret-box.js';
+import { ConflictError, type Store } from '../ports/store.js';
+import type { NotificationWritten } from './create-notification.js';
+import { getNotification } from './get-notification.js';
+import { checkSigningKey, signingKeyRemarks } from './signing-key.js';
+import { signingKeyPurpose } from './signing-key-purpose.js';
+import { checkWebhookTarget } from './webhook-target.js';
+
+/** What updating works with. */
+export interface UpdateNotificationDeps {
+  readonly store: Store;
+  readonly secretBox: SecretBox;
+  /** True: webhooks may point to private addresses. */
+  readonly allowPrivateTargets: boolean;
+}
+
+/** What a caller wants changed. */
+export interface NotificationChange {
+  readonly id: string;
+  /** Absent: kept. */
+  readonly url: string | undefined;
+  /** Absent: kept. Empty: removed. */
+  readonly signingKey: string | undefined;
+}
+
+/** Changes a notification. Throws `FIELD_INVALID`, `WEBHOOK_TARGET_REFUSED`, `NOTIFICATION_NOT_FOUND`. */
+export async function updateNotification(deps: UpdateNotificationDeps, wanted: NotificationChange): Promise<NotificationWritten> {
+  const { store, secretBox, allowPrivateTargets } = deps;
+  const { id, url, signingKey } = wanted;
+  if (url !== undefined) checkWebhookTarget(url, allowPrivateTargets);
+  if (signingKey !== undefined && signingKey !== '') checkSigningKey(signingKey);
+  const remarks = signingKey === undefined || signingKey === '' ? [] : signingKeyRemarks(signingKey);
+  // A conflict means that another update was written: each round somebody gets further.
+  for (;;) {
+    const stored = await getNotification(deps, id);
+    if (url === undefined && signingKey === undefined) return { notification: stored, remarks };
+    const notification = {
+      ...stored,
+      url: url ?? stored.url,
+      sealedSigningKey: sealedKey(secretBox, id, signingKey, stored.sealedSigningKey),
+      revision: stored.revision + 1,
+    };
+    try {
+      await store.commit([store.change.updateNotification(notification)]);
+      return { notification, remarks };
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error;
+    }
+  }
+}
+
+function sealedKey(secretBox: SecretBox, id: string, signingKey: string | undefined, stored: string | null): string | null {
+  if (signingKey === undefined) return stored;
+  return signingKey === '' ? null : secretBox.seal(signingKey, signingKeyPurpose(id));
+}

@@ -1,0 +1,33 @@
+import type { Chain } from '../ports/chain.js';
+import type { Directory } from '../ports/directory.js';
+import type { Signer } from '../ports/signer.js';
+import type { Relayer } from './relayer.js';
+
+/** A relayer and what it works with. */
+export interface DirectoryEntry {
+  readonly relayer: Relayer;
+  readonly chain: Chain;
+  readonly signer: Signer;
+}
+
+/** Makes the directory of the configured relayers, in the order given. */
+export function createDirectory(entries: readonly DirectoryEntry[]): Directory {
+  const byId = new Map(entries.map((entry) => [entry.relayer.id, { ...entry }]));
+
+  function entryOf(relayer: Relayer): DirectoryEntry {
+    const entry = byId.get(relayer.id);
+    if (entry === undefined) throw new Error(`no relayer ${relayer.id}`);
+    return entry;
+  }
+
+  return {
+    relayer: (id) => byId.get(id)?.relayer,
+    relayers: () => [...byId.values()].map(({ relayer }) => relayer),
+    chainOf: (relayer) => entryOf(relayer).chain,
+    signerOf: (relayer) => entryOf(relayer).signer,
+    disable(relayerId, reason) {
+      const entry = byId.get(relayerId);
+      if (entry !== undefined) entry.relayer = { ...entry.relayer, disabledReason: reason };
+    },
+  };
+}

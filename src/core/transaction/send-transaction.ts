@@ -1,0 +1,62 @@
+import type { ContentRequest } from '../ports/chain.js';
+import type { Clock } from '../ports/clock.js';
+import type { Directory } from '../ports/directory.js';
+import type { Ids } from '../ports/ids.js';
+import type { Lanes } from '../ports/lanes.js';
+import type { RecordEvent } from '../ports/record-event.js';
+import type { Store } from '../ports/store.js';
+import { chainKeyOf } from '../relayer/network.js';
+import type { Relayer } from '../relayer/relayer.js';
+import { requirePolicy } from './policy.js';
+import type { Transaction, TransactionView } from './transaction.js';
+import { readValidUntil } from './valid-until.js';
+
+/** What a caller wants sent. */
+export interface WantedTransaction {
+  readonly request: ContentRequest;
+  /** RFC 3339; undefined: valid for ever. */
+  readonly validUntil: string | undefined;
+}
+
+/** What the transaction use cases work with. */
+export interface TransactionDeps {
+  readonly store: Store;
+  readonly directory: Directory;
+  readonly lanes: Lanes;
+  readonly recordEvent: RecordEvent;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/**
+ * Accepts a transaction: it is durable when this resolves. Asks no node: estimation, funds and pricing come after, told in `statusReason`.
+ * Throws 400 for a bad request or one that the relayer's policies refuse.
+ */
+export async function sendTransaction(deps: TransactionDeps, relayer: Relayer, wanted: WantedTransaction): Promise<TransactionView> {
+  const nowMs = deps.clock.nowMs();
+  const content = deps.directory.chainOf(relayer).contentOf(wanted.request, null);
+  const validUntilMs = readValidUntil(wanted.validUntil, nowMs);
+  requirePolicy(relayer, content);
+  const transaction: Transaction = {
+    id: deps.ids.timeOrdered(),
+    relayerId: relayer.id,
+    chain: chainKeyOf(relayer.network),
+    account: relayer.address,
+    status: 'pending',
+    statusReason: null,
+    intent: 'content',
+    content,
+    nonce: null,
+    liveVersion: null,
+    mined: null,
+    createdAtMs: nowMs,
+    sentAtMs: null,
+    confirmedAtMs: null,
+    validUntilMs,
+    revision: 1,
+  };
+  const view: TransactionView = { transaction, shown: null };
+  await deps.store.commit([deps.store.change.insertTransaction(transaction), ...deps.recordEvent(relayer, view)]);
+  deps.lanes.wake(transaction);
+  return view;
+}

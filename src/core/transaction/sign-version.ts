@@ -1,0 +1,32 @@
+import type { Draft } from '../ports/chain.js';
+import type { Clock } from '../ports/clock.js';
+import type { Directory } from '../ports/directory.js';
+import type { Relayer } from '../relayer/relayer.js';
+import type { Attempt, Intent, Transaction } from './transaction.js';
+
+/**
+ * Signs a draft into a slot as the transaction's next version. Nothing is stored and nothing is sent: the caller commits the attempt first.
+ * Asks no node.
+ */
+export async function signVersion(
+  deps: { readonly directory: Directory; readonly clock: Clock },
+  relayer: Relayer,
+  transaction: Transaction,
+  draft: Draft,
+  nonce: bigint,
+  purpose: Intent,
+): Promise<Attempt> {
+  const { hash, raw, fields } = await deps.directory.chainOf(relayer).sign(draft, nonce, deps.directory.signerOf(relayer));
+  return {
+    transactionId: transaction.id,
+    chain: transaction.chain,
+    account: transaction.account,
+    version: (transaction.liveVersion ?? 0) + 1,
+    purpose,
+    nonce,
+    hash,
+    raw,
+    fields,
+    createdAtMs: deps.clock.nowMs(),
+  };
+}

@@ -1,0 +1,96 @@
+import type { Chain, Head } from '../core/ports/chain.js';
+import type { Directory } from '../core/ports/directory.js';
+import type { Log } from '../core/ports/log.js';
+import { ConflictError, type Store } from '../core/ports/store.js';
+import { chainKeyOf } from '../core/relayer/network.js';
+import type { Relayer } from '../core/relayer/relayer.js';
+
+/** How a network stands, for readiness. */
+export interface NetworkHealth {
+  readonly network: string;
+  /** The newest block that was seen; null: none yet. */
+  readonly head: bigint | null;
+  /** Why no node can be asked; null: one can. */
+  readonly problem: string | null;
+}
+
+/** Looks at one chain's head again and again. */
+export interface Watcher {
+  start(): void;
+  stop(): Promise<void>;
+  health(): NetworkHealth;
+}
+
+/** What a watcher works with. */
+export interface WatcherDeps {
+  readonly chain: Chain;
+  /** The relayers on this chain. */
+  readonly relayers: readonly Relayer[];
+  readonly store: Store;
+  readonly directory: Directory;
+  readonly log: Log;
+  /** Called at each look that succeeded, with the newest head. */
+  readonly onTick: (head: Head) => void;
+}
+
+/**
+ * Makes the watcher of one chain. Before its first look it compares the chain's genesis block with the one that is remembered: behind another one the
+ * same nonces mean something else, so the relayers are taken out of service and nothing is ever sent there.
+ */
+export function createWatcher(deps: WatcherDeps): Watcher {
+  const { chain, log } = deps;
+  const { network } = chain;
+  // Four looks a block see it soon enough; slower than every 4 s helps nobody, faster than every 100 ms costs.
+  const intervalMs = Math.min(4_000, Math.max(100, network.averageBlockTimeMs / 4));
+  let head: Head | null = null;
+  let problem: string | null = null;
+  let isSameChain = false;
+  let running: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+
+  async function look(): Promise<void> {
+    try {
+      isSameChain ||= await verifyGenesis();
+      if (!isSameChain) return;
+      head = await chain.head();
+      if (problem !== null) log.info({ network: network.name }, "the network's nodes answer again");
+      problem = null;
+      deps.onTick(head);
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error);
+      if (problem !== detail) log.warn({ network: network.name, detail }, 'the network cannot be watched now');
+      problem = detail;
+    }
+    if (!stopped) timer = setTimeout(() => (running = look()), intervalMs);
+  }
+
+  async function verifyGenesis(): Promise<boolean> {
+    const key = chainKeyOf(network);
+    const genesis = await chain.genesisHash();
+    if ((await deps.store.read.genesisHash(key)) === undefined) {
+      await deps.store.commit([deps.store.change.insertChain(key, genesis)]).catch((error: unknown) => {
+        if (!(error instanceof ConflictError)) throw error;
+      });
+    }
+    const remembered = await deps.store.read.genesisHash(key);
+    if (remembered === genesis) return true;
+    problem = `this is another chain: its genesis block is ${genesis}, not ${remembered}`;
+    log.error({ network: network.name, genesis, remembered }, 'the network is another chain than before; its relayers are disabled');
+    for (const relayer of deps.relayers)
+      deps.directory.disable(relayer.id, 'this is another chain: the genesis block of its network is not the remembered one');
+    return false;
+  }
+
+  return {
+    start() {
+      running = look();
+    },
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+    health: () => ({ network: network.name, head: head?.number ?? null, problem }),
+  };
+}

@@ -1,0 +1,27 @@
+import { type DestinationStream, pino, stdTimeFunctions } from 'pino';
+import type { Log } from '../core/ports/log.js';
+import { withoutSecrets } from './without-secrets.js';
+
+/** How grave a line is, from the least. */
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
+
+/** What a logger is made of. */
+export interface LoggerOptions {
+  /** Lines below it are not written. */
+  readonly level: LogLevel;
+  /** Default: standard output. */
+  readonly destination?: DestinationStream;
+}
+
+/** A log of JSON lines: `level` as a word, `time` in ISO 8601, the fields without secrets (`withoutSecrets`), `msg`. */
+export function createLogger({ level, destination }: LoggerOptions): Log {
+  const options = {
+    level,
+    base: null,
+    timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }), log: withoutSecrets },
+    // `withoutSecrets` has already made plain objects of errors.
+    serializers: { err: (value: unknown) => value },
+  };
+  return destination === undefined ? pino(options) : pino(options, destination);
+}

@@ -1,0 +1,31 @@
+import type { Change } from '../core/ports/store.js';
+import type { SqlValue, Statement } from './statement.js';
+
+/** One statement with its values. */
+export interface Step {
+  readonly statement: Pick<Statement<object>, 'name' | 'sql'>;
+  readonly values: readonly SqlValue[];
+  /** True: it must touch exactly one row, else its change is a conflict. */
+  readonly guarded: boolean;
+}
+
+/** A change as the store makes it: its steps run one after another. */
+export class BoundChange implements Change {
+  readonly name: string;
+  readonly steps: readonly Step[];
+
+  constructor(name: string, steps: readonly Step[]) {
+    this.name = name;
+    this.steps = steps;
+  }
+}
+
+/** A step that may touch any number of rows. */
+export function step<P extends object>(statement: Statement<P, never>, values: P): Step {
+  return { statement, values: statement.bind(values), guarded: false };
+}
+
+/** A step that must touch exactly one row. */
+export function guarded<P extends object>(statement: Statement<P, never>, values: P): Step {
+  return { statement, values: statement.bind(values), guarded: true };
+}

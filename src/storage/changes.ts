@@ -1,0 +1,53 @@
+import type { Changes } from '../core/ports/store.js';
+import { isFinal, type Transaction } from '../core/transaction/transaction.js';
+import { BoundChange, guarded, step } from './bound-change.js';
+import { rowFromAttempt } from './rows/attempt-row.js';
+import { rowFromEvent } from './rows/event-row.js';
+import { rowFromNotification } from './rows/notification-row.js';
+import { rowFromTransaction } from './rows/transaction-row.js';
+import type { Statements } from './statements/all-statements.js';
+
+/** The builders of what can be written. An insert without a guard is one that its unique columns guard. */
+export function createChanges({ transactions, attempts, lanes, notifications, fileEntries, events }: Statements): Changes {
+  function insertTransaction(transaction: Transaction): BoundChange {
+    const row = rowFromTransaction(transaction);
+    const insert = guarded(transactions.insert, row);
+    return new BoundChange('insertTransaction', isFinal(transaction.status) ? [insert, step(transactions.addInserted, row)] : [insert]);
+  }
+
+  function updateTransaction(next: Transaction): BoundChange {
+    const row = { ...rowFromTransaction(next), revision_before: next.revision - 1 };
+    const update = guarded(transactions.update, row);
+    return new BoundChange('updateTransaction', isFinal(next.status) ? [step(transactions.addFinished, row), update] : [update]);
+  }
+
+  return {
+    insertTransaction,
+    updateTransaction,
+    insertAttempt: (attempt) => new BoundChange('insertAttempt', [guarded(attempts.insert, rowFromAttempt(attempt))]),
+    openLane: ({ chain, account }, nextNonce) =>
+      new BoundChange('openLane', [step(lanes.open, { chain, account, next_nonce: nextNonce.toString() })]),
+    moveLane: ({ chain, account }, from, to) =>
+      new BoundChange('moveLane', [guarded(lanes.move, { chain, account, from: from.toString(), to: to.toString() })]),
+    insertChain: (chain, genesisHash) => new BoundChange('insertChain', [guarded(lanes.insertChain, { chain, genesis_hash: genesisHash })]),
+    insertEvent: (event) => new BoundChange('insertEvent', [guarded(events.insert, rowFromEvent(event))]),
+    updateEvent: ({ id, status, attempts: tries, nextAttemptAtMs }) =>
+      new BoundChange('updateEvent', [
+        guarded(events.update, { id, status, attempts: tries, next_attempt_at_ms: nextAttemptAtMs }),
+        step(events.releaseNext, { id }),
+      ]),
+    insertNotification: (notification) =>
+      new BoundChange('insertNotification', [guarded(notifications.insert, rowFromNotification(notification))]),
+    updateNotification: (next) =>
+      new BoundChange('updateNotification', [
+        guarded(notifications.update, { ...rowFromNotification(next), revision_before: next.revision - 1 }),
+      ]),
+    putFileEntry: ({ kind, id, revision }) => new BoundChange('putFileEntry', [step(fileEntries.put, { kind, id, revision })]),
+    deleteFileEntry: ({ kind, id }) => new BoundChange('deleteFileEntry', [step(fileEntries.delete, { kind, id })]),
+    deleteNotification: ({ id, revision }) =>
+      new BoundChange('deleteNotification', [
+        guarded(notifications.delete, { id, revision }),
+        step(events.deleteUndelivered, { notification_id: id }),
+      ]),
+  };
+}

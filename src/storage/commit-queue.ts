@@ -1,0 +1,73 @@
+import { setImmediate } from 'node:timers/promises';
+import type { BoundChange } from './bound-change.js';
+
+/** The changes of one `commit`. */
+export type ChangeList = readonly BoundChange[];
+
+/** Why a list was not written; undefined: it was. */
+export type Outcome = Error | undefined;
+
+/**
+ * Writes lists in one database commit: each of them wholly or, with the error that is its outcome, not at all. Throws when nothing of the
+ * batch was written, or nobody can say.
+ */
+export type RunBatch = (lists: readonly ChangeList[]) => readonly Outcome[] | Promise<readonly Outcome[]>;
+
+/** The way in for all writers. */
+export interface CommitQueue {
+  /** Resolves when the list is durable. */
+  commit(list: ChangeList): Promise<void>;
+  /** Refuses what comes from now on, and resolves when all that waits is settled. */
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  readonly list: ChangeList;
+  settle(outcome: Outcome): void;
+}
+
+/** Bounds how long one batch may keep the process, or the database, from everything else. */
+const maxBatch = 256;
+
+/**
+ * Gathers the lists of all who call within one turn of the event loop into batches. There is no timer: under load the lists gather while the
+ * batch before is written, and without load nobody waits.
+ */
+export function createCommitQueue(runBatch: RunBatch): CommitQueue {
+  const waiting: Waiting[] = [];
+  let draining: Promise<void> | undefined;
+  let closed = false;
+
+  async function drain(): Promise<void> {
+    while (waiting.length > 0) {
+      // Lets other requests in between two batches.
+      await setImmediate();
+      const batch = waiting.splice(0, maxBatch);
+      try {
+        const outcomes = await runBatch(batch.map(({ list }) => list));
+        batch.forEach(({ settle }, index) => {
+          settle(outcomes[index]);
+        });
+      } catch (error) {
+        for (const { settle } of batch) settle(error instanceof Error ? error : new Error(String(error)));
+      }
+    }
+    draining = undefined;
+  }
+
+  function commit(list: ChangeList): Promise<void> {
+    if (closed) return Promise.reject(new Error('the store is closed'));
+    const committed = new Promise<void>((resolve, reject) => {
+      waiting.push({ list, settle: (outcome) => (outcome === undefined ? resolve() : reject(outcome)) });
+    });
+    draining ??= drain();
+    return committed;
+  }
+
+  async function close(): Promise<void> {
+    closed = true;
+    await draining;
+  }
+
+  return { commit, close };
+}

@@ -1,0 +1,36 @@
+import type { Clock } from '../core/ports/clock.js';
+import type { Change, Store } from '../core/ports/store.js';
+import { BoundChange, guarded } from './bound-change.js';
+import { createChanges } from './changes.js';
+import { createCommitQueue } from './commit-queue.js';
+import type { Database } from './database.js';
+import { createReads } from './reads.js';
+import type { Statements } from './statements/all-statements.js';
+
+function boundChanges(changes: readonly Change[]): readonly BoundChange[] {
+  return changes.map((change) => {
+    if (!(change instanceof BoundChange)) throw new TypeError(`the change ${change.name} was not made by this store`);
+    return change;
+  });
+}
+
+/** A store on an opened database. */
+export function createStore(database: Database, statements: Statements, clock: Clock): Store {
+  const queue = createCommitQueue(database.runBatch);
+  let closing: Promise<void> | undefined;
+
+  return {
+    change: createChanges(statements),
+    read: createReads(statements, database.query),
+    commit: async (changes) => queue.commit(boundChanges(changes)),
+    // A real write: a full disk, a file system gone read-only or a lost lock show in nothing less.
+    checkWritable: () => {
+      const touch = guarded(statements.instances.touch, { number: 1, checked_at_ms: clock.nowMs() });
+      return queue.commit([new BoundChange('checkWritable', [touch])]);
+    },
+    close: () => {
+      closing ??= queue.close().then(database.close);
+      return closing;
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import { type Kysely, type Migration, Migrator } from 'kysely';
+import type { Dialect } from './dialect.js';
+import { initial } from './migrations/0001-initial.js';
+
+/** All migrations, in the order of their names. */
+function migrationsFor(dialect: Dialect): Record<string, Migration> {
+  return { '0001-initial': initial(dialect) };
+}
+
+/**
+ * Brings the database to this version's tables, in one transaction, and returns the names of the migrations that this took. Throws when one
+ * fails, or when the database was made by a newer version.
+ */
+export async function migrate(db: Kysely<unknown>, dialect: Dialect): Promise<string[]> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrationsFor(dialect) } });
+  const { error, results } = await migrator.migrateToLatest();
+  if (error !== undefined) throw new Error('the database cannot be brought to this version', { cause: error });
+  return (results ?? []).map((result) => result.migrationName);
+}

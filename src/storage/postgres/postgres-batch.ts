@@ -1,0 +1,83 @@
+import pg from 'pg';
+import { ConflictError } from '../../core/ports/store.js';
+import type { BoundChange, Step } from '../bound-change.js';
+import type { ChangeList, Outcome, RunBatch } from '../commit-queue.js';
+
+const uniqueViolation = '23505';
+/** Classes of errors that the values of a statement cause: data, integrity constraint, limit of the program. */
+const classesOfValues = /^(22|23|54)/;
+
+/** A list of the batch, by its place there. */
+interface Entry {
+  readonly list: ChangeList;
+  readonly index: number;
+}
+
+interface Failure {
+  readonly entry: Entry;
+  readonly error: Error;
+}
+
+function isCausedByValues(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError && error.code !== undefined && classesOfValues.test(error.code);
+}
+
+/**
+ * Runs batches on the writing connection, which must pipeline: all statements are sent at once in one transaction, and it is committed once
+ * every guard is seen to hold. When a list fails, the transaction is undone and run again without it, so conflicts are dear: they are for
+ * races, not for what a read can tell.
+ */
+export function createPostgresBatch(client: pg.Client): RunBatch {
+  function send({ statement, values }: Step): Promise<pg.QueryResult> {
+    return client.query({ name: statement.name, text: statement.sql, values: [...values] });
+  }
+
+  /** The first statement that failed tells why: after it PostgreSQL refuses the rest of the transaction. */
+  function failureOf(entry: Entry, change: BoundChange, step: Step, result: PromiseSettledResult<pg.QueryResult>): Failure | undefined {
+    if (result.status === 'fulfilled') {
+      return step.guarded && result.value.rowCount !== 1 ? { entry, error: new ConflictError(change.name) } : undefined;
+    }
+    const { reason } = result;
+    if (!isCausedByValues(reason)) throw reason;
+    return { entry, error: reason.code === uniqueViolation ? new ConflictError(change.name) : reason };
+  }
+
+  /** Sends everything and leaves the transaction open; returns the first list that failed. */
+  async function runAll(entries: readonly Entry[]): Promise<Failure | undefined> {
+    const sent = entries.flatMap((entry) => entry.list.flatMap((change) => change.steps.map((step) => ({ entry, change, step }))));
+    const [begun, ...results] = await Promise.allSettled([client.query('begin'), ...sent.map(({ step }) => send(step))]);
+    if (begun.status === 'rejected') throw begun.reason;
+    for (const [position, { entry, change, step }] of sent.entries()) {
+      const failure = failureOf(entry, change, step, results[position] as PromiseSettledResult<pg.QueryResult>);
+      if (failure !== undefined) return failure;
+    }
+    return undefined;
+  }
+
+  async function rollback(): Promise<void> {
+    await client.query('rollback');
+  }
+
+  return async (lists) => {
+    const outcomes: Outcome[] = lists.map(() => undefined);
+    let entries: readonly Entry[] = lists.map((list, index) => ({ list, index }));
+    for (;;) {
+      let failure: Failure | undefined;
+      try {
+        failure = await runAll(entries);
+      } catch (error) {
+        // A connection that is gone has undone the transaction by itself; the first error is the one to tell.
+        await rollback().catch(() => {});
+        throw error;
+      }
+      if (failure === undefined) {
+        await client.query('commit');
+        return outcomes;
+      }
+      await rollback();
+      const { entry, error } = failure;
+      outcomes[entry.index] = error;
+      entries = entries.filter((other) => other !== entry);
+    }
+  };
+}

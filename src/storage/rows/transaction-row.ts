@@ -1,0 +1,88 @@
+import type { Selectable } from 'kysely';
+import type { Content, MinedAt, Transaction } from '../../core/transaction/transaction.js';
+import type { TransactionTable } from '../schema.js';
+import { exactJsonFrom, valueFromExactJson } from './exact-json.js';
+
+/** A transaction's columns, without those that the store gives it. */
+export type TransactionRow = Omit<Selectable<TransactionTable>, 'seq' | 'ordinal'>;
+
+/** The columns of a row, by name. */
+export const transactionColumns = [
+  'id',
+  'relayer_id',
+  'chain',
+  'account',
+  'status',
+  'status_reason',
+  'intent',
+  'content',
+  'nonce',
+  'live_version',
+  'mined_version',
+  'mined_block_number',
+  'mined_block_hash',
+  'mined_succeeded',
+  'created_at_ms',
+  'sent_at_ms',
+  'confirmed_at_ms',
+  'valid_until_ms',
+  'revision',
+] as const satisfies readonly (keyof TransactionRow)[];
+
+/** The row that stores a transaction. */
+export function rowFromTransaction(transaction: Transaction): TransactionRow {
+  const { mined } = transaction;
+  return {
+    id: transaction.id,
+    relayer_id: transaction.relayerId,
+    chain: transaction.chain,
+    account: transaction.account,
+    status: transaction.status,
+    status_reason: transaction.statusReason,
+    intent: transaction.intent,
+    content: exactJsonFrom(transaction.content),
+    nonce: transaction.nonce?.toString() ?? null,
+    live_version: transaction.liveVersion,
+    mined_version: mined?.version ?? null,
+    mined_block_number: mined?.blockNumber.toString() ?? null,
+    mined_block_hash: mined?.blockHash ?? null,
+    mined_succeeded: mined === null ? null : mined.succeeded ? 1 : 0,
+    created_at_ms: transaction.createdAtMs,
+    sent_at_ms: transaction.sentAtMs,
+    confirmed_at_ms: transaction.confirmedAtMs,
+    valid_until_ms: transaction.validUntilMs,
+    revision: transaction.revision,
+  };
+}
+
+function minedFromRow(row: TransactionRow): MinedAt | null {
+  if (row.mined_version === null || row.mined_block_number === null || row.mined_block_hash === null) return null;
+  return {
+    version: row.mined_version,
+    blockNumber: BigInt(row.mined_block_number),
+    blockHash: row.mined_block_hash,
+    succeeded: row.mined_succeeded === 1,
+  };
+}
+
+/** The transaction that a row stores. */
+export function transactionFromRow(row: TransactionRow): Transaction {
+  return {
+    id: row.id,
+    relayerId: row.relayer_id,
+    chain: row.chain,
+    account: row.account,
+    status: row.status,
+    statusReason: row.status_reason,
+    intent: row.intent,
+    content: valueFromExactJson<Content>(row.content),
+    nonce: row.nonce === null ? null : BigInt(row.nonce),
+    liveVersion: row.live_version,
+    mined: minedFromRow(row),
+    createdAtMs: row.created_at_ms,
+    sentAtMs: row.sent_at_ms,
+    confirmedAtMs: row.confirmed_at_ms,
+    validUntilMs: row.valid_until_ms,
+    revision: row.revision,
+  };
+}

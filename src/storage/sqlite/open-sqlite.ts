@@ -1,0 +1,71 @@
+import Sqlite from 'better-sqlite3';
+import { Kysely, SqliteAdapter, SqliteDialect } from 'kysely';
+import type { Database, LockedDatabase } from '../database.js';
+import { sqlite } from '../dialect.js';
+import { migrate } from '../migrate.js';
+import type { Query } from '../reads.js';
+import type { Statement } from '../statement.js';
+import { preparedStatements } from './prepared-statements.js';
+import { createSqliteBatch } from './sqlite-batch.js';
+import { takeSqliteLock } from './sqlite-lock.js';
+
+/** How long to wait for a foreign process that holds the file for a moment, such as a backup. */
+const busyTimeoutMs = 5_000;
+
+/** SQLite undoes changes of tables with their transaction, which kysely does not use of itself: a kill must not leave half a migration. */
+class MigratingDialect extends SqliteDialect {
+  override createAdapter(): SqliteAdapter {
+    return new (class extends SqliteAdapter {
+      override get supportsTransactionalDdl(): boolean {
+        return true;
+      }
+    })();
+  }
+}
+
+function openWriter(file: string): Sqlite.Database {
+  const writer = new Sqlite(file, { timeout: busyTimeoutMs });
+  writer.pragma('journal_mode = WAL');
+  // In WAL mode, less would lose acknowledged commits when the machine stops.
+  writer.pragma('synchronous = FULL');
+  writer.pragma('foreign_keys = ON');
+  return writer;
+}
+
+async function migrateFile(file: string): Promise<string[]> {
+  const db = new Kysely<unknown>({ dialect: new MigratingDialect({ database: openWriter(file) }) });
+  try {
+    return await migrate(db, sqlite);
+  } finally {
+    await db.destroy();
+  }
+}
+
+function openFile(file: string, release: () => void): Database {
+  const writer = openWriter(file);
+  const reader = new Sqlite(file, { readonly: true, timeout: busyTimeoutMs });
+  const prepared = preparedStatements(reader);
+  const query: Query = async <P extends object, R>(statement: Statement<P, R>, values: P) =>
+    prepared(statement).all(statement.bind(values)) as R[];
+  return {
+    runBatch: createSqliteBatch(writer),
+    query,
+    // The operating system holds it as long as this process lives.
+    lost: new Promise(() => {}),
+    close: async () => {
+      reader.close();
+      writer.close();
+      release();
+    },
+  };
+}
+
+/** Takes the instance lock of a database file. Throws `DatabaseLockedError` when another process has it. */
+export function lockSqlite(file: string): LockedDatabase {
+  const lock = takeSqliteLock(file);
+  return {
+    migrate: () => migrateFile(lock.file),
+    open: async () => openFile(lock.file, lock.release),
+    unlock: async () => lock.release(),
+  };
+}

@@ -1,0 +1,51 @@
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { DatabaseLockedError } from '../database-locked-error.js';
+import { sqlite } from '../dialect.js';
+import { type Instance, instanceStatements } from '../statements/instances.js';
+
+/** The held lock. */
+export interface SqliteLock {
+  /** The database's file, resolved: one lock for all ways to name it. */
+  readonly file: string;
+  release(): void;
+}
+
+function realFile(file: string): string {
+  const path = resolve(file);
+  mkdirSync(dirname(path), { recursive: true });
+  return existsSync(path) ? realpathSync(path) : join(realpathSync(dirname(path)), basename(path));
+}
+
+/** Undefined where it cannot be told, as while the holder makes the tables. */
+function holderOf(file: string): Instance | undefined {
+  try {
+    const db = new Sqlite(file, { readonly: true, fileMustExist: true });
+    try {
+      const { sql, bind } = instanceStatements(sqlite.builder).holder;
+      return db.prepare<unknown[], Instance>(sql).get(bind({ number: 1 }));
+    } finally {
+      db.close();
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Takes the instance lock of a database file, making its folder: an exclusive transaction, never ended, on a file `<file>.lock` beside it.
+ * The operating system frees it with the process, however that ends. Throws `DatabaseLockedError` when another has it.
+ */
+export function takeSqliteLock(file: string): SqliteLock {
+  const real = realFile(file);
+  const lock = new Sqlite(`${real}.lock`, { timeout: 0 });
+  try {
+    lock.exec('begin exclusive');
+  } catch (error) {
+    lock.close();
+    if (error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')) throw new DatabaseLockedError(holderOf(real));
+    throw error;
+  }
+  return { file: real, release: () => lock.close() };
+}

@@ -1,0 +1,24 @@
+import type { Dialect } from '../dialect.js';
+import { attemptStatements } from './attempts.js';
+import { eventStatements } from './events.js';
+import { fileEntryStatements } from './file-entries.js';
+import { instanceStatements } from './instances.js';
+import { laneStatements } from './lanes.js';
+import { notificationStatements } from './notifications.js';
+import { transactionStatements } from './transactions.js';
+
+/** All statements, compiled for one dialect. */
+export type Statements = ReturnType<typeof compileStatements>;
+
+/** Compiles all statements for a dialect; done once for each. */
+export function compileStatements({ builder }: Dialect) {
+  return {
+    transactions: transactionStatements(builder),
+    attempts: attemptStatements(builder),
+    lanes: laneStatements(builder),
+    notifications: notificationStatements(builder),
+    fileEntries: fileEntryStatements(builder),
+    events: eventStatements(builder),
+    instances: instanceStatements(builder),
+  };
+}

@@ -1,0 +1,38 @@
+import type { Kysely } from 'kysely';
+import type { Schema } from '../schema.js';
+import { pick, statement } from '../statement.js';
+
+/** The process that holds the instance lock. */
+export interface Instance {
+  readonly host: string;
+  readonly pid: number;
+  /** Milliseconds since the epoch. */
+  readonly since_ms: number;
+}
+
+/** Statements on the row that names the holder of the instance lock. */
+export function instanceStatements(db: Kysely<Schema>) {
+  return {
+    record: statement<Instance & { number: number; checked_at_ms: number }, never>('instances_record', (values) =>
+      db
+        .insertInto('instances')
+        .values(pick(values, ['number', 'host', 'pid', 'since_ms', 'checked_at_ms']))
+        .onConflict((conflict) =>
+          conflict.column('number').doUpdateSet((eb) => ({
+            host: eb.ref('excluded.host'),
+            pid: eb.ref('excluded.pid'),
+            since_ms: eb.ref('excluded.since_ms'),
+            checked_at_ms: eb.ref('excluded.checked_at_ms'),
+          })),
+        ),
+    ),
+
+    touch: statement<{ number: number; checked_at_ms: number }, never>('instances_touch', (values) =>
+      db.updateTable('instances').set({ checked_at_ms: values.checked_at_ms }).where('number', '=', values.number),
+    ),
+
+    holder: statement<{ number: number }, Instance>('instances_holder', (values) =>
+      db.selectFrom('instances').select(['host', 'pid', 'since_ms']).where('number', '=', values.number),
+    ),
+  };
+}

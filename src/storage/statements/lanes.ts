@@ -1,0 +1,46 @@
+import type { Kysely } from 'kysely';
+import type { LaneId } from '../../core/transaction/transaction.js';
+import type { Schema } from '../schema.js';
+import { pick, statement } from '../statement.js';
+
+/** Statements on lanes and chains. */
+export function laneStatements(db: Kysely<Schema>) {
+  return {
+    open: statement<LaneId & { next_nonce: string }, never>('lanes_open', (values) =>
+      db
+        .insertInto('lanes')
+        .values(pick(values, ['chain', 'account', 'next_nonce']))
+        .onConflict((conflict) => conflict.columns(['chain', 'account']).doNothing()),
+    ),
+
+    move: statement<LaneId & { from: string; to: string }, never>('lanes_move', (values) =>
+      db
+        .updateTable('lanes')
+        .set({ next_nonce: values.to })
+        .where('chain', '=', values.chain)
+        .where('account', '=', values.account)
+        .where('next_nonce', '=', values.from),
+    ),
+
+    nextNonce: statement<LaneId, { next_nonce: string }>('lanes_next_nonce', (values) =>
+      db.selectFrom('lanes').select('next_nonce').where('chain', '=', values.chain).where('account', '=', values.account),
+    ),
+
+    /** Touches one row where the chain is new or known by this genesis block, none where by another. */
+    insertChain: statement<{ chain: string; genesis_hash: string }, never>('chains_insert', (values) =>
+      db
+        .insertInto('chains')
+        .values(pick(values, ['chain', 'genesis_hash']))
+        .onConflict((conflict) =>
+          conflict
+            .column('chain')
+            .doUpdateSet((eb) => ({ genesis_hash: eb.ref('excluded.genesis_hash') }))
+            .whereRef('chains.genesis_hash', '=', 'excluded.genesis_hash'),
+        ),
+    ),
+
+    genesisHash: statement<{ chain: string }, { genesis_hash: string }>('chains_genesis_hash', (values) =>
+      db.selectFrom('chains').select('genesis_hash').where('chain', '=', values.chain),
+    ),
+  };
+}

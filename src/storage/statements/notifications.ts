@@ -1,0 +1,38 @@
+import type { Kysely } from 'kysely';
+import { type NotificationRow, notificationColumns } from '../rows/notification-row.js';
+import type { Schema } from '../schema.js';
+import { pick, statement } from '../statement.js';
+
+/** Statements on notifications. */
+export function notificationStatements(db: Kysely<Schema>) {
+  return {
+    insert: statement<NotificationRow, never>('notifications_insert', (values) =>
+      db.insertInto('notifications').values(pick(values, notificationColumns)),
+    ),
+
+    update: statement<NotificationRow & { revision_before: number }, never>('notifications_update', (values) =>
+      db
+        .updateTable('notifications')
+        .set(pick(values, ['type', 'url', 'sealed_signing_key', 'revision']))
+        .where('id', '=', values.id)
+        .where('revision', '=', values.revision_before),
+    ),
+
+    delete: statement<{ id: string; revision: number }, never>('notifications_delete', (values) =>
+      db.deleteFrom('notifications').where('id', '=', values.id).where('revision', '=', values.revision),
+    ),
+
+    byId: statement<{ id: string }, NotificationRow>('notifications_by_id', (values) =>
+      db.selectFrom('notifications').select(notificationColumns).where('id', '=', values.id),
+    ),
+
+    page: statement<{ limit: number; offset: number }, NotificationRow>('notifications_page', (values) =>
+      db.selectFrom('notifications').select(notificationColumns).orderBy('seq', 'desc').limit(values.limit).offset(values.offset),
+    ),
+
+    /** Counted each time: operators make them by hand, so they are few. */
+    total: statement<object, { total: number }>('notifications_total', () =>
+      db.selectFrom('notifications').select((eb) => eb.fn.countAll<number>().as('total')),
+    ),
+  };
+}

@@ -1,0 +1,176 @@
+import { type Expression, type Kysely, sql } from 'kysely';
+import type { LaneId, TransactionStatus } from '../../core/transaction/transaction.js';
+import { isOpen } from '../open-condition.js';
+import { attemptColumns, type JoinedAttemptRow } from '../rows/attempt-row.js';
+import { type TransactionRow, transactionColumns } from '../rows/transaction-row.js';
+import type { Schema } from '../schema.js';
+import { perCount, pick, statement } from '../statement.js';
+
+/** A transaction beside one of its attempts. */
+export type TransactionViewRow = TransactionRow & JoinedAttemptRow;
+
+/** What an update needs beside the row: the revision that must be stored now. */
+export type TransactionUpdateRow = TransactionRow & { readonly revision_before: number };
+
+interface StatusPage {
+  readonly relayer_id: string;
+  readonly limit: number;
+  readonly offset: number;
+  /** `offset + limit`: how deep each status must be looked into. */
+  readonly depth: number;
+  /** `status_0`, `status_1`, ... */
+  readonly [status: `status_${number}`]: TransactionStatus;
+}
+
+// Who a transaction belongs to never changes.
+const changingColumns = transactionColumns.filter(
+  (column) => column !== 'id' && column !== 'relayer_id' && column !== 'chain' && column !== 'account' && column !== 'created_at_ms',
+);
+const transactionSelection = transactionColumns.map((column) => `transactions.${column}` as const);
+const attemptSelection = attemptColumns.map((column) => `attempts.${column} as attempt_${column}` as const);
+
+/** Statements on transactions and their totals. */
+export function transactionStatements(db: Kysely<Schema>) {
+  /** Transactions, each with the attempt that its record shows. */
+  const views = () =>
+    db
+      .selectFrom('transactions')
+      .leftJoin('attempts', (join) =>
+        join
+          .onRef('attempts.transaction_id', '=', 'transactions.id')
+          .on((eb) => eb('attempts.version', '=', eb.fn.coalesce('transactions.mined_version', 'transactions.live_version'))),
+      )
+      .select(transactionSelection)
+      .select(attemptSelection);
+
+  const addToTotal = (from: Expression<{ relayer_id: string; status: TransactionStatus; total: number }>) =>
+    db
+      .insertInto('transaction_totals')
+      .columns(['relayer_id', 'status', 'total'])
+      .expression(from)
+      .onConflict((conflict) =>
+        conflict
+          .columns(['relayer_id', 'status'])
+          .doUpdateSet((eb) => ({ total: eb('transaction_totals.total', '+', eb.ref('excluded.total')) })),
+      );
+
+  return {
+    insert: statement<TransactionRow, never>('transactions_insert', (values) =>
+      db.insertInto('transactions').values({
+        ...pick(values, transactionColumns),
+        ordinal: sql<number>`coalesce((select max(ordinal) from transactions where relayer_id = ${values.relayer_id}), 0) + 1`,
+      }),
+    ),
+
+    /** A final status stays: the totals rest on it. */
+    update: statement<TransactionUpdateRow, never>('transactions_update', (values) =>
+      db
+        .updateTable('transactions')
+        .set(pick(values, changingColumns))
+        .where('id', '=', values.id)
+        .where('revision', '=', values.revision_before)
+        .where((eb) => eb.or([isOpen('status'), eb('status', '=', values.status)])),
+    ),
+
+    /** Counts a transaction that is about to leave the open statuses; before its update. */
+    addFinished: statement<TransactionUpdateRow, never>('transactions_add_finished', (values) =>
+      addToTotal(
+        db
+          .selectFrom('transactions')
+          .select(['relayer_id', sql<TransactionStatus>`${values.status}`.as('status'), sql.lit(1).as('total')])
+          .where('id', '=', values.id)
+          .where(isOpen('status')),
+      ),
+    ),
+
+    /** Counts a transaction that is final from the start; after its insert. */
+    addInserted: statement<TransactionRow, never>('transactions_add_inserted', (values) =>
+      addToTotal(
+        db
+          .selectFrom('transactions')
+          .select(['relayer_id', 'status', sql.lit(1).as('total')])
+          .where('id', '=', values.id),
+      ),
+    ),
+
+    byId: statement<{ id: string }, TransactionViewRow>('transactions_by_id', (values) => views().where('transactions.id', '=', values.id)),
+
+    lastOrdinal: statement<{ relayer_id: string }, { total: number }>('transactions_last_ordinal', (values) =>
+      db
+        .selectFrom('transactions')
+        .select((eb) => eb.fn.coalesce(eb.fn.max('ordinal'), sql.lit(0)).as('total'))
+        .where('relayer_id', '=', values.relayer_id),
+    ),
+
+    /** The page that begins at ordinal `highest` and goes down. */
+    page: statement<{ relayer_id: string; highest: number; limit: number }, TransactionViewRow>('transactions_page', (values) =>
+      views()
+        .where('transactions.relayer_id', '=', values.relayer_id)
+        .where('transactions.ordinal', '<=', values.highest)
+        .orderBy('transactions.ordinal', 'desc')
+        .limit(values.limit),
+    ),
+
+    /** How many a relayer has in each status. */
+    totals: statement<{ relayer_id: string }, { status: TransactionStatus; total: number }>('transactions_totals', (values) =>
+      db
+        .selectFrom('transaction_totals')
+        .select(['status', 'total'])
+        .where('relayer_id', '=', values.relayer_id)
+        .unionAll(
+          db
+            .selectFrom('transactions')
+            .select((eb) => ['status', eb.fn.countAll<number>().as('total')])
+            .where('relayer_id', '=', values.relayer_id)
+            .where(isOpen('status'))
+            .groupBy('status'),
+        ),
+    ),
+
+    /**
+     * A page of those in one of `statusCount` statuses. The newest of each status are taken from the index and then merged: asked in one
+     * condition, a database may sort all of them.
+     */
+    pageOfStatuses: perCount((statusCount) =>
+      statement<StatusPage, TransactionViewRow>(`transactions_page_of_${statusCount}`, (values) => {
+        const newestOf = (index: number) =>
+          db
+            .selectFrom(
+              db
+                .selectFrom('transactions')
+                .select('seq')
+                .where('relayer_id', '=', values.relayer_id)
+                .where('status', '=', values[`status_${index}`] as TransactionStatus)
+                .orderBy('seq', 'desc')
+                .limit(values.depth)
+                .as('newest'),
+            )
+            .select('seq');
+        const found = Array.from({ length: statusCount - 1 }, (_, index) => newestOf(index + 1)).reduce(
+          (union, next) => union.unionAll(next),
+          newestOf(0),
+        );
+        const page = db.selectFrom(found.as('found')).select('seq').orderBy('seq', 'desc').limit(values.limit).offset(values.offset);
+        return views().where('transactions.seq', 'in', page).orderBy('transactions.seq', 'desc');
+      }),
+    ),
+
+    /** One row for each attempt, oldest transaction first, then oldest attempt. */
+    openOfLane: statement<LaneId, TransactionViewRow>('transactions_open_of_lane', (values) =>
+      db
+        .selectFrom('transactions')
+        .leftJoin('attempts', 'attempts.transaction_id', 'transactions.id')
+        .select(transactionSelection)
+        .select(attemptSelection)
+        .where('transactions.chain', '=', values.chain)
+        .where('transactions.account', '=', values.account)
+        .where(isOpen('transactions.status'))
+        .orderBy('transactions.seq')
+        .orderBy('attempts.version'),
+    ),
+
+    openLanes: statement<object, LaneId>('transactions_open_lanes', () =>
+      db.selectFrom('transactions').select(['chain', 'account']).distinct().where(isOpen('status')),
+    ),
+  };
+}

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect as connectHttp2 } from 'node:http2';
+import { get as getTls } from 'node:https';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
+import { notificationClient, patientTimeouts, type RigOptions, startRig, testKey, transports } from '../support/api-rig.js';
+import { deferred } from '../support/deferred.js';
+import { openSocket, readAll, requestHttp2, sendRaw } from '../support/raw-http.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
+
+const authorized = { headers: { authorization: `Bearer ${testKey}` } };
+const getNotification: RigOptions['notifications'] = { getNotification: ({ notificationId }) => ({ notification: { id: notificationId } }) };
+
+test('HTTP/1.1 and HTTP/2 are answered on one port', async () => {
+  const rig = await startRig();
+  const first = await sendRaw(rig.port, 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  assert.match(first, /^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nOK$/);
+  const second = await requestHttp2(`http://127.0.0.1:${rig.port}`, { ':path': '/api/v1/health' });
+  assert.equal(second.headers[':status'], 200);
+  assert.equal(second.body.toString(), 'OK');
+  await rig.stop();
+});
+
+test('a request is understood when it arrives byte by byte', async () => {
+  const rig = await startRig();
+  const socket = await openSocket(rig.port);
+  socket.setNoDelay(true);
+  const answer = readAll(socket);
+  for (const byte of 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n') {
+    await new Promise((resolve) => socket.write(byte, resolve));
+  }
+  assert.match(await answer, /^HTTP\/1\.1 200 OK\r\n/);
+  await rig.stop();
+});
+
+for (const [name, transport] of Object.entries(transports)) {
+  test(`${name}: calls go through, with a body of several segments`, async () => {
+    const rig = await startRig({ notifications: getNotification });
+    const client = notificationClient(transport(`http://127.0.0.1:${rig.port}`));
+    const id = 'x'.repeat(300_000);
+    const { notification } = await client.getNotification({ notificationId: id }, authorized);
+    assert.equal(notification?.id, id);
+    await rig.stop();
+  });
+}
+
+test('with TLS, ALPN chooses between HTTP/1.1 and HTTP/2', async () => {
+  const folder = await temporaryFolder();
+  const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  execFileSync(
+    'openssl',
+    ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1', '-subj', '/CN=localhost'].concat(
+      ['-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', keyFile, '-out', certFile],
+    ),
+    { stdio: 'ignore' },
+  );
+  const certPem = readFileSync(certFile, 'utf8');
+  const rig = await startRig({ tls: { certPem, keyPem: readFileSync(keyFile, 'utf8') }, notifications: getNotification });
+  const origin = `https://127.0.0.1:${rig.port}`;
+  const [response] = await once(getTls(`${origin}/api/v1/health`, { ca: certPem, agent: false }), 'response');
+  response.resume();
+  assert.equal(response.statusCode, 200);
+  assert.equal(response.httpVersion, '1.1');
+  const overHttp2 = await requestHttp2(origin, { ':path': '/api/v1/health' }, undefined, { ca: certPem });
+  assert.equal(overHttp2.headers[':status'], 200);
+  const client = notificationClient(createGrpcTransport({ baseUrl: origin, nodeOptions: { ca: certPem } }));
+  const { notification } = await client.getNotification({ notificationId: 'n' }, authorized);
+  assert.equal(notification?.id, 'n');
+  await sendRaw(rig.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await rig.stop();
+});
+
+test('what is not HTTP is answered with the envelope, and the connection closed', async () => {
+  const rig = await startRig();
+  const cases = [
+    ['GARBAGE\r\n\r\n', 400],
+    ['GET /api/v1/health HTTP/1.1\r\nHost: a\r\nBad Header: x\r\n\r\n', 400],
+    [`GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
+    ['POST /api/v1/health HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
+  ] as const;
+  for (const [text, status] of cases) {
+    const answer = await sendRaw(rig.port, text);
+    assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `));
+    assert.match(answer, /x-request-id: request-\d+\r\n/);
+    const envelope = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')));
+    assert.equal(envelope.success, false);
+    assert.equal(envelope.data, null);
+    assert.equal(envelope.message, status === 431 ? 'Request Header Fields Too Large' : 'Bad Request');
+  }
+  await rig.stop();
+});
+
+test('a connection that sends nothing is closed', async () => {
+  const rig = await startRig({ timeouts: { ...patientTimeouts, firstByteMs: 50 } });
+  const silent = await openSocket(rig.port);
+  assert.equal(await readAll(silent), '');
+  const two = await openSocket(rig.port);
+  two.write('GE');
+  assert.equal(await readAll(two), '');
+  await rig.stop();
+});
+
+test('headers and bodies that do not arrive in time are answered with 408', async () => {
+  const rig = await startRig({ timeouts: { ...patientTimeouts, headersMs: 50, requestMs: 100, checkEveryMs: 20 } });
+  assert.match(await sendRaw(rig.port, 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\n'), /^HTTP\/1\.1 408 Request Timeout\r\n/);
+  const path = '/relayer.v1.NotificationService/GetNotification';
+  const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${testKey}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`;
+  assert.match(await sendRaw(rig.port, head), /^HTTP\/1\.1 408 Request Timeout\r\n/);
+  await rig.stop();
+});
+
+test('hostile hosts, verbs and resets never end the process', async () => {
+  const rig = await startRig({ notifications: getNotification });
+  const path = '/relayer.v1.NotificationService/GetNotification';
+  const heads = [
+    `POST ${path} HTTP/1.0\r\n`,
+    `POST ${path} HTTP/1.1\r\n`,
+    `POST ${path} HTTP/1.1\r\nHost:\r\n`,
+    `POST ${path} HTTP/1.1\r\nHost: [\r\n`,
+    `POST ${path} HTTP/1.1\r\nHost: a:99999\r\n`,
+    `POST ${path} HTTP/1.1\r\nHost: a/b\r\n`,
+    `POST ${path} HTTP/1.1\r\nHost: u@a\r\n`,
+    `POST ${path} HTTP/1.1\r\nHost: a\r\nHost: b\r\n`,
+  ];
+  for (const head of heads) {
+    const answer = await sendRaw(rig.port, `${head}Content-Type: application/json\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`);
+    assert.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n/, head);
+    assert.match(answer, /"code":"invalid_argument","message":"[^"]*Host header/, head);
+  }
+  // Hosts that no URL can have, but a well-formed header: they are not looked at.
+  for (const host of ['1.2.3.4.5', '999.999.999.999', 'a..b', '[::1]:80', 'xn--']) {
+    const answer = await sendRaw(
+      rig.port,
+      `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${testKey}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
+    );
+    assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/, host);
+  }
+  for (const text of [
+    'CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n',
+    'GET http://[/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    'GET /%zz/%00?%zz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    'GET /api/v1/health HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\nConnection: Upgrade, close\r\n\r\n',
+    'GET /api/v1/health HTTP/1.1\r\nHost: a\r\n__proto__: x\r\nExpect: nothing\r\nConnection: close\r\n\r\n',
+  ]) {
+    await sendRaw(rig.port, text);
+  }
+  const origin = `http://127.0.0.1:${rig.port}`;
+  const authorities = ['[', 'a:b', 'a b', ''];
+  for (const authority of authorities) {
+    const answer = await requestHttp2(origin, { ':path': path, ':method': 'POST', ':authority': authority, 'content-type': 'application/grpc' }).catch(
+      (error: Error) => error,
+    );
+    // Node's own HTTP/2 refuses some of them before anybody is asked.
+    if (!(answer instanceof Error)) assert.notEqual(answer.headers['grpc-status'], '0', authority);
+  }
+  const torn = await openSocket(rig.port);
+  torn.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${testKey}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`);
+  await waitFor('the request to be seen', () => (rig.lines.length > 0 ? true : undefined));
+  torn.resetAndDestroy();
+  const session = connectHttp2(origin);
+  const stream = session.request({ ':path': path, ':method': 'POST', 'content-type': 'application/grpc', authorization: `Bearer ${testKey}` });
+  stream.on('error', () => undefined);
+  session.on('error', () => undefined);
+  stream.write(Buffer.from([0, 0, 0]));
+  await once(session, 'remoteSettings');
+  session.destroy(undefined, 8);
+  assert.match(await sendRaw(rig.port, 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'), /^HTTP\/1\.1 200 /);
+  assert.deepEqual(rig.lines.filter(({ level }) => level === 'error'), []);
+  await rig.stop();
+});
+
+test('stopping closes idle connections at once, and lets running calls end', async () => {
+  for (const [name, transport] of Object.entries(transports)) {
+    const started = deferred();
+    const release = deferred();
+    const rig = await startRig({
+      notifications: {
+        async getNotification({ notificationId }) {
+          started.resolve();
+          await release.promise;
+          return { notification: { id: notificationId } };
+        },
+      },
+    });
+    const idle = await openSocket(rig.port);
+    const kept = await openSocket(rig.port);
+    kept.write('GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n');
+    await once(kept, 'readable');
+    const idleSession = connectHttp2(`http://127.0.0.1:${rig.port}`);
+    await once(idleSession, 'remoteSettings');
+    const call = notificationClient(transport(`http://127.0.0.1:${rig.port}`)).getNotification({ notificationId: 'n' }, authorized);
+    await started.promise;
+    const gone = Promise.all([readAll(idle), readAll(kept), once(idleSession, 'close')]);
+    const stopped = rig.stop();
+    await gone;
+    await assert.rejects(openSocket(rig.port), { code: 'ECONNREFUSED' });
+    release.resolve();
+    assert.equal((await call).notification?.id, 'n', name);
+    await stopped;
+    assert.deepEqual(rig.lines.filter(({ level }) => level === 'warn'), [], name);
+  }
+});
+
+test('stopping cuts off at the deadline what does not end', async () => {
+  for (const [name, transport] of Object.entries(transports)) {
+    const started = deferred();
+    const rig = await startRig({
+      shutdownDeadlineMs: 50,
+      notifications: {
+        getNotification: () => {
+          started.resolve();
+          return new Promise(() => undefined);
+        },
+      },
+    });
+    const call = notificationClient(transport(`http://127.0.0.1:${rig.port}`)).getNotification({ notificationId: 'n' }, authorized);
+    const failure = assert.rejects(call, (error) => error instanceof ConnectError && error.code !== Code.DeadlineExceeded, name);
+    await started.promise;
+    await rig.stop();
+    await failure;
+    assert.equal(rig.lines.filter(({ level }) => level === 'warn').length, 1, name);
+  }
+});
+
+test('an address that is taken rejects', async () => {
+  const rig = await startRig();
+  await assert.rejects(startRig({ port: rig.port }), { code: 'EADDRINUSE' });
+  await rig.stop();
+});

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { getAddress } from 'ethers';
+import fc from 'fast-check';
+import { checksumAddress } from '../../../src/chains/evm/address.js';
+import { contentFromRequest } from '../../../src/chains/evm/content.js';
+import { DomainError } from '../../../src/core/errors.js';
+import type { EvmRequest } from '../../../src/core/ports/chain.js';
+import type { Speed } from '../../../src/core/transaction/transaction.js';
+import { initKeccak } from '../../../src/crypto/keccak.js';
+import { evmNetwork, evmRequest } from '../../support/evm.js';
+
+const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+
+function read(request: Partial<EvmRequest>, earlierSpeed: Speed | null = null, eip1559 = true): ReturnType<typeof contentFromRequest> {
+  return contentFromRequest(evmRequest(request), earlierSpeed, evmNetwork({ eip1559 }));
+}
+
+function refuses(request: Partial<EvmRequest>, field: string, words: RegExp, eip1559 = true): void {
+  assert.throws(
+    () => read(request, null, eip1559),
+    (error) => {
+      assert.ok(error instanceof DomainError);
+      assert.deepEqual([error.kind, error.reason, error.fields[0]?.field], ['invalid', 'FIELD_INVALID', field]);
+      assert.match(error.message, words);
+      return true;
+    },
+  );
+}
+
+before(initKeccak);
+
+describe('to', () => {
+  it('is kept as EIP-55 whatever its case', () => {
+    for (const text of [to, to.toLowerCase(), `0x${to.slice(2).toUpperCase()}`]) assert.equal(read({ to: text, valueWei: 0n }).to, to);
+  });
+
+  it('must match EIP-55 when its case is mixed', () => {
+    refuses({ to: to.replace('C', 'c'), valueWei: 0n }, 'to', /EIP-55/);
+  });
+
+  it('must be 0x and 40 hex digits, whatever else an address parser would take', () => {
+    const icap = 'XE65GB6LDNXYOFTX0NSV3FUWKOWIXAMJK36';
+    for (const text of ['', to.slice(2), `${to}0`, `0X${to.slice(2)}`, icap, ` ${to}`, `${to}\n`]) {
+      refuses({ to: text, valueWei: 0n }, 'to', /must be 0x and 40 hex digits/);
+    }
+  });
+
+  it('has the checksum that ethers gives', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 20, maxLength: 20 }), (bytes) => {
+        const text = `0x${Buffer.from(bytes).toString('hex')}`;
+        assert.equal(checksumAddress(text), getAddress(text));
+      }),
+    );
+  });
+});
+
+describe('data', () => {
+  it('is kept in lower case with 0x, which is optional', () => {
+    assert.equal(read({ to, valueWei: 0n, data: 'ABcd' }).data, '0xabcd');
+    assert.equal(read({ to, valueWei: 0n, data: '0xABcd' }).data, '0xabcd');
+    assert.equal(read({ to, valueWei: 0n }).data, null);
+  });
+
+  it('must be an even number of hex digits', () => {
+    for (const data of ['0xabc', 'xyz0', '0X12', '0x0x12']) refuses({ to, valueWei: 0n, data }, 'data', /even number of hex digits/);
+  });
+
+  it('must not be more than nodes take', () => {
+    refuses({ to, valueWei: 0n, data: '00'.repeat(131_072) }, 'data', /at most 130560 bytes/);
+  });
+
+  it('alone creates a contract, but not when it is empty', () => {
+    assert.equal(read({ valueWei: 0n, data: '0x00' }).to, null);
+    refuses({ valueWei: 5n, data: '0x' }, 'to', /is required/);
+    refuses({ valueWei: 5n }, 'to', /is required/);
+  });
+});
+
+describe('amounts', () => {
+  it('value is required', () => {
+    refuses({ to }, 'value', /^value is required$/);
+  });
+
+  it('are at most 2^128-1', () => {
+    const tooMuch = 2n ** 128n;
+    assert.equal(read({ to, valueWei: tooMuch - 1n }).valueWei, tooMuch - 1n);
+    refuses({ to, valueWei: tooMuch }, 'value', /2\^128-1/);
+    refuses({ to, valueWei: -1n }, 'value', /2\^128-1/);
+    refuses({ to, valueWei: 0n, gasPriceWei: tooMuch }, 'gas_price', /2\^128-1/);
+    refuses({ to, valueWei: 0n, maxFeePerGasWei: tooMuch, maxPriorityFeePerGasWei: 0n }, 'max_fee_per_gas', /2\^128-1/);
+  });
+
+  it('gas_limit covers the intrinsic gas', () => {
+    assert.equal(read({ to, valueWei: 0n, gasLimit: 21_000n }).gasLimit, 21_000n);
+    refuses({ to, valueWei: 0n, gasLimit: 20_999n }, 'gas_limit', /at least 21000/);
+    refuses({ to, valueWei: 0n, data: '0x0001', gasLimit: 21_019n }, 'gas_limit', /at least 21020/);
+    refuses({ valueWei: 0n, data: '0x00', gasLimit: 53_003n }, 'gas_limit', /at least 53004/);
+    refuses({ to, valueWei: 0n, gasLimit: 2n ** 63n }, 'gas_limit', /2\^63-1/);
+  });
+});
+
+describe('pricing', () => {
+  it('is fast when nothing is said, or the earlier speed', () => {
+    assert.deepEqual(read({ to, valueWei: 0n }).pricing, { kind: 'speed', speed: 'fast' });
+    assert.deepEqual(read({ to, valueWei: 0n }, 'safeLow').pricing, { kind: 'speed', speed: 'safeLow' });
+    assert.deepEqual(read({ to, valueWei: 0n, speed: 'average' }, 'safeLow').pricing, { kind: 'speed', speed: 'average' });
+  });
+
+  it('by gas_price stays legacy on an EIP-1559 network', () => {
+    assert.deepEqual(read({ to, valueWei: 0n, gasPriceWei: 7n }, 'fast').pricing, { kind: 'legacy', gasPriceWei: 7n });
+  });
+
+  it('is in one way only', () => {
+    refuses({ to, valueWei: 0n, gasPriceWei: 1n, speed: 'fast' }, 'gas_price', /cannot be combined with speed/);
+    refuses({ to, valueWei: 0n, gasPriceWei: 1n, maxFeePerGasWei: 1n }, 'gas_price', /cannot be combined with max_fee_per_gas/);
+    refuses({ to, valueWei: 0n, speed: 'fast', maxPriorityFeePerGasWei: 1n }, 'speed', /cannot be combined with max_priority_fee_per_gas/);
+  });
+
+  it('by EIP-1559 needs both fees, the priority at most the max fee', () => {
+    refuses({ to, valueWei: 0n, maxFeePerGasWei: 1n }, 'max_priority_fee_per_gas', /is required with max_fee_per_gas/);
+    refuses({ to, valueWei: 0n, maxPriorityFeePerGasWei: 1n }, 'max_fee_per_gas', /is required with max_priority_fee_per_gas/);
+    refuses({ to, valueWei: 0n, maxFeePerGasWei: 1n, maxPriorityFeePerGasWei: 2n }, 'max_priority_fee_per_gas', /at most max_fee_per_gas/);
+    const { pricing } = read({ to, valueWei: 0n, maxFeePerGasWei: 2n, maxPriorityFeePerGasWei: 2n });
+    assert.deepEqual(pricing, { kind: 'eip1559', maxFeePerGasWei: 2n, maxPriorityFeePerGasWei: 2n });
+  });
+
+  it('by EIP-1559 is refused where the network has none', () => {
+    refuses(
+      { to, valueWei: 0n, maxFeePerGasWei: 2n, maxPriorityFeePerGasWei: 1n },
+      'max_fee_per_gas',
+      /has no EIP-1559 transactions/,
+      false,
+    );
+  });
+});

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { AbiCoder } from 'ethers';
+import fc from 'fast-check';
+import { NodeError } from '../../../src/chains/evm/node-error.js';
+import { nodeText } from '../../../src/chains/evm/node-text.js';
+import { reasonFromNodeError, reasonFromRevertData } from '../../../src/chains/evm/revert.js';
+
+const abi = AbiCoder.defaultAbiCoder();
+const errorData = (text: string): string => `0x08c379a0${abi.encode(['string'], [text]).slice(2)}`;
+const panicData = (code: bigint): string => `0x4e487b71${abi.encode(['uint256'], [code]).slice(2)}`;
+
+describe('revert data', () => {
+  it('of Error(string) is its text, made safe', () => {
+    assert.equal(reasonFromRevertData(errorData('not owner — só')), 'not owner — só');
+    assert.equal(reasonFromRevertData(errorData('a\nb\u202ec')), 'a\\u{a}b\\u{202e}c');
+    assert.ok((reasonFromRevertData(errorData('x'.repeat(5000)))?.length ?? 0) <= 1024);
+  });
+
+  it('of Panic is its meaning', () => {
+    assert.equal(reasonFromRevertData(panicData(0x11n)), 'panic 0x11: arithmetic overflow');
+    assert.equal(reasonFromRevertData(panicData(0x99n)), 'panic 0x99');
+  });
+
+  it('of a custom error is its selector', () => {
+    assert.equal(reasonFromRevertData('0xdeadbeef00'), 'custom error 0xdeadbeef');
+  });
+
+  it('that is empty says nothing', () => {
+    assert.equal(reasonFromRevertData('0x'), null);
+  });
+
+  it('that is hostile is read without harm', () => {
+    assert.equal(reasonFromRevertData(`0x08c379a0${'ff'.repeat(64)}`), 'malformed Error(string)');
+    fc.assert(
+      fc.property(fc.constantFrom('08c379a0', '4e487b71', ''), fc.uint8Array({ maxLength: 200 }), (selector, bytes) => {
+        reasonFromRevertData(`0x${selector}${Buffer.from(bytes).toString('hex')}`);
+      }),
+    );
+  });
+});
+
+describe('the reason of a node’s error', () => {
+  const reason = (message: string, data: string | null = null): string | null =>
+    reasonFromNodeError(new NodeError(3, message, data, false));
+
+  it('is in the data, else in the text behind the usual words', () => {
+    assert.equal(reason('execution reverted: other', errorData('mine')), 'mine');
+    assert.equal(reason('execution reverted: not owner'), 'not owner');
+    assert.equal(reason('execution reverted'), null);
+    assert.equal(reason('invalid opcode: INVALID'), 'invalid opcode: INVALID');
+  });
+});
+
+describe('text of nodes', () => {
+  it('is at most 1 KiB without control characters, whatever it was', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 3000 }), (text) => {
+        const safe = nodeText(text);
+        assert.ok(Buffer.byteLength(safe) <= 1024);
+        assert.doesNotMatch(safe, /[\p{Cc}\p{Cf}\p{Cs}]/u);
+      }),
+    );
+  });
+
+  it('stays as it is when it is harmless', () => {
+    assert.equal(nodeText('nonce too low: next nonce 8, tx nonce 7'), 'nonce too low: next nonce 8, tx nonce 7');
+  });
+});

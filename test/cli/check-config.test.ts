@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { runCli } from '../support/run-cli.js';
+import { sampleConfig, sampleSigner } from '../support/sample-config.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+
+const settings = { API_KEY: 'k'.repeat(32), STORAGE_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'), KEY_PASSPHRASE: 'hunter2' };
+
+async function folderWithKeystore(): Promise<string> {
+  const folder = await temporaryFolder({ 'key.json': '{}' });
+  return temporaryFolder({
+    'config.json': sampleConfig({
+      signers: [sampleSigner({ config: { path: join(folder, 'key.json'), passphrase: { type: 'env', value: 'KEY_PASSPHRASE' } } })],
+    }),
+  });
+}
+
+test('a good configuration is valid, and what has no effect is told', async () => {
+  const env = { ...settings, CONFIG_DIR: await folderWithKeystore(), REDIS_URL: 'redis://:hunter2@redis' };
+  assert.deepEqual(await runCli(['check-config'], env), {
+    exitCode: 0,
+    stdout: 'configuration is valid: 1 relayer, 1 network, 1 signer, 1 notification\n',
+    stderr: 'note: REDIS_URL has no effect: no Redis is needed, everything is in DATABASE_URL\n',
+  });
+});
+
+test('problems of settings and file are told together, without a stack or a secret', async () => {
+  const dir = await temporaryFolder({ 'config.json': sampleConfig({ extra: 1 }) });
+  const env = { ...settings, API_KEY: 'hunter2-hunter2', CONFIG_DIR: dir, APP_PORT: 'x' };
+  assert.deepEqual(await runCli(['check-config'], env), {
+    exitCode: 2,
+    stdout: '',
+    stderr: [
+      'error: the configuration has 3 problems:',
+      '  APP_PORT: must be an integer from 0 to 65535 (it is "x")',
+      '  API_KEY: must have at least 32 characters, has 15',
+      '  extra: is not a known setting',
+      '',
+    ].join('\n'),
+  });
+});
+
+test('a keystore file that is not there is a problem', async () => {
+  const dir = await temporaryFolder({ 'config.json': sampleConfig() });
+  assert.deepEqual(await runCli(['check-config'], { ...settings, CONFIG_DIR: dir }), {
+    exitCode: 2,
+    stdout: '',
+    stderr: 'error: the configuration has a problem:\n  signers[0].config.path: the keystore file keys/key.json does not exist\n',
+  });
+});
+
+test('the example is valid but for its keystore, which everybody makes', async () => {
+  const env = {
+    ...settings,
+    CONFIG_DIR: 'examples/config',
+    KEYSTORE_PASSPHRASE: 'hunter2',
+    WEBHOOK_SIGNING_KEY: 'a-signing-key-of-32-characters-xx',
+  };
+  const { exitCode, stderr } = await runCli(['check-config'], env);
+  assert.equal(exitCode, 2);
+  assert.match(
+    stderr,
+    /^error: the configuration has a problem:\n {2}signers\[0\]\.config\.path: the keystore file examples\/config\/keys\/local-signer\.json does not exist\n$/,
+  );
+});

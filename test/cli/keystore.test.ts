@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Wallet } from 'ethers';
+import { type CliResult, runCli } from '../support/run-cli.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+
+const passphrase = 'correct horse battery';
+/** anvil's first account: everybody knows it. */
+const key = 'ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
+const address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
+
+/** The key in the file, as another program reads it. */
+async function openWithEthers(file: string): Promise<Wallet> {
+  const wallet = await Wallet.fromEncryptedJson(await readFile(file, 'utf8'), passphrase);
+  assert.ok(wallet instanceof Wallet);
+  return wallet;
+}
+
+function assertSilentAbout(result: CliResult, ...secrets: readonly string[]): void {
+  for (const secret of secrets) assert.ok(!`${result.stdout}${result.stderr}`.includes(secret));
+}
+
+test('create makes a keystore that others open, for its owner only, and prints the address', async () => {
+  const file = join(await temporaryFolder(), 'new.json');
+  const result = await runCli(['keystore', 'create', '--out', file, '--passphrase-env', 'PASS'], { PASS: passphrase });
+  assert.equal(result.exitCode, 0, result.stderr);
+  assert.equal(result.stderr, 'encrypting the key, which takes a moment...\n');
+  const wallet = await openWithEthers(file);
+  assert.equal(result.stdout, `${wallet.address}\n`);
+  assert.equal((await stat(file)).mode & 0o777, 0o600);
+  assertSilentAbout(result, passphrase, wallet.privateKey.slice(2));
+});
+
+test('import takes key and passphrase from the environment', async () => {
+  const file = join(await temporaryFolder(), 'imported.json');
+  const args = ['keystore', 'import', '--out', file, '--key-env', 'KEY', '--passphrase-env', 'PASS'];
+  const result = await runCli(args, { KEY: `0x${key}`, PASS: passphrase });
+  assert.equal(result.exitCode, 0, result.stderr);
+  assert.equal(result.stdout, `${address}\n`);
+  assert.equal((await openWithEthers(file)).privateKey, `0x${key}`);
+  assertSilentAbout(result, passphrase, key);
+});
+
+test('import takes both from standard input, a line each', async () => {
+  const file = join(await temporaryFolder(), 'imported.json');
+  const result = await runCli(['keystore', 'import', '--out', file], {}, `${key}\r\n${passphrase}\n`);
+  assert.equal(result.exitCode, 0, result.stderr);
+  assert.equal((await openWithEthers(file)).address, address);
+  assertSilentAbout(result, passphrase, key);
+});
+
+test('an existing file is never overwritten', async () => {
+  const file = join(await temporaryFolder({ 'taken.json': 'precious' }), 'taken.json');
+  const result = await runCli(['keystore', 'create', '--out', file, '--passphrase-env', 'PASS'], { PASS: passphrase });
+  assert.deepEqual(result, { exitCode: 1, stdout: '', stderr: `error: ${file} already exists; it is never overwritten\n` });
+  assert.equal(await readFile(file, 'utf8'), 'precious');
+});
+
+test('what is missing or wrong is one sentence, and nothing is written', async () => {
+  const folder = await temporaryFolder();
+  const file = join(folder, 'new.json');
+  const zeros = '0'.repeat(64);
+  const wrong: readonly (readonly [readonly string[], string, 1 | 2, RegExp])[] = [
+    [['create', '--out', file], '', 2, /^error: no passphrase was given: /],
+    [['create', '--out', file, '--passphrase-env', 'hunter2'], '', 2, /^error: the environment variable for the passphrase is not set\n$/],
+    [['create', '--out', join(folder, 'no', 'where.json')], passphrase, 1, /cannot be made: its folder does not exist\n$/],
+    [['import', '--out', file], `hunter2\n${passphrase}`, 2, /^error: the private key must be 64 hex digits, with or without 0x\n$/],
+    [['import', '--out', file], `${zeros}\n${passphrase}`, 2, /^error: the private key is not one of the curve secp256k1/],
+    [['import', '--out', file], `${key}\n`, 2, /^error: no passphrase was given: /],
+  ];
+  for (const [args, input, exitCode, sentence] of wrong) {
+    const result = await runCli(['keystore', ...args], {}, input);
+    assert.equal(result.exitCode, exitCode, result.stderr);
+    assert.equal(result.stdout, '');
+    assert.match(result.stderr, sentence);
+    assertSilentAbout(result, passphrase, key, 'hunter2', '    at ');
+    await assert.rejects(stat(file), { code: 'ENOENT' });
+  }
+});

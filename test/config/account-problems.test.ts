@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { accountProblems } from '../../src/config/account-problems.js';
+import type { Network } from '../../src/core/relayer/network.js';
+
+const network: Network = {
+  name: 'anvil',
+  type: 'evm',
+  chainId: 31337n,
+  rpcUrls: [],
+  requiredConfirmations: 1,
+  averageBlockTimeMs: 1000,
+  eip1559: true,
+  symbol: 'ETH',
+  isTestnet: true,
+  tags: [],
+  explorerUrls: [],
+};
+const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+
+test('one account takes one relayer, on networks of another name and in any case of the address too', () => {
+  const sameChain = { ...network, name: 'anvil-docker' };
+  assert.deepEqual(
+    accountProblems([
+      { id: 'a', network, address },
+      { id: 'b', network: sameChain, address: address.toLowerCase() },
+    ]),
+    [
+      {
+        path: 'relayers[1].signer_id',
+        problem: `has the address ${address.toLowerCase()}, which relayer "a" has on the same chain; an account takes one relayer`,
+      },
+    ],
+  );
+});
+
+test('one address on two chains is two accounts', () => {
+  assert.deepEqual(
+    accountProblems([
+      { id: 'a', network, address },
+      { id: 'b', network: { ...network, chainId: 1n }, address },
+    ]),
+    [],
+  );
+});

@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type LoadedConfig, loadConfig } from '../../src/config/config-file.js';
+import { ConfigError } from '../../src/config/problem.js';
+import { sampleConfig, sampleEnv, sampleNetwork, sampleNotification, sampleRelayer, sampleSigner } from '../support/sample-config.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+
+type Env = Readonly<Record<string, string>>;
+
+async function load(content: unknown, env: Env = sampleEnv): Promise<LoadedConfig> {
+  return loadConfig({ dir: await temporaryFolder({ 'config.json': content }), fileName: 'config.json', env });
+}
+
+/** The problems of a file, as people read them. */
+async function problemsOf(content: unknown, env: Env = sampleEnv): Promise<readonly string[]> {
+  try {
+    await load(content, env);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    return error.problems.map(({ path, problem }) => `${path}: ${problem}`);
+  }
+}
+
+test('a file becomes typed objects with defaults', async () => {
+  const config = await load(sampleConfig());
+  const network = {
+    name: 'anvil',
+    type: 'evm',
+    chainId: 31337n,
+    rpcUrls: [{ url: 'http://127.0.0.1:8545', weight: 100 }],
+    requiredConfirmations: 1,
+    averageBlockTimeMs: 1000,
+    eip1559: false,
+    symbol: 'ETH',
+    isTestnet: false,
+    tags: [],
+    explorerUrls: [],
+  };
+  assert.deepEqual(config, {
+    networks: [network],
+    relayers: [
+      {
+        id: 'relayer-1',
+        name: 'Relayer one',
+        network,
+        networkType: 'evm',
+        paused: false,
+        signerId: 'key',
+        notificationId: null,
+        customRpcUrls: [],
+        policies: {
+          minBalanceWei: 1n,
+          gasPriceCapWei: null,
+          whitelistReceivers: null,
+          eip1559Pricing: true,
+          gasLimitEstimation: true,
+          includeRevertData: false,
+        },
+      },
+    ],
+    signers: [{ id: 'key', path: 'keys/key.json', passphrase: 'correct horse' }],
+    notifications: [{ id: 'hook', url: 'https://hooks.example.com/x', signingKey: null }],
+    notices: [],
+  });
+});
+
+test('what is said replaces the defaults', async () => {
+  const receiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+  const config = await load(
+    sampleConfig({
+      networks: [
+        sampleNetwork({
+          features: ['eip1559'],
+          is_testnet: true,
+          tags: ['rollup'],
+          rpc_urls: [{ url: ' https://a.example.com', weight: 0 }, 'https://b.example.com'],
+        }),
+      ],
+      notifications: [sampleNotification({ signing_key: { type: 'env', value: 'HOOK_KEY' } })],
+      relayers: [
+        sampleRelayer({
+          notification_id: 'hook',
+          custom_rpc_urls: ['https://c.example.com'],
+          policies: {
+            min_balance: 0,
+            gas_price_cap: '100000000000',
+            whitelist_receivers: [receiver],
+            eip1559_pricing: false,
+            private_transactions: false,
+          },
+        }),
+      ],
+    }),
+  );
+  assert.equal(config.networks[0]?.eip1559, true);
+  assert.deepEqual(config.networks[0]?.rpcUrls, [
+    { url: 'https://a.example.com', weight: 0 },
+    { url: 'https://b.example.com', weight: 100 },
+  ]);
+  const relayer = config.relayers[0];
+  assert.equal(relayer?.notificationId, 'hook');
+  assert.deepEqual(relayer?.customRpcUrls, [{ url: 'https://c.example.com', weight: 100 }]);
+  assert.equal(relayer?.policies.minBalanceWei, 0n);
+  assert.equal(relayer?.policies.gasPriceCapWei, 100_000_000_000n);
+  assert.deepEqual(relayer?.policies.whitelistReceivers, [receiver.toLowerCase()]);
+  assert.equal(relayer?.policies.eip1559Pricing, false);
+  assert.equal(config.notifications[0]?.signingKey, 'a signing key');
+});
+
+test('amounts are exact above 2^53, as numbers and as strings', async () => {
+  const text = JSON.stringify(
+    sampleConfig({
+      relayers: [sampleRelayer({ policies: { min_balance: 'NUMBER', gas_price_cap: '340282366920938463463374607431768211455' } })],
+    }),
+  );
+  const config = await load(text.replace('"NUMBER"', '1000000000000000000001'));
+  assert.equal(config.relayers[0]?.policies.minBalanceWei, 1_000_000_000_000_000_000_001n);
+  assert.equal(config.relayers[0]?.policies.gasPriceCapWei, 2n ** 128n - 1n);
+});
+
+test('what is no amount is refused with its path', async () => {
+  for (const wrong of [-1, 1.5, '', '0x10', '1e18', '+1', ' 1', true, {}, '340282366920938463463374607431768211456']) {
+    assert.deepEqual(await problemsOf(sampleConfig({ relayers: [sampleRelayer({ policies: { min_balance: wrong } })] })), [
+      'relayers[0].policies.min_balance: must be an integer from 0 to 2^128-1, as a number or a decimal string',
+    ]);
+  }
+  assert.deepEqual(await problemsOf(sampleConfig({ relayers: [sampleRelayer({ policies: { gas_price_cap: 0 } })] })), [
+    'relayers[0].policies.gas_price_cap: must be an integer from 1 to 2^128-1, as a number or a decimal string',
+  ]);
+});
+
+test('every problem of every section is told at once, with its path', async () => {
+  const problems = await problemsOf(
+    {
+      relayer: [],
+      plugins: [{ id: 'p' }],
+      networks: [
+        sampleNetwork({
+          chain_id: 0,
+          rpc_urls: ['wss://a.example.com', { url: 'https://b.example.com', weigth: 1, weight: 101 }],
+          average_blocktime_ms: 0,
+          symbol: '',
+        }),
+        sampleNetwork({ network: 'bare', chain_id: undefined, rpc_urls: [], required_confirmations: 0 }),
+        sampleNetwork({ network: 'cached', gas_price_cache: { enabled: true, stale_after_ms: 1 } }),
+        sampleNetwork({ type: 'evn', network: 'typo' }),
+      ],
+      signers: [
+        sampleSigner({ config: { path: '', passphrase: { type: 'file', value: 'x' } } }),
+        sampleSigner({ id: 'kms', type: 'aws_kms', config: { whatever: 1 } }),
+        sampleSigner({ id: 'no spaces' }),
+        sampleSigner({ id: 'unset', config: { path: 'a', passphrase: { type: 'env', value: 'NOT_SET' } } }),
+      ],
+      notifications: [
+        sampleNotification({ url: '', signing_key: { type: 'plain', value: 'whsec_short' } }),
+        sampleNotification({ id: 'private', url: 'http://10.0.0.1/' }),
+        sampleNotification({ id: 'typed', type: 'email' }),
+      ],
+      relayers: [
+        sampleRelayer({
+          paused: undefined,
+          signer_id: 'kez',
+          notification_id: 'nobody',
+          network: 'other',
+          policies: { gas_price_cpa: 1, private_transactions: true, whitelist_receivers: ['0x12'] },
+        }),
+        sampleRelayer({ id: 'stellar', network_type: 'stellar', policies: { fee_payment_strategy: 'user' } }),
+        sampleRelayer({ id: 'solana', network_type: 'solana' }),
+        sampleRelayer({ network: 'cached' }),
+        'a text',
+      ],
+    },
+    sampleEnv,
+  );
+  assert.deepEqual(
+    new Set(problems),
+    new Set([
+      'relayer: is not a known setting; did you mean relayers?',
+      'plugins: plugins are not supported',
+      'networks[0].chain_id: must be an integer from 1 to 2^64-1',
+      'networks[0].rpc_urls[0].url: must be a URL that begins with http:// or https://',
+      'networks[0].rpc_urls[1].weight: must be an integer from 0 to 100',
+      'networks[0].rpc_urls[1].weigth: is not a known setting',
+      'networks[0].average_blocktime_ms: must be an integer, at least 1',
+      'networks[0].symbol: must not be empty',
+      'networks[1].rpc_urls: must have at least one URL',
+      'networks[1].required_confirmations: must be an integer, at least 1',
+      'networks[2].gas_price_cache: a gas price cache is not supported; leave it out',
+      'networks[3].type: must be "evm"',
+      'signers[0].config.path: must not be empty',
+      'signers[0].config.passphrase.type: must be "env" or "plain"',
+      'signers[1].type: signers of type "aws_kms" are not supported yet; use "local"',
+      'signers[2].id: must be 1 to 36 of A-Z, a-z, 0-9, _ and -',
+      'signers[3].config.passphrase.value: the environment variable NOT_SET that it names is not set',
+      'notifications[0].url: is required',
+      'notifications[0].signing_key.value: starts with whsec_, so it must go on with the base64 of 24 to 64 bytes',
+      'notifications[1].url: must not point to a private, loopback, link-local, metadata or otherwise reserved host',
+      'notifications[2].type: must be "webhook"',
+      'relayers[0].paused: is required',
+      'relayers[0].signer_id: no signer has the id "kez"; did you mean "key"?',
+      'relayers[0].notification_id: no notification has the id "nobody"',
+      'relayers[0].network: no network has the name "other"',
+      'relayers[0].policies.gas_price_cpa: is not a known setting; did you mean gas_price_cap?',
+      'relayers[0].policies.private_transactions: private transactions are not supported; leave it out or set it to false',
+      'relayers[0].policies.whitelist_receivers[0]: must be an address: 0x and 40 hex digits',
+      'relayers[1]: Stellar relayers are not supported yet',
+      'relayers[2]: Solana relayers are not supported yet',
+      'relayers[3].id: "relayer-1" is already used by relayers[0]',
+      'relayers[4]: must be an object',
+    ]),
+  );
+});
+
+test('what is required is named', async () => {
+  assert.deepEqual(await problemsOf({ networks: [{ type: 'evm', network: 'a' }], signers: [{ id: 'k', type: 'local' }], relayers: [{}] }), [
+    'networks[0].chain_id: is required',
+    'networks[0].rpc_urls: is required',
+    'networks[0].required_confirmations: is required',
+    'networks[0].average_blocktime_ms: is required',
+    'networks[0].symbol: is required',
+    'signers[0].config: is required',
+    ...['id', 'name', 'network', 'network_type', 'paused', 'signer_id'].map((name) => `relayers[0].${name}: is required`),
+  ]);
+  assert.deepEqual(await problemsOf({ networks: [sampleNetwork()] }), ['relayers: is required']);
+});
+
+test('sections that are no lists, and a file that is no object', async () => {
+  assert.deepEqual(await problemsOf({ networks: { anvil: {} }, relayers: 1, signers: null, notifications: 'x' }), [
+    'networks: must be a list',
+    'notifications: must be a list',
+    'relayers: must be a list',
+  ]);
+  for (const text of ['[]', '1', 'null', '"x"']) {
+    const problems = await problemsOf(text);
+    assert.equal(problems.length, 1);
+    assert.match(problems[0] ?? '', /config\.json: must be a JSON object$/);
+  }
+});
+
+test('ids are used once, and one signer once on a chain', async () => {
+  const problems = await problemsOf(
+    sampleConfig({
+      networks: [sampleNetwork(), sampleNetwork(), sampleNetwork({ network: 'anvil-docker' })],
+      signers: [sampleSigner(), sampleSigner()],
+      notifications: [sampleNotification(), sampleNotification()],
+      relayers: [sampleRelayer(), sampleRelayer({ id: 'relayer-2', network: 'anvil-docker' })],
+    }),
+  );
+  assert.deepEqual(problems, [
+    'networks[1].network: "anvil" is already used by networks[0]',
+    'signers[1].id: "key" is already used by signers[0]',
+    'notifications[1].id: "hook" is already used by notifications[0]',
+    'relayers[1].signer_id: is already used on chain 31337 by relayers[0]; an account takes one relayer',
+  ]);
+});
+
+test('a reference to an entry that is itself wrong is no second problem', async () => {
+  assert.deepEqual(await problemsOf(sampleConfig({ networks: [sampleNetwork({ symbol: 1 })], signers: [sampleSigner({ extra: 1 })] })), [
+    'networks[0].symbol: must be a text in double quotes',
+    'signers[0].extra: is not a known setting',
+  ]);
+});
+
+test('no problem shows a secret', async () => {
+  const secret = 'hunter2-hunter2';
+  const texts = await problemsOf(
+    sampleConfig({
+      networks: [sampleNetwork({ rpc_urls: [`ftp://rpc.example.com/${secret}`] })],
+      signers: [
+        sampleSigner({ config: { path: 'a', passphrase: { type: 'env', value: secret } } }),
+        sampleSigner({ id: 'b', config: { path: 'a', passphrase: secret } }),
+      ],
+      notifications: [
+        sampleNotification({ url: `https://user:${secret}@hooks.example.com`, signing_key: { type: 'plain', value: `whsec_${secret}` } }),
+        sampleNotification({ id: 'b', signing_key: { type: 'plan', value: secret } }),
+      ],
+    }),
+  );
+  assert.equal(texts.length, 6, texts.join('\n'));
+  assert.ok(!texts.join('\n').includes('hunter2'), texts.join('\n'));
+});
+
+test('private webhook targets are taken where the settings allow them', async () => {
+  const file = sampleConfig({ notifications: [sampleNotification({ url: 'http://127.0.0.1:9000/hook' })] });
+  assert.deepEqual(await problemsOf(file, { ...sampleEnv, WEBHOOK_ALLOW_PRIVATE: 'true' }), []);
+});
+
+test('a file that is not there, and one that is not JSON', async () => {
+  const dir = await temporaryFolder({ 'broken.json': '{"relayers": [\n  {"id": "a",}\n]}' });
+  await assert.rejects(loadConfig({ dir, fileName: 'config.json', env: {} }), {
+    problems: [{ path: join(dir, 'config.json'), problem: 'does not exist' }],
+  });
+  await assert.rejects(loadConfig({ dir, fileName: 'broken.json', env: {} }), {
+    problems: [{ path: join(dir, 'broken.json'), problem: 'expected a name in double quotes at line 2, column 14' }],
+  });
+  await assert.rejects(loadConfig({ dir, fileName: '.', env: {} }), {
+    problems: [{ path: dir, problem: 'is a folder' }],
+  });
+});

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConfigError } from '../../src/config/problem.js';
+import { loadSettings, readSetting, settings } from '../../src/config/settings.js';
+
+const encryptionKey = Buffer.alloc(32, 7).toString('base64');
+const needed = { API_KEY: 'k'.repeat(32), STORAGE_ENCRYPTION_KEY: encryptionKey };
+
+function problemsOf(env: Record<string, string>): Record<string, string> {
+  try {
+    loadSettings(env);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return Object.fromEntries(error.problems.map(({ path, problem }) => [path, problem]));
+  }
+  return {};
+}
+
+test('what is not set has its default', () => {
+  assert.deepEqual(loadSettings(needed), {
+    host: '127.0.0.1',
+    port: 8080,
+    apiKey: 'k'.repeat(32),
+    configDir: './config',
+    configFileName: 'config.json',
+    databaseUrl: 'sqlite:./data/relayer.db',
+    storageEncryptionKey: encryptionKey,
+    webhookAllowPrivate: false,
+    webhookRetrySeconds: [5, 30, 120, 600, 3600, 10_800, 21_600, 43_200],
+    rateLimitPerSecond: 100,
+    rateLimitBurst: 300,
+    corsAllowedOrigins: [],
+    tlsCertFile: null,
+    tlsKeyFile: null,
+    logLevel: 'info',
+    rpcTimeoutMs: 10_000,
+    transactionExpirationHours: null,
+    sandboxRpcPort: 8545,
+    sandboxBlockTimeSeconds: 2,
+    notices: [],
+  });
+});
+
+test('what is set is read', () => {
+  const loaded = loadSettings({
+    ...needed,
+    HOST: '0.0.0.0',
+    APP_PORT: '0',
+    DATABASE_URL: 'postgres://user:secret@db:5432/relayer',
+    WEBHOOK_ALLOW_PRIVATE: 'true',
+    WEBHOOK_RETRY_SECONDS: '0.5, 1,2',
+    RATE_LIMIT_REQUESTS_PER_SECOND: '0',
+    CORS_ALLOWED_ORIGINS: 'https://a.example.com, http://localhost:3000',
+    TLS_CERT_FILE: 'cert.pem',
+    TLS_KEY_FILE: 'key.pem',
+    LOG_LEVEL: 'debug',
+  });
+  assert.equal(loaded.host, '0.0.0.0');
+  assert.equal(loaded.port, 0);
+  assert.equal(loaded.databaseUrl, 'postgres://user:secret@db:5432/relayer');
+  assert.equal(loaded.webhookAllowPrivate, true);
+  assert.deepEqual(loaded.webhookRetrySeconds, [0.5, 1, 2]);
+  assert.equal(loaded.rateLimitPerSecond, 0);
+  assert.deepEqual(loaded.corsAllowedOrigins, ['https://a.example.com', 'http://localhost:3000']);
+  assert.equal(loaded.tlsCertFile, 'cert.pem');
+  assert.equal(loaded.tlsKeyFile, 'key.pem');
+  assert.equal(loaded.logLevel, 'debug');
+});
+
+test('an empty variable counts as unset', () => {
+  assert.equal(loadSettings({ ...needed, HOST: '', APP_PORT: '' }).port, 8080);
+  assert.deepEqual(Object.keys(problemsOf({ ...needed, API_KEY: '' })), ['API_KEY']);
+});
+
+test('every problem is told at once', () => {
+  assert.deepEqual(
+    problemsOf({
+      API_KEY: 'short-key',
+      APP_PORT: '65536',
+      DATABASE_URL: 'mysql://user:pass-word@db/relayer',
+      WEBHOOK_ALLOW_PRIVATE: 'yes',
+      WEBHOOK_RETRY_SECONDS: '5,soon',
+      RATE_LIMIT_REQUESTS_PER_SECOND: '-1',
+      RATE_LIMIT_BURST_SIZE: '0',
+      CORS_ALLOWED_ORIGINS: 'https://a.example.com/',
+      TLS_CERT_FILE: 'cert.pem',
+      LOG_LEVEL: 'loud',
+      RPC_TIMEOUT_MS: '0',
+      TRANSACTION_EXPIRATION_HOURS: '4',
+      SANDBOX_RPC_PORT: '1.5',
+      SANDBOX_BLOCK_TIME: '-1',
+    }),
+    {
+      API_KEY: 'must have at least 32 characters, has 9',
+      APP_PORT: 'must be an integer from 0 to 65535 (it is "65536")',
+      DATABASE_URL: 'must be sqlite:<file> or postgres://<user>:<password>@<host>:<port>/<database>',
+      STORAGE_ENCRYPTION_KEY: 'must be set. Base64 of 32 bytes; encrypts the secrets that are stored.',
+      WEBHOOK_ALLOW_PRIVATE: 'must be true or false (it is "yes")',
+      WEBHOOK_RETRY_SECONDS: 'must be numbers of seconds separated by commas, such as 5,30,120 (it is "5,soon")',
+      RATE_LIMIT_REQUESTS_PER_SECOND: 'must be an integer from 0 to 1000000 (it is "-1")',
+      RATE_LIMIT_BURST_SIZE: 'must be an integer from 1 to 1000000 (it is "0")',
+      CORS_ALLOWED_ORIGINS:
+        'must be origins separated by commas, such as https://app.example.com without a path or a slash at the end (it is "https://a.example.com/")',
+      LOG_LEVEL: 'must be one of trace, debug, info, warn, error (it is "loud")',
+      RPC_TIMEOUT_MS: 'must be an integer from 1 to 600000 (it is "0")',
+      TRANSACTION_EXPIRATION_HOURS: 'is not supported yet: finished transactions are kept for ever; unset it (it is "4")',
+      SANDBOX_RPC_PORT: 'must be an integer from 0 to 65535 (it is "1.5")',
+      SANDBOX_BLOCK_TIME: 'must be an integer from 0 to 3600 (it is "-1")',
+      TLS_KEY_FILE: 'must be set together with TLS_CERT_FILE',
+    },
+  );
+});
+
+test('the encryption key is exactly 32 bytes in standard base64', () => {
+  const sentence = 'must be base64 of exactly 32 bytes; make one with: openssl rand -base64 32';
+  const almost = [
+    Buffer.alloc(31).toString('base64'),
+    Buffer.alloc(33).toString('base64'),
+    Buffer.alloc(32, 255).toString('base64url'),
+    `${encryptionKey}!`,
+    'ab'.repeat(32),
+  ];
+  for (const key of almost)
+    assert.deepEqual(problemsOf({ ...needed, STORAGE_ENCRYPTION_KEY: key }), { STORAGE_ENCRYPTION_KEY: sentence }, key);
+});
+
+test('an API key is something that a header can carry', () => {
+  for (const key of ['has a space in it, which no header takes', `${'k'.repeat(40)}é`]) {
+    assert.deepEqual(problemsOf({ ...needed, API_KEY: key }), { API_KEY: 'must be visible ASCII characters without spaces' });
+  }
+});
+
+test('no problem shows the text of a secret', () => {
+  for (const { name } of settings.filter(({ secret }) => secret)) {
+    const problems = problemsOf({ ...needed, [name]: 'hunter2 hunter2' });
+    assert.deepEqual(Object.keys(problems), [name]);
+    assert.ok(!JSON.stringify(problems).includes('hunter2'));
+  }
+});
+
+test('settings of the existing relayer that would mislead are problems', () => {
+  const env = {
+    ...needed,
+    REPOSITORY_STORAGE_TYPE: 'redis',
+    RESET_STORAGE_ON_START: 'true',
+    DISTRIBUTED_MODE: 'true',
+    QUEUE_BACKEND: 'sqs',
+    RPC_ALLOWED_HOSTS: 'rpc.example.com',
+    RPC_BLOCK_PRIVATE_IPS: 'true',
+  };
+  assert.deepEqual(
+    new Set(Object.keys(problemsOf(env))),
+    new Set([
+      'REPOSITORY_STORAGE_TYPE',
+      'RESET_STORAGE_ON_START',
+      'DISTRIBUTED_MODE',
+      'QUEUE_BACKEND',
+      'RPC_ALLOWED_HOSTS',
+      'RPC_BLOCK_PRIVATE_IPS',
+    ]),
+  );
+});
+
+test('settings of the existing relayer that only have no effect are notices, and harmless ones are nothing', () => {
+  const { notices } = loadSettings({
+    ...needed,
+    REDIS_URL: 'redis://:hunter2@redis:6379',
+    METRICS_PORT: '8081',
+    BACKGROUND_WORKER_NOTIFICATION_SENDER_CONCURRENCY: '30',
+    REPOSITORY_STORAGE_TYPE: 'in_memory',
+    DISTRIBUTED_MODE: 'false',
+    QUEUE_BACKEND: 'redis',
+    PATH: '/usr/bin',
+    AWS_REGION: 'eu-west-1',
+  });
+  assert.deepEqual(notices, [
+    'BACKGROUND_WORKER_NOTIFICATION_SENDER_CONCURRENCY has no effect: this service is not tuned by it',
+    'METRICS_PORT has no effect: metrics are always at /metrics of the one port',
+    'REDIS_URL has no effect: no Redis is needed, everything is in DATABASE_URL',
+  ]);
+});
+
+test('one setting can be read alone', () => {
+  assert.equal(readSetting({}, 'databaseUrl'), 'sqlite:./data/relayer.db');
+  assert.throws(() => readSetting({ DATABASE_URL: 'mysql:x' }, 'databaseUrl'), ConfigError);
+});

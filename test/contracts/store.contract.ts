@@ -1,0 +1,595 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { hostname } from 'node:os';
+import { createInterface } from 'node:readline';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Change, ConflictError, type Store } from '../../src/core/ports/store.js';
+import { openStatuses, type Transaction, type TransactionStatus } from '../../src/core/transaction/transaction.js';
+import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
+import { migrateDatabase, type OpenedStore, openStore } from '../../src/storage/open-store.js';
+import { aNotification, anAttempt, anEvent, aTransaction, next, sampleLane, silentLog } from '../support/stored-samples.js';
+import { waitFor } from '../support/wait-for.js';
+
+const holder = fileURLToPath(new URL('../support/hold-store.ts', import.meta.url));
+const huge = 2n ** 256n - 1n;
+
+function open(databaseUrl: string): Promise<OpenedStore> {
+  return openStore(databaseUrl, { log: silentLog });
+}
+
+/** Opens once the lock is free: the death of its holder takes a moment to be noticed. */
+function openWhenFree(databaseUrl: string): Promise<OpenedStore> {
+  return waitFor('the lock', () =>
+    open(databaseUrl).catch((error: unknown) => {
+      if (error instanceof DatabaseLockedError) return undefined;
+      throw error;
+    }),
+  );
+}
+
+function ids(items: readonly { readonly transaction: Transaction }[]): string[] {
+  return items.map(({ transaction }) => transaction.id);
+}
+
+async function conflictIn(commit: Promise<void>): Promise<string> {
+  try {
+    await commit;
+  } catch (error) {
+    if (error instanceof ConflictError) return error.change;
+    throw error;
+  }
+  return 'nothing';
+}
+
+/** Starts the process that holds the store, and gathers what it says was committed. */
+async function startHolder(databaseUrl: string, commits: number): Promise<{ child: ChildProcess; acknowledged: string[] }> {
+  const child = spawn(process.execPath, ['--import', 'tsx', holder, databaseUrl], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const acknowledged: string[] = [];
+  await new Promise<void>((resolve, reject) => {
+    child.once('exit', () => reject(new Error('the holder ended by itself')));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      acknowledged.push(line);
+      if (acknowledged.length === commits) resolve();
+    });
+  });
+  return { child, acknowledged };
+}
+
+/** What every store must do. `newDatabaseUrl` gives the URL of a database that does not exist yet or is empty. */
+export function storeContract(name: string, newDatabaseUrl: () => Promise<string>): void {
+  describe(`${name}: what is written is what is read`, () => {
+    let store: Store;
+    before(async () => {
+      store = (await open(await newDatabaseUrl())).store;
+    });
+    after(() => store.close());
+
+    const full: Transaction = aTransaction({
+      id: 'full',
+      status: 'mined',
+      statusReason: 'cut to 1 KiB “✓” 😀',
+      intent: 'cancel',
+      content: {
+        network: 'evm',
+        to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+        valueWei: huge,
+        data: '0xdeadbeef',
+        gasLimit: 2n ** 63n - 1n,
+        pricing: { kind: 'eip1559', maxFeePerGasWei: huge, maxPriorityFeePerGasWei: 9_007_199_254_740_993n },
+      },
+      nonce: 2n ** 64n - 1n,
+      liveVersion: 2,
+      mined: { version: 1, blockNumber: 2n ** 64n + 1n, blockHash: `0x${'0f'.repeat(32)}`, succeeded: false },
+      sentAtMs: 1_763_600_000_001,
+      confirmedAtMs: 1_763_600_000_002,
+      validUntilMs: 8_640_000_000_000_000,
+      revision: 9_007_199_254_740_000,
+    });
+    const first = anAttempt({ transactionId: 'full', nonce: 2n ** 64n - 1n });
+    const second = anAttempt({
+      transactionId: 'full',
+      version: 2,
+      purpose: 'cancel',
+      nonce: 2n ** 64n - 1n,
+      hash: `0x${'ef'.repeat(32)}`,
+      fields: { ...first.fields, to: null, data: '0x00', valueWei: huge, price: { kind: 'legacy', gasPriceWei: huge } },
+    });
+
+    test('a transaction and its attempts, every field set', async () => {
+      const { change, read } = store;
+      await store.commit([change.insertTransaction(full), change.insertAttempt(first), change.insertAttempt(second)]);
+      assert.deepEqual(await read.transaction('full'), { transaction: full, shown: first });
+      assert.deepEqual(await read.attemptsOf('full'), [first, second]);
+    });
+
+    test('a transaction with nothing but what must be there', async () => {
+      const bare = aTransaction({ id: 'bare' });
+      await store.commit([store.change.insertTransaction(bare)]);
+      assert.deepEqual(await store.read.transaction('bare'), { transaction: bare, shown: null });
+    });
+
+    test('an update writes every field that may change', async () => {
+      const bare = aTransaction({ id: 'changing' });
+      await store.commit([store.change.insertTransaction(bare)]);
+      const { id, relayerId, chain, account, createdAtMs } = bare;
+      const changed: Transaction = { ...full, id, relayerId, chain, account, createdAtMs, revision: 2 };
+      await store.commit([store.change.updateTransaction(changed)]);
+      assert.deepEqual((await store.read.transaction('changing'))?.transaction, changed);
+      const backToNull = next(changed, { mined: null, statusReason: null, sentAtMs: null, validUntilMs: null, status: 'sent' });
+      await store.commit([store.change.updateTransaction(backToNull)]);
+      assert.deepEqual((await store.read.transaction('changing'))?.transaction, backToNull);
+    });
+
+    test('a record shows the mined attempt, else the live one, also after a reorg took the mined one back', async () => {
+      const reorged = next(full, { mined: null, status: 'submitted' });
+      await store.commit([store.change.updateTransaction(reorged)]);
+      assert.deepEqual((await store.read.transaction('full'))?.shown, second);
+    });
+
+    test('a notification, with and without a key', async () => {
+      const keyed = aNotification({ id: 'keyed', sealedSigningKey: 'v1.abc' });
+      await store.commit([store.change.insertNotification(aNotification({ id: 'plain' })), store.change.insertNotification(keyed)]);
+      const changed = { ...keyed, url: 'http://example.org/', sealedSigningKey: null, revision: 2 };
+      assert.deepEqual(await store.read.notification('keyed'), keyed);
+      await store.commit([store.change.updateNotification(changed)]);
+      assert.deepEqual(await store.read.notifications({ offset: 0, limit: 10 }), {
+        items: [changed, aNotification({ id: 'plain' })],
+        total: 2,
+      });
+      assert.deepEqual(await store.read.notifications({ offset: 1, limit: 1 }), { items: [aNotification({ id: 'plain' })], total: 2 });
+    });
+
+    test('an event, byte for byte', async () => {
+      const event = anEvent({ id: 'exact', body: '{"a":1.0,"b":"\\u0000 ✓😀\\n"}', nextAttemptAtMs: 7, attempts: 3 });
+      await store.commit([store.change.insertEvent(event)]);
+      assert.deepEqual(await store.read.dueEvents(7, 1), [event]);
+    });
+
+    test('what the configuration file wrote', async () => {
+      const entry = { kind: 'notification', id: 'from-file', revision: 1 } as const;
+      const { change, read } = store;
+      await store.commit([change.putFileEntry({ ...entry, id: 'another' }), change.putFileEntry(entry)]);
+      await store.commit([change.putFileEntry({ ...entry, revision: 2 }), change.deleteFileEntry({ kind: 'notification', id: 'another' })]);
+      await store.commit([change.deleteFileEntry({ kind: 'notification', id: 'nobody' })]);
+      assert.deepEqual(await read.fileEntries('notification'), [{ ...entry, revision: 2 }]);
+    });
+
+    test('a lane and a chain', async () => {
+      const lane = { chain: 'evm:1', account: '0xA' };
+      assert.equal(await store.read.nextNonce(lane), undefined);
+      assert.equal(await store.read.genesisHash('evm:1'), undefined);
+      await store.commit([store.change.openLane(lane, huge), store.change.insertChain('evm:1', '0xaa')]);
+      await store.commit([store.change.openLane(lane, 1n), store.change.insertChain('evm:1', '0xaa')]);
+      assert.equal(await store.read.nextNonce(lane), huge);
+      assert.equal(await store.read.genesisHash('evm:1'), '0xaa');
+      await store.commit([store.change.moveLane(lane, huge, huge + 1n)]);
+      assert.equal(await store.read.nextNonce(lane), huge + 1n);
+    });
+
+    test('what is not there', async () => {
+      assert.equal(await store.read.transaction('nobody'), undefined);
+      assert.equal(await store.read.notification('nobody'), undefined);
+      assert.deepEqual(await store.read.attemptsOf('nobody'), []);
+      assert.deepEqual(await store.read.transactionsOf('nobody', [], { offset: 0, limit: 10 }), { items: [], total: 0 });
+      assert.deepEqual(await store.read.transactionsOf('nobody', ['failed'], { offset: 0, limit: 10 }), { items: [], total: 0 });
+    });
+  });
+
+  describe(`${name}: commit`, () => {
+    let store: Store;
+    const taken = aTransaction({ id: 'taken' });
+    before(async () => {
+      store = (await open(await newDatabaseUrl())).store;
+      const { change } = store;
+      await store.commit([
+        change.insertTransaction(taken),
+        change.insertTransaction(aTransaction({ id: 'other' })),
+        change.insertAttempt(anAttempt({ transactionId: 'taken' })),
+        change.openLane(sampleLane, 5n),
+        change.insertChain('evm:31337', '0x01'),
+        change.insertNotification(aNotification({ id: 'hook' })),
+      ]);
+    });
+    after(() => store.close());
+
+    test('writes all of a list or nothing, and names the change that failed', async () => {
+      const { change, read } = store;
+      const fresh = (): Change => change.insertTransaction(aTransaction({ id: 'fresh' }));
+      const broken: readonly Change[] = [
+        change.insertTransaction(taken),
+        change.updateTransaction({ ...taken, revision: 3 }),
+        change.updateTransaction({ ...taken, revision: 1 }),
+        change.updateTransaction(aTransaction({ id: 'nobody', revision: 2 })),
+        // The transaction has this version; the slot has it, by another transaction.
+        change.insertAttempt(anAttempt({ transactionId: 'taken', nonce: 1n })),
+        change.insertAttempt(anAttempt({ transactionId: 'other' })),
+        change.moveLane(sampleLane, 4n, 6n),
+        change.moveLane({ ...sampleLane, chain: 'evm:2' }, 5n, 6n),
+        change.insertChain('evm:31337', '0x02'),
+        change.updateEvent({ id: 'nobody', status: 'delivered', attempts: 1, nextAttemptAtMs: 0 }),
+        change.insertNotification(aNotification({ id: 'hook' })),
+        change.updateNotification(aNotification({ id: 'hook', revision: 3 })),
+        change.updateNotification(aNotification({ id: 'nobody', revision: 2 })),
+        change.deleteNotification({ id: 'hook', revision: 2 }),
+        change.deleteNotification({ id: 'nobody', revision: 1 }),
+      ];
+      for (const change of broken) {
+        assert.equal(await conflictIn(store.commit([fresh(), change])), change.name);
+        assert.equal(await read.transaction('fresh'), undefined);
+      }
+      assert.deepEqual((await read.transaction('taken'))?.transaction, taken);
+      assert.equal(await read.nextNonce(sampleLane), 5n);
+      assert.equal(await read.genesisHash('evm:31337'), '0x01');
+      assert.deepEqual(await read.notification('hook'), aNotification({ id: 'hook' }));
+    });
+
+    test('a final status is not left again', async () => {
+      const done = aTransaction({ id: 'done', status: 'failed' });
+      await store.commit([store.change.insertTransaction(done)]);
+      assert.equal(await conflictIn(store.commit([store.change.updateTransaction(next(done, { status: 'sent' }))])), 'updateTransaction');
+      assert.equal(
+        await conflictIn(store.commit([store.change.updateTransaction(next(done, { status: 'expired' }))])),
+        'updateTransaction',
+      );
+      await store.commit([store.change.updateTransaction(next(done, { statusReason: 'told later' }))]);
+      assert.equal((await store.read.transaction('done'))?.transaction.statusReason, 'told later');
+    });
+
+    test('of 200 at once only those that conflict fail', async () => {
+      const { change, read } = store;
+      // Every tenth wants an id that is taken, every 25th a lane at a nonce that is gone, one an attempt of a transaction that does not exist.
+      const reasonOf = (number: number): string => {
+        if (number === 113) return 'error';
+        if (number % 10 === 3) return 'insertTransaction';
+        return number % 25 === 7 ? 'moveLane' : 'nothing';
+      };
+      const commits = Array.from({ length: 200 }, (_, number) => {
+        const reason = reasonOf(number);
+        const list = [
+          change.insertTransaction(aTransaction({ id: reason === 'insertTransaction' ? 'taken' : `many-${number}`, relayerId: 'many' })),
+          change.insertEvent(anEvent({ id: `many-${number}`, orderKey: `many-${number}` })),
+        ];
+        if (reason === 'moveLane') list.push(change.moveLane(sampleLane, 1n, 2n));
+        if (reason === 'error') list.push(change.insertAttempt(anAttempt({ transactionId: 'nobody', nonce: 9n })));
+        return store.commit(list);
+      });
+      const results = await Promise.allSettled(commits);
+      const told = results.map((result) => {
+        if (result.status === 'fulfilled') return 'nothing';
+        return result.reason instanceof ConflictError ? result.reason.change : 'error';
+      });
+      assert.deepEqual(
+        told,
+        Array.from({ length: 200 }, (_, number) => reasonOf(number)),
+      );
+      const written = told.filter((reason) => reason === 'nothing').length;
+      const page = await read.transactionsOf('many', [], { offset: 0, limit: 200 });
+      assert.equal(page.total, written);
+      assert.equal(page.items.length, written);
+      assert.equal((await read.dueEvents(0, 1000)).length, written);
+      assert.equal(await read.nextNonce(sampleLane), 5n);
+    });
+
+    test('of many who move a lane from the same nonce, one does', async () => {
+      const lane = { chain: 'evm:7', account: '0xB' };
+      await store.commit([store.change.openLane(lane, 0n)]);
+      const moves = Array.from({ length: 20 }, () => conflictIn(store.commit([store.change.moveLane(lane, 0n, 1n)])));
+      const told = await Promise.all(moves);
+      assert.equal(told.filter((change) => change === 'nothing').length, 1);
+      assert.equal(told.filter((change) => change === 'moveLane').length, 19);
+      assert.equal(await store.read.nextNonce(lane), 1n);
+    });
+
+    test('a list sees what earlier lists of the same moment wrote', async () => {
+      const lane = { chain: 'evm:8', account: '0xB' };
+      const { change } = store;
+      await Promise.all([store.commit([change.openLane(lane, 0n)]), store.commit([change.moveLane(lane, 0n, 1n)])]);
+      assert.equal(await store.read.nextNonce(lane), 1n);
+    });
+
+    test('an empty list is written at once; a change of another make is refused', async () => {
+      await store.commit([]);
+      await assert.rejects(store.commit([{ name: 'stranger' }]), TypeError);
+    });
+
+    test('checkWritable writes', async () => {
+      await store.checkWritable();
+    });
+  });
+
+  describe(`${name}: pages`, () => {
+    let store: Store;
+    before(async () => {
+      store = (await open(await newDatabaseUrl())).store;
+    });
+    after(() => store.close());
+
+    const statusOf = (number: number): TransactionStatus => (['confirmed', 'failed', 'pending', 'sent'] as const)[number % 4] ?? 'pending';
+
+    test('go from the newest to the oldest, with the true total, over all statuses and over some', async () => {
+      const { change, read } = store;
+      const all = Array.from({ length: 50 }, (_, number) => aTransaction({ id: `t-${number}`, createdAtMs: 1_000 - number }));
+      for (const transaction of all) {
+        await store.commit([
+          change.insertTransaction(transaction),
+          change.insertTransaction({ ...transaction, id: `x-${transaction.id}`, relayerId: 'relayer-2' }),
+        ]);
+      }
+      await Promise.all(
+        all.map((transaction, number) => store.commit([change.updateTransaction(next(transaction, { status: statusOf(number) }))])),
+      );
+      const newestFirst = all.map(({ id }) => id).reverse();
+      const filters: readonly (readonly TransactionStatus[])[] = [
+        [],
+        ['failed'],
+        ['pending', 'failed'],
+        ['failed', 'confirmed', 'sent', 'failed'],
+        ['expired'],
+        ['pending', 'sent', 'submitted', 'mined', 'confirmed', 'failed', 'expired', 'canceled'],
+      ];
+      for (const statuses of filters) {
+        const expected = newestFirst.filter((id) => statuses.length === 0 || statuses.includes(statusOf(Number(id.slice(2)))));
+        for (const [offset, limit] of [
+          [0, 10],
+          [7, 5],
+          [0, 100],
+          [45, 10],
+          [50, 10],
+          [1_000_000, 10],
+        ] as const) {
+          const page = await read.transactionsOf('relayer-1', statuses, { offset, limit });
+          assert.deepEqual(
+            { ids: ids(page.items), total: page.total },
+            { ids: expected.slice(offset, offset + limit), total: expected.length },
+          );
+        }
+      }
+    });
+
+    test('carry the attempt that each record shows', async () => {
+      const sent = aTransaction({ id: 'sent', relayerId: 'relayer-3', liveVersion: 1, nonce: 0n, status: 'sent' });
+      const attempt = anAttempt({ transactionId: 'sent' });
+      await store.commit([store.change.insertTransaction(sent), store.change.insertAttempt(attempt)]);
+      for (const statuses of [[], ['sent']] as const) {
+        const page = await store.read.transactionsOf('relayer-3', statuses, { offset: 0, limit: 10 });
+        assert.deepEqual(page.items, [{ transaction: sent, shown: attempt }]);
+      }
+    });
+
+    test('hold together while others insert and finish', async () => {
+      const { change, read } = store;
+      const page = { offset: 0, limit: 1_000 };
+      let finished = false;
+      const writers = Array.from({ length: 100 }, async (_, number) => {
+        const transaction = aTransaction({ id: `busy-${number}`, relayerId: 'busy' });
+        await store.commit([change.insertTransaction(transaction)]);
+        await store.commit([change.updateTransaction(next(transaction, { status: 'confirmed' }))]);
+      });
+      const written = Promise.all(writers).then(() => {
+        finished = true;
+      });
+      let seen = 0;
+      while (!finished) {
+        const all = await read.transactionsOf('busy', [], page);
+        assert.equal(all.items.length, all.total);
+        assert.equal(new Set(ids(all.items)).size, all.total);
+        assert.ok(all.total >= seen);
+        seen = all.total;
+        await delay(1);
+      }
+      await written;
+      assert.equal((await read.transactionsOf('busy', [], page)).total, 100);
+      assert.equal((await read.transactionsOf('busy', ['confirmed'], page)).total, 100);
+      assert.equal((await read.transactionsOf('busy', openStatuses, page)).total, 0);
+    });
+
+    test('count a final transaction once, however often it is written', async () => {
+      const { change, read } = store;
+      const failed = aTransaction({ id: 'once', relayerId: 'relayer-4', status: 'failed' });
+      const again = next(failed, { statusReason: 'a' });
+      await store.commit([change.insertTransaction(failed)]);
+      await store.commit([change.updateTransaction(again)]);
+      await store.commit([change.updateTransaction(next(again, { statusReason: 'b' }))]);
+      await conflictIn(store.commit([change.updateTransaction(again)]));
+      assert.equal((await read.transactionsOf('relayer-4', ['failed'], { offset: 0, limit: 10 })).total, 1);
+    });
+
+    test('open work is told by lane, the oldest first, each with its attempts', async () => {
+      const { change, read } = store;
+      const lane = { chain: 'evm:5', account: '0xC' };
+      const [a, b, c] = ['a', 'b', 'c'].map((id) => aTransaction({ ...lane, id, relayerId: 'relayer-5' })) as [
+        Transaction,
+        Transaction,
+        Transaction,
+      ];
+      const attempts = [1, 2].map((version) => anAttempt({ ...lane, transactionId: 'b', version }));
+      await store.commit([a, b, c].map((transaction) => change.insertTransaction(transaction)));
+      await store.commit(attempts.map((attempt) => change.insertAttempt(attempt)).reverse());
+      assert.deepEqual(await read.openTransactions(lane), [
+        { transaction: a, attempts: [] },
+        { transaction: b, attempts },
+        { transaction: c, attempts: [] },
+      ]);
+      assert.ok((await read.openLanes()).some(({ chain, account }) => chain === lane.chain && account === lane.account));
+      await store.commit([a, b, c].map((transaction) => change.updateTransaction(next(transaction, { status: 'expired' }))));
+      assert.deepEqual(await read.openTransactions(lane), []);
+      assert.ok(!(await read.openLanes()).some(({ chain }) => chain === lane.chain));
+    });
+  });
+
+  describe(`${name}: the outbox`, () => {
+    let store: Store;
+    before(async () => {
+      store = (await open(await newDatabaseUrl())).store;
+    });
+    after(() => store.close());
+
+    const due = async (nowMs: number): Promise<string[]> => (await store.read.dueEvents(nowMs, 100)).map(({ id }) => id);
+    const set = (id: string, status: 'pending' | 'delivered' | 'dead', nextAttemptAtMs = 0): Promise<void> =>
+      store.commit([store.change.updateEvent({ id, status, attempts: 1, nextAttemptAtMs })]);
+
+    test('an event waits for the older ones of its order key, and for no others', async () => {
+      const { change, read } = store;
+      assert.equal(await read.nextEventAtMs(), undefined);
+      await store.commit(
+        [
+          anEvent({ id: 'a1', orderKey: 'a', nextAttemptAtMs: 100 }),
+          anEvent({ id: 'a2', orderKey: 'a', nextAttemptAtMs: 10 }),
+          anEvent({ id: 'b1', orderKey: 'b', nextAttemptAtMs: 50 }),
+          anEvent({ id: 'a3', orderKey: 'a' }),
+          anEvent({ id: 'other-a1', orderKey: 'a', notificationId: 'other', nextAttemptAtMs: 60 }),
+        ].map((event) => change.insertEvent(event)),
+      );
+      assert.deepEqual(await due(49), []);
+      assert.equal(await read.nextEventAtMs(), 50);
+      assert.deepEqual(await due(60), ['b1', 'other-a1']);
+      assert.deepEqual(await due(100), ['a1', 'b1', 'other-a1']);
+      assert.deepEqual(
+        (await read.dueEvents(100, 2)).map(({ id }) => id),
+        ['a1', 'b1'],
+      );
+
+      await set('a1', 'pending', 1_000);
+      assert.deepEqual(await due(100), ['b1', 'other-a1']);
+      await set('b1', 'delivered');
+      await set('other-a1', 'dead');
+      assert.equal(await read.nextEventAtMs(), 1_000);
+      await set('a1', 'delivered', 1_000);
+      assert.equal(await read.nextEventAtMs(), 10);
+      assert.deepEqual(await due(100), ['a2']);
+      await set('a2', 'dead');
+      assert.deepEqual(await due(100), ['a3']);
+
+      // One that was given up and is to be delivered again goes before those that came after it.
+      await set('a2', 'pending', 500);
+      assert.deepEqual(await due(100), []);
+      assert.equal(await read.nextEventAtMs(), 500);
+      assert.deepEqual(await due(500), ['a2']);
+      await set('a2', 'delivered');
+      assert.deepEqual(await due(0), ['a3']);
+      await set('a3', 'delivered');
+      assert.equal(await read.nextEventAtMs(), undefined);
+
+      await store.commit([change.insertEvent(anEvent({ id: 'a4', orderKey: 'a' }))]);
+      assert.deepEqual(await due(0), ['a4']);
+      await set('a4', 'delivered');
+    });
+
+    test('the events of notifications that are passed over do not count against the limit', async () => {
+      const { change, read } = store;
+      const hooks = ['p0', 'p1', 'p2', 'p3'];
+      const events = hooks.flatMap((hook) =>
+        [1, 2].map((number) => anEvent({ id: `${hook}-${number}`, notificationId: hook, orderKey: `${number}` })),
+      );
+      await store.commit(events.map((event) => change.insertEvent(event)));
+      for (const count of [0, 1, 2, 3, 4]) {
+        const found = await read.dueEvents(0, 2, hooks.slice(0, count));
+        assert.deepEqual(
+          found.map(({ notificationId }) => notificationId),
+          count === 4 ? [] : [hooks[count], hooks[count]],
+        );
+      }
+      await Promise.all(events.map(({ id }) => set(id, 'delivered')));
+    });
+
+    test('the rest of an order key comes out one by one, in the order in which it came in', async () => {
+      const names = Array.from({ length: 12 }, (_, number) => `s${number}`);
+      // In one commit each, at once: the order of commits is the order of events.
+      await Promise.all(names.map((id) => store.commit([store.change.insertEvent(anEvent({ id, orderKey: 's' }))])));
+      for (const id of names) {
+        assert.deepEqual(await due(0), [id]);
+        await set(id, 'delivered');
+      }
+      assert.deepEqual(await due(0), []);
+    });
+
+    test('a deleted notification takes its undelivered events along', async () => {
+      const { change, read } = store;
+      await store.commit([
+        change.insertNotification(aNotification({ id: 'gone' })),
+        ...['g1', 'g2', 'g3'].map((id) => change.insertEvent(anEvent({ id, notificationId: 'gone', orderKey: id }))),
+        change.insertEvent(anEvent({ id: 'kept', notificationId: 'stays', orderKey: 'g1' })),
+      ]);
+      await set('g1', 'delivered');
+      await set('g2', 'dead');
+      await store.commit([change.deleteNotification({ id: 'gone', revision: 1 })]);
+      assert.equal(await read.notification('gone'), undefined);
+      assert.deepEqual(await due(0), ['kept']);
+      const update = (id: string) => conflictIn(set(id, 'delivered'));
+      assert.deepEqual(await Promise.all(['g1', 'g2', 'g3'].map(update)), ['nothing', 'updateEvent', 'updateEvent']);
+    });
+  });
+
+  describe(`${name}: opening`, () => {
+    test('makes the tables once, and finds everything again', async () => {
+      const databaseUrl = await newDatabaseUrl();
+      const opened = await open(databaseUrl);
+      assert.deepEqual(opened.migrations, ['0001-initial']);
+      const transaction = aTransaction({ id: 'kept' });
+      await opened.store.commit([opened.store.change.insertTransaction(transaction)]);
+      await opened.store.close();
+      assert.deepEqual(await migrateDatabase(databaseUrl, { log: silentLog }), []);
+      const again = await open(databaseUrl);
+      assert.deepEqual(again.migrations, []);
+      assert.deepEqual((await again.store.read.transaction('kept'))?.transaction, transaction);
+      await again.store.close();
+    });
+
+    test('migrateDatabase makes the tables and frees the lock', async () => {
+      const databaseUrl = await newDatabaseUrl();
+      assert.deepEqual(await migrateDatabase(databaseUrl, { log: silentLog }), ['0001-initial']);
+      await (await open(databaseUrl)).store.close();
+    });
+
+    test('close writes what waits and refuses what comes', async () => {
+      const databaseUrl = await newDatabaseUrl();
+      const { store } = await open(databaseUrl);
+      const waiting = store.commit([store.change.insertTransaction(aTransaction({ id: 'waiting' }))]);
+      const closed = store.close();
+      await assert.rejects(store.commit([store.change.openLane(sampleLane, 0n)]), /closed/);
+      await assert.rejects(store.checkWritable(), /closed/);
+      await waiting;
+      await closed;
+      await store.close();
+      const again = await open(databaseUrl);
+      assert.notEqual(await again.store.read.transaction('waiting'), undefined);
+      await again.store.close();
+    });
+
+    test('a second opener is told who holds the database', async () => {
+      const databaseUrl = await newDatabaseUrl();
+      const beforeMs = Date.now();
+      const { store } = await open(databaseUrl);
+      const isLocked = (error: unknown): boolean => {
+        assert.ok(error instanceof DatabaseLockedError);
+        assert.equal(error.holder?.pid, process.pid);
+        assert.equal(error.holder.host, hostname());
+        assert.ok(error.holder.since_ms >= beforeMs && error.holder.since_ms <= Date.now());
+        assert.match(error.message, new RegExp(`process ${process.pid} on host`));
+        return true;
+      };
+      await assert.rejects(open(databaseUrl), isLocked);
+      await assert.rejects(migrateDatabase(databaseUrl, { log: silentLog }), isLocked);
+      await store.checkWritable();
+      await store.close();
+      await (await open(databaseUrl)).store.close();
+    });
+
+    test('a killed process frees the database and loses nothing that it acknowledged', { timeout: 30_000 }, async () => {
+      const databaseUrl = await newDatabaseUrl();
+      const { child, acknowledged } = await startHolder(databaseUrl, 20);
+      await assert.rejects(open(databaseUrl), (error) => error instanceof DatabaseLockedError && error.holder?.pid === child.pid);
+      child.removeAllListeners('exit');
+      child.kill('SIGKILL');
+      await once(child, 'close');
+      const { store } = await openWhenFree(databaseUrl);
+      const { items, total } = await store.read.transactionsOf('held', [], { offset: 0, limit: acknowledged.length + 10 });
+      assert.ok(total >= acknowledged.length);
+      assert.deepEqual(ids(items).reverse().slice(0, acknowledged.length), acknowledged);
+      await store.close();
+    });
+  });
+}

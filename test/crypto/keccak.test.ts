@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { keccak256 as ethersKeccak256 } from 'ethers';
+import fc from 'fast-check';
+import { initKeccak, keccak256 } from '../../src/crypto/keccak.js';
+
+it('refuses to hash before it is loaded, and then hashes as ethers does', async () => {
+  assert.throws(() => keccak256(new Uint8Array(0)), /initKeccak/);
+  await initKeccak();
+  await initKeccak();
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
+      assert.equal(`0x${Buffer.from(keccak256(bytes)).toString('hex')}`, ethersKeccak256(bytes));
+    }),
+  );
+});
+
+it('gives every caller bytes of its own', async () => {
+  await initKeccak();
+  const first = keccak256(Uint8Array.of(1));
+  const copy = Uint8Array.from(first);
+  keccak256(Uint8Array.of(2));
+  assert.deepEqual(first, copy);
+});

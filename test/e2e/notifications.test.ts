@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { parseEther } from 'ethers';
+import { type Anvil, startAnvil } from '../support/anvil.js';
+import { type RpcCaller, rest, rpcCallers } from '../support/callers.js';
+import { createServiceHome, databaseBytes, type RunningService, type ServiceHome, startService } from '../support/service.js';
+
+// Every key of this test has this in it, so that one search finds any of them anywhere.
+const mark = 'SECRETMARK';
+const longKey = `${mark}-0123456789-0123456789-0123456789`;
+
+/** Creating and updating notifications in one protocol's way. Bodies have proto names; what is refused is null with the sentence. */
+interface Way {
+  readonly protocol: string;
+  create(body: object): Promise<Written>;
+  update(id: string, body: object): Promise<Written>;
+}
+
+type Written =
+  | { readonly ok: true; readonly hasKey: boolean; readonly url: string; readonly remarks: readonly string[]; readonly text: string }
+  | { readonly ok: false; readonly sentence: string; readonly text: string };
+
+describe('the rules of signing_key', () => {
+  let anvil: Anvil;
+  let home: ServiceHome;
+  let service: RunningService;
+  let callers: readonly RpcCaller[];
+  const answers: string[] = [];
+
+  before(async () => {
+    anvil = await startAnvil({ noMining: true });
+    home = await createServiceHome({ rpcUrl: anvil.url, env: { WEBHOOK_ALLOW_PRIVATE: 'false', LOG_LEVEL: 'debug' } });
+    await anvil.rpc('anvil_setBalance', [home.address, `0x${parseEther('1').toString(16)}`]);
+    service = await startService(home);
+    callers = rpcCallers(service.baseUrl);
+  });
+
+  after(async () => {
+    for (const caller of callers ?? []) caller.close();
+    await service?.stop();
+    await anvil?.stop();
+    await home?.remove();
+  });
+
+  for (const index of [0, 1, 2, 3]) {
+    const protocol = ['REST', 'gRPC', 'gRPC-Web', 'Connect JSON'][index];
+    describe(`over ${protocol}`, () => {
+      const id = `hook-${index}`;
+      const url = 'https://example.com/hook';
+      let way: Way;
+      before(() => {
+        way = [restWay(), ...callers.map(rpcWay)][index] as Way;
+      });
+
+      it('absent on create: there is none', async () => {
+        assert.deepEqual(told(await way.create({ id, url })), { hasKey: false, url });
+      });
+      it('empty on create: there is none', async () => {
+        assert.deepEqual(told(await way.create({ id: `${id}-empty`, url, signing_key: '' })), { hasKey: false, url });
+      });
+      it('non-empty on update: it is set', async () => {
+        assert.deepEqual(told(await way.update(id, { signing_key: longKey })), { hasKey: true, url });
+      });
+      it('absent on update: it is kept', async () => {
+        assert.deepEqual(told(await way.update(id, { url: `${url}/2` })), { hasKey: true, url: `${url}/2` });
+        assert.deepEqual(told(await way.update(id, {})), { hasKey: true, url: `${url}/2` });
+      });
+      if (index === 0) {
+        it('null on update: it is kept', async () => {
+          assert.deepEqual(told(await way.update(id, { signing_key: null })), { hasKey: true, url: `${url}/2` });
+        });
+      }
+      it('empty on update: it is removed', async () => {
+        assert.deepEqual(told(await way.update(id, { signing_key: '' })), { hasKey: false, url: `${url}/2` });
+      });
+      it('set on create; short ones are taken with a warning', async () => {
+        const written = await way.create({ id: `${id}-short`, url, signing_key: mark });
+        assert.ok(written.ok, written.text);
+        assert.equal(written.hasKey, true);
+        assert.equal(written.remarks.length, 1);
+        assert.match(written.remarks[0] ?? '', /32/);
+      });
+      it('whsec_ keys must be base64 of 24 to 64 bytes', async () => {
+        const good = `whsec_${Buffer.from(`${mark}${'x'.repeat(22)}`).toString('base64')}`;
+        assert.equal(told(await way.create({ id: `${id}-whsec`, url, signing_key: good })).hasKey, true);
+        for (const bad of [
+          `whsec_${mark}`,
+          'whsec_',
+          `whsec_${Buffer.alloc(23).toString('base64')}`,
+          `whsec_${Buffer.alloc(65).toString('base64')}`,
+        ]) {
+          const refused = await way.update(`${id}-whsec`, { signing_key: bad });
+          assert.ok(!refused.ok, refused.text);
+          assert.match(refused.sentence, /signing_key/);
+        }
+      });
+      it('must be 1 to 1024 printable ASCII characters', async () => {
+        assert.equal(told(await way.update(id, { signing_key: mark.padEnd(1024, '~') })).hasKey, true);
+        for (const bad of [mark.padEnd(1025, 'x'), `${mark}\n`, `${mark}é`]) {
+          const refused = await way.update(id, { signing_key: bad });
+          assert.ok(!refused.ok, refused.text);
+          assert.match(refused.sentence, /^signing_key must be/);
+        }
+      });
+      it('a taken id is a conflict, an unknown one is not found', async () => {
+        const taken = await way.create({ id, url, signing_key: longKey });
+        assert.ok(!taken.ok);
+        assert.match(taken.sentence, new RegExp(`Notification with ID ${id} already exists`));
+        const unknown = await way.update('nobody', { signing_key: longKey });
+        assert.ok(!unknown.ok);
+        assert.match(unknown.sentence, /nobody.* not found/);
+      });
+      it('a private target is refused', async () => {
+        for (const target of [
+          'http://127.0.0.1/',
+          'http://2130706433/',
+          'http://[::1]/',
+          'http://169.254.169.254/latest',
+          'http://localhost/',
+        ]) {
+          const refused = await way.update(id, { url: target });
+          assert.ok(!refused.ok, target);
+        }
+      });
+    });
+  }
+
+  it('the fixed texts of the specification, over REST', async () => {
+    const conflict = await rest(service.baseUrl, 'POST', '/notifications', { id: 'hook-0', url: 'https://example.com/' });
+    assert.equal(conflict.status, 409);
+    assert.deepEqual(conflict.body, {
+      success: false,
+      data: null,
+      error: 'Notification with ID hook-0 already exists',
+      message: 'Notification with this ID already exists',
+    });
+    const created = await rest(service.baseUrl, 'POST', '/notifications', { id: 'plain', url: 'https://example.com/' });
+    assert.equal(created.status, 201);
+    assert.deepEqual(created.body, {
+      success: true,
+      data: { id: 'plain', type: 'webhook', url: 'https://example.com/', has_signing_key: false },
+      error: null,
+    });
+    const unknown = await rest(service.baseUrl, 'PATCH', '/notifications/nobody', {});
+    assert.equal(unknown.status, 404);
+    assert.equal(unknown.body.message, 'Notification not found');
+    const listed = await rest(service.baseUrl, 'GET', '/notifications?per_page=2');
+    assert.equal(listed.body.data[0].id, 'plain');
+    assert.deepEqual(listed.body.pagination, { current_page: 1, per_page: 2, total_items: 17 });
+    const deleted = await rest(service.baseUrl, 'DELETE', '/notifications/plain');
+    assert.deepEqual(deleted.body, { success: true, data: null, error: null });
+  });
+
+  it("no answer, log line or database byte holds a key, the relayer's own included", async () => {
+    const everything = [...answers, service.output()].join('\n');
+    assert.ok(answers.length > 40);
+    const bytes = await databaseBytes(home);
+    assert.ok(bytes.includes('hook-0'), 'the database was looked at');
+    for (const secret of [mark, Buffer.from(mark).toString('base64').slice(0, 12), home.privateKey]) {
+      assert.equal(everything.includes(secret), false, 'an answer or a log line');
+      assert.equal(bytes.includes(secret), false, 'a database file');
+    }
+    assert.equal(bytes.includes(Buffer.from(home.privateKey, 'hex')), false, 'a database file');
+  });
+
+  function told(written: Written): { hasKey: boolean; url: string } {
+    assert.ok(written.ok, written.text);
+    return { hasKey: written.hasKey, url: written.url };
+  }
+
+  function restWay(): Way {
+    const write = async (verb: string, path: string, body: object): Promise<Written> => {
+      const answer = await rest(service.baseUrl, verb, path, body);
+      answers.push(answer.text);
+      if (!answer.body.success) return { ok: false, sentence: answer.body.error, text: answer.text };
+      const { has_signing_key: hasKey, url } = answer.body.data;
+      return { ok: true, hasKey, url, remarks: remarksOf(answer.body.metadata), text: answer.text };
+    };
+    return {
+      protocol: 'REST',
+      create: (body) => write('POST', '/notifications', body),
+      update: (id, body) => write('PATCH', `/notifications/${id}`, body),
+    };
+  }
+
+  function rpcWay(caller: RpcCaller): Way {
+    const write = async (method: string, message: object): Promise<Written> => {
+      const outcome = await caller.call('NotificationService', method, message);
+      const text = JSON.stringify(outcome);
+      answers.push(text);
+      if (!outcome.ok) return { ok: false, sentence: outcome.message, text };
+      // biome-ignore lint/suspicious/noExplicitAny: the clients give untyped JSON
+      const { notification, metadata } = outcome.response as any;
+      return { ok: true, hasKey: notification.has_signing_key ?? false, url: notification.url, remarks: remarksOf(metadata), text };
+    };
+    return {
+      protocol: caller.protocol,
+      create: (body) => write('CreateNotification', body),
+      update: (id, body) => write('UpdateNotification', { notification_id: id, ...body }),
+    };
+  }
+});
+
+function remarksOf(metadata: { logs?: { message: string }[] } | null | undefined): readonly string[] {
+  return metadata?.logs?.map(({ message }) => message) ?? [];
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLogger, type LogLevel } from '../../src/observability/logger.js';
+
+/** What a log wrote, line by line. */
+function recorded(level: LogLevel = 'info') {
+  const lines: Record<string, unknown>[] = [];
+  const log = createLogger({ level, destination: { write: (line: string) => lines.push(JSON.parse(line)) } });
+  return { log, lines };
+}
+
+test('a line has level, ISO time, fields and message', () => {
+  const { log, lines } = recorded();
+  log.info({ requestId: 'r-1', valueWei: 10n ** 20n }, 'accepted');
+  const { time, ...rest } = lines[0] ?? {};
+  assert.deepEqual(rest, { level: 'info', requestId: 'r-1', valueWei: '100000000000000000000', msg: 'accepted' });
+  assert.equal(new Date(String(time)).toISOString(), time);
+});
+
+test('lines below the level are not written', () => {
+  const { log, lines } = recorded('warn');
+  log.debug({}, 'a');
+  log.info({}, 'b');
+  log.warn({}, 'c');
+  log.error({}, 'd');
+  assert.deepEqual(
+    lines.map(({ level, msg }) => [level, msg]),
+    [
+      ['warn', 'c'],
+      ['error', 'd'],
+    ],
+  );
+});
+
+test('well-known secrets are redacted at any depth, in any spelling, in errors too', () => {
+  const { log, lines } = recorded();
+  const error = Object.assign(new Error('refused', { cause: new Error('deeper') }), { request: { headers: { authorization: 'hunter2' } } });
+  const fields = {
+    apiKey: 'hunter2',
+    headers: { Authorization: 'hunter2', 'X-Api-Key': 'hunter2', Cookie: 'hunter2', accept: 'json' },
+    signers: [{ id: 'a', config: { passphrase: { type: 'plain', value: 'hunter2' }, private_key: 'hunter2' } }],
+    notification: { signing_key: 'hunter2', signingKey: 'hunter2', sealedSigningKey: 'hunter2' },
+    STORAGE_ENCRYPTION_KEY: 'hunter2',
+    key: Buffer.from('hunter2'),
+    err: error,
+  };
+  log.error(fields, 'told');
+  const text = JSON.stringify(lines[0]);
+  assert.ok(!text.includes('hunter2'), text);
+  assert.equal(text.split('[redacted]').length - 1, 11);
+  assert.ok(text.includes('"accept":"json"'));
+  assert.ok(text.includes('refused: deeper'));
+  // The caller's own objects are as they were.
+  assert.equal(fields.headers.Authorization, 'hunter2');
+  assert.equal(error.request.headers.authorization, 'hunter2');
+});
+
+test('a cyclic object ends somewhere', () => {
+  const { log, lines } = recorded();
+  const loop: Record<string, unknown> = { name: 'loop' };
+  loop.self = loop;
+  log.info({ loop }, 'still written');
+  assert.equal(lines[0]?.msg, 'still written');
+});

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { createCipheriv, pbkdf2Sync, randomBytes } from 'node:crypto';
+import { before, describe, it } from 'node:test';
+import { decryptKeystoreJson, encryptKeystoreJson, keccak256 as ethersKeccak256, Wallet } from 'ethers';
+import { initKeccak } from '../../../src/crypto/keccak.js';
+import { createKeystore, openKeystore } from '../../../src/signers/local/keystore.js';
+import { KeystoreError, type KeystoreProblem } from '../../../src/signers/local/keystore-error.js';
+
+const wallet = Wallet.createRandom();
+const key = Buffer.from(wallet.privateKey.slice(2), 'hex');
+const light = { scrypt: { N: 1024, r: 8, p: 1 } };
+
+function problem(expected: KeystoreProblem, message?: RegExp): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof KeystoreError);
+    assert.equal(error.problem, expected);
+    if (message !== undefined) assert.match(error.message, message);
+    return true;
+  };
+}
+
+describe('a keystore', () => {
+  before(initKeccak);
+
+  it('of ours is opened by ethers', async () => {
+    const json = await createKeystore(key, 'correct horse');
+    const opened = await decryptKeystoreJson(json, 'correct horse');
+    assert.equal(opened.privateKey, wallet.privateKey);
+    assert.equal(opened.address, wallet.address);
+    assert.equal(JSON.parse(json).crypto.kdfparams.n, 131_072);
+  });
+
+  it('of ours is opened by us', async () => {
+    const opened = await openKeystore(await createKeystore(key, 'ﬁne pässword'), 'ﬁne pässword');
+    assert.deepEqual([opened.address, opened.privateKey], [wallet.address, key]);
+  });
+
+  it('of ethers is opened by us, passphrases that it normalises included', async () => {
+    for (const passphrase of ['plain', 'ﬁne']) {
+      const opened = await openKeystore(await encryptKeystoreJson(wallet, passphrase, light), passphrase);
+      assert.deepEqual([opened.address, opened.privateKey], [wallet.address, key]);
+    }
+  });
+
+  it('of geth, whose passphrases are as typed, is opened by us, with pbkdf2 too', async () => {
+    const opened = await openKeystore(pbkdf2Keystore('ﬁne'), 'ﬁne');
+    assert.deepEqual([opened.address, opened.privateKey], [wallet.address, key]);
+  });
+
+  it('is not opened by a wrong passphrase', async () => {
+    const json = await encryptKeystoreJson(wallet, 'right', light);
+    await assert.rejects(openKeystore(json, 'wrong'), problem('wrong_passphrase', /^the passphrase does not open the keystore$/));
+  });
+
+  it('that was tampered with is not opened', async () => {
+    const keystore = JSON.parse(await encryptKeystoreJson(wallet, 'right', light));
+    const stored = keystore.crypto ?? keystore.Crypto;
+    stored.ciphertext = `${stored.ciphertext.slice(0, -1)}${stored.ciphertext.endsWith('0') ? '1' : '0'}`;
+    await assert.rejects(openKeystore(JSON.stringify(keystore), 'right'), problem('wrong_passphrase'));
+  });
+
+  it('under another address is refused', async () => {
+    const keystore = JSON.parse(await encryptKeystoreJson(wallet, 'right', light));
+    keystore.address = '00'.repeat(20);
+    await assert.rejects(openKeystore(JSON.stringify(keystore), 'right'), problem('malformed', /holds another/));
+  });
+
+  it('that is none is refused, and not quoted', async () => {
+    for (const json of ['secret-text', '[]', 'null', '{}', '{"version":1}', '{"Crypto":7}', '{"version":3,"crypto":{"cipher":"x"}}']) {
+      await assert.rejects(openKeystore(json, 'any'), (error) => {
+        problem('malformed')(error);
+        assert.ok(error instanceof Error && !error.message.includes('secret-text'));
+        return true;
+      });
+    }
+  });
+
+  it('with absurd parameters is refused before anything is derived', async () => {
+    const keystore = JSON.parse(await encryptKeystoreJson(wallet, 'right', light));
+    const stored = keystore.crypto ?? keystore.Crypto;
+    for (const params of [{ n: 2 ** 40 }, { n: 2 ** 20, r: 1024 }, { p: 2 ** 30 }]) {
+      const json = JSON.stringify({ ...keystore, crypto: { ...stored, kdfparams: { ...stored.kdfparams, ...params } }, Crypto: undefined });
+      await assert.rejects(openKeystore(json, 'right'), problem('too_dear', /absurd scrypt/));
+    }
+    const odd = { ...keystore, crypto: { ...stored, kdfparams: { ...stored.kdfparams, n: 1000 } }, Crypto: undefined };
+    await assert.rejects(openKeystore(JSON.stringify(odd), 'right'), problem('malformed', /power of two/));
+  });
+
+  it('opens beside others, more than may be derived at once', async () => {
+    const json = await encryptKeystoreJson(wallet, 'right', light);
+    const opened = await Promise.all(Array.from({ length: 6 }, () => openKeystore(json, 'right')));
+    assert.ok(opened.every(({ privateKey }) => privateKey.equals(key)));
+  });
+});
+
+function pbkdf2Keystore(passphrase: string): string {
+  const salt = randomBytes(32);
+  const iv = randomBytes(16);
+  const derived = pbkdf2Sync(Buffer.from(passphrase), salt, 1000, 32, 'sha256');
+  const cipher = createCipheriv('aes-128-ctr', derived.subarray(0, 16), iv);
+  const ciphertext = Buffer.concat([cipher.update(key), cipher.final()]);
+  return JSON.stringify({
+    version: 3,
+    address: wallet.address.slice(2).toLowerCase(),
+    crypto: {
+      cipher: 'aes-128-ctr',
+      cipherparams: { iv: iv.toString('hex') },
+      ciphertext: ciphertext.toString('hex'),
+      kdf: 'pbkdf2',
+      kdfparams: { c: 1000, prf: 'hmac-sha256', dklen: 32, salt: salt.toString('hex') },
+      mac: ethersKeccak256(Buffer.concat([derived.subarray(16, 32), ciphertext])).slice(2),
+    },
+  });
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { it } from 'node:test';
+import { computeAddress, recoverAddress, Wallet } from 'ethers';
+import { createLocalSigner } from '../../../src/signers/local/local-signer.js';
+
+const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+
+it('signs so that ethers recovers the address, with low s, and v 27 or 28', async () => {
+  const vs = new Set<number>();
+  for (let round = 0; round < 200; round += 1) {
+    const privateKey = randomBytes(32);
+    const signer = createLocalSigner({ id: 'test', privateKey });
+    assert.equal(signer.address, computeAddress(`0x${privateKey.toString('hex')}`));
+    const digest = randomBytes(32);
+    const { r, s, v } = await signer.signDigest(digest);
+    assert.match(r, /^[0-9a-f]{64}$/);
+    assert.match(s, /^[0-9a-f]{64}$/);
+    assert.ok(BigInt(`0x${s}`) <= order / 2n);
+    assert.equal(recoverAddress(digest, { r: `0x${r}`, s: `0x${s}`, v }), signer.address);
+    vs.add(v);
+  }
+  assert.deepEqual([...vs].sort(), [27, 28]);
+});
+
+it('keeps a copy of the key, so that the caller’s bytes can be overwritten', async () => {
+  const wallet = Wallet.createRandom();
+  const privateKey = Buffer.from(wallet.privateKey.slice(2), 'hex');
+  const signer = createLocalSigner({ id: 'test', privateKey });
+  privateKey.fill(0);
+  const digest = randomBytes(32);
+  const { r, s, v } = await signer.signDigest(digest);
+  assert.equal(recoverAddress(digest, { r: `0x${r}`, s: `0x${s}`, v }), wallet.address);
+});
+
+it('does not show its key', () => {
+  const privateKey = randomBytes(32);
+  const signer = createLocalSigner({ id: 'test', privateKey });
+  assert.deepEqual(Object.keys(signer).sort(), ['address', 'id', 'signDigest']);
+});
+
+it('refuses what is no key, without repeating it', () => {
+  for (const bytes of [new Uint8Array(32), new Uint8Array(31).fill(1), new Uint8Array(32).fill(255)]) {
+    assert.throws(() => createLocalSigner({ id: 'test', privateKey: bytes }), { message: 'the private key is not a secp256k1 key' });
+  }
+});

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import pg from 'pg';
+import { openStore } from '../../src/storage/open-store.js';
+import { storeContract } from '../contracts/store.contract.js';
+import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { aTransaction, silentLog } from '../support/stored-samples.js';
+
+let server: TestPostgres;
+before(async () => {
+  server = await startPostgres();
+});
+after(() => server.stop());
+
+storeContract('postgres', () => server.newDatabase());
+
+async function asAdmin(databaseUrl: string, sql: string): Promise<void> {
+  const admin = new pg.Client(databaseUrl);
+  await admin.connect();
+  await admin.query(sql);
+  await admin.end();
+}
+
+const terminateLockHolder = `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'
+  and database = (select oid from pg_database where datname = current_database())`;
+
+describe('postgres alone', () => {
+  test('nothing is written any more once the lock is lost, and everything can still be read', async () => {
+    const databaseUrl = await server.newDatabase();
+    const { store, lost } = await openStore(databaseUrl, { log: silentLog });
+    const insert = (id: string) => store.commit([store.change.insertTransaction(aTransaction({ id }))]);
+    await insert('before');
+    await asAdmin(databaseUrl, terminateLockHolder);
+    assert.match((await lost).message, /lock was lost/);
+    await assert.rejects(insert('after'));
+    await assert.rejects(store.checkWritable());
+    assert.notEqual(await store.read.transaction('before'), undefined);
+    assert.equal(await store.read.transaction('after'), undefined);
+    // Another one may take over at once.
+    const successor = await openStore(databaseUrl, { log: silentLog });
+    await successor.store.close();
+    await store.close();
+  });
+
+  test('a commit that fails rejects every list of its batch, and the next one is written', async () => {
+    const databaseUrl = await server.newDatabase();
+    const { store } = await openStore(databaseUrl, { log: silentLog });
+    await asAdmin(
+      databaseUrl,
+      `create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+       create constraint trigger late after insert on transactions deferrable initially deferred
+       for each row when (new.id = 'late') execute function refuse()`,
+    );
+    const insert = (id: string) => store.commit([store.change.insertTransaction(aTransaction({ id }))]);
+    const results = await Promise.allSettled(['one', 'late', 'two'].map(insert));
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['rejected', 'rejected', 'rejected'],
+    );
+    assert.equal(await store.read.transaction('one'), undefined);
+    await insert('one');
+    assert.notEqual(await store.read.transaction('one'), undefined);
+    await store.close();
+  });
+
+  test('an error that values do not explain rejects the batch, and the store works on when its cause is gone', async () => {
+    const databaseUrl = await server.newDatabase();
+    const { store } = await openStore(databaseUrl, { log: silentLog });
+    const commitBoth = () =>
+      Promise.allSettled([
+        store.commit([store.change.openLane({ chain: 'evm:1', account: '0xA' }, 0n)]),
+        store.commit([store.change.insertChain('evm:1', '0x01')]),
+      ]);
+    await asAdmin(databaseUrl, 'alter table chains rename to elsewhere');
+    assert.deepEqual(
+      (await commitBoth()).map(({ status }) => status),
+      ['rejected', 'rejected'],
+    );
+    assert.equal(await store.read.nextNonce({ chain: 'evm:1', account: '0xA' }), undefined);
+    await asAdmin(databaseUrl, 'alter table elsewhere rename to chains');
+    assert.deepEqual(
+      (await commitBoth()).map(({ status }) => status),
+      ['fulfilled', 'fulfilled'],
+    );
+    await store.close();
+  });
+
+  test('a text that PostgreSQL cannot store fails its own list alone', async () => {
+    const { store } = await openStore(await server.newDatabase(), { log: silentLog });
+    const insert = (id: string, statusReason: string) => store.commit([store.change.insertTransaction(aTransaction({ id, statusReason }))]);
+    const results = await Promise.allSettled([insert('one', 'a'), insert('two', 'zero \u0000 byte'), insert('three', 'c')]);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    );
+    await store.close();
+  });
+});

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { existsSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import Sqlite from 'better-sqlite3';
+import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
+import { sqlite } from '../../src/storage/dialect.js';
+import { openStore } from '../../src/storage/open-store.js';
+import type { Statement } from '../../src/storage/statement.js';
+import { compileStatements } from '../../src/storage/statements/all-statements.js';
+import { storeContract } from '../contracts/store.contract.js';
+import { aTransaction, silentLog } from '../support/stored-samples.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+
+const folder = await temporaryFolder();
+let databases = 0;
+
+function newFile(): string {
+  databases += 1;
+  return join(folder, `${databases}`, 'data', 'relayer.db');
+}
+
+storeContract('sqlite', async () => `sqlite:${newFile()}`);
+
+describe('sqlite alone', () => {
+  test('one lock for all names of a file', async () => {
+    const file = newFile();
+    const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
+    const link = join(folder, 'link.db');
+    symlinkSync(file, link);
+    await assert.rejects(openStore(`sqlite:${link}`, { log: silentLog }), DatabaseLockedError);
+    await store.close();
+    assert.ok(!existsSync(`${link}.lock`));
+  });
+
+  test('a commit that fails rejects every list of its batch, and the next one is written', async () => {
+    const file = newFile();
+    const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
+    // Another program keeps a check until the commit, so that the commit itself is what fails.
+    const other = new Sqlite(file);
+    other.exec('create table late (id text references transactions (id) deferrable initially deferred)');
+    other.exec("create trigger late_check after insert on transactions when new.id = 'late' begin insert into late values ('nobody'); end");
+    const insert = (id: string) => store.commit([store.change.insertTransaction(aTransaction({ id }))]);
+    const results = await Promise.allSettled(['one', 'late', 'two'].map(insert));
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['rejected', 'rejected', 'rejected'],
+    );
+    assert.equal(await store.read.transaction('one'), undefined);
+    await insert('one');
+    assert.notEqual(await store.read.transaction('one'), undefined);
+    other.close();
+    await store.close();
+  });
+
+  test('every read finds its rows by an index and sorts no long list', async () => {
+    const file = newFile();
+    const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
+    await store.close();
+    const db = new Sqlite(file);
+    const { transactions, attempts, lanes, notifications, fileEntries, events } = compileStatements(sqlite);
+    const planOf = ({ sql }: Pick<Statement<object>, 'sql'>): string[] =>
+      db
+        .prepare<unknown[], { detail: string }>(`explain query plan ${sql}`)
+        .all(
+          sql
+            .split('?')
+            .slice(1)
+            .map(() => 1),
+        )
+        .map(({ detail }) => detail);
+    const reads = [
+      transactions.byId,
+      transactions.lastOrdinal,
+      transactions.page,
+      transactions.totals,
+      transactions.pageOfStatuses(1),
+      transactions.pageOfStatuses(3),
+      transactions.openOfLane,
+      transactions.openLanes,
+      attempts.ofTransaction,
+      lanes.nextNonce,
+      lanes.genesisHash,
+      notifications.byId,
+      fileEntries.ofKind,
+      events.due(0),
+      events.due(2),
+      events.next,
+      events.releaseNext,
+      events.deleteUndelivered,
+    ];
+    for (const read of reads) {
+      const plan = planOf(read);
+      const scans = plan.filter(
+        (line) =>
+          /^SCAN (?!CONSTANT|found|newest|\(subquery)/.test(line) && !/USING (COVERING )?INDEX (transactions_open|events_due)/.test(line),
+      );
+      assert.deepEqual(scans, [], `${read.name}: ${plan.join('; ')}`);
+    }
+    assert.match(planOf(transactions.openOfLane).join(), /transactions_open/);
+    assert.match(planOf(transactions.openLanes).join(), /transactions_open/);
+    assert.match(planOf(events.due(0)).join(), /events_due/);
+    assert.match(planOf(events.due(2)).join(), /events_undelivered/);
+    assert.match(planOf(events.next).join(), /events_due/);
+    assert.doesNotMatch(planOf(transactions.page).join(), /TEMP B-TREE/);
+    assert.doesNotMatch(planOf(events.next).join(), /TEMP B-TREE/);
+    db.close();
+  });
+});

@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+/** How to start the node. */
+export interface AnvilOptions {
+  /** Seconds between blocks; absent: a block per transaction. */
+  readonly blockTime?: number;
+  /** True: blocks only by `mine`. */
+  readonly noMining?: boolean;
+  /** Default 31337. */
+  readonly chainId?: number;
+  /** The port, where a node must come back where it was; absent: a free one. */
+  readonly port?: number;
+  readonly args?: readonly string[];
+}
+
+/** A real EVM node of its own. */
+export interface Anvil {
+  readonly url: string;
+  readonly port: number;
+  /** The result of a JSON-RPC call; throws the node's error text. */
+  rpc(method: string, params?: readonly unknown[]): Promise<unknown>;
+  /** Mines blocks; one unless said. */
+  mine(blocks?: number): Promise<void>;
+  /** Ends the process; what it knew is gone. */
+  stop(): Promise<void>;
+}
+
+/** Ten accounts that hold 10,000 ether each, on every anvil: keys as hex with `0x`. */
+export const anvilKeys: readonly [string, string, string] = [
+  '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
+  '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d',
+  '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
+];
+
+/** The binary itself: killing npm's wrapper would leave the node running. */
+function anvilBinary(): string {
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch;
+  const name = `@foundry-rs/anvil-${process.platform}-${arch}`;
+  const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
+  return join(dirname(manifest), 'bin', process.platform === 'win32' ? 'anvil.exe' : 'anvil');
+}
+
+/** Starts anvil on a free port; resolves when it answers. Call `stop` when done. */
+export async function startAnvil({ blockTime, noMining, chainId, port, args = [] }: AnvilOptions = {}): Promise<Anvil> {
+  const flags = [
+    ...['--port', String(port ?? 0), '--host', '127.0.0.1', '--chain-id', String(chainId ?? 31337)],
+    ...(blockTime === undefined ? [] : ['--block-time', String(blockTime)]),
+    ...(noMining === true ? ['--no-mining'] : []),
+    ...args,
+  ];
+  const child = spawn(anvilBinary(), flags, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const stopWithUs = (): void => void child.kill('SIGKILL');
+  process.once('exit', stopWithUs);
+  const listening = await listeningPort(child);
+  const url = `http://127.0.0.1:${listening}`;
+
+  async function rpc(method: string, params: readonly unknown[] = []): Promise<unknown> {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    });
+    const answer = (await response.json()) as { result?: unknown; error?: { message: string } };
+    if (answer.error !== undefined) throw new Error(`${method}: ${answer.error.message}`);
+    return answer.result;
+  }
+
+  await rpc('eth_chainId');
+  return {
+    url,
+    port: listening,
+    rpc,
+    async mine(blocks = 1) {
+      await rpc('anvil_mine', [`0x${blocks.toString(16)}`]);
+    },
+    async stop() {
+      process.removeListener('exit', stopWithUs);
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const exited = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+/** The port that anvil says it listens on; rejects with what it said when it ends instead. */
+function listeningPort(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let said = '';
+    let isListening = false;
+    const hear = (chunk: Buffer): void => {
+      if (isListening) return;
+      said += chunk.toString();
+      const port = /Listening on [^\s]*:(\d+)/.exec(said)?.[1];
+      if (port === undefined) return;
+      isListening = true;
+      resolve(Number(port));
+    };
+    // Kept flowing to the end, or a full pipe would stop the node.
+    child.stdout?.on('data', hear);
+    child.stderr?.on('data', hear);
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`anvil ended with ${code}: ${said}`)));
+  });
+}

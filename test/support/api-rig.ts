@@ -1,0 +1,146 @@
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
+import { type ConnectRouter, createClient, type Interceptor, type ServiceImpl, type Transport } from '@connectrpc/connect';
+import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
+import { Health } from '../../gen/grpc/health/v1/health_pb.js';
+import { ServerReflection } from '../../gen/grpc/reflection/v1/reflection_pb.js';
+import { createCors } from '../../src/api/cors.js';
+import { errorTable } from '../../src/api/error-table.js';
+import { createHandler } from '../../src/api/handler.js';
+import { createHealthService } from '../../src/api/health/health-service.js';
+import { createReadyPage, healthPage } from '../../src/api/health/pages.js';
+import { createReadiness, type Readiness } from '../../src/api/health/readiness.js';
+import { compileMethodPlans } from '../../src/api/method-plan.js';
+import { createReflection } from '../../src/api/reflection.js';
+import type { RestGateway } from '../../src/api/rest/gateway.js';
+import { type ApiServer, createServer, type ServerTimeouts } from '../../src/api/server.js';
+import { writeAnswer } from '../../src/api/write-answer.js';
+import { createAuthenticate } from '../../src/core/access/authenticate.js';
+import type { Principal } from '../../src/core/access/principal.js';
+import { systemClock } from '../../src/core/ports/clock.js';
+
+/** The bootstrap key of the rig. */
+export const testKey = 'test-key-of-at-least-32-characters';
+/** A key with no scope but `sign`. */
+export const signingKey = 'key-with-the-scope-sign-only-0000';
+
+/** What a test may set. */
+export interface RigOptions {
+  readonly notifications?: Partial<ServiceImpl<typeof NotificationService>>;
+  readonly interceptors?: readonly Interceptor[];
+  readonly origins?: readonly string[];
+  readonly timeouts?: ServerTimeouts;
+  readonly tls?: { certPem: string; keyPem: string } | null;
+  readonly shutdownDeadlineMs?: number;
+  readonly port?: number;
+  readonly measure?: () => Promise<Readiness>;
+}
+
+/** A running server with a tiny service behind it. */
+export interface Rig {
+  readonly host: string;
+  readonly port: number;
+  readonly server: ApiServer;
+  readonly shutdown: AbortController;
+  /** What was logged. */
+  readonly lines: { level: string; fields: Record<string, unknown>; message: string }[];
+  stop(): Promise<void>;
+}
+
+/** Timeouts as long as a test may ever need; set what is tested shorter. */
+export const patientTimeouts: ServerTimeouts = {
+  firstByteMs: 30_000,
+  headersMs: 30_000,
+  requestMs: 30_000,
+  keepAliveMs: 30_000,
+  idleSessionMs: 30_000,
+  checkEveryMs: 30_000,
+};
+
+/** Stands in for REST: one route, and the envelope of errors. */
+const rest: RestGateway = {
+  match(verb, path) {
+    if (path !== '/api/v1/notifications') return { kind: 'none' };
+    if (verb !== 'GET') return { kind: 'wrong_verb', allow: ['GET', 'HEAD'] };
+    const plan = compileMethodPlans([NotificationService]).find(({ method }) => method.name === 'ListNotifications');
+    if (plan === undefined) throw new Error('no plan');
+    return { kind: 'route', plan, params: {} };
+  },
+  async handle(_match, { request, response, headers, query }) {
+    writeAnswer(request, response, { status: 200, headers: [...headers, ['content-type', 'application/json']], body: JSON.stringify({ query }) });
+  },
+  fail({ request, response, headers }, error) {
+    const { httpStatus, text } = errorTable[error.kind];
+    const body = JSON.stringify({ success: false, data: null, error: error.message, message: error.fixedText ?? text });
+    writeAnswer(request, response, { status: httpStatus, headers: [...headers, ['content-type', 'application/json'], ['x-error-reason', error.reason]], body });
+  },
+};
+
+/** Starts a server on a free port of the loopback address. */
+export async function startRig(options: RigOptions = {}): Promise<Rig> {
+  const lines: Rig['lines'] = [];
+  const write = (level: string) => (fields: object, message: string) => {
+    lines.push({ level, fields: fields as Record<string, unknown>, message });
+  };
+  const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+  const shutdown = new AbortController();
+  const served = [NotificationService, Health, ServerReflection];
+  const readiness = createReadiness(options.measure ?? (async () => ({ ready: true, components: { store: 'ok' }, networks: { local: 'ok' } })), {
+    clock: systemClock,
+    shutdownSignal: shutdown.signal,
+  });
+  const bootstrap = createAuthenticate({ bootstrapKey: testKey });
+  const signer: Principal = { keyId: 'signer', scopes: new Set(['sign']), relayers: null };
+  let requestCount = 0;
+  const newRequestId = () => `request-${++requestCount}`;
+  const handler = createHandler({
+    plans: compileMethodPlans([NotificationService]),
+    rest,
+    services(router: ConnectRouter) {
+      router.service(NotificationService, options.notifications ?? {});
+      router.service(Health, createHealthService({ services: served, readiness, shutdownSignal: shutdown.signal }));
+      router.service(ServerReflection, createReflection(served));
+    },
+    interceptors: options.interceptors ?? [],
+    pages: [healthPage, createReadyPage(readiness)],
+    authenticate: (token) => (token === signingKey ? signer : bootstrap(token)),
+    cors: createCors(new Set(options.origins ?? [])),
+    newRequestId,
+    shutdownSignal: shutdown.signal,
+    log,
+  });
+  const server = createServer({
+    host: '127.0.0.1',
+    port: options.port ?? 0,
+    tls: options.tls ?? null,
+    handler,
+    newRequestId,
+    log,
+    shutdownDeadlineMs: options.shutdownDeadlineMs ?? 30_000,
+    timeouts: options.timeouts ?? patientTimeouts,
+  });
+  const { host, port } = await server.listen();
+  return {
+    host,
+    port,
+    server,
+    shutdown,
+    lines,
+    async stop() {
+      shutdown.abort();
+      await server.stop();
+    },
+  };
+}
+
+/** The ways that connect-node calls: each RPC protocol, and HTTP versions where they matter. */
+export const transports: Readonly<Record<string, (baseUrl: string) => Transport>> = {
+  'Connect over HTTP/1.1': (baseUrl) => createConnectTransport({ baseUrl, httpVersion: '1.1' }),
+  'Connect over HTTP/2': (baseUrl) => createConnectTransport({ baseUrl, httpVersion: '2', useBinaryFormat: false }),
+  'gRPC-Web over HTTP/1.1': (baseUrl) => createGrpcWebTransport({ baseUrl, httpVersion: '1.1' }),
+  'gRPC over HTTP/2': (baseUrl) => createGrpcTransport({ baseUrl }),
+};
+
+/** A client of the tiny service. */
+export function notificationClient(transport: Transport) {
+  return createClient(NotificationService, transport);
+}

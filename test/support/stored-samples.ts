@@ -1,0 +1,85 @@
+import type { Notification, OutboxEvent } from '../../src/core/notification/notification.js';
+import type { Log } from '../../src/core/ports/log.js';
+import type { Attempt, LaneId, Transaction } from '../../src/core/transaction/transaction.js';
+
+/** Drops every line. */
+export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** The lane of the samples. */
+export const sampleLane: LaneId = { chain: 'evm:31337', account: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' };
+
+/** A pending transaction without anything that may be null, save what `over` sets. */
+export function aTransaction(over: Partial<Transaction> & Pick<Transaction, 'id'>): Transaction {
+  return {
+    ...sampleLane,
+    relayerId: 'relayer-1',
+    status: 'pending',
+    statusReason: null,
+    intent: 'content',
+    content: { network: 'evm', to: null, valueWei: 0n, data: null, gasLimit: null, pricing: { kind: 'speed', speed: 'fast' } },
+    nonce: null,
+    liveVersion: null,
+    mined: null,
+    createdAtMs: 1_763_600_000_000,
+    sentAtMs: null,
+    confirmedAtMs: null,
+    validUntilMs: null,
+    revision: 1,
+    ...over,
+  };
+}
+
+/** The next revision of a transaction. */
+export function next(transaction: Transaction, over: Partial<Transaction>): Transaction {
+  return { ...transaction, ...over, revision: transaction.revision + 1 };
+}
+
+/** A first attempt at nonce 0, save what `over` sets. */
+export function anAttempt(over: Partial<Attempt> & Pick<Attempt, 'transactionId'>): Attempt {
+  return {
+    ...sampleLane,
+    version: 1,
+    purpose: 'content',
+    nonce: 0n,
+    hash: `0x${'ab'.repeat(32)}`,
+    raw: `0x02${'cd'.repeat(100)}`,
+    fields: {
+      network: 'evm',
+      to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+      valueWei: 1n,
+      data: null,
+      gasLimit: 21_000n,
+      price: { kind: 'eip1559', maxFeePerGasWei: 30_000_000_000n, maxPriorityFeePerGasWei: 1_000_000_000n },
+      signature: { r: '11'.repeat(32), s: '22'.repeat(32), v: 27 },
+    },
+    createdAtMs: 1_763_600_000_500,
+    ...over,
+  };
+}
+
+/** A pending event that is due at 0, save what `over` sets. */
+export function anEvent(over: Partial<OutboxEvent> & Pick<OutboxEvent, 'id'>): OutboxEvent {
+  return {
+    notificationId: 'hook',
+    event: 'transaction_update',
+    orderKey: 'transaction-1',
+    body: '{"id":"x"}',
+    status: 'pending',
+    attempts: 0,
+    nextAttemptAtMs: 0,
+    createdAtMs: 1_763_600_000_000,
+    ...over,
+  };
+}
+
+/** A notification without a key, save what `over` sets. */
+export function aNotification(over: Partial<Notification> & Pick<Notification, 'id'>): Notification {
+  return {
+    type: 'webhook',
+    url: 'https://example.com/hook',
+    sealedSigningKey: null,
+    createdAtMs: 1_763_600_000_000,
+    revision: 1,
+    ...over,
+  };
+}

@@ -1,0 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Resolves to the first result that is not undefined; fails, saying what was waited for, after `timeoutMs`. */
+export async function waitFor<T>(what: string, look: () => Promise<T | undefined> | T | undefined, timeoutMs = 30_000): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined) return seen;
+    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
+    await delay(20);
+  }
+}

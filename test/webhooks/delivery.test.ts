@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict';
+import { createHmac, randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { describe, it } from 'node:test';
+import { deleteNotification } from '../../src/core/notification/delete-notification.js';
+import { updateNotification } from '../../src/core/notification/update-notification.js';
+import { createSecretBox } from '../../src/storage/secret-box.js';
+import { type ReceivedRequest, startHttpReceiver } from '../support/http-receiver.js';
+import { waitFor } from '../support/wait-for.js';
+import { openOutbox } from './outbox.js';
+
+const key = 'a signing key of more than 32 characters';
+const otherBox = createSecretBox(randomBytes(32).toString('base64'));
+
+const ok = (response: ServerResponse) => response.end();
+const idOf = (request: ReceivedRequest) => request.headers['webhook-id'];
+const orderKeyOf = (request: ReceivedRequest): string => JSON.parse(request.body.toString()).orderKey;
+
+describe('delivery', () => {
+  it('posts the exact body, signed', async (test) => {
+    const receiver = await startHttpReceiver(test, ok);
+    const outbox = await openOutbox(test);
+    const body = '{"id":"1","payload":{"value":123456789012345678901234567890,"text":"ü"}}';
+    const id = await outbox.event(await outbox.notification(receiver.url('/hook?token=hunter2'), key), 'tx-1', body);
+    outbox.deliver();
+    await waitFor('the delivery', () => outbox.told('webhook delivered')[0]);
+    const [request] = receiver.requests;
+    assert(request !== undefined);
+    assert.equal(request.path, '/hook?token=hunter2');
+    assert.equal(request.headers['content-type'], 'application/json');
+    assert.equal(request.headers['user-agent'], 'relayer-service');
+    assert.equal(request.headers['webhook-id'], id);
+    assert.equal(request.body.toString(), body);
+    assert.equal(request.headers['x-signature'], createHmac('sha256', key).update(request.body).digest('base64'));
+    const signed = Buffer.concat([Buffer.from(`${id}.${request.headers['webhook-timestamp']}.`), request.body]);
+    assert.equal(request.headers['webhook-signature'], `v1,${createHmac('sha256', key).update(signed).digest('base64')}`);
+    assert.equal(await outbox.store.read.nextEventAtMs(), undefined);
+    assert.doesNotMatch(JSON.stringify(outbox.lines), /hunter2|a signing key/);
+  });
+
+  it('signs with the key that the notification has now, and not without one', async (test) => {
+    const receiver = await startHttpReceiver(test, ok);
+    const outbox = await openOutbox(test);
+    const notificationId = await outbox.notification(receiver.url('/'));
+    await outbox.event(notificationId, 'tx-1');
+    const delivery = outbox.deliver();
+    await waitFor('the first delivery', () => receiver.requests[0]);
+    assert.equal(receiver.requests[0]?.headers['x-signature'], undefined);
+    assert.equal(receiver.requests[0]?.headers['webhook-signature'], undefined);
+
+    const deps = { store: outbox.store, secretBox: otherBox, allowPrivateTargets: true };
+    await updateNotification(deps, { id: notificationId, url: undefined, signingKey: key });
+    await delivery.stop(5000);
+    await outbox.event(notificationId, 'tx-1');
+    outbox.deliver({ secretBox: otherBox });
+    const second = await waitFor('the second delivery', () => receiver.requests[1]);
+    assert.equal(second.headers['x-signature'], createHmac('sha256', key).update(second.body).digest('base64'));
+  });
+
+  it('sends nothing when the key cannot be decrypted', async (test) => {
+    const receiver = await startHttpReceiver(test, ok);
+    const outbox = await openOutbox(test);
+    await outbox.event(await outbox.notification(receiver.url('/'), key), 'tx-1');
+    outbox.deliver({ secretBox: otherBox, retrySeconds: [] });
+    const given = await waitFor('the end', () => outbox.told('webhook given up')[0]);
+    assert.match(String(given.fields.sentence), /cannot be decrypted/);
+    assert.equal(receiver.requests.length, 0);
+  });
+
+  it('wakes for an event that is committed while it has nothing to do', async (test) => {
+    const receiver = await startHttpReceiver(test, ok);
+    const outbox = await openOutbox(test);
+    const notificationId = await outbox.notification(receiver.url('/'));
+    const delivery = outbox.deliver();
+    for (let sent = 1; sent <= 3; sent += 1) {
+      await outbox.event(notificationId, 'tx-1');
+      delivery.wake();
+      await waitFor(`delivery ${sent}`, () => receiver.requests[sent - 1]);
+    }
+  });
+
+  it('tries again after a failure, as the same event', async (test) => {
+    const receiver = await startHttpReceiver(test, (response) => response.writeHead(receiver.requests.length < 3 ? 500 : 200).end('why'));
+    const outbox = await openOutbox(test);
+    const id = await outbox.event(await outbox.notification(receiver.url('/'), key), 'tx-1');
+    outbox.deliver();
+    const delivered = await waitFor('the delivery', () => outbox.told('webhook delivered')[0]);
+    assert.equal(delivered.fields.attempt, 3);
+    assert.deepEqual(receiver.requests.map(idOf), [id, id, id]);
+    assert.equal(new Set(receiver.requests.map(({ body }) => body.toString())).size, 1);
+    assert.deepEqual(
+      outbox.told('webhook failed, to be tried again').map(({ fields }) => [fields.attempt, fields.httpStatus, fields.excerpt]),
+      [
+        [1, 500, 'why'],
+        [2, 500, 'why'],
+      ],
+    );
+  });
+
+  it('gives up when the schedule is used up, and goes on with the next', async (test) => {
+    const receiver = await startHttpReceiver(test, (response, request) => {
+      response.writeHead(idOf(request) === first ? 503 : 200).end();
+    });
+    const outbox = await openOutbox(test);
+    const notificationId = await outbox.notification(receiver.url('/'));
+    const first = await outbox.event(notificationId, 'tx-1');
+    const second = await outbox.event(notificationId, 'tx-1');
+    outbox.deliver({ retrySeconds: [0.01, 0.01] });
+    await waitFor('the second event', () => outbox.told('webhook delivered')[0]);
+    assert.deepEqual(receiver.requests.map(idOf), [first, first, first, second]);
+    assert.equal(outbox.told('webhook given up')[0]?.fields.eventId, first);
+    assert.equal(await outbox.store.read.nextEventAtMs(), undefined);
+  });
+
+  it('gives up at once when the receiver says that it is gone', async (test) => {
+    const receiver = await startHttpReceiver(test, (response) => response.writeHead(410).end());
+    const outbox = await openOutbox(test);
+    await outbox.event(await outbox.notification(receiver.url('/')), 'tx-1');
+    outbox.deliver();
+    await waitFor('the end', () => outbox.told('webhook given up')[0]);
+    await waitFor('the outbox to be empty', async () => ((await outbox.store.read.nextEventAtMs()) === undefined ? true : undefined));
+    assert.equal(receiver.requests.length, 1);
+  });
+
+  it('waits as long as the receiver asks', async (test) => {
+    const receiver = await startHttpReceiver(test, (response) => response.writeHead(429, { 'retry-after': '3600' }).end());
+    const outbox = await openOutbox(test);
+    await outbox.event(await outbox.notification(receiver.url('/')), 'tx-1');
+    const beforeMs = Date.now();
+    outbox.deliver();
+    await waitFor('the failure to be stored', async () => {
+      const nextMs = await outbox.store.read.nextEventAtMs();
+      return nextMs !== undefined && nextMs >= beforeMs + 3_600_000 ? true : undefined;
+    });
+  });
+
+  it('keeps the order of each transaction, also across failures', async (test) => {
+    const failed = new Set<string>();
+    const receiver = await startHttpReceiver(test, (response, request) => {
+      const id = String(idOf(request));
+      // Every other event fails at first, and answers take their time.
+      const fails = receiver.requests.length % 2 === 0 && !failed.has(id);
+      if (fails) failed.add(id);
+      setTimeout(() => response.writeHead(fails ? 500 : 200).end(), receiver.requests.length % 5);
+    });
+    const outbox = await openOutbox(test);
+    const notificationId = await outbox.notification(receiver.url('/'));
+    const sent = new Map<string, string[]>();
+    for (let step = 0; step < 5; step += 1) {
+      for (const orderKey of ['tx-1', 'tx-2', 'tx-3', 'tx-4']) {
+        sent.set(orderKey, [...(sent.get(orderKey) ?? []), await outbox.event(notificationId, orderKey)]);
+      }
+    }
+    outbox.deliver();
+    await waitFor('all deliveries', () => (outbox.told('webhook delivered').length === 20 ? true : undefined));
+    assert.ok(failed.size > 0);
+    for (const [orderKey, ids] of sent) {
+      const got = receiver.requests.filter((request) => orderKeyOf(request) === orderKey).map(idOf);
+      // Tries of one event follow one another; without the repeats it is the order of sending.
+      assert.deepEqual(
+        got.filter((id, index) => id !== got[index - 1]),
+        ids,
+      );
+    }
+  });
+
+  it('lets a receiver that hangs hold eight of its own deliveries, and nobody else’s', async (test) => {
+    const hanging = await startHttpReceiver(test, () => undefined);
+    const quick = await startHttpReceiver(test, ok);
+    const outbox = await openOutbox(test);
+    const toHanging = await outbox.notification(hanging.url('/'));
+    const toQuick = await outbox.notification(quick.url('/'));
+    for (let index = 0; index < 20; index += 1) await outbox.event(toHanging, `slow-${index}`);
+    for (let index = 0; index < 20; index += 1) await outbox.event(toQuick, `quick-${index}`);
+    outbox.deliver();
+    await waitFor('the quick ones', () => (outbox.told('webhook delivered').length === 20 ? true : undefined));
+    await waitFor('the hanging ones', () => hanging.requests[7]);
+    assert.equal(hanging.requests.length, 8);
+    assert.equal(quick.requests.length, 20);
+  });
+
+  it('does not let the failures of one transaction hold another', async (test) => {
+    const receiver = await startHttpReceiver(test, (response, request) =>
+      response.writeHead(orderKeyOf(request) === 'bad' ? 500 : 200).end(),
+    );
+    const outbox = await openOutbox(test);
+    const notificationId = await outbox.notification(receiver.url('/'));
+    await outbox.event(notificationId, 'bad');
+    await outbox.event(notificationId, 'bad');
+    const good = await outbox.event(notificationId, 'good');
+    outbox.deliver({ retrySeconds: [3600] });
+    const delivered = await waitFor('the good one', () => outbox.told('webhook delivered')[0]);
+    assert.equal(delivered.fields.eventId, good);
+  });
+
+  it('goes on after a restart with what it was cut off from', async (test) => {
+    let hang = true;
+    const receiver = await startHttpReceiver(test, (response) => {
+      if (!hang) response.end();
+    });
+    const outbox = await openOutbox(test);
+    const notificationId = await outbox.notification(receiver.url('/'), key);
+    const id = await outbox.event(notificationId, 'tx-1');
+    const next = await outbox.event(notificationId, 'tx-1');
+    const delivery = outbox.deliver();
+    await waitFor('the first try', () => receiver.requests[0]);
+    await delivery.stop(0);
+    await outbox.reopen();
+    hang = false;
+    outbox.deliver();
+    await waitFor('both deliveries', () => outbox.told('webhook delivered')[1]);
+    assert.deepEqual(receiver.requests.map(idOf), [id, id, next]);
+    assert.equal(outbox.told('webhook delivered')[0]?.fields.attempt, 1);
+  });
+
+  it('goes on after a restart with what was to be tried again', async (test) => {
+    const receiver = await startHttpReceiver(test, (response) => response.writeHead(receiver.requests.length === 1 ? 500 : 200).end());
+    const outbox = await openOutbox(test);
+    await outbox.event(await outbox.notification(receiver.url('/')), 'tx-1');
+    const delivery = outbox.deliver({ retrySeconds: [0.5] });
+    await waitFor('the failure', () => outbox.told('webhook failed, to be tried again')[0]);
+    await delivery.stop(5000);
+    await outbox.reopen();
+    outbox.deliver({ retrySeconds: [0.5] });
+    const delivered = await waitFor('the delivery', () => outbox.told('webhook delivered')[0]);
+    assert.equal(delivered.fields.attempt, 2);
+  });
+
+  it('stops when what it is posting is answered, and takes up nothing new', async (test) => {
+    const waiting: ServerResponse[] = [];
+    const receiver = await startHttpReceiver(test, (response) => waiting.push(response));
+    const outbox = await openOutbox(test);
+    const notificationId = await outbox.notification(receiver.url('/'));
+    await outbox.event(notificationId, 'tx-1');
+    await outbox.event(notificationId, 'tx-1');
+    const delivery = outbox.deliver();
+    const response = await waitFor('the first try', () => waiting[0]);
+    const stopped = delivery.stop(10_000);
+    response.end();
+    await stopped;
+    assert.equal(outbox.told('webhook delivered').length, 1);
+    assert.equal(receiver.requests.length, 1);
+    const left = await outbox.store.read.dueEvents(Date.now(), 10);
+    assert.equal(left.length, 1);
+  });
+
+  it('gives up on a target that must not be dialled', async (test) => {
+    const receiver = await startHttpReceiver(test, ok);
+    const outbox = await openOutbox(test);
+    await outbox.event(await outbox.notification(`http://hooks.acme.com:${receiver.port}/`), 'tx-1');
+    const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
+    outbox.deliver({ allowPrivateTargets: false, resolve });
+    const given = await waitFor('the end', () => outbox.told('webhook given up')[0]);
+    assert.equal(given.fields.sentence, 'the name leads to a reserved address');
+    assert.equal(receiver.requests.length, 0);
+  });
+
+  it('drops the events of a notification that is deleted meanwhile', async (test) => {
+    const waiting: ServerResponse[] = [];
+    const receiver = await startHttpReceiver(test, (response) => waiting.push(response));
+    const outbox = await openOutbox(test);
+    const notificationId = await outbox.notification(receiver.url('/'));
+    await outbox.event(notificationId, 'tx-1');
+    await outbox.event(notificationId, 'tx-1');
+    const delivery = outbox.deliver();
+    const response = await waitFor('the first try', () => waiting[0]);
+    await deleteNotification({ store: outbox.store, relayersUsing: () => [] }, notificationId);
+    response.writeHead(500).end();
+    await delivery.stop(5000);
+    assert.equal(receiver.requests.length, 1);
+    assert.equal(await outbox.store.read.nextEventAtMs(), undefined);
+    assert.deepEqual(outbox.told('the outcome of a webhook cannot be stored'), []);
+  });
+
+  it('gives up an event whose notification was deleted before it was committed', async (test) => {
+    const outbox = await openOutbox(test);
+    await outbox.event('gone', 'tx-1');
+    outbox.deliver();
+    await waitFor('the outbox to be empty', async () => ((await outbox.store.read.nextEventAtMs()) === undefined ? true : undefined));
+    assert.equal(outbox.told('webhook given up: its notification was deleted').length, 1);
+  });
+});

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { systemIds } from '../../src/core/ids.js';
+import { createNotification } from '../../src/core/notification/create-notification.js';
+import { systemClock } from '../../src/core/ports/clock.js';
+import type { Log } from '../../src/core/ports/log.js';
+import type { Store } from '../../src/core/ports/store.js';
+import { openStore } from '../../src/storage/open-store.js';
+import { createSecretBox } from '../../src/storage/secret-box.js';
+import { createDelivery, type Delivery, type DeliveryDeps } from '../../src/webhooks/delivery.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+
+/** A line of the log. */
+export interface Line {
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** A real store with an outbox, and what delivers it. */
+export interface Outbox {
+  readonly store: Store;
+  readonly lines: readonly Line[];
+  /** Lines with this message. */
+  told(message: string): readonly Line[];
+  /** Creates a notification and returns its id. */
+  notification(url: string, signingKey?: string): Promise<string>;
+  /** Commits an event and returns its id. */
+  event(notificationId: string, orderKey: string, body?: string): Promise<string>;
+  /** Makes a delivery and starts it; one that is not stopped by then is stopped at the end of the test. */
+  deliver(options?: Partial<DeliveryDeps>): Delivery;
+  /** Closes the database and opens it again, as a restart does. */
+  reopen(): Promise<void>;
+}
+
+/** Opens an empty outbox in a folder of its own. */
+export async function openOutbox(test: TestContext): Promise<Outbox> {
+  const databaseUrl = `sqlite:${join(await temporaryFolder(), 'relayer.db')}`;
+  const secretBox = createSecretBox(randomBytes(32).toString('base64'));
+  const lines: Line[] = [];
+  const write = (fields: object, message: string) => void lines.push({ message, fields: { ...fields } });
+  const log: Log = { debug: write, info: write, warn: write, error: write };
+  let { store } = await openStore(databaseUrl, { log });
+  const deliveries: Delivery[] = [];
+  test.after(async () => {
+    await Promise.all(deliveries.map((delivery) => delivery.stop(0)));
+    await store.close();
+  });
+  return {
+    get store() {
+      return store;
+    },
+    lines,
+    told: (wanted) => lines.filter(({ message }) => message === wanted),
+    async notification(url, signingKey) {
+      const deps = { store, clock: systemClock, ids: systemIds, secretBox, allowPrivateTargets: true };
+      return (await createNotification(deps, { id: undefined, url, signingKey })).notification.id;
+    },
+    async event(notificationId, orderKey, body) {
+      const id = systemIds.timeOrdered();
+      const nowMs = systemClock.nowMs();
+      await store.commit([
+        store.change.insertEvent({
+          id,
+          notificationId,
+          event: 'transaction_update',
+          orderKey,
+          body: body ?? JSON.stringify({ id, orderKey }),
+          status: 'pending',
+          attempts: 0,
+          nextAttemptAtMs: nowMs,
+          createdAtMs: nowMs,
+        }),
+      ]);
+      return id;
+    },
+    deliver(options = {}) {
+      const delivery = createDelivery({
+        store,
+        secretBox,
+        clock: systemClock,
+        log,
+        allowPrivateTargets: true,
+        retrySeconds: [0.02, 0.02, 0.02],
+        timeoutMs: 5000,
+        ...options,
+      });
+      deliveries.push(delivery);
+      delivery.start();
+      return delivery;
+    },
+    async reopen() {
+      await store.close();
+      ({ store } = await openStore(databaseUrl, { log }));
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { nextTryAtMs } from '../../src/webhooks/retry-schedule.js';
+
+const nowMs = Date.UTC(2030, 0, 1);
+const failed = { attempts: 1, retrySeconds: [5, 30], retryAfter: undefined, nowMs, random: 0.5 };
+
+describe('next try', () => {
+  it('follows the schedule', () => {
+    assert.equal(nextTryAtMs(failed), nowMs + 5000);
+    assert.equal(nextTryAtMs({ ...failed, attempts: 2 }), nowMs + 30_000);
+  });
+
+  it('is none when the schedule is used up', () => {
+    assert.equal(nextTryAtMs({ ...failed, attempts: 3 }), undefined);
+    assert.equal(nextTryAtMs({ ...failed, retrySeconds: [] }), undefined);
+  });
+
+  it('is spread by a tenth to both sides', () => {
+    assert.equal(nextTryAtMs({ ...failed, random: 0 }), nowMs + 4500);
+    assert.equal(nextTryAtMs({ ...failed, random: 1 }), nowMs + 5500);
+  });
+
+  for (const [retryAfter, waitMs] of [
+    ['120', 120_000],
+    [' 120 ', 120_000],
+    ['1', 5000],
+    ['Tue, 01 Jan 2030 00:01:00 GMT', 60_000],
+    ['Mon, 01 Jan 2029 00:00:00 GMT', 5000],
+    ['99999999999999999999', 86_400_000],
+    ['-7', 5000],
+    ['soon', 5000],
+    ['', 5000],
+  ] as const) {
+    it(`with Retry-After ${JSON.stringify(retryAfter)} waits ${waitMs} ms`, () => {
+      assert.equal(nextTryAtMs({ ...failed, retryAfter }), nowMs + waitMs);
+    });
+  }
+});
