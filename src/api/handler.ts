@@ -5,6 +5,7 @@ import { DomainError, type ErrorReason } from '../core/errors.js';
 import type { Log } from '../core/ports/log.js';
 import { callKey } from './call.js';
 import type { Cors } from './cors.js';
+import { drainAfterAnswer } from './drain.js';
 import { checkBodySize } from './guards/body-size.js';
 import { type Authenticate, principalOf } from './guards/credentials.js';
 import { checkHost } from './guards/host.js';
@@ -63,6 +64,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     // A request or an answer that breaks off is no surprise; without listeners it would end the process.
     request.on('error', () => undefined);
     response.on('error', () => undefined);
+    drainAfterAnswer(request, response);
     response.once('close', () => {
       // 499: the caller left before there was an answer.
       const status = response.headersSent ? response.statusCode : 499;

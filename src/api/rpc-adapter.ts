@@ -63,7 +63,6 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log }
     response.once('close', () => {
       if (!response.writableEnded) caller.abort(new ConnectError('the caller left', Code.Canceled));
     });
-    drainAfter(response, request);
     handler({
       httpVersion: request.httpVersion,
       method: request.method ?? '',
@@ -111,13 +110,4 @@ async function* limitedBody(request: ApiRequest): AsyncGenerator<Uint8Array> {
     if (received > maxBodyBytes + envelopeBytes) throw connectErrorFromDomainError(bodyTooLarge());
     yield chunk;
   }
-}
-
-/** Gets rid of what was not read of a body: HTTP/2 tells the caller to stop; on HTTP/1 the next request comes behind it. */
-function drainAfter(response: ApiResponse, request: ApiRequest): void {
-  response.once('finish', () => {
-    if (request.complete) return;
-    if ('stream' in request) request.stream.close();
-    else request.resume();
-  });
 }

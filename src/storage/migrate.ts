@@ -14,6 +14,9 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
 export async function migrate(db: Kysely<unknown>, dialect: Dialect): Promise<string[]> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrationsFor(dialect) } });
   const { error, results } = await migrator.migrateToLatest();
-  if (error !== undefined) throw new Error('the database cannot be brought to this version', { cause: error });
+  if (error !== undefined) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`the database cannot be brought to this version: ${reason}`, { cause: error });
+  }
   return (results ?? []).map((result) => result.migrationName);
 }

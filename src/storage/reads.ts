@@ -79,8 +79,9 @@ export function createReads({ transactions, attempts, lanes, notifications, file
     fileEntries: (kind) => query(fileEntries.ofKind, { kind }),
     notifications: async ({ offset, limit }) => {
       const [count] = await query(notifications.total, {});
-      const rows = await query(notifications.page, { limit, offset });
-      return { items: rows.map(notificationFromRow), total: count?.total ?? 0 };
+      const total = count?.total ?? 0;
+      const rows = offset < total ? await query(notifications.page, { limit, offset }) : [];
+      return { items: rows.map(notificationFromRow), total };
     },
     dueEvents: async (nowMs, limit, passOver = []) => {
       const passed = numbered('passed', paddedToPowerOfTwo(passOver));

@@ -12,6 +12,7 @@ import { type Http2Answer, openSocket, readAll, requestHttp2, sendRaw } from '..
 
 const service = '/relayer.v1.NotificationService';
 const key = `Bearer ${testKey}`;
+const tooLarge = Buffer.alloc(1_048_577, 0x20);
 let rig: Rig;
 let origin: string;
 before(async () => {
@@ -129,7 +130,7 @@ for (const [name, protocol] of Object.entries(protocols)) {
   for (const { what, headers, code, status, reason, text } of refusals) {
     test(`${name}: ${what} is told in the caller's protocol`, async () => {
       const request = { ':method': 'POST', ':path': `${service}/GetNotification`, 'content-type': protocol.contentType, authorization: key, ...headers };
-      const answer = await requestHttp2(origin, request);
+      const answer = await requestHttp2(origin, request, 'content-length' in headers ? tooLarge : undefined);
       const error = protocol.errorOf(answer);
       assert.ok(error);
       assert.equal(error.code, code);
@@ -155,7 +156,7 @@ test('REST: refusals are told in the envelope', async () => {
     [{ ':method': 'PUT', ':path': '/api/v1/health' }, 405, 'Method Not Allowed'],
   ] as const;
   for (const [headers, status, text] of cases) {
-    const answer = await requestHttp2(origin, { ':path': '/api/v1/notifications', ...headers });
+    const answer = await requestHttp2(origin, { ':path': '/api/v1/notifications', ...headers }, 'content-length' in headers ? tooLarge : undefined);
     assert.equal(answer.headers[':status'], status);
     assert.equal(JSON.parse(answer.body.toString()).message, text);
     assert.equal(answer.headers.allow, status === 405 ? 'GET, HEAD' : undefined);

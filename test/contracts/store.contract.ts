@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { createInterface } from 'node:readline';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Change, ConflictError, type Store } from '../../src/core/ports/store.js';
@@ -45,8 +45,13 @@ async function conflictIn(commit: Promise<void>): Promise<string> {
 }
 
 /** Starts the process that holds the store, and gathers what it says was committed. */
-async function startHolder(databaseUrl: string, commits: number): Promise<{ child: ChildProcess; acknowledged: string[] }> {
-  const child = spawn(process.execPath, ['--import', 'tsx', holder, databaseUrl], { stdio: ['ignore', 'pipe', 'inherit'] });
+async function startHolder(
+  test: TestContext,
+  databaseUrl: string,
+  commits: number,
+): Promise<{ child: ChildProcess; acknowledged: string[] }> {
+  const child = spawn(process.execPath, ['--import', 'tsx', holder, databaseUrl], { stdio: ['pipe', 'pipe', 'inherit'] });
+  test.after(() => child.kill('SIGKILL'));
   const acknowledged: string[] = [];
   await new Promise<void>((resolve, reject) => {
     child.once('exit', () => reject(new Error('the holder ended by itself')));
@@ -140,6 +145,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
         total: 2,
       });
       assert.deepEqual(await store.read.notifications({ offset: 1, limit: 1 }), { items: [aNotification({ id: 'plain' })], total: 2 });
+      assert.deepEqual(await store.read.notifications({ offset: 1e21, limit: 1 }), { items: [], total: 2 });
     });
 
     test('an event, byte for byte', async () => {
@@ -171,6 +177,8 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
 
     test('what is not there', async () => {
       assert.equal(await store.read.transaction('nobody'), undefined);
+      assert.equal(await store.read.transaction('zero \u0000 byte'), undefined);
+      assert.equal(await store.read.transaction('half a pair \ud83d'), undefined);
       assert.equal(await store.read.notification('nobody'), undefined);
       assert.deepEqual(await store.read.attemptsOf('nobody'), []);
       assert.deepEqual(await store.read.transactionsOf('nobody', [], { offset: 0, limit: 10 }), { items: [], total: 0 });
@@ -338,7 +346,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
           [0, 100],
           [45, 10],
           [50, 10],
-          [1_000_000, 10],
+          [1e21, 10],
         ] as const) {
           const page = await read.transactionsOf('relayer-1', statuses, { offset, limit });
           assert.deepEqual(
@@ -578,9 +586,9 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       await (await open(databaseUrl)).store.close();
     });
 
-    test('a killed process frees the database and loses nothing that it acknowledged', { timeout: 30_000 }, async () => {
+    test('a killed process frees the database and loses nothing that it acknowledged', { timeout: 30_000 }, async (t) => {
       const databaseUrl = await newDatabaseUrl();
-      const { child, acknowledged } = await startHolder(databaseUrl, 20);
+      const { child, acknowledged } = await startHolder(t, databaseUrl, 20);
       await assert.rejects(open(databaseUrl), (error) => error instanceof DatabaseLockedError && error.holder?.pid === child.pid);
       child.removeAllListeners('exit');
       child.kill('SIGKILL');

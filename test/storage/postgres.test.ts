@@ -85,6 +85,20 @@ describe('postgres alone', () => {
     await store.close();
   });
 
+  test('a server that cannot be reached, or a database of another encoding, is told without the password', async () => {
+    const databaseUrl = await server.newDatabase();
+    const nobody = new URL(databaseUrl);
+    nobody.port = '1';
+    nobody.password = 'secret-word';
+    await assert.rejects(openStore(nobody.href, { log: silentLog }), {
+      message: /^cannot connect to PostgreSQL at 127\.0\.0\.1:1: .*ECONNREFUSED/,
+    });
+    await asAdmin(databaseUrl, "create database latin encoding 'LATIN1' template template0");
+    const latin = new URL(databaseUrl);
+    latin.pathname = '/latin';
+    await assert.rejects(openStore(latin.href, { log: silentLog }), /must have the encoding UTF8/);
+  });
+
   test('a text that PostgreSQL cannot store fails its own list alone', async () => {
     const { store } = await openStore(await server.newDatabase(), { log: silentLog });
     const insert = (id: string, statusReason: string) => store.commit([store.change.insertTransaction(aTransaction({ id, statusReason }))]);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import Sqlite from 'better-sqlite3';
 import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
@@ -31,6 +31,36 @@ describe('sqlite alone', () => {
     await assert.rejects(openStore(`sqlite:${link}`, { log: silentLog }), DatabaseLockedError);
     await store.close();
     assert.ok(!existsSync(`${link}.lock`));
+  });
+
+  test('a migration that fails leaves nothing behind', async () => {
+    const file = newFile();
+    mkdirSync(dirname(file), { recursive: true });
+    const other = new Sqlite(file);
+    other.exec('create table events (something text)');
+    await assert.rejects(
+      openStore(`sqlite:${file}`, { log: silentLog }),
+      /cannot be brought to this version: table "events" already exists/,
+    );
+    assert.equal(other.prepare("select 1 from sqlite_master where name = 'transactions'").get(), undefined);
+    other.exec('drop table events');
+    other.close();
+    const { store, migrations } = await openStore(`sqlite:${file}`, { log: silentLog });
+    assert.deepEqual(migrations, ['0001-initial']);
+    await store.close();
+  });
+
+  test('a database of a newer version, and a file that is none, are left alone', async () => {
+    const file = newFile();
+    await (await openStore(`sqlite:${file}`, { log: silentLog })).store.close();
+    const other = new Sqlite(file);
+    other.exec("insert into kysely_migration (name, timestamp) values ('9999-later', '')");
+    other.close();
+    await assert.rejects(openStore(`sqlite:${file}`, { log: silentLog }), /cannot be brought to this version: .*9999-later is missing/);
+    writeFileSync(file, 'no database, but long enough to have a header'.repeat(100));
+    await assert.rejects(openStore(`sqlite:${file}`, { log: silentLog }), {
+      message: `cannot open the database file ${realpathSync(file)}: file is not a database`,
+    });
   });
 
   test('a commit that fails rejects every list of its batch, and the next one is written', async () => {

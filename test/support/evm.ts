@@ -84,7 +84,12 @@ export function rememberingLog(): Log & { readonly lines: readonly string[] } {
 
 /** Creation code of a contract that answers every call with the payload: by `return`, or by `revert`. */
 export function contractThat(verb: 'returns' | 'reverts', payload: string): string {
-  return wrapped('f3', wrapped(verb === 'returns' ? 'f3' : 'fd', payload));
+  return contractOf(wrapped(verb === 'returns' ? 'f3' : 'fd', payload));
+}
+
+/** Creation code of a contract of this code. */
+export function contractOf(runtime: string): string {
+  return wrapped('f3', runtime);
 }
 
 /** Code that copies what follows it into memory and ends with it; `end` is the opcode. */

@@ -5,6 +5,9 @@
 import { openStore } from '../../src/storage/open-store.js';
 import { aTransaction, silentLog } from './stored-samples.js';
 
+// Ends with the test run that started it, should that be killed.
+process.stdin.on('end', () => process.exit()).resume();
+
 const { store } = await openStore(process.argv[2] ?? '', { log: silentLog });
 for (let number = 1; ; number += 1) {
   const id = `held-${number}`;

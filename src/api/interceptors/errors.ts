@@ -2,7 +2,7 @@ import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 import { DomainError } from '../../core/errors.js';
 import type { Log } from '../../core/ports/log.js';
 import { callKey } from '../call.js';
-import { connectErrorFromDomainError, isCallerGone } from '../connect-error.js';
+import { connectErrorFromDomainError } from '../connect-error.js';
 import { errorTable } from '../error-table.js';
 import { bodyTooLarge } from '../guards/body-size.js';
 
@@ -27,7 +27,7 @@ export function domainErrorOf(error: unknown): DomainError {
 export function createErrorInterceptor({ log }: { readonly log: Log }): Interceptor {
   return (next) => async (request) => {
     const told = (error: unknown): ConnectError => {
-      if (isCallerGone(error)) return error;
+      if (error instanceof ConnectError && isCallerGone(error)) return error;
       const domainError = domainErrorOf(error);
       if (domainError.kind === 'internal') {
         const requestId = request.contextValues.get(callKey)?.requestId;
@@ -46,6 +46,11 @@ export function createErrorInterceptor({ log }: { readonly log: Log }): Intercep
       throw told(error);
     }
   };
+}
+
+/** True where the caller left or its deadline passed: nobody's fault, and nobody listens. */
+function isCallerGone(error: ConnectError): boolean {
+  return error.code === Code.Canceled || error.code === Code.DeadlineExceeded;
 }
 
 function internal(cause: unknown): DomainError {

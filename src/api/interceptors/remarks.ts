@@ -13,7 +13,7 @@ const levels: Readonly<Record<Remark['level'], LogLevel>> = {
 };
 
 /** Puts the call's remarks into `metadata.logs` of its response, where the response has metadata and there is something to tell. */
-export function createRemarksInterceptor(): Interceptor {
+export function createRemarks(): Interceptor {
   return (next) => async (request) => {
     const response = await next(request);
     const remarks = request.contextValues.get(callKey)?.remarks ?? [];

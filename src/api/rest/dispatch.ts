@@ -1,4 +1,4 @@
-import { create, type DescMethodUnary, type Message } from '@bufbuild/protobuf';
+import { create, type DescMethod, type DescMethodUnary, type Message } from '@bufbuild/protobuf';
 import {
   Code,
   ConnectError,
@@ -14,7 +14,12 @@ import type { RestContext } from './rest-context.js';
 type Next = Parameters<Interceptor>[0];
 
 /** A unary method of a service implementation. */
-type UnaryMethod = (request: Message, context: HandlerContext) => Promise<object> | object;
+type UnaryMethod = (request: Message, context: HandlerContext) => Promise<Record<string, unknown>> | Record<string, unknown>;
+
+/** True for methods with one request and one response. */
+export function isUnary(method: DescMethod): method is DescMethodUnary {
+  return method.methodKind === 'unary';
+}
 
 /** Calls a method in process. */
 export type Dispatch = (message: Message, context: RestContext) => Promise<Message>;

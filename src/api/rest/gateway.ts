@@ -1,4 +1,4 @@
-import type { DescService } from '@bufbuild/protobuf';
+import type { DescMethodUnary, DescService } from '@bufbuild/protobuf';
 import type { Interceptor } from '@connectrpc/connect';
 import { mayUseRelayer } from '../../core/access/principal.js';
 import { DomainError } from '../../core/errors.js';
@@ -10,7 +10,7 @@ import type { MethodPlan } from '../method-plan.js';
 import { CodecCompiler } from './codec/message-codec.js';
 import { Reading } from './codec/reading.js';
 import { checkContentType } from './content-type.js';
-import { composeDispatch, type Dispatch } from './dispatch.js';
+import { composeDispatch, type Dispatch, isUnary } from './dispatch.js';
 import type { RestExchange } from './exchange.js';
 import { scanBody } from './json-scanner.js';
 import type { JsonObject } from './json-value.js';
@@ -21,11 +21,15 @@ import { RestContext } from './rest-context.js';
 import { compileRoutes, type RestMatch, type RouteMatch } from './routes.js';
 import { writeAnswer, writeError } from './write-answer.js';
 
+export type { RestExchange } from './exchange.js';
+export { renderTransaction } from './render-transaction.js';
+export type { RestMatch, RouteMatch } from './routes.js';
+
 /** What the gateway works with. */
 export interface RestGatewayDeps {
   readonly plans: readonly MethodPlan[];
-  /** The very objects that RPC calls, by their services. A service or method that is missing answers 501. */
-  readonly implementations: ReadonlyMap<DescService, object>;
+  /** The very objects that RPC calls. A service or method that is missing answers 501. */
+  readonly served: readonly { readonly service: DescService; readonly implementation: object }[];
   /** The very interceptors that RPC calls pass, outermost first. */
   readonly interceptors: readonly Interceptor[];
   /** The kind of a relayer's network, to choose the shape of a body; undefined: no such relayer. */
@@ -45,6 +49,9 @@ export interface RestGateway {
 
 /** What is compiled of a method. */
 interface Endpoint {
+  readonly method: DescMethodUnary;
+  readonly successStatus: number;
+  readonly hasBody: boolean;
   readonly read: RequestReader;
   readonly dispatch: Dispatch;
   readonly write: ResponseWriter;
@@ -61,14 +68,14 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
     if (plan.http === null || plan.method.methodKind !== 'unary' || endpoint === undefined)
       throw new Error(`${plan.rpcPath} has no REST route`);
     try {
-      const body = plan.http.hasBody ? await bodyOf(exchange) : null;
+      const body = endpoint.hasBody ? await bodyOf(exchange) : null;
       if (body === 'left') return;
       const reading = new Reading(shapeFor(params.relayer_id, call), call.remarks);
       const message = endpoint.read({ params, query: exchange.query, body }, reading);
       call.bodyProblem = reading.problem;
-      const context = new RestContext(plan.method, exchange, call);
+      const context = new RestContext(endpoint.method, exchange, call);
       const text = endpoint.write(await endpoint.dispatch(message, context));
-      writeAnswer(exchange, plan.http.successStatus, text, context.answerHeaders);
+      writeAnswer(exchange, endpoint.successStatus, text, context.answerHeaders);
     } catch (error) {
       const told = domainErrorOf(error);
       // What came through the error interceptor is logged by it, and is a ConnectError by now.
@@ -88,14 +95,19 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
   return { match, handle, fail: writeError };
 }
 
-function compileEndpoints({ plans, implementations, interceptors }: RestGatewayDeps): ReadonlyMap<MethodPlan, Endpoint> {
+function compileEndpoints({ plans, served, interceptors }: RestGatewayDeps): ReadonlyMap<MethodPlan, Endpoint> {
   const compiler = new CodecCompiler();
+  const implementations = new Map(served.map(({ service, implementation }) => [service.typeName, implementation]));
   const endpoints = new Map<MethodPlan, Endpoint>();
   for (const plan of plans) {
-    if (plan.http === null || plan.method.methodKind !== 'unary') continue;
+    const { method } = plan;
+    if (plan.http === null || !isUnary(method)) continue;
     endpoints.set(plan, {
+      method,
+      successStatus: plan.http.successStatus,
+      hasBody: plan.http.hasBody,
       read: compileRequestReader(plan, compiler),
-      dispatch: composeDispatch(plan.method, implementations.get(plan.method.parent) ?? {}, interceptors),
+      dispatch: composeDispatch(method, implementations.get(method.parent.typeName) ?? {}, interceptors),
       write: compileResponseWriter(plan, compiler),
     });
   }

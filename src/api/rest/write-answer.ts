@@ -26,14 +26,25 @@ export function writeAnswer(exchange: RestExchange, status: number, text: string
   else response.end(text);
 }
 
-/** Writes the error envelope. After a body that was too large the connection, or on HTTP/2 the stream, is closed: the rest of it is not read. */
+/** How long a caller whose body is too large may go on sending it, so that the answer reaches it before its connection is closed. */
+const lingerMs = 1000;
+
+/** Writes the error envelope. What is left of a body that is too large is thrown away unread. */
 export function writeError(exchange: RestExchange, error: DomainError): void {
-  const { response } = exchange;
   const headers: Header[] = [['x-error-reason', error.reason]];
   if (error.kind === 'unauthenticated' && !exchange.headers.some(([name]) => name === 'www-authenticate'))
     headers.push(['www-authenticate', 'Bearer']);
-  const unread = error.kind === 'too_large';
-  if (unread && !('stream' in response)) headers.push(['connection', 'close']);
   writeAnswer(exchange, errorTable[error.kind].httpStatus, errorText(error, exchange.call.remarks), headers);
-  if (unread && 'stream' in response) response.stream?.close(constants.NGHTTP2_NO_ERROR);
+  if (error.kind === 'too_large') discardRest(exchange);
+}
+
+/** HTTP/2 tells the caller to stop. On HTTP/1 a connection closed at once would take the answer with it, so the rest runs into nothing for a while. */
+function discardRest({ request, response }: RestExchange): void {
+  if ('stream' in response) {
+    response.stream?.close(constants.NGHTTP2_NO_ERROR);
+    return;
+  }
+  const timer = setTimeout(() => request.destroy(), lingerMs).unref();
+  request.once('end', () => clearTimeout(timer));
+  request.resume();
 }

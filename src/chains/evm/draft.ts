@@ -7,7 +7,7 @@ import type { EvmContent, EvmPrice } from '../../core/transaction/transaction.js
 import { quantityFrom } from './answer.js';
 import type { BlockMemory } from './block-memory.js';
 import { estimateGas } from './estimate.js';
-import { floorGas } from './gas.js';
+import { gasTakenEverywhere } from './gas.js';
 import type { Market } from './market.js';
 import type { Rpc } from './rpc.js';
 
@@ -22,17 +22,13 @@ export interface DraftDeps {
 /** Estimates, prices and checks funds: a version that can be signed, or why there is none. Throws `NODE_UNAVAILABLE`. */
 export async function draftVersion(deps: DraftDeps, request: DraftRequest): Promise<Draft | Refusal> {
   const { account } = request;
-  const isSelfTransfer = request.content === 'self_transfer';
   const content = request.content === 'self_transfer' ? selfTransferOf(account) : request.content;
   // A slot must come free even when the account is nearly empty.
-  const mustRemainWei = isSelfTransfer ? 0n : request.policies.minBalanceWei;
-  const [unpaidValue, gasLimit, price] = await Promise.all([
-    fundsRefusal(deps, account, content.valueWei, mustRemainWei),
-    gasLimitFor(deps, account, content, isSelfTransfer || request.policies.gasLimitEstimation),
-    priceFor(deps, request, content),
-  ]);
-  // First, since nodes refuse to estimate what the balance cannot pay, in their own words.
+  const mustRemainWei = request.content === 'self_transfer' ? 0n : request.policies.minBalanceWei;
+  // First, since nodes refuse to estimate what the balance cannot pay, each in its own words.
+  const unpaidValue = await fundsRefusal(deps, account, content.valueWei, mustRemainWei);
   if (unpaidValue !== null) return unpaidValue;
+  const [gasLimit, price] = await Promise.all([gasLimitFor(deps, request, content), priceFor(deps, request, content)]);
   if (typeof gasLimit !== 'bigint') return gasLimit;
   if ('refused' in price) return price;
   const costWei = content.valueWei + gasLimit * greatestCostPerGasWei(price);
@@ -58,16 +54,18 @@ async function fundsRefusal(deps: DraftDeps, account: string, costWei: bigint, m
   return { refused: 'insufficient_funds', sentence, lasting: false };
 }
 
-async function gasLimitFor(deps: DraftDeps, account: string, content: EvmContent, mayEstimate: boolean): Promise<bigint | Refusal> {
+async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmContent): Promise<bigint | Refusal> {
   const given = content.gasLimit;
-  if (given === null && !mayEstimate) return gasLimitRefusal('gas_limit is required: the relayer does not estimate it');
+  if (given === null && request.content !== 'self_transfer' && !request.policies.gasLimitEstimation) {
+    return gasLimitRefusal('gas_limit is required: the relayer does not estimate it');
+  }
   const blockGasLimit = await deps.market.blockGasLimit();
   if (given !== null && given > blockGasLimit) {
     return gasLimitRefusal(`gas_limit is ${given}, but a block takes at most ${blockGasLimit}`);
   }
-  // Networks with EIP-7623 refuse less than the floor, which other networks take: the node knows which it is.
-  if (given !== null && given >= floorGas(content.data)) return given;
-  const estimate = await estimateFor(deps, account, content);
+  // Newer networks refuse less than this, which older ones take: the node knows which it is.
+  if (given !== null && given >= gasTakenEverywhere(content.to === null, content.data)) return given;
+  const estimate = await estimateFor(deps, request.account, content, request.outbids.length === 0);
   if (typeof estimate !== 'bigint') return estimate;
   if (given !== null)
     return given >= estimate ? given : gasLimitRefusal(`gas_limit must be at least ${estimate}, which the node estimates`);
@@ -80,13 +78,19 @@ async function gasLimitFor(deps: DraftDeps, account: string, content: EvmContent
 const plainTransferGas = 21_000n;
 
 /** A transfer that costs the bare minimum meets no code, whatever its amount: that is remembered, and saves most transfers an estimate. */
-async function estimateFor(deps: DraftDeps, account: string, { to, valueWei, data }: EvmContent): Promise<bigint | Refusal> {
+async function estimateFor(deps: DraftDeps, account: string, content: EvmContent, isFirst: boolean): Promise<bigint | Refusal> {
+  const { to, valueWei, data } = content;
   const key = `transfers without code to ${to}`;
-  const isTransfer = to !== null && data === null;
+  const isTransfer = to !== null && (data === null || data === '0x');
   if (isTransfer && deps.memory.has(key)) return plainTransferGas;
-  const estimate = await estimateGas(deps.rpc, { from: account, to, valueWei, data });
+  const question = { from: account, to, valueWei, data };
+  const estimate = await estimateGas(deps.rpc, question, 'latest');
   if (isTransfer && estimate === plainTransferGas) await deps.memory.recall(key, async () => true);
-  return estimate;
+  if (typeof estimate === 'bigint' || estimate.refused !== 'reverts' || !isFirst) return estimate;
+  // It may build on an earlier transaction that is not mined yet (an approval before its use). A replacement must not: the pool holds what it
+  // replaces. Not every node has a pending state, and a simulation of the whole pool is dear, so this is the second question and not the first.
+  const onPool = await estimateGas(deps.rpc, question, 'pending').catch(() => estimate);
+  return typeof onPool === 'bigint' ? onPool : estimate;
 }
 
 function gasLimitRefusal(sentence: string): Refusal {

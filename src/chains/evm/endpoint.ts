@@ -75,12 +75,10 @@ export function createEndpoint({ url, chainId, networkName, timeoutMs, log }: En
   }
 
   async function verify(): Promise<void> {
+    isOnAnotherChain = false;
     const answer = await post('eth_chainId', []);
     const isRight = typeof answer === 'string' && /^0x[0-9a-f]{1,64}$/i.test(answer) && BigInt(answer) === chainId;
-    if (isRight) {
-      isOnAnotherChain = false;
-      return;
-    }
+    if (isRight) return;
     isOnAnotherChain = true;
     restsUntilMs = Date.now() + restAfterWrongChainMs;
     log.error(

@@ -12,12 +12,15 @@ export interface GasQuestion {
   readonly data: string | null;
 }
 
-/** The gas that the transaction would use on top of the newest block, or why it cannot run. Throws `NODE_UNAVAILABLE`. */
-export async function estimateGas(rpc: Rpc, { from, to, valueWei, data }: GasQuestion): Promise<bigint | Refusal> {
+/** On top of which state: the newest block, or also what waits in the node's pool. */
+export type StateTag = 'latest' | 'pending';
+
+/** The gas that the transaction would use, or why it cannot run. Throws `NODE_UNAVAILABLE`. */
+export async function estimateGas(rpc: Rpc, { from, to, valueWei, data }: GasQuestion, state: StateTag): Promise<bigint | Refusal> {
   // Both names of the data are in use among nodes; `data` is understood by all.
   const call = { from, value: quantityOf(valueWei), ...(to === null ? {} : { to }), ...(data === null ? {} : { data }) };
   try {
-    return quantityFrom(await rpc.call('eth_estimateGas', [call]), 'gas estimate');
+    return quantityFrom(await rpc.call('eth_estimateGas', [call, state]), 'gas estimate');
   } catch (error) {
     if (error instanceof NodeError) return refusalFrom(error);
     throw error;

@@ -29,7 +29,7 @@ const leastMemoryMs = 200;
 export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log }: EvmChainOptions): Chain {
   const rpc = createRpc({ chainId: network.chainId, networkName: network.name, urls: rpcUrls, timeoutMs: rpcTimeoutMs, log });
   const memory = createBlockMemory(Math.min(greatestMemoryMs, Math.max(leastMemoryMs, network.averageBlockTimeMs / 2)));
-  const market = createMarket(rpc, memory);
+  const market = createMarket(rpc, memory, network.eip1559);
   let headHash: string | null = null;
 
   return {

@@ -4,10 +4,16 @@ export function intrinsicGas(isCreation: boolean, data: string | null): bigint {
   return (isCreation ? 53_000n : 21_000n) + 4n * zeros + 16n * others;
 }
 
-/** The least gas that networks with EIP-7623 take: 21000 and 10 a zero byte, 40 another. */
-export function floorGas(data: string | null): bigint {
+/**
+ * Gas that is enough for the transaction to be taken on every network, whatever happens when it runs: also with EIP-7623's floor for call data
+ * (10 and 40 a byte) and EIP-3860's price of creation code (2 a word).
+ */
+export function gasTakenEverywhere(isCreation: boolean, data: string | null): bigint {
   const { zeros, others } = countBytes(data);
-  return 21_000n + 10n * zeros + 40n * others;
+  const floor = 21_000n + 10n * zeros + 40n * others;
+  const words = (zeros + others + 31n) / 32n;
+  const intrinsic = intrinsicGas(isCreation, data) + (isCreation ? 2n * words : 0n);
+  return intrinsic > floor ? intrinsic : floor;
 }
 
 function countBytes(data: string | null): { readonly zeros: bigint; readonly others: bigint } {

@@ -8,7 +8,7 @@ import type { Rpc } from './rpc.js';
 export interface Market {
   /** The price of a speed, as a legacy or an EIP-1559 price. */
   priceOf(speed: Speed, kind: EvmPrice['kind']): Promise<EvmPrice>;
-  /** What a block charges at least, in wei per gas; null where blocks have no base fee. */
+  /** What the next block charges at least, in wei per gas; null where blocks have no base fee. */
   baseFeeWei(): Promise<bigint | null>;
   blockGasLimit(): Promise<bigint>;
 }
@@ -29,7 +29,7 @@ const percentiles: Readonly<Record<Speed, number>> = { safeLow: 30, average: 50,
 const gasPricePercent: Readonly<Record<Speed, bigint>> = { safeLow: 100n, average: 125n, fast: 150n, fastest: 200n };
 
 /** Prices are remembered per block, so that many sends cost few calls. */
-export function createMarket(rpc: Rpc, memory: BlockMemory): Market {
+export function createMarket(rpc: Rpc, memory: BlockMemory, isEip1559: boolean): Market {
   const latest = (): Promise<Block> => memory.recall('latest block', () => readBlock(rpc, 'latest'));
   const history = (): Promise<FeeHistory> => memory.recall('fee history', () => readFeeHistory(rpc));
   const gasPrice = (): Promise<bigint> =>
@@ -41,7 +41,8 @@ export function createMarket(rpc: Rpc, memory: BlockMemory): Market {
       // Twice the base fee lasts for six full blocks in a row.
       return { kind, maxFeePerGasWei: nextBaseFeeWei * 2n + priorityWei[speed], maxPriorityFeePerGasWei: priorityWei[speed] };
     },
-    baseFeeWei: async () => (await latest()).baseFeeWei,
+    // A network that takes no EIP-1559 transactions may have base fees, but need not know of fee histories.
+    baseFeeWei: async () => (isEip1559 ? (await history()).nextBaseFeeWei : (await latest()).baseFeeWei),
     blockGasLimit: async () => (await latest()).gasLimit,
   };
 }

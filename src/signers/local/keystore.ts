@@ -65,12 +65,20 @@ export async function openKeystore(json: string, passphrase: string): Promise<Op
   const decipher = createDecipheriv('aes-128-ctr', key.subarray(0, 16), fromHex(crypto.cipherparams.iv));
   const privateKey = Buffer.concat([decipher.update(ciphertext), decipher.final()]);
   key.fill(0);
-  const found = addressOfKey(privateKey);
+  const found = addressIn(privateKey);
   if (address !== undefined && address.replace(/^0x/, '').toLowerCase() !== found.slice(2).toLowerCase()) {
     privateKey.fill(0);
     throw new KeystoreError('malformed', `the keystore says that it holds the key of 0x${address.replace(/^0x/, '')}, but holds another`);
   }
   return { address: found, privateKey };
+}
+
+function addressIn(privateKey: Buffer): string {
+  try {
+    return addressOfKey(privateKey);
+  } catch {
+    throw new KeystoreError('malformed', 'the keystore holds no secp256k1 key');
+  }
 }
 
 type CryptoPart = z.infer<typeof keystoreShape>['crypto'];

@@ -29,14 +29,27 @@ async function holderOf(client: pg.Client): Promise<Instance | undefined> {
   }
 }
 
+async function connect(client: pg.Client): Promise<void> {
+  try {
+    await client.connect();
+  } catch (cause) {
+    // Node's error for a host of several addresses has a code but no message.
+    const { message, code } = cause as { message?: string; code?: string };
+    throw new Error(`cannot connect to PostgreSQL at ${client.host}:${client.port}: ${message || code}`, { cause });
+  }
+}
+
 /** Connects and takes the instance lock of the database's schema, for as long as the connection lives. Throws `DatabaseLockedError`. */
 export async function takePostgresLock(connectionString: string): Promise<PostgresLock> {
   const writer = new pg.Client({ ...connectionOptions(connectionString), pipeline: true });
   const lost = new Promise<Error>((resolve) => {
     writer.on('error', (cause) => resolve(new Error('the connection that holds the instance lock was lost', { cause })));
   });
-  await writer.connect();
+  await connect(writer);
   try {
+    // Whatever a caller may write must fit, or his transaction could never be stored.
+    const { rows: encodings } = await writer.query<{ server_encoding: string }>('show server_encoding');
+    if (encodings[0]?.server_encoding !== 'UTF8') throw new Error('the PostgreSQL database must have the encoding UTF8');
     const lock = 'select pg_try_advisory_lock($1, hashtext(current_schema())) as taken';
     const { rows } = await writer.query<{ taken: boolean }>(lock, [lockNumber]);
     if (rows[0]?.taken !== true) throw new DatabaseLockedError(await holderOf(writer));

@@ -20,8 +20,11 @@ export const attemptColumns = [
   'created_at_ms',
 ] as const satisfies readonly (keyof AttemptRow)[];
 
-/** The same columns beside a transaction's, in one row of a left join: null together where no attempt was joined. */
-export type JoinedAttemptRow = { readonly [K in keyof AttemptRow as `attempt_${K}`]: AttemptRow[K] | null };
+/** The same columns beside a transaction's, in one row of a left join. */
+type RenamedAttemptRow = { readonly [K in keyof AttemptRow as `attempt_${K}`]: AttemptRow[K] };
+
+/** Such columns where an attempt was joined, or null together where none was. */
+export type JoinedAttemptRow = RenamedAttemptRow | { readonly [K in keyof RenamedAttemptRow]: null };
 
 /** The row that stores an attempt. */
 export function rowFromAttempt(attempt: Attempt): AttemptRow {
@@ -58,6 +61,16 @@ export function attemptFromRow(row: AttemptRow): Attempt {
 /** The attempt of a joined row; null where none was joined. */
 export function attemptFromJoinedRow(row: JoinedAttemptRow): Attempt | null {
   if (row.attempt_transaction_id === null) return null;
-  const plain = Object.fromEntries(attemptColumns.map((column) => [column, row[`attempt_${column}`]]));
-  return attemptFromRow(plain as unknown as AttemptRow);
+  return attemptFromRow({
+    transaction_id: row.attempt_transaction_id,
+    version: row.attempt_version,
+    chain: row.attempt_chain,
+    account: row.attempt_account,
+    nonce: row.attempt_nonce,
+    purpose: row.attempt_purpose,
+    hash: row.attempt_hash,
+    raw: row.attempt_raw,
+    fields: row.attempt_fields,
+    created_at_ms: row.attempt_created_at_ms,
+  });
 }

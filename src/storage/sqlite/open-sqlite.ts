@@ -1,10 +1,11 @@
-import Sqlite from 'better-sqlite3';
+import type Sqlite from 'better-sqlite3';
 import { Kysely, SqliteAdapter, SqliteDialect } from 'kysely';
 import type { Database, LockedDatabase } from '../database.js';
 import { sqlite } from '../dialect.js';
 import { migrate } from '../migrate.js';
 import type { Query } from '../reads.js';
 import type { Statement } from '../statement.js';
+import { openSqliteFile } from './open-sqlite-file.js';
 import { preparedStatements } from './prepared-statements.js';
 import { createSqliteBatch } from './sqlite-batch.js';
 import { takeSqliteLock } from './sqlite-lock.js';
@@ -24,12 +25,12 @@ class MigratingDialect extends SqliteDialect {
 }
 
 function openWriter(file: string): Sqlite.Database {
-  const writer = new Sqlite(file, { timeout: busyTimeoutMs });
-  writer.pragma('journal_mode = WAL');
-  // In WAL mode, less would lose acknowledged commits when the machine stops.
-  writer.pragma('synchronous = FULL');
-  writer.pragma('foreign_keys = ON');
-  return writer;
+  return openSqliteFile(file, { timeout: busyTimeoutMs }, (writer) => {
+    writer.pragma('journal_mode = WAL');
+    // In WAL mode, less would lose acknowledged commits when the machine stops.
+    writer.pragma('synchronous = FULL');
+    writer.pragma('foreign_keys = ON');
+  });
 }
 
 async function migrateFile(file: string): Promise<string[]> {
@@ -43,7 +44,7 @@ async function migrateFile(file: string): Promise<string[]> {
 
 function openFile(file: string, release: () => void): Database {
   const writer = openWriter(file);
-  const reader = new Sqlite(file, { readonly: true, timeout: busyTimeoutMs });
+  const reader = openSqliteFile(file, { readonly: true, timeout: busyTimeoutMs }, (db) => db.pragma('query_only = ON'));
   const prepared = preparedStatements(reader);
   const query: Query = async <P extends object, R>(statement: Statement<P, R>, values: P) =>
     prepared(statement).all(statement.bind(values)) as R[];

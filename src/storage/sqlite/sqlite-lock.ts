@@ -4,6 +4,7 @@ import Sqlite from 'better-sqlite3';
 import { DatabaseLockedError } from '../database-locked-error.js';
 import { sqlite } from '../dialect.js';
 import { type Instance, instanceStatements } from '../statements/instances.js';
+import { openSqliteFile, SqliteFileError } from './open-sqlite-file.js';
 
 /** The held lock. */
 export interface SqliteLock {
@@ -39,12 +40,11 @@ function holderOf(file: string): Instance | undefined {
  */
 export function takeSqliteLock(file: string): SqliteLock {
   const real = realFile(file);
-  const lock = new Sqlite(`${real}.lock`, { timeout: 0 });
+  let lock: Sqlite.Database;
   try {
-    lock.exec('begin exclusive');
+    lock = openSqliteFile(`${real}.lock`, { timeout: 0 }, (db) => db.exec('begin exclusive'));
   } catch (error) {
-    lock.close();
-    if (error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')) throw new DatabaseLockedError(holderOf(real));
+    if (error instanceof SqliteFileError && error.busy) throw new DatabaseLockedError(holderOf(real));
     throw error;
   }
   return { file: real, release: () => lock.close() };

@@ -6,7 +6,8 @@ import { initKeccak } from '../../../src/crypto/keccak.js';
 import { createKeystore, openKeystore } from '../../../src/signers/local/keystore.js';
 import { KeystoreError, type KeystoreProblem } from '../../../src/signers/local/keystore-error.js';
 
-const wallet = Wallet.createRandom();
+const { address, privateKey } = Wallet.createRandom();
+const wallet = { address, privateKey };
 const key = Buffer.from(wallet.privateKey.slice(2), 'hex');
 const light = { scrypt: { N: 1024, r: 8, p: 1 } };
 

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { computeAddress, recoverAddress, Wallet } from 'ethers';
 import { createLocalSigner } from '../../../src/signers/local/local-signer.js';
 
@@ -37,6 +41,18 @@ it('does not show its key', () => {
   const privateKey = randomBytes(32);
   const signer = createLocalSigner({ id: 'test', privateKey });
   assert.deepEqual(Object.keys(signer).sort(), ['address', 'id', 'signDigest']);
+});
+
+it('ends at load, saying why, when the native addon is missing', async () => {
+  const module = new URL('../../../src/signers/local/local-signer.ts', import.meta.url).href;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', `await import(${JSON.stringify(module)})`], {
+    // Where the addon's loader looks for it: a folder that has none.
+    env: { ...process.env, SECP256K1_PREBUILD: fileURLToPath(new URL('.', import.meta.url)) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+  assert.notEqual(code, 0);
+  assert.match(said, /the native addon of secp256k1 is missing for this platform/);
 });
 
 it('refuses what is no key, without repeating it', () => {

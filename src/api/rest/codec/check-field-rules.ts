@@ -20,7 +20,6 @@ export function checkFieldRules(field: DescField): void {
     field.oneof === undefined ||
     unionRulesOf(field.oneof).selector.case === undefined, 'a field with a key of its own');
   if ('longAsString' in field && field.longAsString) throw new Error(`${field} has jstype, which REST does not read`);
-  throw new Error(`${field} has jstype, which REST does not read`);
 }
 
 function isNullable(field: DescField): boolean {

@@ -46,7 +46,7 @@ export class CodecCompiler {
     checkFieldRules(field);
     if (field.fieldKind === 'map') throw new Error(`${field} is a map, which has no REST form`);
     if (field.enum !== undefined) return enumCodec(field.enum);
-    if (field.message !== undefined) return this.#message(field.message);
+    if (field.message !== undefined) return this.message(field.message);
     const { hex, number, amount, json } = fieldRulesOf(field);
     if (field.scalar === ScalarType.BOOL) return boolCodec;
     if (field.scalar === ScalarType.BYTES) return hex ? hexCodec : base64Codec;
@@ -71,7 +71,8 @@ export class CodecCompiler {
     };
   }
 
-  #message(desc: DescMessage): ValueCodec {
+  /** The codec of a message as a value. */
+  message(desc: DescMessage): ValueCodec {
     if (desc.typeName === TimestampSchema.typeName) return timestampCodec;
     if (desc.typeName === FieldMaskSchema.typeName) throw new Error(`${desc} may only be the update_mask of a request`);
     if (desc.typeName.startsWith('google.protobuf.')) throw new Error(`${desc} has no REST form`);

@@ -1,0 +1,26 @@
+import Sqlite from 'better-sqlite3';
+
+/** Thrown where a file cannot be opened: it names the file, which SQLite's own error, the cause, does not. */
+export class SqliteFileError extends Error {
+  override readonly name = 'SqliteFileError';
+  /** True: another connection keeps it. */
+  readonly busy: boolean;
+
+  constructor(file: string, cause: unknown) {
+    super(`cannot open the database file ${file}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    this.busy = cause instanceof Sqlite.SqliteError && cause.code.startsWith('SQLITE_BUSY');
+  }
+}
+
+/** Opens a database file and does `setUp`, without which SQLite would not even read the file. Throws `SqliteFileError`. */
+export function openSqliteFile(file: string, options: Sqlite.Options, setUp: (db: Sqlite.Database) => void): Sqlite.Database {
+  let db: Sqlite.Database | undefined;
+  try {
+    db = new Sqlite(file, options);
+    setUp(db);
+    return db;
+  } catch (cause) {
+    db?.close();
+    throw new SqliteFileError(file, cause);
+  }
+}

@@ -1,0 +1,396 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { AbiCoder, computeAddress } from 'ethers';
+import { createEvmChain } from '../../../src/chains/evm/evm-chain.js';
+import { DomainError } from '../../../src/core/errors.js';
+import type { Chain, Draft, DraftRequest, Refusal } from '../../../src/core/ports/chain.js';
+import type { Signer } from '../../../src/core/ports/signer.js';
+import type { Network } from '../../../src/core/relayer/network.js';
+import type { Attempt, EvmContent } from '../../../src/core/transaction/transaction.js';
+import { initKeccak } from '../../../src/crypto/keccak.js';
+import { createLocalSigner } from '../../../src/signers/local/local-signer.js';
+import { type Anvil, anvilKeys, startAnvil } from '../../support/anvil.js';
+import {
+  attemptOf,
+  contractOf,
+  contractThat,
+  draftRequest,
+  evmContent,
+  evmNetwork,
+  evmPolicies,
+  rememberingLog,
+} from '../../support/evm.js';
+
+const gwei = 10n ** 9n;
+const signer: Signer = createLocalSigner({ id: 'test', privateKey: Buffer.from(anvilKeys[0].slice(2), 'hex') });
+const account = signer.address;
+const receiver = computeAddress(anvilKeys[1]);
+const chains: Chain[] = [];
+let anvil: Anvil;
+let snapshot: unknown;
+
+before(async () => {
+  await initKeccak();
+  anvil = await startAnvil({ noMining: true });
+});
+after(() => anvil.stop());
+beforeEach(async () => {
+  snapshot = await anvil.rpc('evm_snapshot');
+});
+afterEach(async () => {
+  await Promise.all(chains.splice(0).map((chain) => chain.close()));
+  await anvil.rpc('anvil_dropAllTransactions');
+  await anvil.rpc('evm_revert', [snapshot]);
+});
+
+function openChain(changes: Partial<Network> = {}): Chain {
+  const network = evmNetwork(changes);
+  const chain = createEvmChain({ network, rpcUrls: [{ url: anvil.url, weight: 1 }], rpcTimeoutMs: 5000, log: rememberingLog() });
+  chains.push(chain);
+  return chain;
+}
+
+async function drafted(chain: Chain, content: Partial<EvmContent> = {}, changes: Partial<DraftRequest> = {}): Promise<Draft> {
+  const draft = await chain.draft(draftRequest(account, { content: evmContent({ to: receiver, ...content }), ...changes }));
+  assert.ok(!('refused' in draft), 'sentence' in draft ? draft.sentence : '');
+  return draft;
+}
+
+async function refusal(chain: Chain, content: Partial<EvmContent>, changes: Partial<DraftRequest> = {}): Promise<Refusal> {
+  const draft = await chain.draft(draftRequest(account, { content: evmContent({ to: receiver, ...content }), ...changes }));
+  assert.ok('refused' in draft);
+  return draft;
+}
+
+async function sent(chain: Chain, draft: Draft, nonce: bigint): Promise<Attempt> {
+  const signed = await chain.sign(draft, nonce, signer);
+  assert.deepEqual(await chain.broadcast(signed.raw), { kind: 'accepted' });
+  return attemptOf(account, nonce, signed);
+}
+
+async function deployed(chain: Chain, code: string): Promise<string> {
+  const nonce = await chain.nonceOf(account);
+  const attempt = await sent(chain, await drafted(chain, { to: null, valueWei: 0n, data: code }), nonce);
+  await anvil.mine();
+  const receipt = (await anvil.rpc('eth_getTransactionReceipt', [attempt.hash])) as { contractAddress: string };
+  return receipt.contractAddress;
+}
+
+describe('what a chain tells', () => {
+  it('is genesis, head, nonce, balance, and what the node knows', async () => {
+    const chain = openChain();
+    const genesis = (await anvil.rpc('eth_getBlockByNumber', ['0x0', false])) as { hash: string };
+    assert.equal(await chain.genesisHash(), genesis.hash);
+    assert.deepEqual(await chain.head(), { number: 0n, hash: genesis.hash });
+    assert.equal(await chain.nonceOf(account), 0n);
+    assert.equal(await chain.balanceOf(receiver), 10_000n * 10n ** 18n);
+    assert.equal(await chain.knows(`0x${'ab'.repeat(32)}`), false);
+    assert.equal(await chain.receipt(`0x${'ab'.repeat(32)}`), null);
+  });
+
+  it('is unavailable, not wrong, when no node answers', async () => {
+    const chain = createEvmChain({ network: evmNetwork(), rpcUrls: [], rpcTimeoutMs: 100, log: rememberingLog() });
+    const isUnavailable = (error: unknown): boolean => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE';
+    await assert.rejects(chain.head(), isUnavailable);
+    await assert.rejects(chain.draft(draftRequest(account)), isUnavailable);
+    assert.equal((await chain.broadcast('0x00')).kind, 'unknown');
+  });
+});
+
+describe('a transaction', () => {
+  it('goes from draft to receipt as EIP-1559', async () => {
+    const chain = openChain();
+    const draft = await drafted(chain, { valueWei: 5n });
+    assert.equal(draft.gasLimit, 23_100n);
+    assert.equal(draft.price.kind, 'eip1559');
+    const attempt = await sent(chain, draft, 0n);
+    assert.equal(await chain.knows(attempt.hash), true);
+    assert.equal(await chain.receipt(attempt.hash), null);
+    assert.equal(await chain.nonceOf(account), 0n);
+    await anvil.mine();
+    const head = await chain.head();
+    assert.deepEqual(await chain.receipt(attempt.hash), {
+      hash: attempt.hash,
+      blockNumber: head.number,
+      blockHash: head.hash,
+      succeeded: true,
+      revertReason: null,
+    });
+    assert.equal(await chain.nonceOf(account), 1n);
+    assert.equal(await chain.balanceOf(receiver), 10_000n * 10n ** 18n + 5n);
+  });
+
+  it('goes as legacy where the network, the policy or the caller says so', async () => {
+    const legacyPolicy = { policies: evmPolicies({ eip1559Pricing: false }) };
+    const attempts = [
+      await sent(openChain({ eip1559: false }), await drafted(openChain({ eip1559: false })), 0n),
+      await sent(openChain(), await drafted(openChain(), {}, legacyPolicy), 1n),
+      await sent(openChain(), await drafted(openChain(), { pricing: { kind: 'legacy', gasPriceWei: 5n * gwei } }), 2n),
+    ];
+    await anvil.mine();
+    for (const attempt of attempts) {
+      const mined = (await anvil.rpc('eth_getTransactionByHash', [attempt.hash])) as { type: string; from: string };
+      assert.deepEqual([mined.type, mined.from], ['0x0', account.toLowerCase()]);
+      assert.equal((await openChain().receipt(attempt.hash))?.succeeded, true);
+    }
+  });
+
+  it('creates a contract', async () => {
+    const chain = openChain();
+    const contract = await deployed(chain, contractThat('returns', '0x1234'));
+    assert.equal(await anvil.rpc('eth_call', [{ to: contract }, 'latest']), '0x1234');
+  });
+
+  it('that is sent twice is known, and after it was mined its nonce is used', async () => {
+    const chain = openChain();
+    const attempt = await sent(chain, await drafted(chain), 0n);
+    assert.deepEqual(await chain.broadcast(attempt.raw), { kind: 'known' });
+    await anvil.mine();
+    assert.deepEqual(await chain.broadcast(attempt.raw), { kind: 'nonce_used' });
+  });
+
+  it('is told why a node does not take it', async () => {
+    const chain = openChain();
+    const broadcast = async (draft: Draft): Promise<string> => (await chain.broadcast((await chain.sign(draft, 0n, signer)).raw)).kind;
+    const draft = await drafted(chain);
+    assert.equal(await broadcast({ ...draft, valueWei: 10n ** 24n }), 'wait');
+    assert.equal(await broadcast({ ...draft, price: { kind: 'legacy', gasPriceWei: 1n } }), 'wait');
+    assert.equal(await broadcast({ ...draft, gasLimit: 20_000n }), 'wait');
+    const live = await drafted(chain, { pricing: { kind: 'legacy', gasPriceWei: 9n * gwei } });
+    await sent(chain, live, 0n);
+    assert.equal(await broadcast({ ...live, valueWei: 7n }), 'underpriced');
+    assert.equal((await chain.broadcast('0x02')).kind, 'unknown');
+  });
+});
+
+describe('prices', () => {
+  it('rise with the speed', async () => {
+    for (const eip1559 of [true, false]) {
+      const chain = openChain({ eip1559 });
+      const costs: bigint[] = [];
+      for (const speed of ['safeLow', 'average', 'fast', 'fastest'] as const) {
+        const { price } = await drafted(chain, { pricing: { kind: 'speed', speed } });
+        costs.push(price.kind === 'legacy' ? price.gasPriceWei : price.maxFeePerGasWei);
+      }
+      assert.deepEqual(
+        costs,
+        costs.toSorted((a, b) => (a < b ? -1 : 1)),
+      );
+      assert.equal(new Set(costs).size, 4);
+    }
+  });
+
+  it('are twice the base fee and the tip that the speed’s percentile pays', async () => {
+    const chain = openChain();
+    const tips = [1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n, 9n, 10n];
+    for (const [nonce, tip] of tips.entries()) {
+      const draft = await drafted(chain, {
+        pricing: { kind: 'eip1559', maxFeePerGasWei: 100n * gwei, maxPriorityFeePerGasWei: tip * gwei },
+      });
+      await sent(chain, draft, BigInt(nonce));
+    }
+    await anvil.mine();
+    await chain.head();
+    const history = (await anvil.rpc('eth_feeHistory', ['0x4', 'latest', [30, 50, 85, 99]])) as {
+      baseFeePerGas: string[];
+      reward: string[][];
+    };
+    const base = BigInt(history.baseFeePerGas.at(-1) ?? 0);
+    const [safeLow, , , fastest] = (history.reward.at(-1) ?? []).map(BigInt);
+    assert.ok(safeLow !== undefined && fastest !== undefined && safeLow > 0n && safeLow < fastest);
+    for (const [speed, tip] of [
+      ['safeLow', safeLow],
+      ['fastest', fastest],
+    ] as const) {
+      const { price } = await drafted(chain, { pricing: { kind: 'speed', speed } });
+      assert.deepEqual(price, { kind: 'eip1559', maxFeePerGasWei: base * 2n + tip, maxPriorityFeePerGasWei: tip });
+    }
+  });
+
+  it('are explicit as given', async () => {
+    const pricing = { kind: 'eip1559', maxFeePerGasWei: 3n * gwei, maxPriorityFeePerGasWei: 7n } as const;
+    assert.deepEqual((await drafted(openChain(), { pricing })).price, pricing);
+  });
+
+  it('are lowered to the cap, and wait while the base fee is above it', async () => {
+    const chain = openChain();
+    const capped = { policies: evmPolicies({ gasPriceCapWei: 2n * gwei }) };
+    await anvil.rpc('anvil_setNextBlockBaseFeePerGas', ['0x77359400']);
+    await anvil.mine();
+    const { price } = await drafted(chain, {}, capped);
+    assert.ok(price.kind === 'eip1559' && price.maxFeePerGasWei === 2n * gwei);
+    await anvil.rpc('anvil_setNextBlockBaseFeePerGas', ['0x8f0d1800']);
+    await anvil.mine();
+    await anvil.rpc('anvil_setNextBlockBaseFeePerGas', ['0x8f0d1800']);
+    await chain.head();
+    const { refused, sentence, lasting } = await refusal(chain, {}, capped);
+    assert.deepEqual([refused, lasting], ['above_cap', false]);
+    assert.match(sentence, /base fee of 2400000000 wei/);
+  });
+});
+
+describe('many drafts between two blocks', () => {
+  it('cost few calls, and new ones once the head moved', async () => {
+    const asked: string[] = [];
+    const proxy = createServer(async (request, response) => {
+      const body = await text(request);
+      asked.push(JSON.parse(body).method);
+      const answer = await fetch(anvil.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+      response.end(await answer.text());
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    // So slow that nothing is forgotten for its age.
+    const network = evmNetwork({ averageBlockTimeMs: 60_000 });
+    const chain = createEvmChain({ network, rpcUrls: [{ url, weight: 1 }], rpcTimeoutMs: 5000, log: rememberingLog() });
+    chains.push(chain);
+    for (let round = 0; round < 20; round += 1) await drafted(chain, { valueWei: BigInt(round) });
+    const once = ['eth_chainId', 'eth_estimateGas', 'eth_feeHistory', 'eth_getBalance', 'eth_getBlockByNumber'];
+    assert.deepEqual(asked.splice(0).sort(), once);
+    await anvil.mine();
+    await chain.head();
+    await drafted(chain);
+    assert.ok(asked.includes('eth_feeHistory') && asked.includes('eth_getBalance'));
+    proxy.close();
+  });
+});
+
+describe('a replacement', () => {
+  it('outbids the earlier version by the rule, and wins', async () => {
+    const chain = openChain();
+    const first = await sent(chain, await drafted(chain, { pricing: { kind: 'legacy', gasPriceWei: 50n * gwei } }), 0n);
+    const draft = await drafted(chain, { valueWei: 9n }, { outbids: [first] });
+    const minimum = 55n * gwei + 1n;
+    assert.deepEqual(draft.price, { kind: 'eip1559', maxFeePerGasWei: minimum, maxPriorityFeePerGasWei: minimum });
+    const second = await sent(chain, draft, 0n);
+    await anvil.mine();
+    assert.equal((await chain.receipt(second.hash))?.succeeded, true);
+    assert.equal(await chain.receipt(first.hash), null);
+    assert.equal(await chain.knows(first.hash), false);
+  });
+
+  it('is refused below the minimum and above the cap', async () => {
+    const chain = openChain();
+    const first = await sent(chain, await drafted(chain, { pricing: { kind: 'legacy', gasPriceWei: 50n * gwei } }), 0n);
+    const low = await refusal(chain, { pricing: { kind: 'legacy', gasPriceWei: 55n * gwei } }, { outbids: [first] });
+    assert.equal(low.refused, 'underpriced');
+    assert.match(low.sentence, /gas_price must be at least 55000000001 wei/);
+    const capped = { outbids: [first], policies: evmPolicies({ gasPriceCapWei: 55n * gwei }) };
+    assert.equal((await refusal(chain, {}, capped)).refused, 'above_cap');
+  });
+
+  it('of the service raises an explicit price', async () => {
+    const chain = openChain();
+    const content = { pricing: { kind: 'legacy', gasPriceWei: 50n * gwei } } as const;
+    const first = await sent(chain, await drafted(chain, content), 0n);
+    const { price } = await drafted(chain, content, { outbids: [first], raises: true });
+    assert.deepEqual(price, { kind: 'legacy', gasPriceWei: 55n * gwei + 1n });
+  });
+
+  it('by a self-transfer passes the cap up to the minimum, and needs no minimum balance', async () => {
+    const chain = openChain();
+    const first = await sent(chain, await drafted(chain, { pricing: { kind: 'legacy', gasPriceWei: 50n * gwei } }), 0n);
+    const policies = evmPolicies({ gasPriceCapWei: 50n * gwei, minBalanceWei: 10n ** 30n });
+    const draft = await chain.draft(draftRequest(account, { content: 'self_transfer', outbids: [first], policies }));
+    assert.ok(!('refused' in draft));
+    assert.deepEqual([draft.to, draft.valueWei, draft.data, draft.gasLimit], [account, 0n, null, 23_100n]);
+    assert.ok(draft.price.kind === 'eip1559' && draft.price.maxFeePerGasWei === 55n * gwei + 1n);
+    const cancel = await sent(chain, draft, 0n);
+    await anvil.mine();
+    assert.equal((await chain.receipt(cancel.hash))?.succeeded, true);
+  });
+});
+
+describe('gas', () => {
+  it('is refused above what a block takes, and where it is neither given nor estimated', async () => {
+    const chain = openChain();
+    const tooMuch = await refusal(chain, { gasLimit: 30_000_001n });
+    assert.deepEqual([tooMuch.refused, tooMuch.lasting], ['gas_limit', true]);
+    assert.match(tooMuch.sentence, /30000001.*at most 30000000/);
+    const missing = await refusal(chain, {}, { policies: evmPolicies({ gasLimitEstimation: false }) });
+    assert.equal(missing.refused, 'gas_limit');
+  });
+
+  it('is as given', async () => {
+    assert.equal((await drafted(openChain(), { gasLimit: 50_000n })).gasLimit, 50_000n);
+  });
+
+  it('below the floor that the network has for call data is refused', async () => {
+    const { refused } = await refusal(openChain(), { data: `0x${'ff'.repeat(100)}`, gasLimit: 22_600n });
+    assert.equal(refused, 'gas_limit');
+  });
+
+  it('of a transfer to code is estimated anew, of one to no code only once in a block', async () => {
+    const chain = openChain();
+    const contract = await deployed(chain, contractThat('returns', '0x'));
+    const toCode = await drafted(chain, { to: contract, valueWei: 0n });
+    assert.ok(toCode.gasLimit > 23_100n);
+    assert.equal((await drafted(chain)).gasLimit, 23_100n);
+    assert.equal((await drafted(chain, { valueWei: 2n })).gasLimit, 23_100n);
+  });
+});
+
+describe('funds', () => {
+  it('must cover value, gas at the price, and what must remain; they are looked at anew before a refusal', async () => {
+    const chain = openChain();
+    const content = { valueWei: 1000n, gasLimit: 21_000n, pricing: { kind: 'legacy', gasPriceWei: 2n * gwei } } as const;
+    const policies = evmPolicies({ minBalanceWei: 500n });
+    const needed = 1000n + 21_000n * 2n * gwei + 500n;
+    await anvil.rpc('anvil_setBalance', [account, `0x${(needed - 1n).toString(16)}`]);
+    const { refused, sentence, lasting } = await refusal(chain, content, { policies });
+    assert.deepEqual([refused, lasting], ['insufficient_funds', false]);
+    assert.match(sentence, new RegExp(`has ${needed - 1n} wei, the transaction may cost ${needed - 500n} wei, and 500 wei must remain`));
+    await anvil.rpc('anvil_setBalance', [account, `0x${needed.toString(16)}`]);
+    await drafted(chain, content, { policies });
+  });
+
+  it('that do not cover the value are told in our words, not the estimate’s', async () => {
+    const { refused, sentence } = await refusal(openChain(), { valueWei: 10n ** 24n });
+    assert.equal(refused, 'insufficient_funds');
+    assert.match(sentence, /the account has \d+ wei/);
+  });
+});
+
+describe('a revert', () => {
+  const abi = AbiCoder.defaultAbiCoder();
+  const cases = [
+    { data: `0x08c379a0${abi.encode(['string'], ['not today']).slice(2)}`, reason: 'not today' },
+    { data: `0x4e487b71${abi.encode(['uint256'], [0x12]).slice(2)}`, reason: 'panic 0x12: division by zero' },
+    { data: '0xdeadbeef', reason: 'custom error 0xdeadbeef' },
+  ];
+  for (const { data, reason } of cases) {
+    it(`is foreseen and explained: ${reason}`, async () => {
+      const chain = openChain();
+      const contract = await deployed(chain, contractThat('reverts', data));
+      const foreseen = await refusal(chain, { to: contract, valueWei: 0n });
+      assert.deepEqual(foreseen, { refused: 'reverts', sentence: `the transaction would revert: ${reason}`, lasting: true });
+      const attempt = await sent(chain, await drafted(chain, { to: contract, valueWei: 0n, gasLimit: 100_000n }), 1n);
+      await anvil.mine();
+      const receipt = await chain.receipt(attempt.hash);
+      assert.deepEqual([receipt?.succeeded, receipt?.revertReason, receipt?.revertData], [false, reason, data]);
+    });
+  }
+
+  it('is not foreseen where a transaction in the pool comes first', async () => {
+    const chain = openChain();
+    // Any call data sets a flag; a call without data reverts while it is not set.
+    const contract = await deployed(chain, contractOf('0x36600e57600054601457600080fd5b60016000555b00'));
+    assert.equal((await refusal(chain, { to: contract, valueWei: 0n })).refused, 'reverts');
+    const first = await sent(chain, await drafted(chain, { to: contract, valueWei: 0n, data: '0x01' }), 1n);
+    const second = await sent(chain, await drafted(chain, { to: contract, valueWei: 0n }), 2n);
+    const content = evmContent({ to: contract, valueWei: 0n });
+    const replacing = await chain.draft(draftRequest(account, { content, outbids: [first] }));
+    assert.ok('refused' in replacing && replacing.refused === 'reverts');
+    await anvil.mine();
+    assert.equal((await chain.receipt(second.hash))?.succeeded, true);
+  });
+
+  it('without data is told without a reason', async () => {
+    const chain = openChain();
+    const contract = await deployed(chain, contractThat('reverts', '0x'));
+    assert.equal((await refusal(chain, { to: contract, valueWei: 0n })).sentence, 'the transaction would revert');
+  });
+});

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createIds, systemIds } from '../../src/core/ids.js';
+
+const v7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const v4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+function timeOf(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}
+
+function assertGrowing(ids: readonly string[]): void {
+  assert.ok(ids.every((id) => v7.test(id)));
+  assert.deepEqual([...ids].sort(), ids);
+  assert.equal(new Set(ids).size, ids.length);
+}
+
+describe('ids', () => {
+  test('time-ordered ones are UUIDs of version 7 that carry the time', () => {
+    const id = createIds({ nowMs: () => 0x0123456789ab }).timeOrdered();
+    assert.match(id, v7);
+    assert.ok(id.startsWith('01234567-89ab-7'));
+  });
+
+  test('they grow by the machine’s time', () => {
+    const beforeMs = Date.now();
+    const ids = Array.from({ length: 20_000 }, () => systemIds.timeOrdered());
+    assertGrowing(ids);
+    assert.ok(ids.every((id) => timeOf(id) >= beforeMs));
+  });
+
+  test('they grow within one millisecond, past what its counter can hold', () => {
+    const ids = createIds({ nowMs: () => 1_763_600_000_000 });
+    const made = Array.from({ length: 10_000 }, () => ids.timeOrdered());
+    assertGrowing(made);
+    // The counter has 4096 values, and starts in its lower half.
+    assert.ok(timeOf(made.at(-1) ?? '') - 1_763_600_000_000 <= 10_000 / 2_048);
+  });
+
+  test('they grow when the clock goes back, and follow it again once it has caught up', () => {
+    let nowMs = 2_000;
+    const ids = createIds({ nowMs: () => nowMs });
+    const made = [2_000, 1_000, 1_500, 2_000, 2_001, 3_000].map((time) => {
+      nowMs = time;
+      return ids.timeOrdered();
+    });
+    assertGrowing(made);
+    assert.deepEqual(made.map(timeOf), [2_000, 2_000, 2_000, 2_000, 2_001, 3_000]);
+  });
+
+  test('random ones are UUIDs of version 4, all different', () => {
+    const made = Array.from({ length: 1_000 }, () => systemIds.random());
+    assert.ok(made.every((id) => v4.test(id)));
+    assert.equal(new Set(made).size, made.length);
+  });
+});

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { addressFromUrl } from '../../src/storage/database-url.js';
+
+describe('database URL', () => {
+  test('names a file of SQLite', () => {
+    for (const file of ['./data/relayer.db', 'relayer.db', '/var/lib/relayer.db', '../a b.db', '///var/lib/relayer.db']) {
+      assert.deepEqual(addressFromUrl(`sqlite:${file}`), { dialect: 'sqlite', file });
+    }
+  });
+
+  test('names a database of PostgreSQL', () => {
+    for (const url of ['postgres://u:p@localhost/relayer', 'postgresql://u@h:5433/d?sslmode=require']) {
+      assert.deepEqual(addressFromUrl(url), { dialect: 'postgres', connectionString: url });
+    }
+  });
+
+  test('is refused with the forms that are taken, without the password that it may hold', () => {
+    const wrong = [
+      '',
+      'sqlite:',
+      'sqlite::memory:',
+      'sqlite://host/secret.db',
+      'mysql://u:secret@h/d',
+      './secret.db',
+      'postgres://u:secret@h:port/d',
+    ];
+    for (const url of wrong) {
+      assert.throws(
+        () => addressFromUrl(url),
+        (error) => error instanceof Error && /database URL/.test(error.message) && !error.message.includes('secret'),
+      );
+    }
+  });
+});
