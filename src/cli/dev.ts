@@ -44,6 +44,7 @@ async function dev(): Promise<void> {
   const releasers: (() => Promise<unknown>)[] = [];
   const signalled = untilSignalled();
   try {
+    await initKeccak();
     const home = await openSandboxHome(homeDir);
     const settings = loadSettings(sandboxEnvironment(processEnvironment(), home));
     const log = createLogger({ level: settings.logLevel });
@@ -81,7 +82,6 @@ async function dev(): Promise<void> {
 
 /** True when the database remembers another genesis block than the chain has: its transactions are not of this chain. */
 async function isOtherChain(databaseUrl: string, network: Network, log: Log): Promise<boolean> {
-  await initKeccak();
   const chain = createEvmChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 5_000, log });
   const { store } = await openStore(databaseUrl, { log });
   try {
