@@ -7,7 +7,8 @@ import type { ApiRequest, ApiResponse } from './header.js';
 export function drainAfterAnswer(request: ApiRequest, response: ApiResponse): void {
   if ('stream' in request) {
     const { stream } = request;
-    stream.once('finish', () => {
+    // Comes when the body is out, and after Node's own listener has sent the trailers; `finish` would come before them.
+    stream.once('wantTrailers', () => {
       if (!request.complete) stream.close();
     });
     return;

@@ -1,11 +1,12 @@
 import { Code, ConnectError, type ConnectRouter, type ContextValues, createConnectRouter, type Interceptor } from '@connectrpc/connect';
-import type { UniversalHandler } from '@connectrpc/connect/protocol';
+import type { Compression, UniversalHandler } from '@connectrpc/connect/protocol';
 import { compressionBrotli, compressionGzip, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { DomainError } from '../core/errors.js';
 import type { Log } from '../core/ports/log.js';
 import { connectErrorFromDomainError } from './connect-error.js';
 import { bodyTooLarge, maxBodyBytes } from './guards/body-size.js';
 import type { ApiRequest, ApiResponse } from './header.js';
+import { rpcProtocolOf } from './protocol-error.js';
 
 /** Longest deadline that a caller may set: a day, well within what a timer can hold. */
 const maxTimeoutMs = 86_400_000;
@@ -45,7 +46,7 @@ export interface RpcAdapter {
 export function createRpcAdapter({ services, interceptors, shutdownSignal, log }: RpcAdapterOptions): RpcAdapter {
   const router = createConnectRouter({
     interceptors: [...interceptors],
-    acceptCompression: [compressionGzip, compressionBrotli],
+    acceptCompression: [limited(compressionGzip), limited(compressionBrotli)],
     readMaxBytes: maxBodyBytes,
     maxTimeoutMs,
     shutdownSignal,
@@ -104,10 +105,29 @@ function bodyOf(request: ApiRequest): AsyncIterable<Uint8Array> {
 
 /** Of calls with one message: one message's worth of bytes, whatever length was announced. */
 async function* limitedBody(request: ApiRequest): AsyncGenerator<Uint8Array> {
+  const isEnveloped = rpcProtocolOf(request.headers['content-type']) !== 'connect';
   let received = 0;
   for await (const chunk of bodyOf(request)) {
+    // Connect would refuse by the announced length too, but without a reason.
+    if (isEnveloped && received === 0 && announcedLengthOf(chunk) > maxBodyBytes) throw connectErrorFromDomainError(bodyTooLarge());
     received += chunk.byteLength;
     if (received > maxBodyBytes + envelopeBytes) throw connectErrorFromDomainError(bodyTooLarge());
     yield chunk;
   }
+}
+
+/** The length of the message that begins here: behind a byte of flags, big-endian. 0 where the chunk ends before it. */
+function announcedLengthOf(chunk: Uint8Array): number {
+  return chunk.byteLength < envelopeBytes ? 0 : new DataView(chunk.buffer, chunk.byteOffset).getUint32(1);
+}
+
+/** Says why a compressed message was refused that is over the limit once it is not. */
+function limited(compression: Compression): Compression {
+  return {
+    ...compression,
+    decompress: (bytes, readMaxBytes) =>
+      compression.decompress(bytes, readMaxBytes).catch((error: unknown) => {
+        throw error instanceof ConnectError && error.code === Code.ResourceExhausted ? connectErrorFromDomainError(bodyTooLarge()) : error;
+      }),
+  };
 }

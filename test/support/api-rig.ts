@@ -1,8 +1,8 @@
-import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { type ConnectRouter, createClient, type Interceptor, type ServiceImpl, type Transport } from '@connectrpc/connect';
-import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { Health } from '../../gen/grpc/health/v1/health_pb.js';
 import { ServerReflection } from '../../gen/grpc/reflection/v1/reflection_pb.js';
+import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
 import { createCors } from '../../src/api/cors.js';
 import { errorTable } from '../../src/api/error-table.js';
 import { createHandler } from '../../src/api/handler.js';
@@ -66,12 +66,20 @@ const rest: RestGateway = {
     return { kind: 'route', plan, params: {} };
   },
   async handle(_match, { request, response, headers, query }) {
-    writeAnswer(request, response, { status: 200, headers: [...headers, ['content-type', 'application/json']], body: JSON.stringify({ query }) });
+    writeAnswer(request, response, {
+      status: 200,
+      headers: [...headers, ['content-type', 'application/json']],
+      body: JSON.stringify({ query }),
+    });
   },
   fail({ request, response, headers }, error) {
     const { httpStatus, text } = errorTable[error.kind];
     const body = JSON.stringify({ success: false, data: null, error: error.message, message: error.fixedText ?? text });
-    writeAnswer(request, response, { status: httpStatus, headers: [...headers, ['content-type', 'application/json'], ['x-error-reason', error.reason]], body });
+    writeAnswer(request, response, {
+      status: httpStatus,
+      headers: [...headers, ['content-type', 'application/json'], ['x-error-reason', error.reason]],
+      body,
+    });
   },
 };
 
@@ -84,10 +92,13 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
   const shutdown = new AbortController();
   const served = [NotificationService, Health, ServerReflection];
-  const readiness = createReadiness(options.measure ?? (async () => ({ ready: true, components: { store: 'ok' }, networks: { local: 'ok' } })), {
-    clock: systemClock,
-    shutdownSignal: shutdown.signal,
-  });
+  const readiness = createReadiness(
+    options.measure ?? (async () => ({ ready: true, components: { store: 'ok' }, networks: { local: 'ok' } })),
+    {
+      clock: systemClock,
+      shutdownSignal: shutdown.signal,
+    },
+  );
   const bootstrap = createAuthenticate({ bootstrapKey: testKey });
   const signer: Principal = { keyId: 'signer', scopes: new Set(['sign']), relayers: null };
   let requestCount = 0;

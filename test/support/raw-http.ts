@@ -1,6 +1,6 @@
+import { once } from 'node:events';
 import { connect as connectHttp2, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
 import { connect, type Socket } from 'node:net';
-import { once } from 'node:events';
 
 /** Sends bytes as they are on a connection of its own, and resolves with all that came back once it was closed. */
 export async function sendRaw(port: number, text: string): Promise<string> {
@@ -38,10 +38,16 @@ export interface Http2Answer {
 }
 
 /** One request over HTTP/2 on a connection of its own. */
-export function requestHttp2(origin: string, headers: OutgoingHttpHeaders, body?: Uint8Array, options: { ca?: string } = {}): Promise<Http2Answer> {
+export function requestHttp2(
+  origin: string,
+  headers: OutgoingHttpHeaders,
+  body?: Uint8Array,
+  options: { ca?: string } = {},
+): Promise<Http2Answer> {
   return new Promise((resolve, reject) => {
     const session = connectHttp2(origin, options);
     session.on('error', reject);
+    session.on('close', () => reject(new Error('the connection was closed without an answer')));
     const stream = session.request(headers, { endStream: body === undefined });
     let answerHeaders: IncomingHttpHeaders = {};
     let trailers: IncomingHttpHeaders = {};
@@ -54,8 +60,9 @@ export function requestHttp2(origin: string, headers: OutgoingHttpHeaders, body?
     });
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('error', reject);
-    stream.on('close', () => {
-      session.close();
+    // Not 'close': where the server answers before it has read the body, Node's client never closes the stream.
+    stream.on('end', () => {
+      session.destroy();
       resolve({ headers: answerHeaders, trailers, body: Buffer.concat(chunks) });
     });
     if (body !== undefined) stream.end(body);

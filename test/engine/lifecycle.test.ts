@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { createEngine } from '../../src/engine/engine.js';
+import { type Anvil, startAnvil } from '../support/anvil.js';
+import { type EngineRig, type EngineRigOptions, setBalance, startEngineRig } from '../support/engine-rig.js';
+import { silentLog } from '../support/stored-samples.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
+
+describe('the lifecycle on a real node', () => {
+  let anvil: Anvil | undefined;
+  let rig: EngineRig | undefined;
+
+  async function start(options: Partial<EngineRigOptions> = {}): Promise<{ anvil: Anvil; rig: EngineRig }> {
+    anvil = await startAnvil({ noMining: true });
+    rig = await startEngineRig(anvil, { folder: await temporaryFolder(), ...options });
+    return { anvil, rig };
+  }
+
+  afterEach(async () => {
+    await rig?.stop();
+    await anvil?.stop();
+    rig = undefined;
+    anvil = undefined;
+  });
+
+  it('sends in the order accepted, each event told once', async () => {
+    const { anvil, rig } = await start();
+    const sent = await Promise.all(Array.from({ length: 10 }, (_, index) => rig.send({ valueWei: BigInt(index) })));
+    for (const { transaction } of sent) await rig.until(transaction.id, 'submitted');
+    await anvil.mine();
+    const ended = await Promise.all(sent.map(({ transaction }) => rig.until(transaction.id, 'confirmed')));
+    assert.deepEqual(
+      ended.map(({ transaction }) => transaction.nonce),
+      Array.from({ length: 10 }, (_, index) => BigInt(index)),
+    );
+    for (const { transaction } of sent)
+      assert.deepEqual(rig.told.get(transaction.id), ['pending', 'sent', 'submitted', 'mined', 'confirmed']);
+  });
+
+  it('is confirmed at the required confirmations and not before', async () => {
+    const { anvil, rig } = await start({ network: { requiredConfirmations: 3 } });
+    const { transaction } = await rig.send();
+    await rig.until(transaction.id, 'submitted');
+    await anvil.mine(2);
+    const minedView = await rig.until(transaction.id, 'mined');
+    assert.equal(minedView.transaction.confirmedAtMs, null);
+    await anvil.mine();
+    const { transaction: ended } = await rig.until(transaction.id, 'confirmed');
+    assert.notEqual(ended.confirmedAtMs, null);
+  });
+
+  it('a block that is taken back takes the transaction back, and it is broadcast and mined again', async () => {
+    const { anvil, rig } = await start({ network: { requiredConfirmations: 3 } });
+    const { transaction } = await rig.send();
+    await rig.until(transaction.id, 'submitted');
+    await anvil.mine();
+    await rig.until(transaction.id, 'mined');
+    await anvil.rpc('anvil_reorg', [1, []]);
+    const back = await rig.until(transaction.id, 'submitted');
+    assert.equal(back.transaction.mined, null);
+    await waitFor('it in the pool again', async () => (await anvil.rpc('eth_getTransactionByHash', [back.shown?.hash])) ?? undefined);
+    await anvil.mine(3);
+    await rig.until(transaction.id, 'confirmed');
+    assert.equal((await rig.attempts(transaction.id)).length, 1);
+    assert.deepEqual(rig.told.get(transaction.id), ['pending', 'sent', 'submitted', 'mined', 'submitted', 'mined', 'confirmed']);
+  });
+
+  it('what would revert fails before it takes a nonce, with the reason', async () => {
+    const { anvil, rig } = await start();
+    // Runtime code that reverts with nothing: PUSH0 PUSH0 REVERT.
+    const contract = '0x00000000000000000000000000000000000000Aa';
+    await anvil.rpc('anvil_setCode', [contract, '0x5f5ffd']);
+    const { transaction } = await rig.send({ to: '0x00000000000000000000000000000000000000aA'.toLowerCase(), data: '0x01' });
+    const { transaction: ended } = await rig.until(transaction.id, 'failed');
+    assert.match(ended.statusReason ?? '', /revert/);
+    assert.equal(ended.nonce, null);
+    const next = await rig.send();
+    const { transaction: submitted } = await rig.until(next.transaction.id, 'submitted');
+    assert.equal(submitted.nonce, 0n);
+  });
+
+  it('waits for funds without holding back, says so, and goes when they are there', async () => {
+    const { anvil, rig } = await start({ fundsWei: 0n });
+    const { transaction } = await rig.send();
+    await waitFor('the reason', async () =>
+      /balance|fund/.test((await rig.view(transaction.id)).transaction.statusReason ?? '') ? true : undefined,
+    );
+    assert.equal((await rig.view(transaction.id)).transaction.status, 'pending');
+    await setBalance(anvil, rig.relayer.address, 10n ** 18n);
+    await rig.until(transaction.id, 'submitted');
+  });
+
+  it('valid_until: what is not signed expires, what is signed is outbid by a self-transfer', async () => {
+    const { anvil, rig } = await start();
+    const validUntil = new Date(rig.clock.nowMs() + 60_000).toISOString();
+    const signed = await rig.send({ valueWei: 5n }, validUntil);
+    await rig.until(signed.transaction.id, 'submitted');
+    await setBalance(anvil, rig.relayer.address, 10n ** 15n);
+    const unsigned = await rig.send({ valueWei: 10n ** 17n }, validUntil);
+    rig.clock.moveOn(61_000);
+    const { transaction: expired } = await rig.until(unsigned.transaction.id, 'expired');
+    assert.equal(expired.nonce, null);
+    const outbid = await waitFor('the self-transfer', async () => {
+      const [, second] = await rig.attempts(signed.transaction.id);
+      return second !== undefined && (await anvil.rpc('eth_getTransactionByHash', [second.hash])) !== null ? second : undefined;
+    });
+    assert.equal(outbid.purpose, 'expire');
+    await anvil.mine();
+    const { shown } = await rig.until(signed.transaction.id, 'expired');
+    assert.equal(shown?.fields.to, rig.relayer.address);
+  });
+
+  it('a node that forgot a transaction gets it again', async () => {
+    const { anvil, rig } = await start();
+    const { transaction } = await rig.send();
+    const { shown } = await rig.until(transaction.id, 'submitted');
+    await anvil.rpc('anvil_dropTransaction', [shown?.hash]);
+    rig.clock.moveOn(31_000);
+    await waitFor('it in the pool again', async () => (await anvil.rpc('eth_getTransactionByHash', [shown?.hash])) ?? undefined);
+    await anvil.mine();
+    await rig.until(transaction.id, 'confirmed');
+  });
+
+  it('goes on after a restart: what is stored is broadcast, what is pending is signed, in the nonces that follow', async () => {
+    const folder = await temporaryFolder();
+    const { anvil, rig: before } = await start({ folder });
+    const sent = await Promise.all([before.send(), before.send()]);
+    for (const { transaction } of sent) await before.until(transaction.id, 'submitted');
+    await before.engine.stop();
+    const late = await before.send();
+    for (const { shown } of await Promise.all(sent.map(({ transaction }) => before.view(transaction.id)))) {
+      await anvil.rpc('anvil_dropTransaction', [shown?.hash]);
+    }
+    // The same relayer again, in a new engine on the same store.
+    const engine = createEngine({ ...before.deps, log: silentLog, maxInFlight: 16 });
+    await engine.start();
+    try {
+      await before.until(late.transaction.id, 'submitted');
+      await anvil.mine();
+      for (const { transaction } of [...sent, late]) await before.until(transaction.id, 'confirmed');
+      assert.equal((await before.view(late.transaction.id)).transaction.nonce, 2n);
+      for (const { transaction } of sent) assert.equal((await before.attempts(transaction.id)).length, 1);
+    } finally {
+      await engine.stop();
+    }
+  });
+
+  it('behind another genesis block the relayer is disabled, and nothing is sent', async () => {
+    const folder = await temporaryFolder();
+    const { rig: before } = await start({ folder });
+    await waitFor('the genesis to be remembered', () => before.store.read.genesisHash('evm:31337'));
+    await before.stop();
+    const elsewhere = await startAnvil({ noMining: true, args: ['--timestamp', '1000000'] });
+    try {
+      rig = await startEngineRig(elsewhere, { folder });
+      const current = rig;
+      await waitFor('the relayer to be disabled', () => current.directory.relayer('r1')?.disabledReason ?? undefined);
+      assert.match(current.directory.relayer('r1')?.disabledReason ?? '', /another chain/);
+      const { transaction } = await current.send();
+      assert.equal((await current.view(transaction.id)).transaction.status, 'pending');
+      assert.deepEqual(await elsewhere.rpc('txpool_status'), { pending: '0x0', queued: '0x0' });
+    } finally {
+      await rig?.stop();
+      rig = undefined;
+      await elsewhere.stop();
+    }
+  });
+});

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { DomainError } from '../../src/core/errors.js';
+import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
+import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
+import { type Anvil, startAnvil } from '../support/anvil.js';
+import { type EngineRig, setBalance, startEngineRig, wanted } from '../support/engine-rig.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
+
+const other = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC';
+
+describe('replacing and cancelling', () => {
+  let anvil: Anvil;
+  let rig: EngineRig;
+
+  beforeEach(async () => {
+    anvil = await startAnvil({ noMining: true });
+    rig = await startEngineRig(anvil, { folder: await temporaryFolder() });
+  });
+
+  afterEach(async () => {
+    await rig?.stop();
+    await anvil?.stop();
+  });
+
+  it('what is not signed yet is replaced in place and asks no node', async () => {
+    await setBalance(anvil, rig.relayer.address, 0n);
+    const { transaction } = await rig.send();
+    await waitFor('the reason to wait', async () =>
+      (await rig.view(transaction.id)).transaction.statusReason === null ? undefined : true,
+    );
+    const replaced = await replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted({ to: other, valueWei: 7n }));
+    assert.equal(replaced.transaction.status, 'pending');
+    assert.equal(replaced.shown, null);
+    await setBalance(anvil, rig.relayer.address, 10n ** 18n);
+    await rig.until(transaction.id, 'submitted');
+    await anvil.mine();
+    const { shown } = await rig.until(transaction.id, 'confirmed');
+    assert.deepEqual([shown?.fields.to, shown?.fields.valueWei], [other, 7n]);
+    assert.equal((await rig.attempts(transaction.id)).length, 1);
+  });
+
+  it('explicit prices below the minimum are refused with the minimum; at the minimum they are taken', async () => {
+    const { transaction } = await rig.send({ maxFeePerGasWei: 2_000_000_005n, maxPriorityFeePerGasWei: 1_000_000_000n });
+    await rig.until(transaction.id, 'submitted');
+    const bid = (maxFeePerGasWei: bigint, maxPriorityFeePerGasWei: bigint) =>
+      replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted({ to: other, maxFeePerGasWei, maxPriorityFeePerGasWei }));
+    // floor(2000000005 × 11 / 10) + 1 and floor(1000000000 × 11 / 10) + 1
+    const minimum = [2_200_000_006n, 1_100_000_001n] as const;
+    for (const [fee, tip] of [
+      [minimum[0] - 1n, minimum[1]],
+      [minimum[0], minimum[1] - 1n],
+    ] as const) {
+      await assert.rejects(bid(fee, tip), (error: DomainError) => {
+        assert.equal(error.reason, 'REPLACEMENT_UNDERPRICED');
+        assert.match(error.message, /2200000006/);
+        assert.match(error.message, /1100000001/);
+        return true;
+      });
+    }
+    const { shown } = await bid(...minimum);
+    assert.deepEqual(shown?.fields.price, { kind: 'eip1559', maxFeePerGasWei: minimum[0], maxPriorityFeePerGasWei: minimum[1] });
+  });
+
+  it('with the node gone a signed one is not replaced: 503, and nothing changed', async () => {
+    const { transaction } = await rig.send();
+    const before = await rig.until(transaction.id, 'submitted');
+    await anvil.stop();
+    await assert.rejects(
+      replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted({ to: other })),
+      (error: DomainError) => error.kind === 'unavailable' && error.reason === 'NODE_UNAVAILABLE',
+    );
+    assert.deepEqual(await rig.view(transaction.id), before);
+    assert.equal((await rig.attempts(transaction.id)).length, 1);
+  });
+
+  it("when an earlier version wins the race, the record is that one's and says so", async () => {
+    const { transaction } = await rig.send({ valueWei: 5n });
+    await rig.until(transaction.id, 'submitted');
+    const replaced = await replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted({ to: other, valueWei: 6n }));
+    const [first] = await rig.attempts(transaction.id);
+    await waitFor(
+      'the replacement in the pool',
+      async () => (await anvil.rpc('eth_getTransactionByHash', [replaced.shown?.hash])) ?? undefined,
+    );
+    await anvil.rpc('anvil_dropTransaction', [replaced.shown?.hash]);
+    await anvil.rpc('eth_sendRawTransaction', [first?.raw]);
+    await anvil.mine();
+    const { transaction: ended, shown } = await rig.until(transaction.id, 'confirmed');
+    assert.equal(shown?.hash, first?.hash);
+    assert.equal(shown?.fields.valueWei, 5n);
+    assert.equal(ended.statusReason, 'version 1 was mined, not the newest one, version 2');
+    await assert.rejects(replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted()), { reason: 'TRANSACTION_CONFIRMED' });
+  });
+
+  it('cancelling what is not signed ends it at once; a second cancel changes nothing', async () => {
+    await setBalance(anvil, rig.relayer.address, 0n);
+    const { transaction } = await rig.send();
+    const canceled = await cancelTransaction(rig.deps, rig.relayer, transaction.id);
+    assert.equal(canceled.transaction.status, 'canceled');
+    assert.deepEqual(await cancelTransaction(rig.deps, rig.relayer, transaction.id), canceled);
+    await assert.rejects(replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted()), { reason: 'TRANSACTION_CANCELED' });
+  });
+
+  it('cancelling what is signed takes its slot by a self-transfer', async () => {
+    const { transaction } = await rig.send({ valueWei: 5n });
+    await rig.until(transaction.id, 'submitted');
+    const canceled = await cancelTransaction(rig.deps, rig.relayer, transaction.id);
+    assert.equal(canceled.transaction.intent, 'cancel');
+    assert.equal(canceled.shown?.fields.to, rig.relayer.address);
+    assert.deepEqual((await cancelTransaction(rig.deps, rig.relayer, transaction.id)).shown, canceled.shown);
+    await assert.rejects(replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted()), { reason: 'TRANSACTION_CANCELED' });
+    await waitFor(
+      'the self-transfer in the pool',
+      async () => (await anvil.rpc('eth_getTransactionByHash', [canceled.shown?.hash])) ?? undefined,
+    );
+    await anvil.mine();
+    const { transaction: ended, shown } = await rig.until(transaction.id, 'canceled');
+    assert.equal(shown?.hash, canceled.shown?.hash);
+    assert.equal(ended.confirmedAtMs, null);
+    assert.equal((await rig.attempts(transaction.id)).length, 2);
+    assert.deepEqual(rig.told.get(transaction.id), ['pending', 'sent', 'submitted', 'submitted', 'mined', 'canceled']);
+  });
+
+  it('a mined transaction can be neither replaced nor cancelled', async () => {
+    const { transaction } = await rig.send();
+    await rig.until(transaction.id, 'submitted');
+    await anvil.mine();
+    await rig.until(transaction.id, 'confirmed');
+    await assert.rejects(
+      cancelTransaction(rig.deps, rig.relayer, transaction.id),
+      (error) => error instanceof DomainError && error.kind === 'precondition',
+    );
+  });
+
+  it('two replacements at once: one order, both versions stored, the later one live', async () => {
+    const { transaction } = await rig.send();
+    await rig.until(transaction.id, 'submitted');
+    const replaced = await Promise.all([
+      replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted({ valueWei: 11n })),
+      replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted({ valueWei: 12n })),
+    ]);
+    assert.deepEqual(replaced.map(({ shown }) => shown?.version).sort(), [2, 3]);
+    const attempts = await rig.attempts(transaction.id);
+    assert.equal(attempts.length, 3);
+    await waitFor('the newest in the pool', async () => (await anvil.rpc('eth_getTransactionByHash', [attempts[2]?.hash])) ?? undefined);
+    await anvil.mine();
+    const { shown } = await rig.until(transaction.id, 'confirmed');
+    assert.equal(shown?.version, 3);
+  });
+});
