@@ -15,7 +15,9 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 const authorized = { headers: { authorization: `Bearer ${testKey}` } };
-const getNotification: RigOptions['notifications'] = { getNotification: ({ notificationId }) => ({ notification: { id: notificationId } }) };
+const getNotification: RigOptions['notifications'] = {
+  getNotification: ({ notificationId }) => ({ notification: { id: notificationId } }),
+};
 
 test('HTTP/1.1 and HTTP/2 are answered on one port', async () => {
   const rig = await startRig();
@@ -55,9 +57,14 @@ test('with TLS, ALPN chooses between HTTP/1.1 and HTTP/2', async () => {
   const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   execFileSync(
     'openssl',
-    ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1', '-subj', '/CN=localhost'].concat(
-      ['-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', keyFile, '-out', certFile],
-    ),
+    ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1', '-subj', '/CN=localhost'].concat([
+      '-addext',
+      'subjectAltName=IP:127.0.0.1',
+      '-keyout',
+      keyFile,
+      '-out',
+      certFile,
+    ]),
     { stdio: 'ignore' },
   );
   const certPem = readFileSync(certFile, 'utf8');
@@ -154,25 +161,38 @@ test('hostile hosts, verbs and resets never end the process', async () => {
   const origin = `http://127.0.0.1:${rig.port}`;
   const authorities = ['[', 'a:b', 'a b', ''];
   for (const authority of authorities) {
-    const answer = await requestHttp2(origin, { ':path': path, ':method': 'POST', ':authority': authority, 'content-type': 'application/grpc' }).catch(
-      (error: Error) => error,
-    );
+    const answer = await requestHttp2(origin, {
+      ':path': path,
+      ':method': 'POST',
+      ':authority': authority,
+      'content-type': 'application/grpc',
+    }).catch((error: Error) => error);
     // Node's own HTTP/2 refuses some of them before anybody is asked.
     if (!(answer instanceof Error)) assert.notEqual(answer.headers['grpc-status'], '0', authority);
   }
   const torn = await openSocket(rig.port);
-  torn.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${testKey}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`);
+  torn.write(
+    `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${testKey}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`,
+  );
   await waitFor('the request to be seen', () => (rig.lines.length > 0 ? true : undefined));
   torn.resetAndDestroy();
   const session = connectHttp2(origin);
-  const stream = session.request({ ':path': path, ':method': 'POST', 'content-type': 'application/grpc', authorization: `Bearer ${testKey}` });
+  const stream = session.request({
+    ':path': path,
+    ':method': 'POST',
+    'content-type': 'application/grpc',
+    authorization: `Bearer ${testKey}`,
+  });
   stream.on('error', () => undefined);
   session.on('error', () => undefined);
   stream.write(Buffer.from([0, 0, 0]));
   await once(session, 'remoteSettings');
   session.destroy(undefined, 8);
   assert.match(await sendRaw(rig.port, 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'), /^HTTP\/1\.1 200 /);
-  assert.deepEqual(rig.lines.filter(({ level }) => level === 'error'), []);
+  assert.deepEqual(
+    rig.lines.filter(({ level }) => level === 'error'),
+    [],
+  );
   await rig.stop();
 });
 
@@ -204,7 +224,11 @@ test('stopping closes idle connections at once, and lets running calls end', asy
     release.resolve();
     assert.equal((await call).notification?.id, 'n', name);
     await stopped;
-    assert.deepEqual(rig.lines.filter(({ level }) => level === 'warn'), [], name);
+    assert.deepEqual(
+      rig.lines.filter(({ level }) => level === 'warn'),
+      [],
+      name,
+    );
   }
 });
 

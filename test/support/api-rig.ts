@@ -1,19 +1,18 @@
-import { type ConnectRouter, createClient, type Interceptor, type ServiceImpl, type Transport } from '@connectrpc/connect';
+import { type ConnectRouter, createClient, type ServiceImpl, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { Health } from '../../gen/grpc/health/v1/health_pb.js';
 import { ServerReflection } from '../../gen/grpc/reflection/v1/reflection_pb.js';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
 import { createCors } from '../../src/api/cors.js';
-import { errorTable } from '../../src/api/error-table.js';
 import { createHandler } from '../../src/api/handler.js';
 import { createHealthService } from '../../src/api/health/health-service.js';
 import { createReadyPage, healthPage } from '../../src/api/health/pages.js';
 import { createReadiness, type Readiness } from '../../src/api/health/readiness.js';
+import { createErrorInterceptor } from '../../src/api/interceptors/errors.js';
 import { compileMethodPlans } from '../../src/api/method-plan.js';
 import { createReflection } from '../../src/api/reflection.js';
-import type { RestGateway } from '../../src/api/rest/gateway.js';
+import { createRestGateway } from '../../src/api/rest/gateway.js';
 import { type ApiServer, createServer, type ServerTimeouts } from '../../src/api/server.js';
-import { writeAnswer } from '../../src/api/write-answer.js';
 import { createAuthenticate } from '../../src/core/access/authenticate.js';
 import type { Principal } from '../../src/core/access/principal.js';
 import { systemClock } from '../../src/core/ports/clock.js';
@@ -26,7 +25,6 @@ export const signingKey = 'key-with-the-scope-sign-only-0000';
 /** What a test may set. */
 export interface RigOptions {
   readonly notifications?: Partial<ServiceImpl<typeof NotificationService>>;
-  readonly interceptors?: readonly Interceptor[];
   readonly origins?: readonly string[];
   readonly timeouts?: ServerTimeouts;
   readonly tls?: { certPem: string; keyPem: string } | null;
@@ -56,33 +54,6 @@ export const patientTimeouts: ServerTimeouts = {
   checkEveryMs: 30_000,
 };
 
-/** Stands in for REST: one route, and the envelope of errors. */
-const rest: RestGateway = {
-  match(verb, path) {
-    if (path !== '/api/v1/notifications') return { kind: 'none' };
-    if (verb !== 'GET') return { kind: 'wrong_verb', allow: ['GET', 'HEAD'] };
-    const plan = compileMethodPlans([NotificationService]).find(({ method }) => method.name === 'ListNotifications');
-    if (plan === undefined) throw new Error('no plan');
-    return { kind: 'route', plan, params: {} };
-  },
-  async handle(_match, { request, response, headers, query }) {
-    writeAnswer(request, response, {
-      status: 200,
-      headers: [...headers, ['content-type', 'application/json']],
-      body: JSON.stringify({ query }),
-    });
-  },
-  fail({ request, response, headers }, error) {
-    const { httpStatus, text } = errorTable[error.kind];
-    const body = JSON.stringify({ success: false, data: null, error: error.message, message: error.fixedText ?? text });
-    writeAnswer(request, response, {
-      status: httpStatus,
-      headers: [...headers, ['content-type', 'application/json'], ['x-error-reason', error.reason]],
-      body,
-    });
-  },
-};
-
 /** Starts a server on a free port of the loopback address. */
 export async function startRig(options: RigOptions = {}): Promise<Rig> {
   const lines: Rig['lines'] = [];
@@ -101,17 +72,26 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   );
   const bootstrap = createAuthenticate({ bootstrapKey: testKey });
   const signer: Principal = { keyId: 'signer', scopes: new Set(['sign']), relayers: null };
+  const plans = compileMethodPlans([NotificationService]);
+  const interceptors = [createErrorInterceptor({ log })];
+  const notifications = options.notifications ?? {};
   let requestCount = 0;
   const newRequestId = () => `request-${++requestCount}`;
   const handler = createHandler({
-    plans: compileMethodPlans([NotificationService]),
-    rest,
+    plans,
+    rest: createRestGateway({
+      plans,
+      served: [{ service: NotificationService, implementation: notifications }],
+      interceptors,
+      networkTypeOf: () => undefined,
+      log,
+    }),
     services(router: ConnectRouter) {
-      router.service(NotificationService, options.notifications ?? {});
+      router.service(NotificationService, notifications);
       router.service(Health, createHealthService({ services: served, readiness, shutdownSignal: shutdown.signal }));
       router.service(ServerReflection, createReflection(served));
     },
-    interceptors: options.interceptors ?? [],
+    interceptors,
     pages: [healthPage, createReadyPage(readiness)],
     authenticate: (token) => (token === signingKey ? signer : bootstrap(token)),
     cors: createCors(new Set(options.origins ?? [])),

@@ -1,7 +1,7 @@
 import type { DescMethodUnary, DescService } from '@bufbuild/protobuf';
 import { type ContextValues, createContextValues, type HandlerContext } from '@connectrpc/connect';
 import { type Call, callKey } from '../call.js';
-import type { Header } from '../header.js';
+import type { ApiResponse, Header } from '../header.js';
 import type { RestExchange } from './exchange.js';
 
 /** What services and interceptors may know of a REST call. Made lazily where it is dear: an abort controller and headers cost more than the rest together. */
@@ -66,9 +66,14 @@ export class RestContext implements HandlerContext {
 
 function leavingSignal({ response }: RestExchange): AbortSignal {
   const controller = new AbortController();
-  if (response.destroyed) controller.abort();
+  if (isGone(response)) controller.abort();
   else response.once('close', () => response.writableFinished || controller.abort());
   return controller.signal;
+}
+
+/** True where the answer has nowhere to go. Only one of the two HTTP versions says so of the response itself. */
+function isGone(response: ApiResponse): boolean {
+  return 'stream' in response ? response.stream?.destroyed !== false : response.destroyed;
 }
 
 function headersFrom(raw: readonly string[]): Headers {

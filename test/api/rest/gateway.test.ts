@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:http2';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { create } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
@@ -19,12 +20,12 @@ let rig: RestRig;
 /** The requests that reached a service. */
 let received: Record<string, unknown>[] = [];
 /** What a service does besides. */
-let act: (context: HandlerContext) => void = () => undefined;
+let act: (context: HandlerContext) => unknown = () => undefined;
 
 function take(answer: object) {
   return async (request: object, context: HandlerContext) => {
     received.push(request as Record<string, unknown>);
-    act(context);
+    await act(context);
     return answer;
   };
 }
@@ -484,5 +485,40 @@ describe('the context of a REST call', () => {
     const { headers } = await rig.ask('DELETE', '/api/v1/notifications/n', { headers: { 'Idempotency-Key': 'k1' } });
     assert.deepEqual(seen, ['k1', false, 'rest', 'DELETE', undefined]);
     assert.equal(headers['x-more'], 'yes');
+  });
+
+  it('has a signal that tells when the caller leaves', async () => {
+    const path = '/api/v1/notifications/n';
+    const leaving: readonly (() => () => void)[] = [
+      () => {
+        const request = httpRequest({ port: rig.port, host: '127.0.0.1', method: 'DELETE', path });
+        request.on('error', () => undefined).end();
+        return () => request.destroy();
+      },
+      () => {
+        const session = connect(`http://127.0.0.1:${rig.http2Port}`);
+        session.request({ ':method': 'DELETE', ':path': path }).on('error', () => undefined);
+        return () => session.destroy();
+      },
+    ];
+    for (const call of leaving) {
+      const signals: AbortSignal[] = [];
+      const reached = new Promise<void>((resolve) => {
+        act = (context) => {
+          signals.push(context.signal);
+          resolve();
+          return new Promise((release) => context.signal.addEventListener('abort', release));
+        };
+      });
+      const leave = call();
+      await reached;
+      const [signal] = signals;
+      assert.equal(signal?.aborted, false);
+      const aborted = new Promise((resolve) => signal?.addEventListener('abort', resolve));
+      leave();
+      await aborted;
+      assert.equal(signal?.aborted, true);
+    }
+    assert.deepEqual(rig.lines, []);
   });
 });

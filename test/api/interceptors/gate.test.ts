@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { ErrorInfoSchema } from '../../../gen/google/rpc/error_details_pb.js';
+import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
+import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
+import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
+import { relayerOf } from '../../../src/api/call.js';
+import { restricted } from '../../support/rest-rig.js';
+import { createRpcRig } from '../../support/rpc-rig.js';
+
+/** `Code REASON sentence [fixed text]` of a refusal, or what the call answered. */
+async function told(call: Promise<unknown>): Promise<string> {
+  try {
+    return `answered ${JSON.stringify(await call)}`;
+  } catch (error) {
+    assert.ok(error instanceof ConnectError);
+    const info = error.findDetails(ErrorInfoSchema)[0];
+    return `${Code[error.code]} ${info?.reason} ${error.rawMessage} [${info?.metadata.message}]`;
+  }
+}
+
+let seen: string[] = [];
+const implementation = {
+  sendTransaction: (_: unknown, context: Parameters<typeof relayerOf>[0]) => {
+    seen.push(relayerOf(context).id);
+    return {};
+  },
+  async *watchTransactions(_: unknown, context: Parameters<typeof relayerOf>[0]) {
+    seen.push(relayerOf(context).id);
+    yield {};
+  },
+};
+const { client } = createRpcRig(TransactionService, implementation);
+const { client: restrictedClient } = createRpcRig(TransactionService, implementation, restricted);
+const amount = 'must be an integer from 0 to 2^128-1 (340282366920938463463374607431768211455)';
+
+describe('the gate', () => {
+  it('lets through what is in order, with its relayer', async () => {
+    seen = [];
+    await client.sendTransaction({ relayerId: 'evm', transaction: { case: 'evm', value: { value: '0x10' } } });
+    await restrictedClient.sendTransaction({ relayerId: 'evm', transaction: { case: 'evm', value: {} } });
+    assert.deepEqual(seen, ['evm', 'evm']);
+  });
+
+  it('asks for the key’s list first, and tells nothing about ids outside it', async () => {
+    for (const relayerId of ['paused', 'nobody']) {
+      assert.equal(
+        await told(restrictedClient.sendTransaction({ relayerId })),
+        `PermissionDenied RELAYER_NOT_ALLOWED the key is not for the relayer ${relayerId} [Forbidden]`,
+      );
+    }
+  });
+
+  it('then for the relayer and its state', async () => {
+    const send = (relayerId: string) =>
+      told(client.sendTransaction({ relayerId, transaction: { case: 'stellar', value: { maxFee: -1n } } }));
+    assert.equal(await send('nobody'), 'NotFound RELAYER_NOT_FOUND Relayer with ID nobody not found [Not found]');
+    assert.equal(await send('paused'), 'FailedPrecondition RELAYER_PAUSED the relayer paused is paused [Forbidden]');
+    assert.equal(
+      await send('disabled'),
+      'FailedPrecondition RELAYER_DISABLED the relayer disabled is disabled: this is another chain [Forbidden]',
+    );
+    const signing = createRpcRig(SigningService, {});
+    assert.equal(
+      await told(signing.client.signTypedData({ relayerId: 'x'.repeat(80) })),
+      `NotFound RELAYER_NOT_FOUND Relayer with ID ${'x'.repeat(64)} not found [Relayer with ID ${'x'.repeat(64)} not found]`,
+    );
+  });
+
+  it('then for the shape of its network', async () => {
+    assert.equal(
+      await told(client.sendTransaction({ relayerId: 'evm', transaction: { case: 'stellar', value: { maxFee: -1n } } })),
+      'InvalidArgument WRONG_NETWORK_SHAPE transaction is of the stellar shape, but the relayer is on a network of type evm [Bad Request]',
+    );
+    assert.equal(
+      await told(client.sendTransaction({ relayerId: 'evm' })),
+      'InvalidArgument FIELD_INVALID transaction is required [Bad Request]',
+    );
+    const signing = createRpcRig(SigningService, {});
+    const lacking =
+      'InvalidArgument NOT_SUPPORTED_ON_NETWORK SignTransaction is not supported on a relayer of the evm network type [Bad Request]';
+    assert.equal(await told(signing.client.signTransaction({ relayerId: 'evm' })), lacking);
+    assert.equal(await told(signing.client.signTransaction({ relayerId: 'evm', transaction: { case: 'solana', value: {} } })), lacking);
+  });
+
+  it('does not ask for a union that may be left out', async () => {
+    const { client: relayerClient } = createRpcRig(RelayerService, { updateRelayer: () => ({}) });
+    assert.match(await told(relayerClient.updateRelayer({ relayerId: 'evm', paused: true })), /^answered/);
+    assert.match(
+      await told(relayerClient.updateRelayer({ relayerId: 'evm', policies: { case: 'solana', value: {} } })),
+      /^InvalidArgument WRONG_NETWORK_SHAPE policies is of the solana shape/,
+    );
+  });
+
+  it('then for the bounds of all fields', async () => {
+    const evm = (value: object) => told(client.sendTransaction({ relayerId: 'evm', transaction: { case: 'evm', value } }));
+    for (const value of ['', '-1', '1.5', '0x', '1e21', '340282366920938463463374607431768211456']) {
+      assert.equal(await evm({ value }), `InvalidArgument FIELD_INVALID value ${amount} [Bad Request]`, value);
+    }
+    assert.equal(await evm({ maxFeePerGas: 'x' }), `InvalidArgument FIELD_INVALID max_fee_per_gas ${amount} [Bad Request]`);
+    assert.equal(
+      await evm({ gasLimit: 2n ** 63n }),
+      'InvalidArgument FIELD_INVALID gas_limit must be an integer from 0 to 9223372036854775807 [Bad Request]',
+    );
+    const payment = { operation: { case: 'payment' as const, value: { amount: 0n } } };
+    assert.equal(
+      await told(client.sendTransaction({ relayerId: 'stellar', transaction: { case: 'stellar', value: { operations: [{}, payment] } } })),
+      'InvalidArgument FIELD_INVALID operations[1].amount must be an integer from 1 to 9223372036854775807 [Bad Request]',
+    );
+    assert.equal(
+      await told(client.listTransactions({ relayerId: 'evm', page: 0 })),
+      'InvalidArgument FIELD_INVALID page must be an integer from 1 to 4294967295 [Bad Request]',
+    );
+    const { client: relayerClient } = createRpcRig(RelayerService, {});
+    assert.equal(
+      await told(relayerClient.updateRelayer({ relayerId: 'evm', policies: { case: 'evm', value: { gasPriceCap: '-1' } } })),
+      `InvalidArgument FIELD_INVALID policies.gas_price_cap ${amount} [Bad Request]`,
+    );
+  });
+
+  it('stands before streams too', async () => {
+    seen = [];
+    const watch = async (relayerId: string) => {
+      for await (const _ of client.watchTransactions({ relayerId })) return 'a record';
+      return 'nothing';
+    };
+    assert.equal(await told(watch('evm')), 'answered "a record"');
+    assert.deepEqual(seen, ['evm']);
+    assert.equal(await told(watch('nobody')), 'NotFound RELAYER_NOT_FOUND Relayer with ID nobody not found [Not found]');
+    assert.deepEqual(seen, ['evm']);
+  });
+});
