@@ -184,12 +184,12 @@ test('REST: refusals are told in the envelope', async () => {
     [{ authorization: `Bearer ${signingKey}` }, 403, 'Forbidden'],
     [{ ':path': '/api/v1/nothing' }, 404, 'Not found'],
     [{ ':path': '/' }, 404, 'Not found'],
-    [{ ':method': 'PUT' }, 405, 'Method Not Allowed'],
+    [{ ':method': 'PUT' }, 405, 'Method Not Allowed', 'POST, GET, HEAD'],
     [{ authorization: key, 'content-length': '1048577' }, 413, 'Payload Too Large'],
     [{ ':authority': 'a:b' }, 400, 'Bad Request'],
-    [{ ':method': 'PUT', ':path': '/api/v1/health' }, 405, 'Method Not Allowed'],
+    [{ ':method': 'PUT', ':path': '/api/v1/health' }, 405, 'Method Not Allowed', 'GET, HEAD'],
   ] as const;
-  for (const [headers, status, text] of cases) {
+  for (const [headers, status, text, allow] of cases) {
     const answer = await requestHttp2(
       origin,
       { ':path': '/api/v1/notifications', ...headers },
@@ -197,7 +197,7 @@ test('REST: refusals are told in the envelope', async () => {
     );
     assert.equal(answer.headers[':status'], status);
     assert.equal(JSON.parse(answer.body.toString()).message, text);
-    assert.equal(answer.headers.allow, status === 405 ? 'GET, HEAD' : undefined);
+    assert.equal(answer.headers.allow, allow);
   }
 });
 
@@ -238,7 +238,7 @@ test('a body that grows over the limit unannounced is told as such, and the conn
   const text = await answers;
   assert.match(
     text,
-    /^HTTP\/1\.1 429 Too Many Requests\r\n[^]*"code":"resource_exhausted"[^]*BODY_TOO_LARGE[^]*HTTP\/1\.1 200 OK\r\n[^]*OK$/,
+    /^HTTP\/1\.1 429 Too Many Requests\r\n[\s\S]*"code":"resource_exhausted"[\s\S]*BODY_TOO_LARGE[\s\S]*HTTP\/1\.1 200 OK\r\n[\s\S]*OK$/,
   );
 });
 
@@ -349,7 +349,7 @@ test('targets: absolute form, a trailing slash, HEAD, a query', async () => {
   const send = (line: string) => sendRaw(rig.port, `${line} HTTP/1.1\r\nHost: a\r\nAuthorization: ${key}\r\nConnection: close\r\n\r\n`);
   assert.match(await send('GET http://elsewhere.example/api/v1/health'), /\r\n\r\nOK$/);
   assert.match(await send('GET /api/v1/health/?x=1'), /\r\n\r\nOK$/);
-  assert.match(await send('HEAD /api/v1/health'), /^HTTP\/1\.1 200 OK\r\n[^]*content-length: 2\r\n[^]*\r\n\r\n$/i);
+  assert.match(await send('HEAD /api/v1/health'), /^HTTP\/1\.1 200 OK\r\n[\s\S]*content-length: 2\r\n[\s\S]*\r\n\r\n$/i);
   assert.match(await send('GET /api/v1/notifications?page=2'), /"id":"of page 2"/);
   assert.match(await send('GET /api/v1/notifications/?page=2'), /"id":"of page 2"/);
   assert.equal((await requestHttp2(origin, { ':method': 'HEAD', ':path': '/api/v1/health' })).body.length, 0);

@@ -22,7 +22,7 @@ const getNotification: RigOptions['notifications'] = {
 test('HTTP/1.1 and HTTP/2 are answered on one port', async () => {
   const rig = await startRig();
   const first = await sendRaw(rig.port, 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
-  assert.match(first, /^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nOK$/);
+  assert.match(first, /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nOK$/);
   const second = await requestHttp2(`http://127.0.0.1:${rig.port}`, { ':path': '/api/v1/health' });
   assert.equal(second.headers[':status'], 200);
   assert.equal(second.body.toString(), 'OK');

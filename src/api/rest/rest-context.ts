@@ -67,7 +67,7 @@ export class RestContext implements HandlerContext {
 function leavingSignal({ response }: RestExchange): AbortSignal {
   const controller = new AbortController();
   if (isGone(response)) controller.abort();
-  else response.once('close', () => response.writableFinished || controller.abort());
+  else response.once('close', () => response.writableEnded || controller.abort());
   return controller.signal;
 }
 

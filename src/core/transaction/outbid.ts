@@ -4,7 +4,7 @@ import { signed } from './lifecycle.js';
 import { isRefusal, refusalError } from './refusal-error.js';
 import type { Replacement } from './replace-transaction.js';
 import { requireWaiting } from './replaceable.js';
-import type { TransactionDeps } from './send-transaction.js';
+import { type Alongside, nothingAlongside, type TransactionDeps } from './send-transaction.js';
 import { signVersion } from './sign-version.js';
 import type { Intent, TransactionView } from './transaction.js';
 import { transactionChanges } from './transaction-changes.js';
@@ -21,6 +21,7 @@ export async function outbid(
   transactionId: string,
   purpose: Intent,
   replacement: Replacement | null,
+  alongside: Alongside = nothingAlongside,
 ): Promise<TransactionView | null> {
   const { transaction } = await findTransaction(deps.store.read, relayer.id, transactionId);
   requireWaiting(transaction, purpose === 'content' ? 'replaced' : 'cancelled');
@@ -35,12 +36,9 @@ export async function outbid(
   if (isRefusal(draft)) throw refusalError(draft);
   const attempt = await signVersion(deps, relayer, transaction, draft, transaction.nonce, purpose);
   const after = signed(transaction, attempt, replacement ?? transaction);
-  await deps.store.commit(
-    transactionChanges(deps, relayer, transaction, after, [...attempts, attempt], {
-      newAttempt: attempt,
-      tell: true,
-    }),
-  );
+  const view: TransactionView = { transaction: after, shown: attempt };
+  const changes = transactionChanges(deps, relayer, transaction, after, [...attempts, attempt], { newAttempt: attempt, tell: true });
+  await deps.store.commit([...changes, ...alongside(view)]);
   deps.lanes.wake(transaction);
-  return { transaction: after, shown: attempt };
+  return view;
 }

@@ -6,7 +6,7 @@ import { replacedInPlace } from './lifecycle.js';
 import { outbid } from './outbid.js';
 import { requirePolicy } from './policy.js';
 import { requireWaiting } from './replaceable.js';
-import type { TransactionDeps, WantedTransaction } from './send-transaction.js';
+import { type Alongside, nothingAlongside, type TransactionDeps, type WantedTransaction } from './send-transaction.js';
 import type { Content, Speed, TransactionView } from './transaction.js';
 import { transactionChanges } from './transaction-changes.js';
 import { readValidUntil } from './valid-until.js';
@@ -23,6 +23,7 @@ export async function replaceTransaction(
   relayer: Relayer,
   transactionId: string,
   wanted: WantedTransaction,
+  alongside: Alongside = nothingAlongside,
 ): Promise<TransactionView> {
   const chain = deps.directory.chainOf(relayer);
   const validUntilMs = readValidUntil(wanted.validUntil, deps.clock.nowMs());
@@ -38,11 +39,12 @@ export async function replaceTransaction(
     try {
       if (transaction.nonce === null) {
         const after = replacedInPlace(transaction, replacement.content, replacement.validUntilMs);
-        await deps.store.commit(transactionChanges(deps, relayer, transaction, after, [], { tell: true }));
+        const view: TransactionView = { transaction: after, shown: null };
+        await deps.store.commit([...transactionChanges(deps, relayer, transaction, after, [], { tell: true }), ...alongside(view)]);
         deps.lanes.wake(transaction);
-        return { transaction: after, shown: null };
+        return view;
       }
-      const view = await deps.lanes.run(transaction, () => outbid(deps, relayer, transactionId, 'content', replacement));
+      const view = await deps.lanes.run(transaction, () => outbid(deps, relayer, transactionId, 'content', replacement, alongside));
       if (view !== null) return view;
     } catch (error) {
       // Another write came between: look again.

@@ -4,7 +4,7 @@ import type { Directory } from '../ports/directory.js';
 import type { Ids } from '../ports/ids.js';
 import type { Lanes } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
-import type { Store } from '../ports/store.js';
+import type { Change, Store } from '../ports/store.js';
 import { chainKeyOf } from '../relayer/network.js';
 import type { Relayer } from '../relayer/relayer.js';
 import { requirePolicy } from './policy.js';
@@ -17,6 +17,12 @@ export interface WantedTransaction {
   /** RFC 3339; undefined: valid for ever. */
   readonly validUntil: string | undefined;
 }
+
+/** What else is to be committed with a caller's change, given the view that the caller is answered with. */
+export type Alongside = (view: TransactionView) => readonly Change[];
+
+/** Nothing else is to be committed. */
+export const nothingAlongside: Alongside = () => [];
 
 /** What the transaction use cases work with. */
 export interface TransactionDeps {
@@ -32,7 +38,12 @@ export interface TransactionDeps {
  * Accepts a transaction: it is durable when this resolves. Asks no node: estimation, funds and pricing come after, told in `statusReason`.
  * Throws 400 for a bad request or one that the relayer's policies refuse.
  */
-export async function sendTransaction(deps: TransactionDeps, relayer: Relayer, wanted: WantedTransaction): Promise<TransactionView> {
+export async function sendTransaction(
+  deps: TransactionDeps,
+  relayer: Relayer,
+  wanted: WantedTransaction,
+  alongside: Alongside = nothingAlongside,
+): Promise<TransactionView> {
   const nowMs = deps.clock.nowMs();
   const content = deps.directory.chainOf(relayer).contentOf(wanted.request, null);
   const validUntilMs = readValidUntil(wanted.validUntil, nowMs);
@@ -56,7 +67,7 @@ export async function sendTransaction(deps: TransactionDeps, relayer: Relayer, w
     revision: 1,
   };
   const view: TransactionView = { transaction, shown: null };
-  await deps.store.commit([deps.store.change.insertTransaction(transaction), ...deps.recordEvent(relayer, view)]);
+  await deps.store.commit([deps.store.change.insertTransaction(transaction), ...deps.recordEvent(relayer, view), ...alongside(view)]);
   deps.lanes.wake(transaction);
   return view;
 }

@@ -253,6 +253,11 @@ describe('the body', () => {
 
   it('is refused late where a value does not fit: after the key’s list, the relayer and its state', async () => {
     const body = '{"value":-1}';
+    // Even the shape of its network would tell that a relayer exists.
+    assert.equal(
+      await refusal('POST', transactions('stellar'), { body: '{"memo":{"x":1}}', principal: restricted }),
+      '403 RELAYER_NOT_ALLOWED the key is not for the relayer stellar',
+    );
     assert.equal(
       await refusal('POST', transactions('stellar'), { body, principal: restricted }),
       '403 RELAYER_NOT_ALLOWED the key is not for the relayer stellar',
