@@ -359,7 +359,7 @@ test('targets: absolute form, a trailing slash, HEAD, a query', async () => {
 test('every request is logged once, without query, headers or keys', async () => {
   const answer = await requestHttp2(origin, { ':path': '/api/v1/notifications?page=77777', authorization: key, 'x-request-id': 'logged' });
   assert.equal(answer.headers[':status'], 200);
-  const lines = rig.lines.filter(({ fields }) => fields['requestId'] === 'logged');
+  const lines = rig.lines.filter(({ fields }) => fields.requestId === 'logged');
   assert.equal(lines.length, 1);
   const { ms, ...fields } = lines[0]?.fields ?? {};
   assert.equal(typeof ms, 'number');

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DescService } from '@bufbuild/protobuf';
-import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
+import type { ServiceImpl } from '@connectrpc/connect';
 import { type Health, HealthCheckResponse_ServingStatus as Serving } from '../../../gen/grpc/health/v1/health_pb.js';
+import { DomainError } from '../../core/errors.js';
 import type { Readiness } from './readiness.js';
 
 /** How often a watch looks again. */
@@ -25,7 +26,7 @@ export function createHealthService({ services, readiness, shutdownSignal }: Hea
   const statusNow = async () => ((await readiness()).ready ? Serving.SERVING : Serving.NOT_SERVING);
   return {
     async check({ service }) {
-      if (!names.has(service)) throw new ConnectError('unknown service', Code.NotFound);
+      if (!names.has(service)) throw new DomainError('not_found', 'PATH_NOT_FOUND', 'there is no such service');
       return { status: await statusNow() };
     },
     async list() {
