@@ -38,8 +38,6 @@ import { createDelivery } from './webhooks/delivery.js';
 const shutdownDeadlineMs = 10_000;
 /** How long a receiver of webhooks may take. */
 const webhookTimeoutMs = 15_000;
-/** Transactions of one account that may be signed and in no block. */
-const maxInFlight = 16;
 
 /** The whole service. */
 export interface App {
@@ -106,7 +104,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       const event = eventFor(eventDeps, relayer, view);
       return event === null ? [] : [event];
     };
-    const engine = createEngine({ store, directory, recordEvent, clock, ids, log, maxInFlight });
+    const engine = createEngine({ store, directory, recordEvent, clock, ids, log });
     await engine.start();
     releasers.push(() => engine.stop());
 

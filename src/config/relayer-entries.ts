@@ -18,6 +18,9 @@ export interface References {
   readonly notificationIds: ReadonlySet<string>;
 }
 
+const maxInFlightProblem = 'must be an integer from 1 to 100000';
+const maxInFlight = z.number(maxInFlightProblem).int(maxInFlightProblem).min(1, maxInFlightProblem).max(100_000, maxInFlightProblem);
+
 const policiesSchema = z.strictObject({
   min_balance: amount(0n).nullish(),
   gas_price_cap: amount(1n).nullish(),
@@ -28,6 +31,7 @@ const policiesSchema = z.strictObject({
   eip1559_pricing: z.boolean().nullish(),
   gas_limit_estimation: z.boolean().nullish(),
   include_revert_data: z.boolean().nullish(),
+  max_in_flight: maxInFlight.nullish(),
   private_transactions: z
     .boolean()
     .refine((wanted) => !wanted, 'private transactions are not supported; leave it out or set it to false')
@@ -92,6 +96,7 @@ function policiesFromFields(fields: Partial<z.output<typeof policiesSchema>>): E
     eip1559Pricing: fields.eip1559_pricing ?? true,
     gasLimitEstimation: fields.gas_limit_estimation ?? true,
     includeRevertData: fields.include_revert_data ?? false,
+    maxInFlight: fields.max_in_flight ?? 16,
   };
 }
 

@@ -9,9 +9,7 @@ import type { Store } from '../core/ports/store.js';
 import { chainKeyOf } from '../core/relayer/network.js';
 import type { Relayer } from '../core/relayer/relayer.js';
 import type { LaneId } from '../core/transaction/transaction.js';
-import { createLaneQueue, type LaneQueue } from './lane-queue.js';
-import type { LaneState } from './lane-state.js';
-import { workLane } from './lane-work.js';
+import { createLane, type Lane } from './lane/lane.js';
 import { createWatcher, type NetworkHealth, type Watcher } from './watcher.js';
 
 /** What the engine works with. */
@@ -22,8 +20,6 @@ export interface EngineDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** Transactions of one account that may be signed and in no block. */
-  readonly maxInFlight: number;
 }
 
 /** What runs without a request: one lane per account, one watcher per chain. */
@@ -35,69 +31,48 @@ export interface Engine extends Lanes {
   networks(): readonly NetworkHealth[];
 }
 
-interface Lane {
-  readonly id: LaneId;
-  readonly state: LaneState;
-  readonly queue: LaneQueue;
-}
-
 /** Makes the engine; nothing runs before `start`. */
 export function createEngine(deps: EngineDeps): Engine {
+  const { directory, log } = deps;
   const lanes = new Map<string, Lane>();
   const watchers: Watcher[] = [];
-  const heads = new Map<Chain, Head>();
 
   const engine: Engine = {
-    wake: (id) => laneOf(id).queue.wake(),
-    run: (id, command) => laneOf(id).queue.run(command),
+    accept: (transaction) => laneOf(transaction).accept(transaction),
+    move: (id, transactionId, decide) => laneOf(id).move(transactionId, decide),
     async start() {
-      for (const relayer of deps.directory.relayers()) openLane(relayer);
+      const lanesByChain = new Map<Chain, Lane[]>();
+      for (const relayer of directory.relayers()) {
+        const chain = directory.chainOf(relayer);
+        lanesByChain.set(chain, [...(lanesByChain.get(chain) ?? []), openLane(relayer, chain)]);
+      }
+      await Promise.all([...lanes.values()].map((lane) => lane.load()));
       for (const id of await deps.store.read.openLanes()) {
         if (!lanes.has(laneKey(id)))
-          deps.log.warn({ chain: id.chain, account: id.account }, 'open transactions of an account that no relayer has');
+          log.warn({ chain: id.chain, account: id.account }, 'open transactions of an account that no relayer has');
       }
-      for (const [chain, members] of lanesByChain()) {
-        const watcher = createWatcher({
-          ...deps,
-          chain,
-          relayers: members.map(({ state }) => state.relayer),
-          onTick: (head) => tick(chain, members, head),
-        });
+      for (const [chain, members] of lanesByChain) {
+        const relayers = directory.relayers().filter((relayer) => directory.chainOf(relayer) === chain);
+        const onTick = (head: Head) => {
+          for (const lane of members) lane.tick(head);
+        };
+        const watcher = createWatcher({ ...deps, chain, relayers, onTick });
         watchers.push(watcher);
         watcher.start();
       }
     },
     async stop() {
       await Promise.all(watchers.map((watcher) => watcher.stop()));
-      await Promise.all([...lanes.values()].map(({ queue }) => queue.stop()));
+      await Promise.all([...lanes.values()].map((lane) => lane.stop()));
     },
     networks: () => watchers.map((watcher) => watcher.health()),
   };
 
-  function openLane(relayer: Relayer): void {
-    const chain = deps.directory.chainOf(relayer);
+  function openLane(relayer: Relayer, chain: Chain): Lane {
     const id: LaneId = { chain: chainKeyOf(relayer.network), account: relayer.address };
-    const state: LaneState = { relayer, settled: null, chainNonce: 0n, takenAtMs: new Map(), notBeforeMs: new Map() };
-    const work = () => {
-      const head = heads.get(chain) ?? null;
-      const isNew = head !== null && head.hash !== state.settled?.hash;
-      return workLane({ ...deps, lanes: engine }, chain, id, state, isNew ? head : null);
-    };
-    lanes.set(laneKey(id), { id, state, queue: createLaneQueue(work, deps.log) });
-  }
-
-  function lanesByChain(): Map<Chain, Lane[]> {
-    const byChain = new Map<Chain, Lane[]>();
-    for (const lane of lanes.values()) {
-      const chain = deps.directory.chainOf(lane.state.relayer);
-      byChain.set(chain, [...(byChain.get(chain) ?? []), lane]);
-    }
-    return byChain;
-  }
-
-  function tick(chain: Chain, members: readonly Lane[], head: Head): void {
-    heads.set(chain, head);
-    for (const { queue } of members) queue.wake();
+    const lane = createLane({ id, deps: { ...deps, lanes: engine }, chain, log, relayer: () => directory.relayer(relayer.id) ?? relayer });
+    lanes.set(laneKey(id), lane);
+    return lane;
   }
 
   function laneOf(id: LaneId): Lane {

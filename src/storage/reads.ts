@@ -68,6 +68,12 @@ export function createReads({ transactions, attempts, lanes, notifications, file
     transactionsOf: (relayerId, statuses, page) =>
       statuses.length === 0 ? allOf(relayerId, page) : someOf(relayerId, new Set(statuses), page),
     attemptsOf: async (transactionId) => (await query(attempts.ofTransaction, { transaction_id: transactionId })).map(attemptFromRow),
+    slot: async ({ chain, account }, nonce) => {
+      const values = { chain, account, nonce: nonce.toString() };
+      const versions = (await query(attempts.inSlot, values)).map(attemptFromRow);
+      const finals = new Set((await query(attempts.finalInSlot, values)).map(({ version }) => version));
+      return { versions, mined: versions.find(({ version }) => finals.has(version)) ?? null };
+    },
     openTransactions: async ({ chain, account }) => openFromRows(await query(transactions.openOfLane, { chain, account })),
     openLanes: () => query(transactions.openLanes, {}),
     nextNonce: async ({ chain, account }) => {

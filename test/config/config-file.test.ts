@@ -57,6 +57,7 @@ test('a file becomes typed objects with defaults', async () => {
           eip1559Pricing: true,
           gasLimitEstimation: true,
           includeRevertData: false,
+          maxInFlight: 16,
         },
       },
     ],

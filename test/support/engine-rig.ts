@@ -86,7 +86,7 @@ export async function startEngineRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options:
     told.set(transaction.id, [...(told.get(transaction.id) ?? []), transaction.status]);
     return [];
   };
-  const engine = createEngine({ store, directory, recordEvent, clock, ids: systemIds, log: silentLog, maxInFlight: 16 });
+  const engine = createEngine({ store, directory, recordEvent, clock, ids: systemIds, log: silentLog });
   const deps: TransactionDeps = { store, directory, lanes: engine, recordEvent, clock, ids: systemIds };
   await engine.start();
 

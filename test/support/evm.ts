@@ -31,6 +31,7 @@ export function evmPolicies(changes: Partial<EvmPolicies> = {}): EvmPolicies {
     eip1559Pricing: true,
     gasLimitEstimation: true,
     includeRevertData: false,
+    maxInFlight: 16,
     ...changes,
   };
 }

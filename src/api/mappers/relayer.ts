@@ -39,6 +39,7 @@ function protoOfPolicies(policies: DomainPolicies): EvmPolicies {
     eip1559Pricing: policies.eip1559Pricing,
     gasLimitEstimation: policies.gasLimitEstimation,
     includeRevertData: policies.includeRevertData,
+    maxInFlight: policies.maxInFlight,
   });
 }
 

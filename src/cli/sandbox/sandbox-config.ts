@@ -59,6 +59,7 @@ export function sandboxConfig(home: SandboxHome, network: Network, receiverUrl: 
           eip1559Pricing: true,
           gasLimitEstimation: true,
           includeRevertData: false,
+          maxInFlight: 16,
         },
       },
     ],

@@ -1,9 +1,30 @@
-import type { LaneId } from '../transaction/transaction.js';
+import type { Alongside } from '../transaction/send-transaction.js';
+import type { Attempt, LaneId, Transaction } from '../transaction/transaction.js';
+import type { OpenTransaction } from './store.js';
 
-/** One queue per account: whatever uses its nonces happens in here, one thing after another. */
+/** What an open transaction becomes, in one commit. */
+export interface Move {
+  /** One revision after the other; one event for each change of status. */
+  readonly steps: readonly [Transaction, ...Transaction[]];
+  /** The version that was signed for it. */
+  readonly newAttempt?: Attempt;
+  /** True: an event is told of the last step, whether its status changed or not. */
+  readonly tell?: boolean;
+  readonly alongside?: Alongside;
+}
+
+/**
+ * Decides on an open transaction as it is now. It may sign, but asks no node: what it needs of a node was asked before, and is compared with what it
+ * sees. Null: nothing is to be done. What it throws is thrown on.
+ */
+export type Decide = (current: OpenTransaction) => Promise<Move | null> | Move | null;
+
+/** The lanes: every change of an open transaction goes through the one of its account. */
 export interface Lanes {
-  /** Says that the lane has something new; returns at once. */
-  wake(lane: LaneId): void;
-  /** Runs a caller's command alone in the lane, before the lane's own work. */
-  run<T>(lane: LaneId, command: () => Promise<T>): Promise<T>;
+  /** Takes up a transaction that was stored; returns at once. */
+  accept(transaction: Transaction): void;
+  /**
+   * Changes an open transaction, one change at a time. Resolves to what it is then; null when it is not open any more, or `decide` said so.
+   */
+  move(lane: LaneId, transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
 }

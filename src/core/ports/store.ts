@@ -84,6 +84,8 @@ export interface Reads {
   transactionsOf(relayerId: string, statuses: readonly TransactionStatus[], page: PageQuery): Promise<PageOf<TransactionView>>;
   /** All attempts of a transaction, oldest first. */
   attemptsOf(transactionId: string): Promise<readonly Attempt[]>;
+  /** Every version ever signed for a slot, oldest first; `mined`: the one that made a transaction of ours final there. */
+  slot(lane: LaneId, nonce: bigint): Promise<{ readonly versions: readonly Attempt[]; readonly mined: Attempt | null }>;
   /** Of one lane, oldest first by acceptance. */
   openTransactions(lane: LaneId): Promise<readonly OpenTransaction[]>;
   /** Lanes that have open transactions. */

@@ -12,6 +12,8 @@ export interface EvmPolicies {
   readonly eip1559Pricing: boolean;
   /** False: the caller must give a gas limit. */
   readonly gasLimitEstimation: boolean;
+  /** Transactions that may be signed and in no block at a time; at least 1. */
+  readonly maxInFlight: number;
   /** True: the reason of a reverted transaction has the revert data. */
   readonly includeRevertData: boolean;
 }

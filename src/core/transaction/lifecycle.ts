@@ -89,6 +89,36 @@ export function takenBack(transaction: Transaction): Transaction {
 }
 
 /**
+ * A transaction that is not ours took its slot for good: it is to have another nonce, unless it was to be given up anyway. Its versions of the old slot
+ * can never be mined.
+ */
+export function displaced(transaction: Transaction, foreignHash: string): Transaction {
+  const took = `nonce ${transaction.nonce} was taken by ${foreignHash}, which is not ours`;
+  switch (transaction.intent) {
+    case 'content':
+      return next(transaction, {
+        status: 'pending',
+        nonce: null,
+        liveVersion: null,
+        mined: null,
+        statusReason: `${took}; it gets another nonce`,
+      });
+    case 'cancel':
+      return next(transaction, { status: 'canceled', mined: null, statusReason: `cancelled: ${took}` });
+    case 'expire':
+      return next(transaction, { status: 'expired', mined: null, statusReason: `valid_until passed: ${took}` });
+  }
+}
+
+/** Nobody can tell any more what took its slot: it is never sent again by us. */
+export function unresolvable(transaction: Transaction): Transaction {
+  return next(transaction, {
+    status: 'failed',
+    statusReason: `nonce ${transaction.nonce} was used, and the nodes have forgotten by what; it is not sent again`,
+  });
+}
+
+/**
  * The block that holds it has the required confirmations: what the mined version was for decides how the transaction ends.
  * `revertReason`: why it failed, when it did and that is known.
  */

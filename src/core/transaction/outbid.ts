@@ -1,44 +1,47 @@
+import type { OpenTransaction } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
-import { findTransaction } from './find-transaction.js';
 import { signed } from './lifecycle.js';
 import { isRefusal, refusalError } from './refusal-error.js';
 import type { Replacement } from './replace-transaction.js';
-import { requireWaiting } from './replaceable.js';
 import { type Alongside, nothingAlongside, type TransactionDeps } from './send-transaction.js';
 import { signVersion } from './sign-version.js';
-import type { Intent, TransactionView } from './transaction.js';
-import { transactionChanges } from './transaction-changes.js';
+import type { Intent } from './transaction.js';
 
 /**
- * Signs and stores a version that outbids all earlier ones of a signed transaction in its slot; its broadcast is the lane's next work.
- * To be run in the lane. `replacement` is the new content; null takes the slot by a self-transfer.
+ * Signs and stores a version that outbids all earlier ones of a signed transaction in its slot; the lane broadcasts it next.
  *
- * Resolves to null when the transaction has no slot any more. Throws as `replaceTransaction`.
+ * The version is made from `seen` without holding up the lane, and stored only when the transaction is still as it was seen. `replacement` is the new
+ * content; null takes the slot by a self-transfer. `require` throws when the transaction may not be changed so.
+ *
+ * Resolves to null when the transaction has moved meanwhile: look again. Throws DomainError: 400 when the version cannot be made, 503
+ * `NODE_UNAVAILABLE`.
  */
 export async function outbid(
   deps: TransactionDeps,
   relayer: Relayer,
-  transactionId: string,
+  seen: OpenTransaction,
   purpose: Intent,
   replacement: Replacement | null,
+  require: (current: OpenTransaction) => void,
   alongside: Alongside = nothingAlongside,
-): Promise<TransactionView | null> {
-  const { transaction } = await findTransaction(deps.store.read, relayer.id, transactionId);
-  requireWaiting(transaction, purpose === 'content' ? 'replaced' : 'cancelled');
-  if (transaction.nonce === null) return null;
-  const attempts = await deps.store.read.attemptsOf(transactionId);
+): Promise<OpenTransaction | null> {
   const draft = await deps.directory.chainOf(relayer).draft({
-    account: transaction.account,
+    account: relayer.address,
     policies: relayer.policies,
     content: replacement?.content ?? 'self_transfer',
-    outbids: attempts,
+    outbids: versionsInSlot(seen),
   });
   if (isRefusal(draft)) throw refusalError(draft);
-  const attempt = await signVersion(deps, relayer, transaction, draft, transaction.nonce, purpose);
-  const after = signed(transaction, attempt, replacement ?? transaction);
-  const view: TransactionView = { transaction: after, shown: attempt };
-  const changes = transactionChanges(deps, relayer, transaction, after, [...attempts, attempt], { newAttempt: attempt, tell: true });
-  await deps.store.commit([...changes, ...alongside(view)]);
-  deps.lanes.wake(transaction);
-  return view;
+  return deps.lanes.move(seen.transaction, seen.transaction.id, async (current) => {
+    require(current);
+    const { transaction, attempts } = current;
+    if (transaction.nonce === null || transaction.nonce !== seen.transaction.nonce || attempts.length !== seen.attempts.length) return null;
+    const newAttempt = await signVersion(deps, relayer, current, draft, transaction.nonce, purpose);
+    return { steps: [signed(transaction, newAttempt, replacement ?? transaction)], newAttempt, tell: true, alongside };
+  });
+}
+
+/** The versions that share the transaction's present slot. */
+export function versionsInSlot({ transaction, attempts }: OpenTransaction): OpenTransaction['attempts'] {
+  return attempts.filter(({ nonce }) => nonce === transaction.nonce);
 }

@@ -1,8 +1,8 @@
 import { DomainError } from '../errors.js';
-import type { Draft, Refusal } from '../ports/chain.js';
+import type { Refusal } from '../ports/chain.js';
 
 /** True when the chain refused to make a version. */
-export function isRefusal(outcome: Draft | Refusal): outcome is Refusal {
+export function isRefusal(outcome: object): outcome is Refusal {
   return 'refused' in outcome;
 }
 

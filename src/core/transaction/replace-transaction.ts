@@ -1,5 +1,4 @@
-import type { ContentRequest } from '../ports/chain.js';
-import { ConflictError } from '../ports/store.js';
+import type { OpenTransaction } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
 import { findTransaction } from './find-transaction.js';
 import { replacedInPlace } from './lifecycle.js';
@@ -8,8 +7,14 @@ import { requirePolicy } from './policy.js';
 import { requireWaiting } from './replaceable.js';
 import { type Alongside, nothingAlongside, type TransactionDeps, type WantedTransaction } from './send-transaction.js';
 import type { Content, Speed, TransactionView } from './transaction.js';
-import { transactionChanges } from './transaction-changes.js';
+import { viewOf } from './transaction-changes.js';
 import { readValidUntil } from './valid-until.js';
+
+/** What the transaction becomes. */
+export interface Replacement {
+  readonly content: Content;
+  readonly validUntilMs: number | null;
+}
 
 /**
  * Gives a waiting transaction new content: same id, slot and sender.
@@ -29,38 +34,27 @@ export async function replaceTransaction(
   const validUntilMs = readValidUntil(wanted.validUntil, deps.clock.nowMs());
   // The body is judged before the transaction is looked for; its speed may fall back to the transaction's, so it is read again below.
   requirePolicy(relayer, chain.contentOf(wanted.request, null));
+  const require = (current: OpenTransaction) => requireWaiting(current.transaction, 'replaced');
+  const replacementOf = ({ transaction }: OpenTransaction): Replacement => ({
+    content: chain.contentOf(wanted.request, speedOf(transaction.content)),
+    validUntilMs: validUntilMs ?? transaction.validUntilMs,
+  });
+
   for (;;) {
     const { transaction } = await findTransaction(deps.store.read, relayer.id, transactionId);
     requireWaiting(transaction, 'replaced');
-    const replacement: Replacement = {
-      content: wantedContent(wanted.request, transaction.content),
-      validUntilMs: validUntilMs ?? transaction.validUntilMs,
-    };
-    try {
-      if (transaction.nonce === null) {
-        const after = replacedInPlace(transaction, replacement.content, replacement.validUntilMs);
-        const view: TransactionView = { transaction: after, shown: null };
-        await deps.store.commit([...transactionChanges(deps, relayer, transaction, after, [], { tell: true }), ...alongside(view)]);
-        deps.lanes.wake(transaction);
-        return view;
-      }
-      const view = await deps.lanes.run(transaction, () => outbid(deps, relayer, transactionId, 'content', replacement, alongside));
-      if (view !== null) return view;
-    } catch (error) {
-      // Another write came between: look again.
-      if (!(error instanceof ConflictError)) throw error;
-    }
+    const seen = { transaction, attempts: await deps.store.read.attemptsOf(transactionId) };
+    const replaced =
+      transaction.nonce === null
+        ? await deps.lanes.move(transaction, transactionId, (current) => {
+            require(current);
+            if (current.transaction.nonce !== null) return null;
+            const { content, validUntilMs } = replacementOf(current);
+            return { steps: [replacedInPlace(current.transaction, content, validUntilMs)], tell: true, alongside };
+          })
+        : await outbid(deps, relayer, seen, 'content', replacementOf(seen), require, alongside);
+    if (replaced !== null) return viewOf(replaced);
   }
-
-  function wantedContent(request: ContentRequest, earlier: Content): Content {
-    return chain.contentOf(request, speedOf(earlier));
-  }
-}
-
-/** What the transaction becomes. */
-export interface Replacement {
-  readonly content: Content;
-  readonly validUntilMs: number | null;
 }
 
 function speedOf(content: Content): Speed | null {

@@ -8,7 +8,7 @@ import type { Change, Store } from '../ports/store.js';
 import { chainKeyOf } from '../relayer/network.js';
 import type { Relayer } from '../relayer/relayer.js';
 import { requirePolicy } from './policy.js';
-import type { Transaction, TransactionView } from './transaction.js';
+import type { Content, Transaction, TransactionView } from './transaction.js';
 import { readValidUntil } from './valid-until.js';
 
 /** What a caller wants sent. */
@@ -48,8 +48,22 @@ export async function sendTransaction(
   const content = deps.directory.chainOf(relayer).contentOf(wanted.request, null);
   const validUntilMs = readValidUntil(wanted.validUntil, nowMs);
   requirePolicy(relayer, content);
-  const transaction: Transaction = {
-    id: deps.ids.timeOrdered(),
+  const transaction = newTransaction(deps, relayer, content, validUntilMs);
+  const view: TransactionView = { transaction, shown: null };
+  await deps.store.commit([deps.store.change.insertTransaction(transaction), ...deps.recordEvent(relayer, view), ...alongside(view)]);
+  deps.lanes.accept(transaction);
+  return view;
+}
+
+/** A transaction as it is accepted: `pending`, with an id of its own. Stored by whoever asked. */
+export function newTransaction(
+  { clock, ids }: Pick<TransactionDeps, 'clock' | 'ids'>,
+  relayer: Relayer,
+  content: Content,
+  validUntilMs: number | null,
+): Transaction {
+  return {
+    id: ids.timeOrdered(),
     relayerId: relayer.id,
     chain: chainKeyOf(relayer.network),
     account: relayer.address,
@@ -60,14 +74,10 @@ export async function sendTransaction(
     nonce: null,
     liveVersion: null,
     mined: null,
-    createdAtMs: nowMs,
+    createdAtMs: clock.nowMs(),
     sentAtMs: null,
     confirmedAtMs: null,
     validUntilMs,
     revision: 1,
   };
-  const view: TransactionView = { transaction, shown: null };
-  await deps.store.commit([deps.store.change.insertTransaction(transaction), ...deps.recordEvent(relayer, view), ...alongside(view)]);
-  deps.lanes.wake(transaction);
-  return view;
 }

@@ -1,8 +1,9 @@
 import type { Draft } from '../ports/chain.js';
 import type { Clock } from '../ports/clock.js';
 import type { Directory } from '../ports/directory.js';
+import type { OpenTransaction } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
-import type { Attempt, Intent, Transaction } from './transaction.js';
+import type { Attempt, Intent } from './transaction.js';
 
 /**
  * Signs a draft into a slot as the transaction's next version. Nothing is stored and nothing is sent: the caller commits the attempt first.
@@ -11,7 +12,7 @@ import type { Attempt, Intent, Transaction } from './transaction.js';
 export async function signVersion(
   deps: { readonly directory: Directory; readonly clock: Clock },
   relayer: Relayer,
-  transaction: Transaction,
+  { transaction, attempts }: OpenTransaction,
   draft: Draft,
   nonce: bigint,
   purpose: Intent,
@@ -21,7 +22,7 @@ export async function signVersion(
     transactionId: transaction.id,
     chain: transaction.chain,
     account: transaction.account,
-    version: (transaction.liveVersion ?? 0) + 1,
+    version: (attempts.at(-1)?.version ?? 0) + 1,
     purpose,
     nonce,
     hash,

@@ -1,29 +1,37 @@
+import type { Move } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
-import type { Change, Store } from '../ports/store.js';
+import type { Change, OpenTransaction, Store } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
-import type { Attempt, Transaction } from './transaction.js';
+import type { Attempt, Transaction, TransactionView } from './transaction.js';
 
 /**
- * What is committed when a transaction moves from one revision to the next: the row, a new attempt if there is one, and the event.
+ * What is committed when an open transaction moves: each new revision of its row, a new attempt if there is one, and the events.
  *
  * One event for each change of status and for each replacement (`tell`), none for anything else.
- *
- * @param attempts all attempts of the transaction, the new one included
  */
 export function transactionChanges(
   deps: { readonly store: Pick<Store, 'change'>; readonly recordEvent: RecordEvent },
   relayer: Relayer,
-  before: Transaction,
-  after: Transaction,
-  attempts: readonly Attempt[],
-  options: { readonly newAttempt?: Attempt; readonly tell?: boolean } = {},
-): readonly Change[] {
-  const changes: Change[] = [deps.store.change.updateTransaction(after)];
-  if (options.newAttempt !== undefined) changes.push(deps.store.change.insertAttempt(options.newAttempt));
-  if (options.tell === true || before.status !== after.status) {
-    changes.push(...deps.recordEvent(relayer, { transaction: after, shown: shownAttempt(after, attempts) }));
+  before: OpenTransaction,
+  move: Move,
+): { readonly after: OpenTransaction; readonly changes: readonly Change[] } {
+  const attempts = move.newAttempt === undefined ? before.attempts : [...before.attempts, move.newAttempt];
+  const changes: Change[] = move.newAttempt === undefined ? [] : [deps.store.change.insertAttempt(move.newAttempt)];
+  let previous = before.transaction;
+  for (const step of move.steps) {
+    changes.push(deps.store.change.updateTransaction(step));
+    const isTold = step.status !== previous.status || (move.tell === true && step === move.steps.at(-1));
+    if (isTold) changes.push(...deps.recordEvent(relayer, viewOf({ transaction: step, attempts })));
+    previous = step;
   }
-  return changes;
+  const after = { transaction: previous, attempts };
+  if (move.alongside !== undefined) changes.push(...move.alongside(viewOf(after)));
+  return { after, changes };
+}
+
+/** The transaction as its record shows it. */
+export function viewOf({ transaction, attempts }: OpenTransaction): TransactionView {
+  return { transaction, shown: shownAttempt(transaction, attempts) };
 }
 
 /** The attempt that the record shows: the mined one, else the live one. */

@@ -1,0 +1,88 @@
+import type { BroadcastOutcome } from '../../core/ports/chain.js';
+import type { OpenTransaction } from '../../core/ports/store.js';
+import { submitted, waiting } from '../../core/transaction/lifecycle.js';
+import type { Attempt } from '../../core/transaction/transaction.js';
+import { shownAttempt } from '../../core/transaction/transaction-changes.js';
+import type { LaneContext } from './lane-context.js';
+
+/** So many go to the node in one request. */
+const batchSize = 50;
+/** After this long a version that no node took is tried again. */
+const retryAfterMs = 1_000;
+
+interface Broadcast {
+  readonly open: OpenTransaction;
+  readonly attempt: Attempt;
+}
+
+/**
+ * Broadcasts the live versions that no node has taken yet, lowest nonce first, one batch at a time: nodes take nonces best in order. "Already known" is
+ * success. An answer never fails a transaction: a stored version counts as out, and only the chain says what became of it.
+ */
+export async function broadcast(lane: LaneContext): Promise<void> {
+  const recording: Promise<void>[] = [];
+  try {
+    for (;;) {
+      const batch = dueVersions(lane);
+      if (batch.length === 0) return;
+      const nowMs = lane.deps.clock.nowMs();
+      const outcomes = await lane.chain.broadcastAll(batch.map(({ attempt }) => attempt.raw));
+      for (const [index, one] of batch.entries()) {
+        const outcome = outcomes[index] ?? { kind: 'unknown', sentence: 'the node did not answer for it' };
+        note(lane, one, outcome, nowMs);
+        // The next batch need not wait for this to be stored.
+        recording.push(record(lane, one, outcome, nowMs));
+      }
+    }
+  } finally {
+    await Promise.all(recording);
+  }
+}
+
+function dueVersions(lane: LaneContext): readonly Broadcast[] {
+  const due: Broadcast[] = [];
+  if (lane.settled === null) return due;
+  const nowMs = lane.deps.clock.nowMs();
+  for (const open of lane.book.slotted()) {
+    const attempt = shownAttempt(open.transaction, open.attempts);
+    if (attempt === null || open.transaction.mined !== null || lane.taken.has(attempt.hash)) continue;
+    if (nowMs < (lane.notBeforeMs.get(attempt.hash) ?? 0)) continue;
+    due.push({ open, attempt });
+    if (due.length === batchSize) break;
+  }
+  return due;
+}
+
+function note(lane: LaneContext, { attempt }: Broadcast, outcome: BroadcastOutcome, nowMs: number): void {
+  if (outcome.kind === 'accepted' || outcome.kind === 'known') {
+    lane.taken.add(attempt.hash);
+    lane.notBeforeMs.delete(attempt.hash);
+  } else {
+    lane.notBeforeMs.set(attempt.hash, nowMs + retryAfterMs);
+  }
+}
+
+async function record(lane: LaneContext, { attempt }: Broadcast, outcome: BroadcastOutcome, nowMs: number): Promise<void> {
+  await lane.move(attempt.transactionId, ({ transaction }) => {
+    // An answer about a superseded version triggers nothing.
+    if (transaction.liveVersion !== attempt.version || transaction.mined !== null) return null;
+    switch (outcome.kind) {
+      case 'accepted':
+      case 'known': {
+        const after = submitted(transaction, nowMs);
+        const isNews =
+          after.status !== transaction.status || after.statusReason !== transaction.statusReason || transaction.sentAtMs === null;
+        return isNews ? { steps: [after] } : null;
+      }
+      case 'nonce_used':
+        // Some version took the slot, ours or another's: the next head tells.
+        return null;
+      case 'underpriced':
+      case 'wait':
+      case 'unknown': {
+        const reason = `no node takes it yet, it is tried again: ${outcome.sentence}`;
+        return transaction.statusReason === reason ? null : { steps: [waiting(transaction, reason)] };
+      }
+    }
+  });
+}

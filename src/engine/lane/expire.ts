@@ -1,0 +1,53 @@
+import { DomainError } from '../../core/errors.js';
+import type { OpenTransaction } from '../../core/ports/store.js';
+import { endedUnsigned } from '../../core/transaction/lifecycle.js';
+import { outbid } from '../../core/transaction/outbid.js';
+import type { LaneContext } from './lane-context.js';
+
+/** After this long an expiry that could not be carried out is tried again. */
+const retryAfterMs = 1_000;
+
+/**
+ * Ends transactions whose `valid_until` has passed: at once when nothing is signed, else by a self-transfer that outbids them in their slots.
+ * Throws `NODE_UNAVAILABLE`.
+ */
+export async function expire(lane: LaneContext): Promise<void> {
+  if (lane.settled === null) return;
+  const nowMs = lane.deps.clock.nowMs();
+  for (const open of [...lane.book.waiting(), ...lane.book.slotted()]) {
+    if (!isExpired(open, nowMs) || nowMs < (lane.notBeforeMs.get(open.transaction.id) ?? 0)) continue;
+    await expireOne(lane, open, nowMs);
+  }
+}
+
+/** True when the transaction is not wanted any more, and nothing was done about it yet. */
+function isExpired({ transaction }: OpenTransaction, nowMs: number): boolean {
+  return (
+    transaction.validUntilMs !== null && transaction.validUntilMs <= nowMs && transaction.intent === 'content' && transaction.mined === null
+  );
+}
+
+async function expireOne(lane: LaneContext, open: OpenTransaction, nowMs: number): Promise<void> {
+  const { id, nonce } = open.transaction;
+  if (nonce === null) {
+    await lane.move(id, (current) => {
+      const isUnsigned = isExpired(current, nowMs) && current.transaction.nonce === null;
+      return isUnsigned ? { steps: [endedUnsigned(current.transaction, 'expired', 'valid_until passed')] } : null;
+    });
+    return;
+  }
+  try {
+    await outbid(lane.deps, lane.relayer(), open, 'expire', null, (current) => {
+      if (!isExpired(current, nowMs)) throw new Overtaken();
+    });
+    lane.wakeBroadcast();
+  } catch (error) {
+    if (error instanceof Overtaken) return;
+    if (!(error instanceof DomainError) || error.reason === 'NODE_UNAVAILABLE') throw error;
+    lane.notBeforeMs.set(id, nowMs + retryAfterMs);
+    lane.log.warn({ transaction: id, reason: error.reason, detail: error.message }, 'an expired transaction cannot be taken back yet');
+  }
+}
+
+/** It is mined, cancelled or given more time: nothing is left to do. */
+class Overtaken extends Error {}

@@ -1,0 +1,42 @@
+import type { Chain, Head } from '../../core/ports/chain.js';
+import type { Decide } from '../../core/ports/lanes.js';
+import type { Log } from '../../core/ports/log.js';
+import type { OpenTransaction } from '../../core/ports/store.js';
+import type { Relayer } from '../../core/relayer/relayer.js';
+import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
+import type { LaneId } from '../../core/transaction/transaction.js';
+import type { Book } from './book.js';
+
+/**
+ * What the parts of a lane share. All of it but the store can be lost: a restart resolves every slot up to the chain's nonce first, then checks
+ * expiry, then broadcasts what it finds again, and only then signs anew.
+ */
+export interface LaneContext {
+  readonly id: LaneId;
+  readonly deps: TransactionDeps;
+  readonly chain: Chain;
+  readonly log: Log;
+  readonly book: Book;
+  /** As configured now. */
+  relayer(): Relayer;
+  /** Changes one transaction; see `Lanes.move`. */
+  move(transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
+  /** Reads transactions and nonce from the store again, after a conflict. */
+  reload(transactionIds: readonly string[]): Promise<void>;
+  /** Runs a task on several transactions while nothing else changes them. */
+  hold<T>(transactionIds: readonly string[], task: () => Promise<T>): Promise<T>;
+  /** The newest head up to which every slot is resolved; null: not once since the start, so nothing may be sent. */
+  settled: Head | null;
+  /** The account's nonce at that head: the first that no block holds. */
+  chainNonce: bigint;
+  /** The first nonce that neither we nor the chain have used. */
+  nextNonce: bigint;
+  /** The next nonce as the store has it, which is behind where somebody else used the key; null: not stored yet. */
+  storedNonce: bigint | null;
+  /** When a transaction may be tried again, by id and kind of work. */
+  readonly notBeforeMs: Map<string, number>;
+  /** Versions that a node has taken, by hash. */
+  readonly taken: Set<string>;
+  wakePrepare(): void;
+  wakeBroadcast(): void;
+}

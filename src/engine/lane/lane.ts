@@ -1,0 +1,192 @@
+import { DomainError } from '../../core/errors.js';
+import type { Chain, Head } from '../../core/ports/chain.js';
+import type { Decide } from '../../core/ports/lanes.js';
+import type { Log } from '../../core/ports/log.js';
+import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
+import type { Relayer } from '../../core/relayer/relayer.js';
+import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
+import type { LaneId, Transaction } from '../../core/transaction/transaction.js';
+import { transactionChanges } from '../../core/transaction/transaction-changes.js';
+import { createBook } from './book.js';
+import { broadcast } from './broadcast.js';
+import { escalate, type WaitingSince } from './escalate.js';
+import { expire } from './expire.js';
+import type { LaneContext } from './lane-context.js';
+import { createLoop } from './loop.js';
+import { createOneAtATime } from './one-at-a-time.js';
+import { prepare } from './prepare.js';
+import { refill } from './refill.js';
+import { type Reminded, remind } from './remind.js';
+import { settle, type Unexplained } from './settle.js';
+
+/** After so many conflicts in a row what is in memory can no longer be trusted. */
+const greatestConflicts = 3;
+
+/** All that uses the nonces of one account. */
+export interface Lane {
+  readonly id: LaneId;
+  /** Takes up the open transactions of the store. */
+  load(): Promise<void>;
+  accept(transaction: Transaction): void;
+  move(transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
+  /** The newest head was looked at, be it new or not. Returns at once. */
+  tick(head: Head): void;
+  /** Signs nothing new, and resolves when what runs has ended. */
+  stop(): Promise<void>;
+  /** For readiness and metrics. */
+  counts(): { readonly waiting: number; readonly inFlight: number };
+}
+
+/** What a lane works with. */
+export interface LaneDeps {
+  readonly id: LaneId;
+  readonly deps: TransactionDeps;
+  readonly chain: Chain;
+  readonly log: Log;
+  readonly relayer: () => Relayer;
+}
+
+/**
+ * Makes the lane of one account; nothing runs before the first tick.
+ *
+ * Three loops, which never wait for one another: settling (what the chain says, then expiry, escalation and gaps), preparing (pricing and signing) and
+ * broadcasting. Each asks nodes as it likes and changes a transaction only through `move`, which takes one change at a time.
+ */
+export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
+  const book = createBook();
+  const oneAtATime = createOneAtATime();
+  const unexplained: Unexplained = new Map();
+  const waitingSince: WaitingSince = new Map();
+  const reminded: Reminded = { atMs: 0, headHash: '' };
+  let head: Head | null = null;
+  let stopped = false;
+  let isWaitingForNodes = false;
+
+  const lane: LaneContext = {
+    id,
+    deps,
+    chain,
+    log,
+    book,
+    relayer,
+    move,
+    reload,
+    hold: (ids, task) => oneAtATime.run(ids, task),
+    settled: null,
+    chainNonce: 0n,
+    nextNonce: 0n,
+    storedNonce: null,
+    notBeforeMs: new Map(),
+    taken: new Set(),
+    wakePrepare: () => preparing.wake(),
+    wakeBroadcast: () => broadcasting.wake(),
+  };
+
+  const settling = createLoop(async () => {
+    if (head === null || stopped) return;
+    const newest = head;
+    if (newest.hash !== lane.settled?.hash) {
+      await settle(lane, newest, unexplained);
+      forgetEnded();
+    }
+    nodesAnswer();
+    await expire(lane);
+    await escalate(lane, newest, waitingSince);
+    await refill(lane, newest);
+    await remind(lane, newest, reminded);
+    preparing.wake();
+    broadcasting.wake();
+  }, tell);
+  const preparing = createLoop(async () => {
+    if (stopped) return;
+    await prepare(lane);
+  }, tell);
+  const broadcasting = createLoop(async () => {
+    if (stopped) return;
+    await broadcast(lane);
+  }, tell);
+
+  function move(transactionId: string, decide: Decide): Promise<OpenTransaction | null> {
+    return oneAtATime.run([transactionId], async () => {
+      for (let conflicts = 0; ; conflicts += 1) {
+        const current = book.get(transactionId);
+        if (current === undefined) return null;
+        const decided = await decide(current);
+        if (decided === null) return null;
+        const { after, changes } = transactionChanges(deps, relayer(), current, decided);
+        try {
+          await deps.store.commit(changes);
+        } catch (error) {
+          if (!(error instanceof ConflictError) || conflicts >= greatestConflicts) throw error;
+          await reload([transactionId]);
+          continue;
+        }
+        book.put(after);
+        if (decided.newAttempt !== undefined) broadcasting.wake();
+        if (after.transaction.nonce === null) preparing.wake();
+        return after;
+      }
+    });
+  }
+
+  async function reload(transactionIds: readonly string[]): Promise<void> {
+    for (const transactionId of transactionIds) {
+      const view = await deps.store.read.transaction(transactionId);
+      if (view === undefined) book.forget(transactionId);
+      else book.put({ transaction: view.transaction, attempts: await deps.store.read.attemptsOf(transactionId) });
+    }
+    await loadNonce();
+  }
+
+  async function loadNonce(): Promise<void> {
+    lane.storedNonce = (await deps.store.read.nextNonce(id)) ?? null;
+    if (lane.storedNonce !== null && lane.storedNonce > lane.nextNonce) lane.nextNonce = lane.storedNonce;
+  }
+
+  /** What is remembered of transactions that have ended is let go. */
+  function forgetEnded(): void {
+    const live = new Set<string>();
+    for (const { transaction, attempts } of [...book.waiting(), ...book.slotted()]) {
+      live.add(transaction.id);
+      for (const { hash } of attempts) live.add(hash);
+    }
+    for (const hash of lane.taken) if (!live.has(hash)) lane.taken.delete(hash);
+    for (const key of lane.notBeforeMs.keys()) if (!live.has(key)) lane.notBeforeMs.delete(key);
+  }
+
+  function nodesAnswer(): void {
+    if (isWaitingForNodes) log.info({ relayer: relayer().id }, "a lane's nodes answer again");
+    isWaitingForNodes = false;
+  }
+
+  function tell(error: unknown): void {
+    if (error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE') {
+      if (!isWaitingForNodes) log.warn({ relayer: relayer().id, detail: error.message }, 'a lane waits for its nodes');
+      isWaitingForNodes = true;
+    } else if (!(error instanceof ConflictError)) {
+      log.error({ relayer: relayer().id, err: error }, 'the work of a lane failed; it is tried again');
+    }
+  }
+
+  return {
+    id,
+    async load() {
+      for (const open of await deps.store.read.openTransactions(id)) book.put(open);
+      await loadNonce();
+    },
+    accept(transaction) {
+      book.put({ transaction, attempts: [] });
+      preparing.wake();
+    },
+    move,
+    tick(newest) {
+      head = newest;
+      settling.wake();
+    },
+    async stop() {
+      stopped = true;
+      await Promise.all([settling.stop(), preparing.stop(), broadcasting.stop()]);
+    },
+    counts: () => ({ waiting: book.waitingCount(), inFlight: book.slottedCount() }),
+  };
+}

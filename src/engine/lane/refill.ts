@@ -1,0 +1,71 @@
+import type { Head } from '../../core/ports/chain.js';
+import { signed } from '../../core/transaction/lifecycle.js';
+import { isRefusal } from '../../core/transaction/refusal-error.js';
+import { newTransaction } from '../../core/transaction/send-transaction.js';
+import { signVersion } from '../../core/transaction/sign-version.js';
+import type { Attempt } from '../../core/transaction/transaction.js';
+import { transactionChanges } from '../../core/transaction/transaction-changes.js';
+import type { LaneContext } from './lane-context.js';
+
+/** So many empty nonces are looked at in one go. */
+const reach = 50;
+
+/**
+ * Fills nonces between the chain's and ours that no open transaction has: a gap, behind which nothing is mined. There is one when the chain was rewound, or
+ * when somebody else's transaction with our key vanished in a reorg.
+ *
+ * What was final there is broadcast again as it was stored: nothing confirmed is ever signed again. Where nothing final was, a self-transfer takes the
+ * nonce, as a transaction of its own, and outbids whatever of ours a node may still hold there. Throws `NODE_UNAVAILABLE`.
+ */
+export async function refill(lane: LaneContext, head: Head): Promise<void> {
+  const empty: bigint[] = [];
+  for (let nonce = lane.chainNonce; nonce < lane.nextNonce && empty.length < reach; nonce += 1n) {
+    if (lane.book.atNonce(nonce) === undefined) empty.push(nonce);
+  }
+  if (empty.length === 0) return;
+  const finals: Attempt[] = [];
+  for (const nonce of empty) {
+    const { mined, versions } = await lane.deps.store.read.slot(lane.id, nonce);
+    if (mined !== null) finals.push(mined);
+    else await fill(lane, nonce, versions);
+  }
+  if (finals.length === 0) return;
+  const outcomes = await lane.chain.broadcastAll(finals.map(({ raw }) => raw));
+  const taken = outcomes.filter(({ kind }) => kind === 'accepted').length;
+  if (taken > 0)
+    lane.log.warn(
+      { relayer: lane.relayer().id, head: head.number, taken },
+      'the chain was rewound: stored transactions were broadcast again',
+    );
+}
+
+async function fill(lane: LaneContext, nonce: bigint, outbids: readonly Attempt[]): Promise<void> {
+  const { deps, id } = lane;
+  const relayer = lane.relayer();
+  const draft = await lane.chain.draft({ account: id.account, policies: relayer.policies, content: 'self_transfer', outbids });
+  if (isRefusal(draft)) {
+    lane.log.warn({ relayer: relayer.id, nonce, detail: draft.sentence }, 'a nonce that nothing of ours has cannot be filled yet');
+    return;
+  }
+  const content = {
+    network: 'evm',
+    to: id.account,
+    valueWei: 0n,
+    data: null,
+    gasLimit: null,
+    pricing: { kind: 'speed', speed: 'fast' },
+  } as const;
+  const transaction = { ...newTransaction(deps, relayer, content, null), statusReason: `fills nonce ${nonce}, which nothing else has` };
+  const first = await signVersion(deps, relayer, { transaction, attempts: [] }, draft, nonce, 'content');
+  // Versions count within a slot, and other transactions of ours may have had versions there.
+  const newAttempt = { ...first, version: outbids.reduce((most, { version }) => Math.max(most, version), 0) + 1 };
+  const { after, changes } = transactionChanges(
+    deps,
+    relayer,
+    { transaction, attempts: [] },
+    { steps: [signed(transaction, newAttempt)], newAttempt },
+  );
+  await deps.store.commit([deps.store.change.insertTransaction(transaction), ...changes]);
+  lane.book.put(after);
+  lane.wakeBroadcast();
+}

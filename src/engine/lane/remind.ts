@@ -1,0 +1,28 @@
+import type { Head } from '../../core/ports/chain.js';
+import { shownAttempt } from '../../core/transaction/transaction-changes.js';
+import type { LaneContext } from './lane-context.js';
+
+/** Where no block comes, nodes are asked this often all the same. */
+const askAgainAfterMs = 30_000;
+
+/** When the lane last asked, and at which head. */
+export interface Reminded {
+  atMs: number;
+  headHash: string;
+}
+
+/**
+ * Finds out whether nodes have forgotten what they took: pools are emptied by restarts, reorgs and dearer transactions. Only the lowest live version is asked
+ * for, once a head, since nothing above it can be mined before it; when it is unknown, everything in flight is broadcast again.
+ * Throws `NODE_UNAVAILABLE`.
+ */
+export async function remind(lane: LaneContext, head: Head, reminded: Reminded): Promise<void> {
+  const nowMs = lane.deps.clock.nowMs();
+  if (reminded.headHash === head.hash && nowMs - reminded.atMs < askAgainAfterMs) return;
+  const inFlight = lane.book.slotted().filter(({ transaction }) => transaction.mined === null);
+  const lowest = inFlight[0] && shownAttempt(inFlight[0].transaction, inFlight[0].attempts);
+  reminded.atMs = nowMs;
+  reminded.headHash = head.hash;
+  if (lowest == null || !lane.taken.has(lowest.hash) || (await lane.chain.knows(lowest.hash))) return;
+  for (const { attempts } of inFlight) for (const { hash } of attempts) lane.taken.delete(hash);
+}

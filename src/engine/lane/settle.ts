@@ -1,0 +1,170 @@
+import type { Head, Receipt } from '../../core/ports/chain.js';
+import type { OpenTransaction } from '../../core/ports/store.js';
+import { displaced, mined, resolved, takenBack, unresolvable, waiting } from '../../core/transaction/lifecycle.js';
+import { versionsInSlot } from '../../core/transaction/outbid.js';
+import type { Attempt, Transaction } from '../../core/transaction/transaction.js';
+import type { LaneContext } from './lane-context.js';
+
+/** So many slots that no version of ours explains are searched for at a head: each search asks about twenty questions. */
+const searchesPerHead = 4;
+/** After so many heads without an answer to who used a nonce, nobody will ever tell. */
+const headsUntilForgotten = 64;
+
+/** How many heads have come since a used nonce was first seen that no version of ours explains, by transaction. */
+export type Unexplained = Map<string, number>;
+
+/**
+ * Brings a lane's transactions to what the chain says at a head: mined, taken back, resolved, displaced. The chain is the only one that decides: a slot
+ * is resolved by a version of ours, or by somebody else's transaction, that is *found in a block* at the required confirmations. A higher account nonce
+ * alone, or a missing receipt, proves nothing.
+ *
+ * One account nonce for the whole lane; receipts only for slots below it; one block hash for each block that holds something unconfirmed.
+ * Throws `NODE_UNAVAILABLE`.
+ */
+export async function settle(lane: LaneContext, head: Head, unexplained: Unexplained): Promise<void> {
+  const { chain, book, id } = lane;
+  const chainNonce = await chain.nonceOf(id.account);
+  const lookedFor = [...(await noLongerInTheirBlocks(lane, head)), ...book.slotted().filter((open) => isUsed(open, chainNonce))];
+  const receipts = await receiptsOf(lane, lookedFor, head);
+  const moves = lookedFor.map((open) => settleOne(lane, head, open, receipts, unexplained));
+  // Those that stay where they are may have come to the required confirmations.
+  const lookedForIds = new Set(lookedFor.map(({ transaction }) => transaction.id));
+  for (const open of book.slotted()) {
+    if (open.transaction.mined !== null && !lookedForIds.has(open.transaction.id)) moves.push(resolveIfDeep(lane, head, open));
+  }
+  await Promise.all(moves);
+  await explainOthers(lane, head, unexplained);
+  lane.chainNonce = chainNonce;
+  if (lane.nextNonce < chainNonce) lane.nextNonce = chainNonce;
+  lane.settled = head;
+}
+
+function isUsed({ transaction }: OpenTransaction, chainNonce: bigint): boolean {
+  return transaction.mined === null && transaction.nonce !== null && transaction.nonce < chainNonce;
+}
+
+/** Mined transactions whose block is not, or not any more, the one at its height. */
+async function noLongerInTheirBlocks({ book, chain }: LaneContext, head: Head): Promise<readonly OpenTransaction[]> {
+  const inBlocks = book.slotted().filter(({ transaction }) => transaction.mined !== null);
+  const heights = new Set(inBlocks.map(({ transaction }) => transaction.mined?.blockNumber ?? 0n));
+  const hashes = new Map<bigint, string | null>();
+  await Promise.all(
+    [...heights].map(async (height) => {
+      hashes.set(height, height === head.number ? head.hash : height > head.number ? null : await chain.blockHash(height));
+    }),
+  );
+  return inBlocks.filter(
+    ({ transaction }) => transaction.mined !== null && hashes.get(transaction.mined.blockNumber) !== transaction.mined.blockHash,
+  );
+}
+
+async function receiptsOf(lane: LaneContext, open: readonly OpenTransaction[], head: Head): Promise<ReadonlyMap<string, Receipt>> {
+  const hashes = open.flatMap((one) => versionsInSlot(one).map(({ hash }) => hash));
+  if (hashes.length === 0) return new Map();
+  const from = lane.settled === null ? 0n : lane.settled.number < head.number ? lane.settled.number + 1n : head.number;
+  return lane.chain.receipts(hashes, { from, to: head.number });
+}
+
+async function settleOne(
+  lane: LaneContext,
+  head: Head,
+  seen: OpenTransaction,
+  receipts: ReadonlyMap<string, Receipt>,
+  unexplained: Unexplained,
+): Promise<void> {
+  const { id } = seen.transaction;
+  const found = foundVersion(seen, receipts);
+  if (found !== null) {
+    unexplained.delete(id);
+    const revert = found.receipt.succeeded ? null : await lane.chain.revertReason(found.receipt);
+    await lane.move(id, ({ transaction }) => {
+      if (transaction.nonce !== found.attempt.nonce) return null;
+      const { receipt, attempt } = found;
+      const at = { version: attempt.version, blockNumber: receipt.blockNumber, blockHash: receipt.blockHash, succeeded: receipt.succeeded };
+      const step = mined(transaction, at, lane.deps.clock.nowMs());
+      if (!isDeep(lane, head, receipt.blockNumber)) return { steps: [step] };
+      return { steps: [step, resolved(step, attempt.purpose, revertSentence(lane, revert), lane.deps.clock.nowMs())] };
+    });
+    return;
+  }
+  if (seen.transaction.mined !== null) {
+    for (const { hash } of seen.attempts) lane.taken.delete(hash);
+    await lane.move(id, ({ transaction }) => (transaction.mined === null ? null : { steps: [takenBack(transaction)] }));
+    return;
+  }
+  unexplained.set(id, (unexplained.get(id) ?? 0) + 1);
+}
+
+function foundVersion(open: OpenTransaction, receipts: ReadonlyMap<string, Receipt>): { attempt: Attempt; receipt: Receipt } | null {
+  for (const attempt of versionsInSlot(open)) {
+    const receipt = receipts.get(attempt.hash);
+    if (receipt !== undefined) return { attempt, receipt };
+  }
+  return null;
+}
+
+function isDeep(lane: LaneContext, head: Head, blockNumber: bigint): boolean {
+  return head.number - blockNumber + 1n >= BigInt(lane.relayer().network.requiredConfirmations);
+}
+
+async function resolveIfDeep(lane: LaneContext, head: Head, open: OpenTransaction): Promise<void> {
+  const { mined: at, id } = open.transaction;
+  if (at === null || !isDeep(lane, head, at.blockNumber)) return;
+  const attempt = open.attempts.find(({ version }) => version === at.version);
+  if (attempt === undefined) throw new Error(`transaction ${id} was mined in a version that is not stored`);
+  const revert = at.succeeded
+    ? null
+    : await lane.chain.revertReason({
+        hash: attempt.hash,
+        blockNumber: at.blockNumber,
+        blockHash: at.blockHash,
+        succeeded: false,
+        revertReason: null,
+      });
+  await lane.move(id, ({ transaction }) => {
+    if (transaction.mined?.blockHash !== at.blockHash) return null;
+    return { steps: [resolved(transaction, attempt.purpose, revertSentence(lane, revert), lane.deps.clock.nowMs())] };
+  });
+}
+
+function revertSentence(lane: LaneContext, revert: { reason: string | null; data: string | null } | null): string | null {
+  if (revert === null) return null;
+  const data = lane.relayer().policies.includeRevertData && revert.data !== null ? ` (revert data ${revert.data})` : '';
+  return `reverted on chain${revert.reason === null ? '' : `: ${revert.reason}`}${data}`;
+}
+
+/** Finds out who used nonces that no version of ours explains. */
+async function explainOthers(lane: LaneContext, head: Head, unexplained: Unexplained): Promise<void> {
+  for (const id of unexplained.keys()) if (lane.book.get(id) === undefined) unexplained.delete(id);
+  // The first head may show a nonce before the receipt that explains it.
+  const searched = [...unexplained].filter(([, heads]) => heads >= 2).slice(0, searchesPerHead);
+  for (const [id, heads] of searched) {
+    const open = lane.book.get(id);
+    if (open === undefined || open.transaction.nonce === null) continue;
+    const { nonce } = open.transaction;
+    const user = await lane.chain.findSender(lane.id.account, nonce, { from: 0n, to: head.number });
+    await lane.move(id, ({ transaction }) => {
+      if (transaction.nonce !== nonce || transaction.mined !== null) return null;
+      if (user === 'not_found' || user === 'pruned')
+        return heads > headsUntilForgotten ? { steps: [unresolvable(transaction)] } : explain(transaction, unknownUser(nonce));
+      // Ours after all: the next head finds its receipt.
+      if (open.attempts.some(({ hash }) => hash === user.hash)) return null;
+      return isDeep(lane, head, user.blockNumber)
+        ? { steps: [displaced(transaction, user.hash)] }
+        : explain(transaction, foreignUser(nonce, user.hash));
+    });
+    lane.wakePrepare();
+  }
+}
+
+function explain(transaction: Transaction, reason: string): { steps: [Transaction] } | null {
+  return transaction.statusReason === reason ? null : { steps: [waiting(transaction, reason)] };
+}
+
+function unknownUser(nonce: bigint): string {
+  return `nonce ${nonce} is used on chain, but the nodes show none of our versions there; waiting for the chain to tell`;
+}
+
+function foreignUser(nonce: bigint, hash: string): string {
+  return `nonce ${nonce} was used by ${hash}, which is not ours; waiting for its confirmations`;
+}
