@@ -26,6 +26,7 @@ import { systemClock } from './core/ports/clock.js';
 import type { Log } from './core/ports/log.js';
 import type { RecordEvent } from './core/ports/record-event.js';
 import type { Relayer } from './core/relayer/relayer.js';
+import { createFeed } from './core/transaction/feed.js';
 import { initKeccak, keccak256 } from './crypto/keccak.js';
 import { createEngine } from './engine/engine.js';
 import { openRelayers } from './open-relayers.js';
@@ -104,7 +105,8 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       const event = eventFor(eventDeps, relayer, view);
       return event === null ? [] : [event];
     };
-    const engine = createEngine({ store, directory, recordEvent, clock, ids, log });
+    const feed = createFeed();
+    const engine = createEngine({ store, directory, recordEvent, feed, clock, ids, log });
     await engine.start();
     releasers.push(() => engine.stop());
 
@@ -119,6 +121,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       directory,
       lanes: engine,
       recordEvent,
+      feed,
       clock,
       ids,
       keccak256,

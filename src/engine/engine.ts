@@ -6,8 +6,8 @@ import type { Lanes } from '../core/ports/lanes.js';
 import type { Log } from '../core/ports/log.js';
 import type { RecordEvent } from '../core/ports/record-event.js';
 import type { Store } from '../core/ports/store.js';
-import { chainKeyOf } from '../core/relayer/network.js';
-import type { Relayer } from '../core/relayer/relayer.js';
+import { laneOf, type Relayer } from '../core/relayer/relayer.js';
+import type { Feed } from '../core/transaction/feed.js';
 import type { LaneId } from '../core/transaction/transaction.js';
 import { createLane, type Lane } from './lane/lane.js';
 import { createWatcher, type NetworkHealth, type Watcher } from './watcher.js';
@@ -17,6 +17,7 @@ export interface EngineDeps {
   readonly store: Store;
   readonly directory: Directory;
   readonly recordEvent: RecordEvent;
+  readonly feed: Feed;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -38,8 +39,8 @@ export function createEngine(deps: EngineDeps): Engine {
   const watchers: Watcher[] = [];
 
   const engine: Engine = {
-    accept: (transaction) => laneOf(transaction).accept(transaction),
-    move: (id, transactionId, decide) => laneOf(id).move(transactionId, decide),
+    accept: (transaction) => openedLane(transaction).accept(transaction),
+    move: (id, transactionId, decide) => openedLane(id).move(transactionId, decide),
     async start() {
       const lanesByChain = new Map<Chain, Lane[]>();
       for (const relayer of directory.relayers()) {
@@ -69,13 +70,13 @@ export function createEngine(deps: EngineDeps): Engine {
   };
 
   function openLane(relayer: Relayer, chain: Chain): Lane {
-    const id: LaneId = { chain: chainKeyOf(relayer.network), account: relayer.address };
+    const id = laneOf(relayer);
     const lane = createLane({ id, deps: { ...deps, lanes: engine }, chain, log, relayer: () => directory.relayer(relayer.id) ?? relayer });
     lanes.set(laneKey(id), lane);
     return lane;
   }
 
-  function laneOf(id: LaneId): Lane {
+  function openedLane(id: LaneId): Lane {
     const lane = lanes.get(laneKey(id));
     if (lane === undefined) throw new Error(`no lane for ${laneKey(id)}`);
     return lane;

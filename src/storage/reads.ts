@@ -68,6 +68,8 @@ export function createReads({ transactions, attempts, lanes, notifications, file
     transactionsOf: (relayerId, statuses, page) =>
       statuses.length === 0 ? allOf(relayerId, page) : someOf(relayerId, new Set(statuses), page),
     attemptsOf: async (transactionId) => (await query(attempts.ofTransaction, { transaction_id: transactionId })).map(attemptFromRow),
+    transactionIdAt: async ({ chain, account }, nonce) =>
+      (await query(attempts.ownerOfSlot, { chain, account, nonce: nonce.toString() }))[0]?.id,
     slot: async ({ chain, account }, nonce) => {
       const values = { chain, account, nonce: nonce.toString() };
       const versions = (await query(attempts.inSlot, values)).map(attemptFromRow);

@@ -9,6 +9,7 @@ import type { Store } from '../../src/core/ports/store.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
 import type { Network } from '../../src/core/relayer/network.js';
 import type { EvmPolicies, Relayer } from '../../src/core/relayer/relayer.js';
+import { createFeed } from '../../src/core/transaction/feed.js';
 import { sendTransaction, type TransactionDeps, type WantedTransaction } from '../../src/core/transaction/send-transaction.js';
 import type { Attempt, TransactionStatus, TransactionView } from '../../src/core/transaction/transaction.js';
 import { initKeccak } from '../../src/crypto/keccak.js';
@@ -86,8 +87,9 @@ export async function startEngineRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options:
     told.set(transaction.id, [...(told.get(transaction.id) ?? []), transaction.status]);
     return [];
   };
-  const engine = createEngine({ store, directory, recordEvent, clock, ids: systemIds, log: silentLog });
-  const deps: TransactionDeps = { store, directory, lanes: engine, recordEvent, clock, ids: systemIds };
+  const feed = createFeed();
+  const engine = createEngine({ store, directory, recordEvent, feed, clock, ids: systemIds, log: silentLog });
+  const deps: TransactionDeps = { store, directory, lanes: engine, recordEvent, feed, clock, ids: systemIds };
   await engine.start();
 
   async function view(id: string): Promise<TransactionView> {

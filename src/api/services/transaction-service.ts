@@ -1,9 +1,12 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { cancelTransaction } from '../../core/transaction/cancel-transaction.js';
+import { deletePendingTransactions } from '../../core/transaction/delete-pending-transactions.js';
+import { findByNonce } from '../../core/transaction/find-by-nonce.js';
 import { findTransaction } from '../../core/transaction/find-transaction.js';
 import { replaceTransaction } from '../../core/transaction/replace-transaction.js';
 import { sendTransaction, type TransactionDeps } from '../../core/transaction/send-transaction.js';
+import { watchTransactions } from '../../core/transaction/watch-transactions.js';
 import { callOf, relayerOf } from '../call.js';
 import { pageOf, paginationOf } from '../mappers/page.js';
 import { protoOfAttempt, protoOfTransaction } from '../mappers/transaction.js';
@@ -25,6 +28,25 @@ export function createTransactionService(deps: TransactionDeps): Partial<Service
     async cancelTransaction(request, context) {
       const view = await cancelTransaction(deps, relayerOf(context), request.transactionId);
       return { transaction: protoOfTransaction(view) };
+    },
+    async deletePendingTransactions(_request, context) {
+      const { canceledIds, failedIds } = await deletePendingTransactions(deps, relayerOf(context));
+      return {
+        result: {
+          queuedForCancellationTransactionIds: [...canceledIds],
+          failedToQueueTransactionIds: [...failedIds],
+          totalProcessed: canceledIds.length + failedIds.length,
+        },
+      };
+    },
+    async getTransactionByNonce(request, context) {
+      return { transaction: protoOfTransaction(await findByNonce(read, relayerOf(context), request.nonce)) };
+    },
+    async *watchTransactions(request, context) {
+      const transactionId = request.transactionId === '' ? null : request.transactionId;
+      for await (const view of watchTransactions({ read, feed: deps.feed }, relayerOf(context), transactionId, context.signal)) {
+        yield { transaction: protoOfTransaction(view) };
+      }
     },
     async getTransaction(request) {
       return { transaction: protoOfTransaction(await findTransaction(read, request.relayerId, request.transactionId)) };

@@ -86,6 +86,8 @@ export interface Reads {
   attemptsOf(transactionId: string): Promise<readonly Attempt[]>;
   /** Every version ever signed for a slot, oldest first; `mined`: the one that made a transaction of ours final there. */
   slot(lane: LaneId, nonce: bigint): Promise<{ readonly versions: readonly Attempt[]; readonly mined: Attempt | null }>;
+  /** The transaction that has this nonce now; undefined when none has. */
+  transactionIdAt(lane: LaneId, nonce: bigint): Promise<string | undefined>;
   /** Of one lane, oldest first by acceptance. */
   openTransactions(lane: LaneId): Promise<readonly OpenTransaction[]>;
   /** Lanes that have open transactions. */

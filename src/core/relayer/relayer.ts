@@ -1,4 +1,5 @@
-import type { Network, NetworkType, RpcUrl } from './network.js';
+import type { LaneId } from '../transaction/transaction.js';
+import { chainKeyOf, type Network, type NetworkType, type RpcUrl } from './network.js';
 
 /** What an EVM relayer may do; defaults are filled in when the configuration is loaded. */
 export interface EvmPolicies {
@@ -35,4 +36,9 @@ export interface Relayer {
   /** Set by the service, with the reason. */
   readonly disabledReason: string | null;
   readonly policies: EvmPolicies;
+}
+
+/** The lane of a relayer's account. */
+export function laneOf(relayer: Pick<Relayer, 'network' | 'address'>): LaneId {
+  return { chain: chainKeyOf(relayer.network), account: relayer.address };
 }

@@ -1,8 +1,7 @@
 import { DomainError } from '../errors.js';
-import type { Relayer } from '../relayer/relayer.js';
+import { laneOf, type Relayer } from '../relayer/relayer.js';
 import { cancelTransaction } from './cancel-transaction.js';
 import type { TransactionDeps } from './send-transaction.js';
-import { type LaneId, openStatuses } from './transaction.js';
 
 /** What became of each waiting transaction. */
 export interface DeletedPending {
@@ -16,13 +15,10 @@ export interface DeletedPending {
 const atOnce = 16;
 
 /** Cancels every waiting transaction of a relayer, the newest first: what is not signed yet ends at once, and takes no nonce meanwhile. */
-export async function deletePendingTransactions(deps: TransactionDeps, relayer: Relayer, lane: LaneId): Promise<DeletedPending> {
-  const waiting = (await deps.store.read.openTransactions(lane))
+export async function deletePendingTransactions(deps: TransactionDeps, relayer: Relayer): Promise<DeletedPending> {
+  const waiting = (await deps.store.read.openTransactions(laneOf(relayer)))
     .map(({ transaction }) => transaction)
-    .filter(
-      ({ relayerId, status, intent }) =>
-        relayerId === relayer.id && openStatuses.includes(status) && status !== 'mined' && intent !== 'expire',
-    )
+    .filter(({ relayerId, status, intent }) => relayerId === relayer.id && status !== 'mined' && intent !== 'expire')
     .reverse();
   const canceledIds: string[] = [];
   const failedIds: string[] = [];

@@ -7,6 +7,7 @@ import type { RecordEvent } from '../ports/record-event.js';
 import type { Change, Store } from '../ports/store.js';
 import { chainKeyOf } from '../relayer/network.js';
 import type { Relayer } from '../relayer/relayer.js';
+import type { Feed } from './feed.js';
 import { requirePolicy } from './policy.js';
 import type { Content, Transaction, TransactionView } from './transaction.js';
 import { readValidUntil } from './valid-until.js';
@@ -30,6 +31,8 @@ export interface TransactionDeps {
   readonly directory: Directory;
   readonly lanes: Lanes;
   readonly recordEvent: RecordEvent;
+  /** Told of every change. */
+  readonly feed: Feed;
   readonly clock: Clock;
   readonly ids: Ids;
 }

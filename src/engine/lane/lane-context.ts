@@ -19,6 +19,8 @@ export interface LaneContext {
   readonly book: Book;
   /** As configured now. */
   relayer(): Relayer;
+  /** Takes in a transaction as it was just committed. */
+  put(open: OpenTransaction): void;
   /** Changes one transaction; see `Lanes.move`. */
   move(transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
   /** Reads transactions and nonce from the store again, after a conflict. */

@@ -6,7 +6,7 @@ import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
 import type { LaneId, Transaction } from '../../core/transaction/transaction.js';
-import { transactionChanges } from '../../core/transaction/transaction-changes.js';
+import { transactionChanges, viewOf } from '../../core/transaction/transaction-changes.js';
 import { createBook } from './book.js';
 import { broadcast } from './broadcast.js';
 import { escalate, type WaitingSince } from './escalate.js';
@@ -69,6 +69,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     log,
     book,
     relayer,
+    put,
     move,
     reload,
     hold: (ids, task) => oneAtATime.run(ids, task),
@@ -121,12 +122,17 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
           await reload([transactionId]);
           continue;
         }
-        book.put(after);
+        put(after);
         if (decided.newAttempt !== undefined) broadcasting.wake();
         if (after.transaction.nonce === null) preparing.wake();
         return after;
       }
     });
+  }
+
+  function put(open: OpenTransaction): void {
+    book.put(open);
+    deps.feed.publish(viewOf(open));
   }
 
   async function reload(transactionIds: readonly string[]): Promise<void> {
@@ -175,7 +181,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       await loadNonce();
     },
     accept(transaction) {
-      book.put({ transaction, attempts: [] });
+      put({ transaction, attempts: [] });
       preparing.wake();
     },
     move,

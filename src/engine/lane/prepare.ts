@@ -132,7 +132,7 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
       lane.nextNonce = to;
       lane.storedNonce = to;
       for (const { after } of moves) {
-        lane.book.put(after);
+        lane.put(after);
         lane.notBeforeMs.delete(after.transaction.id);
       }
     },

@@ -66,6 +66,6 @@ async function fill(lane: LaneContext, nonce: bigint, outbids: readonly Attempt[
     { steps: [signed(transaction, newAttempt)], newAttempt },
   );
   await deps.store.commit([deps.store.change.insertTransaction(transaction), ...changes]);
-  lane.book.put(after);
+  lane.put(after);
   lane.wakeBroadcast();
 }

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { finalStatuses } from '../../core/transaction/transaction.js';
 import { type AttemptRow, attemptColumns } from '../rows/attempt-row.js';
 import type { Schema } from '../schema.js';
@@ -27,6 +27,20 @@ export function attemptStatements(db: Kysely<Schema>) {
         .where('account', '=', values.account)
         .where('nonce', '=', values.nonce)
         .orderBy('version'),
+    ),
+
+    /** The transaction that has a slot now. */
+    ownerOfSlot: statement<SlotQuery, { id: string }>('attempts_owner_of_slot', (values) =>
+      db
+        .selectFrom('attempts')
+        .innerJoin('transactions', 'transactions.id', 'attempts.transaction_id')
+        .select('transactions.id')
+        .where('attempts.chain', '=', values.chain)
+        .where('attempts.account', '=', values.account)
+        .where('attempts.nonce', '=', values.nonce)
+        .whereRef('transactions.nonce', '=', 'attempts.nonce')
+        .orderBy('attempts.version', 'desc')
+        .limit(sql.lit(1)),
     ),
 
     /** The versions of a slot that made a transaction final there. */
