@@ -1,0 +1,177 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Agent, request } from 'undici';
+import { type Anvil, startAnvil } from '../test/support/anvil.js';
+import { apiKey, createServiceHome, type RunningService, type ServiceHome, startService } from '../test/support/service.js';
+
+/*
+ * The engine under load: the real service, SQLite fully durable, sends over HTTP, anvil with a raised block gas limit, all on the same cores.
+ *
+ *     npm run bench:engine [-- --sends 20000 --rate 1000 --callers 64 --block-time 1]
+ */
+
+const options = readOptions(process.argv.slice(2));
+
+interface Options {
+  readonly sends: number;
+  readonly callers: number;
+  readonly blockTime: number;
+  readonly latencySends: number;
+}
+
+function readOptions(args: readonly string[]): Options {
+  const valueOf = (name: string, fallback: number) => {
+    const at = args.indexOf(`--${name}`);
+    return at === -1 ? fallback : Number(args[at + 1]);
+  };
+  return { sends: valueOf('sends', 20_000), callers: valueOf('callers', 64), blockTime: valueOf('block-time', 1), latencySends: valueOf('latency-sends', 2_000) };
+}
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** A service with a relayer that may have everything in flight, on a node of its own. */
+async function withService<T>(rpcUrlOf: (anvil: Anvil) => Promise<{ url: string; stop(): Promise<void> }>, run: (service: RunningService, home: ServiceHome, anvil: Anvil) => Promise<T>): Promise<T> {
+  const anvil = await startAnvil({ blockTime: options.blockTime, args: ['--gas-limit', '300000000', '--order', 'fifo'] });
+  const rpc = await rpcUrlOf(anvil);
+  const home = await createServiceHome({ rpcUrl: rpc.url, policies: { max_in_flight: 50_000 }, env: { LOG_LEVEL: 'info' } });
+  await anvil.rpc('anvil_setBalance', [home.address, '0x56bc75e2d63100000000']);
+  const service = await startService(home);
+  try {
+    return await run(service, home, anvil);
+  } finally {
+    await service.stop();
+    await rpc.stop();
+    await anvil.stop();
+    await home.remove();
+  }
+}
+
+const agent = new Agent({ connections: options.callers, pipelining: 1 });
+
+async function send(service: RunningService, index: number): Promise<void> {
+  const answer = await request(`${service.baseUrl}/api/v1/relayers/r1/transactions`, {
+    dispatcher: agent,
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: `{"to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","value":${index + 1},"speed":"fast"}`,
+  });
+  const text = await answer.body.text();
+  if (answer.statusCode !== 200) throw new Error(`send ${index}: ${answer.statusCode} ${text}`);
+}
+
+async function totalOf(service: RunningService, status: string): Promise<number> {
+  const answer = await request(`${service.baseUrl}/api/v1/relayers/r1/transactions?per_page=1&status=${status}`, { dispatcher: agent, headers: { authorization: `Bearer ${apiKey}` } });
+  return ((await answer.body.json()) as { pagination: { total_items: number } }).pagination.total_items;
+}
+
+async function untilConfirmed(service: RunningService, count: number): Promise<void> {
+  for (let confirmed = 0, before = -1; confirmed < count; ) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    confirmed = await totalOf(service, 'confirmed');
+    if (confirmed !== before && process.env.BENCH_VERBOSE) say(`  ${confirmed} confirmed`);
+    before = confirmed;
+  }
+}
+
+/** All sends as fast as they are taken, by so many callers at once. */
+async function sendAll(service: RunningService, count: number): Promise<void> {
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: options.callers }, async () => {
+      while (next < count) await send(service, next++);
+    }),
+  );
+}
+
+async function throughput(): Promise<void> {
+  await withService(direct, async (service) => {
+    const startedAt = performance.now();
+    await sendAll(service, options.sends);
+    const acceptedAt = performance.now();
+    await untilConfirmed(service, options.sends);
+    const confirmedAt = performance.now();
+    const perSecond = (ms: number) => Math.round((options.sends / ms) * 1000);
+    say(`throughput: ${options.sends} sends, ${options.callers} callers, ${options.blockTime} s blocks`);
+    say(`  accepted ${perSecond(acceptedAt - startedAt)}/s, accepted to confirmed ${perSecond(confirmedAt - startedAt)}/s in all`);
+  });
+}
+
+/** Counts what the service asks of the node. */
+async function counting(anvil: Anvil): Promise<{ url: string; stop(): Promise<void>; requests(): number }> {
+  let requests = 0;
+  const toNode = new Agent({ connections: 16 });
+  const server = createServer((incoming, outgoing) => {
+    requests += 1;
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => {
+      void request(anvil.url, { dispatcher: toNode, method: 'POST', headers: { 'content-type': 'application/json' }, body: Buffer.concat(chunks) })
+        .then(async (answer) => outgoing.writeHead(answer.statusCode, { 'content-type': 'application/json' }).end(Buffer.from(await answer.body.arrayBuffer())))
+        .catch(() => outgoing.destroy());
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: () => requests,
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      await toNode.close();
+    },
+  };
+}
+
+async function direct(anvil: Anvil): Promise<{ url: string; stop(): Promise<void> }> {
+  return { url: anvil.url, stop: async () => {} };
+}
+
+async function calls(): Promise<void> {
+  let counter: Awaited<ReturnType<typeof counting>> | undefined;
+  const count = Math.min(options.sends, 5_000);
+  await withService(
+    async (anvil) => {
+      counter = await counting(anvil);
+      return counter;
+    },
+    async (service) => {
+      const before = counter?.requests() ?? 0;
+      await sendAll(service, count);
+      await untilConfirmed(service, count);
+      const requests = (counter?.requests() ?? 0) - before;
+      say(`calls: ${requests} requests to the node for ${count} transactions, ${(requests / count).toFixed(3)} each`);
+    },
+  );
+}
+
+/** Sends at a steady pace; the record tells when it was accepted and when a node took it. */
+async function latency(): Promise<void> {
+  await withService(direct, async (service) => {
+    const startedAt = performance.now();
+    const sending: Promise<void>[] = [];
+    for (let index = 0; index < options.latencySends; index++) {
+      const due = startedAt + index * 10;
+      const waitMs = due - performance.now();
+      if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+      sending.push(send(service, index));
+    }
+    await Promise.all(sending);
+    await untilConfirmed(service, options.latencySends);
+    const delays: number[] = [];
+    for (let page = 1; delays.length < options.latencySends; page++) {
+      const answer = await request(`${service.baseUrl}/api/v1/relayers/r1/transactions?per_page=100&page=${page}`, { dispatcher: agent, headers: { authorization: `Bearer ${apiKey}` } });
+      const { data } = (await answer.body.json()) as { data: { created_at: string; sent_at: string }[] };
+      if (data.length === 0) break;
+      for (const { created_at, sent_at } of data) delays.push(Date.parse(sent_at) - Date.parse(created_at));
+    }
+    delays.sort((a, b) => a - b);
+    const at = (share: number) => delays[Math.min(delays.length - 1, Math.floor(delays.length * share))];
+    say(`latency at 100 sends/s: accepted to taken by the node, median ${at(0.5)} ms, p99 ${at(0.99)} ms, greatest ${at(1)} ms, of ${delays.length}`);
+  });
+}
+
+const only = process.argv.slice(2).find((arg) => ['throughput', 'calls', 'latency'].includes(arg));
+if (only === undefined || only === 'latency') await latency();
+if (only === undefined || only === 'calls') await calls();
+if (only === undefined || only === 'throughput') await throughput();
+await agent.close();
