@@ -1,6 +1,6 @@
 import type { Network } from '../relayer/network.js';
 import type { EvmPolicies } from '../relayer/relayer.js';
-import type { Attempt, Content, EvmAttemptFields, EvmPrice, Speed } from '../transaction/transaction.js';
+import type { Attempt, Content, EvmAttemptFields, EvmPrice, EvmPricing, Intent, Speed } from '../transaction/transaction.js';
 import type { Signer } from './signer.js';
 
 /** A transaction as a caller words it: texts that the chain reads and judges. Absent fields are undefined. */
@@ -23,6 +23,17 @@ export type ContentRequest = EvmRequest;
 export interface Head {
   readonly number: bigint;
   readonly hash: string;
+  readonly parentHash: string;
+  /** What this block charged at least, in wei per gas; null where blocks have no base fee. */
+  readonly baseFeePerGasWei: bigint | null;
+  /** What the block says of its own time. */
+  readonly timestampMs: number;
+}
+
+/** Blocks by number, both ends included. */
+export interface BlockRange {
+  readonly from: bigint;
+  readonly to: bigint;
 }
 
 /** A version that is priced and can be paid, but has no nonce and no signature. */
@@ -57,6 +68,17 @@ export interface DraftRequest {
   readonly raises?: boolean;
 }
 
+/** What the price of an escalation is made from. */
+export interface RepriceRequest {
+  readonly policies: EvmPolicies;
+  /** How the caller wanted it priced; explicit prices were the first bid. */
+  readonly pricing: EvmPricing;
+  /** The slot's versions so far: each of them is outbid, since a node may hold any. */
+  readonly outbids: readonly Attempt[];
+  /** What the version is for: `cancel` and `expire` are self-transfers. */
+  readonly purpose: Intent;
+}
+
 /** A node's answer to a broadcast. Only `accepted` and `known` say that a node has it; only the chain says what became of it. */
 export type BroadcastOutcome =
   | { readonly kind: 'accepted' }
@@ -82,6 +104,22 @@ export interface Receipt {
   readonly revertData?: string;
 }
 
+/** The transaction that used a nonce. */
+export interface SenderTransaction {
+  readonly hash: string;
+  readonly blockNumber: bigint;
+  readonly blockHash: string;
+  readonly succeeded: boolean;
+}
+
+/** Requests to nodes since the chain was opened. */
+export interface NodeCalls {
+  /** HTTP requests. */
+  readonly http: number;
+  /** JSON-RPC calls in them: a batch of 50 is one request and 50 items. */
+  readonly items: number;
+}
+
 /** A network's chain. Methods that ask a node throw DomainError `NODE_UNAVAILABLE` when none can be asked. */
 export interface Chain {
   readonly network: Network;
@@ -97,6 +135,37 @@ export interface Chain {
   /** Signs a draft into a slot. Asks no node. */
   sign(draft: Draft, nonce: bigint, signer: Signer): Promise<{ hash: string; raw: string; fields: EvmAttemptFields }>;
   broadcast(raw: string): Promise<BroadcastOutcome>;
+  /**
+   * Sends signed bytes, in order, in as few requests as nodes take; the outcomes are in the order of `raws`. What a node leaves unanswered is
+   * `unknown`. Sending the same bytes again is always safe.
+   */
+  broadcastAll(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
+  /**
+   * The receipts of those of these transactions that a block holds, by hash as given. `blocks` says where they are likely to be; one that is in
+   * another block is found all the same. Absence is a node's answer too, never a failure to answer. `revertReason` and `revertData` are not
+   * looked for: see `revertReason`.
+   */
+  receipts(hashes: readonly string[], blocks: BlockRange): Promise<ReadonlyMap<string, Receipt>>;
+  /**
+   * Why a reverted transaction reverted, as far as running it again on its block tells: what the code said, the meaning of a panic, or the
+   * selector of a custom error; and the revert data, lower-case hex with `0x`, cut. Null where it is not known. Never throws.
+   */
+  revertReason(receipt: Receipt): Promise<{ readonly reason: string | null; readonly data: string | null }>;
+  /** The account's nonce after this block; `pruned` when every node has dropped that state. */
+  nonceAt(account: string, blockNumber: bigint): Promise<bigint | 'pruned'>;
+  /**
+   * The transaction of these blocks that used the account's nonce. `not_found`: none of them holds one, also where the nonce was used without a
+   * transaction (an EIP-7702 authorisation). `pruned`: nodes have dropped too much state to tell. A bounded number of calls.
+   */
+  findSender(account: string, nonce: bigint, blocks: BlockRange): Promise<SenderTransaction | 'not_found' | 'pruned'>;
+  /**
+   * The price of a version that the service itself bids, without estimating anything: the market for the speed (after an explicit first bid, for
+   * `fast`), and at least what outbids every earlier version. Capped by `gas_price_cap`, which a self-transfer may pass up to that minimum.
+   * Refused as `above_cap` when the minimum does not fit under the cap.
+   */
+  reprice(request: RepriceRequest): Promise<EvmPrice | Refusal>;
+  /** How much the nodes were asked. */
+  calls(): NodeCalls;
   /** Null when the node knows no block that holds it. */
   receipt(hash: string): Promise<Receipt | null>;
   /** True when the node has the transaction in its pool or in a block. */
