@@ -24,13 +24,21 @@ function readOptions(args: readonly string[]): Options {
     const at = args.indexOf(`--${name}`);
     return at === -1 ? fallback : Number(args[at + 1]);
   };
-  return { sends: valueOf('sends', 20_000), callers: valueOf('callers', 64), blockTime: valueOf('block-time', 1), latencySends: valueOf('latency-sends', 2_000) };
+  return {
+    sends: valueOf('sends', 20_000),
+    callers: valueOf('callers', 64),
+    blockTime: valueOf('block-time', 1),
+    latencySends: valueOf('latency-sends', 2_000),
+  };
 }
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** A service with a relayer that may have everything in flight, on a node of its own. */
-async function withService<T>(rpcUrlOf: (anvil: Anvil) => Promise<{ url: string; stop(): Promise<void> }>, run: (service: RunningService, home: ServiceHome, anvil: Anvil) => Promise<T>): Promise<T> {
+async function withService<T>(
+  rpcUrlOf: (anvil: Anvil) => Promise<{ url: string; stop(): Promise<void> }>,
+  run: (service: RunningService, home: ServiceHome, anvil: Anvil) => Promise<T>,
+): Promise<T> {
   const anvil = await startAnvil({ blockTime: options.blockTime, args: ['--gas-limit', '300000000', '--order', 'fifo'] });
   const rpc = await rpcUrlOf(anvil);
   const home = await createServiceHome({ rpcUrl: rpc.url, policies: { max_in_flight: 50_000 }, env: { LOG_LEVEL: 'info' } });
@@ -60,7 +68,10 @@ async function send(service: RunningService, index: number): Promise<void> {
 }
 
 async function totalOf(service: RunningService, status: string): Promise<number> {
-  const answer = await request(`${service.baseUrl}/api/v1/relayers/r1/transactions?per_page=1&status=${status}`, { dispatcher: agent, headers: { authorization: `Bearer ${apiKey}` } });
+  const answer = await request(`${service.baseUrl}/api/v1/relayers/r1/transactions?per_page=1&status=${status}`, {
+    dispatcher: agent,
+    headers: { authorization: `Bearer ${apiKey}` },
+  });
   return ((await answer.body.json()) as { pagination: { total_items: number } }).pagination.total_items;
 }
 
@@ -105,8 +116,15 @@ async function counting(anvil: Anvil): Promise<{ url: string; stop(): Promise<vo
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
-      void request(anvil.url, { dispatcher: toNode, method: 'POST', headers: { 'content-type': 'application/json' }, body: Buffer.concat(chunks) })
-        .then(async (answer) => outgoing.writeHead(answer.statusCode, { 'content-type': 'application/json' }).end(Buffer.from(await answer.body.arrayBuffer())))
+      void request(anvil.url, {
+        dispatcher: toNode,
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: Buffer.concat(chunks),
+      })
+        .then(async (answer) =>
+          outgoing.writeHead(answer.statusCode, { 'content-type': 'application/json' }).end(Buffer.from(await answer.body.arrayBuffer())),
+        )
         .catch(() => outgoing.destroy());
     });
   });
@@ -159,14 +177,19 @@ async function latency(): Promise<void> {
     await untilConfirmed(service, options.latencySends);
     const delays: number[] = [];
     for (let page = 1; delays.length < options.latencySends; page++) {
-      const answer = await request(`${service.baseUrl}/api/v1/relayers/r1/transactions?per_page=100&page=${page}`, { dispatcher: agent, headers: { authorization: `Bearer ${apiKey}` } });
+      const answer = await request(`${service.baseUrl}/api/v1/relayers/r1/transactions?per_page=100&page=${page}`, {
+        dispatcher: agent,
+        headers: { authorization: `Bearer ${apiKey}` },
+      });
       const { data } = (await answer.body.json()) as { data: { created_at: string; sent_at: string }[] };
       if (data.length === 0) break;
       for (const { created_at, sent_at } of data) delays.push(Date.parse(sent_at) - Date.parse(created_at));
     }
     delays.sort((a, b) => a - b);
     const at = (share: number) => delays[Math.min(delays.length - 1, Math.floor(delays.length * share))];
-    say(`latency at 100 sends/s: accepted to taken by the node, median ${at(0.5)} ms, p99 ${at(0.99)} ms, greatest ${at(1)} ms, of ${delays.length}`);
+    say(
+      `latency at 100 sends/s: accepted to taken by the node, median ${at(0.5)} ms, p99 ${at(0.99)} ms, greatest ${at(1)} ms, of ${delays.length}`,
+    );
   });
 }
 

@@ -3,6 +3,7 @@ import type { ConnectRouter } from '@connectrpc/connect';
 import { Health } from '../gen/grpc/health/v1/health_pb.js';
 import { ServerReflection } from '../gen/grpc/reflection/v1/reflection_pb.js';
 import { createCors } from './api/cors.js';
+import { createRateLimit } from './api/guards/rate-limit.js';
 import { createHandler } from './api/handler.js';
 import { createHealthService } from './api/health/health-service.js';
 import { createReadyPage, healthPage } from './api/health/pages.js';
@@ -10,6 +11,7 @@ import { createReadiness, type Readiness } from './api/health/readiness.js';
 import { createErrorInterceptor } from './api/interceptors/errors.js';
 import { createGate } from './api/interceptors/gate.js';
 import { createRemarks } from './api/interceptors/remarks.js';
+import { createServeOnce } from './api/interceptors/serve-once.js';
 import { protoOfTransaction } from './api/mappers/transaction.js';
 import { compileMethodPlans } from './api/method-plan.js';
 import { createReflection } from './api/reflection.js';
@@ -19,10 +21,12 @@ import { createServices } from './api/services/services.js';
 import type { LoadedConfig } from './config/config-file.js';
 import type { Settings } from './config/settings.js';
 import { createAuthenticate } from './core/access/authenticate.js';
+import { createIdempotency } from './core/access/idempotency.js';
+import { createOutcomeCleaner } from './core/access/outcome-cleaner.js';
 import { systemIds } from './core/ids.js';
 import { eventFor } from './core/notification/events.js';
 import { followFile } from './core/notification/follow-file.js';
-import { systemClock } from './core/ports/clock.js';
+import { type Clock, systemClock } from './core/ports/clock.js';
 import type { Log } from './core/ports/log.js';
 import type { RecordEvent } from './core/ports/record-event.js';
 import type { Relayer } from './core/relayer/relayer.js';
@@ -34,11 +38,21 @@ import { openStore } from './storage/open-store.js';
 import { createSecretBox } from './storage/secret-box.js';
 import { wakingOnEvents } from './storage/waking-on-events.js';
 import { createDelivery } from './webhooks/delivery.js';
+import { createRetention } from './webhooks/retention.js';
 
 /** How long running calls, and webhooks under way, may go on after a stop was asked for. */
 const shutdownDeadlineMs = 10_000;
 /** How long a receiver of webhooks may take. */
 const webhookTimeoutMs = 15_000;
+
+/** What the service stands on. Tests put something around these parts; nothing else does. */
+export interface AppParts {
+  readonly openStore: typeof openStore;
+  readonly createAuthenticate: typeof createAuthenticate;
+  readonly clock: Clock;
+}
+
+const realParts: AppParts = { openStore, createAuthenticate, clock: systemClock };
 
 /** The whole service. */
 export interface App {
@@ -58,8 +72,8 @@ export interface App {
  *
  * Throws ConfigError, DatabaseLockedError, or what opening a port or a database throws; whatever was opened by then is closed again.
  */
-export async function startApp(settings: Settings, config: LoadedConfig, log: Log): Promise<App> {
-  const clock = systemClock;
+export async function startApp(settings: Settings, config: LoadedConfig, log: Log, parts: AppParts = realParts): Promise<App> {
+  const { clock } = parts;
   const ids = systemIds;
   const releasers: (() => Promise<unknown>)[] = [];
   const stopping = new AbortController();
@@ -77,9 +91,12 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     const { directory } = relayers;
 
     // The store and its outbox.
-    const opened = await openStore(settings.databaseUrl, { log });
+    const opened = await parts.openStore(settings.databaseUrl, { log });
     releasers.push(() => opened.store.close());
     const store = wakingOnEvents(opened.store, () => delivery.wake());
+    const cleaner = createOutcomeCleaner({ store, clock, log });
+    cleaner.start();
+    releasers.push(() => cleaner.stop());
     const allowPrivateTargets = settings.webhookAllowPrivate;
     const delivery = createDelivery({
       store,
@@ -93,6 +110,9 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     for (const remark of await followFile({ store, secretBox, clock }, config.notifications)) log.warn({}, remark);
     delivery.start();
     releasers.push(() => delivery.stop(shutdownDeadlineMs));
+    const retention = createRetention({ store, clock, log, retentionDays: settings.webhookRetentionDays });
+    retention.start();
+    releasers.push(() => retention.stop());
 
     // What runs without a request.
     const eventDeps = {
@@ -130,7 +150,8 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       relayersUsing,
     });
     const plans = compileMethodPlans(served.map(({ service }) => service));
-    const interceptors = [createErrorInterceptor({ log }), createRemarks(), createGate({ plans, directory })];
+    const serveOnce = createServeOnce(createIdempotency({ store, clock }));
+    const interceptors = [createErrorInterceptor({ log }), createRemarks(), createGate({ plans, directory, serveOnce })];
     const rest = createRestGateway({ plans, served, interceptors, networkTypeOf: (id) => directory.relayer(id)?.networkType, log });
     const readiness = createReadiness(measure, { clock, shutdownSignal: stopping.signal });
     const published = [...served.map(({ service }) => service), Health, ServerReflection];
@@ -144,7 +165,8 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       },
       interceptors,
       pages: [healthPage, createReadyPage(readiness)],
-      authenticate: createAuthenticate({ bootstrapKey: settings.apiKey }),
+      authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey }),
+      rateLimit: createRateLimit({ perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst }, clock),
       cors: createCors(new Set(settings.corsAllowedOrigins)),
       newRequestId: ids.timeOrdered,
       shutdownSignal: stopping.signal,

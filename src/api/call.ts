@@ -1,4 +1,6 @@
+import type { Message } from '@bufbuild/protobuf';
 import { type ContextKey, type ContextValues, createContextKey } from '@connectrpc/connect';
+import type { Claim } from '../core/access/idempotency.js';
 import type { Principal } from '../core/access/principal.js';
 import { DomainError } from '../core/errors.js';
 import type { Relayer } from '../core/relayer/relayer.js';
@@ -23,6 +25,12 @@ export interface Call {
   bodyProblem: DomainError | null;
   /** The relayer that the request names, once the gate has checked it. */
   relayer: Relayer | null;
+  /** Every value of `Idempotency-Key` that the caller sent. */
+  readonly idempotencyKeys: readonly string[];
+  /** The right to run, where the call has an idempotency key and the gate has let it through; its service keeps the outcome by it. */
+  claim: Claim | null;
+  /** The response that is kept of an earlier call with this idempotency key: it is the answer. */
+  kept: Message | null;
 }
 
 /** Where the call is found in context values. Set by the guards, before a body is read. */

@@ -1,6 +1,7 @@
-import type { DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
+import type { DescEnum, DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
 import { type DomainError, invalidField } from '../core/errors.js';
 import { fieldRulesOf, type IntegerRange, integerRangeOf, restNameOf, scalarTypeOf, unionRulesOf } from './field-rules.js';
+import { enumDescription, enumTextsOf } from './rest/codec/enum-codec.js';
 
 /** A message as its plain properties. */
 type Properties = Readonly<Record<string, unknown>>;
@@ -30,8 +31,9 @@ export function rangeDescription(range: IntegerRange): string {
 }
 
 /**
- * Compiles what the options say of the fields of a message, and of the messages in it: `min`, `max` and `amount`. The check answers with the
- * first problem (`invalid` FIELD_INVALID, naming the field by its REST path). Null where nothing is bounded.
+ * Compiles what the options say of the fields of a message, and of the messages in it: `min`, `max` and `amount`; and that enums have values
+ * that are named, since RPC lets any number through. The check answers with the first problem (`invalid` FIELD_INVALID, naming the field by its
+ * REST path). Null where nothing is bounded.
  */
 export function compileFieldBounds(desc: DescMessage): ((message: object) => DomainError | undefined) | null {
   if (!hasBounds(desc, new Set())) return null;
@@ -48,6 +50,7 @@ function hasBounds(desc: DescMessage, seen: Set<DescMessage>): boolean {
       min !== undefined ||
       max !== undefined ||
       amount ||
+      field.enum !== undefined ||
       (messageOf(field) !== undefined && hasBounds(messageOf(field) as DescMessage, seen))
     );
   });
@@ -120,6 +123,7 @@ function valueCheck(field: DescField, known: Map<DescMessage, Check>): Check | u
     const check = messageCheck(desc, known);
     return (value, path) => check(value, `${path}.`);
   }
+  if (field.enum !== undefined) return enumCheck(field.enum, field.fieldKind === 'list');
   const { min, max, amount } = fieldRulesOf(field);
   if (amount) return (value, path) => (isAmount(value as string) ? undefined : invalidField(path, amountDescription));
   if (min === undefined && max === undefined) return undefined;
@@ -129,6 +133,13 @@ function valueCheck(field: DescField, known: Map<DescMessage, Check>): Check | u
     const integer = value as number | bigint;
     return integer >= range.min && integer <= range.max ? undefined : invalidField(path, description);
   };
+}
+
+/** An item of a list stands for something; another field that is zero is not set. */
+function enumCheck(desc: DescEnum, isItem: boolean): Check {
+  const texts = enumTextsOf(desc);
+  const description = enumDescription(texts);
+  return (value, path) => (texts.has(value as number) || (value === 0 && !isItem) ? undefined : invalidField(path, description));
 }
 
 function isAmount(text: string): boolean {

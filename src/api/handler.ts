@@ -8,17 +8,19 @@ import type { Cors } from './cors.js';
 import { drainAfterAnswer } from './drain.js';
 import { checkBodySize } from './guards/body-size.js';
 import { type Authenticate, principalOf } from './guards/credentials.js';
+import { checkDeadline } from './guards/deadline.js';
 import { checkHost } from './guards/host.js';
+import type { RateLimit } from './guards/rate-limit.js';
 import { requestIdOf } from './guards/request-id.js';
 import { checkScope } from './guards/scope.js';
-import type { ApiRequest, ApiResponse, Header } from './header.js';
+import { type ApiRequest, type ApiResponse, type Header, headerValuesOf } from './header.js';
 import type { MethodPlan } from './method-plan.js';
 import type { Page } from './page.js';
 import { writeProtocolError } from './protocol-error.js';
 import type { RestGateway } from './rest/gateway.js';
 import { createRpcAdapter } from './rpc-adapter.js';
 import { createTargets, type Target } from './target.js';
-import { writeAnswer } from './write-answer.js';
+import { breakOff, writeAnswer } from './write-answer.js';
 
 /** What the handler is made from. */
 export interface HandlerOptions {
@@ -31,6 +33,8 @@ export interface HandlerOptions {
   /** What is neither REST nor RPC: health, readiness and the like. */
   readonly pages: readonly Page[];
   readonly authenticate: Authenticate;
+  /** Of the methods that declare it; null: none. */
+  readonly rateLimit: RateLimit | null;
   readonly cors: Cors;
   /** In order of time. */
   readonly newRequestId: () => string;
@@ -47,7 +51,7 @@ const maxLoggedPath = 256;
  * page. It never throws. Making it throws where a registered method declares no scope.
  */
 export function createHandler(options: HandlerOptions): (request: ApiRequest, response: ApiResponse) => void {
-  const { rest, authenticate, cors, newRequestId, log } = options;
+  const { rest, authenticate, rateLimit, cors, newRequestId, log } = options;
   const rpc = createRpcAdapter(options);
   const targetOf = createTargets({ ...options, rpcHandlers: rpc.handlers });
 
@@ -85,6 +89,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
       if (target.scope !== 'public') {
         principal = principalOf(request, authenticate);
         checkScope(principal, target.scope);
+        if (target.rateLimited) rateLimit?.(principal, headers);
       }
       checkBodySize(request);
       serve(target);
@@ -99,6 +104,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
           return;
         case 'rpc':
           checkContentType(found.handler, request);
+          checkDeadline(request);
           for (const [name, value] of headers) response.setHeader(name, value);
           rpc.serve(found.handler, request, response, createContextValues().set(callKey, exchange().call), fail);
           return;
@@ -109,7 +115,8 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     }
 
     function exchange() {
-      const call = { requestId, principal, remarks: [], bodyProblem: null, relayer: null };
+      const idempotencyKeys = headerValuesOf(request, 'idempotency-key');
+      const call = { requestId, principal, remarks: [], bodyProblem: null, relayer: null, idempotencyKeys, claim: null, kept: null };
       return { request, response, call, query, headOnly: method === 'HEAD', headers };
     }
 
@@ -121,7 +128,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     function fail(error: unknown): void {
       if (!(error instanceof DomainError)) log.error({ requestId, err: error }, 'a request failed unexpectedly');
       if (response.headersSent) {
-        response.destroy();
+        breakOff(response);
         return;
       }
       const told = error instanceof DomainError ? error : new DomainError('internal', 'INTERNAL', 'Internal Server Error');

@@ -11,6 +11,7 @@ import { trailerFlag, trailerSerialize } from '@connectrpc/connect/protocol-grpc
 import type { DomainError, ErrorKind } from '../core/errors.js';
 import { connectErrorFromDomainError } from './connect-error.js';
 import { errorTable } from './error-table.js';
+import { encodeGrpcMessagePlainly } from './grpc-message.js';
 import type { ApiRequest, ApiResponse, Header } from './header.js';
 import { writeAnswer } from './write-answer.js';
 
@@ -72,5 +73,5 @@ const answers: Readonly<Record<RpcProtocol, (error: DomainError, codec: 'json' |
 };
 
 function statusTrailersOf(error: DomainError): Headers {
-  return setTrailerStatus(new Headers(), connectErrorFromDomainError(error));
+  return encodeGrpcMessagePlainly(setTrailerStatus(new Headers(), connectErrorFromDomainError(error)));
 }

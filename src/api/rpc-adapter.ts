@@ -1,18 +1,36 @@
-import { Code, ConnectError, type ConnectRouter, type ContextValues, createConnectRouter, type Interceptor } from '@connectrpc/connect';
-import type { Compression, UniversalHandler } from '@connectrpc/connect/protocol';
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  type ContextValues,
+  createConnectRouter,
+  createContextKey,
+  type Interceptor,
+} from '@connectrpc/connect';
+import type { Compression, UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { compressionBrotli, compressionGzip, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { DomainError } from '../core/errors.js';
 import type { Log } from '../core/ports/log.js';
 import { connectErrorFromDomainError } from './connect-error.js';
+import { encodeGrpcMessagePlainly } from './grpc-message.js';
 import { bodyTooLarge, maxBodyBytes } from './guards/body-size.js';
+import { maxTimeoutMs } from './guards/deadline.js';
 import type { ApiRequest, ApiResponse } from './header.js';
 import { rpcProtocolOf } from './protocol-error.js';
-
-/** Longest deadline that a caller may set: a day, well within what a timer can hold. */
-const maxTimeoutMs = 86_400_000;
+import { refusedByConnect } from './refused-by-connect.js';
+import { breakOff } from './write-answer.js';
+import { writeUnaryAnswer } from './write-rpc-answer.js';
 
 /** Flags and length before a message in gRPC and in Connect's streams: not part of the body that the limit is about. */
 const envelopeBytes = 5;
+
+/** Whether a call got as far as our own code: Connect has read its message, or gives it as a stream. */
+const isReadKey = createContextKey(false, { description: 'the request was read' });
+
+const noteRead: Interceptor = (next) => (request) => {
+  request.contextValues.set(isReadKey, true);
+  return next(request);
+};
 
 /** What the adapter is made from. */
 export interface RpcAdapterOptions {
@@ -45,13 +63,27 @@ export interface RpcAdapter {
  */
 export function createRpcAdapter({ services, interceptors, shutdownSignal, log }: RpcAdapterOptions): RpcAdapter {
   const router = createConnectRouter({
-    interceptors: [...interceptors],
+    interceptors: [noteRead, ...interceptors],
     acceptCompression: [limited(compressionGzip), limited(compressionBrotli)],
     readMaxBytes: maxBodyBytes,
     maxTimeoutMs,
-    shutdownSignal,
   });
   services(router);
+
+  /**
+   * Of a stream: aborted when the caller leaves or the service begins to stop. Unary calls run to their end, and are not tied to the shutdown
+   * at all: a listener for each of them on one signal that lives as long as the process makes garbage that only full collections find.
+   */
+  function untilStop(caller: AbortSignal, response: ApiResponse): AbortSignal {
+    const ended = new AbortController();
+    const onCallerLeft = () => ended.abort(caller.reason);
+    const onStop = () => ended.abort(shutdownSignal.reason);
+    caller.addEventListener('abort', onCallerLeft);
+    shutdownSignal.addEventListener('abort', onStop);
+    response.once('close', () => shutdownSignal.removeEventListener('abort', onStop));
+    if (shutdownSignal.aborted) onStop();
+    return ended.signal;
+  }
 
   function serve(
     handler: UniversalHandler,
@@ -60,10 +92,12 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log }
     values: ContextValues,
     fail: (error: DomainError) => void,
   ): void {
+    const protocol = rpcProtocolOf(request.headers['content-type']);
     const caller = new AbortController();
     response.once('close', () => {
       if (!response.writableEnded) caller.abort(new ConnectError('the caller left', Code.Canceled));
     });
+    const isUnary = handler.method.methodKind === 'unary';
     handler({
       httpVersion: request.httpVersion,
       method: request.method ?? '',
@@ -71,20 +105,38 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log }
       header: headersOf(request),
       body:
         handler.method.methodKind === 'unary' || handler.method.methodKind === 'server_streaming' ? limitedBody(request) : bodyOf(request),
-      signal: caller.signal,
+      signal: isUnary ? caller.signal : untilStop(caller.signal, response),
       contextValues: values,
     })
       // Never awaited by anyone: over HTTP/1 it does not settle after a success.
-      .then((answer) => universalResponseToNodeResponse(answer, response))
+      .then((answer) => (values.get(isReadKey) ? answer : refusedByConnect(answer, protocol)))
+      .then((answer) =>
+        answer instanceof DomainError
+          ? fail(answer)
+          : isUnary
+            ? writeUnaryAnswer(answer, response, caller.signal)
+            : universalResponseToNodeResponse(withPlainMessage(answer), response),
+      )
       .catch((error: unknown) => {
         if (caller.signal.aborted) return;
         log.error({ method: handler.requestPath, err: error }, 'an RPC answer could not be written');
-        if (response.headersSent) response.destroy();
+        if (response.headersSent) breakOff(response);
         else fail(new DomainError('internal', 'INTERNAL', 'Internal Server Error'));
       });
   }
 
   return { handlers: new Map(router.handlers.map((handler) => [handler.requestPath, handler])), serve };
+}
+
+/** The status message is known, and encoded, only when the body has ended. */
+function withPlainMessage(answer: UniversalServerResponse): UniversalServerResponse {
+  const { body, trailer } = answer;
+  if (body === undefined || trailer === undefined) return answer;
+  async function* bodyAndMessage(chunks: AsyncIterable<Uint8Array>, trailers: Headers): AsyncGenerator<Uint8Array> {
+    yield* chunks;
+    encodeGrpcMessagePlainly(trailers);
+  }
+  return { ...answer, body: bodyAndMessage(body, trailer) };
 }
 
 /** The headers as sent; repeated ones are joined, so that two content types are none that is supported. */
@@ -106,12 +158,13 @@ function bodyOf(request: ApiRequest): AsyncIterable<Uint8Array> {
 /** Of calls with one message: one message's worth of bytes, whatever length was announced. */
 async function* limitedBody(request: ApiRequest): AsyncGenerator<Uint8Array> {
   const isEnveloped = rpcProtocolOf(request.headers['content-type']) !== 'connect';
+  const limit = isEnveloped ? maxBodyBytes + envelopeBytes : maxBodyBytes;
   let received = 0;
   for await (const chunk of bodyOf(request)) {
     // Connect would refuse by the announced length too, but without a reason.
     if (isEnveloped && received === 0 && announcedLengthOf(chunk) > maxBodyBytes) throw connectErrorFromDomainError(bodyTooLarge());
     received += chunk.byteLength;
-    if (received > maxBodyBytes + envelopeBytes) throw connectErrorFromDomainError(bodyTooLarge());
+    if (received > limit) throw connectErrorFromDomainError(bodyTooLarge());
     yield chunk;
   }
 }

@@ -5,7 +5,9 @@ import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import type { Log } from '../core/ports/log.js';
 import { answerClientError } from './client-error.js';
 import type { ApiRequest, ApiResponse } from './header.js';
+import { closeAfterGoaway, limitStream } from './http2-limits.js';
 import { sniffHttpVersion } from './sniff.js';
+import { breakOff } from './write-answer.js';
 
 /** How long connections may take, in milliseconds. */
 export interface ServerTimeouts {
@@ -13,7 +15,7 @@ export interface ServerTimeouts {
   readonly firstByteMs: number;
   /** From a request's first byte to the end of its headers (HTTP/1). */
   readonly headersMs: number;
-  /** From a request's first byte to the end of its body (HTTP/1). */
+  /** From a request's first byte (HTTP/2: its headers) to the end of its body; and how long its answer may be left unread. */
   readonly requestMs: number;
   /** Between two requests (HTTP/1). Longer than load balancers keep theirs, so that it is they who close. */
   readonly keepAliveMs: number;
@@ -31,6 +33,9 @@ const defaultTimeouts: ServerTimeouts = {
   idleSessionMs: 600_000,
   checkEveryMs: 1000,
 };
+
+/** How long a caller has to hang up after its HTTP/2 session was closed. */
+const lingerMs = 1000;
 
 const maxHeaderBytes = 16_384;
 const maxConcurrentStreams = 250;
@@ -95,7 +100,7 @@ export function createServer({
       handler(request, response);
     } catch (error) {
       log.error({ err: error }, 'the handler of a request threw');
-      response.destroy();
+      breakOff(response);
     }
   };
   const onHttp1Request = (request: IncomingMessage, response: ServerResponse) => {
@@ -106,6 +111,8 @@ export function createServer({
       if (stopping) socket.destroySoon();
     });
     if (stopping) response.setHeader('connection', 'close');
+    // Nothing went either way. A stream that waits for something to tell is as quiet, but has nothing unread.
+    response.setTimeout(timeouts.requestMs, () => response.writableLength > 0 && socket.destroy());
     handle(request, response);
   };
   http1.on('request', onHttp1Request);
@@ -120,8 +127,12 @@ export function createServer({
     maxHeaderListPairs: 128,
     settings: { maxConcurrentStreams, maxHeaderListSize: maxHeaderBytes },
   });
-  http2.on('request', handle);
+  http2.on('request', (request, response) => {
+    limitStream(request, timeouts.requestMs);
+    handle(request, response);
+  });
   http2.on('session', (session) => {
+    closeAfterGoaway(session);
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
     session.setTimeout(timeouts.idleSessionMs, () => session.close());
@@ -136,6 +147,8 @@ export function createServer({
       return;
     }
     if (version === 1) track(http1Sockets, socket);
+    // A closed session has said all and waits for the caller to hang up, which some never do.
+    else socket.once('finish', () => setTimeout(() => socket.destroy(), lingerMs).unref());
     (version === 1 ? http1 : http2).emit('connection', socket);
   }
 

@@ -6,11 +6,17 @@ import type { RestGateway, RestMatch } from './rest/gateway.js';
 
 /** What a request asks for, known from its verb, path and content type alone. `rpc`: errors are told in an RPC protocol. */
 export type Target =
-  | { readonly kind: 'rest'; readonly rpc: false; readonly match: Extract<RestMatch, { kind: 'route' }>; readonly scope: RequiredScope }
-  | { readonly kind: 'rpc'; readonly rpc: true; readonly handler: UniversalHandler; readonly scope: RequiredScope }
-  | { readonly kind: 'page'; readonly rpc: false; readonly page: Page; readonly scope: RequiredScope }
+  | (Access & { readonly kind: 'rest'; readonly rpc: false; readonly match: Extract<RestMatch, { kind: 'route' }> })
+  | (Access & { readonly kind: 'rpc'; readonly rpc: true; readonly handler: UniversalHandler })
+  | (Access & { readonly kind: 'page'; readonly rpc: false; readonly page: Page })
   | { readonly kind: 'wrong_verb'; readonly rpc: boolean; readonly allow: readonly string[] }
   | { readonly kind: 'none'; readonly rpc: boolean };
+
+/** What a caller must hold, and whether the call takes a token of its key. */
+interface Access {
+  readonly scope: RequiredScope;
+  readonly rateLimited: boolean;
+}
 
 /** What targets are found among. */
 export interface TargetsOptions {
@@ -49,22 +55,26 @@ export function createTargets({
     const page = pageByPath.get(path.endsWith('/') ? path.slice(0, -1) : path);
     if (page !== undefined) {
       if (verb !== 'GET') return { kind: 'wrong_verb', rpc: false, allow: ['GET', 'HEAD'] };
-      return { kind: 'page', rpc: false, page, scope: page.scope };
+      return { kind: 'page', rpc: false, page, scope: page.scope, rateLimited: false };
     }
     const match = rest.match(verb, path);
-    if (match.kind === 'route') return { kind: 'rest', rpc: false, match, scope: match.plan.scope };
+    if (match.kind === 'route') {
+      const { scope, rateLimited } = match.plan;
+      return { kind: 'rest', rpc: false, match, scope, rateLimited };
+    }
     if (match.kind === 'wrong_verb') return { kind: 'wrong_verb', rpc: false, allow: match.allow };
     return { kind: 'none', rpc: rpcPathPattern.test(path) || rpcProtocolOf(contentType) !== 'connect' };
   };
 }
 
 function rpcTargetsOf(handlers: ReadonlyMap<string, UniversalHandler>, plans: readonly MethodPlan[]) {
-  const scopes = new Map(plans.map((plan) => [plan.rpcPath, plan.scope]));
+  const planByPath = new Map(plans.map((plan) => [plan.rpcPath, plan]));
   return new Map(
     [...handlers].map(([path, handler]) => {
-      const scope = scopes.get(path) ?? standardScopes[handler.service.typeName];
+      const plan = planByPath.get(path);
+      const scope = plan?.scope ?? standardScopes[handler.service.typeName];
       if (scope === undefined) throw new Error(`${path} declares no scope`);
-      return [path, { kind: 'rpc' as const, rpc: true as const, handler, scope }];
+      return [path, { kind: 'rpc' as const, rpc: true as const, handler, scope, rateLimited: plan?.rateLimited ?? false }];
     }),
   );
 }

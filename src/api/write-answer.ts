@@ -17,3 +17,8 @@ export function writeAnswer(
   }
   response.end();
 }
+
+/** Ends an answer that cannot be completed, so that its caller takes it for a failure: HTTP/2 would count a stream closed without an error as whole. */
+export function breakOff(response: ApiResponse): void {
+  response.destroy(new Error('the answer broke off'));
+}

@@ -61,6 +61,12 @@ const table = {
     doc: 'Waiting times before each new try of a webhook.',
     parse: secondsList,
   }),
+  webhookRetentionDays: setting({
+    name: 'WEBHOOK_RETENTION_DAYS',
+    default: '30',
+    doc: 'Days after which delivered and dead webhooks are deleted.',
+    parse: integer(1, 36_500),
+  }),
   rateLimitPerSecond: setting({
     name: 'RATE_LIMIT_REQUESTS_PER_SECOND',
     default: '100',

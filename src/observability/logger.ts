@@ -1,5 +1,6 @@
 import { type DestinationStream, pino, stdTimeFunctions } from 'pino';
 import type { Log } from '../core/ports/log.js';
+import { perTurn } from './per-turn.js';
 import { withoutSecrets } from './without-secrets.js';
 
 /** How grave a line is, from the least. */
@@ -14,14 +15,16 @@ export interface LoggerOptions {
 }
 
 /** A log of JSON lines: `level` as a word, `time` in ISO 8601, the fields without secrets (`withoutSecrets`), `msg`. */
-export function createLogger({ level, destination }: LoggerOptions): Log {
-  const options = {
-    level,
-    base: null,
-    timestamp: stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }), log: withoutSecrets },
-    // `withoutSecrets` has already made plain objects of errors.
-    serializers: { err: (value: unknown) => value },
-  };
-  return destination === undefined ? pino(options) : pino(options, destination);
+export function createLogger({ level, destination = perTurn(pino.destination({ dest: 1, sync: true })) }: LoggerOptions): Log {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label: string) => ({ level: label }), log: withoutSecrets },
+      // `withoutSecrets` has already made plain objects of errors.
+      serializers: { err: (value: unknown) => value },
+    },
+    destination,
+  );
 }

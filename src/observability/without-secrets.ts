@@ -27,7 +27,12 @@ export function withoutSecrets(fields: object): Record<string, unknown> {
 }
 
 function copyOf(fields: object, depth: number): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, isSecret(name) ? '[redacted]' : plain(value, depth + 1)]));
+  const copy: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    // Assigned, this one would not become a field.
+    if (name !== '__proto__') copy[name] = isSecret(name) ? '[redacted]' : plain(value, depth + 1);
+  }
+  return copy;
 }
 
 function plain(value: unknown, depth: number): unknown {
@@ -41,6 +46,15 @@ function plain(value: unknown, depth: number): unknown {
   return copyOf(value, depth);
 }
 
+/** What was found of names: nearly all lines have the same few. */
+const found = new Map<string, boolean>();
+/** Others may choose names, in nested objects. */
+const maxFound = 1_000;
+
 function isSecret(name: string): boolean {
-  return secretNames.has(name.toLowerCase().replace(/[_-]/g, ''));
+  const known = found.get(name);
+  if (known !== undefined) return known;
+  const secret = secretNames.has(name.toLowerCase().replace(/[_-]/g, ''));
+  if (found.size < maxFound) found.set(name, secret);
+  return secret;
 }

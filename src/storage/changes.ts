@@ -2,13 +2,17 @@ import type { Changes } from '../core/ports/store.js';
 import { isFinal, type Transaction } from '../core/transaction/transaction.js';
 import { BoundChange, guarded, step } from './bound-change.js';
 import { rowFromAttempt } from './rows/attempt-row.js';
+import { rowFromDeliveryAttempt } from './rows/delivery-attempt-row.js';
 import { rowFromEvent } from './rows/event-row.js';
 import { rowFromNotification } from './rows/notification-row.js';
+import { rowFromOutcome } from './rows/outcome-row.js';
 import { rowFromTransaction } from './rows/transaction-row.js';
 import type { Statements } from './statements/all-statements.js';
 
 /** The builders of what can be written. An insert without a guard is one that its unique columns guard. */
-export function createChanges({ transactions, attempts, lanes, notifications, fileEntries, events }: Statements): Changes {
+export function createChanges(statements: Statements): Changes {
+  const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, outcomes } = statements;
+
   function insertTransaction(transaction: Transaction): BoundChange {
     const row = rowFromTransaction(transaction);
     const insert = guarded(transactions.insert, row);
@@ -36,12 +40,28 @@ export function createChanges({ transactions, attempts, lanes, notifications, fi
         guarded(events.update, { id, status, attempts: tries, next_attempt_at_ms: nextAttemptAtMs }),
         step(events.releaseNext, { id }),
       ]),
+    redeliverEvent: ({ id, notificationId, nextAttemptAtMs }) =>
+      new BoundChange('redeliverEvent', [
+        guarded(events.redeliver, { id, notification_id: notificationId, next_attempt_at_ms: nextAttemptAtMs }),
+        step(events.holdLater, { id }),
+      ]),
+    insertDeliveryAttempt: (eventId, attempt) =>
+      new BoundChange('insertDeliveryAttempt', [
+        guarded(deliveryAttempts.insert, rowFromDeliveryAttempt(eventId, attempt)),
+        step(deliveryAttempts.deleteOldest, { event_id: eventId }),
+      ]),
+    deleteFinishedEvent: (id) => new BoundChange('deleteFinishedEvent', [step(events.deleteFinished, { id })]),
     insertNotification: (notification) =>
       new BoundChange('insertNotification', [guarded(notifications.insert, rowFromNotification(notification))]),
     updateNotification: (next) =>
       new BoundChange('updateNotification', [
         guarded(notifications.update, { ...rowFromNotification(next), revision_before: next.revision - 1 }),
       ]),
+    markNotificationGone: ({ id, revision }, goneAtMs) =>
+      new BoundChange('markNotificationGone', [step(notifications.markGone, { id, revision, gone_at_ms: goneAtMs })]),
+    putOutcome: (outcome) => new BoundChange('putOutcome', [step(outcomes.put, rowFromOutcome(outcome))]),
+    deleteExpiredOutcomes: (nowMs, limit) =>
+      new BoundChange('deleteExpiredOutcomes', [step(outcomes.deleteExpired, { now_ms: nowMs, limit })]),
     putFileEntry: ({ kind, id, revision }) => new BoundChange('putFileEntry', [step(fileEntries.put, { kind, id, revision })]),
     deleteFileEntry: ({ kind, id }) => new BoundChange('deleteFileEntry', [step(fileEntries.delete, { kind, id })]),
     deleteNotification: ({ id, revision }) =>

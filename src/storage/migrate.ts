@@ -1,10 +1,16 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
 import type { Dialect } from './dialect.js';
 import { initial } from './migrations/0001-initial.js';
+import { deliveryRecord } from './migrations/0002-delivery-record.js';
+import { outcomes } from './migrations/0003-outcomes.js';
 
 /** All migrations, in the order of their names. */
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
-  return { '0001-initial': initial(dialect) };
+  return {
+    '0001-initial': initial(dialect),
+    '0002-delivery-record': deliveryRecord(dialect),
+    '0003-outcomes': outcomes(dialect),
+  };
 }
 
 /**

@@ -1,8 +1,11 @@
+import type { DeliveryRecord } from '../core/notification/notification.js';
 import type { OpenTransaction, PageOf, PageQuery, Reads } from '../core/ports/store.js';
 import type { Attempt, TransactionStatus, TransactionView } from '../core/transaction/transaction.js';
 import { attemptFromJoinedRow, attemptFromRow } from './rows/attempt-row.js';
-import { eventFromRow } from './rows/event-row.js';
+import { deliveryAttemptFromRow } from './rows/delivery-attempt-row.js';
+import { type EventRow, eventFromRow } from './rows/event-row.js';
 import { notificationFromRow } from './rows/notification-row.js';
+import { outcomeFromRow } from './rows/outcome-row.js';
 import { transactionFromRow } from './rows/transaction-row.js';
 import type { Statement } from './statement.js';
 import type { Statements } from './statements/all-statements.js';
@@ -42,8 +45,25 @@ function paddedToPowerOfTwo<V>(values: readonly V[]): readonly V[] {
   return [...values, ...values.slice(-1).flatMap((last) => Array<V>(length - values.length).fill(last))];
 }
 
+/** PostgreSQL's text holds no U+0000 and fails on it: no row has such an id. */
+function canBeStored(id: string): boolean {
+  return !id.includes('\0');
+}
+
 /** What can be read, through `query`. */
-export function createReads({ transactions, attempts, lanes, notifications, fileEntries, events }: Statements, query: Query): Reads {
+export function createReads(statements: Statements, query: Query): Reads {
+  const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, outcomes } = statements;
+
+  async function withAttempts(rows: readonly EventRow[]): Promise<readonly DeliveryRecord[]> {
+    if (rows.length === 0) return [];
+    const ids = paddedToPowerOfTwo(rows.map(({ id }) => id));
+    const tries = await query(deliveryAttempts.ofEvents(ids.length), numbered('event', ids));
+    return rows.map((row) => ({
+      event: eventFromRow(row),
+      attempts: tries.filter(({ event_id }) => event_id === row.id).map(deliveryAttemptFromRow),
+    }));
+  }
+
   async function allOf(relayerId: string, { offset, limit }: PageQuery): Promise<PageOf<TransactionView>> {
     const [last] = await query(transactions.lastOrdinal, { relayer_id: relayerId });
     const total = last?.total ?? 0;
@@ -64,7 +84,7 @@ export function createReads({ transactions, attempts, lanes, notifications, file
   }
 
   return {
-    transaction: async (id) => (await query(transactions.byId, { id })).map(viewFromRow)[0],
+    transaction: async (id) => (canBeStored(id) ? (await query(transactions.byId, { id })).map(viewFromRow)[0] : undefined),
     transactionsOf: (relayerId, statuses, page) =>
       statuses.length === 0 ? allOf(relayerId, page) : someOf(relayerId, new Set(statuses), page),
     attemptsOf: async (transactionId) => (await query(attempts.ofTransaction, { transaction_id: transactionId })).map(attemptFromRow),
@@ -83,7 +103,12 @@ export function createReads({ transactions, attempts, lanes, notifications, file
       return lane === undefined ? undefined : BigInt(lane.next_nonce);
     },
     genesisHash: async (chain) => (await query(lanes.genesisHash, { chain }))[0]?.genesis_hash,
-    notification: async (id) => (await query(notifications.byId, { id })).map(notificationFromRow)[0],
+    notification: async (id) => (canBeStored(id) ? (await query(notifications.byId, { id })).map(notificationFromRow)[0] : undefined),
+    outcome: async ({ keyId, method, idempotencyKey }, nowMs) => {
+      const rows = await query(outcomes.byKey, { key_id: keyId, method, idempotency_key: idempotencyKey, now_ms: nowMs });
+      return rows.map(outcomeFromRow)[0];
+    },
+    firstOutcomeExpiryMs: async () => (await query(outcomes.firstExpiry, {}))[0]?.expires_at_ms,
     fileEntries: (kind) => query(fileEntries.ofKind, { kind }),
     notifications: async ({ offset, limit }) => {
       const [count] = await query(notifications.total, {});
@@ -91,11 +116,27 @@ export function createReads({ transactions, attempts, lanes, notifications, file
       const rows = offset < total ? await query(notifications.page, { limit, offset }) : [];
       return { items: rows.map(notificationFromRow), total };
     },
-    dueEvents: async (nowMs, limit, passOver = []) => {
-      const passed = numbered('passed', paddedToPowerOfTwo(passOver));
-      const rows = await query(events.due(Object.keys(passed).length), { ...passed, now_ms: nowMs, limit });
-      return rows.map(eventFromRow);
+    pendingTargets: async (nowMs) => {
+      const rows = await query(events.pendingTargets, { now_ms: nowMs });
+      return rows.map((row) => ({
+        notificationId: row.notification_id,
+        isDue: row.first_at_ms !== null && row.first_at_ms <= nowMs,
+        nextAtMs: row.next_at_ms ?? undefined,
+      }));
     },
-    nextEventAtMs: async () => (await query(events.next, {}))[0]?.next_attempt_at_ms,
+    dueEvents: async (notificationId, nowMs, limit) =>
+      (await query(events.due, { notification_id: notificationId, now_ms: nowMs, limit })).map(eventFromRow),
+    pendingEventCount: async () => (await query(events.pendingCount, {}))[0]?.total ?? 0,
+    delivery: async (notificationId, eventId) => {
+      if (!canBeStored(notificationId) || !canBeStored(eventId)) return undefined;
+      return (await withAttempts(await query(events.byId, { notification_id: notificationId, id: eventId })))[0];
+    },
+    deliveries: async (notificationId, { offset, limit }) => {
+      const [count] = await query(events.totalOf, { notification_id: notificationId });
+      const total = count?.total ?? 0;
+      const rows = offset < total ? await query(events.pageOf, { notification_id: notificationId, limit, offset }) : [];
+      return { items: await withAttempts(rows), total };
+    },
+    finishedEventIds: async (beforeMs, limit) => (await query(events.finished, { before_ms: beforeMs, limit })).map(({ id }) => id),
   };
 }

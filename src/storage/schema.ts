@@ -80,6 +80,9 @@ export interface NotificationTable {
   type: Notification['type'];
   url: string;
   sealed_signing_key: string | null;
+  /** JSON of `RetiredKey[]`. */
+  retired_keys: string;
+  gone_at_ms: number | null;
   created_at_ms: number;
   revision: number;
 }
@@ -109,6 +112,29 @@ export interface EventTable {
   waits_behind: Flag;
 }
 
+/** A try to deliver an event; goes with its event. */
+export interface DeliveryAttemptTable {
+  seq: Generated<number>;
+  event_id: string;
+  attempted_at_ms: number;
+  duration_ms: number;
+  http_status: number | null;
+  error: string | null;
+  response_body: string | null;
+}
+
+/** What a call with an idempotency key came to. */
+export interface OutcomeTable {
+  seq: Generated<number>;
+  key_id: string;
+  method: string;
+  idempotency_key: string;
+  fingerprint: string;
+  /** Base64. */
+  response: string;
+  expires_at_ms: number;
+}
+
 /** One row, number 1: the process that holds the instance lock, or held it last. */
 export interface InstanceTable {
   number: number;
@@ -129,5 +155,7 @@ export interface Schema {
   notifications: NotificationTable;
   file_entries: FileEntryTable;
   events: EventTable;
+  delivery_attempts: DeliveryAttemptTable;
+  outcomes: OutcomeTable;
   instances: InstanceTable;
 }

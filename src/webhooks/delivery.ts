@@ -7,6 +7,7 @@ import type { Log } from '../core/ports/log.js';
 import type { SecretBox } from '../core/ports/secret-box.js';
 import { ConflictError, type Store } from '../core/ports/store.js';
 import { deliverEvent, type Settlement } from './deliver-event.js';
+import { createDeliveryCounters, type DeliveryCounts } from './delivery-counts.js';
 import { createGuardedConnector, type Resolve } from './target-guard.js';
 
 /** What delivery works with. */
@@ -30,22 +31,45 @@ export interface Delivery {
   start(): void;
   /** Says that an event was committed; returns at once. */
   wake(): void;
+  /** What became of deliveries since the start. */
+  counts(): DeliveryCounts;
+  /** Events that are to be delivered yet, read from the store. */
+  backlog(): Promise<number>;
   /** Takes up nothing new, waits at most `deadlineMs` for what is being posted, then cuts it off; it is posted again after the next start. */
   stop(deadlineMs: number): Promise<void>;
 }
 
 /** So many events of one notification are posted at once: a slow receiver takes no more than these places. */
 const placesPerNotification = 8;
-/** So many events are posted at once. */
-const places = 128;
+/** So many events are posted at once: enough for a hundred receivers that hang. */
+const places = 1024;
+/** So many events of a notification are read at once, to be posted one after another as its places become free. */
+const readAhead = 64;
 /** The outbox is read at most so often: wakes and ended tries that come in between share one read. */
 const readGapMs = 5;
 /** How long a broken store is left alone. */
 const storeRetryMs = 1000;
-/** How late the first try of an event can be when it is hidden behind those under way. */
-const hiddenRetryMs = 1000;
 /** The longest a Node timer can run. */
 const longestTimerMs = 2 ** 31 - 1;
+
+/** How a try that left its event in this status is counted. */
+const outcomeNames = { pending: 'failed', delivered: 'delivered', dead: 'dead' } as const;
+
+/** A notification in the making of its deliveries. */
+interface Target {
+  readonly notificationId: string;
+  /** Its events being tried. */
+  underWay: number;
+  /**
+   * Events read ahead. They stay the oldest of their order keys until they are tried, since only a try or a deletion settles an event, and what was
+   * deleted is found out after its try.
+   */
+  ready: OutboxEvent[];
+}
+
+function canTakeMore(target: Target | undefined): boolean {
+  return target === undefined || (target.ready.length === 0 && target.underWay < placesPerNotification);
+}
 
 /** Makes the delivery; nothing happens before `start`. */
 export function createDelivery(deps: DeliveryDeps): Delivery {
@@ -55,11 +79,12 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   const cutting = new AbortController();
   // Each place may listen to both.
   setMaxListeners(2 * places, closing.signal, cutting.signal);
-  const eventDeps = { ...deps, dispatcher, cut: cutting.signal };
+  const counters = createDeliveryCounters();
+  const eventDeps = { ...deps, dispatcher, counters, cut: cutting.signal };
   /** Events being tried, by id. */
   const underWay = new Map<string, Promise<void>>();
-  /** How many of them each notification has; only those that have any. */
-  const taken = new Map<string, number>();
+  /** What each notification has under way and waiting; only those that have any. */
+  const targets = new Map<string, Target>();
   /** Events whose try ended since the present read of the outbox began: it may show them as they were before. */
   const endedSinceRead = new Set<string>();
   let started = false;
@@ -91,51 +116,62 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   }
 
   async function takeUpDue(): Promise<void> {
-    // The next try that ends wakes us again.
-    if (underWay.size >= places) return;
     endedSinceRead.clear();
     const nowMs = clock.nowMs();
-    const passOver = [...taken.keys()].filter(isFull);
-    const events = await store.read.dueEvents(nowMs, places, passOver);
-    for (const event of events) {
-      if (underWay.size >= places || closing.signal.aborted) return;
-      if (!underWay.has(event.id) && !endedSinceRead.has(event.id) && !isFull(event.notificationId)) takeUp(event);
-    }
-    // A backlog may have filled the answer and hidden the events of others; its notification is full now, so the next read passes it over.
-    if (events.length >= places && [...taken.keys()].filter(isFull).length > passOver.length) wanted = true;
-    armTimer(nowMs, await store.read.nextEventAtMs());
+    // Those that found all places taken.
+    for (const target of targets.values()) fill(target);
+    const pending = await store.read.pendingTargets(nowMs);
+    const hungry = pending.filter(({ notificationId, isDue }) => isDue && canTakeMore(targets.get(notificationId)));
+    await Promise.all(
+      hungry.map(async ({ notificationId }) => {
+        const events = await store.read.dueEvents(notificationId, nowMs, readAhead);
+        const ready = events.filter(({ id }) => !underWay.has(id) && !endedSinceRead.has(id));
+        if (ready.length === 0) return;
+        const target = targets.get(notificationId) ?? { notificationId, underWay: 0, ready: [] };
+        target.ready = ready;
+        targets.set(notificationId, target);
+        fill(target);
+      }),
+    );
+    // What is due already is being tried or will be when a try ends, which wakes us.
+    armTimer(pending.flatMap(({ nextAtMs }) => (nextAtMs === undefined ? [] : [nextAtMs])));
   }
 
-  function armTimer(readAtMs: number, nextMs: number | undefined): void {
+  function armTimer(timesMs: readonly number[]): void {
     clearTimeout(timer);
-    if (nextMs === undefined || closing.signal.aborted) return;
-    // What was due already is being tried, or its notification is full. It hides when the next one is due, so we look again a little later.
-    const waitMs = nextMs > readAtMs ? nextMs - clock.nowMs() : hiddenRetryMs;
+    if (timesMs.length === 0 || closing.signal.aborted) return;
+    const waitMs = timesMs.reduce((first, timeMs) => Math.min(first, timeMs)) - clock.nowMs();
     timer = setTimeout(wake, Math.min(Math.max(waitMs, 0), longestTimerMs));
   }
 
-  function isFull(notificationId: string): boolean {
-    return (taken.get(notificationId) ?? 0) >= placesPerNotification;
+  /** Posts what the target has ready, as far as there are places. */
+  function fill(target: Target): void {
+    while (target.underWay < placesPerNotification && underWay.size < places && !closing.signal.aborted) {
+      const event = target.ready.shift();
+      if (event === undefined) break;
+      takeUp(event, target);
+    }
   }
 
-  function takeUp(event: OutboxEvent): void {
-    const { id, notificationId } = event;
-    taken.set(notificationId, (taken.get(notificationId) ?? 0) + 1);
+  function takeUp(event: OutboxEvent, target: Target): void {
+    target.underWay += 1;
     const ended = tryAndSettle(event).finally(() => {
-      const left = (taken.get(notificationId) ?? 0) - 1;
-      if (left > 0) taken.set(notificationId, left);
-      else taken.delete(notificationId);
-      underWay.delete(id);
-      endedSinceRead.add(id);
+      target.underWay -= 1;
+      underWay.delete(event.id);
+      endedSinceRead.add(event.id);
+      fill(target);
+      if (target.underWay === 0 && target.ready.length === 0) targets.delete(target.notificationId);
       wake();
     });
-    underWay.set(id, ended);
+    underWay.set(event.id, ended);
   }
 
   async function tryAndSettle(event: OutboxEvent): Promise<void> {
     try {
       const settlement = await deliverEvent(eventDeps, event);
-      if (settlement !== undefined) await settle(settlement);
+      if (settlement === undefined) return;
+      await settle(settlement);
+      counters[outcomeNames[settlement.event.status]] += 1;
     } catch (error) {
       log.error({ err: error, eventId: event.id }, 'a webhook cannot be tried');
       await pause(storeRetryMs);
@@ -143,15 +179,20 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   }
 
   /** Insists: an outcome that is not stored would be posted again. */
-  async function settle(settlement: Settlement): Promise<void> {
+  async function settle({ event, attempt, gone }: Settlement): Promise<void> {
+    const changes = [
+      store.change.updateEvent(event),
+      ...(attempt === null ? [] : [store.change.insertDeliveryAttempt(event.id, attempt)]),
+      ...(gone === null ? [] : [store.change.markNotificationGone(gone, event.nextAttemptAtMs)]),
+    ];
     for (;;) {
       try {
-        await store.commit([store.change.updateEvent(settlement)]);
+        await store.commit(changes);
         return;
       } catch (error) {
         // Deleted meanwhile, with its notification.
         if (error instanceof ConflictError) return;
-        log.error({ err: error, eventId: settlement.id }, 'the outcome of a webhook cannot be stored');
+        log.error({ err: error, eventId: event.id }, 'the outcome of a webhook cannot be stored');
         if (closing.signal.aborted) return;
         await pause(storeRetryMs);
       }
@@ -169,6 +210,8 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
       wake();
     },
     wake,
+    counts: () => ({ ...counters }),
+    backlog: () => store.read.pendingEventCount(),
     async stop(deadlineMs: number): Promise<void> {
       closing.abort();
       clearTimeout(timer);

@@ -7,7 +7,8 @@ import { get as getTls } from 'node:https';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { createGrpcTransport } from '@connectrpc/connect-node';
+import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node';
+import { createServer } from '../../src/api/server.js';
 import { notificationClient, patientTimeouts, type RigOptions, startRig, testKey, transports } from '../support/api-rig.js';
 import { deferred } from '../support/deferred.js';
 import { openSocket, readAll, requestHttp2, sendRaw } from '../support/raw-http.js';
@@ -18,6 +19,26 @@ const authorized = { headers: { authorization: `Bearer ${testKey}` } };
 const getNotification: RigOptions['notifications'] = {
   getNotification: ({ notificationId }) => ({ notification: { id: notificationId } }),
 };
+
+/** Says that a call has begun, and never answers it. */
+function hungAfter(started: { resolve(): void }): NonNullable<RigOptions['notifications']> {
+  return {
+    getNotification() {
+      started.resolve();
+      return new Promise(() => undefined);
+    },
+  };
+}
+
+/** A certificate for the loopback address. */
+async function selfSigned(): Promise<{ certPem: string; keyPem: string }> {
+  const folder = await temporaryFolder();
+  const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', keyFile];
+  const certificate = ['-x509', '-days', '1', '-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-out', certFile];
+  execFileSync('openssl', ['req', ...key, ...certificate], { stdio: 'ignore' });
+  return { certPem: readFileSync(certFile, 'utf8'), keyPem: readFileSync(keyFile, 'utf8') };
+}
 
 test('HTTP/1.1 and HTTP/2 are answered on one port', async () => {
   const rig = await startRig();
@@ -53,34 +74,38 @@ for (const [name, transport] of Object.entries(transports)) {
 }
 
 test('with TLS, ALPN chooses between HTTP/1.1 and HTTP/2', async () => {
-  const folder = await temporaryFolder();
-  const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  execFileSync(
-    'openssl',
-    ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1', '-subj', '/CN=localhost'].concat([
-      '-addext',
-      'subjectAltName=IP:127.0.0.1',
-      '-keyout',
-      keyFile,
-      '-out',
-      certFile,
-    ]),
-    { stdio: 'ignore' },
-  );
-  const certPem = readFileSync(certFile, 'utf8');
-  const rig = await startRig({ tls: { certPem, keyPem: readFileSync(keyFile, 'utf8') }, notifications: getNotification });
+  const tls = await selfSigned();
+  const rig = await startRig({ tls, notifications: getNotification });
   const origin = `https://127.0.0.1:${rig.port}`;
-  const [response] = await once(getTls(`${origin}/api/v1/health`, { ca: certPem, agent: false }), 'response');
+  const [response] = await once(getTls(`${origin}/api/v1/health`, { ca: tls.certPem, agent: false }), 'response');
   response.resume();
   assert.equal(response.statusCode, 200);
   assert.equal(response.httpVersion, '1.1');
-  const overHttp2 = await requestHttp2(origin, { ':path': '/api/v1/health' }, undefined, { ca: certPem });
+  const overHttp2 = await requestHttp2(origin, { ':path': '/api/v1/health' }, undefined, { ca: tls.certPem });
   assert.equal(overHttp2.headers[':status'], 200);
-  const client = notificationClient(createGrpcTransport({ baseUrl: origin, nodeOptions: { ca: certPem } }));
+  const client = notificationClient(createGrpcTransport({ baseUrl: origin, nodeOptions: { ca: tls.certPem } }));
   const { notification } = await client.getNotification({ notificationId: 'n' }, authorized);
   assert.equal(notification?.id, 'n');
+  // Cleartext on a TLS port.
   await sendRaw(rig.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   await rig.stop();
+});
+
+test('with TLS, too, stopping cuts off what does not end', async () => {
+  const tls = await selfSigned();
+  for (const httpVersion of ['1.1', '2'] as const) {
+    const started = deferred();
+    const rig = await startRig({ tls, shutdownDeadlineMs: 50, notifications: hungAfter(started) });
+    const silent = await openSocket(rig.port);
+    const nodeOptions = { ca: tls.certPem };
+    const transport = createConnectTransport({ baseUrl: `https://127.0.0.1:${rig.port}`, httpVersion, nodeOptions });
+    const failure = assert.rejects(notificationClient(transport).getNotification({ notificationId: 'n' }, authorized), ConnectError);
+    await started.promise;
+    const hungUp = readAll(silent);
+    await rig.stop();
+    await failure;
+    await hungUp;
+  }
 });
 
 test('what is not HTTP is answered with the envelope, and the connection closed', async () => {
@@ -237,12 +262,7 @@ test('stopping cuts off at the deadline what does not end', async () => {
     const started = deferred();
     const rig = await startRig({
       shutdownDeadlineMs: 50,
-      notifications: {
-        getNotification: () => {
-          started.resolve();
-          return new Promise(() => undefined);
-        },
-      },
+      notifications: hungAfter(started),
     });
     const call = notificationClient(transport(`http://127.0.0.1:${rig.port}`)).getNotification({ notificationId: 'n' }, authorized);
     const failure = assert.rejects(call, (error) => error instanceof ConnectError && error.code !== Code.DeadlineExceeded, name);
@@ -257,4 +277,27 @@ test('an address that is taken rejects', async () => {
   const rig = await startRig();
   await assert.rejects(startRig({ port: rig.port }), { code: 'EADDRINUSE' });
   await rig.stop();
+});
+
+test('a handler that throws costs its own request only', async () => {
+  const errors: string[] = [];
+  const ignore = () => undefined;
+  const server = createServer({
+    host: '127.0.0.1',
+    port: 0,
+    tls: null,
+    handler(request, response) {
+      if (request.url === '/throw') throw new Error('a bug');
+      response.end('fine');
+    },
+    newRequestId: () => 'id',
+    log: { debug: ignore, info: ignore, warn: ignore, error: (_fields, message) => errors.push(message) },
+    shutdownDeadlineMs: 30_000,
+  });
+  const { port } = await server.listen();
+  assert.equal(await sendRaw(port, 'GET /throw HTTP/1.1\r\nHost: a\r\n\r\n'), '');
+  await assert.rejects(requestHttp2(`http://127.0.0.1:${port}`, { ':path': '/throw' }));
+  assert.match(await sendRaw(port, 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'), /fine$/);
+  assert.equal(errors.length, 2);
+  await server.stop();
 });

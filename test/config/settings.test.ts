@@ -27,6 +27,7 @@ test('what is not set has its default', () => {
     storageEncryptionKey: encryptionKey,
     webhookAllowPrivate: false,
     webhookRetrySeconds: [5, 30, 120, 600, 3600, 10_800, 21_600, 43_200],
+    webhookRetentionDays: 30,
     rateLimitPerSecond: 100,
     rateLimitBurst: 300,
     corsAllowedOrigins: [],

@@ -6,11 +6,13 @@ import { createInterface } from 'node:readline';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { OutboxEvent } from '../../src/core/notification/notification.js';
 import { type Change, ConflictError, type Store } from '../../src/core/ports/store.js';
 import { openStatuses, type Transaction, type TransactionStatus } from '../../src/core/transaction/transaction.js';
 import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
 import { migrateDatabase, type OpenedStore, openStore } from '../../src/storage/open-store.js';
-import { aNotification, anAttempt, anEvent, aTransaction, next, sampleLane, silentLog } from '../support/stored-samples.js';
+import { migrationNames } from '../support/migration-names.js';
+import { aNotification, anAttempt, anEvent, anOutcome, aTransaction, next, sampleLane, silentLog } from '../support/stored-samples.js';
 import { waitFor } from '../support/wait-for.js';
 
 const holder = fileURLToPath(new URL('../support/hold-store.ts', import.meta.url));
@@ -137,7 +139,14 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
     test('a notification, with and without a key', async () => {
       const keyed = aNotification({ id: 'keyed', sealedSigningKey: 'v1.abc' });
       await store.commit([store.change.insertNotification(aNotification({ id: 'plain' })), store.change.insertNotification(keyed)]);
-      const changed = { ...keyed, url: 'http://example.org/', sealedSigningKey: null, revision: 2 };
+      const changed = {
+        ...keyed,
+        url: 'http://example.org/',
+        sealedSigningKey: null,
+        retiredKeys: [{ sealedSigningKey: 'v1.abc', retiredAtMs: 1_763_600_000_003 }],
+        goneAtMs: 1_763_600_000_004,
+        revision: 2,
+      };
       assert.deepEqual(await store.read.notification('keyed'), keyed);
       await store.commit([store.change.updateNotification(changed)]);
       assert.deepEqual(await store.read.notifications({ offset: 0, limit: 10 }), {
@@ -151,7 +160,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
     test('an event, byte for byte', async () => {
       const event = anEvent({ id: 'exact', body: '{"a":1.0,"b":"\\u0000 ✓😀\\n"}', nextAttemptAtMs: 7, attempts: 3 });
       await store.commit([store.change.insertEvent(event)]);
-      assert.deepEqual(await store.read.dueEvents(7, 1), [event]);
+      assert.deepEqual(await store.read.dueEvents('hook', 7, 1), [event]);
     });
 
     test('what the configuration file wrote', async () => {
@@ -161,6 +170,35 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       await store.commit([change.putFileEntry({ ...entry, revision: 2 }), change.deleteFileEntry({ kind: 'notification', id: 'another' })]);
       await store.commit([change.deleteFileEntry({ kind: 'notification', id: 'nobody' })]);
       assert.deepEqual(await read.fileEntries('notification'), [{ ...entry, revision: 2 }]);
+    });
+
+    test('outcomes: byte for byte, until they expire, the last under a key', async () => {
+      const { change, read } = store;
+      const bytes = new Uint8Array(Array.from({ length: 256 }, (_, byte) => byte));
+      const outcome = anOutcome({ response: bytes, expiresAtMs: 1000 });
+      assert.equal(await read.firstOutcomeExpiryMs(), undefined);
+      await store.commit([change.putOutcome(outcome)]);
+      assert.deepEqual(await read.outcome(outcome, 999), outcome);
+      assert.equal(await read.outcome(outcome, 1000), undefined);
+      for (const other of [{ keyId: 'other' }, { method: '/s/Other' }, { idempotencyKey: 'ONE' }]) {
+        assert.equal(await read.outcome({ ...outcome, ...other }, 0), undefined);
+      }
+      const later = { ...outcome, fingerprint: 'another', response: new Uint8Array(), expiresAtMs: 3000 };
+      await store.commit([change.putOutcome(later)]);
+      assert.deepEqual(await read.outcome(outcome, 1000), later);
+    });
+
+    test('expired outcomes are deleted, the oldest first, as many as were asked for', async () => {
+      const { change, read } = store;
+      const named = (number: number) => anOutcome({ idempotencyKey: `expires ${number}`, expiresAtMs: 100 + number });
+      await store.commit([3, 1, 2, 4].map((number) => change.putOutcome(named(number))));
+      assert.equal(await read.firstOutcomeExpiryMs(), 101);
+      await store.commit([change.deleteExpiredOutcomes(103, 2)]);
+      assert.equal(await read.firstOutcomeExpiryMs(), 103);
+      await store.commit([change.deleteExpiredOutcomes(103, 2), change.deleteExpiredOutcomes(103, 2)]);
+      assert.equal(await read.firstOutcomeExpiryMs(), 104);
+      assert.equal(await read.outcome(named(3), 0), undefined);
+      assert.deepEqual(await read.outcome(named(4), 0), named(4));
     });
 
     test('a lane and a chain', async () => {
@@ -221,6 +259,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
         change.insertNotification(aNotification({ id: 'hook' })),
         change.updateNotification(aNotification({ id: 'hook', revision: 3 })),
         change.updateNotification(aNotification({ id: 'nobody', revision: 2 })),
+        change.redeliverEvent({ id: 'nobody', notificationId: 'hook', nextAttemptAtMs: 0 }),
         change.deleteNotification({ id: 'hook', revision: 2 }),
         change.deleteNotification({ id: 'nobody', revision: 1 }),
       ];
@@ -277,8 +316,17 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       const page = await read.transactionsOf('many', [], { offset: 0, limit: 200 });
       assert.equal(page.total, written);
       assert.equal(page.items.length, written);
-      assert.equal((await read.dueEvents(0, 1000)).length, written);
+      assert.equal((await read.dueEvents('hook', 0, 1000)).length, written);
       assert.equal(await read.nextNonce(sampleLane), 5n);
+    });
+
+    test('an outcome is written with its list or not at all, and never the reason why not', async () => {
+      const { change, read } = store;
+      const outcome = anOutcome({ idempotencyKey: 'with a list' });
+      assert.equal(await conflictIn(store.commit([change.putOutcome(outcome), change.insertTransaction(taken)])), 'insertTransaction');
+      assert.equal(await read.outcome(outcome, 0), undefined);
+      await Promise.all([1, 2, 3].map(() => store.commit([change.putOutcome(outcome), change.putOutcome(outcome)])));
+      assert.deepEqual(await read.outcome(outcome, 0), outcome);
     });
 
     test('of many who move a lane from the same nonce, one does', async () => {
@@ -435,13 +483,19 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
     });
     after(() => store.close());
 
-    const due = async (nowMs: number): Promise<string[]> => (await store.read.dueEvents(nowMs, 100)).map(({ id }) => id);
+    const dueOf = async (hook: string, nowMs: number): Promise<string[]> =>
+      (await store.read.dueEvents(hook, nowMs, 100)).map(({ id }) => id);
+    const due = (nowMs: number): Promise<string[]> => dueOf('hook', nowMs);
+    const targets = async (nowMs: number) =>
+      [...(await store.read.pendingTargets(nowMs))].sort((a, b) => a.notificationId.localeCompare(b.notificationId));
     const set = (id: string, status: 'pending' | 'delivered' | 'dead', nextAttemptAtMs = 0): Promise<void> =>
       store.commit([store.change.updateEvent({ id, status, attempts: 1, nextAttemptAtMs })]);
+    const redeliver = (id: string, nextAttemptAtMs: number, notificationId = 'hook'): Promise<void> =>
+      store.commit([store.change.redeliverEvent({ id, notificationId, nextAttemptAtMs })]);
 
     test('an event waits for the older ones of its order key, and for no others', async () => {
       const { change, read } = store;
-      assert.equal(await read.nextEventAtMs(), undefined);
+      assert.deepEqual(await targets(0), []);
       await store.commit(
         [
           anEvent({ id: 'a1', orderKey: 'a', nextAttemptAtMs: 100 }),
@@ -451,56 +505,120 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
           anEvent({ id: 'other-a1', orderKey: 'a', notificationId: 'other', nextAttemptAtMs: 60 }),
         ].map((event) => change.insertEvent(event)),
       );
+      assert.deepEqual(await targets(49), [
+        { notificationId: 'hook', isDue: false, nextAtMs: 50 },
+        { notificationId: 'other', isDue: false, nextAtMs: 60 },
+      ]);
+      assert.deepEqual(await targets(60), [
+        { notificationId: 'hook', isDue: true, nextAtMs: 100 },
+        { notificationId: 'other', isDue: true, nextAtMs: undefined },
+      ]);
       assert.deepEqual(await due(49), []);
-      assert.equal(await read.nextEventAtMs(), 50);
-      assert.deepEqual(await due(60), ['b1', 'other-a1']);
-      assert.deepEqual(await due(100), ['a1', 'b1', 'other-a1']);
+      assert.deepEqual(await due(60), ['b1']);
+      assert.deepEqual(await due(100), ['b1', 'a1']);
       assert.deepEqual(
-        (await read.dueEvents(100, 2)).map(({ id }) => id),
-        ['a1', 'b1'],
+        (await read.dueEvents('hook', 100, 1)).map(({ id }) => id),
+        ['b1'],
       );
+      assert.deepEqual(await dueOf('other', 100), ['other-a1']);
+      assert.deepEqual(await dueOf('nobody', 100), []);
+      assert.equal(await read.pendingEventCount(), 5);
 
       await set('a1', 'pending', 1_000);
-      assert.deepEqual(await due(100), ['b1', 'other-a1']);
+      assert.deepEqual(await due(100), ['b1']);
       await set('b1', 'delivered');
       await set('other-a1', 'dead');
-      assert.equal(await read.nextEventAtMs(), 1_000);
+      assert.deepEqual(await targets(100), [{ notificationId: 'hook', isDue: false, nextAtMs: 1_000 }]);
       await set('a1', 'delivered', 1_000);
-      assert.equal(await read.nextEventAtMs(), 10);
       assert.deepEqual(await due(100), ['a2']);
       await set('a2', 'dead');
       assert.deepEqual(await due(100), ['a3']);
+      assert.equal(await read.pendingEventCount(), 1);
+    });
 
-      // One that was given up and is to be delivered again goes before those that came after it.
-      await set('a2', 'pending', 500);
+    test('one that is to be delivered again is as new, and goes before those that came after it', async () => {
+      const { change, read } = store;
+      await redeliver('a2', 500);
       assert.deepEqual(await due(100), []);
-      assert.equal(await read.nextEventAtMs(), 500);
-      assert.deepEqual(await due(500), ['a2']);
+      assert.deepEqual(await targets(0), [{ notificationId: 'hook', isDue: false, nextAtMs: 500 }]);
+      assert.equal((await read.delivery('hook', 'a2'))?.event.attempts, 0);
+      // An older one as well: the order is that of writing, not of asking.
+      await redeliver('a1', 600);
+      assert.deepEqual(await due(599), []);
+      assert.deepEqual(await due(600), ['a1']);
+      await set('a1', 'delivered');
+      assert.deepEqual(await due(600), ['a2']);
       await set('a2', 'delivered');
       assert.deepEqual(await due(0), ['a3']);
+      await redeliver('a3', 7);
+      assert.deepEqual([await due(6), await due(7)], [[], ['a3']]);
       await set('a3', 'delivered');
-      assert.equal(await read.nextEventAtMs(), undefined);
+      assert.equal(await conflictIn(redeliver('a3', 0, 'other')), 'redeliverEvent');
+      assert.deepEqual(await targets(1_000), []);
 
       await store.commit([change.insertEvent(anEvent({ id: 'a4', orderKey: 'a' }))]);
       assert.deepEqual(await due(0), ['a4']);
       await set('a4', 'delivered');
     });
 
-    test('the events of notifications that are passed over do not count against the limit', async () => {
+    test('the tries of an event are kept with it, the latest twenty', async () => {
       const { change, read } = store;
-      const hooks = ['p0', 'p1', 'p2', 'p3'];
-      const events = hooks.flatMap((hook) =>
-        [1, 2].map((number) => anEvent({ id: `${hook}-${number}`, notificationId: hook, orderKey: `${number}` })),
+      const attempts = Array.from({ length: 23 }, (_, number) => ({
+        attemptedAtMs: 1_763_600_000_000 + number,
+        durationMs: number,
+        httpStatus: number % 2 === 0 ? 500 : null,
+        error: number === 22 ? null : `try ${number}`,
+        responseBody: number % 2 === 0 ? 'why \\u{0} ✓😀' : null,
+      }));
+      const [one, two] = ['t1', 't2'].map((id) => anEvent({ id, notificationId: 'tried', orderKey: id })) as [OutboxEvent, OutboxEvent];
+      await store.commit([change.insertEvent(one), change.insertEvent(two)]);
+      for (const attempt of attempts) await store.commit([change.insertDeliveryAttempt('t1', attempt)]);
+      assert.deepEqual(await read.delivery('tried', 't1'), { event: one, attempts: attempts.slice(3) });
+      assert.equal(await read.delivery('other', 't1'), undefined);
+      assert.equal(await read.delivery('tried', 'nobody'), undefined);
+      assert.deepEqual(await read.deliveries('tried', { offset: 0, limit: 10 }), {
+        items: [
+          { event: two, attempts: [] },
+          { event: one, attempts: attempts.slice(3) },
+        ],
+        total: 2,
+      });
+      assert.deepEqual(await read.deliveries('tried', { offset: 1, limit: 1 }), {
+        items: [{ event: one, attempts: attempts.slice(3) }],
+        total: 2,
+      });
+      assert.deepEqual(await read.deliveries('tried', { offset: 1e21, limit: 1 }), { items: [], total: 2 });
+      assert.deepEqual(await read.deliveries('nobody', { offset: 0, limit: 1 }), { items: [], total: 0 });
+    });
+
+    test('what ended before a time is found and deleted, and nothing else', async () => {
+      const { change, read } = store;
+      await set('t1', 'delivered', 30);
+      await set('t2', 'dead', 20);
+      await store.commit([change.insertEvent(anEvent({ id: 't3', notificationId: 'tried', orderKey: 't1', nextAttemptAtMs: 10 }))]);
+      assert.deepEqual((await read.finishedEventIds(31, 100)).slice(-2), ['t2', 't1']);
+      assert.deepEqual((await read.finishedEventIds(30, 100)).at(-1), 't2');
+      assert.equal((await read.finishedEventIds(31, 1)).length, 1);
+      await store.commit(['t1', 't3', 'nobody'].map((id) => change.deleteFinishedEvent(id)));
+      const left = await read.deliveries('tried', { offset: 0, limit: 10 });
+      assert.deepEqual(
+        left.items.map(({ event }) => event.id),
+        ['t3', 't2'],
       );
-      await store.commit(events.map((event) => change.insertEvent(event)));
-      for (const count of [0, 1, 2, 3, 4]) {
-        const found = await read.dueEvents(0, 2, hooks.slice(0, count));
-        assert.deepEqual(
-          found.map(({ notificationId }) => notificationId),
-          count === 4 ? [] : [hooks[count], hooks[count]],
-        );
-      }
-      await Promise.all(events.map(({ id }) => set(id, 'delivered')));
+      assert.equal(await conflictIn(set('t1', 'delivered')), 'updateEvent');
+      await set('t3', 'delivered');
+    });
+
+    test('a notification is gone as long as its revision is the one that was gone', async () => {
+      const { change, read } = store;
+      const hook = aNotification({ id: 'going' });
+      await store.commit([change.insertNotification(hook)]);
+      await store.commit([change.markNotificationGone({ id: 'going', revision: 1 }, 77)]);
+      assert.deepEqual(await read.notification('going'), { ...hook, goneAtMs: 77 });
+      const updated = { ...hook, revision: 2 };
+      await store.commit([change.updateNotification(updated)]);
+      await store.commit([change.markNotificationGone({ id: 'going', revision: 1 }, 88)]);
+      assert.deepEqual(await read.notification('going'), updated);
     });
 
     test('the rest of an order key comes out one by one, in the order in which it came in', async () => {
@@ -525,7 +643,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       await set('g2', 'dead');
       await store.commit([change.deleteNotification({ id: 'gone', revision: 1 })]);
       assert.equal(await read.notification('gone'), undefined);
-      assert.deepEqual(await due(0), ['kept']);
+      assert.deepEqual([await dueOf('gone', 0), await dueOf('stays', 0)], [[], ['kept']]);
       const update = (id: string) => conflictIn(set(id, 'delivered'));
       assert.deepEqual(await Promise.all(['g1', 'g2', 'g3'].map(update)), ['nothing', 'updateEvent', 'updateEvent']);
     });
@@ -535,7 +653,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
     test('makes the tables once, and finds everything again', async () => {
       const databaseUrl = await newDatabaseUrl();
       const opened = await open(databaseUrl);
-      assert.deepEqual(opened.migrations, ['0001-initial']);
+      assert.deepEqual(opened.migrations, migrationNames);
       const transaction = aTransaction({ id: 'kept' });
       await opened.store.commit([opened.store.change.insertTransaction(transaction)]);
       await opened.store.close();
@@ -548,7 +666,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
 
     test('migrateDatabase makes the tables and frees the lock', async () => {
       const databaseUrl = await newDatabaseUrl();
-      assert.deepEqual(await migrateDatabase(databaseUrl, { log: silentLog }), ['0001-initial']);
+      assert.deepEqual(await migrateDatabase(databaseUrl, { log: silentLog }), migrationNames);
       await (await open(databaseUrl)).store.close();
     });
 

@@ -9,6 +9,7 @@ import { openStore } from '../../src/storage/open-store.js';
 import type { Statement } from '../../src/storage/statement.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
 import { storeContract } from '../contracts/store.contract.js';
+import { migrationNames } from '../support/migration-names.js';
 import { aTransaction, silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -46,7 +47,7 @@ describe('sqlite alone', () => {
     other.exec('drop table events');
     other.close();
     const { store, migrations } = await openStore(`sqlite:${file}`, { log: silentLog });
-    assert.deepEqual(migrations, ['0001-initial']);
+    assert.deepEqual(migrations, migrationNames);
     await store.close();
   });
 
@@ -88,7 +89,7 @@ describe('sqlite alone', () => {
     const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
     await store.close();
     const db = new Sqlite(file);
-    const { transactions, attempts, lanes, notifications, fileEntries, events } = compileStatements(sqlite);
+    const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, outcomes } = compileStatements(sqlite);
     const planOf = ({ sql }: Pick<Statement<object>, 'sql'>): string[] =>
       db
         .prepare<unknown[], { detail: string }>(`explain query plan ${sql}`)
@@ -113,27 +114,41 @@ describe('sqlite alone', () => {
       lanes.genesisHash,
       notifications.byId,
       fileEntries.ofKind,
-      events.due(0),
-      events.due(2),
-      events.next,
+      outcomes.byKey,
+      outcomes.deleteExpired,
+      events.pendingTargets,
+      events.due,
+      events.byId,
+      events.pageOf,
+      events.totalOf,
+      events.finished,
       events.releaseNext,
+      events.redeliver,
+      events.holdLater,
       events.deleteUndelivered,
+      deliveryAttempts.ofEvents(4),
+      deliveryAttempts.deleteOldest,
     ];
     for (const read of reads) {
       const plan = planOf(read);
       const scans = plan.filter(
         (line) =>
-          /^SCAN (?!CONSTANT|found|newest|\(subquery)/.test(line) && !/USING (COVERING )?INDEX (transactions_open|events_due)/.test(line),
+          /^SCAN (?!CONSTANT|found|newest|target|\(subquery)/.test(line) && !/USING (COVERING )?INDEX (transactions_open)/.test(line),
       );
       assert.deepEqual(scans, [], `${read.name}: ${plan.join('; ')}`);
     }
     assert.match(planOf(transactions.openOfLane).join(), /transactions_open/);
     assert.match(planOf(transactions.openLanes).join(), /transactions_open/);
-    assert.match(planOf(events.due(0)).join(), /events_due/);
-    assert.match(planOf(events.due(2)).join(), /events_undelivered/);
-    assert.match(planOf(events.next).join(), /events_due/);
+    assert.match(planOf(events.due).join(), /events_next/);
+    assert.match(planOf(events.pendingCount).join(), /COVERING INDEX events_pending/);
+    assert.match(planOf(events.totalOf).join(), /COVERING INDEX events_of_notification/);
+    assert.match(planOf(events.finished).join(), /events_finished/);
+    assert.match(planOf(events.holdLater).join(), /events_pending/);
     assert.doesNotMatch(planOf(transactions.page).join(), /TEMP B-TREE/);
-    assert.doesNotMatch(planOf(events.next).join(), /TEMP B-TREE/);
+    assert.match(planOf(outcomes.firstExpiry).join(), /outcomes_by_expiry/);
+    assert.match(planOf(outcomes.deleteExpired).join(), /outcomes_by_expiry/);
+    assert.doesNotMatch(planOf(events.due).join(), /TEMP B-TREE/);
+    assert.doesNotMatch(planOf(events.finished).join(), /TEMP B-TREE/);
     db.close();
   });
 });

@@ -3,7 +3,9 @@ import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } f
 import { Health } from '../../gen/grpc/health/v1/health_pb.js';
 import { ServerReflection } from '../../gen/grpc/reflection/v1/reflection_pb.js';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
+import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
 import { createCors } from '../../src/api/cors.js';
+import { createRateLimit } from '../../src/api/guards/rate-limit.js';
 import { createHandler } from '../../src/api/handler.js';
 import { createHealthService } from '../../src/api/health/health-service.js';
 import { createReadyPage, healthPage } from '../../src/api/health/pages.js';
@@ -15,7 +17,8 @@ import { createRestGateway } from '../../src/api/rest/gateway.js';
 import { type ApiServer, createServer, type ServerTimeouts } from '../../src/api/server.js';
 import { createAuthenticate } from '../../src/core/access/authenticate.js';
 import type { Principal } from '../../src/core/access/principal.js';
-import { systemClock } from '../../src/core/ports/clock.js';
+import type { TokenBucketLimits } from '../../src/core/access/token-bucket.js';
+import { type Clock, systemClock } from '../../src/core/ports/clock.js';
 
 /** The bootstrap key of the rig. */
 export const testKey = 'test-key-of-at-least-32-characters';
@@ -25,7 +28,13 @@ export const signingKey = 'key-with-the-scope-sign-only-0000';
 /** What a test may set. */
 export interface RigOptions {
   readonly notifications?: Partial<ServiceImpl<typeof NotificationService>>;
+  /** Served only where they are given. */
+  readonly transactions?: Partial<ServiceImpl<typeof TransactionService>>;
   readonly origins?: readonly string[];
+  /** Absent: none. */
+  readonly rateLimit?: TokenBucketLimits;
+  /** Of the rate limit. */
+  readonly clock?: Clock;
   readonly timeouts?: ServerTimeouts;
   readonly tls?: { certPem: string; keyPem: string } | null;
   readonly shutdownDeadlineMs?: number;
@@ -72,7 +81,8 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   );
   const bootstrap = createAuthenticate({ bootstrapKey: testKey });
   const signer: Principal = { keyId: 'signer', scopes: new Set(['sign']), relayers: null };
-  const plans = compileMethodPlans([NotificationService]);
+  const { transactions } = options;
+  const plans = compileMethodPlans(transactions === undefined ? [NotificationService] : [NotificationService, TransactionService]);
   const interceptors = [createErrorInterceptor({ log })];
   const notifications = options.notifications ?? {};
   let requestCount = 0;
@@ -81,19 +91,24 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     plans,
     rest: createRestGateway({
       plans,
-      served: [{ service: NotificationService, implementation: notifications }],
+      served: [
+        { service: NotificationService, implementation: notifications },
+        { service: TransactionService, implementation: transactions ?? {} },
+      ],
       interceptors,
       networkTypeOf: () => undefined,
       log,
     }),
     services(router: ConnectRouter) {
       router.service(NotificationService, notifications);
+      if (transactions !== undefined) router.service(TransactionService, transactions);
       router.service(Health, createHealthService({ services: served, readiness, shutdownSignal: shutdown.signal }));
       router.service(ServerReflection, createReflection(served));
     },
     interceptors,
     pages: [healthPage, createReadyPage(readiness)],
     authenticate: (token) => (token === signingKey ? signer : bootstrap(token)),
+    rateLimit: options.rateLimit === undefined ? null : createRateLimit(options.rateLimit, options.clock ?? systemClock),
     cors: createCors(new Set(options.origins ?? [])),
     newRequestId,
     shutdownSignal: shutdown.signal,

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { TestContext } from 'node:test';
 
 /** A request as it came. */
 export interface ReceivedRequest {
@@ -24,7 +23,7 @@ export interface HttpReceiver {
 
 /** Starts a receiver on a free loopback port, stopped at the end of the test. `answer` ends the response, now or later. */
 export async function startHttpReceiver(
-  test: TestContext,
+  test: { after(release: () => void): void },
   answer: (response: ServerResponse, request: ReceivedRequest) => void,
 ): Promise<HttpReceiver> {
   const requests: ReceivedRequest[] = [];

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Call } from '../../src/api/call.js';
 import type { ApiRequest, ApiResponse } from '../../src/api/header.js';
 import { createErrorInterceptor } from '../../src/api/interceptors/errors.js';
-import { createGate } from '../../src/api/interceptors/gate.js';
+import { createGate, type GateDeps } from '../../src/api/interceptors/gate.js';
 import { createRemarks } from '../../src/api/interceptors/remarks.js';
 import { compileMethodPlans } from '../../src/api/method-plan.js';
 import { createRestGateway, type RestGatewayDeps } from '../../src/api/rest/gateway.js';
@@ -36,6 +36,9 @@ export const relayers = new Map(
 export const anyone: Principal = { keyId: 'any', scopes: new Set(['transactions:write']), relayers: null };
 /** A key for the relayer `evm` alone. */
 export const restricted: Principal = { keyId: 'restricted', scopes: new Set(['transactions:write']), relayers: new Set(['evm']) };
+
+/** For rigs without a store, whose calls carry no idempotency key. */
+export const neverOnce: GateDeps['serveOnce'] = () => Promise.reject(new Error('this rig keeps no outcomes'));
 
 /** An answer as it came. */
 export interface Answer {
@@ -72,14 +75,23 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
   const gateway = createRestGateway({
     plans,
     served,
-    interceptors: [createErrorInterceptor({ log }), createRemarks(), createGate({ plans, directory })],
+    interceptors: [createErrorInterceptor({ log }), createRemarks(), createGate({ plans, directory, serveOnce: neverOnce })],
     networkTypeOf: (id) => relayers.get(id)?.networkType,
     log,
   });
   let principal: Principal | null = anyone;
   const handler = (request: ApiRequest, response: ApiResponse) => {
     const [path = '', query = ''] = (request.url ?? '').split('?');
-    const call: Call = { requestId: 'request-1', principal, remarks: [], bodyProblem: null, relayer: null };
+    const call: Call = {
+      requestId: 'request-1',
+      principal,
+      remarks: [],
+      bodyProblem: null,
+      relayer: null,
+      idempotencyKeys: [],
+      claim: null,
+      kept: null,
+    };
     const exchange = {
       request,
       response,

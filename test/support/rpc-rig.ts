@@ -4,9 +4,10 @@ import { type Call, callKey } from '../../src/api/call.js';
 import { createErrorInterceptor } from '../../src/api/interceptors/errors.js';
 import { createGate } from '../../src/api/interceptors/gate.js';
 import { createRemarks } from '../../src/api/interceptors/remarks.js';
+import type { ServeOnce } from '../../src/api/interceptors/serve-once.js';
 import { compileMethodPlans } from '../../src/api/method-plan.js';
 import type { Principal } from '../../src/core/access/principal.js';
-import { anyone, relayers } from './rest-rig.js';
+import { anyone, neverOnce, relayers } from './rest-rig.js';
 
 /** A service behind our interceptors, called in memory over Connect. */
 export interface RpcRig<T extends DescService> {
@@ -14,21 +15,41 @@ export interface RpcRig<T extends DescService> {
   readonly lines: { fields: Record<string, unknown>; message: string }[];
 }
 
-/** Makes a rig; the guards' part is a call of `principal`. */
+/** How calls of a rig with an idempotency key are served. */
+export interface RigIdempotency {
+  readonly keys: readonly string[];
+  readonly serveOnce: ServeOnce;
+}
+
+/** Makes a rig; the guards' part is a call of `principal`, which carries no idempotency key unless it is said. */
 export function createRpcRig<T extends DescService>(
   service: T,
   implementation: Partial<ServiceImpl<T>>,
   principal: Principal | null = anyone,
+  { keys, serveOnce }: RigIdempotency = { keys: [], serveOnce: neverOnce },
 ): RpcRig<T> {
   const lines: RpcRig<T>['lines'] = [];
   const write = (fields: object, message: string) => lines.push({ fields: fields as Record<string, unknown>, message });
   const log = { debug: write, info: write, warn: write, error: write };
   const guards: Interceptor = (next) => (request) => {
-    const call: Call = { requestId: 'request-1', principal, remarks: [], bodyProblem: null, relayer: null };
+    const call: Call = {
+      requestId: 'request-1',
+      principal,
+      remarks: [],
+      bodyProblem: null,
+      relayer: null,
+      idempotencyKeys: keys,
+      claim: null,
+      kept: null,
+    };
     request.contextValues.set(callKey, call);
     return next(request);
   };
-  const gate = createGate({ plans: compileMethodPlans([service]), directory: { relayer: (id) => relayers.get(id) } });
+  const gate = createGate({
+    plans: compileMethodPlans([service]),
+    directory: { relayer: (id) => relayers.get(id) },
+    serveOnce,
+  });
   const transport = createRouterTransport((router) => router.service(service, implementation), {
     router: { interceptors: [guards, createErrorInterceptor({ log }), createRemarks(), gate] },
   });

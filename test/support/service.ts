@@ -24,6 +24,8 @@ export interface ServiceHome {
 /** What differs from test to test. */
 export interface ServiceHomeOptions {
   readonly rpcUrl: string;
+  /** Further nodes of the same network. */
+  readonly moreRpcUrls?: readonly string[];
   readonly policies?: object;
   readonly notifications?: readonly object[];
   readonly notificationId?: string;
@@ -59,7 +61,7 @@ export async function createServiceHome(options: ServiceHomeOptions): Promise<Se
       {
         type: 'evm',
         network: 'local',
-        rpc_urls: [options.rpcUrl],
+        rpc_urls: [options.rpcUrl, ...(options.moreRpcUrls ?? [])],
         average_blocktime_ms: 400,
         is_testnet: true,
         chain_id: 31337,
@@ -103,31 +105,53 @@ export interface RunningService {
   kill(): Promise<void>;
 }
 
+/** A service that was told to start. */
+export interface LaunchedService {
+  /** Resolves when it says that it listens; rejects with what it said when it ends instead. */
+  readonly listening: Promise<RunningService>;
+  /** Ends it as a power cut does, before or after it listens. */
+  kill(): Promise<void>;
+  /** Everything it has written to stdout and stderr. */
+  output(): string;
+}
+
 /** Starts the service in this home and resolves when it says that it listens. */
 export async function startService(home: ServiceHome): Promise<RunningService> {
+  return await launchService(home).listening;
+}
+
+/** Starts the service in this home, for tests that do not wait until it listens. */
+export function launchService(home: ServiceHome): LaunchedService {
   const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', 'serve'], {
     env: { PATH: process.env.PATH, ...home.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  const stopWithUs = (): void => void child.kill('SIGKILL');
+  process.once('exit', stopWithUs);
+  child.once('exit', () => process.removeListener('exit', stopWithUs));
   let output = '';
-  const port = await new Promise<number>((resolve, reject) => {
+  const port = new Promise<number>((resolve, reject) => {
+    let isListening = false;
     const read = (chunk: Buffer) => {
       output += chunk.toString();
+      if (isListening) return;
       const listening = /"port":(\d+),.*"msg":"listening"/.exec(output)?.[1];
-      if (listening !== undefined) resolve(Number(listening));
+      if (listening === undefined) return;
+      isListening = true;
+      resolve(Number(listening));
     };
     child.stdout.on('data', read);
     child.stderr.on('data', read);
     child.once('exit', (code) => reject(new Error(`the service ended with ${code} before it listened:\n${output}`)));
   });
-  return {
-    baseUrl: `http://127.0.0.1:${port}`,
-    port,
-    pid: child.pid ?? 0,
-    output: () => output,
-    stop: () => end(child, 'SIGTERM'),
-    kill: async () => void (await end(child, 'SIGKILL')),
-  };
+  const kill = async (): Promise<void> => void (await end(child, 'SIGKILL'));
+  const listening = port.then((port): RunningService => {
+    const baseUrl = `http://127.0.0.1:${port}`;
+    return { baseUrl, port, pid: child.pid ?? 0, output: () => output, stop: () => end(child, 'SIGTERM'), kill };
+  });
+  // One who kills it before it listens does not wait for that.
+  listening.catch(() => {});
+  return { listening, kill, output: () => output };
 }
 
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {

@@ -1,3 +1,4 @@
+import type { Outcome } from '../../src/core/access/idempotency.js';
 import type { Notification, OutboxEvent } from '../../src/core/notification/notification.js';
 import type { Log } from '../../src/core/ports/log.js';
 import type { Attempt, LaneId, Transaction } from '../../src/core/transaction/transaction.js';
@@ -78,8 +79,23 @@ export function aNotification(over: Partial<Notification> & Pick<Notification, '
     type: 'webhook',
     url: 'https://example.com/hook',
     sealedSigningKey: null,
+    retiredKeys: [],
+    goneAtMs: null,
     createdAtMs: 1_763_600_000_000,
     revision: 1,
+    ...over,
+  };
+}
+
+/** An outcome that does not expire soon, save what `over` sets. */
+export function anOutcome(over: Partial<Outcome>): Outcome {
+  return {
+    keyId: 'bootstrap',
+    method: '/relayer.v1.TransactionService/SendTransaction',
+    idempotencyKey: 'one',
+    fingerprint: 'ab'.repeat(32),
+    response: new Uint8Array([1, 2, 3]),
+    expiresAtMs: 9_000_000_000_000,
     ...over,
   };
 }

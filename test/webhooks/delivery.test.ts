@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { deleteNotification } from '../../src/core/notification/delete-notification.js';
 import { updateNotification } from '../../src/core/notification/update-notification.js';
+import { systemClock } from '../../src/core/ports/clock.js';
 import { createSecretBox } from '../../src/storage/secret-box.js';
 import { type ReceivedRequest, startHttpReceiver } from '../support/http-receiver.js';
 import { waitFor } from '../support/wait-for.js';
@@ -34,7 +35,7 @@ describe('delivery', () => {
     assert.equal(request.headers['x-signature'], createHmac('sha256', key).update(request.body).digest('base64'));
     const signed = Buffer.concat([Buffer.from(`${id}.${request.headers['webhook-timestamp']}.`), request.body]);
     assert.equal(request.headers['webhook-signature'], `v1,${createHmac('sha256', key).update(signed).digest('base64')}`);
-    assert.equal(await outbox.store.read.nextEventAtMs(), undefined);
+    await waitFor('the outbox to be empty', outbox.isEmpty);
     assert.doesNotMatch(JSON.stringify(outbox.lines), /hunter2|a signing key/);
   });
 
@@ -48,7 +49,7 @@ describe('delivery', () => {
     assert.equal(receiver.requests[0]?.headers['x-signature'], undefined);
     assert.equal(receiver.requests[0]?.headers['webhook-signature'], undefined);
 
-    const deps = { store: outbox.store, secretBox: otherBox, allowPrivateTargets: true };
+    const deps = { store: outbox.store, secretBox: otherBox, clock: systemClock, allowPrivateTargets: true };
     await updateNotification(deps, { id: notificationId, url: undefined, signingKey: key });
     await delivery.stop(5000);
     await outbox.event(notificationId, 'tx-1');
@@ -109,7 +110,7 @@ describe('delivery', () => {
     await waitFor('the second event', () => outbox.told('webhook delivered')[0]);
     assert.deepEqual(receiver.requests.map(idOf), [first, first, first, second]);
     assert.equal(outbox.told('webhook given up')[0]?.fields.eventId, first);
-    assert.equal(await outbox.store.read.nextEventAtMs(), undefined);
+    await waitFor('the outbox to be empty', outbox.isEmpty);
   });
 
   it('gives up at once when the receiver says that it is gone', async (test) => {
@@ -118,7 +119,7 @@ describe('delivery', () => {
     await outbox.event(await outbox.notification(receiver.url('/')), 'tx-1');
     outbox.deliver();
     await waitFor('the end', () => outbox.told('webhook given up')[0]);
-    await waitFor('the outbox to be empty', async () => ((await outbox.store.read.nextEventAtMs()) === undefined ? true : undefined));
+    await waitFor('the outbox to be empty', outbox.isEmpty);
     assert.equal(receiver.requests.length, 1);
   });
 
@@ -129,7 +130,7 @@ describe('delivery', () => {
     const beforeMs = Date.now();
     outbox.deliver();
     await waitFor('the failure to be stored', async () => {
-      const nextMs = await outbox.store.read.nextEventAtMs();
+      const nextMs = (await outbox.store.read.pendingTargets(Date.now()))[0]?.nextAtMs;
       return nextMs !== undefined && nextMs >= beforeMs + 3_600_000 ? true : undefined;
     });
   });
@@ -240,7 +241,7 @@ describe('delivery', () => {
     await stopped;
     assert.equal(outbox.told('webhook delivered').length, 1);
     assert.equal(receiver.requests.length, 1);
-    const left = await outbox.store.read.dueEvents(Date.now(), 10);
+    const left = await outbox.store.read.dueEvents(notificationId, Date.now(), 10);
     assert.equal(left.length, 1);
   });
 
@@ -268,7 +269,7 @@ describe('delivery', () => {
     response.writeHead(500).end();
     await delivery.stop(5000);
     assert.equal(receiver.requests.length, 1);
-    assert.equal(await outbox.store.read.nextEventAtMs(), undefined);
+    assert.equal(await outbox.isEmpty(), true);
     assert.deepEqual(outbox.told('the outcome of a webhook cannot be stored'), []);
   });
 
@@ -276,7 +277,7 @@ describe('delivery', () => {
     const outbox = await openOutbox(test);
     await outbox.event('gone', 'tx-1');
     outbox.deliver();
-    await waitFor('the outbox to be empty', async () => ((await outbox.store.read.nextEventAtMs()) === undefined ? true : undefined));
+    await waitFor('the outbox to be empty', outbox.isEmpty);
     assert.equal(outbox.told('webhook given up: its notification was deleted').length, 1);
   });
 });

@@ -4,7 +4,9 @@ import type { TestContext } from 'node:test';
 import { systemIds } from '../../src/core/ids.js';
 import { createNotification } from '../../src/core/notification/create-notification.js';
 import { systemClock } from '../../src/core/ports/clock.js';
+import type { Ids } from '../../src/core/ports/ids.js';
 import type { Log } from '../../src/core/ports/log.js';
+import type { SecretBox } from '../../src/core/ports/secret-box.js';
 import type { Store } from '../../src/core/ports/store.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { createSecretBox } from '../../src/storage/secret-box.js';
@@ -20,9 +22,13 @@ export interface Line {
 /** A real store with an outbox, and what delivers it. */
 export interface Outbox {
   readonly store: Store;
+  readonly secretBox: SecretBox;
+  readonly ids: Ids;
   readonly lines: readonly Line[];
   /** Lines with this message. */
   told(message: string): readonly Line[];
+  /** Undefined until nothing is pending. */
+  isEmpty(): Promise<true | undefined>;
   /** Creates a notification and returns its id. */
   notification(url: string, signingKey?: string): Promise<string>;
   /** Commits an event and returns its id. */
@@ -50,8 +56,11 @@ export async function openOutbox(test: TestContext): Promise<Outbox> {
     get store() {
       return store;
     },
+    secretBox,
+    ids: systemIds,
     lines,
     told: (wanted) => lines.filter(({ message }) => message === wanted),
+    isEmpty: async () => ((await store.read.pendingEventCount()) === 0 ? true : undefined),
     async notification(url, signingKey) {
       const deps = { store, clock: systemClock, ids: systemIds, secretBox, allowPrivateTargets: true };
       return (await createNotification(deps, { id: undefined, url, signingKey })).notification.id;

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { signatureHeaders } from '../../src/webhooks/sign-delivery.js';
 
 const body = Buffer.from('{"id":"e","payload":{"text":"ü"}}');
-const tried = { id: '0190', body, timestampSeconds: 1_700_000_000 };
+const tried = { id: '0190', body, timestampSeconds: 1_700_000_000, retiredKeys: [] };
 
 it('signs nothing without a key', () => {
   assert.deepEqual(signatureHeaders({ ...tried, signingKey: null }), { 'webhook-id': '0190', 'webhook-timestamp': '1700000000' });
@@ -31,6 +31,7 @@ it('agrees with the example of the Standard Webhooks specification', () => {
     body: Buffer.from('{"test": 2432232314}'),
     timestampSeconds: 1_614_265_330,
     signingKey: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+    retiredKeys: [],
   });
   assert.equal(headers['webhook-signature'], 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
 });

@@ -399,7 +399,7 @@ export type Delivery = Message<"relayer.v1.Delivery"> & {
   nextAttemptAt?: Timestamp | undefined;
 
   /**
-   * The tries so far, oldest first.
+   * The latest 20 tries, oldest first.
    *
    * @generated from field: repeated relayer.v1.DeliveryAttempt attempts = 6;
    */
@@ -448,7 +448,8 @@ export type DeliveryAttempt = Message<"relayer.v1.DeliveryAttempt"> & {
   error?: string | undefined;
 
   /**
-   * The first KiB of the answer; null when there was none.
+   * The first KiB of the answer as text, control characters escaped (`\u{a}`); null when there was
+   * none.
    *
    * @generated from field: optional string response_body = 5;
    */
@@ -692,7 +693,8 @@ export enum DeliveryStatus {
   DELIVERED = 2,
 
   /**
-   * Given up; it can be redelivered.
+   * Given up: the retry schedule is used up, the receiver is gone (410) or its address must not be
+   * dialled. It is kept, can be redelivered, and holds no other event back.
    *
    * @generated from enum value: DELIVERY_STATUS_DEAD = 3;
    */
@@ -722,7 +724,9 @@ export const NotificationService: GenService<{
     output: typeof CreateNotificationResponseSchema;
   },
   /**
-   * Changes a notification; what the request does not set stays. Errors: INVALID_ARGUMENT, NOT_FOUND.
+   * Changes a notification; what the request does not set stays. A key that is replaced signs
+   * `webhook-signature` beside the new one for 24 hours more; removing the key ends that, too. A
+   * receiver that answered 410 (gone) is delivered to again. Errors: INVALID_ARGUMENT, NOT_FOUND.
    *
    * @generated from rpc relayer.v1.NotificationService.UpdateNotification
    */
@@ -752,7 +756,7 @@ export const NotificationService: GenService<{
     output: typeof ListNotificationsResponseSchema;
   },
   /**
-   * Deletes a notification. Errors: NOT_FOUND, FAILED_PRECONDITION (`NOTIFICATION_IN_USE`).
+   * Deletes a notification, with what was not delivered to it. Errors: NOT_FOUND, FAILED_PRECONDITION (`NOTIFICATION_IN_USE`).
    *
    * @generated from rpc relayer.v1.NotificationService.DeleteNotification
    */
@@ -762,7 +766,8 @@ export const NotificationService: GenService<{
     output: typeof DeleteNotificationResponseSchema;
   },
   /**
-   * The deliveries of a notification, newest first. Errors: NOT_FOUND.
+   * The deliveries of a notification, newest first, each with its tries. They are kept for
+   * WEBHOOK_RETENTION_DAYS after they ended. Errors: NOT_FOUND.
    *
    * @generated from rpc relayer.v1.NotificationService.ListDeliveries
    */
@@ -772,7 +777,10 @@ export const NotificationService: GenService<{
     output: typeof ListDeliveriesResponseSchema;
   },
   /**
-   * Delivers an event once more. Errors: NOT_FOUND.
+   * Makes a delivery due now, whether it is dead, delivered or pending: the same event under the
+   * same id, with the whole retry schedule before it. It takes its old place among the events of its
+   * transaction: pending ones that came after it wait for it. Errors: NOT_FOUND
+   * (`NOTIFICATION_NOT_FOUND`, `DELIVERY_NOT_FOUND`).
    *
    * @generated from rpc relayer.v1.NotificationService.RedeliverDelivery
    */
@@ -782,7 +790,8 @@ export const NotificationService: GenService<{
     output: typeof RedeliverDeliveryResponseSchema;
   },
   /**
-   * Delivers an event of kind `test`. Errors: NOT_FOUND.
+   * Delivers an event of kind `test`, which waits for no other event. It needs no relayer. The
+   * answer comes before the delivery: its tries are in ListDeliveries. Errors: NOT_FOUND.
    *
    * @generated from rpc relayer.v1.NotificationService.TestNotification
    */

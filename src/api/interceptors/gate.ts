@@ -4,13 +4,12 @@ import { mayUseRelayer } from '../../core/access/principal.js';
 import { DomainError, invalidField } from '../../core/errors.js';
 import type { Directory } from '../../core/ports/directory.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
+import { shownName } from '../../core/shown-name.js';
 import { type Call, callOf } from '../call.js';
 import { compileFieldBounds } from '../field-bounds.js';
 import { unionRulesOf } from '../field-rules.js';
 import type { MethodPlan } from '../method-plan.js';
-
-/** How much of an id that the caller made up is said back. */
-const maxEchoedCharacters = 64;
+import type { ServeOnce } from './serve-once.js';
 
 /** What is asked of one method's requests. */
 interface Rules {
@@ -31,31 +30,37 @@ interface NetworkUnion {
 export interface GateDeps {
   readonly plans: readonly MethodPlan[];
   readonly directory: Pick<Directory, 'relayer'>;
+  readonly serveOnce: ServeOnce;
 }
 
 /**
- * The checks between reading a request and serving it, in the order of the contract, the same for RPC and REST: the key's relayer list, the
- * relayer's existence and state, the shape that its network asks for, what REST found wrong with the body, and the bounds of all fields.
+ * The checks between reading a request and serving it, in the order of the contract, the same for RPC and REST: the key's relayer list, what
+ * is kept of an earlier call with the same idempotency key, the relayer's existence and state, the shape that its network asks for, what REST
+ * found wrong with the body, and the bounds of all fields.
  */
-export function createGate({ plans, directory }: GateDeps): Interceptor {
+export function createGate({ plans, directory, serveOnce }: GateDeps): Interceptor {
   const rules = new Map<DescMethod, Rules>(plans.map((plan) => [plan.method, rulesOf(plan)]));
-  return (next) => (request) => {
+  // A refusal is a rejection, never a throw: interceptors outside may not be async.
+  return (next) => async (request) => {
     const rule = rules.get(request.method);
     // Not one of our methods: health or reflection.
     if (rule === undefined) return next(request);
     const call = callOf({ values: request.contextValues });
-    if (request.stream) return next({ ...request, message: checked(request.message, (message) => check(rule, message, call, directory)) });
-    return checkThen(
-      () => check(rule, request.message, call, directory),
-      () => next(request),
-    );
+    if (request.stream) {
+      const check = (message: Message) => {
+        checkRelayerList(rule.plan, message, call);
+        checkRequest(rule, message, call, directory);
+      };
+      return next({ ...request, message: checked(request.message, check) });
+    }
+    const serve = async () => {
+      // What is kept was in order when it was accepted, whatever has become of the relayer.
+      if (call.kept === null) checkRequest(rule, request.message, call, directory);
+      return next(request);
+    };
+    checkRelayerList(rule.plan, request.message, call);
+    return rule.plan.idempotent && call.idempotencyKeys.length > 0 ? serveOnce(rule.plan, request.message, call, serve) : serve();
   };
-}
-
-/** A refusal is a rejection, never a throw: interceptors outside may not be async. */
-async function checkThen<T>(check: () => void, then: () => Promise<T>): Promise<T> {
-  check();
-  return then();
 }
 
 async function* checked<T>(items: AsyncIterable<T>, check: (item: T) => void): AsyncIterable<T> {
@@ -66,6 +71,7 @@ async function* checked<T>(items: AsyncIterable<T>, check: (item: T) => void): A
 }
 
 function rulesOf(plan: MethodPlan): Rules {
+  if (plan.idempotent && plan.method.methodKind !== 'unary') throw new Error(`${plan.rpcPath} is a stream, which has no outcome to keep`);
   const unions = plan.method.input.oneofs.flatMap((oneof): NetworkUnion[] => {
     const { selector, under } = unionRulesOf(oneof);
     if (selector.case !== 'relayerNetwork') return [];
@@ -75,9 +81,22 @@ function rulesOf(plan: MethodPlan): Rules {
   return { plan, unions, bounds: compileFieldBounds(plan.method.input) };
 }
 
-function check({ plan, unions, bounds }: Rules, message: Message, call: Call, directory: GateDeps['directory']): void {
+function checkRelayerList(plan: MethodPlan, message: Message, { principal }: Call): void {
+  if (plan.relayer === 'any' || principal === null) return;
+  const relayerId = relayerIdOf(message);
+  if (!mayUseRelayer(principal, relayerId)) {
+    throw new DomainError('forbidden', 'RELAYER_NOT_ALLOWED', `the key is not for the relayer ${shownName(relayerId)}`);
+  }
+}
+
+/** Of a method with a relayer rule: its request has the field. */
+function relayerIdOf(message: Message): string {
+  return (message as Message & { readonly relayerId: string }).relayerId;
+}
+
+function checkRequest({ plan, unions, bounds }: Rules, message: Message, call: Call, directory: GateDeps['directory']): void {
   if (plan.relayer !== 'any') {
-    const relayer = relayerFor(plan, (message as Message & { readonly relayerId: string }).relayerId, call, directory);
+    const relayer = relayerFor(plan, relayerIdOf(message), directory);
     call.relayer = relayer;
     for (const union of unions) checkShape(plan, union, message, relayer);
   }
@@ -86,11 +105,8 @@ function check({ plan, unions, bounds }: Rules, message: Message, call: Call, di
   if (problem !== undefined) throw problem;
 }
 
-function relayerFor(plan: MethodPlan, relayerId: string, { principal }: Call, directory: GateDeps['directory']): Relayer {
-  const echoed = relayerId.slice(0, maxEchoedCharacters);
-  if (principal !== null && !mayUseRelayer(principal, relayerId)) {
-    throw new DomainError('forbidden', 'RELAYER_NOT_ALLOWED', `the key is not for the relayer ${echoed}`);
-  }
+function relayerFor(plan: MethodPlan, relayerId: string, directory: GateDeps['directory']): Relayer {
+  const echoed = shownName(relayerId);
   const relayer = directory.relayer(relayerId);
   if (relayer === undefined) {
     const fixedText = plan.relayerNotFoundText(echoed);

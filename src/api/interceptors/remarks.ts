@@ -1,4 +1,4 @@
-import { create } from '@bufbuild/protobuf';
+import { create, type DescMessage, type Message } from '@bufbuild/protobuf';
 import type { Interceptor } from '@connectrpc/connect';
 import { LogEntrySchema, LogLevel, type ResponseMetadata, ResponseMetadataSchema } from '../../../gen/relayer/v1/common_pb.js';
 import { callKey, type Remark } from '../call.js';
@@ -17,17 +17,15 @@ export function createRemarks(): Interceptor {
   return (next) => async (request) => {
     const response = await next(request);
     const remarks = request.contextValues.get(callKey)?.remarks ?? [];
-    if (
-      response.stream ||
-      remarks.length === 0 ||
-      response.method.output.field.metadata?.message?.typeName !== ResponseMetadataSchema.typeName
-    )
-      return response;
-    const message = response.message as typeof response.message & { metadata?: ResponseMetadata };
-    message.metadata ??= create(ResponseMetadataSchema);
-    message.metadata.logs.push(
-      ...remarks.map(({ level, message: text }) => create(LogEntrySchema, { level: levels[level], message: text })),
-    );
+    if (!response.stream) addRemarks(response.message, response.method.output, remarks);
     return response;
   };
+}
+
+/** Adds the remarks to `metadata.logs` of a response, where it has metadata and there is something to tell. */
+export function addRemarks(response: Message, schema: DescMessage, remarks: readonly Remark[]): void {
+  if (remarks.length === 0 || schema.field.metadata?.message?.typeName !== ResponseMetadataSchema.typeName) return;
+  const message = response as Message & { metadata?: ResponseMetadata };
+  message.metadata ??= create(ResponseMetadataSchema);
+  message.metadata.logs.push(...remarks.map(({ level, message: text }) => create(LogEntrySchema, { level: levels[level], message: text })));
 }

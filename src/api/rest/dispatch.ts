@@ -1,7 +1,8 @@
-import { create, type DescMethod, type DescMethodUnary, type Message } from '@bufbuild/protobuf';
+import { create, type DescMethod, type DescMethodUnary, type DescService, type Message } from '@bufbuild/protobuf';
 import {
   Code,
   ConnectError,
+  type ContextValues,
   createContextKey,
   type HandlerContext,
   type Interceptor,
@@ -36,7 +37,7 @@ export function composeDispatch(method: DescMethodUnary, implementation: object,
   const outermost = interceptors.reduceRight<Next>((next, interceptor) => interceptor(next), innermost);
   return async (message, context) => {
     context.values.set(contextKey, context);
-    const response = await outermost(requestOf(method, message, context));
+    const response = await outermost(new RestRequest(method, message, context));
     return (response as UnaryResponse).message;
   };
 }
@@ -48,36 +49,72 @@ function callMethod(method: DescMethodUnary, implementation: object): Next {
     const context = request.contextValues.get(contextKey);
     if (context === undefined) throw new Error('an interceptor replaced the context values of a REST call');
     if (run === null) throw new ConnectError(`${method.parent.typeName}.${method.name} is not implemented`, Code.Unimplemented);
-    const message = create(method.output, await run(request.message as Message, context));
-    return {
-      stream: false,
-      service: method.parent,
-      method,
-      message,
-      get header() {
-        return context.responseHeader;
-      },
-      get trailer() {
-        return context.responseTrailer;
-      },
-    } satisfies UnaryResponse;
+    return new RestResponse(method, create(method.output, await run(request.message as Message, context)), context);
   };
 }
 
-function requestOf(method: DescMethodUnary, message: Message, context: RestContext): UnaryRequest {
-  return {
-    stream: false,
-    service: method.parent,
-    method,
-    message,
-    contextValues: context.values,
-    requestMethod: context.requestMethod,
-    url: context.url,
-    get signal() {
-      return context.signal;
-    },
-    get header() {
-      return context.requestHeader;
-    },
-  };
+/*
+ * Headers and signal are made only when somebody asks, so they are getters; and getters of a class, since each object literal with getters gets
+ * a hidden class of its own, which is dear to make and keeps all that the getters see until a full garbage collection. The price: a copy by
+ * `{...request}` would lack them, so interceptors must pass unary requests and responses on as they are.
+ */
+
+/** A unary request as interceptors see it. */
+class RestRequest implements UnaryRequest {
+  readonly stream = false;
+  readonly service: DescService;
+  readonly method: DescMethodUnary;
+  readonly message: Message;
+  readonly #context: RestContext;
+
+  constructor(method: DescMethodUnary, message: Message, context: RestContext) {
+    this.service = method.parent;
+    this.method = method;
+    this.message = message;
+    this.#context = context;
+  }
+
+  get contextValues(): ContextValues {
+    return this.#context.values;
+  }
+
+  get requestMethod(): string {
+    return this.#context.requestMethod;
+  }
+
+  get url(): string {
+    return this.#context.url;
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.signal;
+  }
+
+  get header(): Headers {
+    return this.#context.requestHeader;
+  }
+}
+
+/** A unary response as interceptors see it. */
+class RestResponse implements UnaryResponse {
+  readonly stream = false;
+  readonly service: DescService;
+  readonly method: DescMethodUnary;
+  readonly message: Message;
+  readonly #context: RestContext;
+
+  constructor(method: DescMethodUnary, message: Message, context: RestContext) {
+    this.service = method.parent;
+    this.method = method;
+    this.message = message;
+    this.#context = context;
+  }
+
+  get header(): Headers {
+    return this.#context.responseHeader;
+  }
+
+  get trailer(): Headers {
+    return this.#context.responseTrailer;
+  }
 }

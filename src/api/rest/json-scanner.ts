@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { DomainError } from '../../core/errors.js';
+import { shownName } from '../../core/shown-name.js';
 import { JsonNumber, type JsonObject, type JsonValue } from './json-value.js';
 
 /** Nesting that is read; the body itself is the first level. */
@@ -98,7 +99,7 @@ class Scanner {
       this.#skipSpace();
       if (this.text.charCodeAt(this.#at) !== quote) throw notJson();
       const key = this.#string();
-      if (object.has(key)) throw malformed(`has the key ${JSON.stringify(key.slice(0, 64))} twice in one object`);
+      if (object.has(key)) throw malformed(`has the key ${JSON.stringify(shownName(key))} twice in one object`);
       if (!this.#takes(colon)) throw notJson();
       object.set(key, this.value(depth + 1));
       if (this.#takes(closeBrace)) return object;

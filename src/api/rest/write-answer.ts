@@ -1,5 +1,4 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import { constants } from 'node:http2';
 import type { DomainError } from '../../core/errors.js';
 import { errorTable } from '../error-table.js';
 import type { Header } from '../header.js';
@@ -26,25 +25,10 @@ export function writeAnswer(exchange: RestExchange, status: number, text: string
   else response.end(text);
 }
 
-/** How long a caller whose body is too large may go on sending it, so that the answer reaches it before its connection is closed. */
-const lingerMs = 1000;
-
-/** Writes the error envelope. What is left of a body that is too large is thrown away unread. */
+/** Writes the error envelope. */
 export function writeError(exchange: RestExchange, error: DomainError): void {
   const headers: Header[] = [['x-error-reason', error.reason]];
   if (error.kind === 'unauthenticated' && !exchange.headers.some(([name]) => name === 'www-authenticate'))
     headers.push(['www-authenticate', 'Bearer']);
   writeAnswer(exchange, errorTable[error.kind].httpStatus, errorText(error, exchange.call.remarks), headers);
-  if (error.kind === 'too_large') discardRest(exchange);
-}
-
-/** HTTP/2 tells the caller to stop. On HTTP/1 a connection closed at once would take the answer with it, so the rest runs into nothing for a while. */
-function discardRest({ request, response }: RestExchange): void {
-  if ('stream' in response) {
-    response.stream?.close(constants.NGHTTP2_NO_ERROR);
-    return;
-  }
-  const timer = setTimeout(() => request.destroy(), lingerMs).unref();
-  request.once('end', () => clearTimeout(timer));
-  request.resume();
 }

@@ -3,29 +3,37 @@ import type { ServiceImpl } from '@connectrpc/connect';
 import {
   type Notification as NotificationMessage,
   NotificationSchema,
-  type NotificationService,
+  NotificationService,
   NotificationType,
 } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { invalidField } from '../../core/errors.js';
 import { type CreateNotificationDeps, createNotification, type NotificationWritten } from '../../core/notification/create-notification.js';
 import { type DeleteNotificationDeps, deleteNotification } from '../../core/notification/delete-notification.js';
 import { getNotification } from '../../core/notification/get-notification.js';
+import { listDeliveries } from '../../core/notification/list-deliveries.js';
 import { listNotifications } from '../../core/notification/list-notifications.js';
 import type { Notification } from '../../core/notification/notification.js';
+import { redeliverDelivery } from '../../core/notification/redeliver-delivery.js';
+import { testNotification } from '../../core/notification/test-notification.js';
 import { updateNotification } from '../../core/notification/update-notification.js';
 import { type Call, callOf } from '../call.js';
+import { protoOfDelivery } from '../mappers/delivery.js';
 import { pageOf, paginationOf } from '../mappers/page.js';
+import { once } from './once.js';
 
 /** What the notification service works with. */
 export type NotificationServiceDeps = CreateNotificationDeps & DeleteNotificationDeps;
 
-/** Serves `relayer.v1.NotificationService`; the methods about past deliveries are not served. */
-export function createNotificationService(deps: NotificationServiceDeps): Partial<ServiceImpl<typeof NotificationService>> {
+/** Serves `relayer.v1.NotificationService`. */
+export function createNotificationService(deps: NotificationServiceDeps): ServiceImpl<typeof NotificationService> {
   return {
-    async createNotification({ id, signingKey, type, url }, context) {
+    createNotification: once(NotificationService.method.createNotification, async ({ id, signingKey, type, url }, context, keep) => {
       checkType(type);
-      return answerOf(await createNotification(deps, { id, signingKey, url }), callOf(context));
-    },
+      const { notification } = await createNotification(deps, { id, signingKey, url }, (written) =>
+        keep(answerOf(written, callOf(context))),
+      );
+      return { notification: messageOf(notification) };
+    }),
     async updateNotification({ notificationId, signingKey, type, url }, context) {
       checkType(type);
       return answerOf(await updateNotification(deps, { id: notificationId, signingKey, url }), callOf(context));
@@ -42,6 +50,21 @@ export function createNotificationService(deps: NotificationServiceDeps): Partia
       await deleteNotification(deps, notificationId);
       return {};
     },
+    async listDeliveries({ notificationId, ...request }, context) {
+      const page = pageOf(request, callOf(context));
+      const found = await listDeliveries(deps, notificationId, page.query);
+      return { deliveries: found.items.map(protoOfDelivery), pagination: paginationOf(page, found) };
+    },
+    async redeliverDelivery({ notificationId, deliveryId }, context) {
+      const { delivery, remarks } = await redeliverDelivery(deps, notificationId, deliveryId);
+      warn(callOf(context), remarks);
+      return { delivery: protoOfDelivery(delivery) };
+    },
+    async testNotification({ notificationId }, context) {
+      const { delivery, remarks } = await testNotification(deps, notificationId);
+      warn(callOf(context), remarks);
+      return { delivery: protoOfDelivery(delivery) };
+    },
   };
 }
 
@@ -51,8 +74,12 @@ function checkType(type: NotificationType): void {
 }
 
 function answerOf({ notification, remarks }: NotificationWritten, call: Call): { notification: NotificationMessage } {
-  for (const message of remarks) call.remarks.push({ level: 'warn', message });
+  warn(call, remarks);
   return { notification: messageOf(notification) };
+}
+
+function warn(call: Call, remarks: readonly string[]): void {
+  for (const message of remarks) call.remarks.push({ level: 'warn', message });
 }
 
 function messageOf({ id, url, sealedSigningKey }: Notification): NotificationMessage {

@@ -1,5 +1,5 @@
 import type { ServiceImpl } from '@connectrpc/connect';
-import type { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
+import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { cancelTransaction } from '../../core/transaction/cancel-transaction.js';
 import { deletePendingTransactions } from '../../core/transaction/delete-pending-transactions.js';
 import { findByNonce } from '../../core/transaction/find-by-nonce.js';
@@ -12,19 +12,24 @@ import { pageOf, paginationOf } from '../mappers/page.js';
 import { protoOfAttempt, protoOfTransaction } from '../mappers/transaction.js';
 import { statusOf } from '../mappers/transaction-status.js';
 import { wantedTransactionOf } from '../mappers/wanted-transaction.js';
+import { once } from './once.js';
 
 /** `relayer.v1.TransactionService`. */
 export function createTransactionService(deps: TransactionDeps): Partial<ServiceImpl<typeof TransactionService>> {
   const { read } = deps.store;
   return {
-    async sendTransaction(request, context) {
-      const view = await sendTransaction(deps, relayerOf(context), wantedTransactionOf(request));
+    sendTransaction: once(TransactionService.method.sendTransaction, async (request, context, keep) => {
+      const view = await sendTransaction(deps, relayerOf(context), wantedTransactionOf(request), (sent) =>
+        keep({ transaction: protoOfTransaction(sent) }),
+      );
       return { transaction: protoOfTransaction(view) };
-    },
-    async replaceTransaction(request, context) {
-      const view = await replaceTransaction(deps, relayerOf(context), request.transactionId, wantedTransactionOf(request));
+    }),
+    replaceTransaction: once(TransactionService.method.replaceTransaction, async (request, context, keep) => {
+      const view = await replaceTransaction(deps, relayerOf(context), request.transactionId, wantedTransactionOf(request), (replaced) =>
+        keep({ transaction: protoOfTransaction(replaced) }),
+      );
       return { transaction: protoOfTransaction(view) };
-    },
+    }),
     async cancelTransaction(request, context) {
       const view = await cancelTransaction(deps, relayerOf(context), request.transactionId);
       return { transaction: protoOfTransaction(view) };

@@ -1,175 +1,170 @@
-import { type Dispatcher, Pool } from 'undici';
 import type { Log } from '../../core/ports/log.js';
-import { NodeError, TransportError } from './node-error.js';
-import { nodeText } from './node-text.js';
+import type { RpcUrl } from '../../core/relayer/network.js';
+import { quantityFrom } from './answer.js';
+import { type CallMark, createCondition } from './condition.js';
+import { createHttpWire, type HostCalls } from './http-wire.js';
+import { batchBody, type RpcCall, type Settled, settledFromBatch, settledFromSingle, singleBody } from './json-rpc.js';
+import { TransportError } from './node-error.js';
+import { rpcTargetFrom } from './rpc-target.js';
 
-/** Room for the receipt of a transaction that fills a large block with logs. */
-const greatestAnswerBytes = 32 * 1024 * 1024;
-const connectTimeoutMs = 3_000;
-/** How long a URL that failed is asked only after the others. */
-const restAfterFailureMs = 5_000;
-/** How long a URL of another chain is not asked at all. */
-const restAfterWrongChainMs = 60_000;
+/** Reads of a refused batch that go out at the same time. */
+const greatestParallel = 8;
 
 /** One URL of a network. */
 export interface Endpoint {
+  readonly weight: number;
   /** True while it failed of late and others should be asked first. */
   isResting(): boolean;
-  /** The result. Throws `NodeError` for the node's refusal, `TransportError` when it cannot be asked or is on another chain. */
-  call(method: string, params: readonly unknown[]): Promise<unknown>;
+  /** Resting, and it may be tried again. */
+  isDue(): boolean;
+  /** Not to be asked at all now. */
+  isBarred(): boolean;
+  restsUntilMs(): number;
+  /**
+   * What became of each call, in their order: one request where the URL takes batches, else one each, one after the other when `inOrder`.
+   * Throws `TransportError` when it cannot be asked or is on another chain.
+   */
+  ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]>;
+  /** The number of its newest block. Throws `TransportError`. */
+  height(): Promise<bigint>;
+  /** Its head is far behind others': it rests. */
+  lags(): void;
+  /** Its head is level with others'. */
+  caughtUp(): void;
+  calls(): HostCalls;
   close(): Promise<void>;
 }
 
 /** What an endpoint needs. */
 export interface EndpointOptions {
-  readonly url: string;
-  /** What `eth_chainId` must say before anything else is sent. */
+  readonly url: RpcUrl;
+  /** What `eth_chainId` must say before anything else is sent, at first and after every failure. */
   readonly chainId: bigint;
   readonly networkName: string;
-  /** For a whole call, connecting included. */
+  /** For a whole request, connecting included. */
   readonly timeoutMs: number;
   readonly log: Log;
 }
 
-/** Opens a URL lazily, with a pool of kept-alive connections. Neither errors nor logs have more of the URL than its host. */
+/** Opens a URL lazily. Neither errors nor logs have more of the URL than its host. */
 export function createEndpoint({ url, chainId, networkName, timeoutMs, log }: EndpointOptions): Endpoint {
-  const target = targetFrom(url, networkName);
+  const target = rpcTargetFrom(url.url, networkName);
   const { host } = target;
-  const pool = new Pool(target.origin, {
-    connections: 64,
-    connect: { timeout: Math.min(connectTimeoutMs, timeoutMs) },
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-    maxResponseSize: greatestAnswerBytes,
-  });
+  const wire = createHttpWire(target, timeoutMs);
+  const condition = createCondition(networkName, host, chainId, log);
   let verification: Promise<void> | null = null;
-  let restsUntilMs = 0;
-  let isOnAnotherChain = false;
+  let refusesBatches = false;
 
-  async function post(method: string, params: readonly unknown[]): Promise<unknown> {
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-    const request = (): Promise<Dispatcher.ResponseData> =>
-      pool.request({ method: 'POST', path: target.path, headers: target.headers, body, signal: AbortSignal.timeout(timeoutMs) });
-    let statusCode: number;
-    let text: string;
+  async function ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]> {
+    if (condition.isBarred()) throw new TransportError(host, 'is not asked now: it is on another chain, or asked for a pause');
+    const mark = condition.begin();
     try {
-      // A kept-alive connection may be closed by the other side just as it is used: every call here can be repeated safely.
-      const response = await request().catch((error: unknown) => {
-        if (!wasClosed(error)) throw error;
-        return request();
-      });
-      statusCode = response.statusCode;
-      text = await response.body.text();
+      await verified();
+      const settled = await send(calls, inOrder);
+      const trouble = settled.find(isTrouble);
+      if (trouble === undefined) condition.worked(mark);
+      else failed(`${host}: ${trouble.error.message}`, null, mark);
+      return settled;
     } catch (error) {
-      throw new TransportError(host, troubleOf(error));
+      if (error instanceof TransportError && !(error instanceof OtherChainError)) failed(error.message, error.retryAfterMs, mark);
+      throw error;
     }
-    return resultFrom(statusCode, text);
   }
 
-  function resultFrom(statusCode: number, text: string): unknown {
-    const answer = parsed(text);
-    if (answer?.error !== undefined && answer.error !== null) throw nodeErrorFrom(answer.error, statusCode, target.secrets);
-    if (statusCode < 200 || statusCode > 299) throw new TransportError(host, `answered HTTP ${statusCode}`);
-    if (answer === null || answer.result === undefined) throw new TransportError(host, 'answered no JSON-RPC');
-    return answer.result;
+  function failed(detail: string, retryAfterMs: number | null, mark: CallMark): void {
+    // Behind a URL that failed another node may answer next.
+    verification = null;
+    condition.failed({ kind: 'failing', detail, retryAfterMs }, mark);
+  }
+
+  function verified(): Promise<void> {
+    if (verification !== null) return verification;
+    const current = verify();
+    verification = current;
+    current.catch(() => {
+      if (verification === current) verification = null;
+    });
+    return current;
   }
 
   async function verify(): Promise<void> {
-    isOnAnotherChain = false;
-    const answer = await post('eth_chainId', []);
-    const isRight = typeof answer === 'string' && /^0x[0-9a-f]{1,64}$/i.test(answer) && BigInt(answer) === chainId;
-    if (isRight) return;
-    isOnAnotherChain = true;
-    restsUntilMs = Date.now() + restAfterWrongChainMs;
-    log.error(
-      { network: networkName, host, expected: chainId.toString(), answered: nodeText(String(answer)) },
-      'an RPC URL is on another chain and is not used',
-    );
-    throw new TransportError(host, 'is on another chain');
+    const call: RpcCall<unknown> = { method: 'eth_chainId', params: [], read: (result) => result };
+    const mark = condition.begin();
+    const settled = await single(call);
+    if ('error' in settled) throw new TransportError(host, `does not tell its chain id: ${settled.error.message}`);
+    const answer = settled.result;
+    if (typeof answer === 'string' && /^0x[0-9a-f]{1,64}$/i.test(answer) && BigInt(answer) === chainId) return;
+    condition.failed({ kind: 'other_chain', answered: String(answer) }, mark);
+    throw new OtherChainError(host);
   }
 
-  function failed(error: TransportError): void {
-    verification = null;
-    if (isOnAnotherChain) return;
-    if (restsUntilMs === 0) log.warn({ network: networkName, trouble: error.message }, 'an RPC URL cannot be asked');
-    restsUntilMs = Date.now() + restAfterFailureMs;
+  async function send<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]> {
+    const [first] = calls;
+    if (first !== undefined && calls.length === 1) return [await single(first)];
+    if (refusesBatches) return singles(calls, inOrder);
+    const answer = await wire.post(batchBody(calls), calls.length);
+    const settled = settledFromBatch(answer, calls, target);
+    if (settled !== null) return settled;
+    // Whether it was the batch that it did not like, single calls tell.
+    const oneByOne = await singles(calls, inOrder);
+    if (oneByOne.some((item) => !isTrouble(item))) {
+      refusesBatches = true;
+      log.info({ network: networkName, host, statusCode: answer.statusCode }, 'an RPC URL refuses batches and is asked one call at a time');
+    }
+    return oneByOne;
+  }
+
+  /** Throws when not even the first call was answered. After one without an answer the rest is not asked. */
+  async function singles<T>([first, ...others]: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]> {
+    if (first === undefined) return [];
+    const settled: Settled<T>[] = [await single(first)];
+    const step = inOrder ? 1 : greatestParallel;
+    for (let at = 0; at < others.length; at += step) {
+      const answers = await Promise.all(others.slice(at, at + step).map((call) => single(call).catch(transportErrorOf)));
+      settled.push(...answers);
+      const unanswered = answers.find((answer) => 'error' in answer && answer.error instanceof TransportError);
+      if (unanswered !== undefined) return [...settled, ...others.slice(at + step).map(() => unanswered)];
+    }
+    return settled;
+  }
+
+  async function single<T>(call: RpcCall<T>): Promise<Settled<T>> {
+    return settledFromSingle(await wire.post(singleBody(call), 1), call, target);
   }
 
   return {
-    isResting: () => Date.now() < restsUntilMs,
-    async call(method, params) {
-      if (isOnAnotherChain && Date.now() < restsUntilMs) throw new TransportError(host, 'is on another chain');
-      try {
-        verification ??= verify().catch((error: unknown) => {
-          verification = null;
-          throw error;
-        });
-        await verification;
-        const result = await post(method, params);
-        if (restsUntilMs !== 0) log.info({ network: networkName, host }, 'an RPC URL can be asked again');
-        restsUntilMs = 0;
-        return result;
-      } catch (error) {
-        if (error instanceof TransportError) failed(error);
-        throw error;
-      }
+    weight: url.weight,
+    isResting: condition.isResting,
+    isDue: condition.isDue,
+    isBarred: condition.isBarred,
+    restsUntilMs: condition.restsUntilMs,
+    ask,
+    async height() {
+      const call = { method: 'eth_blockNumber', params: [], read: (result: unknown) => quantityFrom(result, 'block number') };
+      const [settled] = await ask([call], true);
+      if (settled !== undefined && 'result' in settled) return settled.result;
+      throw new TransportError(host, `does not tell its newest block: ${settled?.error.message}`);
     },
-    close: () => pool.destroy(),
+    lags: () => condition.failed({ kind: 'lagging', detail: 'its newest block is several behind' }, condition.begin()),
+    caughtUp: condition.caughtUp,
+    calls: wire.calls,
+    close: wire.close,
   };
 }
 
-interface Target {
-  readonly origin: string;
-  readonly host: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Parts of the URL that a node may echo. */
-  readonly secrets: readonly string[];
-}
-
-function targetFrom(text: string, networkName: string): Target {
-  // `new URL` throws an error that holds the text.
-  if (!URL.canParse(text)) throw new Error(`network ${networkName} has an RPC URL that cannot be read`);
-  const url = new URL(text);
-  const user = decodeURIComponent(url.username);
-  const password = decodeURIComponent(url.password);
-  const headers: Record<string, string> = { 'content-type': 'application/json', accept: 'application/json' };
-  if (user !== '' || password !== '') headers.authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
-  const secrets = [...url.pathname.split('/'), ...url.searchParams.values(), user, password].filter((part) => part.length >= 6);
-  return { origin: url.origin, host: url.host, path: `${url.pathname}${url.search}`, headers, secrets };
-}
-
-function parsed(text: string): { readonly result?: unknown; readonly error?: unknown } | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : null;
-  } catch {
-    return null;
+/** A `TransportError` that the condition has been told of already. */
+class OtherChainError extends TransportError {
+  constructor(host: string) {
+    super(host, 'is on another chain');
   }
 }
 
-/** Limit exceeded, resource unavailable, internal error. */
-const busyCodes: readonly number[] = [-32005, -32002, -32603];
-
-function nodeErrorFrom(error: unknown, statusCode: number, secrets: readonly string[]): NodeError {
-  const { code, message, data } = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {};
-  const codeNumber = typeof code === 'number' ? code : 0;
-  const text = secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), typeof message === 'string' ? message : 'no message');
-  const hex = typeof data === 'string' ? (/0x(?:[0-9a-f]{2})*/i.exec(data)?.[0].toLowerCase() ?? null) : null;
-  const isBusy = (statusCode !== 400 && (statusCode < 200 || statusCode > 299)) || busyCodes.includes(codeNumber);
-  return new NodeError(codeNumber, nodeText(text), hex, isBusy);
+/** An item that says that the URL does not do its work: no answer, nonsense, or a plea to be asked less. */
+function isTrouble<T>(item: Settled<T>): item is { readonly error: Extract<Settled<T>, { error: unknown }>['error'] } {
+  return 'error' in item && (item.error instanceof TransportError || item.error.isOverload);
 }
 
-function codeOf(error: unknown): string | null {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
-}
-
-function wasClosed(error: unknown): boolean {
-  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error) ?? '');
-}
-
-/** A code or a class name: messages of libraries are not trusted to leave the URL out. */
-function troubleOf(error: unknown): string {
-  if (error instanceof Error && error.name === 'TimeoutError') return 'did not answer in time';
-  return codeOf(error) ?? (error instanceof Error ? error.name : 'unknown trouble');
+function transportErrorOf(error: unknown): { readonly error: TransportError } {
+  if (error instanceof TransportError) return { error };
+  throw error;
 }

@@ -2,7 +2,7 @@ import type { Refusal } from '../../core/ports/chain.js';
 import { quantityFrom, quantityOf } from './answer.js';
 import { NodeError, nodeUnavailable } from './node-error.js';
 import { isExecutionFailure, reasonFromNodeError } from './revert.js';
-import type { Rpc } from './rpc.js';
+import type { Asking, Rpc } from './rpc.js';
 
 /** What is estimated. */
 export interface GasQuestion {
@@ -16,11 +16,12 @@ export interface GasQuestion {
 export type StateTag = 'latest' | 'pending';
 
 /** The gas that the transaction would use, or why it cannot run. Throws `NODE_UNAVAILABLE`. */
-export async function estimateGas(rpc: Rpc, { from, to, valueWei, data }: GasQuestion, state: StateTag): Promise<bigint | Refusal> {
+export async function estimateGas(rpc: Rpc, question: GasQuestion, state: StateTag, asking: Asking = {}): Promise<bigint | Refusal> {
+  const { from, to, valueWei, data } = question;
   // Both names of the data are in use among nodes; `data` is understood by all.
   const call = { from, value: quantityOf(valueWei), ...(to === null ? {} : { to }), ...(data === null ? {} : { data }) };
   try {
-    return quantityFrom(await rpc.call('eth_estimateGas', [call, state]), 'gas estimate');
+    return await rpc.call('eth_estimateGas', [call, state], (answer) => quantityFrom(answer, 'gas estimate'), asking);
   } catch (error) {
     if (error instanceof NodeError) return refusalFrom(error);
     throw error;

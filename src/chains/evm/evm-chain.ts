@@ -2,23 +2,35 @@ import type { Chain } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
 import type { Network, RpcUrl } from '../../core/relayer/network.js';
 import { quantityFrom } from './answer.js';
+import { blockFrom, latestBlockKey, readBlock } from './block.js';
 import { createBlockMemory } from './block-memory.js';
-import { broadcastRaw } from './broadcast.js';
+import { createBroadcaster } from './broadcast.js';
 import { contentFromRequest } from './content.js';
 import { draftVersion } from './draft.js';
-import { createMarket, readBlock } from './market.js';
-import { readReceipt } from './receipt.js';
+import { findSenderTransaction, readNonceAt } from './history.js';
+import type { HostCalls } from './http-wire.js';
+import { createMarket } from './market.js';
+import { priceVersion, selfTransferPricing } from './price-version.js';
+import { createPublishingFee } from './publishing-fee.js';
+import { createReceipts } from './receipts.js';
 import { createRpc } from './rpc.js';
 import { signDraft } from './sign.js';
+import { whyItReverted } from './why-it-reverted.js';
 
 /** What an EVM chain works with. */
 export interface EvmChainOptions {
   readonly network: Network;
   /** The relayer's own, or the network's. */
   readonly rpcUrls: readonly RpcUrl[];
-  /** For one call to one URL. */
+  /** For one request to one URL. */
   readonly rpcTimeoutMs: number;
   readonly log: Log;
+}
+
+/** An EVM network. */
+export interface EvmChain extends Chain {
+  /** What each URL was asked, in the order of weight; URLs of one host are told apart by their place only, since paths hold keys. */
+  callsByHost(): readonly HostCalls[];
 }
 
 /** Where nobody watches the head, prices and balances are at most this old. */
@@ -26,10 +38,15 @@ const greatestMemoryMs = 3_000;
 const leastMemoryMs = 200;
 
 /** Opens an EVM network. Asks no node until it must. `initKeccak` must have resolved. */
-export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log }: EvmChainOptions): Chain {
-  const rpc = createRpc({ chainId: network.chainId, networkName: network.name, urls: rpcUrls, timeoutMs: rpcTimeoutMs, log });
-  const memory = createBlockMemory(Math.min(greatestMemoryMs, Math.max(leastMemoryMs, network.averageBlockTimeMs / 2)));
+export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log }: EvmChainOptions): EvmChain {
+  const { chainId, name: networkName, averageBlockTimeMs } = network;
+  const rpc = createRpc({ chainId, networkName, averageBlockTimeMs, urls: rpcUrls, timeoutMs: rpcTimeoutMs, log });
+  const memory = createBlockMemory(Math.min(greatestMemoryMs, Math.max(leastMemoryMs, averageBlockTimeMs / 2)));
   const market = createMarket(rpc, memory, network.eip1559);
+  const publishingFee = createPublishingFee(network, rpc, memory, log);
+  const receipts = createReceipts(rpc);
+  const broadcaster = createBroadcaster(rpc, log, networkName);
+  const atHead = { first: 'head' } as const;
   let headHash: string | null = null;
 
   return {
@@ -37,51 +54,53 @@ export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log }: EvmChain
     contentOf: (request, earlierSpeed) => contentFromRequest(request, earlierSpeed, network),
     genesisHash: async () => (await readBlock(rpc, '0x0')).hash,
     async head() {
-      const { number, hash } = await readBlock(rpc, 'latest');
-      if (hash !== headHash) memory.forgetAll();
-      headHash = hash;
-      return { number, hash, parentHash: '', baseFeePerGasWei: null, timestampMs: 0 };
-    },
-    nonceOf: async (account) => quantityFrom(await rpc.ask('eth_getTransactionCount', [account, 'latest']), 'nonce'),
-    balanceOf: async (account) => quantityFrom(await rpc.ask('eth_getBalance', [account, 'latest']), 'balance'),
-    draft: (request) => draftVersion({ network, rpc: rpc, market, memory }, request),
-    sign: (draft, nonce, signer) => signDraft(network.chainId, draft, nonce, signer),
-    broadcast: (raw) => broadcastRaw(rpc, log, network.name, raw),
-    async broadcastAll(raws) {
-      const out = [];
-      for (const raw of raws) out.push(await broadcastRaw(rpc, log, network.name, raw));
-      return out;
-    },
-    async receipts(hashes) {
-      const found = new Map();
-      for (const hash of hashes) {
-        const receipt = await readReceipt(rpc, hash);
-        if (receipt !== null) found.set(hash, receipt);
+      const block = await rpc.askHead('eth_getBlockByNumber', ['latest', false], blockFrom);
+      if (block.hash !== headHash) {
+        memory.forgetAll();
+        await memory.recall(latestBlockKey, async () => block);
       }
-      return found;
+      headHash = block.hash;
+      const { number, hash, parentHash, baseFeePerGasWei, timestampMs } = block;
+      return { number, hash, parentHash, baseFeePerGasWei, timestampMs };
     },
-    revertReason: async (receipt) => ({ reason: receipt.revertReason, data: receipt.revertData ?? null }),
-    nonceAt: async () => 'pruned',
-    findSender: async () => 'pruned',
-    async reprice(request) {
-      const content = {
-        network: 'evm',
-        to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
-        valueWei: 0n,
-        data: null,
-        gasLimit: null,
-        pricing: request.pricing,
-      } as const;
-      const draft = await draftVersion(
-        { network, rpc: rpc, market, memory },
-        { account: request.outbids[0]?.account ?? '', policies: request.policies, content, outbids: request.outbids, raises: true },
-      );
-      return 'refused' in draft ? draft : draft.price;
+    nonceOf: (account) => rpc.ask('eth_getTransactionCount', [account, 'latest'], (answer) => quantityFrom(answer, 'nonce'), atHead),
+    nonceAt: (account, blockNumber) => readNonceAt(rpc, account, blockNumber),
+    findSender: (account, nonce, blocks) => findSenderTransaction(rpc, receipts, account, nonce, blocks),
+    balanceOf: (account) => rpc.ask('eth_getBalance', [account, 'latest'], (answer) => quantityFrom(answer, 'balance'), atHead),
+    draft: (request) => draftVersion({ network, rpc, market, publishingFee, memory }, request),
+    reprice({ policies, pricing, outbids, purpose }) {
+      const bid = purpose === 'content' ? ({ pricing, bidder: 'service' } as const) : selfTransferBid;
+      return priceVersion({ network, market }, { policies, outbids, ...bid });
     },
-    blockHash: async (height) => (await readBlock(rpc, `0x${height.toString(16)}`)).hash,
-    calls: () => ({ http: 0, items: 0 }),
-    receipt: (hash) => readReceipt(rpc, hash),
-    knows: async (hash) => (await rpc.ask('eth_getTransactionByHash', [hash])) !== null,
+    sign: (draft, nonce, signer) => signDraft(chainId, draft, nonce, signer),
+    async broadcast(raw) {
+      const [outcome] = await broadcaster.send([raw]);
+      return outcome ?? { kind: 'unknown', sentence: 'no node answered' };
+    },
+    broadcastAll: (raws) => broadcaster.send(raws),
+    async receipt(hash) {
+      const receipt = await receipts.one(hash);
+      if (receipt === null || receipt.succeeded) return receipt;
+      const { reason, data } = await whyItReverted(rpc, hash, receipt.blockNumber);
+      return { ...receipt, revertReason: reason, ...(data === null ? {} : { revertData: data }) };
+    },
+    receipts: (hashes, blocks) => receipts.find(hashes, blocks),
+    revertReason: ({ hash, blockNumber }) => whyItReverted(rpc, hash, blockNumber),
+    knows: async (hash) => (await rpc.ask('eth_getTransactionByHash', [hash], (answer) => answer, atHead)) !== null,
+    blockHash: (height) =>
+      rpc.ask(
+        'eth_getBlockByNumber',
+        [`0x${height.toString(16)}`, false],
+        (block) => (block === null ? null : blockFrom(block).hash),
+        atHead,
+      ),
+    calls() {
+      const hosts = rpc.calls();
+      return { http: hosts.reduce((sum, { http }) => sum + http, 0), items: hosts.reduce((sum, { items }) => sum + items, 0) };
+    },
+    callsByHost: () => rpc.calls(),
     close: () => rpc.close(),
   };
 }
+
+const selfTransferBid = { pricing: selfTransferPricing, bidder: 'self_transfer' } as const;

@@ -1,7 +1,7 @@
 import type { EvmPrice, Speed } from '../../core/transaction/transaction.js';
-import { hashFrom, objectFrom, quantityFrom, quantityOf } from './answer.js';
+import { listFrom, objectFrom, quantityFrom, quantityOf } from './answer.js';
+import { type Block, latestBlockKey, readBlock } from './block.js';
 import type { BlockMemory } from './block-memory.js';
-import { nodeUnavailable } from './node-error.js';
 import type { Rpc } from './rpc.js';
 
 /** What blocks cost now. Throws `NODE_UNAVAILABLE`. */
@@ -13,14 +13,6 @@ export interface Market {
   blockGasLimit(): Promise<bigint>;
 }
 
-/** The newest block, as far as anything here needs it. */
-export interface Block {
-  readonly number: bigint;
-  readonly hash: string;
-  readonly gasLimit: bigint;
-  readonly baseFeeWei: bigint | null;
-}
-
 const speeds: readonly Speed[] = ['safeLow', 'average', 'fast', 'fastest'];
 const blocksOfHistory = 4n;
 /** The share of transactions, by what they tip, that a speed outbids. */
@@ -30,10 +22,10 @@ const gasPricePercent: Readonly<Record<Speed, bigint>> = { safeLow: 100n, averag
 
 /** Prices are remembered per block, so that many sends cost few calls. */
 export function createMarket(rpc: Rpc, memory: BlockMemory, isEip1559: boolean): Market {
-  const latest = (): Promise<Block> => memory.recall('latest block', () => readBlock(rpc, 'latest'));
+  const latest = (): Promise<Block> => memory.recall(latestBlockKey, () => readBlock(rpc, 'latest'));
   const history = (): Promise<FeeHistory> => memory.recall('fee history', () => readFeeHistory(rpc));
   const gasPrice = (): Promise<bigint> =>
-    memory.recall('gas price', async () => quantityFrom(await rpc.ask('eth_gasPrice', []), 'gas price'));
+    memory.recall('gas price', () => rpc.ask('eth_gasPrice', [], (answer) => quantityFrom(answer, 'gas price')));
   return {
     async priceOf(speed, kind) {
       if (kind === 'legacy') return { kind, gasPriceWei: ((await gasPrice()) * gasPricePercent[speed]) / 100n };
@@ -42,20 +34,8 @@ export function createMarket(rpc: Rpc, memory: BlockMemory, isEip1559: boolean):
       return { kind, maxFeePerGasWei: nextBaseFeeWei * 2n + priorityWei[speed], maxPriorityFeePerGasWei: priorityWei[speed] };
     },
     // A network that takes no EIP-1559 transactions may have base fees, but need not know of fee histories.
-    baseFeeWei: async () => (isEip1559 ? (await history()).nextBaseFeeWei : (await latest()).baseFeeWei),
+    baseFeeWei: async () => (isEip1559 ? (await history()).nextBaseFeeWei : (await latest()).baseFeePerGasWei),
     blockGasLimit: async () => (await latest()).gasLimit,
-  };
-}
-
-/** Reads a block by number or tag. Throws `NODE_UNAVAILABLE`. */
-export async function readBlock(rpc: Rpc, block: string): Promise<Block> {
-  const answer = objectFrom(await rpc.ask('eth_getBlockByNumber', [block, false]), 'block');
-  const baseFee = answer.baseFeePerGas;
-  return {
-    number: quantityFrom(answer.number, 'block number'),
-    hash: hashFrom(answer.hash, 'block hash'),
-    gasLimit: quantityFrom(answer.gasLimit, 'block gas limit'),
-    baseFeeWei: baseFee === undefined || baseFee === null ? null : quantityFrom(baseFee, 'base fee'),
   };
 }
 
@@ -64,9 +44,13 @@ interface FeeHistory {
   readonly priorityWei: Readonly<Record<Speed, bigint>>;
 }
 
-async function readFeeHistory(rpc: Rpc): Promise<FeeHistory> {
+function readFeeHistory(rpc: Rpc): Promise<FeeHistory> {
   const wanted = speeds.map((speed) => percentiles[speed]);
-  const answer = objectFrom(await rpc.ask('eth_feeHistory', [quantityOf(blocksOfHistory), 'latest', wanted]), 'fee history');
+  return rpc.ask('eth_feeHistory', [quantityOf(blocksOfHistory), 'latest', wanted], feeHistoryFrom);
+}
+
+function feeHistoryFrom(value: unknown): FeeHistory {
+  const answer = objectFrom(value, 'fee history');
   const baseFees = listFrom(answer.baseFeePerGas, 'base fees');
   const rewards = answer.reward === undefined || answer.reward === null ? [] : listFrom(answer.reward, 'rewards');
   const rows = rewards.map((row) => listFrom(row, 'rewards').map((reward) => quantityFrom(reward, 'reward')));
@@ -90,9 +74,4 @@ function meanOfPaid(rewards: readonly bigint[]): bigint | null {
 /** From 0.3 gwei (`safeLow`) to 0.99 (`fastest`). */
 function priorityWhenNobodyPaysWei(speed: Speed): bigint {
   return BigInt(percentiles[speed]) * 10_000_000n;
-}
-
-function listFrom(value: unknown, what: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw nodeUnavailable(new Error(`a node's answer has malformed ${what}`));
-  return value;
 }

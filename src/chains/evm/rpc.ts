@@ -1,14 +1,36 @@
 import type { Log } from '../../core/ports/log.js';
 import type { RpcUrl } from '../../core/relayer/network.js';
-import { createEndpoint } from './endpoint.js';
+import { createEndpoint, type Endpoint } from './endpoint.js';
+import type { HostCalls } from './http-wire.js';
+import type { RpcCall, Settled } from './json-rpc.js';
 import { NodeError, nodeUnavailable, TransportError } from './node-error.js';
+import { createRoster } from './roster.js';
+
+/** How a question is asked. */
+export interface Asking {
+  /** The URL that told the head goes first, since the answer must fit that head, or a pool that it feeds. Absent: URLs take turns by weight. */
+  readonly first?: 'head';
+  /** True: a URL that takes no batches gets the calls one after the other. */
+  readonly inOrder?: boolean;
+  /** True: one more URL gets the same calls; what it answers does not matter. */
+  readonly copied?: boolean;
+  /** Whether a refusal speaks of the node, so that the next URL is asked; absent: `NodeError.isAboutNode`. */
+  readonly isAboutNode?: (error: NodeError) => boolean;
+  /** True: a refusal that speaks of the node counts only when every URL gave one; else nobody could be asked. */
+  readonly unanimous?: boolean;
+}
 
 /** Asks a network's nodes. */
 export interface Rpc {
-  /** The result of the first URL that answers. Throws `NodeError` for a node's refusal, `NODE_UNAVAILABLE` when none can be asked. */
-  call(method: string, params: readonly unknown[]): Promise<unknown>;
+  /** Throws `NodeError` for a node's refusal, `NODE_UNAVAILABLE` when none can be asked. */
+  call<T>(method: string, params: readonly unknown[], read: (result: unknown) => T, asking?: Asking): Promise<T>;
   /** The same for what no node has a reason to refuse: a refusal, too, is `NODE_UNAVAILABLE`. */
-  ask(method: string, params: readonly unknown[]): Promise<unknown>;
+  ask<T>(method: string, params: readonly unknown[], read: (result: unknown) => T, asking?: Asking): Promise<T>;
+  /** What became of each call, in their order; in batches where nodes take them. Never throws for a node's sake. */
+  batch<T>(calls: readonly RpcCall<T>[], asking?: Asking): Promise<readonly Settled<T>[]>;
+  /** Like `ask`, for the newest block; the URL that answers is the one that `first: 'head'` means from then on. */
+  askHead<T extends { readonly number: bigint }>(method: string, params: readonly unknown[], read: (result: unknown) => T): Promise<T>;
+  calls(): readonly HostCalls[];
   close(): Promise<void>;
 }
 
@@ -16,50 +38,140 @@ export interface Rpc {
 export interface RpcOptions {
   readonly chainId: bigint;
   readonly networkName: string;
+  readonly averageBlockTimeMs: number;
   /** Those of weight 0 are not used. */
   readonly urls: readonly RpcUrl[];
-  /** For one call to one URL. */
+  /** For one request to one URL. */
   readonly timeoutMs: number;
   readonly log: Log;
 }
 
+const greatestBatch = 50;
+/** Gateways refuse bodies over a megabyte. */
+const greatestBatchCharacters = 512 * 1024;
+/** Copies under way to second URLs; beyond, none is sent, or a slow URL would gather them. */
+const greatestCopies = 4;
+
 /**
- * JSON-RPC with plain failover: the greatest weight first, those that failed a moment ago last. One preferred node, not a spread over all,
- * because answers of one node agree with one another.
+ * JSON-RPC over several URLs. Those that work share the questions by weight; the head is asked from one as long as it works, because heads of two
+ * nodes go back and forth, and what must fit the head is asked there too. A URL that fails or lags rests, and is tried in the background before it
+ * is used again. When none works, all are tried, save those that asked for a pause or are on another chain.
  */
-export function createRpc({ chainId, networkName, urls, timeoutMs, log }: RpcOptions): Rpc {
+export function createRpc({ chainId, networkName, averageBlockTimeMs, urls, timeoutMs, log }: RpcOptions): Rpc {
   const endpoints = urls
     .filter((url) => url.weight > 0)
     .toSorted((a, b) => b.weight - a.weight)
-    .map(({ url }) => createEndpoint({ url, chainId, networkName, timeoutMs, log }));
+    .map((url) => createEndpoint({ url, chainId, networkName, timeoutMs, log }));
+  const roster = createRoster(endpoints, averageBlockTimeMs, log);
+  let copies = 0;
+
+  /** What became of each call, and which URL was asked last. */
+  async function settle<T>(calls: readonly RpcCall<T>[], asking: Asking): Promise<{ settled: readonly Settled<T>[]; by: Endpoint | null }> {
+    const outcomes = new Map<RpcCall<T>, Settled<T>>();
+    const refusals = new Map<RpcCall<T>, NodeError>();
+    const order = roster.order(asking.first);
+    const isAboutNode = asking.isAboutNode ?? ((error: NodeError) => error.isAboutNode);
+    if (asking.copied === true) copy(calls, order);
+    const troubles: string[] = [];
+    let open = calls;
+    let by: Endpoint | null = null;
+    for (const endpoint of order) {
+      // One that rests may keep us waiting: it is for what nobody could answer, not for a second opinion.
+      if (endpoint.isResting() && asking.unanimous !== true) open = open.filter((call) => refusals.get(call)?.isOverload !== false);
+      if (open.length === 0) break;
+      by = endpoint;
+      const answers = await endpoint.ask(open, asking.inOrder === true).catch((error: unknown) => {
+        if (!(error instanceof TransportError)) throw error;
+        troubles.push(error.message);
+        return null;
+      });
+      if (answers === null) continue;
+      open.forEach((call, index) => {
+        const answer = answers[index];
+        if (answer === undefined) return;
+        if ('result' in answer) outcomes.set(call, answer);
+        else if (answer.error instanceof TransportError) troubles.push(answer.error.message);
+        else if (isAboutNode(answer.error)) refusals.set(call, refusals.get(call) ?? answer.error);
+        else outcomes.set(call, answer);
+      });
+      open = open.filter((call) => !outcomes.has(call));
+    }
+    const nobody = new TransportError(networkName, [...new Set(troubles)].join('; ') || 'no RPC URL can be asked');
+    const settled = calls.map((call): Settled<T> => {
+      const refusal = refusals.get(call);
+      const isHeard = refusal !== undefined && !(asking.unanimous === true && (troubles.length > 0 || roster.isIncomplete()));
+      return outcomes.get(call) ?? { error: isHeard ? refusal : nobody };
+    });
+    return { settled, by };
+  }
+
+  function copy<T>(calls: readonly RpcCall<T>[], order: readonly Endpoint[]): void {
+    const second = order[1];
+    if (second === undefined || second.isResting() || copies >= greatestCopies) return;
+    copies += 1;
+    second
+      .ask(calls, true)
+      .catch((error: unknown) => {
+        // A URL tells of its own trouble.
+        if (!(error instanceof TransportError)) log.error({ network: networkName, err: error }, 'copying a broadcast went wrong');
+      })
+      .finally(() => {
+        copies -= 1;
+      });
+  }
+
+  async function call<T>(method: string, params: readonly unknown[], read: (result: unknown) => T, asking: Asking = {}): Promise<T> {
+    const { settled } = await settle([{ method, params, read }], asking);
+    return resultOf(settled[0]);
+  }
+
+  async function batch<T>(calls: readonly RpcCall<T>[], asking: Asking = {}): Promise<readonly Settled<T>[]> {
+    const all: Settled<T>[] = [];
+    for (const chunk of chunksOf(calls)) all.push(...(await settle(chunk, asking)).settled);
+    return all;
+  }
 
   return {
     call,
-    async ask(method, params) {
-      try {
-        return await call(method, params);
-      } catch (error) {
-        throw error instanceof NodeError ? nodeUnavailable(error) : error;
-      }
+    ask: (method, params, read, asking) => call(method, params, read, asking).catch(asUnavailable),
+    batch,
+    async askHead(method, params, read) {
+      const { settled, by } = await settle([{ method, params, read }], { first: 'head' });
+      const [answer] = settled;
+      if (answer === undefined || 'error' in answer) throw nodeUnavailable(answer?.error);
+      const block = answer.result;
+      if (by !== null) roster.toldHead(by, block.number);
+      return block;
     },
+    calls: () => endpoints.map((endpoint) => endpoint.calls()),
     async close() {
       await Promise.all(endpoints.map((endpoint) => endpoint.close()));
     },
   };
+}
 
-  async function call(method: string, params: readonly unknown[]): Promise<unknown> {
-    const troubles: TransportError[] = [];
-    let refusal: NodeError | null = null;
-    for (const endpoint of endpoints.toSorted((a, b) => Number(a.isResting()) - Number(b.isResting()))) {
-      try {
-        return await endpoint.call(method, params);
-      } catch (error) {
-        if (error instanceof TransportError) troubles.push(error);
-        else if (error instanceof NodeError && error.busy) refusal = error;
-        else throw error;
-      }
+function resultOf<T>(settled: Settled<T> | undefined): T {
+  if (settled !== undefined && 'result' in settled) return settled.result;
+  throw settled?.error instanceof NodeError ? settled.error : nodeUnavailable(settled?.error);
+}
+
+function asUnavailable(error: unknown): never {
+  throw error instanceof NodeError ? nodeUnavailable(error) : error;
+}
+
+function chunksOf<T>(calls: readonly RpcCall<T>[]): readonly (readonly RpcCall<T>[])[] {
+  const chunks: RpcCall<T>[][] = [];
+  let characters = 0;
+  for (const call of calls) {
+    const length = JSON.stringify(call.params).length;
+    const chunk = chunks.at(-1);
+    if (chunk === undefined || chunk.length >= greatestBatch || characters + length > greatestBatchCharacters) {
+      chunks.push([call]);
+      characters = length;
+    } else {
+      chunk.push(call);
+      characters += length;
     }
-    if (refusal !== null) throw refusal;
-    throw nodeUnavailable(new Error(troubles.map(({ message }) => message).join('; ') || 'no RPC URL has a weight above 0'));
   }
+  return chunks;
 }

@@ -37,6 +37,11 @@ export async function signDraft(chainId: bigint, draft: Draft, nonce: bigint, si
   };
 }
 
+/** What a draft would be signed as, without the signature: what a rollup's fee for publishing it is measured by. */
+export function unsignedBytes(chainId: bigint, draft: Draft, nonce: bigint): Uint8Array {
+  return encodedAs(draft.price, unsignedForm(chainId, draft.price, unsignedItems(chainId, draft, nonce, draft.price)));
+}
+
 function unsignedItems(chainId: bigint, draft: Draft, nonce: bigint, price: EvmPrice): readonly RlpItem[] {
   const content = [rlpNumber(draft.gasLimit), bytesOf(draft.to), rlpNumber(draft.valueWei), bytesOf(draft.data)];
   if (price.kind === 'legacy') return [rlpNumber(nonce), rlpNumber(price.gasPriceWei), ...content];

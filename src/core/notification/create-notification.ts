@@ -2,7 +2,7 @@ import { DomainError } from '../errors.js';
 import type { Clock } from '../ports/clock.js';
 import type { Ids } from '../ports/ids.js';
 import type { SecretBox } from '../ports/secret-box.js';
-import { ConflictError, type Store } from '../ports/store.js';
+import { type Change, ConflictError, type Store } from '../ports/store.js';
 import type { Notification } from './notification.js';
 import { notificationIdFromText } from './notification-id.js';
 import { checkSigningKey, signingKeyRemarks } from './signing-key.js';
@@ -34,8 +34,16 @@ export interface NotificationWritten {
   readonly remarks: readonly string[];
 }
 
-/** Creates a notification. Throws `FIELD_INVALID`, `WEBHOOK_TARGET_REFUSED`, `NOTIFICATION_EXISTS`. */
-export async function createNotification(deps: CreateNotificationDeps, wanted: NewNotification): Promise<NotificationWritten> {
+/**
+ * Creates a notification. Throws `FIELD_INVALID`, `WEBHOOK_TARGET_REFUSED`, `NOTIFICATION_EXISTS`.
+ *
+ * @param alongside what else is to be committed, given what the caller is answered with
+ */
+export async function createNotification(
+  deps: CreateNotificationDeps,
+  wanted: NewNotification,
+  alongside: (written: NotificationWritten) => readonly Change[] = () => [],
+): Promise<NotificationWritten> {
   const { store, clock, ids, secretBox, allowPrivateTargets } = deps;
   const id = wanted.id === undefined ? ids.random() : notificationIdFromText(wanted.id);
   const signingKey = wanted.signingKey === '' ? undefined : wanted.signingKey;
@@ -46,16 +54,19 @@ export async function createNotification(deps: CreateNotificationDeps, wanted: N
     type: 'webhook',
     url: wanted.url,
     sealedSigningKey: signingKey === undefined ? null : secretBox.seal(signingKey, signingKeyPurpose(id)),
+    retiredKeys: [],
+    goneAtMs: null,
     createdAtMs: clock.nowMs(),
     revision: 1,
   };
+  const written: NotificationWritten = { notification, remarks: signingKey === undefined ? [] : signingKeyRemarks(signingKey) };
   try {
-    await store.commit([store.change.insertNotification(notification)]);
+    await store.commit([store.change.insertNotification(notification), ...alongside(written)]);
   } catch (error) {
     if (error instanceof ConflictError) throw notificationExists(id);
     throw error;
   }
-  return { notification, remarks: signingKey === undefined ? [] : signingKeyRemarks(signingKey) };
+  return written;
 }
 
 function notificationExists(id: string): DomainError {

@@ -2,6 +2,7 @@ import type { Clock } from '../ports/clock.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Change, Store } from '../ports/store.js';
 import type { Notification } from './notification.js';
+import { rotateSigningKey } from './rotate-signing-key.js';
 import { signingKeyPurpose } from './signing-key-purpose.js';
 
 /** A notification as the configuration file has it, judged by the rules of creation. */
@@ -32,6 +33,10 @@ export async function followFile(
     changes.push(change.putFileEntry({ kind: 'notification', id: notification.id, revision: notification.revision }));
   }
 
+  function newNotification(id: string): Omit<Notification, 'url' | 'goneAtMs'> {
+    return { id, type: 'webhook', sealedSigningKey: null, retiredKeys: [], createdAtMs: clock.nowMs(), revision: 0 };
+  }
+
   function isAsWanted(stored: Notification, { id, url, signingKey }: FileNotification): boolean {
     const storedKey = stored.sealedSigningKey === null ? null : secretBox.open(stored.sealedSigningKey, signingKeyPurpose(id));
     return stored.url === url && storedKey === signingKey;
@@ -49,9 +54,9 @@ export async function followFile(
         `notification ${id} was ${written === undefined ? 'created' : 'changed'} by API and is kept; the configuration file's entry is not used`,
       );
     } else if (stored === undefined || !isAsWanted(stored, entry)) {
-      const sealedSigningKey = signingKey === null ? null : secretBox.seal(signingKey, signingKeyPurpose(id));
-      const next = stored ?? { id, type: 'webhook' as const, createdAtMs: clock.nowMs(), revision: 0 };
-      write({ ...next, url, sealedSigningKey, revision: next.revision + 1 }, stored === undefined);
+      const next = stored ?? newNotification(id);
+      const keys = rotateSigningKey(deps, next, signingKey);
+      write({ ...next, ...keys, url, goneAtMs: null, revision: next.revision + 1 }, stored === undefined);
     }
   }
   for (const [id, written] of writtenRevisions) {

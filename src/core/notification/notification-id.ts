@@ -1,4 +1,5 @@
 import { DomainError, invalidField } from '../errors.js';
+import { shownName } from '../shown-name.js';
 
 const pattern = /^[A-Za-z0-9_-]{1,36}$/;
 
@@ -15,8 +16,7 @@ export function notificationIdFromText(text: string): string {
 
 /** The 404 for an id that names no notification. */
 export function notificationNotFound(id: string): DomainError {
-  const shown = Array.from(id.slice(0, 128)).slice(0, 64).join('');
-  return new DomainError('not_found', 'NOTIFICATION_NOT_FOUND', `Notification with ID ${shown} not found`, {
+  return new DomainError('not_found', 'NOTIFICATION_NOT_FOUND', `Notification with ID ${shownName(id)} not found`, {
     fixedText: 'Notification not found',
   });
 }

@@ -1,3 +1,10 @@
+/** A signing key that was replaced by another. */
+export interface RetiredKey {
+  /** As `Notification.sealedSigningKey` was. */
+  readonly sealedSigningKey: string;
+  readonly retiredAtMs: number;
+}
+
 /** A webhook target as stored. */
 export interface Notification {
   readonly id: string;
@@ -5,8 +12,12 @@ export interface Notification {
   readonly url: string;
   /** The signing key, encrypted (`ports/secret-box.ts`); null: deliveries are not signed. */
   readonly sealedSigningKey: string | null;
+  /** The keys before it, the latest first; which of them still sign, `cosigningKeys` says. */
+  readonly retiredKeys: readonly RetiredKey[];
+  /** When its receiver answered 410 (gone): nothing is posted from then on, until it is updated. Null: it is not gone. */
+  readonly goneAtMs: number | null;
   readonly createdAtMs: number;
-  /** Grows with every write; what guards a write against another. */
+  /** Grows with every write of a caller or of the configuration file; what guards a write against another. */
   readonly revision: number;
 }
 
@@ -24,8 +35,27 @@ export interface OutboxEvent {
   /** The exact bytes to post, as text. */
   readonly body: string;
   readonly status: DeliveryStatus;
-  /** Tries so far. */
+  /** Tries since it was made, or since it was last asked to be delivered again: where it stands in the retry schedule. */
   readonly attempts: number;
+  /** When it is tried next; of one that is no longer pending: when that became so. */
   readonly nextAttemptAtMs: number;
   readonly createdAtMs: number;
+}
+
+/** One try to deliver an event, as it is kept for people to look at. */
+export interface DeliveryAttempt {
+  readonly attemptedAtMs: number;
+  readonly durationMs: number;
+  /** Null: there was no answer. */
+  readonly httpStatus: number | null;
+  /** Why it failed, for people; null: it did not. */
+  readonly error: string | null;
+  /** The beginning of the answer, made harmless by `outsideText`; null: there was no answer. */
+  readonly responseBody: string | null;
+}
+
+/** An event with its latest tries, oldest first. */
+export interface DeliveryRecord {
+  readonly event: OutboxEvent;
+  readonly attempts: readonly DeliveryAttempt[];
 }

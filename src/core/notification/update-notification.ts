@@ -1,15 +1,13 @@
-import type { SecretBox } from '../ports/secret-box.js';
 import { ConflictError, type Store } from '../ports/store.js';
 import type { NotificationWritten } from './create-notification.js';
 import { getNotification } from './get-notification.js';
+import { type RotationDeps, rotateSigningKey } from './rotate-signing-key.js';
 import { checkSigningKey, signingKeyRemarks } from './signing-key.js';
-import { signingKeyPurpose } from './signing-key-purpose.js';
 import { checkWebhookTarget } from './webhook-target.js';
 
 /** What updating works with. */
-export interface UpdateNotificationDeps {
+export interface UpdateNotificationDeps extends RotationDeps {
   readonly store: Store;
-  readonly secretBox: SecretBox;
   /** True: webhooks may point to private addresses. */
   readonly allowPrivateTargets: boolean;
 }
@@ -23,9 +21,12 @@ export interface NotificationChange {
   readonly signingKey: string | undefined;
 }
 
-/** Changes a notification. Throws `FIELD_INVALID`, `WEBHOOK_TARGET_REFUSED`, `NOTIFICATION_NOT_FOUND`. */
+/**
+ * Changes a notification. One whose receiver was gone is delivered to again, also when it is set to what it was. A request that sets nothing is no
+ * change. Throws `FIELD_INVALID`, `WEBHOOK_TARGET_REFUSED`, `NOTIFICATION_NOT_FOUND`.
+ */
 export async function updateNotification(deps: UpdateNotificationDeps, wanted: NotificationChange): Promise<NotificationWritten> {
-  const { store, secretBox, allowPrivateTargets } = deps;
+  const { store, allowPrivateTargets } = deps;
   const { id, url, signingKey } = wanted;
   if (url !== undefined) checkWebhookTarget(url, allowPrivateTargets);
   if (signingKey !== undefined && signingKey !== '') checkSigningKey(signingKey);
@@ -37,7 +38,8 @@ export async function updateNotification(deps: UpdateNotificationDeps, wanted: N
     const notification = {
       ...stored,
       url: url ?? stored.url,
-      sealedSigningKey: sealedKey(secretBox, id, signingKey, stored.sealedSigningKey),
+      ...(signingKey === undefined ? {} : rotateSigningKey(deps, stored, signingKey === '' ? null : signingKey)),
+      goneAtMs: null,
       revision: stored.revision + 1,
     };
     try {
@@ -47,9 +49,4 @@ export async function updateNotification(deps: UpdateNotificationDeps, wanted: N
       if (!(error instanceof ConflictError)) throw error;
     }
   }
-}
-
-function sealedKey(secretBox: SecretBox, id: string, signingKey: string | undefined, stored: string | null): string | null {
-  if (signingKey === undefined) return stored;
-  return signingKey === '' ? null : secretBox.seal(signingKey, signingKeyPurpose(id));
 }

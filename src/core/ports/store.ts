@@ -1,4 +1,5 @@
-import type { Notification, OutboxEvent } from '../notification/notification.js';
+import type { Outcome, OutcomeKey } from '../access/idempotency.js';
+import type { DeliveryAttempt, DeliveryRecord, Notification, OutboxEvent } from '../notification/notification.js';
 import type { Attempt, LaneId, Transaction, TransactionStatus, TransactionView } from '../transaction/transaction.js';
 
 /**
@@ -48,6 +49,15 @@ export interface FileEntry {
   readonly revision: number;
 }
 
+/** A notification that has events to be delivered, each of them the oldest of its order key. */
+export interface PendingTarget {
+  readonly notificationId: string;
+  /** Some of them are due. */
+  readonly isDue: boolean;
+  /** When the next of those that are not due will be; undefined: there is none. */
+  readonly nextAtMs: number | undefined;
+}
+
 /** What can be written. Every builder is pure; nothing happens before `commit`. */
 export interface Changes {
   /** Fails where the id is taken. */
@@ -65,10 +75,22 @@ export interface Changes {
   insertEvent(event: OutboxEvent): Change;
   /** Writes status, attempts and next try of an event; fails where it is gone. */
   updateEvent(event: Pick<OutboxEvent, 'id' | 'status' | 'attempts' | 'nextAttemptAtMs'>): Change;
+  /** Makes an event of any status pending, in its old place among those of its order key, as if it had not been tried; fails where it is gone. */
+  redeliverEvent(event: Pick<OutboxEvent, 'id' | 'notificationId' | 'nextAttemptAtMs'>): Change;
+  /** Keeps a try of an event, and of the tries before it the latest; at most 20 together. */
+  insertDeliveryAttempt(eventId: string, attempt: DeliveryAttempt): Change;
+  /** Deletes an event and its tries if it is not pending; never fails. */
+  deleteFinishedEvent(id: string): Change;
   /** Fails where the id is taken. */
   insertNotification(notification: Notification): Change;
   /** Writes `next`, whose revision must be one more than the stored one; fails where it is not. */
   updateNotification(next: Notification): Change;
+  /** Sets `goneAtMs` unless the notification has moved on to another revision; never fails. */
+  markNotificationGone(notification: Pick<Notification, 'id' | 'revision'>, goneAtMs: number): Change;
+  /** Keeps an outcome, in place of whatever is stored under its key; never fails. */
+  putOutcome(outcome: Outcome): Change;
+  /** Deletes the outcomes that have expired at `nowMs`, the oldest first, `limit` at most; never fails. */
+  deleteExpiredOutcomes(nowMs: number, limit: number): Change;
   /** Remembers which revision the configuration file wrote last; never fails. */
   putFileEntry(entry: FileEntry): Change;
   /** Forgets that the configuration file had it; never fails. */
@@ -97,16 +119,24 @@ export interface Reads {
   /** The chain's genesis block, when one is remembered. */
   genesisHash(chain: string): Promise<string | undefined>;
   notification(id: string): Promise<Notification | undefined>;
+  /** The outcome under this key, unless it has expired at `nowMs`. */
+  outcome(key: OutcomeKey, nowMs: number): Promise<Outcome | undefined>;
+  /** When the first of all outcomes expires, or did; undefined where there is none. */
+  firstOutcomeExpiryMs(): Promise<number | undefined>;
   /** What the configuration file wrote. */
   fileEntries(kind: FileEntry['kind']): Promise<readonly FileEntry[]>;
   notifications(page: PageQuery): Promise<PageOf<Notification>>;
-  /**
-   * Events due at `nowMs`, at most one per order key, the oldest first; none whose order key has an older pending one, and none of the
-   * notifications in `passOver` (those that are busy: their backlog must not hide the events of others behind `limit`).
-   */
-  dueEvents(nowMs: number, limit: number, passOver?: readonly string[]): Promise<readonly OutboxEvent[]>;
-  /** When the next pending event is due; undefined when none is pending. */
-  nextEventAtMs(): Promise<number | undefined>;
+  /** Who has something to be delivered. Costs per notification, whatever their backlogs are. */
+  pendingTargets(nowMs: number): Promise<readonly PendingTarget[]>;
+  /** Events of one notification that are due at `nowMs`, due longest first; at most one per order key, none that has an older pending one. */
+  dueEvents(notificationId: string, nowMs: number, limit: number): Promise<readonly OutboxEvent[]>;
+  /** How many events are pending. */
+  pendingEventCount(): Promise<number>;
+  /** Undefined also where the event is another notification's. */
+  delivery(notificationId: string, eventId: string): Promise<DeliveryRecord | undefined>;
+  deliveries(notificationId: string, page: PageQuery): Promise<PageOf<DeliveryRecord>>;
+  /** Ids of events that were delivered or given up before this time, the first to be so first. */
+  finishedEventIds(beforeMs: number, limit: number): Promise<readonly string[]>;
 }
 
 /** The database. */

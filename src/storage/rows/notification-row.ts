@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { Notification } from '../../core/notification/notification.js';
+import type { Notification, RetiredKey } from '../../core/notification/notification.js';
 import type { NotificationTable } from '../schema.js';
 
 /** A notification's columns, without the one that the store gives it. */
@@ -11,6 +11,8 @@ export const notificationColumns = [
   'type',
   'url',
   'sealed_signing_key',
+  'retired_keys',
+  'gone_at_ms',
   'created_at_ms',
   'revision',
 ] as const satisfies readonly (keyof NotificationRow)[];
@@ -22,6 +24,8 @@ export function rowFromNotification(notification: Notification): NotificationRow
     type: notification.type,
     url: notification.url,
     sealed_signing_key: notification.sealedSigningKey,
+    retired_keys: JSON.stringify(notification.retiredKeys),
+    gone_at_ms: notification.goneAtMs,
     created_at_ms: notification.createdAtMs,
     revision: notification.revision,
   };
@@ -34,6 +38,8 @@ export function notificationFromRow(row: NotificationRow): Notification {
     type: row.type,
     url: row.url,
     sealedSigningKey: row.sealed_signing_key,
+    retiredKeys: JSON.parse(row.retired_keys) as RetiredKey[],
+    goneAtMs: row.gone_at_ms,
     createdAtMs: row.created_at_ms,
     revision: row.revision,
   };

@@ -1,10 +1,12 @@
 import type { Dialect } from '../dialect.js';
 import { attemptStatements } from './attempts.js';
+import { deliveryAttemptStatements } from './delivery-attempts.js';
 import { eventStatements } from './events.js';
 import { fileEntryStatements } from './file-entries.js';
 import { instanceStatements } from './instances.js';
 import { laneStatements } from './lanes.js';
 import { notificationStatements } from './notifications.js';
+import { outcomeStatements } from './outcomes.js';
 import { transactionStatements } from './transactions.js';
 
 /** All statements, compiled for one dialect. */
@@ -19,6 +21,8 @@ export function compileStatements({ builder }: Dialect) {
     notifications: notificationStatements(builder),
     fileEntries: fileEntryStatements(builder),
     events: eventStatements(builder),
+    deliveryAttempts: deliveryAttemptStatements(builder),
+    outcomes: outcomeStatements(builder),
     instances: instanceStatements(builder),
   };
 }

@@ -2,39 +2,22 @@ import { type Kysely, sql } from 'kysely';
 import type { OutboxEvent } from '../../core/notification/notification.js';
 import { type EventRow, eventColumns } from '../rows/event-row.js';
 import type { Flag, Schema } from '../schema.js';
-import { perCount, pick, statement } from '../statement.js';
+import { pick, statement } from '../statement.js';
 
 type EventUpdateRow = Pick<EventRow, 'id' | 'attempts' | 'next_attempt_at_ms'> & { readonly status: OutboxEvent['status'] };
+type RedeliverRow = Pick<EventRow, 'id' | 'notification_id' | 'next_attempt_at_ms'>;
 
-interface DueQuery {
-  readonly now_ms: number;
-  readonly limit: number;
-  /** Ids of notifications to pass over: `passed_0`, `passed_1`, ... */
-  readonly [passed: `passed_${number}`]: string;
+interface PendingTargetRow {
+  readonly notification_id: string;
+  /** When the first is due, or was. */
+  readonly first_at_ms: number | null;
+  /** When the first of those that are not due yet will be. */
+  readonly next_at_ms: number | null;
 }
 
 /** Statements on the outbox. Constants that an index's condition needs are written out, see `open-condition.ts`. */
 export function eventStatements(db: Kysely<Schema>) {
-  const isPending = sql<boolean>`status <> 'delivered' and status = 'pending'`;
-
-  /** Events whose turn it is, due or not: pending, with no older pending one of the same order key. */
-  const heads = () =>
-    db
-      .selectFrom('events')
-      .where(sql<boolean>`events.status = 'pending' and events.waits_behind = 0`)
-      .where((eb) =>
-        eb.not(
-          eb.exists(
-            eb
-              .selectFrom('events as older')
-              .select(sql.lit(1).as('one'))
-              .where(sql<boolean>`older.status <> 'delivered' and older.status = 'pending'`)
-              .whereRef('older.notification_id', '=', 'events.notification_id')
-              .whereRef('older.order_key', '=', 'events.order_key')
-              .whereRef('older.seq', '<', 'events.seq'),
-          ),
-        ),
-      );
+  const isPending = sql<boolean>`status = 'pending'`;
 
   return {
     insert: statement<EventRow, never>('events_insert', (values) =>
@@ -79,30 +62,129 @@ export function eventStatements(db: Kysely<Schema>) {
             )
             .select((inner) => inner.fn.min('next.seq').as('seq'))
             .where('done.id', '=', values.id)
-            .where(sql<boolean>`next.status <> 'delivered' and next.status = 'pending'`),
+            .where(sql<boolean>`next.status = 'pending'`),
         ),
     ),
 
+    /** Pending again, behind an older pending one of its order key if there is one. */
+    redeliver: statement<RedeliverRow, never>('events_redeliver', (values) =>
+      db
+        .updateTable('events')
+        .set({
+          ...pick(values, ['next_attempt_at_ms']),
+          status: sql.lit('pending' as const),
+          attempts: sql.lit(0),
+          waits_behind: sql<Flag>`case when exists (
+            select 1 from events as older
+            where older.status = 'pending' and older.notification_id = events.notification_id
+              and older.order_key = events.order_key and older.seq < events.seq
+          ) then 1 else 0 end`,
+        })
+        .where('id', '=', values.id)
+        .where('notification_id', '=', values.notification_id),
+    ),
+
+    /** Makes the pending events that came after this one wait behind it. */
+    holdLater: statement<{ id: string }, never>('events_hold_later', (values) =>
+      db
+        .updateTable('events')
+        .set({ waits_behind: 1 })
+        .where('waits_behind', '=', sql.lit<Flag>(0))
+        .where(isPending)
+        .where(
+          sql<boolean>`(notification_id, order_key) = (select before.notification_id, before.order_key from events as before where before.id = ${values.id})`,
+        )
+        .where('seq', '>', (eb) => eb.selectFrom('events as before').select('before.seq').where('before.id', '=', values.id)),
+    ),
+
     deleteUndelivered: statement<{ notification_id: string }, never>('events_delete_undelivered', (values) =>
-      db.deleteFrom('events').where('notification_id', '=', values.notification_id).where(sql<boolean>`status <> 'delivered'`),
+      db
+        .deleteFrom('events')
+        .where('notification_id', '=', values.notification_id)
+        .where('status', '<>', sql.lit('delivered' as const)),
     ),
 
-    /** Due ones, without those of `passedCount` notifications. */
-    due: perCount((passedCount) =>
-      statement<DueQuery, EventRow>(`events_due_passing_${passedCount}`, (values) => {
-        const due = heads().select(eventColumns).where('next_attempt_at_ms', '<=', values.now_ms);
-        const passed = Array.from({ length: passedCount }, (_, index) => values[`passed_${index}`] as string);
-        return (
-          (passedCount === 0 ? due : due.where('notification_id', 'not in', passed))
-            // The sign keeps a database from walking the whole table by `seq` to spare itself the sorting of the few that are due.
-            .orderBy(sql`+events.seq`)
+    deleteFinished: statement<{ id: string }, never>('events_delete_finished', (values) =>
+      db.deleteFrom('events').where('id', '=', values.id).where(sql<boolean>`status <> 'pending'`),
+    ),
+
+    /** Steps through the index from one notification to the next, past whatever each of them has waiting. */
+    pendingTargets: statement<{ now_ms: number }, PendingTargetRow>('events_pending_targets', (values) => ({
+      compile: () =>
+        sql<PendingTargetRow>`
+          with recursive target(notification_id) as (
+            select min(notification_id) from events where status = 'pending' and waits_behind = 0
+            union all
+            select (
+              select min(events.notification_id) from events
+              where events.status = 'pending' and events.waits_behind = 0 and events.notification_id > target.notification_id
+            ) from target where target.notification_id is not null
+          )
+          select target.notification_id,
+            (select min(next_attempt_at_ms) from events
+              where status = 'pending' and waits_behind = 0 and events.notification_id = target.notification_id) as first_at_ms,
+            (select min(next_attempt_at_ms) from events
+              where status = 'pending' and waits_behind = 0 and events.notification_id = target.notification_id
+                and next_attempt_at_ms > ${values.now_ms}) as next_at_ms
+          from target where target.notification_id is not null`.compile(db),
+    })),
+
+    due: statement<{ notification_id: string; now_ms: number; limit: number }, EventRow>('events_due', (values) =>
+      db
+        .selectFrom('events')
+        .select(eventColumns)
+        .where(sql<boolean>`status = 'pending' and waits_behind = 0`)
+        .where('notification_id', '=', values.notification_id)
+        .where('next_attempt_at_ms', '<=', values.now_ms)
+        .orderBy('next_attempt_at_ms')
+        .orderBy('seq')
+        .limit(values.limit),
+    ),
+
+    pendingCount: statement<object, { total: number }>('events_pending_count', () =>
+      db
+        .selectFrom('events')
+        .select((eb) => eb.fn.countAll<number>().as('total'))
+        .where(isPending),
+    ),
+
+    byId: statement<{ notification_id: string; id: string }, EventRow>('events_by_id', (values) =>
+      db.selectFrom('events').select(eventColumns).where('id', '=', values.id).where('notification_id', '=', values.notification_id),
+    ),
+
+    /** The page is chosen on the index alone: rows are wide. */
+    pageOf: statement<{ notification_id: string; limit: number; offset: number }, EventRow>('events_page', (values) =>
+      db
+        .selectFrom('events')
+        .select(eventColumns)
+        .where('seq', 'in', (eb) =>
+          eb
+            .selectFrom('events as paged')
+            .select('paged.seq')
+            .where('paged.notification_id', '=', values.notification_id)
+            .orderBy('paged.seq', 'desc')
             .limit(values.limit)
-        );
-      }),
+            .offset(values.offset),
+        )
+        .orderBy('seq', 'desc'),
     ),
 
-    next: statement<object, { next_attempt_at_ms: number }>('events_next', () =>
-      heads().select('next_attempt_at_ms').orderBy('next_attempt_at_ms').limit(sql.lit(1)),
+    /** Counted on the index each time: a total that is kept would cost every event a write. */
+    totalOf: statement<{ notification_id: string }, { total: number }>('events_total', (values) =>
+      db
+        .selectFrom('events')
+        .select((eb) => eb.fn.countAll<number>().as('total'))
+        .where('notification_id', '=', values.notification_id),
+    ),
+
+    finished: statement<{ before_ms: number; limit: number }, { id: string }>('events_finished', (values) =>
+      db
+        .selectFrom('events')
+        .select('id')
+        .where(sql<boolean>`status <> 'pending'`)
+        .where('next_attempt_at_ms', '<', values.before_ms)
+        .orderBy('next_attempt_at_ms')
+        .limit(values.limit),
     ),
   };
 }

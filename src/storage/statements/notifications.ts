@@ -13,9 +13,17 @@ export function notificationStatements(db: Kysely<Schema>) {
     update: statement<NotificationRow & { revision_before: number }, never>('notifications_update', (values) =>
       db
         .updateTable('notifications')
-        .set(pick(values, ['type', 'url', 'sealed_signing_key', 'revision']))
+        .set(pick(values, ['type', 'url', 'sealed_signing_key', 'retired_keys', 'gone_at_ms', 'revision']))
         .where('id', '=', values.id)
         .where('revision', '=', values.revision_before),
+    ),
+
+    markGone: statement<{ id: string; revision: number; gone_at_ms: number }, never>('notifications_mark_gone', (values) =>
+      db
+        .updateTable('notifications')
+        .set(pick(values, ['gone_at_ms']))
+        .where('id', '=', values.id)
+        .where('revision', '=', values.revision),
     ),
 
     delete: statement<{ id: string; revision: number }, never>('notifications_delete', (values) =>

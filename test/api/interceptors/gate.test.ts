@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { create, toBinary } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { ErrorInfoSchema } from '../../../gen/google/rpc/error_details_pb.js';
 import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
-import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
+import { SendTransactionResponseSchema, TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { relayerOf } from '../../../src/api/call.js';
-import { restricted } from '../../support/rest-rig.js';
+import { createServeOnce } from '../../../src/api/interceptors/serve-once.js';
+import { once } from '../../../src/api/services/once.js';
+import { anyone, restricted } from '../../support/rest-rig.js';
 import { createRpcRig } from '../../support/rpc-rig.js';
 
 /** `Code REASON sentence [fixed text]` of a refusal, or what the call answered. */
@@ -22,10 +25,10 @@ async function told(call: Promise<unknown>): Promise<string> {
 
 let seen: string[] = [];
 const implementation = {
-  sendTransaction: (_: unknown, context: Parameters<typeof relayerOf>[0]) => {
+  sendTransaction: once(TransactionService.method.sendTransaction, async (_, context) => {
     seen.push(relayerOf(context).id);
     return {};
-  },
+  }),
   async *watchTransactions(_: unknown, context: Parameters<typeof relayerOf>[0]) {
     seen.push(relayerOf(context).id);
     yield {};
@@ -117,6 +120,39 @@ describe('the gate', () => {
       await told(relayerClient.updateRelayer({ relayerId: 'evm', policies: { case: 'evm', value: { gasPriceCap: '-1' } } })),
       `InvalidArgument FIELD_INVALID policies.gas_price_cap ${amount} [Bad Request]`,
     );
+  });
+
+  it('answers with what is kept after the key’s list, and before it looks for the relayer', async () => {
+    const keptResponse = create(SendTransactionResponseSchema, { transaction: { id: 'kept' } });
+    const idempotency = {
+      keys: ['one'],
+      serveOnce: createServeOnce({
+        begin: async () => ({ kind: 'replay', response: toBinary(SendTransactionResponseSchema, keptResponse) }),
+      }),
+    };
+    const rigs = [anyone, restricted].map((principal) => createRpcRig(TransactionService, implementation, principal, idempotency));
+    const [of, ofRestricted] = rigs.map((rig) => rig.client);
+    assert.deepEqual(await of?.sendTransaction({ relayerId: 'nobody' }), keptResponse);
+    assert.match(await told(ofRestricted?.sendTransaction({ relayerId: 'nobody' }) ?? assert.fail()), /RELAYER_NOT_ALLOWED/);
+    // A method that keeps no outcomes.
+    assert.match(await told(of?.cancelTransaction({ relayerId: 'nobody' }) ?? assert.fail()), /RELAYER_NOT_FOUND/);
+  });
+
+  it('takes one idempotency key of visible ASCII', async () => {
+    const answer = async (...keys: string[]) => {
+      const serveOnce = createServeOnce({ begin: async ({ idempotencyKey }) => assert.fail(new Error(`begun with ${idempotencyKey}`)) });
+      const rig = createRpcRig(TransactionService, implementation, anyone, { keys, serveOnce });
+      const refusal = await told(rig.client.sendTransaction({ relayerId: 'nobody' }));
+      return rig.lines.map(({ fields }) => String((fields.err as Error).message)).at(0) ?? refusal;
+    };
+    for (const key of ['!', '~'.repeat(255), 'a,b']) assert.equal(await answer(key), `begun with ${key}`);
+    for (const key of ['', 'a b', ' a', 'é', 'a\u007f', '~'.repeat(256), 'a\tb']) {
+      assert.equal(
+        await answer(key),
+        'InvalidArgument IDEMPOTENCY_KEY_INVALID Idempotency-Key must be 1 to 255 visible ASCII characters [Bad Request]',
+      );
+    }
+    assert.equal(await answer('a', 'a'), 'InvalidArgument IDEMPOTENCY_KEY_INVALID there is more than one Idempotency-Key [Bad Request]');
   });
 
   it('stands before streams too', async () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { Code, ConnectError, createClient, createRouterTransport, type Interceptor } from '@connectrpc/connect';
-import { NotificationService, NotificationType } from '../../../gen/relayer/v1/notification_service_pb.js';
+import { createClient, createRouterTransport, type Interceptor } from '@connectrpc/connect';
+import { DeliveryStatus, NotificationService, NotificationType } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { type Call, callKey } from '../../../src/api/call.js';
 import { createNotificationService } from '../../../src/api/services/notification-service.js';
 import { DomainError } from '../../../src/core/errors.js';
@@ -28,7 +28,16 @@ async function startClient(test: TestContext) {
     allowPrivateTargets: false,
     relayersUsing: (id) => (id === 'used' ? ['r1'] : []),
   });
-  const call: Call = { requestId: 'r', principal: null, remarks: [], bodyProblem: null, relayer: null };
+  const call: Call = {
+    requestId: 'r',
+    principal: null,
+    remarks: [],
+    bodyProblem: null,
+    relayer: null,
+    idempotencyKeys: [],
+    claim: null,
+    kept: null,
+  };
   const errors: unknown[] = [];
   const gate: Interceptor = (next) => async (request) => {
     request.contextValues.set(callKey, call);
@@ -46,7 +55,7 @@ async function startClient(test: TestContext) {
     const error = errors.at(-1);
     return error instanceof DomainError ? error.reason : error;
   };
-  return { client, call, reasonOf };
+  return { client, store, call, reasonOf };
 }
 
 describe('NotificationService', () => {
@@ -95,14 +104,42 @@ describe('NotificationService', () => {
     assert.equal(await reasonOf(client.listNotifications({ page: 0 })), 'FIELD_INVALID');
   });
 
-  it('does not serve past deliveries', async (test) => {
-    const { client } = await startClient(test);
-    for (const answer of [
-      client.listDeliveries({ notificationId: 'n' }),
-      client.redeliverDelivery({ notificationId: 'n' }),
-      client.testNotification({ notificationId: 'n' }),
-    ]) {
-      await assert.rejects(answer, (error: unknown) => ConnectError.from(error).code === Code.Unimplemented);
-    }
+  it('tests, lists and redelivers', async (test) => {
+    const { client, store, call, reasonOf } = await startClient(test);
+    await client.createNotification({ id: 'n', url });
+    const { delivery: tested } = await client.testNotification({ notificationId: 'n' });
+    assert.deepEqual([tested?.event, tested?.status, tested?.attempts], ['test', DeliveryStatus.PENDING, []]);
+    assert.ok(tested?.nextAttemptAt !== undefined && tested.createdAt !== undefined);
+    assert.deepEqual((await client.listDeliveries({ notificationId: 'n' })).deliveries, [tested]);
+
+    const failure = { attemptedAtMs: 1_000, durationMs: 12, httpStatus: 410, error: 'gone', responseBody: 'bye' };
+    await store.commit([
+      store.change.updateEvent({ id: tested.id, status: 'dead', attempts: 2, nextAttemptAtMs: 2_000 }),
+      store.change.insertDeliveryAttempt(tested.id, { ...failure, httpStatus: null, responseBody: null }),
+      store.change.insertDeliveryAttempt(tested.id, failure),
+      store.change.markNotificationGone({ id: 'n', revision: 1 }, 2_000),
+    ]);
+    const listed = await client.listDeliveries({ notificationId: 'n', perPage: 1 });
+    assert.deepEqual([listed.pagination?.totalItems, listed.deliveries[0]?.status], [1n, DeliveryStatus.DEAD]);
+    assert.equal(listed.deliveries[0]?.nextAttemptAt, undefined);
+    assert.deepEqual(
+      listed.deliveries[0]?.attempts.map(({ httpStatus, durationMs, error, responseBody }) => [
+        httpStatus,
+        durationMs,
+        error,
+        responseBody,
+      ]),
+      [
+        [undefined, 12, 'gone', undefined],
+        [410, 12, 'gone', 'bye'],
+      ],
+    );
+
+    const { delivery: due } = await client.redeliverDelivery({ notificationId: 'n', deliveryId: tested.id });
+    assert.deepEqual([due?.id, due?.status, due?.attempts.length], [tested.id, DeliveryStatus.PENDING, 2]);
+    assert.match(call.remarks.at(-1)?.message ?? '', /410 \(gone\)/);
+    assert.equal(await reasonOf(client.redeliverDelivery({ notificationId: 'n', deliveryId: 'x' })), 'DELIVERY_NOT_FOUND');
+    assert.equal(await reasonOf(client.testNotification({ notificationId: 'x' })), 'NOTIFICATION_NOT_FOUND');
+    assert.equal(await reasonOf(client.listDeliveries({ notificationId: 'x' })), 'NOTIFICATION_NOT_FOUND');
   });
 });

@@ -23,6 +23,7 @@ import {
   evmPolicies,
   rememberingLog,
 } from '../../support/evm.js';
+import { answering, FakeError, startFakeNode } from '../../support/fake-node.js';
 
 const gwei = 10n ** 9n;
 const signer: Signer = createLocalSigner({ id: 'test', privateKey: Buffer.from(anvilKeys[0].slice(2), 'hex') });
@@ -82,9 +83,15 @@ async function deployed(chain: Chain, code: string): Promise<string> {
 describe('what a chain tells', () => {
   it('is genesis, head, nonce, balance, and what the node knows', async () => {
     const chain = openChain();
-    const genesis = (await anvil.rpc('eth_getBlockByNumber', ['0x0', false])) as { hash: string };
+    const genesis = (await anvil.rpc('eth_getBlockByNumber', ['0x0', false])) as Record<string, string>;
     assert.equal(await chain.genesisHash(), genesis.hash);
-    assert.deepEqual(await chain.head(), { number: 0n, hash: genesis.hash });
+    assert.deepEqual(await chain.head(), {
+      number: 0n,
+      hash: genesis.hash,
+      parentHash: genesis.parentHash,
+      baseFeePerGasWei: BigInt(genesis.baseFeePerGas ?? -1),
+      timestampMs: Number(genesis.timestamp) * 1000,
+    });
     assert.equal(await chain.nonceOf(account), 0n);
     assert.equal(await chain.balanceOf(receiver), 10_000n * 10n ** 18n);
     assert.equal(await chain.knows(`0x${'ab'.repeat(32)}`), false);
@@ -258,6 +265,24 @@ describe('many drafts between two blocks', () => {
   });
 });
 
+describe('a second node that is behind', () => {
+  it('never makes a refusal: that rests on the node that told the head', async (test) => {
+    const behind = await startFakeNode(test, (request) =>
+      answering(request, ({ method }) => {
+        if (method === 'eth_getBalance') return '0x0';
+        if (method === 'eth_estimateGas') return new FakeError(3, 'execution reverted: too early');
+        return method === 'eth_chainId' ? null : new FakeError(-32601, 'not here');
+      }),
+    );
+    const rpcUrls = [anvil.url, behind.url].map((url, index) => ({ url, weight: 2 - index }));
+    const chain = createEvmChain({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 5000, log: rememberingLog() });
+    chains.push(chain);
+    await chain.head();
+    for (let round = 0; round < 6; round += 1) await drafted(chain, { valueWei: 0n, data: `0x0${round}` });
+    assert.ok(behind.methods.includes('eth_estimateGas') || behind.methods.includes('eth_getBalance'));
+  });
+});
+
 describe('a replacement', () => {
   it('outbids the earlier version by the rule, and wins', async () => {
     const chain = openChain();
@@ -321,6 +346,22 @@ describe('gas', () => {
   it('below the floor that the network has for call data is refused', async () => {
     const { refused } = await refusal(openChain(), { data: `0x${'ff'.repeat(100)}`, gasLimit: 22_600n });
     assert.equal(refused, 'gas_limit');
+  });
+
+  it('of the same call is estimated once in a block, and anew after it', async () => {
+    const chain = openChain({ averageBlockTimeMs: 12_000 });
+    const contract = await deployed(chain, contractThat('returns', '0x'));
+    await chain.head();
+    const estimates = async (data: string): Promise<number> => {
+      const before = chain.calls().items;
+      await drafted(chain, { to: contract, valueWei: 0n, data });
+      return chain.calls().items - before;
+    };
+    await estimates('0x01');
+    assert.deepEqual([await estimates('0x02'), await estimates('0x02'), await estimates('0x01')], [1, 0, 0]);
+    await anvil.mine();
+    await chain.head();
+    assert.ok((await estimates('0x01')) > 0);
   });
 
   it('of a transfer to code is estimated anew, of one to no code only once in a block', async () => {

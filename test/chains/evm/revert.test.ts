@@ -42,7 +42,7 @@ describe('revert data', () => {
 
 describe('the reason of a node’s error', () => {
   const reason = (message: string, data: string | null = null): string | null =>
-    reasonFromNodeError(new NodeError(3, message, data, false));
+    reasonFromNodeError(new NodeError(message, { code: 3, data, isAboutNode: false, isOverload: false }));
 
   it('is in the data, else in the text behind the usual words', () => {
     assert.equal(reason('execution reverted: other', errorData('mine')), 'mine');

@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { inspect } from 'node:util';
-import { NodeError } from '../../../src/chains/evm/node-error.js';
+import { MalformedAnswerError, NodeError } from '../../../src/chains/evm/node-error.js';
 import { createRpc, type Rpc } from '../../../src/chains/evm/rpc.js';
 import { DomainError } from '../../../src/core/errors.js';
 import type { RpcUrl } from '../../../src/core/relayer/network.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { rememberingLog } from '../../support/evm.js';
+import { answering, type FakeAnswer, FakeError, startFakeNode } from '../../support/fake-node.js';
+import { waitFor } from '../../support/wait-for.js';
 
 const secret = 'k3y-that-must-not-show';
-const opened: Rpc[] = [];
-const servers: Server[] = [];
 let node: Anvil;
 let otherChain: Anvil;
 let deadUrl: string;
@@ -23,46 +21,30 @@ before(async () => {
   deadUrl = taken.url;
   await taken.stop();
 });
+after(() => Promise.all([node.stop(), otherChain.stop()]));
 
-after(async () => {
-  await Promise.all(opened.map((rpc) => rpc.close()));
-  for (const server of servers) {
-    server.close();
-    server.closeAllConnections();
-  }
-  await Promise.all([node.stop(), otherChain.stop()]);
-});
-
-function open(...urls: readonly RpcUrl[]): { rpc: Rpc; lines: readonly string[] } {
+function open(test: TestContext, ...urls: readonly RpcUrl[]): { rpc: Rpc; lines: readonly string[] } {
   const log = rememberingLog();
-  const rpc = createRpc({ chainId: 31337n, networkName: 'test-network', urls, timeoutMs: 1500, log });
-  opened.push(rpc);
+  const rpc = createRpc({ chainId: 31337n, networkName: 'test-network', averageBlockTimeMs: 100, urls, timeoutMs: 1500, log });
+  test.after(() => rpc.close());
   return { rpc, lines: log.lines };
 }
 
-/** A node that is not one: it answers each method as told, and remembers the methods it was asked. */
-async function startFakeNode(
-  answer: (method: string) => { status?: number; body: string } | 'hang up' | 'say nothing',
-): Promise<{ url: string; asked: string[] }> {
-  const asked: string[] = [];
-  const server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk) => (body += chunk));
-    request.on('end', () => {
-      const { method } = JSON.parse(body);
-      asked.push(method);
-      const told = answer(method);
-      if (told === 'hang up') request.socket.destroy();
-      else if (told !== 'say nothing') response.writeHead(told.status ?? 200, { 'content-type': 'application/json' }).end(told.body);
-    });
-  });
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/${secret}?key=${secret}`, asked };
-}
+const asIs = (answer: unknown): unknown => answer;
+const ask = (rpc: Rpc, method: string): Promise<unknown> => rpc.ask(method, [], asIs);
+const heavy = (url: string): RpcUrl => ({ url, weight: 1000 });
+const light = (url: string): RpcUrl => ({ url, weight: 1 });
 
-const result = (value: unknown): { body: string } => ({ body: JSON.stringify({ jsonrpc: '2.0', id: 1, result: value }) });
-const chainId = result('0x7a69');
+/** A node that knows its chain id and answers everything else as told. */
+function nodeThat(test: TestContext, told: () => FakeAnswer | unknown): ReturnType<typeof startFakeNode> {
+  return startFakeNode(test, (request) => {
+    if (request.calls[0]?.method === 'eth_chainId') return answering(request, () => '0x7a69');
+    const answer = told();
+    const isAnswer =
+      answer === 'hang up' || answer === 'say nothing' || (typeof answer === 'object' && answer !== null && 'body' in answer);
+    return isAnswer ? (answer as FakeAnswer) : answering(request, () => answer);
+  });
+}
 
 async function isUnavailable(asking: Promise<unknown>): Promise<DomainError> {
   const error = await asking.then(
@@ -75,86 +57,175 @@ async function isUnavailable(asking: Promise<unknown>): Promise<DomainError> {
   return error;
 }
 
-describe('failover', () => {
-  it('asks the next URL when one is dead, and says so once', async () => {
-    const { rpc, lines } = open({ url: deadUrl, weight: 100 }, { url: node.url, weight: 1 });
-    assert.equal(await rpc.ask('eth_chainId', []), '0x7a69');
-    assert.equal(await rpc.ask('eth_chainId', []), '0x7a69');
+describe('failover', { concurrency: true }, () => {
+  it('asks the next URL when one is dead, and says so once', async (test) => {
+    const { rpc, lines } = open(test, heavy(deadUrl), light(node.url));
+    assert.equal(await ask(rpc, 'eth_chainId'), '0x7a69');
+    assert.equal(await ask(rpc, 'eth_chainId'), '0x7a69');
     assert.equal(lines.length, 1);
     assert.match(lines[0] ?? '', /ECONNREFUSED/);
   });
 
-  it('asks in the order of weight, and those of weight 0 not at all', async () => {
-    const heavy = await startFakeNode((method) => (method === 'eth_chainId' ? chainId : result('heavy')));
-    const light = await startFakeNode((method) => (method === 'eth_chainId' ? chainId : result('light')));
-    const unused = await startFakeNode(() => chainId);
-    const { rpc } = open({ url: unused.url, weight: 0 }, { url: light.url, weight: 1 }, { url: heavy.url, weight: 2 });
-    assert.equal(await rpc.ask('eth_name', []), 'heavy');
-    assert.deepEqual([heavy.asked, light.asked, unused.asked], [['eth_chainId', 'eth_name'], [], []]);
-  });
-
-  it('asks the next URL when one answers nonsense, an overload, or too much', async () => {
-    const rateLimit = JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32005, message: 'slow down' } });
-    const answers = [
-      { body: '<html>' },
-      { status: 502, body: '' },
-      { status: 429, body: rateLimit },
-      { body: rateLimit },
-      { body: `"${'x'.repeat(33 * 1024 * 1024)}"` },
-    ];
-    for (const told of answers) {
-      const bad = await startFakeNode((method) => (method === 'eth_chainId' ? chainId : told));
-      const { rpc } = open({ url: bad.url, weight: 2 }, { url: node.url, weight: 1 });
-      assert.equal(await rpc.ask('eth_blockNumber', []), '0x0');
-      assert.deepEqual(bad.asked, ['eth_chainId', 'eth_blockNumber']);
-    }
-  });
-
-  it('asks the next URL when one does not answer in time', async () => {
-    const silent = await startFakeNode((method) => (method === 'eth_chainId' ? chainId : 'say nothing'));
-    const { rpc, lines } = open({ url: silent.url, weight: 2 }, { url: node.url, weight: 1 });
-    assert.equal(await rpc.ask('eth_blockNumber', []), '0x0');
-    assert.match(lines[0] ?? '', /did not answer in time/);
-  });
-
-  it('repeats a call whose kept-alive connection was closed', async () => {
-    let hangUps = 0;
-    const flaky = await startFakeNode((method) => {
-      if (method === 'eth_chainId') return chainId;
-      hangUps += 1;
-      return hangUps === 1 ? 'hang up' : result('0x1');
+  const rateLimit = JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32005, message: 'slow down' } });
+  const troubles: Readonly<Record<string, FakeAnswer>> = {
+    'no JSON': { body: '<html>' },
+    'no JSON-RPC': { body: '[]' },
+    'HTTP 502': { status: 502, body: '' },
+    'HTTP 500 with a refusal': { status: 500, body: rateLimit },
+    'HTTP 429': { status: 429, body: rateLimit },
+    'a rate limit': { body: rateLimit },
+    'too much': { body: `"${'x'.repeat(33 * 1024 * 1024)}"` },
+    'too deep a nest': { body: '['.repeat(1_000_000) },
+    nothing: 'say nothing',
+    'a closed connection': 'hang up',
+  };
+  for (const [name, told] of Object.entries(troubles)) {
+    it(`asks the next URL when one answers ${name}; that one rests, and is looked at again before it is used`, async (test) => {
+      let isWell = false;
+      const bad = await nodeThat(test, () => (isWell ? '0x9' : told));
+      const { rpc, lines } = open(test, heavy(bad.url), light(node.url));
+      assert.equal(await ask(rpc, 'eth_blockNumber'), '0x0');
+      const asked = bad.requests.length;
+      assert.equal(await ask(rpc, 'eth_blockNumber'), '0x0');
+      assert.equal(bad.requests.length, asked);
+      isWell = true;
+      await waitFor('the URL to be used again', async () => ((await ask(rpc, 'eth_blockNumber')) === '0x9' ? true : undefined));
+      assert.deepEqual(bad.methods.slice(asked, asked + 3), ['eth_chainId', 'eth_blockNumber', 'eth_blockNumber']);
+      assert.deepEqual(
+        lines.map((line) => JSON.parse(line).message),
+        ['an RPC URL cannot be asked', 'an RPC URL can be asked again'],
+      );
     });
-    const { rpc } = open({ url: flaky.url, weight: 1 });
-    assert.equal(await rpc.ask('eth_blockNumber', []), '0x1');
+  }
+
+  it('asks the next URL when an answer is not what was asked for', async (test) => {
+    const bad = await nodeThat(test, () => 'nonsense');
+    const { rpc, lines } = open(test, heavy(bad.url), light(node.url));
+    const read = (answer: unknown): bigint => {
+      if (typeof answer !== 'string' || !answer.startsWith('0x')) throw new MalformedAnswerError('number');
+      return BigInt(answer);
+    };
+    assert.equal(await rpc.ask('eth_blockNumber', [], read), 0n);
+    assert.match(lines[0] ?? '', /answered with a malformed number/);
   });
 
-  it('does not ask another node what one has refused', async () => {
-    const other = await startFakeNode(() => chainId);
-    const { rpc } = open({ url: node.url, weight: 2 }, { url: other.url, weight: 1 });
-    await assert.rejects(rpc.call('eth_sendRawTransaction', ['0x00']), NodeError);
-    await isUnavailable(rpc.ask('eth_sendRawTransaction', ['0x00']));
-    assert.deepEqual(other.asked, []);
+  it('honours Retry-After: nobody asks before, not even where no other URL is left', async (test) => {
+    let isLimited = true;
+    const limited = await nodeThat(test, () => (isLimited ? { status: 429, headers: { 'retry-after': '2' }, body: '' } : '0x1'));
+    const { rpc } = open(test, heavy(limited.url));
+    const since = Date.now();
+    await isUnavailable(ask(rpc, 'eth_a'));
+    isLimited = false;
+    const asked = limited.requests.length;
+    await isUnavailable(ask(rpc, 'eth_a'));
+    assert.equal(limited.requests.length, asked);
+    await waitFor('the pause to end', () => ask(rpc, 'eth_a').catch(() => undefined));
+    assert.ok(Date.now() - since >= 2000);
   });
 
-  it('ends as NODE_UNAVAILABLE when nobody can be asked', async () => {
-    await isUnavailable(open({ url: deadUrl, weight: 1 }).rpc.call('eth_chainId', []));
-    await isUnavailable(open().rpc.call('eth_chainId', []));
+  it('repeats a call whose kept-alive connection was closed', async (test) => {
+    let hangUps = 0;
+    const flaky = await nodeThat(test, () => {
+      hangUps += 1;
+      return hangUps === 1 ? 'hang up' : '0x1';
+    });
+    const { rpc, lines } = open(test, heavy(flaky.url));
+    assert.equal(await ask(rpc, 'eth_blockNumber'), '0x1');
+    assert.deepEqual(lines, []);
+  });
+
+  it('asks no other node what one has refused, but what one cannot do', async (test) => {
+    const other = await nodeThat(test, () => '0x2');
+    const refused = open(test, heavy(node.url), light(other.url)).rpc;
+    await assert.rejects(refused.call('eth_sendRawTransaction', ['0x00'], asIs), NodeError);
+    await isUnavailable(refused.ask('eth_sendRawTransaction', ['0x00'], asIs));
+    assert.deepEqual(other.methods, []);
+    assert.equal(await refused.ask('eth_noSuchMethod', [], asIs), '0x2');
+  });
+
+  it('keeps nobody waiting for a URL that rests, only to hear a second opinion', async (test) => {
+    const full = await nodeThat(test, () => new FakeError(-32603, 'no room'));
+    const resting = await nodeThat(test, () => 'hang up');
+    const { rpc } = open(test, heavy(resting.url), light(full.url));
+    await assert.rejects(rpc.call('eth_a', [], asIs), /no room/);
+    const asked = resting.requests.length;
+    await assert.rejects(rpc.call('eth_a', [], asIs), /no room/);
+    assert.equal(resting.requests.length, asked);
+  });
+
+  it('ends as NODE_UNAVAILABLE when nobody can be asked', async (test) => {
+    await isUnavailable(ask(open(test, heavy(deadUrl)).rpc, 'eth_chainId'));
+    await isUnavailable(ask(open(test).rpc, 'eth_chainId'));
+  });
+});
+
+describe('weights', () => {
+  async function shares(test: TestContext, weights: readonly number[], questions: number): Promise<readonly number[]> {
+    const nodes = await Promise.all(weights.map(() => nodeThat(test, () => '0x1')));
+    const { rpc } = open(test, ...nodes.map(({ url }, index) => ({ url, weight: weights[index] ?? 0 })));
+    for (let question = 0; question < questions; question += 1) await ask(rpc, 'eth_x');
+    return nodes.map(({ methods }) => methods.filter((method) => method === 'eth_x').length);
+  }
+
+  it('share the questions; 0 is never asked', async (test) => {
+    assert.deepEqual(await shares(test, [1, 1, 1], 9), [3, 3, 3]);
+    assert.deepEqual(await shares(test, [70, 0, 30], 10), [7, 0, 3]);
+  });
+});
+
+describe('the head', () => {
+  const height = (number: number) => (answer: unknown) => ({ number: BigInt(String(answer ?? number)) });
+
+  it('is asked from one URL as long as that works, and what must fit it is asked there too', async (test) => {
+    const nodes = await Promise.all([0, 1].map(() => nodeThat(test, () => '0x1')));
+    const { rpc } = open(test, ...nodes.map(({ url }) => light(url)));
+    for (let round = 0; round < 4; round += 1) {
+      await rpc.askHead('eth_head', [], height(1));
+      await rpc.ask('eth_nonce', [], asIs, { first: 'head' });
+    }
+    const asked = nodes.map(({ methods }) => methods.filter((method) => method === 'eth_head' || method === 'eth_nonce').length);
+    assert.deepEqual(asked.toSorted(), [0, 8]);
+  });
+
+  it('of a URL that lags for long is not used until it is level again; a little is no lag', async (test) => {
+    let slow = 1;
+    const lagging = await nodeThat(test, () => `0x${slow.toString(16)}`);
+    const level = await nodeThat(test, () => '0x64');
+    const { rpc, lines } = open(test, heavy(lagging.url), light(level.url));
+    const read = height(0);
+    assert.equal((await rpc.askHead('eth_blockNumber', [], read)).number, 1n);
+    await waitFor('the level URL to tell the head', async () =>
+      (await rpc.askHead('eth_blockNumber', [], read)).number === 100n ? true : undefined,
+    );
+    assert.match(lines[0] ?? '', /lags behind and rests/);
+    slow = 99;
+    await waitFor('the URL to come back', async () => {
+      await rpc.askHead('eth_blockNumber', [], read);
+      return (await ask(rpc, 'eth_x')) === '0x63' ? true : undefined;
+    });
+    assert.equal(lines.length, 2);
+    // Nearly level is good enough for other questions; the head stays where it is until it would not move back.
+    assert.equal((await rpc.askHead('eth_blockNumber', [], read)).number, 100n);
+    slow = 101;
+    await waitFor('the heavier URL to tell the head again', async () =>
+      (await rpc.askHead('eth_blockNumber', [], read)).number === 101n ? true : undefined,
+    );
   });
 });
 
 describe('the chain id', () => {
-  it('is asked once, before anything else', async () => {
-    const fake = await startFakeNode((method) => (method === 'eth_chainId' ? chainId : result('0x1')));
-    const { rpc } = open({ url: fake.url, weight: 1 });
-    await Promise.all([rpc.ask('eth_a', []), rpc.ask('eth_b', [])]);
-    await rpc.ask('eth_c', []);
-    assert.deepEqual([fake.asked[0], [...fake.asked].sort()], ['eth_chainId', ['eth_a', 'eth_b', 'eth_c', 'eth_chainId']]);
+  it('is asked once, before anything else', async (test) => {
+    const fake = await nodeThat(test, () => '0x1');
+    const { rpc } = open(test, heavy(fake.url));
+    await Promise.all([ask(rpc, 'eth_a'), ask(rpc, 'eth_b')]);
+    await ask(rpc, 'eth_c');
+    assert.deepEqual([fake.methods[0], [...fake.methods].sort()], ['eth_chainId', ['eth_a', 'eth_b', 'eth_c', 'eth_chainId']]);
   });
 
-  it('of another chain keeps a URL from being used, and is logged', async () => {
-    const { rpc, lines } = open({ url: otherChain.url, weight: 1 });
-    await isUnavailable(rpc.call('eth_sendRawTransaction', ['0x00']));
-    await isUnavailable(rpc.call('eth_sendRawTransaction', ['0x00']));
+  it('of another chain keeps a URL from being used, and is logged', async (test) => {
+    const { rpc, lines } = open(test, heavy(otherChain.url));
+    await isUnavailable(rpc.call('eth_sendRawTransaction', ['0x00'], asIs));
+    await isUnavailable(rpc.call('eth_sendRawTransaction', ['0x00'], asIs));
     assert.equal(lines.length, 1);
     assert.deepEqual(JSON.parse(lines[0] ?? ''), {
       level: 'error',
@@ -166,43 +237,134 @@ describe('the chain id', () => {
     });
   });
 
-  it('of another chain leaves the other URLs in use', async () => {
-    const { rpc } = open({ url: otherChain.url, weight: 2 }, { url: node.url, weight: 1 });
-    assert.equal(await rpc.ask('eth_chainId', []), '0x7a69');
+  it('of another chain leaves the other URLs in use', async (test) => {
+    const { rpc } = open(test, heavy(otherChain.url), light(node.url));
+    assert.equal(await ask(rpc, 'eth_chainId'), '0x7a69');
   });
 
-  it('is asked again after a failure: another node may answer behind the URL', async () => {
+  it('is asked again after a failure: another node may answer behind the URL', async (test) => {
     let isDown = false;
-    let current = chainId;
-    const fake = await startFakeNode((method) => {
-      if (isDown) return { status: 503, body: '' };
-      return method === 'eth_chainId' ? current : result('0x1');
-    });
-    const { rpc } = open({ url: fake.url, weight: 1 });
-    await rpc.ask('eth_a', []);
+    let current = '0x7a69';
+    const fake = await startFakeNode(test, (request) =>
+      isDown ? { status: 503, body: '' } : answering(request, ({ method }) => (method === 'eth_chainId' ? current : '0x1')),
+    );
+    const { rpc } = open(test, heavy(fake.url));
+    await ask(rpc, 'eth_a');
     isDown = true;
-    await isUnavailable(rpc.ask('eth_b', []));
+    await isUnavailable(ask(rpc, 'eth_b'));
     isDown = false;
-    current = result('0x1');
-    await isUnavailable(rpc.ask('eth_c', []));
-    assert.deepEqual(fake.asked, ['eth_chainId', 'eth_a', 'eth_b', 'eth_chainId']);
+    current = '0x1';
+    await isUnavailable(ask(rpc, 'eth_c'));
+    assert.deepEqual(fake.methods, ['eth_chainId', 'eth_a', 'eth_b', 'eth_chainId']);
+  });
+});
+
+describe('many calls at once', () => {
+  const calls = (count: number, method = 'eth_x') =>
+    Array.from({ length: count }, (_, index) => ({ method, params: [`0x${index.toString(16)}`], read: asIs }));
+  const echo = ({ params }: { params: readonly unknown[] }): unknown => params[0];
+
+  it('go out as batches of at most 50, and are counted', async (test) => {
+    const fake = await startFakeNode(test, (request) => answering(request, (call) => (call.method === 'eth_chainId' ? null : echo(call))));
+    const { rpc } = open(test, heavy(fake.url));
+    const settled = await rpc.batch(calls(120));
+    assert.deepEqual(
+      settled,
+      calls(120).map(({ params }) => ({ result: params[0] })),
+    );
+    assert.deepEqual(
+      fake.requests.map(({ calls: items }) => items.length),
+      [1, 50, 50, 20],
+    );
+    assert.deepEqual(rpc.calls(), [{ host: fake.host, http: 4, items: 121, failures: 0 }]);
+  });
+
+  it('go out in small batches where they are long', async (test) => {
+    const fake = await startFakeNode(test, (request) => answering(request, ({ method }) => (method === 'eth_chainId' ? null : '0x1')));
+    const { rpc } = open(test, heavy(fake.url));
+    await rpc.batch(Array.from({ length: 5 }, () => ({ method: 'eth_x', params: [`0x${'00'.repeat(120_000)}`], read: asIs })));
+    assert.deepEqual(
+      fake.requests.map(({ calls: items }) => items.length),
+      [1, 2, 2, 1],
+    );
+  });
+
+  for (const [name, refusal] of Object.entries({
+    'a lone error': { body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not supported"}}' },
+    'HTTP 400': { status: 400, body: 'no' },
+    'HTTP 403': { status: 403, body: '{"error":"upgrade your plan"}' },
+    'ids of its own': { body: '[{"jsonrpc":"2.0","id":"a","result":"0x1"}]' },
+  } satisfies Record<string, FakeAnswer>)) {
+    it(`go out one by one, in order, where a URL refuses batches with ${name}; that is remembered`, async (test) => {
+      const fake = await startFakeNode(test, (request) => (request.isBatch ? refusal : answering(request, (call) => echo(call))));
+      const { rpc, lines } = open(test, heavy(fake.url));
+      for (let round = 0; round < 2; round += 1) {
+        const settled = await rpc.batch(calls(3), { inOrder: true });
+        assert.deepEqual(settled, [{ result: '0x0' }, { result: '0x1' }, { result: '0x2' }]);
+      }
+      assert.equal(fake.requests.filter(({ isBatch }) => isBatch).length, 1);
+      const singles = fake.requests.filter(({ isBatch, calls: [call] }) => !isBatch && call?.method === 'eth_x');
+      assert.deepEqual(
+        singles.map(({ calls: [call] }) => call?.params[0]),
+        ['0x0', '0x1', '0x2', '0x0', '0x1', '0x2'],
+      );
+      assert.equal(lines.length, 1);
+    });
+  }
+
+  it('that are overloaded are not taken for refused batches', async (test) => {
+    let isLimited = true;
+    const fake = await startFakeNode(test, (request) =>
+      request.isBatch && isLimited ? { status: 429, body: '' } : answering(request, (call) => echo(call)),
+    );
+    const { rpc } = open(test, heavy(fake.url));
+    assert.ok((await rpc.batch(calls(2))).every((item) => 'error' in item));
+    isLimited = false;
+    assert.deepEqual(await rpc.batch(calls(2)), [{ result: '0x0' }, { result: '0x1' }]);
+  });
+
+  it('are answered each for itself: by id, what is missing or given twice by nobody', async (test) => {
+    const fake = await startFakeNode(test, (request) => {
+      if (!request.isBatch) return answering(request, () => null);
+      const items = [
+        { id: 4, result: 'd' },
+        { id: 2, error: { code: -32000, message: 'no' } },
+        { id: 1, result: 'a' },
+        { id: 3, result: 'c' },
+        { id: 3, result: 'e' },
+        { id: 77, result: 'z' },
+        null,
+      ];
+      return { body: JSON.stringify(items) };
+    });
+    const { rpc } = open(test, heavy(fake.url));
+    const settled = await rpc.batch(calls(5));
+    const words = settled.map((item) => ('result' in item ? item.result : item.error.name));
+    assert.deepEqual(words, ['a', 'NodeError', 'TransportError', 'd', 'TransportError']);
+  });
+
+  it('are asked elsewhere where one URL leaves them open', async (test) => {
+    const bad = await startFakeNode(test, (request) =>
+      request.isBatch ? { body: JSON.stringify([{ id: 2, result: 'from the first' }]) } : answering(request, () => null),
+    );
+    const good = await startFakeNode(test, (request) => answering(request, (call) => (call.method === 'eth_x' ? echo(call) : null)));
+    const { rpc } = open(test, heavy(bad.url), light(good.url));
+    assert.deepEqual(await rpc.batch(calls(3)), [{ result: '0x0' }, { result: 'from the first' }, { result: '0x2' }]);
   });
 });
 
 describe('secrets of a URL', () => {
-  it('show neither in errors nor in logs, nor when a node repeats them', async () => {
-    const echo = await startFakeNode((method) =>
-      method === 'eth_chainId'
-        ? chainId
-        : { body: JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32000, message: `bad key ${secret}` } }) },
-    );
-    const down = await startFakeNode(() => ({ status: 401, body: secret }));
+  const secretUrl = (url: string): string => `${url}/${secret}?key=${secret}`;
+
+  it('show neither in errors nor in logs, nor when a node repeats them', async (test) => {
+    const echo = await nodeThat(test, () => new FakeError(-32000, `bad key ${secret}`));
+    const down = await startFakeNode(test, () => ({ status: 401, body: secret }));
     const dead = deadUrl.replace('http://', `http://user:${secret}@`);
-    const wrong = await startFakeNode(() => result('0x5'));
+    const wrong = await startFakeNode(test, (request) => answering(request, () => '0x5'));
     const shown: unknown[] = [];
-    for (const url of [echo.url, down.url, `${dead}/${secret}`, wrong.url]) {
-      const { rpc, lines } = open({ url, weight: 1 });
-      shown.push(await rpc.call('eth_x', []).catch((error: unknown) => error), lines);
+    for (const url of [echo.url, down.url, dead, wrong.url].map(secretUrl)) {
+      const { rpc, lines } = open(test, heavy(url));
+      shown.push(await rpc.call('eth_x', [], asIs).catch((error: unknown) => error), await rpc.batch([]), lines, rpc.calls());
     }
     const text = inspect(shown, { depth: 10 });
     assert.match(text, /bad key \*\*\*/);
@@ -212,9 +374,9 @@ describe('secrets of a URL', () => {
     assert.ok(!text.includes(secret), text);
   });
 
-  it('do not show when the URL cannot be read', () => {
+  it('do not show when the URL cannot be read', (test) => {
     assert.throws(
-      () => open({ url: `http:// bad/${secret}`, weight: 1 }),
+      () => open(test as TestContext, heavy(`http:// bad/${secret}`)),
       (error) => !inspect(error).includes(secret),
     );
   });

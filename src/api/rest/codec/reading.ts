@@ -1,10 +1,8 @@
 import { DomainError, invalidField } from '../../../core/errors.js';
 import type { NetworkType } from '../../../core/relayer/network.js';
+import { shownName } from '../../../core/shown-name.js';
 import type { Remark } from '../../call.js';
 import { likelyName } from './likely-name.js';
-
-/** How much of a name that the caller made up is said back. */
-const maxEchoedCharacters = 64;
 
 /** What is found while one body or query is read: the first problem of each kind. */
 export class Reading {
@@ -30,7 +28,7 @@ export class Reading {
 
   /** Notes a field that is not among `known`. */
   refuseUnknown(prefix: string, key: string, known: Iterable<string>, kind = 'field'): void {
-    const field = prefix + key.slice(0, maxEchoedCharacters);
+    const field = prefix + shownName(key);
     const likely = likelyName(key, known);
     const description = likely === undefined ? `is not a known ${kind}` : `is not a known ${kind}; did you mean \`${likely}\`?`;
     this.unknown ??= new DomainError('invalid', 'FIELD_UNKNOWN', `${field} ${description}`, { fields: [{ field, description }] });

@@ -32,7 +32,7 @@ export const numberStringCodec: ValueCodec = {
 
 /**
  * An amount: integer tokens are read exactly into digits, strings as they are. What else it must be is for the bounds check, which RPC shares;
- * a token that is no integer goes there as its own text.
+ * a token that is no integer, or has a minus (`-0` too, as the string `"-0"`), goes there as its own text.
  */
 export const amountCodec: ValueCodec = {
   read: readAmount,
@@ -55,7 +55,7 @@ export const jsonCodec: ValueCodec = {
 
 function readAmount(value: JsonValue, path: string, reading: Reading): string | undefined {
   if (typeof value === 'string') return value;
-  if (value instanceof JsonNumber) return integerDigitsOf(value.text) ?? value.text;
+  if (value instanceof JsonNumber) return (value.text.startsWith('-') ? undefined : integerDigitsOf(value.text)) ?? value.text;
   return typeof value === 'number' ? String(value) : reading.refuse(path, amountDescription);
 }
 

@@ -1,0 +1,62 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as elapsed } from 'node:timers/promises';
+import { apiKey, createServiceHome } from '../test/support/service.js';
+import { pinned } from './pinned-process.js';
+
+/** A server that is measured. */
+export interface MeasuredServer {
+  readonly pid: number;
+  /** In the order in which it says them. */
+  readonly ports: readonly number[];
+  stop(): Promise<void>;
+}
+
+/** The built service, as users run it: its own home, a durable database file, its log in a file. */
+export async function startBuiltService(main: string, rpcUrl: string, nodeFlags: readonly string[]): Promise<MeasuredServer> {
+  const home = await createServiceHome({ rpcUrl, env: { LOG_LEVEL: 'info' } });
+  const logFile = join(home.dir, 'service.log');
+  const log = openSync(logFile, 'w');
+  const [program, ...args] = pinned(0, [process.execPath, ...nodeFlags, main, 'serve']);
+  const child = spawn(program, args, { env: { PATH: process.env.PATH, ...home.env }, stdio: ['ignore', log, log] });
+  const port = await portInLog(child, logFile);
+  return {
+    pid: child.pid ?? 0,
+    ports: [port],
+    async stop() {
+      await ended(child);
+      await home.remove();
+    },
+  };
+}
+
+/** One of the baselines: it says its ports on its first line. */
+export async function startBaseline(file: string): Promise<MeasuredServer> {
+  const [program, ...args] = pinned(0, [process.execPath, '--import', 'tsx', file]);
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  return { pid: child.pid ?? 0, ports: line.split(',').map(Number), stop: () => ended(child) };
+}
+
+/** The header that every caller of the service sends. */
+export const authorization = `Bearer ${apiKey}`;
+
+async function portInLog(child: ChildProcess, logFile: string): Promise<number> {
+  for (;;) {
+    const log = readFileSync(logFile, 'utf8');
+    const port = /"port":(\d+),.*"msg":"listening"/.exec(log)?.[1];
+    if (port !== undefined) return Number(port);
+    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode} before it listened:\n${log}`);
+    await elapsed(20);
+  }
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exit;
+}

@@ -1,0 +1,95 @@
+import { type Dispatcher, Pool } from 'undici';
+import { TransportError } from './node-error.js';
+import type { RpcTarget } from './rpc-target.js';
+
+/** Room for the receipts of a large block with logs. */
+const greatestAnswerBytes = 32 * 1024 * 1024;
+const connectTimeoutMs = 3_000;
+
+/** What one URL was asked since it was opened. */
+export interface HostCalls {
+  readonly host: string;
+  /** HTTP requests. */
+  readonly http: number;
+  /** JSON-RPC calls in them. */
+  readonly items: number;
+  /** Requests that got no answer. */
+  readonly failures: number;
+}
+
+/** An HTTP answer, whatever its status. */
+export interface HttpAnswer {
+  readonly statusCode: number;
+  readonly text: string;
+  /** What `Retry-After` says; null without one. */
+  readonly retryAfterMs: number | null;
+}
+
+/** Posts bodies to one URL and counts them. */
+export interface HttpWire {
+  /** `items`: JSON-RPC calls in the body. Throws `TransportError`. */
+  post(body: string, items: number): Promise<HttpAnswer>;
+  calls(): HostCalls;
+  close(): Promise<void>;
+}
+
+/** Opens a pool of kept-alive connections. `timeoutMs` is for a whole request, connecting included. */
+export function createHttpWire(target: RpcTarget, timeoutMs: number): HttpWire {
+  const { host } = target;
+  const pool = new Pool(target.origin, {
+    connections: 64,
+    connect: { timeout: Math.min(connectTimeoutMs, timeoutMs) },
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    maxResponseSize: greatestAnswerBytes,
+  });
+  let http = 0;
+  let items = 0;
+  let failures = 0;
+
+  function request(body: string, itemsOfBody: number): Promise<Dispatcher.ResponseData> {
+    http += 1;
+    items += itemsOfBody;
+    return pool.request({ method: 'POST', path: target.path, headers: target.headers, body, signal: AbortSignal.timeout(timeoutMs) });
+  }
+
+  return {
+    async post(body, itemsOfBody) {
+      try {
+        // A kept-alive connection may be closed by the other side just as it is used: every call here can be repeated safely.
+        const response = await request(body, itemsOfBody).catch((error: unknown) => {
+          if (!wasClosed(error)) throw error;
+          return request(body, itemsOfBody);
+        });
+        const text = await response.body.text();
+        return { statusCode: response.statusCode, text, retryAfterMs: retryAfterMsFrom(response.headers['retry-after']) };
+      } catch (error) {
+        failures += 1;
+        throw new TransportError(host, troubleOf(error));
+      }
+    },
+    calls: () => ({ host, http, items, failures }),
+    close: () => pool.destroy(),
+  };
+}
+
+/** Seconds, or a date (RFC 9110). */
+function retryAfterMsFrom(header: string | string[] | undefined): number | null {
+  if (typeof header !== 'string') return null;
+  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : null;
+}
+
+function codeOf(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+}
+
+function wasClosed(error: unknown): boolean {
+  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error) ?? '');
+}
+
+/** A code or a class name: messages of libraries are not trusted to leave the URL out. */
+function troubleOf(error: unknown): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return 'did not answer in time';
+  return codeOf(error) ?? (error instanceof Error ? error.name : 'unknown trouble');
+}

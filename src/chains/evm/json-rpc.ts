@@ -1,0 +1,113 @@
+import type { HttpAnswer } from './http-wire.js';
+import { MalformedAnswerError, NodeError, TransportError } from './node-error.js';
+import { nodeText } from './node-text.js';
+import { saysStateIsGone } from './pruned.js';
+import type { RpcTarget } from './rpc-target.js';
+
+/** A question to a node. All that is asked is safe to repeat: reads, and signed bytes, which a second time are "already known". */
+export interface RpcCall<T> {
+  readonly method: string;
+  readonly params: readonly unknown[];
+  /** Reads the result. Throws `MalformedAnswerError`. */
+  readonly read: (result: unknown) => T;
+}
+
+/** What became of one call. */
+export type Settled<T> = { readonly result: T } | { readonly error: NodeError | TransportError };
+
+/** The body of a request with one call. */
+export function singleBody({ method, params }: RpcCall<unknown>): string {
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+}
+
+/** The body of a request with many calls; their ids count from 1. */
+export function batchBody(calls: readonly RpcCall<unknown>[]): string {
+  return JSON.stringify(calls.map(({ method, params }, index) => ({ jsonrpc: '2.0', id: index + 1, method, params })));
+}
+
+/** Reads the answer to one call. Throws `TransportError` when it is no JSON-RPC, or not what was asked for. */
+export function settledFromSingle<T>(answer: HttpAnswer, call: RpcCall<T>, target: RpcTarget): Settled<T> {
+  const { statusCode } = answer;
+  const item = itemFrom(parsed(answer.text));
+  const isOverload = statusCode === 429 || (answer.retryAfterMs !== null && statusCode === 503);
+  if (!isOverload && item?.error !== undefined && item.error !== null) {
+    return { error: nodeErrorFrom(item.error, statusCode, target.secrets) };
+  }
+  if (statusCode < 200 || statusCode > 299) throw new TransportError(target.host, `answered HTTP ${statusCode}`, answer.retryAfterMs);
+  if (item === null || item.result === undefined) throw new TransportError(target.host, 'answered no JSON-RPC');
+  const settled = readItem(item, call, target);
+  if ('error' in settled) throw settled.error;
+  return settled;
+}
+
+/**
+ * Reads the answer to a batch: each item by its id, in the order of the calls; an item that is missing, given twice or malformed is a
+ * `TransportError` of its own. Null when it answers none of the calls, as where batches are refused. Throws `TransportError` for an overload.
+ */
+export function settledFromBatch<T>(answer: HttpAnswer, calls: readonly RpcCall<T>[], target: RpcTarget): readonly Settled<T>[] | null {
+  const { statusCode } = answer;
+  if (overloadStatuses.includes(statusCode)) throw new TransportError(target.host, `answered HTTP ${statusCode}`, answer.retryAfterMs);
+  const items = parsed(answer.text);
+  if (!Array.isArray(items)) return null;
+  const byId = new Map<number, RpcItem | null>();
+  for (const item of items.map(itemFrom)) {
+    if (typeof item?.id === 'number') byId.set(item.id, byId.has(item.id) ? null : item);
+  }
+  if (!calls.some((_, index) => byId.has(index + 1))) return null;
+  return calls.map((call, index): Settled<T> => {
+    const item = byId.get(index + 1) ?? null;
+    if (item?.error !== undefined && item.error !== null) return { error: nodeErrorFrom(item.error, 200, target.secrets) };
+    if (item === null || item.result === undefined) return { error: new TransportError(target.host, 'left a call of a batch unanswered') };
+    return readItem(item, call, target);
+  });
+}
+
+interface RpcItem {
+  readonly id?: unknown;
+  readonly result?: unknown;
+  readonly error?: unknown;
+}
+
+/** Too many requests, and what gateways say when the node behind them is down. */
+const overloadStatuses: readonly number[] = [408, 429, 502, 503, 504];
+
+function readItem<T>({ result }: RpcItem, call: RpcCall<T>, target: RpcTarget): Settled<T> | { readonly error: TransportError } {
+  try {
+    return { result: call.read(result) };
+  } catch (error) {
+    if (!(error instanceof MalformedAnswerError)) throw error;
+    return { error: new TransportError(target.host, error.message) };
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function itemFrom(value: unknown): RpcItem | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+}
+
+/** Limit exceeded, resource unavailable, internal error, no such method. */
+const codesAboutNode: readonly number[] = [-32005, -32002, -32603, -32601];
+const rateLimitText =
+  /too many requests|rate.?limit|request limit|limit exceeded|quota|throttl|capacity|compute units|per second|slow down/i;
+
+function nodeErrorFrom(error: unknown, statusCode: number, secrets: readonly string[]): NodeError {
+  const { code, message, data } = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {};
+  const codeNumber = typeof code === 'number' ? code : 0;
+  const text = secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), typeof message === 'string' ? message : 'no message');
+  const hex = typeof data === 'string' ? (/0x(?:[0-9a-f]{2})*/i.exec(data)?.[0].toLowerCase() ?? null) : null;
+  const isErrorStatus = statusCode !== 400 && (statusCode < 200 || statusCode > 299);
+  const isRateLimit = (codeNumber === -32005 || codeNumber === 429) && rateLimitText.test(text.slice(0, 1024));
+  return new NodeError(nodeText(text), {
+    code: codeNumber,
+    data: hex,
+    isAboutNode: isErrorStatus || isRateLimit || codesAboutNode.includes(codeNumber) || saysStateIsGone(text.slice(0, 1024)),
+    isOverload: isRateLimit || statusCode >= 500,
+  });
+}

@@ -1,0 +1,36 @@
+import { choosePrice, type PriceChoice } from '../../core/fees/choose-price.js';
+import { minimumOutbid } from '../../core/fees/minimum-replacement.js';
+import type { Refusal } from '../../core/ports/chain.js';
+import type { Network } from '../../core/relayer/network.js';
+import type { EvmPolicies } from '../../core/relayer/relayer.js';
+import type { Attempt, EvmPrice, EvmPricing } from '../../core/transaction/transaction.js';
+import type { Market } from './market.js';
+
+/** What a version is priced by. */
+export interface PriceRequest {
+  readonly policies: EvmPolicies;
+  readonly pricing: EvmPricing;
+  readonly outbids: readonly Attempt[];
+  readonly bidder: PriceChoice['bidder'];
+}
+
+/** How self-transfers are priced, whatever the price of what they replace was. */
+export const selfTransferPricing: EvmPricing = { kind: 'speed', speed: 'fast' };
+
+/**
+ * The price of a version, or why there is none. What outbids an earlier version is demanded on every network, also where a sequencer keeps no public
+ * pool and compares nothing: a version that bids more harms nobody there. Throws `NODE_UNAVAILABLE`.
+ */
+export async function priceVersion(
+  { network, market }: { readonly network: Network; readonly market: Market },
+  { policies, pricing, outbids, bidder }: PriceRequest,
+): Promise<EvmPrice | Refusal> {
+  const explicit = pricing.kind === 'speed' ? null : pricing;
+  const isEip1559 = network.eip1559 && policies.eip1559Pricing;
+  const minimum = minimumOutbid(outbids.map(({ fields }) => fields.price));
+  const marketPrice = (): Promise<EvmPrice> =>
+    pricing.kind === 'speed' ? market.priceOf(pricing.speed, isEip1559 ? 'eip1559' : 'legacy') : market.priceOf('fast', pricing.kind);
+  // The market has no say in what a caller demands.
+  const [price, baseFeeWei] = await Promise.all([explicit !== null && bidder === 'caller' ? explicit : marketPrice(), market.baseFeeWei()]);
+  return choosePrice({ explicit, market: price, baseFeeWei, capWei: policies.gasPriceCapWei, minimum, bidder });
+}

@@ -1,0 +1,16 @@
+/**
+ * True when a node says that it has dropped the state, or never had it. A block that the node does not know ("header not found", "Unknown block")
+ * is something else: the node may only lag.
+ */
+export function saysStateIsGone(text: string): boolean {
+  const outOfRange = /block height is (\d+) but requested was (\d+)/i.exec(text);
+  // anvil words a dropped state and a block that is still to come alike.
+  if (outOfRange !== null) return Number(outOfRange[2]) <= Number(outOfRange[1]);
+  return statesThatAreGone.test(text);
+}
+
+// geth "missing trie node ...", "historical state ... is not available", "required historical state unavailable"; erigon "old data not available
+// due to pruning"; nethermind "No state available for block ..."; reth "state at block #1 is pruned", "pruned history unavailable"; besu "World
+// state unavailable"; anvil "Required data unavailable"; gateways "... archive node ...".
+const statesThatAreGone =
+  /missing trie node|historical state|state.{0,80}(?:not available|unavailable|is pruned)|pruning|pruned|no state available|required data unavailable|archive/i;

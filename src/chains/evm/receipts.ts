@@ -1,0 +1,95 @@
+import type { BlockRange, Receipt } from '../../core/ports/chain.js';
+import { hashFrom, listFrom, objectFrom, quantityFrom, quantityOf } from './answer.js';
+import type { RpcCall } from './json-rpc.js';
+import { MalformedAnswerError, NodeError, nodeUnavailable } from './node-error.js';
+import type { Rpc } from './rpc.js';
+
+/** From so many transactions a block on, the receipts of whole blocks are less to ask for than one by one. */
+const leastHashesPerBlock = 25n;
+
+/** Looks up receipts. */
+export interface Receipts {
+  /** See `Chain.receipts`. Throws `NODE_UNAVAILABLE`. */
+  find(hashes: readonly string[], blocks: BlockRange): Promise<ReadonlyMap<string, Receipt>>;
+  /** Null when the node knows no block that holds it. Throws `NODE_UNAVAILABLE`. */
+  one(hash: string): Promise<Receipt | null>;
+}
+
+/** Looks them up one by one in batches, or by whole blocks where that is less and the nodes can. */
+export function createReceipts(rpc: Rpc): Receipts {
+  let canBlocks = true;
+
+  async function byHash(hashes: readonly string[], found: Map<string, Receipt>): Promise<void> {
+    const settled = await rpc.batch(hashes.map(receiptCall), { first: 'head' });
+    settled.forEach((answer, index) => {
+      const hash = hashes[index];
+      if ('error' in answer) throw nodeUnavailable(answer.error);
+      if (hash !== undefined && answer.result !== null) found.set(hash, answer.result);
+    });
+  }
+
+  /** What whole blocks hold; what a node does not tell is left for the other way. */
+  async function byBlock(hashes: readonly string[], { from, to }: BlockRange, found: Map<string, Receipt>): Promise<void> {
+    const wanted = new Map(hashes.map((hash) => [hash.toLowerCase(), hash]));
+    for (let block = to; block >= from && found.size < wanted.size; block -= 1n) {
+      try {
+        const receipts = await rpc.call('eth_getBlockReceipts', [quantityOf(block)], blockReceiptsFrom, { first: 'head' });
+        for (const receipt of receipts) {
+          const hash = wanted.get(receipt.hash);
+          if (hash !== undefined) found.set(hash, receipt);
+        }
+      } catch (error) {
+        if (!(error instanceof NodeError)) throw error;
+        if (error.code === -32601 || /method|not supported|unsupported/i.test(error.message)) canBlocks = false;
+        return;
+      }
+    }
+  }
+
+  return {
+    async find(hashes, blocks) {
+      const found = new Map<string, Receipt>();
+      const count = blocks.to - blocks.from + 1n;
+      if (canBlocks && count > 0n && BigInt(hashes.length) >= leastHashesPerBlock * count) await byBlock(hashes, blocks, found);
+      const missing = hashes.filter((hash) => !found.has(hash));
+      if (missing.length > 0) await byHash(missing, found);
+      return found;
+    },
+    one: async (hash) => {
+      const { method, params, read } = receiptCall(hash);
+      return rpc.ask(method, params, read, { first: 'head' });
+    },
+  };
+}
+
+function receiptCall(hash: string): RpcCall<Receipt | null> {
+  return {
+    method: 'eth_getTransactionReceipt',
+    params: [hash],
+    read(answer) {
+      const receipt = answer === null ? null : receiptFrom(answer);
+      // An answer to another question, as when a gateway mixes up a batch.
+      if (receipt !== null && receipt.hash !== hash.toLowerCase()) throw new MalformedAnswerError('receipt: it is of another transaction');
+      return receipt;
+    },
+  };
+}
+
+/** Null for a block that the node does not know: it may lag. */
+function blockReceiptsFrom(answer: unknown): readonly Receipt[] {
+  if (answer === null) return [];
+  return listFrom(answer, 'block receipts').flatMap((one) => receiptFrom(one) ?? []);
+}
+
+function receiptFrom(answer: unknown): Receipt | null {
+  const receipt = objectFrom(answer, 'receipt');
+  // Some nodes answer for a pending transaction, without a block.
+  if (receipt.blockHash === null || receipt.blockNumber === null) return null;
+  return {
+    hash: hashFrom(receipt.transactionHash, 'transaction hash'),
+    blockNumber: quantityFrom(receipt.blockNumber, 'block number'),
+    blockHash: hashFrom(receipt.blockHash, 'block hash'),
+    succeeded: quantityFrom(receipt.status, 'receipt status') === 1n,
+    revertReason: null,
+  };
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { initKeccak } from '../../../src/crypto/keccak.js';
+import { type Anvil, startAnvil } from '../../support/anvil.js';
+import { openChain, signedAttempt } from '../../support/chain-rig.js';
+import { answering, FakeError, relayed, startFakeNode } from '../../support/fake-node.js';
+import { waitFor } from '../../support/wait-for.js';
+
+let node: Anvil;
+const hash = `0x${'ab'.repeat(32)}`;
+
+before(async () => {
+  await initKeccak();
+  node = await startAnvil({ noMining: true });
+});
+after(() => node.stop());
+
+describe('many transactions', () => {
+  it('reach the pool in one request, in order, each with its own outcome', async (test) => {
+    const { chain } = openChain(test, [node.url]);
+    const attempts = await Promise.all(Array.from({ length: 40 }, (_, nonce) => signedAttempt(chain, BigInt(nonce))));
+    const cheap = await signedAttempt(chain, 0n, { valueWei: 2n });
+    const poor = await signedAttempt(chain, 40n, { valueWei: 10n ** 24n });
+    const raws = [...attempts, cheap, poor].map(({ raw }) => raw);
+    await chain.head();
+    const before = chain.calls();
+    const outcomes = await chain.broadcastAll([...raws, '0x00', raws[0] ?? '']);
+    const { http, items } = chain.calls();
+    assert.deepEqual([http - before.http, items - before.items], [1, 44]);
+    assert.deepEqual(
+      outcomes.map(({ kind }) => kind),
+      [...attempts.map(() => 'accepted'), 'underpriced', 'wait', 'unknown', 'known'],
+    );
+    await node.mine();
+    assert.equal(await chain.nonceOf(attempts[0]?.account ?? ''), 40n);
+    assert.deepEqual(await chain.broadcastAll(raws.slice(0, 2)), [{ kind: 'nonce_used' }, { kind: 'nonce_used' }]);
+    assert.deepEqual(await chain.broadcastAll([]), []);
+  });
+
+  it('that a node leaves unanswered, or nobody can be asked about, are unknown', async (test) => {
+    const gappy = await startFakeNode(test, (request) =>
+      request.isBatch
+        ? { body: JSON.stringify([{ id: 1, result: hash }, { id: 3, result: hash }, { id: 2 }]) }
+        : answering(request, () => null),
+    );
+    const unknown = { kind: 'unknown', sentence: 'no node answered' };
+    assert.deepEqual(await openChain(test, [gappy.url]).chain.broadcastAll(['0x01', '0x02', '0x03']), [
+      { kind: 'accepted' },
+      unknown,
+      { kind: 'accepted' },
+    ]);
+    assert.deepEqual(await openChain(test, []).chain.broadcastAll(['0x01']), [unknown]);
+  });
+
+  it('go to one more URL, whose answer counts for nothing', async (test) => {
+    const { chain } = openChain(test, [node.url]);
+    const nonce = await chain.nonceOf((await signedAttempt(chain, 0n)).account);
+    const { raw } = await signedAttempt(chain, nonce);
+    const grumbling = await startFakeNode(test, (request) =>
+      answering(request, ({ method }) => (method === 'eth_chainId' ? null : new FakeError(-32000, 'nonce too low'))),
+    );
+    const { chain: both } = openChain(test, [node.url, grumbling.url]);
+    assert.deepEqual(await both.broadcastAll([raw]), [{ kind: 'accepted' }]);
+    await waitFor('the copy', () => (grumbling.methods.includes('eth_sendRawTransaction') ? true : undefined));
+  });
+
+  it('go to the next URL when one is down: what the first took before it fell is known there', async (test) => {
+    const { chain } = openChain(test, [node.url]);
+    const { account } = await signedAttempt(chain, 0n);
+    const { raw } = await signedAttempt(chain, (await chain.nonceOf(account)) + 1n);
+    const falls = await startFakeNode(test, async (request) => {
+      if (request.calls[0]?.method === 'eth_chainId') return answering(request, () => null);
+      await relayed(node.url, request);
+      return 'hang up';
+    });
+    const { chain: both } = openChain(test, [falls.url, node.url]);
+    const [outcome] = await both.broadcastAll([raw]);
+    assert.ok(outcome?.kind === 'known' || outcome?.kind === 'accepted');
+  });
+
+  it('that one node will not take by its own settings may be taken by the next', async (test) => {
+    const full = await startFakeNode(test, (request) =>
+      answering(request, ({ method }) => (method === 'eth_chainId' ? null : new FakeError(-32000, 'txpool is full'))),
+    );
+    const roomy = await startFakeNode(test, (request) => answering(request, ({ method }) => (method === 'eth_chainId' ? null : hash)));
+    assert.deepEqual(await openChain(test, [full.url, roomy.url]).chain.broadcastAll(['0x01', '0x02']), [
+      { kind: 'accepted' },
+      { kind: 'accepted' },
+    ]);
+    assert.deepEqual(await openChain(test, [full.url]).chain.broadcastAll(['0x01']), [
+      { kind: 'wait', sentence: 'the node answered "txpool is full"' },
+    ]);
+  });
+
+  it('that besu refuses with the code of a rate limit are refused, and the URL does not rest', async (test) => {
+    const besu = await startFakeNode(test, (request) =>
+      answering(request, ({ method }) =>
+        method === 'eth_chainId' ? null : new FakeError(-32005, 'Transaction gas limit exceeds block gas limit'),
+      ),
+    );
+    const { chain, lines } = openChain(test, [besu.url]);
+    assert.equal((await chain.broadcast('0x01')).kind, 'wait');
+    assert.deepEqual(lines, []);
+  });
+
+  it('refused in words that are not known are logged once for each text, not for each transaction', async (test) => {
+    let asked = 0;
+    const odd = await startFakeNode(test, (request) =>
+      answering(request, ({ method }) => {
+        asked += 1;
+        return method === 'eth_chainId' ? null : new FakeError(-32000, `odd thing ${asked} about 0x${asked}`);
+      }),
+    );
+    const { chain, lines } = openChain(test, [odd.url]);
+    const outcomes = await chain.broadcastAll(['0x01', '0x02', '0x03']);
+    assert.ok(outcomes.every(({ kind }) => kind === 'unknown'));
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? '', /odd thing/);
+  });
+});

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createEvmChain } from '../../../src/chains/evm/evm-chain.js';
+import { DomainError } from '../../../src/core/errors.js';
+import { initKeccak } from '../../../src/crypto/keccak.js';
+import { type Anvil, startAnvil } from '../../support/anvil.js';
+import { anvilSigner, openChain, signedAttempt } from '../../support/chain-rig.js';
+import { evmNetwork, rememberingLog } from '../../support/evm.js';
+import { answering, FakeError, relayed, startFakeNode } from '../../support/fake-node.js';
+
+const { address } = anvilSigner;
+const isUnavailable = (error: unknown): boolean => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE';
+let node: Anvil;
+/** Nonces 0, 1 and 2 are used in blocks 20, 60 and 61, of 200. */
+const usedIn = [20n, 60n, 61n] as const;
+const hashes: string[] = [];
+const last = 200n;
+
+before(async () => {
+  await initKeccak();
+  node = await startAnvil({ noMining: true });
+  const rpcUrls = [{ url: node.url, weight: 1 }];
+  const chain = createEvmChain({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 3000, log: rememberingLog() });
+  let block = 0n;
+  for (const [nonce, at] of usedIn.entries()) {
+    await node.mine(Number(at - block - 1n));
+    const { hash, raw } = await signedAttempt(chain, BigInt(nonce));
+    hashes.push(hash);
+    await chain.broadcast(raw);
+    await node.mine();
+    block = at;
+  }
+  await node.mine(Number(last - block));
+  await chain.close();
+});
+after(() => node.stop());
+
+/** The node, with its state before a block dropped, or wholly without. */
+async function prunedBefore(test: Parameters<typeof openChain>[0], oldest: bigint) {
+  return startFakeNode(test, (request) => {
+    const isGone = ({ method, params }: { method: string; params: readonly unknown[] }): boolean =>
+      method === 'eth_getTransactionCount' && BigInt(String(params[1])) < oldest;
+    return request.calls.some(isGone)
+      ? answering(request, () => new FakeError(-32000, 'missing trie node 0xab (path ) state 0xcd is not available'))
+      : relayed(node.url, request);
+  });
+}
+
+describe('the nonce after a block', () => {
+  it('is what it was then', async (test) => {
+    const { chain } = openChain(test, [node.url]);
+    for (const [index, block] of usedIn.entries()) {
+      assert.equal(await chain.nonceAt(address, block - 1n), BigInt(index));
+      assert.equal(await chain.nonceAt(address, block), BigInt(index) + 1n);
+    }
+  });
+
+  it('is pruned only when every node says so; another one may still have it', async (test) => {
+    const pruned = await prunedBefore(test, 50n);
+    assert.equal(await openChain(test, [pruned.url]).chain.nonceAt(address, 30n), 'pruned');
+    assert.equal(await openChain(test, [pruned.url, node.url]).chain.nonceAt(address, 30n), 1n);
+    const dead = await startFakeNode(test, () => 'hang up');
+    await assert.rejects(openChain(test, [pruned.url, dead.url]).chain.nonceAt(address, 30n), isUnavailable);
+  });
+
+  it('of a block to come is not pruned: it is not known', async (test) => {
+    await assert.rejects(openChain(test, [node.url]).chain.nonceAt(address, last + 1n), isUnavailable);
+  });
+
+  it('is pruned on a real node that keeps little', async (test) => {
+    const forgetful = await startAnvil({ noMining: true, args: ['--prune-history', '2'] });
+    test.after(() => forgetful.stop());
+    await forgetful.mine(10);
+    const { chain } = openChain(test, [forgetful.url]);
+    assert.equal(await chain.nonceAt(address, 1n), 'pruned');
+    assert.equal(await chain.nonceAt(address, 10n), 0n);
+  });
+});
+
+describe('the transaction that used a nonce', () => {
+  it('is found, in few calls', async (test) => {
+    const { chain } = openChain(test, [node.url]);
+    for (const [index, blockNumber] of usedIn.entries()) {
+      const before = chain.calls().items;
+      const found = await chain.findSender(address, BigInt(index), { from: 0n, to: last });
+      assert.ok(typeof found === 'object');
+      assert.deepEqual([found.hash, found.blockNumber, found.succeeded], [hashes[index], blockNumber, true]);
+      assert.ok(chain.calls().items - before < 16);
+      const alone = await chain.findSender(address, BigInt(index), { from: blockNumber, to: blockNumber });
+      assert.deepEqual(alone, found);
+    }
+  });
+
+  it('is not found where these blocks do not hold it', async (test) => {
+    const { chain } = openChain(test, [node.url]);
+    const [, second] = usedIn;
+    for (const [nonce, from, to] of [
+      [1n, 0n, second - 1n],
+      [1n, second + 1n, last],
+      [3n, 0n, last],
+      [1n, last, 0n],
+    ] as const) {
+      assert.equal(await chain.findSender(address, nonce, { from, to }), 'not_found');
+    }
+  });
+
+  it('is not found where the nonce was used without a transaction', async (test) => {
+    const stranger = '0x00000000000000000000000000000000000000aa';
+    await node.rpc('anvil_setNonce', [stranger, '0x5']);
+    await node.mine();
+    const to = BigInt(String(await node.rpc('eth_blockNumber')));
+    assert.equal(await openChain(test, [node.url]).chain.findSender(stranger, 2n, { from: 0n, to }), 'not_found');
+  });
+
+  it('is found below dropped state when it is near, and not searched for without end', async (test) => {
+    const near = openChain(test, [(await prunedBefore(test, 100n)).url]).chain;
+    const found = await near.findSender(address, 1n, { from: 0n, to: last });
+    assert.ok(typeof found === 'object' && found.blockNumber === usedIn[1]);
+    assert.equal(await near.findSender(address, 0n, { from: 0n, to: last }), 'pruned');
+    const before = near.calls().items;
+    assert.equal(await near.findSender(address, 0n, { from: 0n, to: last }), 'pruned');
+    assert.ok(near.calls().items - before <= 64 + 10);
+    // Every block was looked at: then it is certain.
+    assert.equal(await near.findSender(address, 0n, { from: 70n, to: last }), 'not_found');
+
+    const none = openChain(test, [(await prunedBefore(test, last + 10n)).url]).chain;
+    assert.equal(await none.findSender(address, 1n, { from: 0n, to: last }), 'pruned');
+    const there = await none.findSender(address, 1n, { from: 0n, to: 70n });
+    assert.ok(typeof there === 'object' && there.hash === hashes[1]);
+  });
+});

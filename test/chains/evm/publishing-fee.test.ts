@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { AbiCoder, Transaction } from 'ethers';
+import type { Draft } from '../../../src/core/ports/chain.js';
+import { initKeccak } from '../../../src/crypto/keccak.js';
+import { type Anvil, startAnvil } from '../../support/anvil.js';
+import { anvilSigner, gwei, openChain } from '../../support/chain-rig.js';
+import { draftRequest, evmContent } from '../../support/evm.js';
+import { answering, relayed, startFakeNode } from '../../support/fake-node.js';
+
+const { address } = anvilSigner;
+const oracle = '0x420000000000000000000000000000000000000F';
+const feeWei = 4_000_000n;
+let node: Anvil;
+
+before(async () => {
+  await initKeccak();
+  node = await startAnvil({ noMining: true });
+  // Answers every call with the fee.
+  await node.rpc('anvil_setCode', [oracle, `0x63${feeWei.toString(16).padStart(8, '0')}60005260206000f3`]);
+});
+after(() => node.stop());
+
+const pricing = { kind: 'legacy', gasPriceWei: 2n * gwei } as const;
+const gasWei = 21_000n * 2n * gwei;
+
+async function refusedWith(test: TestContext, balanceWei: bigint, tags: readonly string[]): Promise<string | null> {
+  await node.rpc('anvil_setBalance', [address, `0x${balanceWei.toString(16)}`]);
+  const { chain } = openChain(test, [node.url], { tags });
+  const draft = await chain.draft(draftRequest(address, { content: evmContent({ gasLimit: 21_000n, pricing, valueWei: 7n }) }));
+  return 'refused' in draft ? draft.sentence : null;
+}
+
+describe('the fee for publishing on the parent chain', () => {
+  it('counts as a cost, with a margin, where the network charges one', async (test) => {
+    const neededWei = 7n + gasWei + feeWei + feeWei / 4n;
+    for (const tag of ['optimism', 'optimism-based']) {
+      assert.match((await refusedWith(test, neededWei - 1n, [tag])) ?? '', new RegExp(`may cost ${neededWei} wei`));
+      assert.equal(await refusedWith(test, neededWei, [tag]), null);
+    }
+  });
+
+  it('is none on other networks, also on rollups that charge it otherwise', async (test) => {
+    assert.equal(await refusedWith(test, 7n + gasWei, []), null);
+    assert.equal(await refusedWith(test, 7n + gasWei, ['polygon-zkevm', 'arbitrum-based', 'no-mempool']), null);
+  });
+
+  it('is left out where it cannot be learnt, which is said once', async (test) => {
+    await node.rpc('anvil_setBalance', [address, '0xde0b6b3a7640000']);
+    const silent = await startFakeNode(test, (request) =>
+      request.calls[0]?.method === 'eth_call' ? answering(request, () => '0x') : relayed(node.url, request),
+    );
+    const { chain, lines } = openChain(test, [silent.url], { tags: ['optimism'] });
+    for (let round = 0; round < 2; round += 1) {
+      const draft = await chain.draft(draftRequest(address, { content: evmContent({ gasLimit: 21_000n, pricing }) }));
+      assert.ok(!('refused' in draft));
+    }
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? '', /the L1 fee is not known/);
+  });
+
+  it('is asked for the bytes of the transaction itself', async (test) => {
+    const asked: string[] = [];
+    const proxy = await startFakeNode(test, (request) => {
+      for (const { method, params } of request.calls) if (method === 'eth_call') asked.push((params[0] as { data: string }).data);
+      return relayed(node.url, request);
+    });
+    const { chain } = openChain(test, [proxy.url], { tags: ['optimism'] });
+    const data = `0x${'c0ffee'.repeat(33)}`;
+    const draft = (await chain.draft(draftRequest(address, { content: evmContent({ data, gasLimit: 90_000n }) }))) as Draft;
+    assert.equal(asked[0]?.slice(0, 10), '0x49948e0e');
+    const [bytes] = AbiCoder.defaultAbiCoder().decode(['bytes'], `0x${asked[0]?.slice(10)}`);
+    const published = Transaction.from(bytes);
+    assert.deepEqual([published.to, published.data, published.gasLimit, published.chainId], [draft.to, data, 90_000n, 31337n]);
+  });
+});

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { AbiCoder } from 'ethers';
+import type { EvmChain } from '../../../src/chains/evm/evm-chain.js';
+import { DomainError } from '../../../src/core/errors.js';
+import type { Attempt } from '../../../src/core/transaction/transaction.js';
+import { initKeccak } from '../../../src/crypto/keccak.js';
+import { type Anvil, startAnvil } from '../../support/anvil.js';
+import { openChain, signedAttempt } from '../../support/chain-rig.js';
+import { contractThat } from '../../support/evm.js';
+import { answering, FakeError, relayed, startFakeNode } from '../../support/fake-node.js';
+
+let node: Anvil;
+const lost = `0x${'ab'.repeat(32)}`;
+
+before(async () => {
+  await initKeccak();
+  node = await startAnvil({ noMining: true });
+});
+after(() => node.stop());
+
+/** Sends transfers from the account's next nonce on, and mines them in one block. */
+async function mined(chain: EvmChain, count: number): Promise<readonly Attempt[]> {
+  const { account } = await signedAttempt(chain, 0n);
+  const from = await chain.nonceOf(account);
+  const attempts = await Promise.all(Array.from({ length: count }, (_, index) => signedAttempt(chain, from + BigInt(index))));
+  await chain.broadcastAll(attempts.map(({ raw }) => raw));
+  await node.mine();
+  return attempts;
+}
+
+/** Passes everything to the node and remembers what was asked since. */
+async function watched(test: Parameters<typeof openChain>[0], refused: readonly string[] = []) {
+  const proxy = await startFakeNode(test, (request) =>
+    request.calls.some(({ method }) => refused.includes(method))
+      ? answering(request, () => new FakeError(-32601, 'the method does not exist'))
+      : relayed(node.url, request),
+  );
+  const { chain } = openChain(test, [proxy.url]);
+  return { chain, since: () => proxy.methods.splice(0).filter((method) => method !== 'eth_chainId') };
+}
+
+describe('receipts', () => {
+  it('of a few transactions come in one batch, wherever their blocks are', async (test) => {
+    const { chain, since } = await watched(test);
+    const early = await mined(chain, 1);
+    const late = await mined(chain, 2);
+    const head = await chain.head();
+    since();
+    const hashes = [...early, ...late].map(({ hash }) => hash);
+    const found = await chain.receipts([...hashes, lost], { from: head.number, to: head.number });
+    assert.deepEqual(since(), Array(4).fill('eth_getTransactionReceipt'));
+    assert.deepEqual([...found.keys()].sort(), hashes.sort());
+    assert.deepEqual(found.get(late[0]?.hash ?? ''), {
+      hash: late[0]?.hash,
+      blockNumber: head.number,
+      blockHash: head.hash,
+      succeeded: true,
+      revertReason: null,
+    });
+    assert.equal(found.get(early[0]?.hash ?? '')?.blockNumber, head.number - 1n);
+    assert.equal((await chain.receipts([], { from: 0n, to: 9n })).size, 0);
+  });
+
+  it('of many transactions come by the block; the rest is asked for one by one', async (test) => {
+    const { chain, since } = await watched(test);
+    const early = await mined(chain, 1);
+    const late = await mined(chain, 60);
+    const head = await chain.head();
+    since();
+    const hashes = [...early, ...late].map(({ hash }) => hash);
+    const found = await chain.receipts([...hashes, lost], { from: head.number, to: head.number });
+    assert.deepEqual(since(), ['eth_getBlockReceipts', 'eth_getTransactionReceipt', 'eth_getTransactionReceipt']);
+    assert.deepEqual([...found.keys()].sort(), hashes.sort());
+  });
+
+  it('come one by one where the node has none by the block; that is remembered', async (test) => {
+    const { chain, since } = await watched(test, ['eth_getBlockReceipts']);
+    const attempts = await mined(chain, 60);
+    const head = await chain.head();
+    since();
+    const hashes = attempts.map(({ hash }) => hash);
+    for (const asked of [61, 60]) {
+      assert.equal((await chain.receipts(hashes, { from: head.number, to: head.number })).size, 60);
+      assert.equal(since().length, asked);
+    }
+  });
+
+  it('that a node mixes up, garbles or leaves out are never taken for an answer', async (test) => {
+    const { chain } = openChain(test, [node.url]);
+    const [first, second] = await mined(chain, 2);
+    const hashes = [first?.hash ?? '', second?.hash ?? ''];
+    const head = await chain.head();
+    const range = { from: head.number, to: head.number };
+    const good = JSON.parse((await relayed(node.url, batchOf(hashes))).body);
+    const broken: Readonly<Record<string, unknown>> = {
+      'each other’s': good.map((item: object, index: number) => ({ ...item, id: 2 - index })),
+      'not there': good.slice(0, 1),
+      'without a block number': good.map((item: { result: object }) => ({ ...item, result: { ...item.result, blockNumber: 'soon' } })),
+    };
+    for (const [name, items] of Object.entries(broken)) {
+      const bad = await startFakeNode(test, (request) =>
+        request.isBatch ? { body: JSON.stringify(items) } : answering(request, () => null),
+      );
+      const alone = openChain(test, [bad.url]).chain.receipts(hashes, range);
+      await assert.rejects(alone, (error) => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE', name);
+      const { chain: both } = openChain(test, [bad.url, node.url]);
+      assert.equal((await both.receipts(hashes, range)).size, 2, name);
+    }
+  });
+});
+
+function batchOf(hashes: readonly string[]) {
+  const calls = hashes.map((hash, index) => ({ jsonrpc: '2.0', id: index + 1, method: 'eth_getTransactionReceipt', params: [hash] }));
+  return { isBatch: true, calls, text: JSON.stringify(calls) };
+}
+
+describe('the reason of a revert', () => {
+  const abi = AbiCoder.defaultAbiCoder();
+  const cases = [
+    { data: `0x08c379a0${abi.encode(['string'], ['not today']).slice(2)}`, reason: 'not today' },
+    { data: `0x4e487b71${abi.encode(['uint256'], [0x11]).slice(2)}`, reason: 'panic 0x11: arithmetic overflow' },
+    { data: '0xdeadbeef00', reason: 'custom error 0xdeadbeef' },
+    { data: null, reason: null },
+  ];
+  for (const { data, reason } of cases) {
+    it(`is what the code said: ${reason}`, async (test) => {
+      const { chain } = openChain(test, [node.url]);
+      const { account } = await signedAttempt(chain, 0n);
+      const nonce = await chain.nonceOf(account);
+      const creation = { to: null, valueWei: 0n, data: contractThat('reverts', data ?? '0x'), gasLimit: 500_000n };
+      const deployment = await signedAttempt(chain, nonce, creation);
+      await chain.broadcast(deployment.raw);
+      await node.mine();
+      const { contractAddress } = (await node.rpc('eth_getTransactionReceipt', [deployment.hash])) as { contractAddress: string };
+      const call = await signedAttempt(chain, nonce + 1n, { to: contractAddress, valueWei: 0n });
+      await chain.broadcast(call.raw);
+      await node.mine();
+      const { number } = await chain.head();
+      const receipt = (await chain.receipts([call.hash], { from: number, to: number })).get(call.hash);
+      assert.ok(receipt !== undefined && !receipt.succeeded);
+      assert.deepEqual(await chain.revertReason(receipt), { reason, data });
+    });
+  }
+
+  it('is not known where nodes cannot say, and that is no failure', async (test) => {
+    const receipt = { hash: lost, blockNumber: 1n, blockHash: lost, succeeded: false, revertReason: null };
+    const nothing = { reason: null, data: null };
+    assert.deepEqual(await openChain(test, []).chain.revertReason(receipt), nothing);
+    const { chain, lines } = openChain(test, [node.url]);
+    assert.deepEqual([await chain.revertReason(receipt), lines], [nothing, []]);
+    const pruned = await startFakeNode(test, (request) =>
+      answering(request, ({ method }) =>
+        method === 'eth_chainId' ? null : method === 'eth_call' ? new FakeError(-32000, 'missing trie node') : {},
+      ),
+    );
+    assert.deepEqual(await openChain(test, [pruned.url]).chain.revertReason(receipt), nothing);
+  });
+});

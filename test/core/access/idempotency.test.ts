@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { createIdempotency, type OutcomeKey, outcomeLifeMs } from '../../../src/core/access/idempotency.js';
+import { createOutcomeCleaner } from '../../../src/core/access/outcome-cleaner.js';
+import { DomainError } from '../../../src/core/errors.js';
+import { openStore } from '../../../src/storage/open-store.js';
+import { silentLog } from '../../support/stored-samples.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
+import { waitFor } from '../../support/wait-for.js';
+
+const key: OutcomeKey = { keyId: 'k', method: '/s/M', idempotencyKey: 'one' };
+const response = new Uint8Array([0, 1, 255]);
+
+async function openIdempotency(test: TestContext) {
+  const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
+  test.after(() => store.close());
+  const clock = { ms: 1_763_600_000_000, nowMs: () => clock.ms };
+  const { begin } = createIdempotency({ store, clock });
+  /** Runs a call: what it was answered, or why it was not let run. */
+  const call = async (fingerprint: string | null, of: OutcomeKey = key, answer: Uint8Array = response) => {
+    try {
+      const begun = await begin(of, fingerprint);
+      if (begun.kind === 'replay') return ['replay', ...begun.response];
+      await store.commit([begun.claim.keep(answer)]);
+      begun.claim.release();
+      return 'ran';
+    } catch (error) {
+      return error instanceof DomainError ? `${error.kind} ${error.reason}` : error;
+    }
+  };
+  return { store, clock, begin, call };
+}
+
+describe('idempotency', () => {
+  it('runs a call once, and then answers what was kept', async (test) => {
+    const { call } = await openIdempotency(test);
+    assert.equal(await call('f'), 'ran');
+    for (let again = 0; again < 3; again++) assert.deepEqual(await call('f'), ['replay', 0, 1, 255]);
+  });
+
+  it('of many at once runs one, and tells the others that it runs', async (test) => {
+    const { call } = await openIdempotency(test);
+    const told = await Promise.all(Array.from({ length: 50 }, () => call('f')));
+    assert.equal(told.filter((one) => one === 'ran').length, 1);
+    assert.equal(told.filter((one) => one === 'aborted IDEMPOTENCY_KEY_RUNNING').length, 49);
+    // Once it has ended, nobody is told that it runs, however many ask at once.
+    const later = await Promise.all(Array.from({ length: 50 }, () => call('f')));
+    assert.deepEqual(
+      later,
+      later.map(() => ['replay', 0, 1, 255]),
+    );
+  });
+
+  it('refuses another payload under the key, and one that could never have been accepted', async (test) => {
+    const { call } = await openIdempotency(test);
+    await call('f');
+    assert.equal(await call('g'), 'unprocessable IDEMPOTENCY_KEY_REUSED');
+    assert.equal(await call(null), 'unprocessable IDEMPOTENCY_KEY_REUSED');
+    assert.deepEqual(await call('f'), ['replay', 0, 1, 255]);
+  });
+
+  it('knows the key of another caller, of another method, and another key, apart', async (test) => {
+    const { call } = await openIdempotency(test);
+    const others = [key, { ...key, keyId: 'other' }, { ...key, method: '/s/Other' }, { ...key, idempotencyKey: 'ONE' }];
+    for (const [index, other] of others.entries()) assert.equal(await call('f', other, new Uint8Array([index])), 'ran');
+    for (const [index, other] of others.entries()) assert.deepEqual(await call('f', other), ['replay', index]);
+  });
+
+  it('leaves the key free after a call that kept nothing', async (test) => {
+    const { begin, call } = await openIdempotency(test);
+    const begun = await begin(key, null);
+    assert.equal(await call('f'), 'aborted IDEMPOTENCY_KEY_RUNNING');
+    assert.equal(begun.kind, 'run');
+    begun.claim.release();
+    assert.equal(await call('g'), 'ran');
+  });
+
+  it('leaves the key free after the store could not be read', async (test) => {
+    const { store, clock } = await openIdempotency(test);
+    let broken = true;
+    const read = {
+      outcome: (...asked: Parameters<typeof store.read.outcome>) =>
+        broken ? Promise.reject(new Error('gone')) : store.read.outcome(...asked),
+    };
+    const { begin } = createIdempotency({ store: { read, change: store.change }, clock });
+    const results = await Promise.allSettled([begin(key, 'f'), begin(key, 'f')]);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['rejected', 'rejected'],
+    );
+    broken = false;
+    assert.equal((await begin(key, 'f')).kind, 'run');
+  });
+
+  it('forgets an outcome after 24 hours, and keeps the next one in its place', async (test) => {
+    const { clock, call } = await openIdempotency(test);
+    assert.equal(outcomeLifeMs, 86_400_000);
+    await call('f');
+    clock.ms += outcomeLifeMs - 1;
+    assert.deepEqual(await call('f'), ['replay', 0, 1, 255]);
+    clock.ms += 1;
+    assert.equal(await call('g', key, new Uint8Array([7])), 'ran');
+    assert.deepEqual(await call('g'), ['replay', 7]);
+    assert.equal(await call('f'), 'unprocessable IDEMPOTENCY_KEY_REUSED');
+  });
+});
+
+describe('the cleaner of outcomes', () => {
+  it('deletes at its start all that has expired, in however many batches, and nothing else', async (test) => {
+    const { store, clock } = await openIdempotency(test);
+    const put = (number: number, expiresAtMs: number) =>
+      store.change.putOutcome({ ...key, idempotencyKey: `${number}`, fingerprint: 'f', response, expiresAtMs });
+    await store.commit(Array.from({ length: 1000 }, (_, number) => put(number, clock.ms - (number % 500))));
+    await store.commit([put(1000, clock.ms + 1), put(1001, clock.ms + 2)]);
+    const cleaner = createOutcomeCleaner({ store, clock, log: silentLog });
+    cleaner.start();
+    await waitFor('the expired ones to be gone', async () =>
+      (await store.read.firstOutcomeExpiryMs()) === clock.ms + 1 ? true : undefined,
+    );
+    await cleaner.stop();
+    assert.notEqual(await store.read.outcome({ ...key, idempotencyKey: '1000' }, clock.ms), undefined);
+    assert.equal(await store.read.outcome({ ...key, idempotencyKey: '999' }, 0), undefined);
+  });
+});

@@ -1,0 +1,86 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createRelayerClient, type RelayerClient } from '../support/relayer-client.js';
+import { audit, auditPayments } from './audit.js';
+import { paymentOf } from './payment.js';
+import type { FaultRig } from './rig.js';
+import type { FaultRun, Figures } from './suite.js';
+import { untilEverythingIsFinal } from './until.js';
+
+/** How much traffic, and how often it is interrupted. */
+export interface KillOptions {
+  readonly sends: number;
+  readonly kills: number;
+  /** For everything to become final after the last start. */
+  readonly limitMs: number;
+}
+
+/** A life's sends come within this time. */
+const greatestSendingMs = 1_200;
+/** A life may last so long after them, for the lanes to be at work. */
+const greatestWorkingMs = 1_500;
+/** A service is killed this long after it was told to start, when it is to die before it listens. */
+const greatestStartingMs = 900;
+
+/**
+ * Sends payments from several callers at once while the process is killed again and again: in its start, between sends, within a send, at work.
+ * After a last start every accepted payment must be on chain exactly once, every unanswered one at most once, and every record as the chain has it.
+ */
+export async function killUnderTraffic(run: FaultRun, rig: FaultRig, { sends, kills, limitMs }: KillOptions): Promise<Figures> {
+  const { random } = run;
+  const accepted = new Map<bigint, string>();
+  const unanswered = new Set<bigint>();
+  const waiting = Array.from({ length: sends }, (_, index) => paymentOf(index));
+  let killsInStart = 0;
+
+  async function send(client: RelayerClient, payment: ReturnType<typeof paymentOf>): Promise<void> {
+    const value = BigInt(payment.value);
+    try {
+      const { status, record, text } = await client.send(payment);
+      if (record === null) run.violation(`a send was answered ${status}: ${text}`);
+      else accepted.set(value, record.id);
+    } catch {
+      unanswered.add(value);
+    }
+  }
+
+  for (let life = 0; life < kills; life++) {
+    const launched = rig.launch();
+    if (random.chance(0.15)) {
+      killsInStart += 1;
+      await delay(random.between(0, greatestStartingMs));
+      await launched.kill();
+      continue;
+    }
+    const service = await launched.listening;
+    const client = createRelayerClient(service.baseUrl);
+    const share = Math.ceil((waiting.length / (kills - life)) * random.next() * 2);
+    const dead = new AbortController();
+    setMaxListeners(0, dead.signal);
+    const callers = Array.from({ length: Math.min(share, waiting.length) }, async () => {
+      // What was not begun before the kill is left for the next life.
+      const isTime = await delay(random.between(0, greatestSendingMs), true, { signal: dead.signal }).catch(() => false);
+      const payment = isTime ? waiting.shift() : undefined;
+      if (payment !== undefined) await send(client, payment);
+    });
+    await delay(random.between(0, greatestSendingMs + greatestWorkingMs));
+    dead.abort();
+    await service.kill();
+    await Promise.all(callers);
+  }
+
+  const { client } = await rig.start();
+  await Promise.all(waiting.splice(0).map((payment) => send(client, payment)));
+  const records = await untilEverythingIsFinal(run, client, limitMs);
+  const ledger = await audit(run, { anvil: rig.anvil, account: rig.home.address, client });
+  await auditPayments(run, client, ledger, { accepted, unanswered });
+  return {
+    sends,
+    kills: `${kills} (${killsInStart} in its start)`,
+    accepted: accepted.size,
+    unanswered: unanswered.size,
+    records: records.length,
+    'on chain': ledger.transactions.length,
+    blocks: ledger.height,
+  };
+}

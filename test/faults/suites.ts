@@ -1,0 +1,33 @@
+import { doublePay } from './double-pay.js';
+import { faultyNode } from './faulty-node.js';
+import { dropped } from './healing/dropped.js';
+import { foreignUse } from './healing/foreign-use.js';
+import { funds } from './healing/funds.js';
+import { nonceTooHigh } from './healing/nonce-too-high.js';
+import { otherGenesis } from './healing/other-genesis.js';
+import { rewound } from './healing/rewound.js';
+import { kill } from './kill.js';
+import { races } from './races.js';
+import { reorgs } from './reorgs.js';
+import { spike } from './spike.js';
+import type { FaultSuite } from './suite.js';
+
+/** Every suite by the name it is run by; a part of a name, up to a slash, runs all that begin so. */
+export const suites: ReadonlyMap<string, FaultSuite> = new Map([
+  ['kill', kill],
+  ['faulty-node', faultyNode],
+  ['reorgs', reorgs],
+  ['spike', spike],
+  ['races', races],
+  ['double-pay', doublePay],
+  ['healing/foreign-use/before', foreignUse.before],
+  ['healing/foreign-use/in-flight', foreignUse.inFlight],
+  ['healing/dropped', dropped],
+  ['healing/nonce-too-high', nonceTooHigh],
+  ['healing/rewound/reorg', rewound.byReorg],
+  ['healing/rewound/while-down', rewound.whileDown],
+  ['healing/rewound/revert', rewound.byRevert],
+  ['healing/funds', funds],
+  ['healing/other-genesis/at-start', otherGenesis.atStart],
+  ['healing/other-genesis/while-running', otherGenesis.whileRunning],
+]);

@@ -1,0 +1,26 @@
+import type { RelayerClient, TransactionRecord } from '../support/relayer-client.js';
+import { untilRecord } from './until.js';
+
+/** A service may look at the chain a moment after it has changed. */
+const greatestEarly = 3;
+
+/**
+ * Sends until one says why it is held back: then the service has seen what holds it. Those that were prepared just before may take a nonce.
+ * Resolves to the one that is held, then those that were not; fails when more were not than a moment explains.
+ */
+export async function untilHeld(
+  client: RelayerClient,
+  send: () => Promise<TransactionRecord | undefined>,
+  saysWhy: (record: TransactionRecord) => boolean,
+): Promise<readonly [TransactionRecord, ...TransactionRecord[]]> {
+  const early: TransactionRecord[] = [];
+  for (;;) {
+    const probe = await send();
+    if (probe === undefined) throw new Error('nothing was sent');
+    const isDecided = (record: TransactionRecord): boolean => record.nonce !== null || saysWhy(record);
+    const record = await untilRecord(client, probe.id, 'a send to be held back, or to go', isDecided);
+    if (saysWhy(record)) return [record, ...early];
+    early.push(record);
+    if (early.length > greatestEarly) throw new Error(`${early.length} sends took a nonce, one after the other, where none may go`);
+  }
+}

@@ -1,0 +1,39 @@
+import type { Random } from '../support/seeded-random.js';
+import type { Target } from './target.js';
+
+/** What an attack works with. */
+export interface Ground {
+  /** The service under attack. */
+  readonly target: Target;
+  /** True for the form that is short enough to run with every change. */
+  readonly isShort: boolean;
+  readonly random: Random;
+  /** Something that must never be was seen; the attack goes on, and has failed. */
+  violation(sentence: string): void;
+}
+
+/** One attack. What it throws is a violation too. Whatever it opened may stay open when it resolves: the target closes it. */
+export interface Attack {
+  readonly name: string;
+  run(ground: Ground): Promise<void>;
+}
+
+/** A violation where an answer says that the service failed: as a status of HTTP, as a code of Connect or as a status of gRPC. */
+export function refuseFailure({ violation }: Ground, what: string, answer: string): void {
+  const sign = /HTTP\/1\.1 500|"code":"(?:internal|unknown|data_loss)"|grpc-status: ?(?:2|13|15)\b/.exec(answer)?.[0];
+  if (sign !== undefined) violation(`${what}: ${sign} in ${JSON.stringify(answer.slice(0, 600))}`);
+}
+
+/** The statuses of all final answers in what an HTTP/1 connection received, in order. */
+export function statusesIn(received: string): number[] {
+  return [...received.matchAll(/HTTP\/1\.1 ([2-5]\d\d) /g)].map(([, status]) => Number(status));
+}
+
+/** Runs a job for each number from 0 up to `count`, `lanes` at a time. */
+export async function inLanes(count: number, lanes: number, job: (index: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < count) await job(next++);
+  };
+  await Promise.all(Array.from({ length: Math.min(lanes, count) }, lane));
+}

@@ -1,0 +1,147 @@
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startAnvil } from '../support/anvil.js';
+import { createRandom } from '../support/seeded-random.js';
+import { createServiceHome, type RunningService, startService } from '../support/service.js';
+import { waitFor } from '../support/wait-for.js';
+import type { Attack, Ground } from './attack.js';
+import { bodyAttacks } from './bodies.hostile.js';
+import { frameAttacks } from './frames.hostile.js';
+import { http1Attacks } from './http1.hostile.js';
+import { http2Attacks } from './http2.hostile.js';
+import { mutationAttacks } from './mutations.hostile.js';
+import { type Probed, probeAll, probeWhile } from './probe.js';
+import { layFarAndWide } from './slow.hostile.js';
+import { createTarget, type Target } from './target.js';
+import { attackTls } from './tls.hostile.js';
+import { warmUp } from './warm-up.js';
+
+/** How much more memory the process may hold than after its warm-up, in mebibytes: what is resident, and what its objects take. */
+const allowedGrowth = { rss: 64, held: 16 };
+/** Of one attack: what is broken says the same thing many times. */
+const shownViolations = 5;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { short: { type: 'boolean', default: false }, seed: { type: 'string', default: '1' } },
+});
+const isShort = values.short;
+const random = createRandom(Number(values.seed));
+const attacks: readonly Attack[] = [...http1Attacks, ...bodyAttacks, ...frameAttacks, ...http2Attacks, ...mutationAttacks].filter(
+  ({ name }) => positionals.length === 0 || positionals.some((text) => name.includes(text)),
+);
+// Children end with this process.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+let violations = 0;
+const anvil = await startAnvil({ noMining: true });
+const home = await createServiceHome({
+  rpcUrl: anvil.url,
+  env: { NODE_OPTIONS: '--import tsx --import ./test/hostile/collect-on-signal.ts' },
+});
+const service = await startService(home);
+const startedMs = Date.now();
+try {
+  await siege(service);
+} catch (error) {
+  violation('the siege', error instanceof Error ? (error.stack ?? error.message) : String(error));
+}
+await service.kill();
+if (positionals.length === 0) await attackTls({ home, isShort, say, violation: (sentence) => violation('TLS', sentence) });
+await anvil.stop();
+await home.remove();
+if (violations > 0) {
+  const file = join(tmpdir(), `relayer-hostile-${process.pid}.log`);
+  await writeFile(file, service.output());
+  say(`the service's log: ${file}`);
+}
+say(
+  `${violations === 0 ? 'ok' : 'FAILED'}: ${violations} violations, seed ${values.seed}, ${((Date.now() - startedMs) / 1000).toFixed(0)} s`,
+);
+process.exit(violations === 0 ? 0 : 1);
+
+async function siege(running: RunningService): Promise<void> {
+  const target = createTarget(running);
+  const probed: Probed = { count: 0, slowestMs: 0 };
+  await warmUp(target, isShort);
+  await probeAll(target, (sentence) => violation('warm-up', sentence), probed);
+  target.closeAll();
+  const socketsBefore = await settledSockets(target);
+  const before = await target.settle();
+  say(`warm: ${before.rss} MiB resident, ${before.held} MiB held, ${socketsBefore} sockets`);
+
+  const slow = positionals.length === 0 ? await layFarAndWide(groundOf('slow connections', target)) : null;
+  for (const attack of attacks) await launch(attack, target, probed);
+  if (slow !== null) await probeWhile(slow.outlast(), target, (sentence) => violation('slow connections', sentence), probed);
+
+  target.closeAll();
+  const socketsAfter = await settledSockets(target, socketsBefore);
+  if (socketsAfter > socketsBefore) violation('sockets', `${socketsAfter} are open, ${socketsBefore} were`);
+  const after = await target.settle();
+  for (const what of ['rss', 'held'] as const) {
+    if (after[what] > before[what] + allowedGrowth[what]) violation('memory', `${what} is ${after[what]} MiB, was ${before[what]} MiB`);
+  }
+  complain('the log', target);
+  say(`after: ${after.rss} MiB resident (at most ${allowedGrowth.rss} more), ${after.held} MiB held, ${socketsAfter} sockets`);
+  say(
+    `${target.counts.connections} connections, ${target.counts.requests} requests; ${probed.count} probes, slowest ${probed.slowestMs} ms`,
+  );
+}
+
+async function launch(attack: Attack, target: Target, probed: Probed): Promise<void> {
+  const ground = groundOf(attack.name, target);
+  const attackedMs = Date.now();
+  const violationsBefore = violations;
+  const { requests, connections } = target.counts;
+  const attacking = attack
+    .run(ground)
+    .catch((error: unknown) => ground.violation(error instanceof Error ? (error.stack ?? error.message) : String(error)));
+  await probeWhile(attacking, target, ground.violation, probed);
+  if (!target.lives()) throw new Error(`the service did not survive: ${attack.name}`);
+  complain(attack.name, target);
+  const seconds = ((Date.now() - attackedMs) / 1000).toFixed(1);
+  const figures = `${target.counts.requests - requests} requests, ${target.counts.connections - connections} connections, ${seconds} s`;
+  say(`${violations === violationsBefore ? 'ok  ' : 'FAIL'} ${attack.name}: ${figures}`);
+}
+
+function groundOf(name: string, target: Target): Ground {
+  let told = 0;
+  return {
+    target,
+    isShort,
+    random: random.fork(name),
+    violation(sentence) {
+      told += 1;
+      if (told <= shownViolations) violation(name, sentence);
+      else violations += 1;
+    },
+  };
+}
+
+function complain(name: string, target: Target): void {
+  const complaints = target.newComplaints();
+  violations += Math.max(0, complaints.length - shownViolations);
+  for (const line of complaints.slice(0, shownViolations)) violation(name, `the log says ${line.slice(0, 1500)}`);
+}
+
+/** Open sockets once they are as few as they were, or do not get fewer. */
+async function settledSockets(target: Target, atMost = 0): Promise<number> {
+  let least = target.sockets();
+  const isSettled = (): true | undefined => {
+    least = Math.min(least, target.sockets());
+    return least <= atMost ? true : undefined;
+  };
+  await waitFor('sockets to close', isSettled, 5_000).catch(() => undefined);
+  return least;
+}
+
+function violation(name: string, sentence: string): void {
+  violations += 1;
+  say(`  VIOLATION ${name}: ${sentence}`);
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,210 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { type ClientHttp2Session, connect as connectHttp2, type OutgoingHttpHeaders } from 'node:http2';
+import { connect, type Socket } from 'node:net';
+import type { RunningService } from '../support/service.js';
+import { waitFor } from '../support/wait-for.js';
+
+/** What HTTP/2 answered, headers and trailers in one. */
+export interface Http2Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: Buffer;
+}
+
+/** A service under attack, and what attackers need. */
+export interface Target {
+  readonly port: number;
+  readonly baseUrl: string;
+  /** Connections that attackers opened, and requests or frames that they sent as such. */
+  readonly counts: { connections: number; requests: number };
+  /** A raw connection; its errors are nobody's business. */
+  open(): Promise<Socket>;
+  /** Sends bytes on a connection of its own; resolves with what came back until it was closed, or `patienceMs` later, when it is torn. */
+  send(bytes: string | Uint8Array, patienceMs?: number): Promise<string>;
+  /** A session of Node's HTTP/2 client. */
+  session(settings?: object): ClientHttp2Session;
+  /** One request on a session; null where the session or the stream was refused, or nothing came for `patienceMs`. */
+  request(session: ClientHttp2Session, headers: OutgoingHttpHeaders, body?: Uint8Array, patienceMs?: number): Promise<Http2Answer | null>;
+  /** Tears down whatever attackers left open. */
+  closeAll(): void;
+  /** What must not be in the log since the last look: lines of level error, statuses 500, and what is no line of the log. */
+  newComplaints(): string[];
+  /** True while the process is the one that was started. */
+  lives(): boolean;
+  /** Open sockets of the process. */
+  sockets(): number;
+  /** Its memory after it has collected its garbage. */
+  settle(): Promise<Memory>;
+}
+
+/** Mebibytes. */
+export interface Memory {
+  readonly rss: number;
+  /** JavaScript's heap and what belongs to it outside. */
+  readonly held: number;
+}
+
+const defaultPatienceMs = 8_000;
+
+/** Attackers' view of a running service that was started with `collect-on-signal.ts`. */
+export function createTarget(service: RunningService): Target {
+  const { port, baseUrl, pid } = service;
+  const counts = { connections: 0, requests: 0 };
+  const open = new Set<{ destroy(): unknown }>();
+  const startTime = startTimeOf(pid);
+  let read = 0;
+
+  function keep<T extends { destroy(): unknown; once(event: 'close', listener: () => void): unknown }>(one: T): T {
+    counts.connections += 1;
+    open.add(one);
+    one.once('close', () => open.delete(one));
+    return one;
+  }
+
+  async function openSocket(): Promise<Socket> {
+    const socket = keep(connect(port, '127.0.0.1'));
+    socket.on('error', () => undefined);
+    await new Promise<void>((resolve) => {
+      socket.once('connect', resolve);
+      socket.once('close', () => resolve());
+    });
+    return socket;
+  }
+
+  async function send(bytes: string | Uint8Array, patienceMs = defaultPatienceMs): Promise<string> {
+    const socket = await openSocket();
+    counts.requests += 1;
+    let received = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => {
+      received += chunk;
+    });
+    const timer = setTimeout(() => socket.destroy(), patienceMs);
+    const closed = closeOf(socket);
+    socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
+    await closed;
+    clearTimeout(timer);
+    return received;
+  }
+
+  function session(settings: object = {}): ClientHttp2Session {
+    const made = keep(connectHttp2(baseUrl, { settings, maxSessionMemory: 1000 }));
+    made.on('error', () => undefined);
+    return made;
+  }
+
+  function request(
+    over: ClientHttp2Session,
+    headers: OutgoingHttpHeaders,
+    body?: Uint8Array,
+    patienceMs = defaultPatienceMs,
+  ): Promise<Http2Answer | null> {
+    counts.requests += 1;
+    return new Promise((resolve) => {
+      if (over.closed || over.destroyed) {
+        resolve(null);
+        return;
+      }
+      const stream = over.request(headers, { endStream: body === undefined });
+      const timer = setTimeout(() => done(null), patienceMs);
+      let all: Record<string, unknown> = {};
+      const chunks: Buffer[] = [];
+      const done = (answer: Http2Answer | null): void => {
+        clearTimeout(timer);
+        resolve(answer);
+        stream.close(8);
+      };
+      const add = (more: object): void => {
+        all = { ...all, ...more };
+      };
+      const answered = (): void =>
+        done(all[':status'] === undefined ? null : { status: Number(all[':status']), headers: all, body: Buffer.concat(chunks) });
+      stream.on('response', add).on('trailers', add).on('error', answered).on('close', answered).on('end', answered);
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      if (body !== undefined) stream.end(body);
+    });
+  }
+
+  function newComplaints(): string[] {
+    const output = service.output();
+    const end = output.lastIndexOf('\n') + 1;
+    const lines = output.slice(read, end).split('\n');
+    read = end;
+    return lines.filter((line) => line !== '' && !isHarmless(line));
+  }
+
+  async function collect(): Promise<Memory> {
+    const before = service.output().length;
+    process.kill(pid, 'SIGUSR2');
+    const line = await waitFor('the collection of garbage', () => /^.*"msg":"collected".*$/m.exec(service.output().slice(before))?.[0]);
+    const { heldBytes } = JSON.parse(line) as { heldBytes: number };
+    return { rss: residentOf(pid), held: inMebibytes(heldBytes) };
+  }
+
+  async function settle(): Promise<Memory> {
+    let least = await collect();
+    for (let round = 0; round < 3; round += 1) {
+      const next = await collect();
+      if (next.rss < least.rss) least = next;
+    }
+    return least;
+  }
+
+  return {
+    port,
+    baseUrl,
+    counts,
+    open: openSocket,
+    send,
+    session,
+    request,
+    closeAll: () => open.forEach((one) => one.destroy()),
+    newComplaints,
+    lives: () => startTimeOf(pid) === startTime,
+    sockets: () => socketsOf(pid),
+    settle,
+  };
+}
+
+/** Resolves when a connection is closed, by whatever cause. */
+export function closeOf(socket: Socket): Promise<void> {
+  return socket.closed ? Promise.resolve() : new Promise((resolve) => socket.once('close', () => resolve()));
+}
+
+/** A line of the log that tells of no failure. 501 and 503 are answers, not failures. */
+function isHarmless(line: string): boolean {
+  try {
+    const { level, status = 0 } = JSON.parse(line) as { level: string; status?: number };
+    return (level === 'info' || level === 'warn') && status !== 500;
+  } catch {
+    return false;
+  }
+}
+
+/** When the process started, in the kernel's clock; undefined where there is none. */
+function startTimeOf(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[19];
+  } catch {
+    return undefined;
+  }
+}
+
+function residentOf(pid: number): number {
+  const kibibytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return inMebibytes(Number(kibibytes) * 1024);
+}
+
+function inMebibytes(bytes: number): number {
+  return Math.round(bytes / 104_857.6) / 10;
+}
+
+function socketsOf(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).filter((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith('socket:');
+    } catch {
+      // Closed between the two looks.
+      return false;
+    }
+  }).length;
+}

@@ -1,0 +1,174 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { request as httpRequest, type OutgoingHttpHeaders } from 'node:http';
+import { join } from 'node:path';
+import { encryptKeystoreJsonSync, Wallet } from 'ethers';
+import { startApp } from '../../src/app.js';
+import { loadConfig } from '../../src/config/config-file.js';
+import { loadSettings } from '../../src/config/settings.js';
+import { createAuthenticate } from '../../src/core/access/authenticate.js';
+import type { Principal, Scope } from '../../src/core/access/principal.js';
+import { type Clock, systemClock } from '../../src/core/ports/clock.js';
+import type { Log } from '../../src/core/ports/log.js';
+import type { Change, Store } from '../../src/core/ports/store.js';
+import { openStore } from '../../src/storage/open-store.js';
+import { apiKey, createServiceHome, type ServiceHome } from './service.js';
+
+/** What some keys of the rig may do, by the key; `apiKey` may do all. */
+export const keys = {
+  reader: 'key-that-reads-transactions-0000000000000',
+  notifier: 'key-that-manages-notifications-00000000',
+  onlyR2: 'key-for-the-relayer-r2-alone-0000000000',
+  /** Looking it up fails, as if what keeps the keys were broken. */
+  faulty: 'key-whose-lookup-fails-00000000000000000',
+} as const;
+
+const everyScope: readonly Scope[] = ['transactions:read', 'transactions:write', 'sign', 'notifications', 'admin'];
+const principals: Readonly<Record<string, Principal>> = {
+  [keys.reader]: { keyId: 'reader', scopes: new Set<Scope>(['transactions:read']), relayers: null },
+  [keys.notifier]: { keyId: 'notifier', scopes: new Set<Scope>(['notifications']), relayers: null },
+  [keys.onlyR2]: { keyId: 'only-r2', scopes: new Set(everyScope), relayers: new Set(['r2']) },
+};
+
+/** What differs from test to test. */
+export interface AppRigOptions {
+  /** Default: an address where nothing listens, so that transactions stay pending. */
+  readonly rpcUrl?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly clock?: Clock;
+}
+
+/** What a test asks. */
+export interface Ask {
+  readonly body?: string | Uint8Array | undefined;
+  /** Beside `authorization` and, with a body, `content-type`; undefined leaves one of those out. */
+  readonly headers?: Readonly<Record<string, string | string[] | undefined>> | undefined;
+}
+
+/** A REST answer as it came. */
+export interface RestAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** The whole service in this process, with the relayers r1 and r2, and one called paused; and a hand on its store. */
+export interface AppRig {
+  readonly home: ServiceHome;
+  readonly port: number;
+  readonly baseUrl: string;
+  /** What was logged as an error. */
+  readonly errors: readonly string[];
+  /** By HTTP/1.1, on a connection of its own; `path` goes out as it is. */
+  ask(verb: string, path: string, ask?: Ask): Promise<RestAnswer>;
+  /** Commits that hold such a change wait from now on, until the returned function is called. */
+  holdCommits(isHeld: (change: Change) => boolean): () => void;
+  /** How many wait. */
+  heldCommits(): number;
+  /** From now on the store is broken. */
+  closeStore(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts it on a free port of the loopback address. */
+export async function startAppRig({ rpcUrl = 'http://127.0.0.1:9', env = {}, clock = systemClock }: AppRigOptions = {}): Promise<AppRig> {
+  const home = await createServiceHome({ rpcUrl, env });
+  await addRelayers(home.dir);
+  const settings = loadSettings(home.env);
+  const config = await loadConfig({ dir: settings.configDir, fileName: settings.configFileName, env: home.env });
+  const errors: string[] = [];
+  const log: Log = { debug() {}, info() {}, warn() {}, error: (_fields, message) => void errors.push(message) };
+  let stored: Store | undefined;
+  let isHeld: (change: Change) => boolean = () => false;
+  let held: Promise<void> = Promise.resolve();
+  let heldCount = 0;
+  const app = await startApp(settings, config, log, {
+    clock,
+    async openStore(url, options) {
+      const opened = await openStore(url, options);
+      stored = opened.store;
+      const { commit } = opened.store;
+      const waiting = async (changes: readonly Change[]) => {
+        if (changes.some((change) => isHeld(change))) {
+          heldCount += 1;
+          await held;
+          heldCount -= 1;
+        }
+        return commit(changes);
+      };
+      return { ...opened, store: { ...opened.store, commit: waiting } };
+    },
+    createAuthenticate(options) {
+      const authenticate = createAuthenticate(options);
+      return (token) => {
+        if (token === keys.faulty) throw new Error('the keys at /secret/place cannot be read');
+        return principals[token] ?? authenticate(token);
+      };
+    },
+  });
+  return {
+    home,
+    port: app.port,
+    baseUrl: `http://127.0.0.1:${app.port}`,
+    errors,
+    ask: (verb, path, ask = {}) => askRest(app.port, verb, path, ask),
+    holdCommits(which) {
+      let release = (): void => {};
+      held = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      isHeld = which;
+      return () => {
+        isHeld = () => false;
+        release();
+      };
+    },
+    heldCommits: () => heldCount,
+    closeStore: async () => stored?.close(),
+    async stop() {
+      await app.stop();
+      await home.remove();
+    },
+  };
+}
+
+/** One request by HTTP/1.1 on a connection of its own. */
+export function askRest(port: number, verb: string, path: string, { body, headers = {} }: Ask = {}): Promise<RestAnswer> {
+  const all: Readonly<Record<string, string | string[] | undefined>> = {
+    authorization: `Bearer ${apiKey}`,
+    ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+    ...headers,
+  };
+  const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as OutgoingHttpHeaders;
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ port, host: '127.0.0.1', method: verb, path, agent: false, headers: given }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString() }),
+      );
+    });
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+/** A second relayer, and one that an operator paused; each with an account of its own. */
+async function addRelayers(dir: string): Promise<void> {
+  const file = join(dir, 'config.json');
+  const config = JSON.parse(await readFile(file, 'utf8'));
+  for (const [id, paused] of [
+    ['r2', false],
+    ['paused', true],
+  ]) {
+    const wallet = Wallet.createRandom();
+    const path = join(dir, `${id}.json`);
+    await writeFile(
+      path,
+      encryptKeystoreJsonSync({ address: wallet.address, privateKey: wallet.privateKey }, 'pass', { scrypt: { N: 1024, r: 8, p: 1 } }),
+    );
+    config.signers.push({ ...config.signers[0], id: `signer-${id}`, config: { ...config.signers[0].config, path } });
+    config.relayers.push({ ...config.relayers[0], id, paused, signer_id: `signer-${id}` });
+  }
+  await writeFile(file, JSON.stringify(config));
+}

@@ -1,0 +1,47 @@
+import type { TestContext } from 'node:test';
+import { createEvmChain, type EvmChain } from '../../src/chains/evm/evm-chain.js';
+import type { Draft } from '../../src/core/ports/chain.js';
+import type { Signer } from '../../src/core/ports/signer.js';
+import type { Network } from '../../src/core/relayer/network.js';
+import type { Attempt } from '../../src/core/transaction/transaction.js';
+import { createLocalSigner } from '../../src/signers/local/local-signer.js';
+import { anvilKeys } from './anvil.js';
+import { attemptOf, evmNetwork, rememberingLog } from './evm.js';
+
+/** One gwei. */
+export const gwei = 10n ** 9n;
+
+/** The signer of anvil's first account. */
+export const anvilSigner: Signer = createLocalSigner({ id: 'test', privateKey: Buffer.from(anvilKeys[0].slice(2), 'hex') });
+
+/** An open chain and what it logged. */
+export interface OpenedChain {
+  readonly chain: EvmChain;
+  readonly lines: readonly string[];
+}
+
+/** Opens a chain over these URLs, the first the heaviest, closed at the end of the test. */
+export function openChain(test: TestContext, urls: readonly string[], network: Partial<Network> = {}): OpenedChain {
+  const log = rememberingLog();
+  const rpcUrls = urls.map((url, index) => ({ url, weight: 100 - index }));
+  const chain = createEvmChain({ network: evmNetwork(network), rpcUrls, rpcTimeoutMs: 3000, log });
+  test.after(() => chain.close());
+  return { chain, lines: log.lines };
+}
+
+/** A transfer of one wei for 10 gwei, with what is said. */
+export function transferDraft(changes: Partial<Draft> = {}): Draft {
+  return {
+    to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+    valueWei: 1n,
+    data: null,
+    gasLimit: 100_000n,
+    price: { kind: 'eip1559', maxFeePerGasWei: 10n * gwei, maxPriorityFeePerGasWei: gwei },
+    ...changes,
+  };
+}
+
+/** A version signed by anvil's first account. */
+export async function signedAttempt(chain: EvmChain, nonce: bigint, changes: Partial<Draft> = {}): Promise<Attempt> {
+  return attemptOf(anvilSigner.address, nonce, await chain.sign(transferDraft(changes), nonce, anvilSigner));
+}

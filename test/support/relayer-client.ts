@@ -1,0 +1,83 @@
+import { rest } from './callers.js';
+
+/** A record as REST shows it; the fields that tests look at. */
+export interface TransactionRecord {
+  readonly id: string;
+  readonly status: string;
+  readonly status_reason: string | null;
+  readonly hash: string | null;
+  readonly nonce: number | null;
+  readonly from: string;
+  readonly to: string | null;
+  readonly value: string;
+  readonly data: string | null;
+  readonly is_canceled: boolean;
+  readonly sent_at: string | null;
+  readonly confirmed_at: string | null;
+}
+
+/** One signed version as REST shows it. */
+export interface AttemptRecord {
+  readonly version: number;
+  readonly purpose: string;
+  readonly hash: string;
+  readonly nonce: number;
+  readonly to: string | null;
+  readonly value: string;
+  readonly is_mined: boolean;
+}
+
+/** What was answered to a call that changes something. */
+export interface Answer {
+  readonly status: number;
+  /** `X-Error-Reason`; null on success. */
+  readonly reason: string | null;
+  readonly text: string;
+  /** The record; null on failure. */
+  readonly record: TransactionRecord | null;
+}
+
+/** Calls one relayer by REST. Reads fail when they are not answered 200. */
+export interface RelayerClient {
+  send(body: object): Promise<Answer>;
+  replace(id: string, body: object): Promise<Answer>;
+  cancel(id: string): Promise<Answer>;
+  get(id: string): Promise<TransactionRecord>;
+  /** Every record, of all pages, newest first. */
+  list(): Promise<readonly TransactionRecord[]>;
+  /** Newest first. */
+  attempts(id: string): Promise<readonly AttemptRecord[]>;
+}
+
+/** Makes the client of the relayer `r1` of a service. */
+export function createRelayerClient(baseUrl: string): RelayerClient {
+  const path = '/relayers/r1/transactions';
+
+  async function change(verb: string, suffix: string, body?: object): Promise<Answer> {
+    const { status, headers, text, body: answer } = await rest(baseUrl, verb, path + suffix, body);
+    return { status, reason: headers.get('x-error-reason'), text, record: status === 200 ? answer.data : null };
+  }
+
+  async function read(suffix: string): Promise<{ readonly data: never; readonly pagination: { readonly total_items: number } }> {
+    const { status, text, body } = await rest(baseUrl, 'GET', path + suffix);
+    if (status !== 200) throw new Error(`GET ${path}${suffix} was answered ${status}: ${text}`);
+    return body;
+  }
+
+  return {
+    send: (body) => change('POST', '', body),
+    replace: (id, body) => change('PUT', `/${id}`, body),
+    cancel: (id) => change('DELETE', `/${id}`),
+    get: async (id) => (await read(`/${id}`)).data,
+    async list() {
+      const byId = new Map<string, TransactionRecord>();
+      for (let page = 1; ; page++) {
+        const { data, pagination } = await read(`?per_page=100&page=${page}`);
+        // What is accepted meanwhile moves the pages on: a record may come twice.
+        for (const record of data as readonly TransactionRecord[]) byId.set(record.id, record);
+        if (page * 100 >= pagination.total_items) return [...byId.values()];
+      }
+    },
+    attempts: async (id) => (await read(`/${id}/attempts?per_page=100`)).data,
+  };
+}

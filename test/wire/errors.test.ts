@@ -1,0 +1,657 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { DescMethodUnary, JsonValue } from '@bufbuild/protobuf';
+import { NetworkService } from '../../gen/relayer/v1/network_service_pb.js';
+import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
+import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
+import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
+import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
+import { type Anvil, startAnvil } from '../support/anvil.js';
+import { type AppRig, type Ask, keys, type RestAnswer, startAppRig } from '../support/app-rig.js';
+import { type RpcAsker, rpcAskers } from '../support/rpc-askers.js';
+import { waitFor } from '../support/wait-for.js';
+
+const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+const hash = 'ab'.repeat(32);
+const unknownId = '01900000-0000-7000-8000-000000000000';
+const { createNotification, updateNotification, getNotification, deleteNotification } = NotificationService.method;
+const { sendTransaction, replaceTransaction, cancelTransaction, getTransaction } = TransactionService.method;
+const { signTypedData, signTransaction } = SigningService.method;
+
+/** How an error is told, whatever the protocol. */
+interface Told {
+  readonly status: number;
+  /** Of RPC. */
+  readonly code: string;
+  readonly reason: string;
+  /** The fixed text. */
+  readonly message: string;
+  /** The sentence. */
+  readonly error: string;
+  readonly fields?: readonly { readonly field: string; readonly description: string }[];
+  /** Of REST, beside those that every error has. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The same call over REST and RPC. */
+interface Call {
+  readonly verb: string;
+  readonly path: string;
+  readonly body?: object | undefined;
+  readonly method: DescMethodUnary;
+  readonly request: JsonValue;
+  /** Instead of the key that may do all; null: none. */
+  readonly key?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const send = (relayer: string, body: { [key: string]: JsonValue } = { to, value: '1' }): Call => ({
+  verb: 'POST',
+  path: `/api/v1/relayers/${relayer}/transactions`,
+  body,
+  method: sendTransaction,
+  request: { relayer_id: relayer, evm: body },
+});
+const replace = (relayer: string, id: string, body: { [key: string]: JsonValue } = { to, value: '1' }): Call => ({
+  verb: 'PUT',
+  path: `/api/v1/relayers/${relayer}/transactions/${id}`,
+  body,
+  method: replaceTransaction,
+  request: { relayer_id: relayer, transaction_id: id, evm: body },
+});
+const cancel = (relayer: string, id: string): Call => ({
+  verb: 'DELETE',
+  path: `/api/v1/relayers/${relayer}/transactions/${id}`,
+  method: cancelTransaction,
+  request: { relayer_id: relayer, transaction_id: id },
+});
+const read = (relayer: string, id: string): Call => ({
+  verb: 'GET',
+  path: `/api/v1/relayers/${relayer}/transactions/${id}`,
+  method: getTransaction,
+  request: { relayer_id: relayer, transaction_id: id },
+});
+const sign = (relayer: string, body: { [key: string]: JsonValue } = { domain_separator: hash, hash_struct_message: hash }): Call => ({
+  verb: 'POST',
+  path: `/api/v1/relayers/${relayer}/sign-typed-data`,
+  body,
+  method: signTypedData,
+  request: { relayer_id: relayer, ...body },
+});
+const createNote = (body: { [key: string]: JsonValue }): Call => ({
+  verb: 'POST',
+  path: '/api/v1/notifications',
+  body,
+  method: createNotification,
+  request: body,
+});
+const updateNote = (id: string, body: { [key: string]: JsonValue }): Call => ({
+  verb: 'PATCH',
+  path: `/api/v1/notifications/${id}`,
+  body,
+  method: updateNotification,
+  request: { notification_id: id, ...body },
+});
+const readNote = (id: string): Call => ({
+  verb: 'GET',
+  path: `/api/v1/notifications/${id}`,
+  method: getNotification,
+  request: { notification_id: id },
+});
+const deleteNote = (id: string): Call => ({
+  verb: 'DELETE',
+  path: `/api/v1/notifications/${id}`,
+  method: deleteNotification,
+  request: { notification_id: id },
+});
+
+const unauthorized: Told = {
+  status: 401,
+  code: 'Unauthenticated',
+  reason: 'CREDENTIALS_INVALID',
+  message: 'Unauthorized',
+  error: 'the Authorization header is missing: send "Authorization: Bearer <key>"',
+  headers: { 'www-authenticate': 'Bearer' },
+};
+const internal: Told = {
+  status: 500,
+  code: 'Internal',
+  reason: 'INTERNAL',
+  message: 'Internal Server Error',
+  error: 'Internal Server Error',
+};
+
+function badField(field: string, description: string): Told {
+  return {
+    status: 400,
+    code: 'InvalidArgument',
+    reason: 'FIELD_INVALID',
+    message: 'Bad Request',
+    error: `${field} ${description}`,
+    fields: [{ field, description }],
+  };
+}
+
+function notFound(reason: string, error: string, message = 'Not found'): Told {
+  return { status: 404, code: 'NotFound', reason, message, error };
+}
+
+/** The order of the table in the contract; what no call of this table reaches has a test of its own below. */
+const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
+  // The specification, section 7.
+  ['replace: invalid request', replace('r1', unknownId, { to: '0x12', value: '1' }), badField('to', 'must be 0x and 40 hex digits')],
+  ['replace: no credentials', { ...replace('r1', unknownId), key: null }, unauthorized],
+  ['replace: invalid credentials', { ...replace('r1', unknownId), key: 'wrong' }, { ...unauthorized, error: 'the key is not valid' }],
+  ['replace: relayer unknown', replace('nobody', unknownId), notFound('RELAYER_NOT_FOUND', 'Relayer with ID nobody not found')],
+  [
+    'replace: transaction unknown',
+    replace('r1', unknownId),
+    notFound('TRANSACTION_NOT_FOUND', `Transaction with ID ${unknownId} not found`),
+  ],
+  [
+    'sign typed data: invalid request',
+    sign('r1', { domain_separator: 'ab', hash_struct_message: hash }),
+    badField('domain_separator', 'must be 32 bytes of hex: 64 hex digits, with or without 0x'),
+  ],
+  ['sign typed data: no credentials', { ...sign('r1'), key: null }, unauthorized],
+  [
+    'sign typed data: relayer unknown',
+    sign('nobody'),
+    notFound('RELAYER_NOT_FOUND', 'Relayer with ID nobody not found', 'Relayer with ID nobody not found'),
+  ],
+  ['create notification: invalid request', createNote({ id: 'n1' }), badField('url', 'is required')],
+  ['create notification: no credentials', { ...createNote({ url: 'https://example.org/' }), key: null }, unauthorized],
+  [
+    'create notification: id taken',
+    createNote({ id: 'taken', url: 'https://example.org/' }),
+    {
+      status: 409,
+      code: 'AlreadyExists',
+      reason: 'NOTIFICATION_EXISTS',
+      message: 'Notification with this ID already exists',
+      error: 'Notification with ID taken already exists',
+    },
+  ],
+  ['update notification: invalid request', updateNote('taken', { url: 'ftp://example.org/' }), badField('url', 'must be http or https')],
+  ['update notification: no credentials', { ...updateNote('taken', {}), key: null }, unauthorized],
+  [
+    'update notification: unknown',
+    updateNote('nothing', {}),
+    notFound('NOTIFICATION_NOT_FOUND', 'Notification with ID nothing not found', 'Notification not found'),
+  ],
+
+  // What the contract adds.
+  [
+    'scope missing',
+    { ...send('r1'), key: keys.reader },
+    {
+      status: 403,
+      code: 'PermissionDenied',
+      reason: 'SCOPE_MISSING',
+      message: 'Forbidden',
+      error: 'the key lacks the scope transactions:write',
+    },
+  ],
+  [
+    'a relayer that is not in the key’s list',
+    { ...send('r1'), key: keys.onlyR2 },
+    {
+      status: 403,
+      code: 'PermissionDenied',
+      reason: 'RELAYER_NOT_ALLOWED',
+      message: 'Forbidden',
+      error: 'the key is not for the relayer r1',
+    },
+  ],
+  [
+    'a relayer that does not exist, for a key with a list: it learns nothing',
+    { ...send('nobody'), key: keys.onlyR2 },
+    {
+      status: 403,
+      code: 'PermissionDenied',
+      reason: 'RELAYER_NOT_ALLOWED',
+      message: 'Forbidden',
+      error: 'the key is not for the relayer nobody',
+    },
+  ],
+  [
+    'send: relayer paused',
+    send('paused'),
+    {
+      status: 403,
+      code: 'FailedPrecondition',
+      reason: 'RELAYER_PAUSED',
+      message: 'Forbidden',
+      error: 'the relayer paused is paused',
+    },
+  ],
+  [
+    'sign: relayer paused',
+    sign('paused'),
+    { status: 403, code: 'FailedPrecondition', reason: 'RELAYER_PAUSED', message: 'Forbidden', error: 'the relayer paused is paused' },
+  ],
+  ['read: relayer unknown', read('nobody', unknownId), notFound('RELAYER_NOT_FOUND', 'Relayer with ID nobody not found')],
+  ['read: transaction unknown', read('r1', unknownId), notFound('TRANSACTION_NOT_FOUND', `Transaction with ID ${unknownId} not found`)],
+  ['cancel: transaction unknown', cancel('r1', unknownId), notFound('TRANSACTION_NOT_FOUND', `Transaction with ID ${unknownId} not found`)],
+  [
+    'read notification: unknown',
+    readNote('nothing'),
+    notFound('NOTIFICATION_NOT_FOUND', 'Notification with ID nothing not found', 'Notification not found'),
+  ],
+  [
+    'delete notification: unknown',
+    deleteNote('nothing'),
+    notFound('NOTIFICATION_NOT_FOUND', 'Notification with ID nothing not found', 'Notification not found'),
+  ],
+  [
+    'a signature that the network does not have',
+    {
+      verb: 'POST',
+      path: '/api/v1/relayers/r1/sign-transaction',
+      body: { transaction: 'AA==' },
+      method: signTransaction,
+      request: { relayer_id: 'r1', solana: { transaction: 'AA==' } },
+    },
+    {
+      status: 400,
+      code: 'InvalidArgument',
+      reason: 'NOT_SUPPORTED_ON_NETWORK',
+      message: 'Bad Request',
+      error: 'SignTransaction is not supported on a relayer of the evm network type',
+    },
+  ],
+  [
+    'a method that is not built',
+    {
+      verb: 'PATCH',
+      path: '/api/v1/networks/evm:local',
+      body: {},
+      method: NetworkService.method.updateNetwork,
+      request: { network_id: 'evm:local' },
+    },
+    {
+      status: 501,
+      code: 'Unimplemented',
+      reason: 'NOT_IMPLEMENTED',
+      message: 'Not Implemented',
+      error: 'relayer.v1.NetworkService.UpdateNetwork is not implemented',
+    },
+  ],
+  ['a fault of ours, before the body is read', { ...sign('r1'), key: keys.faulty }, internal],
+  [
+    'an idempotency key that is none',
+    { ...send('r1'), headers: { 'idempotency-key': 'two words' } },
+    {
+      status: 400,
+      code: 'InvalidArgument',
+      reason: 'IDEMPOTENCY_KEY_INVALID',
+      message: 'Bad Request',
+      error: 'Idempotency-Key must be 1 to 255 visible ASCII characters',
+    },
+  ],
+  [
+    'an idempotency key with another payload',
+    { ...createNote({ id: 'other', url: 'https://example.org/' }), headers: { 'idempotency-key': 'used' } },
+    {
+      status: 422,
+      code: 'FailedPrecondition',
+      reason: 'IDEMPOTENCY_KEY_REUSED',
+      message: 'Unprocessable Content',
+      error: 'the idempotency key was used for a request that said something else',
+    },
+  ],
+];
+
+const everyError = ['connection', 'content-length', 'content-type', 'date', 'x-error-reason', 'x-request-id'];
+
+function envelopeOf({ error, message }: Told): string {
+  return `{"success":false,"data":null,"error":${JSON.stringify(error)},"message":${JSON.stringify(message)}}`;
+}
+
+function checkRest(answer: RestAnswer, told: Told): void {
+  assert.equal(answer.text, envelopeOf(told));
+  assert.equal(answer.status, told.status);
+  assert.deepEqual(Object.keys(answer.headers).sort(), [...everyError, ...Object.keys(told.headers ?? {})].sort());
+  assert.equal(answer.headers['content-type'], 'application/json');
+  assert.equal(answer.headers['content-length'], String(Buffer.byteLength(answer.text)));
+  assert.equal(answer.headers['x-error-reason'], told.reason);
+  assert.match(String(answer.headers['x-request-id']), /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  for (const [name, value] of Object.entries(told.headers ?? {})) assert.equal(answer.headers[name], value);
+}
+
+async function checkRpc(asker: RpcAsker, call: Call, told: Told): Promise<void> {
+  const answer = await asker.ask(call.method, call.request, { ...authorizationOf(call), ...call.headers });
+  assert.ok(!answer.ok, asker.protocol);
+  const { code, sentence, info, fields } = answer;
+  assert.deepEqual(
+    { protocol: asker.protocol, code, sentence, info, fields },
+    {
+      protocol: asker.protocol,
+      code: told.code,
+      sentence: told.error,
+      info: { reason: told.reason, domain: 'relayer.v1', metadata: { message: told.message } },
+      fields: told.fields ?? [],
+    },
+  );
+}
+
+function authorizationOf({ key }: Call): { authorization?: string | undefined } {
+  return key === undefined ? {} : { authorization: key === null ? undefined : `Bearer ${key}` };
+}
+
+function restAskOf(call: Call): Ask {
+  return {
+    body: call.body === undefined ? undefined : JSON.stringify(call.body),
+    headers: { ...authorizationOf(call), ...call.headers },
+  };
+}
+
+async function checkEverywhere(rig: AppRig, askers: readonly RpcAsker[], call: Call, told: Told): Promise<void> {
+  checkRest(await rig.ask(call.verb, call.path, restAskOf(call)), told);
+  for (const asker of askers) await checkRpc(asker, call, told);
+}
+
+describe('every error of the contract, over REST and every RPC protocol', () => {
+  let rig: AppRig;
+  let askers: readonly RpcAsker[];
+
+  before(async () => {
+    rig = await startAppRig();
+    askers = rpcAskers(rig.baseUrl);
+    const taken = await rig.ask('POST', '/api/v1/notifications', {
+      body: '{"id":"taken","url":"https://example.org/"}',
+      headers: { 'idempotency-key': 'used' },
+    });
+    assert.equal(taken.status, 201, taken.text);
+  });
+
+  after(async () => {
+    for (const asker of askers ?? []) asker.close();
+    await rig?.stop();
+  });
+
+  for (const [what, call, told] of rows) {
+    it(`${told.status} ${told.message}: ${what}`, () => checkEverywhere(rig, askers, call, told));
+  }
+
+  it('401 Unauthorized: two Authorization headers, though both are valid', async () => {
+    const answer = await rig.ask('GET', '/api/v1/relayers', {
+      headers: { authorization: [`Bearer ${keys.reader}`, `Bearer ${keys.reader}`] },
+    });
+    checkRest(answer, { ...unauthorized, error: 'there is more than one Authorization header' });
+  });
+
+  it('404 Not found: a path that does not exist', async () => {
+    const told = {
+      status: 404,
+      code: 'Unimplemented',
+      reason: 'PATH_NOT_FOUND',
+      message: 'Not found',
+      error: 'there is nothing at this path',
+    };
+    for (const path of ['/', '/api', '/api/v1', '/api/v1/nothing', '/api/v2/relayers', '/api/v1/relayers/r1/nothing', '/favicon.ico']) {
+      checkRest(await rig.ask('GET', path, { headers: { authorization: undefined } }), told);
+    }
+    const missing = { ...RelayerService.method.getRelayer, name: 'Nothing' } as DescMethodUnary;
+    for (const asker of askers) await checkRpc(asker, { verb: '', path: '', method: missing, request: {} }, told);
+  });
+
+  it('404 Not found: the transaction of another relayer', async () => {
+    const sent = await rig.ask('POST', '/api/v1/relayers/r1/transactions', { body: `{"to":"${to}","value":1}` });
+    const { id } = JSON.parse(sent.text).data;
+    for (const call of [read('r2', id), replace('r2', id), cancel('r2', id)]) {
+      await checkEverywhere(rig, askers, call, notFound('TRANSACTION_NOT_FOUND', `Transaction with ID ${id} not found`));
+    }
+    assert.equal((await rig.ask('GET', `/api/v1/relayers/r1/transactions/${id}`)).status, 200);
+  });
+
+  it('405 Method Not Allowed: with the verbs that the path has', async () => {
+    const allowed: readonly (readonly [verb: string, path: string, allow: string])[] = [
+      ['PATCH', '/api/v1/relayers/r1/transactions', 'POST, GET, HEAD'],
+      ['POST', `/api/v1/relayers/r1/transactions/${unknownId}`, 'PUT, DELETE, GET, HEAD'],
+      ['GET', '/api/v1/relayers/r1/sign-typed-data', 'POST'],
+      ['PUT', '/api/v1/notifications', 'POST, GET, HEAD'],
+      ['PUT', '/api/v1/notifications/n1', 'PATCH, GET, HEAD, DELETE'],
+      ['POST', '/api/v1/health', 'GET, HEAD'],
+    ];
+    for (const [verb, path, allow] of allowed) {
+      const answer = await rig.ask(verb, path, { headers: { authorization: undefined } });
+      const given = String(answer.headers.allow).split(', ');
+      assert.deepEqual([...given].sort(), allow.split(', ').sort(), `${verb} ${path}`);
+      checkRest(answer, {
+        status: 405,
+        code: '',
+        reason: 'METHOD_NOT_ALLOWED',
+        message: 'Method Not Allowed',
+        error: `this path takes ${given.join(', ')} only`,
+        headers: { allow: given.join(', ') },
+      });
+    }
+  });
+
+  it('409 Conflict: a call with the same idempotency key is still running', async () => {
+    const release = rig.holdCommits(({ name }) => name === 'insertNotification');
+    const call: Call = { ...createNote({ id: 'slow', url: 'https://example.org/' }), headers: { 'idempotency-key': 'slow' } };
+    const first = rig.ask(call.verb, call.path, restAskOf(call));
+    try {
+      const told: Told = {
+        status: 409,
+        code: 'Aborted',
+        reason: 'IDEMPOTENCY_KEY_RUNNING',
+        message: 'Conflict',
+        error: 'a request with this idempotency key is still running; ask again for its outcome',
+      };
+      await waitFor('the first call to run', () => rig.heldCommits() || undefined);
+      await checkEverywhere(rig, askers, call, told);
+    } finally {
+      release();
+    }
+    assert.equal((await first).status, 201);
+  });
+
+  it('413 Payload Too Large', async () => {
+    const body = Buffer.alloc(1_048_577, 0x20);
+    const told: Told = {
+      status: 413,
+      code: 'ResourceExhausted',
+      reason: 'BODY_TOO_LARGE',
+      message: 'Payload Too Large',
+      error: 'the body is over 1048576 bytes',
+    };
+    checkRest(await rig.ask('POST', '/api/v1/notifications', { body }), told);
+    const request = { url: 'x'.repeat(1_048_577) };
+    for (const asker of askers) await checkRpc(asker, { verb: '', path: '', method: createNotification, request }, told);
+  });
+
+  it('415 Unsupported Media Type', async () => {
+    const answer = await rig.ask('POST', '/api/v1/notifications', { body: 'url=x', headers: { 'content-type': 'text/plain' } });
+    checkRest(answer, {
+      status: 415,
+      code: '',
+      reason: 'CONTENT_TYPE_UNSUPPORTED',
+      message: 'Unsupported Media Type',
+      error: 'the body must be application/json, in UTF-8',
+    });
+    const rpc = await rig.ask('POST', '/relayer.v1.NotificationService/CreateNotification', {
+      body: 'url=x',
+      headers: { 'content-type': 'text/plain' },
+    });
+    assert.equal(rpc.status, 415);
+    assert.equal(JSON.parse(rpc.text).code, 'invalid_argument');
+  });
+
+  it('tells no cause of what is our fault, and logs it', async () => {
+    assert.ok(rig.errors.length > 0);
+    const answer = await rig.ask('GET', '/api/v1/relayers', { headers: { authorization: `Bearer ${keys.faulty}` } });
+    assert.ok(!JSON.stringify([answer.text, answer.headers]).includes('secret'));
+  });
+});
+
+describe('500 Internal Server Error: the store is broken', () => {
+  let rig: AppRig;
+  let askers: readonly RpcAsker[];
+
+  before(async () => {
+    rig = await startAppRig();
+    askers = rpcAskers(rig.baseUrl);
+    await rig.closeStore();
+  });
+
+  after(async () => {
+    for (const asker of askers ?? []) asker.close();
+    await rig?.stop();
+  });
+
+  const calls: readonly (readonly [what: string, call: Call])[] = [
+    ['replace', replace('r1', unknownId)],
+    ['send', send('r1')],
+    ['send with an idempotency key', { ...send('r1'), headers: { 'idempotency-key': 'k' } }],
+    ['cancel', cancel('r1', unknownId)],
+    ['read', read('r1', unknownId)],
+    ['create notification', createNote({ url: 'https://example.org/' })],
+    ['update notification', updateNote('n1', { url: 'https://example.org/' })],
+    ['read notification', readNote('n1')],
+    ['delete notification', deleteNote('n1')],
+  ];
+  for (const [what, call] of calls) it(what, () => checkEverywhere(rig, askers, call, internal));
+
+  it('signing goes on: it needs no store', async () => {
+    const answer = await rig.ask('POST', '/api/v1/relayers/r1/sign-typed-data', {
+      body: JSON.stringify({ domain_separator: hash, hash_struct_message: hash }),
+    });
+    assert.equal(answer.status, 200, answer.text);
+  });
+
+  it('the service is alive, and not ready', async () => {
+    assert.equal((await rig.ask('GET', '/api/v1/health')).status, 200);
+    assert.equal((await rig.ask('GET', '/api/v1/ready')).status, 503);
+  });
+});
+
+describe('429 Too Many Requests', () => {
+  let rig: AppRig;
+  let askers: readonly RpcAsker[];
+  const limited: Told = {
+    status: 429,
+    code: 'ResourceExhausted',
+    reason: 'RATE_LIMITED',
+    message: 'Too Many Requests',
+    error: 'the key has used up its 2 requests at once and 1 a second; try again in 1 s',
+    headers: { 'ratelimit-policy': '"default";q=2;w=2', ratelimit: '"default";r=0;t=2', 'retry-after': '1' },
+  };
+
+  before(async () => {
+    const nowMs = Date.now();
+    rig = await startAppRig({
+      env: { RATE_LIMIT_REQUESTS_PER_SECOND: '1', RATE_LIMIT_BURST_SIZE: '2' },
+      // It stands still, so that no token comes back.
+      clock: { nowMs: () => nowMs },
+    });
+    askers = rpcAskers(rig.baseUrl);
+  });
+
+  after(async () => {
+    for (const asker of askers ?? []) asker.close();
+    await rig?.stop();
+  });
+
+  it('the first calls say how many are left', async () => {
+    for (const left of [1, 0]) {
+      const answer = await rig.ask('GET', `/api/v1/relayers/r1/transactions`);
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers['ratelimit-policy'], '"default";q=2;w=2');
+      assert.equal(answer.headers.ratelimit, `"default";r=${left};t=${2 - left}`);
+    }
+  });
+
+  for (const [what, call] of [
+    ['replace', replace('r1', unknownId)],
+    ['sign typed data', sign('r1')],
+    ['send', send('r1')],
+    ['cancel', cancel('r1', unknownId)],
+    ['read', read('r1', unknownId)],
+  ] as const) {
+    it(what, async () => {
+      await checkEverywhere(rig, askers, call, limited);
+      for (const asker of askers) {
+        const answer = await asker.ask(call.method, call.request);
+        assert.ok(!answer.ok);
+        assert.equal(answer.metadata.get('retry-after'), '1', asker.protocol);
+      }
+    });
+  }
+
+  it('not of notifications, which say nothing of a limit', async () => {
+    const answer = await rig.ask('GET', '/api/v1/notifications');
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.ratelimit, undefined);
+    assert.equal(answer.headers['ratelimit-policy'], undefined);
+  });
+
+  it('not of another key', async () => {
+    const answer = await rig.ask('GET', '/api/v1/relayers', { headers: { authorization: `Bearer ${keys.reader}` } });
+    assert.equal(answer.status, 200);
+  });
+});
+
+describe('errors of transactions that are on a chain', () => {
+  let anvil: Anvil;
+  let rig: AppRig;
+  let askers: readonly RpcAsker[];
+
+  before(async () => {
+    anvil = await startAnvil({ noMining: true });
+    rig = await startAppRig({ rpcUrl: anvil.url });
+    askers = rpcAskers(rig.baseUrl);
+    await anvil.rpc('anvil_setBalance', [rig.home.address, '0x3635c9adc5dea00000']);
+  });
+
+  after(async () => {
+    for (const asker of askers ?? []) asker.close();
+    await rig?.stop();
+    await anvil?.stop();
+  });
+
+  async function sendUntil(status: string): Promise<string> {
+    const sent = await rig.ask('POST', '/api/v1/relayers/r1/transactions', { body: `{"to":"${to}","value":1}` });
+    const { id } = JSON.parse(sent.text).data;
+    await waitFor(`the transaction to be ${status}`, async () => {
+      const { data } = JSON.parse((await rig.ask('GET', `/api/v1/relayers/r1/transactions/${id}`)).text);
+      return data.status === status ? data : undefined;
+    });
+    return id;
+  }
+
+  it('400 Bad Request: the transaction’s state forbids it', async () => {
+    const id = await sendUntil('submitted');
+    await anvil.mine(2);
+    await waitFor('the confirmation', async () => {
+      const { data } = JSON.parse((await rig.ask('GET', `/api/v1/relayers/r1/transactions/${id}`)).text);
+      return data.status === 'confirmed' ? data : undefined;
+    });
+    const told = { status: 400, code: 'FailedPrecondition', reason: 'TRANSACTION_CONFIRMED', message: 'Bad Request' };
+    await checkEverywhere(rig, askers, replace('r1', id), {
+      ...told,
+      error: 'the transaction is confirmed, so it cannot be replaced any more',
+    });
+    await checkEverywhere(rig, askers, cancel('r1', id), {
+      ...told,
+      error: 'the transaction is confirmed, so it cannot be cancelled any more',
+    });
+  });
+
+  it('503 Service Unavailable: replacing what is signed, while no node answers', async () => {
+    const id = await sendUntil('submitted');
+    const before = (await rig.ask('GET', `/api/v1/relayers/r1/transactions/${id}/attempts`)).text;
+    await anvil.stop();
+    // Of a receiver that is new here, nothing is remembered: the node must be asked.
+    const call = replace('r1', id, { to: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC', value: '1' });
+    const answer = await rig.ask(call.verb, call.path, restAskOf(call));
+    assert.equal(answer.status, 503);
+    const { error } = JSON.parse(answer.text);
+    const told: Told = { status: 503, code: 'Unavailable', reason: 'NODE_UNAVAILABLE', message: 'Service Unavailable', error };
+    await checkEverywhere(rig, askers, call, told);
+    assert.ok(!error.includes('127.0.0.1'), 'the address of a node is nobody’s business');
+    assert.equal((await rig.ask('GET', `/api/v1/relayers/r1/transactions/${id}/attempts`)).text, before, 'nothing has changed');
+  });
+});

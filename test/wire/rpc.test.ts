@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { ConnectError } from '@connectrpc/connect';
+import { errorFromJson } from '@connectrpc/connect/protocol-connect';
+import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
+import { trailerParse } from '@connectrpc/connect/protocol-grpc-web';
+import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
+import { type AppRig, type Ask, type RestAnswer, startAppRig } from '../support/app-rig.js';
+import { type Http2Answer, requestHttp2 } from '../support/raw-http.js';
+import { type RpcAnswer, type RpcAsker, rpcAnswerOf, rpcAskers } from '../support/rpc-askers.js';
+import { apiKey } from '../support/service.js';
+import { waitFor } from '../support/wait-for.js';
+
+const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+const service = '/relayer.v1.TransactionService';
+const { sendTransaction, getTransaction, listTransactions } = TransactionService.method;
+
+let rig: AppRig;
+let askers: readonly RpcAsker[];
+
+before(async () => {
+  rig = await startAppRig();
+  askers = rpcAskers(rig.baseUrl);
+});
+
+after(async () => {
+  for (const asker of askers ?? []) asker.close();
+  await rig?.stop();
+});
+
+/** Connect JSON by plain HTTP. */
+const json = (method: string, body: string | Uint8Array, ask: Ask = {}): Promise<RestAnswer> =>
+  rig.ask('POST', `${service}/${method}`, { ...ask, body });
+
+/** Code and reason of an answer in Connect's unary form. */
+function toldBy({ text }: RestAnswer): { code: string; reason: string | undefined; sentence: string } {
+  const answer = rpcAnswerOf(errorFromJson(JSON.parse(text), undefined, new ConnectError('no error')));
+  assert.ok(!answer.ok);
+  return { code: answer.code, reason: answer.info?.reason, sentence: answer.sentence };
+}
+
+describe('Connect JSON has the rules of protobuf JSON', () => {
+  it('reads snake_case and lowerCamelCase, ignores fields that it does not know, and takes null for absent', async () => {
+    for (const body of [
+      `{"relayer_id":"r1","evm":{"to":"${to}","value":"1","gas_limit":"21000"}}`,
+      `{"relayerId":"r1","evm":{"to":"${to}","value":"1","gasLimit":21000,"data":null},"unknown":{"deep":[1]}}`,
+      `{"relayerId":"r1","evm":{"to":"${to}","value":"1","gasLimit":"21000","vallue":2,"speed":"SPEED_FAST"}}`,
+    ]) {
+      const answer = await json('SendTransaction', body);
+      assert.equal(answer.status, 200, answer.text);
+      const { transaction, metadata } = JSON.parse(answer.text);
+      assert.equal(transaction.evm.gasLimit, '21000', '64-bit integers are strings');
+      assert.equal(transaction.status, 'TRANSACTION_STATUS_PENDING');
+      assert.equal(transaction.evm.speed, 'SPEED_FAST');
+      assert.match(transaction.createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+      assert.equal(metadata, undefined);
+    }
+  });
+
+  it('has no envelope; lists have pagination and metadata beside the records', async () => {
+    const answer = await json('ListTransactions', '{"relayerId":"paused","perPage":101}');
+    assert.deepEqual(JSON.parse(answer.text), {
+      pagination: { currentPage: 1, perPage: 100 },
+      metadata: { logs: [{ level: 'LOG_LEVEL_WARN', message: 'per_page is at most 100; 100 was used' }] },
+    });
+    assert.equal(answer.headers['content-type'], 'application/json');
+    assert.match(String(answer.headers['x-request-id']), /^[0-9a-f-]{36}$/);
+  });
+
+  it('wants amounts as strings', async () => {
+    const told = toldBy(await json('SendTransaction', `{"relayerId":"r1","evm":{"to":"${to}","value":1}}`));
+    assert.deepEqual([told.code, told.reason], ['InvalidArgument', 'BODY_MALFORMED']);
+    assert.match(told.sentence, /EvmTransactionRequest\.value/);
+  });
+});
+
+describe('the transaction’s shape over RPC', () => {
+  it('of another network than the relayer’s: WRONG_NETWORK_SHAPE', async () => {
+    for (const asker of askers) {
+      for (const shape of ['stellar', 'solana']) {
+        const answer = await asker.ask(sendTransaction, { relayer_id: 'r1', [shape]: {} });
+        assert.ok(!answer.ok);
+        assert.deepEqual(
+          [answer.code, answer.info?.reason, answer.info?.metadata.message, answer.sentence],
+          [
+            'InvalidArgument',
+            'WRONG_NETWORK_SHAPE',
+            'Bad Request',
+            `transaction is of the ${shape} shape, but the relayer is on a network of type evm`,
+          ],
+        );
+      }
+    }
+  });
+
+  it('not set: FIELD_INVALID; set twice: the last one in protobuf, malformed in JSON', async () => {
+    for (const asker of askers) {
+      const answer = await asker.ask(sendTransaction, { relayer_id: 'r1' });
+      assert.ok(!answer.ok);
+      assert.deepEqual([answer.code, answer.info?.reason], ['InvalidArgument', 'FIELD_INVALID']);
+      assert.deepEqual(answer.fields, [{ field: 'transaction', description: 'is required' }]);
+    }
+    const twice = toldBy(await json('SendTransaction', `{"relayerId":"r1","evm":{"to":"${to}","value":"1"},"solana":{}}`));
+    assert.deepEqual([twice.code, twice.reason], ['InvalidArgument', 'BODY_MALFORMED']);
+  });
+});
+
+describe('numbers of enums that nobody has named are refused, not passed over', () => {
+  it('a status to filter by; also the one that stands for none', async () => {
+    const statuses = 'must be one of pending, sent, submitted, mined, confirmed, failed, expired, canceled';
+    for (const asker of askers) {
+      for (const status of [99, 0, -1]) {
+        const answer = await asker.ask(listTransactions, { relayer_id: 'r1', status: [1, status] });
+        assert.ok(!answer.ok, asker.protocol);
+        assert.deepEqual(answer.fields, [{ field: 'status[1]', description: statuses }]);
+      }
+    }
+  });
+
+  it('a speed', async () => {
+    for (const asker of askers) {
+      const answer = await asker.ask(sendTransaction, { relayer_id: 'r1', evm: { to, value: '1', speed: 99 } });
+      assert.ok(!answer.ok, asker.protocol);
+      assert.deepEqual(answer.fields, [{ field: 'speed', description: 'must be one of fastest, fast, average, safeLow' }]);
+    }
+  });
+});
+
+describe('ids that cannot exist, over RPC', () => {
+  it('are not found, and said back cut to 64 characters', async () => {
+    for (const [id, shown] of [
+      ['\0', '\0'],
+      ['🙂'.repeat(65), '🙂'.repeat(64)],
+      ['', ''],
+      ['a\nb\r\n: c', 'a\nb\r\n: c'],
+    ] as const) {
+      for (const asker of askers) {
+        const transaction = await asker.ask(getTransaction, { relayer_id: 'r1', transaction_id: id });
+        assert.ok(!transaction.ok, asker.protocol);
+        assert.deepEqual([transaction.code, transaction.sentence], ['NotFound', `Transaction with ID ${shown} not found`], asker.protocol);
+        const relayer = await asker.ask(getTransaction, { relayer_id: id, transaction_id: 'x' });
+        assert.ok(!relayer.ok, asker.protocol);
+        assert.deepEqual([relayer.code, relayer.info?.reason], ['NotFound', 'RELAYER_NOT_FOUND'], asker.protocol);
+      }
+    }
+  });
+});
+
+describe('verbs', () => {
+  it('Connect GET is not served: no method is declared free of side effects', async () => {
+    const message = encodeURIComponent('{"relayerId":"r1"}');
+    const answer = await rig.ask('GET', `${service}/ListTransactions?connect=v1&encoding=json&message=${message}`);
+    assert.equal(answer.status, 405);
+    assert.equal(answer.headers.allow, 'POST');
+    assert.deepEqual(toldBy(answer), { code: 'Unimplemented', reason: 'METHOD_NOT_ALLOWED', sentence: 'this path takes POST only' });
+  });
+});
+
+/** One message in gRPC's envelope. */
+function envelope(message: Uint8Array, flags = 0): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt8(flags);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
+
+/** A request by the wire. */
+function raw(method: string, contentType: string, body: Uint8Array, headers: Record<string, string> = {}): Promise<Http2Answer> {
+  return requestHttp2(
+    rig.baseUrl,
+    {
+      ':method': 'POST',
+      ':path': `${service}/${method}`,
+      'content-type': contentType,
+      authorization: `Bearer ${apiKey}`,
+      te: 'trailers',
+      ...headers,
+    },
+    body,
+  );
+}
+
+/** The error of an answer, whichever protocol it is in. */
+function errorIn({ headers, trailers, body }: Http2Answer): RpcAnswer {
+  const type = String(headers['content-type']);
+  const entries = Object.entries({ ...headers, ...trailers }).flatMap(([name, value]): [string, string][] =>
+    name.startsWith(':') ? [] : [[name, String(value)]],
+  );
+  if (type.startsWith('application/grpc-web')) return rpcAnswerOf(findTrailerError(trailerParse(body.subarray(5))) ?? new ConnectError(''));
+  if (type.startsWith('application/grpc')) return rpcAnswerOf(findTrailerError(new Headers(entries)) ?? new ConnectError(''));
+  return rpcAnswerOf(errorFromJson(JSON.parse(body.toString()), undefined, new ConnectError('')));
+}
+
+describe('what cannot be read as a message is INVALID_ARGUMENT with a reason, whatever the protocol; never a fault of ours', () => {
+  const truncated = Buffer.from([0x0a, 0xff, 0x01]);
+  const notUtf8 = Buffer.from([0x0a, 0x02, 0xff, 0xfe]);
+  const cases: readonly (readonly [what: string, contentType: string, body: Uint8Array, headers?: Record<string, string>])[] = [
+    ['Connect: a field that is cut off', 'application/proto', truncated],
+    ['Connect: text that is not UTF-8', 'application/proto', notUtf8],
+    ['Connect JSON: not JSON', 'application/json', Buffer.from('{"relayerId":')],
+    ['Connect JSON: nothing', 'application/json', Buffer.alloc(0)],
+    ['Connect JSON: not an object', 'application/json', Buffer.from('[]')],
+    ['Connect JSON: a value of another type', 'application/json', Buffer.from('{"relayerId":5}')],
+    ['Connect JSON: a key twice', 'application/json', Buffer.from('{"relayerId":"r1","relayerId":"r2"}')],
+    ['Connect JSON: half of a surrogate pair', 'application/json', Buffer.from('{"relayerId":"\\ud800"}')],
+    ['Connect: compression that is none', 'application/json', Buffer.from('{}'), { 'content-encoding': 'gzip' }],
+    ['gRPC: a field that is cut off', 'application/grpc', envelope(truncated)],
+    ['gRPC: an envelope that is cut off', 'application/grpc', envelope(Buffer.alloc(10)).subarray(0, 9)],
+    ['gRPC: compression that is none', 'application/grpc', envelope(Buffer.from('x'), 1), { 'grpc-encoding': 'gzip' }],
+    ['gRPC with JSON: not JSON', 'application/grpc+json', envelope(Buffer.from('{'))],
+    ['gRPC-Web: a field that is cut off', 'application/grpc-web', envelope(truncated)],
+    ['gRPC-Web: text that is not UTF-8', 'application/grpc-web+proto', envelope(notUtf8)],
+  ];
+  for (const [what, contentType, body, headers] of cases) {
+    it(what, async () => {
+      const error = errorIn(await raw('SendTransaction', contentType, body, headers));
+      assert.ok(!error.ok);
+      assert.deepEqual(
+        [error.code, error.info],
+        ['InvalidArgument', { reason: 'BODY_MALFORMED', domain: 'relayer.v1', metadata: { message: 'Bad Request' } }],
+        error.sentence,
+      );
+      assert.match(error.sentence, /^the body is not well-formed: ./);
+    });
+  }
+
+  it('what is wrong with the protocol itself is told as its definition has it, without a reason', async () => {
+    for (const [body, headers] of [
+      [Buffer.alloc(0), {}],
+      [Buffer.concat([envelope(Buffer.alloc(0)), envelope(Buffer.alloc(0))]), {}],
+      [envelope(Buffer.alloc(0)), { 'grpc-encoding': 'unknown' }],
+    ] as const) {
+      for (const contentType of ['application/grpc', 'application/grpc-web']) {
+        const error = errorIn(await raw('SendTransaction', contentType, body, headers));
+        assert.ok(!error.ok);
+        assert.equal(error.code, 'Unimplemented', error.sentence);
+      }
+    }
+  });
+
+  it('is no matter of the log', () => assert.deepEqual(rig.errors, []));
+});
+
+describe('deadlines', () => {
+  const wrong: Readonly<Record<string, readonly string[]>> = {
+    'grpc-timeout': ['', 'x', '1', '1x', '-1S', '1.5S', '123456789S', '25H', '99999999H', '86400001m'],
+    'connect-timeout-ms': ['x', '-1', '1.5', '86400001', '9999999999', '99999999999'],
+  };
+  for (const [name, values] of Object.entries(wrong)) {
+    it(`${name}: malformed or over a day is refused, naming it`, async () => {
+      const types = name === 'grpc-timeout' ? ['application/grpc', 'application/grpc-web'] : ['application/json', 'application/proto'];
+      for (const value of values) {
+        for (const type of types) {
+          const error = errorIn(await raw('ListTransactions', type, Buffer.from('{}'), { [name]: value }));
+          assert.ok(!error.ok);
+          assert.deepEqual([error.code, error.info?.reason, error.fields[0]?.field], ['InvalidArgument', 'FIELD_INVALID', name], value);
+        }
+      }
+    });
+  }
+
+  it('that pass while the call waits are told as such, and undo nothing', async () => {
+    const totalOf = async () =>
+      JSON.parse((await rig.ask('GET', '/api/v1/relayers/r2/transactions')).text).pagination.total_items as number;
+    const before = await totalOf();
+    const release = rig.holdCommits(({ name }) => name === 'insertTransaction');
+    const message = Buffer.from(JSON.stringify({ relayerId: 'r2', evm: { to, value: '1' } }));
+    try {
+      for (const [type, body, headers] of [
+        ['application/grpc+json', envelope(message), { 'grpc-timeout': '20m' }],
+        ['application/grpc-web+json', envelope(message), { 'grpc-timeout': '20m' }],
+        ['application/json', message, { 'connect-timeout-ms': '20' }],
+      ] as const) {
+        const error = errorIn(await raw('SendTransaction', type, body, headers));
+        assert.ok(!error.ok);
+        assert.equal(error.code, 'DeadlineExceeded', type);
+      }
+    } finally {
+      release();
+    }
+    await waitFor('the transactions to be stored', async () => ((await totalOf()) === before + 3 ? true : undefined));
+  });
+});
