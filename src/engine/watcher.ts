@@ -1,7 +1,7 @@
 import type { Chain, Head } from '../core/ports/chain.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Log } from '../core/ports/log.js';
-import { ConflictError, type Store } from '../core/ports/store.js';
+import type { Store } from '../core/ports/store.js';
 import { chainKeyOf } from '../core/relayer/network.js';
 import type { Relayer } from '../core/relayer/relayer.js';
 
@@ -34,8 +34,8 @@ export interface WatcherDeps {
 }
 
 /**
- * Makes the watcher of one chain. Before its first look it compares the chain's genesis block with the one that is remembered: behind another one the
- * same nonces mean something else, so the relayers are taken out of service and nothing is ever sent there.
+ * Makes the watcher of one chain. Before its first look it remembers the chain's genesis block, and from then on only nodes that have it are asked: where
+ * all have another one, the relayers are taken out of service.
  */
 export function createWatcher(deps: WatcherDeps): Watcher {
   const { chain, log } = deps;
@@ -44,15 +44,15 @@ export function createWatcher(deps: WatcherDeps): Watcher {
   const intervalMs = Math.min(4_000, Math.max(100, network.averageBlockTimeMs / 4));
   let head: Head | null = null;
   let problem: string | null = null;
-  let isSameChain = false;
+  let isRemembered = false;
+  let isDisabled = false;
   let running: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
   async function look(): Promise<void> {
     try {
-      isSameChain ||= await verifyGenesis();
-      if (!isSameChain) return;
+      if (!isRemembered) await rememberGenesis();
       head = await chain.head();
       if (problem !== null) log.info({ network: network.name }, "the network's nodes answer again");
       problem = null;
@@ -61,25 +61,29 @@ export function createWatcher(deps: WatcherDeps): Watcher {
       const detail = error instanceof Error ? error.message : String(error);
       if (problem !== detail) log.warn({ network: network.name, detail }, 'the network cannot be watched now');
       problem = detail;
+      disableIfOtherChain();
     }
     if (!stopped) timer = setTimeout(() => (running = look()), intervalMs);
   }
 
-  async function verifyGenesis(): Promise<boolean> {
+  /** Makes sure that only the remembered chain is ever asked; at the very first look, remembers it. */
+  async function rememberGenesis(): Promise<void> {
     const key = chainKeyOf(network);
-    const genesis = await chain.genesisHash();
-    if ((await deps.store.read.genesisHash(key)) === undefined) {
-      await deps.store.commit([deps.store.change.insertChain(key, genesis)]).catch((error: unknown) => {
-        if (!(error instanceof ConflictError)) throw error;
-      });
-    }
     const remembered = await deps.store.read.genesisHash(key);
-    if (remembered === genesis) return true;
-    problem = `this is another chain: its genesis block is ${genesis}, not ${remembered}`;
-    log.error({ network: network.name, genesis, remembered }, 'the network is another chain than before; its relayers are disabled');
-    for (const relayer of deps.relayers)
-      deps.directory.disable(relayer.id, 'this is another chain: the genesis block of its network is not the remembered one');
-    return false;
+    const genesis = remembered ?? (await chain.genesisHash());
+    if (remembered === undefined) await deps.store.commit([deps.store.change.insertChain(key, genesis)]);
+    chain.expectGenesis(genesis);
+    isRemembered = true;
+  }
+
+  /** Behind another genesis block the same nonces mean something else. */
+  function disableIfOtherChain(): void {
+    const foreign = chain.foreignGenesis();
+    if (foreign === null || isDisabled) return;
+    isDisabled = true;
+    log.error({ network: network.name, genesis: foreign }, 'the network is another chain than before; its relayers are disabled');
+    const reason = `this is another chain: the genesis block of its network is now ${foreign}`;
+    for (const relayer of deps.relayers) deps.directory.disable(relayer.id, reason);
   }
 
   return {

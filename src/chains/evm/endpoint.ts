@@ -1,6 +1,7 @@
 import type { Log } from '../../core/ports/log.js';
 import type { RpcUrl } from '../../core/relayer/network.js';
 import { quantityFrom } from './answer.js';
+import { blockFrom } from './block.js';
 import { type CallMark, createCondition } from './condition.js';
 import { createHttpWire, type HostCalls } from './http-wire.js';
 import { batchBody, type RpcCall, type Settled, settledFromBatch, settledFromSingle, singleBody } from './json-rpc.js';
@@ -27,6 +28,8 @@ export interface Endpoint {
   ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]>;
   /** The number of its newest block. Throws `TransportError`. */
   height(): Promise<bigint>;
+  /** The genesis block it told of, when it was not ours; null: never seen. */
+  foreignGenesis(): string | null;
   /** Its head is far behind others': it rests. */
   lags(): void;
   /** Its head is level with others'. */
@@ -38,8 +41,10 @@ export interface Endpoint {
 /** What an endpoint needs. */
 export interface EndpointOptions {
   readonly url: RpcUrl;
-  /** What `eth_chainId` must say before anything else is sent, at first and after every failure. */
+  /** What `eth_chainId` must say before anything else is sent: at first, after every failure, and on every new connection. */
   readonly chainId: bigint;
+  /** Hash of the genesis block that it must have, asked for at the same times; null while none is known. */
+  readonly genesisHash: () => string | null;
   readonly networkName: string;
   /** For a whole request, connecting included. */
   readonly timeoutMs: number;
@@ -47,12 +52,15 @@ export interface EndpointOptions {
 }
 
 /** Opens a URL lazily. Neither errors nor logs have more of the URL than its host. */
-export function createEndpoint({ url, chainId, networkName, timeoutMs, log }: EndpointOptions): Endpoint {
+export function createEndpoint({ url, chainId, genesisHash, networkName, timeoutMs, log }: EndpointOptions): Endpoint {
   const target = rpcTargetFrom(url.url, networkName);
   const { host } = target;
-  const wire = createHttpWire(target, timeoutMs);
-  const condition = createCondition(networkName, host, chainId, log);
   let verification: Promise<void> | null = null;
+  let foreignGenesis: string | null = null;
+  const wire = createHttpWire(target, timeoutMs, () => {
+    verification = null;
+  });
+  const condition = createCondition(networkName, host, chainId, log);
   let refusesBatches = false;
 
   async function ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]> {
@@ -90,19 +98,39 @@ export function createEndpoint({ url, chainId, networkName, timeoutMs, log }: En
   async function verify(): Promise<void> {
     const call: RpcCall<unknown> = { method: 'eth_chainId', params: [], read: (result) => result };
     const mark = condition.begin();
-    const settled = await single(call);
+    const settled = await unverified(call);
     if ('error' in settled) throw new TransportError(host, `does not tell its chain id: ${settled.error.message}`);
     const answer = settled.result;
-    if (typeof answer === 'string' && /^0x[0-9a-f]{1,64}$/i.test(answer) && BigInt(answer) === chainId) return;
-    condition.failed({ kind: 'other_chain', answered: String(answer) }, mark);
+    const isOurs = typeof answer === 'string' && /^0x[0-9a-f]{1,64}$/i.test(answer) && BigInt(answer) === chainId;
+    if (!isOurs) refuseAsOtherChain(String(answer), mark);
+    const expected = genesisHash();
+    if (expected === null) return;
+    const genesis = await genesisOf();
+    if (genesis === expected) return;
+    foreignGenesis = genesis;
+    refuseAsOtherChain(`${answer}, with genesis block ${genesis}`, mark);
+  }
+
+  function refuseAsOtherChain(answered: string, mark: CallMark): never {
+    condition.failed({ kind: 'other_chain', answered }, mark);
     throw new OtherChainError(host);
+  }
+
+  async function genesisOf(): Promise<string> {
+    const settled = await unverified({ method: 'eth_getBlockByNumber', params: ['0x0', false], read: (block) => blockFrom(block).hash });
+    if ('error' in settled) throw new TransportError(host, `does not tell its genesis block: ${settled.error.message}`);
+    return settled.result;
+  }
+
+  async function unverified<T>(call: RpcCall<T>): Promise<Settled<T>> {
+    return settledFromSingle(await wire.post(singleBody(call), 1), call, target);
   }
 
   async function send<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]> {
     const [first] = calls;
     if (first !== undefined && calls.length === 1) return [await single(first)];
     if (refusesBatches) return singles(calls, inOrder);
-    const answer = await wire.post(batchBody(calls), calls.length);
+    const answer = await wire.post(batchBody(calls), calls.length, verified);
     const settled = settledFromBatch(answer, calls, target);
     if (settled !== null) return settled;
     // Whether it was the batch that it did not like, single calls tell.
@@ -129,7 +157,7 @@ export function createEndpoint({ url, chainId, networkName, timeoutMs, log }: En
   }
 
   async function single<T>(call: RpcCall<T>): Promise<Settled<T>> {
-    return settledFromSingle(await wire.post(singleBody(call), 1), call, target);
+    return settledFromSingle(await wire.post(singleBody(call), 1, verified), call, target);
   }
 
   return {
@@ -145,6 +173,7 @@ export function createEndpoint({ url, chainId, networkName, timeoutMs, log }: En
       if (settled !== undefined && 'result' in settled) return settled.result;
       throw new TransportError(host, `does not tell its newest block: ${settled?.error.message}`);
     },
+    foreignGenesis: () => foreignGenesis,
     lags: () => condition.failed({ kind: 'lagging', detail: 'its newest block is several behind' }, condition.begin()),
     caughtUp: condition.caughtUp,
     calls: wire.calls,

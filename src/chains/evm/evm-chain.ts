@@ -53,6 +53,8 @@ export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log }: EvmChain
     network,
     contentOf: (request, earlierSpeed) => contentFromRequest(request, earlierSpeed, network),
     genesisHash: async () => (await readBlock(rpc, '0x0')).hash,
+    expectGenesis: (hash) => rpc.expectGenesis(hash),
+    foreignGenesis: () => rpc.foreignGenesis(),
     async head() {
       const block = await rpc.askHead('eth_getBlockByNumber', ['latest', false], blockFrom);
       if (block.hash !== headHash) {

@@ -27,14 +27,20 @@ export interface HttpAnswer {
 
 /** Posts bodies to one URL and counts them. */
 export interface HttpWire {
-  /** `items`: JSON-RPC calls in the body. Throws `TransportError`. */
-  post(body: string, items: number): Promise<HttpAnswer>;
+  /**
+   * `items`: JSON-RPC calls in the body. `beforeRepeat`: what must be known again before the body is sent on another connection.
+   * Throws `TransportError`.
+   */
+  post(body: string, items: number, beforeRepeat?: () => Promise<void>): Promise<HttpAnswer>;
   calls(): HostCalls;
   close(): Promise<void>;
 }
 
-/** Opens a pool of kept-alive connections. `timeoutMs` is for a whole request, connecting included. */
-export function createHttpWire(target: RpcTarget, timeoutMs: number): HttpWire {
+/**
+ * Opens a pool of kept-alive connections. `timeoutMs` is for a whole request, connecting included. `onLost` learns that a connection has ended: the next
+ * one may lead to another node.
+ */
+export function createHttpWire(target: RpcTarget, timeoutMs: number, onLost: () => void): HttpWire {
   const { host } = target;
   const pool = new Pool(target.origin, {
     connections: 64,
@@ -43,6 +49,7 @@ export function createHttpWire(target: RpcTarget, timeoutMs: number): HttpWire {
     bodyTimeout: timeoutMs,
     maxResponseSize: greatestAnswerBytes,
   });
+  pool.on('disconnect', onLost);
   let http = 0;
   let items = 0;
   let failures = 0;
@@ -54,16 +61,19 @@ export function createHttpWire(target: RpcTarget, timeoutMs: number): HttpWire {
   }
 
   return {
-    async post(body, itemsOfBody) {
+    async post(body, itemsOfBody, beforeRepeat) {
       try {
         // A kept-alive connection may be closed by the other side just as it is used: every call here can be repeated safely.
-        const response = await request(body, itemsOfBody).catch((error: unknown) => {
+        const response = await request(body, itemsOfBody).catch(async (error: unknown) => {
           if (!wasClosed(error)) throw error;
+          onLost();
+          await beforeRepeat?.();
           return request(body, itemsOfBody);
         });
         const text = await response.body.text();
         return { statusCode: response.statusCode, text, retryAfterMs: retryAfterMsFrom(response.headers['retry-after']) };
       } catch (error) {
+        if (error instanceof TransportError) throw error;
         failures += 1;
         throw new TransportError(host, troubleOf(error));
       }

@@ -30,6 +30,10 @@ export interface Rpc {
   batch<T>(calls: readonly RpcCall<T>[], asking?: Asking): Promise<readonly Settled<T>[]>;
   /** Like `ask`, for the newest block; the URL that answers is the one that `first: 'head'` means from then on. */
   askHead<T extends { readonly number: bigint }>(method: string, params: readonly unknown[], read: (result: unknown) => T): Promise<T>;
+  /** From now on only nodes with this genesis block are asked. */
+  expectGenesis(hash: string): void;
+  /** The genesis block of a URL that has another one; null: none has. */
+  foreignGenesis(): string | null;
   calls(): readonly HostCalls[];
   close(): Promise<void>;
 }
@@ -58,10 +62,11 @@ const greatestCopies = 4;
  * is used again. When none works, all are tried, save those that asked for a pause or are on another chain.
  */
 export function createRpc({ chainId, networkName, averageBlockTimeMs, urls, timeoutMs, log }: RpcOptions): Rpc {
+  let genesis: string | null = null;
   const endpoints = urls
     .filter((url) => url.weight > 0)
     .toSorted((a, b) => b.weight - a.weight)
-    .map((url) => createEndpoint({ url, chainId, networkName, timeoutMs, log }));
+    .map((url) => createEndpoint({ url, chainId, genesisHash: () => genesis, networkName, timeoutMs, log }));
   const roster = createRoster(endpoints, averageBlockTimeMs, log);
   let copies = 0;
 
@@ -143,6 +148,10 @@ export function createRpc({ chainId, networkName, averageBlockTimeMs, urls, time
       if (by !== null) roster.toldHead(by, block.number);
       return block;
     },
+    expectGenesis(hash) {
+      genesis = hash;
+    },
+    foreignGenesis: () => endpoints.map((endpoint) => endpoint.foreignGenesis()).find((hash) => hash !== null) ?? null,
     calls: () => endpoints.map((endpoint) => endpoint.calls()),
     async close() {
       await Promise.all(endpoints.map((endpoint) => endpoint.close()));

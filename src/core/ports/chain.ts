@@ -126,6 +126,10 @@ export interface Chain {
   /** Reads a caller's request. Throws DomainError (400) naming the field. Asks no node. `earlierSpeed`: what a replacement falls back to. */
   contentOf(request: ContentRequest, earlierSpeed: Speed | null): Content;
   genesisHash(): Promise<string>;
+  /** From now on only nodes with this genesis block are asked, whatever they were before: it is verified on every new connection. */
+  expectGenesis(hash: string): void;
+  /** The genesis block of a node that was refused because it is another one; null: none was. */
+  foreignGenesis(): string | null;
   head(): Promise<Head>;
   /** How many transactions of the account the newest block counts: the first nonce that no block holds. */
   nonceOf(account: string): Promise<bigint>;
