@@ -19,6 +19,9 @@ export interface KillOptions {
 const greatestSendingMs = 1_200;
 /** A life may last so long after them, for the lanes to be at work. */
 const greatestWorkingMs = 1_500;
+/** Sends that begin just before a kill. */
+const greatestBurst = 4;
+const burstWithinMs = 12;
 /** A service is killed this long after it was told to start, when it is to die before it listens. */
 const greatestStartingMs = 900;
 
@@ -65,8 +68,11 @@ export async function killUnderTraffic(run: FaultRun, rig: FaultRig, { sends, ki
     });
     await delay(random.between(0, greatestSendingMs + greatestWorkingMs));
     dead.abort();
+    // Some are under way when it dies.
+    const last = waiting.splice(0, random.between(0, greatestBurst)).map((payment) => send(client, payment));
+    await delay(random.between(0, burstWithinMs));
     await service.kill();
-    await Promise.all(callers);
+    await Promise.all([...callers, ...last]);
   }
 
   const { client } = await rig.start();

@@ -13,7 +13,8 @@ import { untilEverythingIsFinal } from './until.js';
 const requiredConfirmations = 6;
 /** One less than the confirmations: what is confirmed is never taken back. */
 const greatestDepth = 5;
-const sendsPerReorg = 4;
+/** Of one round. */
+const greatestSends = 8;
 
 /** Blocks are taken back during traffic, never as deep as the confirmations. Half of the time the suite waits until the records have followed. */
 export const reorgs: FaultSuite = async (run) => {
@@ -35,19 +36,17 @@ export const reorgs: FaultSuite = async (run) => {
   let takenBack = 0;
   let followed = 0;
 
-  const sending = new AbortController();
-  run.atEnd(async () => sending.abort());
-  const traffic = (async () => {
-    for (let index = 0; !sending.signal.aborted; index++) {
-      const payment = paymentOf(index);
-      accepted.set(BigInt(payment.value), (await sendOne(client, payment)).id);
-      await delay(random.between(0, 1_000 / sendsPerReorg), undefined, { signal: sending.signal }).catch(() => undefined);
-    }
-  })();
-  traffic.catch((error: unknown) => run.violation(`the traffic ended: ${error}`));
+  async function traffic(): Promise<void> {
+    await delay(random.between(0, 500));
+    const payment = paymentOf(accepted.size);
+    // Taken at once, so that no other send has this value.
+    accepted.set(BigInt(payment.value), '');
+    accepted.set(BigInt(payment.value), (await sendOne(client, payment)).id);
+  }
 
   for (let round = 0; round < count; round++) {
     const depth = random.between(1, greatestDepth);
+    const sends = Array.from({ length: random.between(2, greatestSends) }, traffic);
     await waitFor('a block that holds some of ours to be taken back', async () => {
       const { transactions } = await readLedger(anvil, home.address, depth);
       return transactions.length > 0 ? true : undefined;
@@ -72,10 +71,8 @@ export const reorgs: FaultSuite = async (run) => {
           run.violation('a confirmed record names what no block holds, after a reorg', { depth, record });
       }
     });
-    await delay(random.between(0, 600));
+    await Promise.all(sends);
   }
-  sending.abort();
-  await traffic;
 
   await untilEverythingIsFinal(run, client, run.isShort ? 60_000 : 120_000);
   const ledger = await audit(run, { anvil, account: home.address, client });

@@ -1,8 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { RelayerClient, TransactionRecord } from '../support/relayer-client.js';
 import { untilRecord } from './until.js';
 
 /** A service may look at the chain a moment after it has changed. */
-const greatestEarly = 3;
+const greatestLagMs = 2_000;
+const betweenSendsMs = 250;
 
 /**
  * Sends until one says why it is held back: then the service has seen what holds it. Those that were prepared just before may take a nonce.
@@ -14,6 +16,7 @@ export async function untilHeld(
   saysWhy: (record: TransactionRecord) => boolean,
 ): Promise<readonly [TransactionRecord, ...TransactionRecord[]]> {
   const early: TransactionRecord[] = [];
+  const deadline = Date.now() + greatestLagMs;
   for (;;) {
     const probe = await send();
     if (probe === undefined) throw new Error('nothing was sent');
@@ -21,6 +24,7 @@ export async function untilHeld(
     const record = await untilRecord(client, probe.id, 'a send to be held back, or to go', isDecided);
     if (saysWhy(record)) return [record, ...early];
     early.push(record);
-    if (early.length > greatestEarly) throw new Error(`${early.length} sends took a nonce, one after the other, where none may go`);
+    if (Date.now() > deadline) throw new Error(`${early.length} sends took a nonce in ${greatestLagMs} ms in which none might go`);
+    await delay(betweenSendsMs);
   }
 }

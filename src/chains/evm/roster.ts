@@ -70,6 +70,7 @@ export function createRoster(endpoints: readonly Endpoint[], averageBlockTimeMs:
     toldHead(endpoint, height) {
       headTeller = endpoint;
       if (heights.lags(endpoint, height)) endpoint.lags();
+      else if (!heights.isBehind(endpoint, height)) endpoint.caughtUp();
       if (Date.now() - probedAtMs < probePauseMs) return;
       probedAtMs = Date.now();
       for (const other of endpoints) if (other !== endpoint && !other.isResting()) void probe(other);

@@ -61,6 +61,11 @@ describe('the nonce after a block', () => {
     assert.equal(await openChain(test, [pruned.url, node.url]).chain.nonceAt(address, 30n), 1n);
     const dead = await startFakeNode(test, () => 'hang up');
     await assert.rejects(openChain(test, [pruned.url, dead.url]).chain.nonceAt(address, 30n), isUnavailable);
+    // Nor while one asked for a pause, and is not even asked.
+    const limited = await startFakeNode(test, () => ({ status: 429, headers: { 'retry-after': '60' }, body: '' }));
+    const { chain } = openChain(test, [pruned.url, limited.url]);
+    for (let round = 0; round < 2; round += 1) await assert.rejects(chain.nonceAt(address, 30n), isUnavailable);
+    assert.equal(limited.requests.length, 1);
   });
 
   it('of a block to come is not pruned: it is not known', async (test) => {

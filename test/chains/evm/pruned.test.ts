@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { saysStateIsGone } from '../../../src/chains/evm/pruned.js';
+
+describe('dropped state', () => {
+  it('is known by the words of each node', () => {
+    const texts = {
+      geth: 'missing trie node 1b2c (path ) state 0x1b2c is not available, not found',
+      'geth, path scheme': 'historical state 1b2c is not available',
+      'geth, tracing': 'required historical state unavailable (reexec=128)',
+      erigon: 'old data not available due to pruning',
+      nethermind: 'No state available for block 100 (0x1b...2c)',
+      reth: 'state at block #100 is pruned',
+      'reth, history': 'pruned history unavailable',
+      besu: 'World state unavailable',
+      anvil: 'BlockOutOfRangeError: block height is 200 but requested was 100',
+      'a gateway': 'this request needs an archive node',
+    };
+    for (const [node, text] of Object.entries(texts)) assert.ok(saysStateIsGone(text), node);
+  });
+
+  it('is not a block that the node does not know, nor a refusal', () => {
+    for (const text of [
+      'header not found',
+      'Unknown block',
+      'block not found: 0x65',
+      'BlockOutOfRangeError: block height is 200 but requested was 201',
+      'nonce too low: address 0xAb, tx: 7 state: 8',
+      'execution reverted: not available',
+      '',
+    ]) {
+      assert.ok(!saysStateIsGone(text), text);
+    }
+  });
+});
