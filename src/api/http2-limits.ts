@@ -1,11 +1,8 @@
 import { constants, type Http2ServerRequest, type ServerHttp2Session } from 'node:http2';
 
-/** How long a caller has to answer a PING when it is in doubt whether it reads at all. */
-const pingMs = 10_000;
-
 /**
  * Holds a request of HTTP/2 to what HTTP/1 has of its own: its body must have arrived `limitMs` after its headers, and its answer must not be
- * left unread for as long. Otherwise its stream is reset; and where the caller reads nothing whatever, its connection is closed.
+ * left unread for as long. Otherwise its stream is reset.
  */
 export function limitStream({ stream }: Http2ServerRequest, limitMs: number): void {
   const cancel = () => stream.close(constants.NGHTTP2_CANCEL);
@@ -14,12 +11,22 @@ export function limitStream({ stream }: Http2ServerRequest, limitMs: number): vo
     stream.once('close', () => clearTimeout(timer));
   }
   // Nothing went either way. A stream that waits for something to tell is as quiet, but has nothing unread.
-  stream.setTimeout(limitMs, () => {
-    if (stream.writableLength === 0) return;
-    const { session } = stream;
-    cancel();
-    if (session === undefined || session.destroyed) return;
-    const timer = setTimeout(() => session.destroy(), pingMs).unref();
+  stream.setTimeout(limitMs, () => stream.writableLength > 0 && cancel());
+}
+
+/**
+ * Closes a session that has begun no stream for `idleMs`, and destroys one that is dead: after `quietMs` without traffic it is asked by a PING,
+ * and has as long to answer. Node leaves a session open that was ended for an error of its caller, and then does not notice that the
+ * caller hangs up: one bad frame would hold a socket for good.
+ */
+export function endUnused(session: ServerHttp2Session, quietMs: number, idleMs: number): void {
+  let usedAtMs = performance.now();
+  session.on('stream', () => {
+    usedAtMs = performance.now();
+  });
+  session.setTimeout(quietMs, () => {
+    if (performance.now() - usedAtMs >= idleMs) session.close();
+    const timer = setTimeout(() => session.destroy(), quietMs).unref();
     session.ping(() => clearTimeout(timer));
   });
 }

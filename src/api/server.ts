@@ -5,7 +5,7 @@ import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import type { Log } from '../core/ports/log.js';
 import { answerClientError } from './client-error.js';
 import type { ApiRequest, ApiResponse } from './header.js';
-import { closeAfterGoaway, limitStream } from './http2-limits.js';
+import { closeAfterGoaway, endUnused, limitStream } from './http2-limits.js';
 import { sniffHttpVersion } from './sniff.js';
 import { breakOff } from './write-answer.js';
 
@@ -19,7 +19,9 @@ export interface ServerTimeouts {
   readonly requestMs: number;
   /** Between two requests (HTTP/1). Longer than load balancers keep theirs, so that it is they who close. */
   readonly keepAliveMs: number;
-  /** Without any traffic (HTTP/2): the caller is asked to open a new connection for its next call. */
+  /** Without any traffic (HTTP/2): the caller is asked whether it is still there, and has as long to answer. */
+  readonly quietSessionMs: number;
+  /** Without a new call, and quiet (HTTP/2): the caller is asked to open a new connection for its next one. */
   readonly idleSessionMs: number;
   /** How often headers and requests are looked at for being late. */
   readonly checkEveryMs: number;
@@ -30,6 +32,7 @@ const defaultTimeouts: ServerTimeouts = {
   headersMs: 15_000,
   requestMs: 60_000,
   keepAliveMs: 75_000,
+  quietSessionMs: 10_000,
   idleSessionMs: 600_000,
   checkEveryMs: 1000,
 };
@@ -135,7 +138,7 @@ export function createServer({
     closeAfterGoaway(session);
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
-    session.setTimeout(timeouts.idleSessionMs, () => session.close());
+    endUnused(session, timeouts.quietSessionMs, timeouts.idleSessionMs);
     if (stopping) session.close();
   });
   http2.on('sessionError', (error) => log.debug({ err: error }, 'an HTTP/2 connection failed'));

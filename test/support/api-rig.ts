@@ -59,6 +59,7 @@ export const patientTimeouts: ServerTimeouts = {
   headersMs: 30_000,
   requestMs: 30_000,
   keepAliveMs: 30_000,
+  quietSessionMs: 30_000,
   idleSessionMs: 30_000,
   checkEveryMs: 30_000,
 };

@@ -24,8 +24,13 @@ export type RpcAnswer =
 /** Calls unary methods by one protocol and tells all of an error. */
 export interface RpcAsker {
   readonly protocol: 'gRPC' | 'gRPC-Web' | 'Connect' | 'Connect JSON';
-  /** `message` is protobuf JSON, or the message itself; undefined as a header's value leaves it out. */
-  ask(method: DescMethodUnary, message: JsonValue, headers?: Readonly<Record<string, string | undefined>>): Promise<RpcAnswer>;
+  /** `message` is protobuf JSON; undefined as a header's value leaves it out; without `timeoutMs` there is no deadline. */
+  ask(
+    method: DescMethodUnary,
+    message: JsonValue,
+    headers?: Readonly<Record<string, string | undefined>>,
+    timeoutMs?: number,
+  ): Promise<RpcAnswer>;
   close(): void;
 }
 
@@ -63,7 +68,7 @@ function grpcAsker(baseUrl: string): RpcAsker {
   const client = new grpc.Client(new URL(baseUrl).host, grpc.credentials.createInsecure());
   return {
     protocol: 'gRPC',
-    ask(method, json, headers = {}) {
+    ask(method, json, headers = {}, timeoutMs = undefined) {
       const metadata = new grpc.Metadata();
       for (const [name, value] of withKey(headers)) metadata.add(name, value);
       const serialize = (message: Message) => Buffer.from(toBinary(method.input, message));
@@ -71,7 +76,8 @@ function grpcAsker(baseUrl: string): RpcAsker {
       return new Promise((resolve) => {
         const path = `/${method.parent.typeName}/${method.name}`;
         const seen: Message = fromJson(method.input, json);
-        client.makeUnaryRequest(path, serialize, deserialize, seen, metadata, (error, response) => {
+        const options = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
+        client.makeUnaryRequest(path, serialize, deserialize, seen, metadata, options, (error, response) => {
           if (error === null) resolve({ ok: true, response: response ?? create(method.output) });
           else resolve(rpcAnswerOf(connectErrorFrom(error)));
         });
@@ -96,9 +102,9 @@ function connectErrorFrom(error: grpc.ServiceError): ConnectError {
 function connectAsker(protocol: RpcAsker['protocol'], transport: Transport): RpcAsker {
   return {
     protocol,
-    async ask(method, json, headers = {}) {
+    async ask(method, json, headers = {}, timeoutMs = undefined) {
       try {
-        const { message } = await transport.unary(method, undefined, undefined, withKey(headers), fromJson(method.input, json), undefined);
+        const { message } = await transport.unary(method, undefined, timeoutMs, withKey(headers), fromJson(method.input, json), undefined);
         return { ok: true, response: message };
       } catch (error) {
         return rpcAnswerOf(ConnectError.from(error));
