@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+import type { JsonReadOptions } from '@bufbuild/protobuf';
 import {
   Code,
   ConnectError,
@@ -32,6 +34,9 @@ const noteRead: Interceptor = (next) => (request) => {
   return next(request);
 };
 
+/** Bytes that are no UTF-8 are refused; by default they would be replaced, and what is signed is not what was sent. */
+const jsonOptions: Partial<JsonReadOptions> & { textDecoder: object } = { textDecoder: new TextDecoder('utf-8', { fatal: true }) };
+
 /** What the adapter is made from. */
 export interface RpcAdapterOptions {
   /** Registers the implementations. */
@@ -62,9 +67,12 @@ export interface RpcAdapter {
  * ends the process), prints to the console, and destroys the connection of a caller whose body is too large instead of telling it.
  */
 export function createRpcAdapter({ services, interceptors, shutdownSignal, log }: RpcAdapterOptions): RpcAdapter {
+  // Every open stream listens to it; Node warns of more than ten.
+  setMaxListeners(0, shutdownSignal);
   const router = createConnectRouter({
     interceptors: [noteRead, ...interceptors],
     acceptCompression: [limited(compressionGzip), limited(compressionBrotli)],
+    jsonOptions,
     readMaxBytes: maxBodyBytes,
     maxTimeoutMs,
   });
@@ -95,7 +103,7 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log }
     const protocol = rpcProtocolOf(request.headers['content-type']);
     const caller = new AbortController();
     response.once('close', () => {
-      if (!response.writableEnded) caller.abort(new ConnectError('the caller left', Code.Canceled));
+      if (!response.writableEnded) caller.abort(callerLeft());
     });
     const isUnary = handler.method.methodKind === 'unary';
     handler({
@@ -115,7 +123,7 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log }
           ? fail(answer)
           : isUnary
             ? writeUnaryAnswer(answer, response, caller.signal)
-            : universalResponseToNodeResponse(withPlainMessage(answer), response),
+            : universalResponseToNodeResponse(withPlainMessage(untilCallerLeft(answer)), response),
       )
       .catch((error: unknown) => {
         if (caller.signal.aborted) return;
@@ -139,6 +147,19 @@ function withPlainMessage(answer: UniversalServerResponse): UniversalServerRespo
   return { ...answer, body: bodyAndMessage(body, trailer) };
 }
 
+/** What fails in writing an answer tells its source that the caller left, which is no failure of a call. */
+function untilCallerLeft(answer: UniversalServerResponse): UniversalServerResponse {
+  if (answer.body === undefined) return answer;
+  const chunks = answer.body[Symbol.asyncIterator]();
+  const gone = async () => (await chunks.throw?.(callerLeft())) ?? { done: true as const, value: undefined };
+  const end = async () => (await chunks.return?.()) ?? { done: true as const, value: undefined };
+  return { ...answer, body: { [Symbol.asyncIterator]: () => ({ next: () => chunks.next(), throw: gone, return: end }) } };
+}
+
+function callerLeft(cause?: unknown): ConnectError {
+  return new ConnectError('the caller left', Code.Canceled, undefined, undefined, cause);
+}
+
 /** The headers as sent; repeated ones are joined, so that two content types are none that is supported. */
 function headersOf(request: ApiRequest): Headers {
   const headers = new Headers();
@@ -151,8 +172,12 @@ function headersOf(request: ApiRequest): Headers {
 }
 
 /** Whoever stops reading early keeps the connection, so that the answer still gets out. */
-function bodyOf(request: ApiRequest): AsyncIterable<Uint8Array> {
-  return { [Symbol.asyncIterator]: () => request.iterator({ destroyOnReturn: false }) };
+async function* bodyOf(request: ApiRequest): AsyncGenerator<Uint8Array> {
+  try {
+    yield* request.iterator({ destroyOnReturn: false });
+  } catch (error) {
+    throw callerLeft(error);
+  }
 }
 
 /** Of calls with one message: one message's worth of bytes, whatever length was announced. */

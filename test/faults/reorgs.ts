@@ -47,10 +47,14 @@ export const reorgs: FaultSuite = async (run) => {
   for (let round = 0; round < count; round++) {
     const depth = random.between(1, greatestDepth);
     const sends = Array.from({ length: random.between(2, greatestSends) }, traffic);
-    await waitFor('a block that holds some of ours to be taken back', async () => {
-      const { transactions } = await readLedger(anvil, home.address, depth);
-      return transactions.length > 0 ? true : undefined;
-    });
+    await waitFor(
+      'a block that holds some of ours to be taken back',
+      async () => {
+        const { transactions } = await readLedger(anvil, home.address, depth);
+        return transactions.length > 0 ? true : undefined;
+      },
+      60_000,
+    );
     const isWatched = random.chance(0.5);
     await miner.hold(async () => {
       const { transactions: affected } = await readLedger(anvil, home.address, depth);

@@ -6,6 +6,11 @@ import { createRandom } from '../support/seeded-random.js';
 import type { FaultSuite } from './suite.js';
 import { suites } from './suites.js';
 
+/*
+ * The fault suites: `npm run test:faults -- [names...] [--short] [--seed <integer>]`. Each drives the real service over REST on a real node, does
+ * harm to it, and compares what it says with the chain's own blocks. One line of figures for each; exit code 1 when any found a violation.
+ */
+
 /** Of each violation's details. */
 const greatestDetails = 1_500;
 /** Of one suite and sentence: a broken service says the same thing many times. */

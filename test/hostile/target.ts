@@ -157,7 +157,9 @@ export function createTarget(service: RunningService): Target {
     send,
     session,
     request,
-    closeAll: () => open.forEach((one) => one.destroy()),
+    closeAll() {
+      for (const one of open) one.destroy();
+    },
     newComplaints,
     lives: () => startTimeOf(pid) === startTime,
     sockets: () => socketsOf(pid),

@@ -107,14 +107,16 @@ export interface Http1Request {
   readonly body?: string | Uint8Array | null;
   /** Absent: that of the body. */
   readonly length?: number;
+  /** True, unless said: it asks to be the last of its connection. */
+  readonly isLast?: boolean;
 }
 
-/** A request of HTTP/1 that asks to be the last of its connection. */
-export function http1({ verb = 'POST', path, type, key = 'right', lines = '', body = null, length }: Http1Request): Buffer {
+/** A request of HTTP/1. */
+export function http1({ verb = 'POST', path, type, key = 'right', lines = '', body = null, length, isLast = true }: Http1Request): Buffer {
   const bytes = Buffer.from(body ?? '');
   const lengthLine = body === null && length === undefined ? '' : `content-length: ${length ?? bytes.byteLength}\r\n`;
   const typeLine = type === undefined ? '' : `content-type: ${type}\r\n`;
-  const head = `${verb} ${path} HTTP/1.1\r\nhost: a\r\n${keyLine(key)}${typeLine}${lengthLine}${lines}connection: close\r\n\r\n`;
+  const head = `${verb} ${path} HTTP/1.1\r\nhost: a\r\n${keyLine(key)}${typeLine}${lengthLine}${lines}${isLast ? 'connection: close\r\n' : ''}\r\n`;
   return Buffer.concat([Buffer.from(head, 'latin1'), bytes]);
 }
 

@@ -1,9 +1,10 @@
+import { greatestCostPerGasWei } from '../../core/fees/price.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { isFinal } from '../../core/transaction/transaction.js';
 
 /**
  * A lane's open transactions, in memory: those that wait for a nonce in the order accepted, the others by nonce. It holds what the store holds; every
- * change is committed first and put here after.
+ * change is committed first and put here after. Nothing here costs more with ten thousand of them, but for the loops over all.
  */
 export interface Book {
   get(id: string): OpenTransaction | undefined;
@@ -11,12 +12,17 @@ export interface Book {
   put(open: OpenTransaction): void;
   forget(id: string): void;
   /** Without a nonce, in the order accepted. */
-  waiting(): readonly OpenTransaction[];
+  waiting(): Iterable<OpenTransaction>;
   waitingCount(): number;
   atNonce(nonce: bigint): OpenTransaction | undefined;
   /** With a nonce, lowest first. */
-  slotted(): readonly OpenTransaction[];
+  slotted(): Iterable<OpenTransaction>;
   slottedCount(): number;
+  /** With a nonce and in no block that we know of, lowest first. */
+  inFlight(): Iterable<OpenTransaction>;
+  inFlightCount(): number;
+  /** What all that is in flight may cost at most. */
+  reservedWei(): bigint;
 }
 
 /** Makes an empty book. */
@@ -24,16 +30,72 @@ export function createBook(): Book {
   const waiting = new Map<string, OpenTransaction>();
   const slots = new Map<bigint, OpenTransaction>();
   const nonces = new Map<string, bigint>();
-  /** Sorted lists, until the next change that moves something. */
-  let slottedInOrder: readonly OpenTransaction[] | null = null;
+  /** Nonces lowest first; those that have no slot any more are passed over, and let go when they are many. */
+  let order: bigint[] = [];
+  let inFlightCount = 0;
+  let reservedWei = 0n;
+
+  /** Counts a slot in (1) or out (-1). */
+  function count(open: OpenTransaction, sign: 1 | -1): void {
+    if (open.transaction.mined !== null) return;
+    inFlightCount += sign;
+    reservedWei += BigInt(sign) * dearestWei(open);
+  }
+
+  function addToOrder(nonce: bigint): void {
+    const last = order.at(-1);
+    if (last === undefined || nonce > last) {
+      order.push(nonce);
+      return;
+    }
+    // Behind the others only when a gap is filled.
+    order = [...new Set([...order, nonce])].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  }
 
   function forget(id: string): void {
     waiting.delete(id);
     const nonce = nonces.get(id);
     if (nonce === undefined) return;
+    const open = slots.get(nonce);
+    if (open !== undefined) count(open, -1);
     nonces.delete(id);
     slots.delete(nonce);
-    slottedInOrder = null;
+    if (order.length > 2 * slots.size + 100) order = order.filter((kept) => slots.has(kept));
+  }
+
+  function wait(open: OpenTransaction): void {
+    const { id } = open.transaction;
+    if (!nonces.has(id)) {
+      waiting.set(id, open);
+      return;
+    }
+    // It lost its slot, and comes before those that were accepted later: ids are in order of time.
+    forget(id);
+    const inOrder = [...waiting.values(), open].sort((a, b) => (a.transaction.id < b.transaction.id ? -1 : 1));
+    waiting.clear();
+    for (const one of inOrder) waiting.set(one.transaction.id, one);
+  }
+
+  function takeSlot(open: OpenTransaction, nonce: bigint): void {
+    const { id } = open.transaction;
+    const earlier = slots.get(nonce);
+    if (earlier?.transaction.id === id) count(earlier, -1);
+    else {
+      forget(id);
+      addToOrder(nonce);
+    }
+    waiting.delete(id);
+    nonces.set(id, nonce);
+    slots.set(nonce, open);
+    count(open, 1);
+  }
+
+  function* slotted(): Generator<OpenTransaction> {
+    // The list may be replaced while it is read; the one that was begun is as good.
+    for (const nonce of order) {
+      const open = slots.get(nonce);
+      if (open !== undefined) yield open;
+    }
   }
 
   return {
@@ -43,32 +105,30 @@ export function createBook(): Book {
     },
     put(open) {
       const { id, nonce, status } = open.transaction;
-      if (isFinal(status)) return forget(id);
-      if (nonce === null) {
-        if (nonces.has(id)) {
-          // It lost its slot, and comes before those that were accepted later: ids are in order of time.
-          forget(id);
-          const inOrder = [...waiting.values(), open].sort((a, b) => (a.transaction.id < b.transaction.id ? -1 : 1));
-          waiting.clear();
-          for (const one of inOrder) waiting.set(one.transaction.id, one);
-        } else {
-          waiting.set(id, open);
-        }
-        return;
-      }
-      waiting.delete(id);
-      nonces.set(id, nonce);
-      slots.set(nonce, open);
-      slottedInOrder = null;
+      if (isFinal(status)) forget(id);
+      else if (nonce === null) wait(open);
+      else takeSlot(open, nonce);
     },
     forget,
-    waiting: () => [...waiting.values()],
+    waiting: () => waiting.values(),
     waitingCount: () => waiting.size,
     atNonce: (nonce) => slots.get(nonce),
-    slotted() {
-      slottedInOrder ??= [...slots].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, open]) => open);
-      return slottedInOrder;
-    },
+    slotted,
     slottedCount: () => slots.size,
+    *inFlight() {
+      for (const open of slotted()) if (open.transaction.mined === null) yield open;
+    },
+    inFlightCount: () => inFlightCount,
+    reservedWei: () => reservedWei,
   };
+}
+
+/** What the dearest of the versions may cost: any of them may be mined. */
+function dearestWei({ attempts }: OpenTransaction): bigint {
+  let dearest = 0n;
+  for (const { fields } of attempts) {
+    const cost = fields.valueWei + fields.gasLimit * greatestCostPerGasWei(fields.price);
+    if (cost > dearest) dearest = cost;
+  }
+  return dearest;
 }

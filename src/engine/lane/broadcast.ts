@@ -43,19 +43,19 @@ function dueVersions(lane: LaneContext): readonly Broadcast[] {
   const due: Broadcast[] = [];
   if (lane.settled === null) return due;
   const nowMs = lane.deps.clock.nowMs();
-  for (const open of lane.book.slotted()) {
-    const attempt = shownAttempt(open.transaction, open.attempts);
-    if (attempt === null || open.transaction.mined !== null || lane.taken.has(attempt.hash)) continue;
-    if (nowMs < (lane.notBeforeMs.get(attempt.hash) ?? 0)) continue;
+  for (const id of lane.untaken) {
+    const open = lane.book.get(id);
+    const attempt = open === undefined ? null : shownAttempt(open.transaction, open.attempts);
+    if (open === undefined || attempt === null || nowMs < (lane.notBeforeMs.get(attempt.hash) ?? 0)) continue;
     due.push({ open, attempt });
-    if (due.length === batchSize) break;
   }
-  return due;
+  due.sort((a, b) => (a.attempt.nonce < b.attempt.nonce ? -1 : 1));
+  return due.slice(0, batchSize);
 }
 
 function note(lane: LaneContext, { attempt }: Broadcast, outcome: BroadcastOutcome, nowMs: number): void {
   if (outcome.kind === 'accepted' || outcome.kind === 'known') {
-    lane.taken.add(attempt.hash);
+    lane.noteTaken(attempt);
     lane.notBeforeMs.delete(attempt.hash);
   } else {
     lane.notBeforeMs.set(attempt.hash, nowMs + retryAfterMs);

@@ -11,6 +11,16 @@ import type { LaneContext } from './lane-context.js';
 /** Only so many of the lowest nonces are raised at a time: the others cannot be mined before them. */
 const reach = 16;
 
+/** The first items of many. */
+function first<T>(items: Iterable<T>, count: number): readonly T[] {
+  const taken: T[] = [];
+  for (const item of items) {
+    if (taken.length === count) break;
+    taken.push(item);
+  }
+  return taken;
+}
+
 /** When a live version was first seen to wait: at which block, by hash. */
 export type WaitingSince = Map<string, bigint>;
 
@@ -20,8 +30,8 @@ export type WaitingSince = Map<string, bigint>;
  * Throws `NODE_UNAVAILABLE`.
  */
 export async function escalate(lane: LaneContext, head: Head, since: WaitingSince): Promise<void> {
-  const lowest = lane.book.slotted().filter(({ transaction }) => transaction.mined === null);
-  for (const open of lowest.slice(0, reach)) {
+  const lowest = first(lane.book.inFlight(), reach);
+  for (const open of lowest) {
     const live = open.attempts.at(-1);
     if (live === undefined || !isDue(lane, open, live, head, since)) continue;
     await raise(lane, open, live);

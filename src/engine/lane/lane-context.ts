@@ -4,7 +4,7 @@ import type { Log } from '../../core/ports/log.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
-import type { LaneId } from '../../core/transaction/transaction.js';
+import type { Attempt, LaneId } from '../../core/transaction/transaction.js';
 import type { Book } from './book.js';
 
 /**
@@ -39,6 +39,12 @@ export interface LaneContext {
   readonly notBeforeMs: Map<string, number>;
   /** Versions that a node has taken, by hash. */
   readonly taken: Set<string>;
+  /** Transactions in flight whose live version no node has taken, by id. */
+  readonly untaken: Set<string>;
+  /** A node has this version. */
+  noteTaken(attempt: Attempt): void;
+  /** No node has any of its versions any more, as far as we know. */
+  forgetTaken(open: OpenTransaction): void;
   wakePrepare(): void;
   wakeBroadcast(): void;
 }

@@ -5,8 +5,8 @@ import type { Log } from '../../core/ports/log.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
-import type { LaneId, Transaction } from '../../core/transaction/transaction.js';
-import { transactionChanges, viewOf } from '../../core/transaction/transaction-changes.js';
+import { type Attempt, isFinal, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
+import { shownAttempt, transactionChanges, viewOf } from '../../core/transaction/transaction-changes.js';
 import { createBook } from './book.js';
 import { broadcast } from './broadcast.js';
 import { escalate, type WaitingSince } from './escalate.js';
@@ -79,6 +79,9 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     storedNonce: null,
     notBeforeMs: new Map(),
     taken: new Set(),
+    untaken: new Set(),
+    noteTaken,
+    forgetTaken,
     wakePrepare: () => preparing.wake(),
     wakeBroadcast: () => broadcasting.wake(),
   };
@@ -88,7 +91,6 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     const newest = head;
     if (newest.hash !== lane.settled?.hash) {
       await settle(lane, newest, unexplained);
-      forgetEnded();
     }
     nodesAnswer();
     await expire(lane);
@@ -132,14 +134,42 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
 
   function put(open: OpenTransaction): void {
     book.put(open);
+    noteFlight(open);
     deps.feed.publish(viewOf(open));
+  }
+
+  /** Keeps the set of those that are to be broadcast in step with the book. */
+  function noteFlight({ transaction, attempts }: OpenTransaction): void {
+    const live = shownAttempt(transaction, attempts);
+    if (isFinal(transaction.status)) {
+      lane.notBeforeMs.delete(transaction.id);
+      for (const { hash } of attempts) {
+        lane.taken.delete(hash);
+        lane.notBeforeMs.delete(hash);
+      }
+    }
+    const isInFlight = transaction.nonce !== null && transaction.mined === null && !isFinal(transaction.status);
+    if (isInFlight && live !== null && !lane.taken.has(live.hash)) lane.untaken.add(transaction.id);
+    else lane.untaken.delete(transaction.id);
+  }
+
+  function noteTaken({ hash, transactionId }: Attempt): void {
+    lane.taken.add(hash);
+    // The version may have been superseded while it was on its way.
+    const current = book.get(transactionId);
+    if (current !== undefined) noteFlight(current);
+  }
+
+  function forgetTaken(open: OpenTransaction): void {
+    for (const { hash } of open.attempts) lane.taken.delete(hash);
+    noteFlight(open);
   }
 
   async function reload(transactionIds: readonly string[]): Promise<void> {
     for (const transactionId of transactionIds) {
       const view = await deps.store.read.transaction(transactionId);
       if (view === undefined) book.forget(transactionId);
-      else book.put({ transaction: view.transaction, attempts: await deps.store.read.attemptsOf(transactionId) });
+      else put({ transaction: view.transaction, attempts: await deps.store.read.attemptsOf(transactionId) });
     }
     await loadNonce();
   }
@@ -147,17 +177,6 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   async function loadNonce(): Promise<void> {
     lane.storedNonce = (await deps.store.read.nextNonce(id)) ?? null;
     if (lane.storedNonce !== null && lane.storedNonce > lane.nextNonce) lane.nextNonce = lane.storedNonce;
-  }
-
-  /** What is remembered of transactions that have ended is let go. */
-  function forgetEnded(): void {
-    const live = new Set<string>();
-    for (const { transaction, attempts } of [...book.waiting(), ...book.slotted()]) {
-      live.add(transaction.id);
-      for (const { hash } of attempts) live.add(hash);
-    }
-    for (const hash of lane.taken) if (!live.has(hash)) lane.taken.delete(hash);
-    for (const key of lane.notBeforeMs.keys()) if (!live.has(key)) lane.notBeforeMs.delete(key);
   }
 
   function nodesAnswer(): void {
@@ -177,7 +196,10 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   return {
     id,
     async load() {
-      for (const open of await deps.store.read.openTransactions(id)) book.put(open);
+      for (const open of await deps.store.read.openTransactions(id)) {
+        book.put(open);
+        noteFlight(open);
+      }
       await loadNonce();
     },
     accept(transaction) {

@@ -28,7 +28,7 @@ interface Drafted {
 export async function prepare(lane: LaneContext): Promise<void> {
   for (;;) {
     if (lane.settled === null) return;
-    const room = Math.min(batchSize, lane.relayer().policies.maxInFlight - inFlightCount(lane));
+    const room = Math.min(batchSize, lane.relayer().policies.maxInFlight - lane.book.inFlightCount());
     const candidates = dueCandidates(lane, room);
     if (candidates.length === 0) return;
     const outcomes = await Promise.all(candidates.map((open) => draftOf(lane, open)));
@@ -42,13 +42,6 @@ export async function prepare(lane: LaneContext): Promise<void> {
     const affordable = await withinFunds(lane, drafted);
     if (affordable.length > 0) await signAll(lane, affordable);
   }
-}
-
-/** Signed, and in no block that the lane knows of. */
-function inFlightCount(lane: LaneContext): number {
-  let count = 0;
-  for (const { transaction } of lane.book.slotted()) if (transaction.mined === null) count += 1;
-  return count;
 }
 
 function dueCandidates(lane: LaneContext, room: number): readonly OpenTransaction[] {
@@ -80,12 +73,8 @@ async function holdBack(lane: LaneContext, { transaction: seen }: OpenTransactio
 /** Those that the balance pays for beside all that is in flight, in order; the rest wait. */
 async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Promise<readonly Drafted[]> {
   if (drafted.length === 0) return drafted;
-  let freeWei = (await lane.chain.balanceOf(lane.id.account)) - lane.relayer().policies.minBalanceWei;
-  for (const { transaction, attempts } of lane.book.slotted()) {
-    if (transaction.mined !== null) continue;
-    const dearest = attempts.map(({ fields }) => costWei(fields)).reduce((most, cost) => (cost > most ? cost : most), 0n);
-    freeWei -= dearest;
-  }
+  const balanceWei = await lane.chain.balanceOf(lane.id.account);
+  let freeWei = balanceWei - lane.book.reservedWei() - lane.relayer().policies.minBalanceWei;
   const affordable: Drafted[] = [];
   for (const one of drafted) {
     const cost = costWei(one.draft);

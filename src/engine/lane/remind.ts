@@ -19,10 +19,10 @@ export interface Reminded {
 export async function remind(lane: LaneContext, head: Head, reminded: Reminded): Promise<void> {
   const nowMs = lane.deps.clock.nowMs();
   if (reminded.headHash === head.hash && nowMs - reminded.atMs < askAgainAfterMs) return;
-  const inFlight = lane.book.slotted().filter(({ transaction }) => transaction.mined === null);
-  const lowest = inFlight[0] && shownAttempt(inFlight[0].transaction, inFlight[0].attempts);
+  const [first] = lane.book.inFlight();
+  const lowest = first && shownAttempt(first.transaction, first.attempts);
   reminded.atMs = nowMs;
   reminded.headHash = head.hash;
   if (lowest == null || !lane.taken.has(lowest.hash) || (await lane.chain.knows(lowest.hash))) return;
-  for (const { attempts } of inFlight) for (const { hash } of attempts) lane.taken.delete(hash);
+  for (const open of lane.book.inFlight()) lane.forgetTaken(open);
 }

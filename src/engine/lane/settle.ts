@@ -24,12 +24,12 @@ export type Unexplained = Map<string, number>;
 export async function settle(lane: LaneContext, head: Head, unexplained: Unexplained): Promise<void> {
   const { chain, book, id } = lane;
   const chainNonce = await chain.nonceOf(id.account);
-  const lookedFor = [...(await noLongerInTheirBlocks(lane, head)), ...book.slotted().filter((open) => isUsed(open, chainNonce))];
+  const lookedFor = [...(await noLongerInTheirBlocks(lane, head)), ...[...book.slotted()].filter((open) => isUsed(open, chainNonce))];
   const receipts = await receiptsOf(lane, lookedFor, head);
   const moves = lookedFor.map((open) => settleOne(lane, head, open, receipts, unexplained));
   // Those that stay where they are may have come to the required confirmations.
   const lookedForIds = new Set(lookedFor.map(({ transaction }) => transaction.id));
-  for (const open of book.slotted()) {
+  for (const open of [...book.slotted()]) {
     if (open.transaction.mined !== null && !lookedForIds.has(open.transaction.id)) moves.push(resolveIfDeep(lane, head, open));
   }
   await Promise.all(moves);
@@ -45,7 +45,7 @@ function isUsed({ transaction }: OpenTransaction, chainNonce: bigint): boolean {
 
 /** Mined transactions whose block is not, or not any more, the one at its height. */
 async function noLongerInTheirBlocks({ book, chain }: LaneContext, head: Head): Promise<readonly OpenTransaction[]> {
-  const inBlocks = book.slotted().filter(({ transaction }) => transaction.mined !== null);
+  const inBlocks = [...book.slotted()].filter(({ transaction }) => transaction.mined !== null);
   const heights = new Set(inBlocks.map(({ transaction }) => transaction.mined?.blockNumber ?? 0n));
   const hashes = new Map<bigint, string | null>();
   await Promise.all(
@@ -88,7 +88,7 @@ async function settleOne(
     return;
   }
   if (seen.transaction.mined !== null) {
-    for (const { hash } of seen.attempts) lane.taken.delete(hash);
+    lane.forgetTaken(seen);
     await lane.move(id, ({ transaction }) => (transaction.mined === null ? null : { steps: [takenBack(transaction)] }));
     return;
   }
