@@ -15,6 +15,8 @@ export type Header = readonly [name: string, value: string];
  * header that must come once is counted here. `name` is lower case.
  */
 export function headerValuesOf(request: ApiRequest, name: string): string[] {
+  // Most that are asked for are not there, and going through all headers costs more than this.
+  if (request.headers[name] === undefined) return [];
   const raw = request.rawHeaders;
   const values: string[] = [];
   for (let index = 0; index + 1 < raw.length; index += 2) {

@@ -16,7 +16,8 @@ interface HeadWriter {
 export async function writeUnaryAnswer(answer: UniversalServerResponse, response: ApiResponse, caller: AbortSignal): Promise<void> {
   const body = answer.body === undefined ? nothing : await wholeOf(answer.body);
   if (caller.aborted) return;
-  (response as HeadWriter).writeHead(answer.status, Object.fromEntries(new Headers(answer.header)));
+  const { header } = answer;
+  (response as HeadWriter).writeHead(answer.status, Object.fromEntries(header instanceof Headers ? header : new Headers(header)));
   // gRPC's status, known only now.
   if (answer.trailer !== undefined) response.addTrailers(Object.fromEntries(encodeGrpcMessagePlainly(answer.trailer)));
   response.end(body);

@@ -221,6 +221,97 @@ test('hostile hosts, verbs and resets never end the process', async () => {
   await rig.stop();
 });
 
+test('a GOAWAY with calls behind it does no damage', async () => {
+  const rig = await startRig();
+  const goaway = Buffer.from('000008070000000000' + '0000000000000000', 'hex');
+  // GET http /api/v1/health, from the static table and two literals.
+  const block = Buffer.concat([
+    Buffer.from([0x82, 0x86, 0x01, 1]),
+    Buffer.from('a'),
+    Buffer.from([0x04, 14]),
+    Buffer.from('/api/v1/health'),
+  ]);
+  const calls = Array.from({ length: 20 }, (_, index) => Buffer.from([0, 0, block.length, 1, 5, 0, 0, 0, index * 2 + 1, ...block]));
+  const bytes = Buffer.concat([
+    Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+    Buffer.from('000000040000000000', 'hex'),
+    goaway,
+    ...calls,
+  ]);
+  // What Node would free while it reads it shows only when it was used again.
+  for (let round = 0; round < 300; round += 1) {
+    const socket = await openSocket(rig.port);
+    socket.on('error', () => undefined).resume();
+    socket.write(bytes);
+    await once(socket, 'close');
+  }
+  const answer = await requestHttp2(`http://127.0.0.1:${rig.port}`, { ':path': '/api/v1/health' });
+  assert.equal(answer.headers[':status'], 200);
+  await rig.stop();
+});
+
+test('a session of HTTP/2 that was ended for an error is not kept', async () => {
+  const rig = await startRig({ timeouts: { ...patientTimeouts, quietSessionMs: 50 } });
+  const socket = await openSocket(rig.port);
+  const received = readAll(socket);
+  // DATA on no stream.
+  socket.write(
+    Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), Buffer.from('000000040000000000' + '00000100000000000078', 'hex')]),
+  );
+  assert.match(await received, /DATA: stream_id == 0/);
+  const living = connectHttp2(`http://127.0.0.1:${rig.port}`);
+  // One that answers is kept.
+  await once(living, 'ping');
+  await once(living, 'ping');
+  assert.equal(living.closed, false);
+  living.close();
+  await rig.stop();
+});
+
+test('a body over HTTP/2 that does not arrive in time is cut off, and an answer that nobody reads', async () => {
+  const rig = await startRig({ timeouts: { ...patientTimeouts, requestMs: 100 }, notifications: getNotification });
+  const path = '/relayer.v1.NotificationService/GetNotification';
+  const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/json', authorization: `Bearer ${testKey}` };
+  const session = connectHttp2(`http://127.0.0.1:${rig.port}`);
+  const slow = session.request(headers);
+  slow.write('{');
+  await assert.rejects(once(slow, 'end'));
+  assert.equal(slow.rstCode, 8);
+  session.close();
+  const shut = connectHttp2(`http://127.0.0.1:${rig.port}`, { settings: { initialWindowSize: 0 } });
+  const unread = shut.request(headers);
+  unread.end(JSON.stringify({ notificationId: 'x'.repeat(1000) }));
+  await assert.rejects(once(unread, 'end'));
+  assert.equal(unread.rstCode, 8);
+  shut.close();
+  await rig.stop();
+});
+
+test('an answer over HTTP/1 that nobody reads is cut off', async () => {
+  const rig = await startRig({ timeouts: { ...patientTimeouts, requestMs: 200 }, notifications: getNotification });
+  const body = JSON.stringify({ notificationId: 'x'.repeat(1_000_000) });
+  const head = `POST /relayer.v1.NotificationService/GetNotification HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${testKey}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  const socket = await openSocket(rig.port);
+  socket.on('error', () => undefined).pause();
+  // More than what the system holds for a reader.
+  socket.write(`${head}${body}`.repeat(30));
+  await waitFor('an answer that breaks off', () => (rig.lines.length > 0 && rig.lines.length < 30 && rig.server ? isGone() : undefined));
+  assert.ok(rig.lines.length < 30);
+  socket.destroy();
+  await rig.stop();
+
+  function isGone(): true | undefined {
+    return socket.destroyed || socket.errored !== null ? true : undefined;
+  }
+});
+
+test('a text that is no UTF-8 is refused, not replaced', async () => {
+  const rig = await startRig({ notifications: getNotification });
+  const head = `POST /relayer.v1.NotificationService/GetNotification HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${testKey}\r\nContent-Type: application/json\r\nContent-Length: 24\r\nConnection: close\r\n\r\n`;
+  assert.match(await sendRaw(rig.port, `${head}{"notificationId":"\xff\xfea"}`.slice(0, head.length + 24)), /^HTTP\/1\.1 400 /);
+  await rig.stop();
+});
+
 test('stopping closes idle connections at once, and lets running calls end', async () => {
   for (const [name, transport] of Object.entries(transports)) {
     const started = deferred();

@@ -111,6 +111,33 @@ describe('the lifecycle on a real node', () => {
     assert.equal(shown?.fields.to, rig.relayer.address);
   });
 
+  it('what cannot be paid any more gives its slot up for those behind it, and fails', async () => {
+    const { anvil, rig } = await start();
+    const dear = await rig.send({ valueWei: 5n * 10n ** 18n });
+    const { shown } = await rig.until(dear.transaction.id, 'submitted');
+    const behind = await rig.send({ valueWei: 7n });
+    await rig.until(behind.transaction.id, 'submitted');
+    // The funds are gone, and the node has dropped what they no longer pay.
+    await setBalance(anvil, rig.relayer.address, 10n ** 18n);
+    await anvil.rpc('anvil_dropTransaction', [shown?.hash]);
+    await anvil.mine();
+    await waitFor('the reason to wait', async () =>
+      /again/.test((await rig.view(dear.transaction.id)).transaction.statusReason ?? '') ? true : undefined,
+    );
+    await waitFor('the self-transfer', async () => {
+      rig.clock.moveOn(5_000);
+      await anvil.mine();
+      return (await rig.view(dear.transaction.id)).transaction.status === 'failed' ? true : undefined;
+    });
+    const { transaction: failed, shown: last } = await rig.view(dear.transaction.id);
+    assert.match(failed.statusReason ?? '', /could not pay/);
+    assert.equal(last?.fields.to, rig.relayer.address);
+    await waitFor('the one behind it', async () => {
+      await anvil.mine();
+      return (await rig.view(behind.transaction.id)).transaction.status === 'confirmed' ? true : undefined;
+    });
+  });
+
   it('a node that forgot a transaction gets it again', async () => {
     const { anvil, rig } = await start();
     const { transaction } = await rig.send();

@@ -70,8 +70,8 @@ async function siege(running: RunningService): Promise<void> {
   await warmUp(target, isShort);
   await probeAll(target, (sentence) => violation('warm-up', sentence), probed);
   target.closeAll();
-  const socketsBefore = await settledSockets(target);
   const before = await target.settle();
+  const socketsBefore = await settledSockets(target);
   say(`warm: ${before.rss} MiB resident, ${before.held} MiB held, ${socketsBefore} sockets`);
 
   const slow = positionals.length === 0 ? await layFarAndWide(groundOf('slow connections', target)) : null;
@@ -128,15 +128,15 @@ function complain(name: string, target: Target): void {
   for (const line of complaints.slice(0, shownViolations)) violation(name, `the log says ${line.slice(0, 1500)}`);
 }
 
-/** Open sockets once they are as few as they were, or do not get fewer. */
-async function settledSockets(target: Target, atMost = Infinity): Promise<number> {
-  let least = target.sockets();
+/** Open sockets once they are at most so many, or as few as they get in the time that dead sessions have. */
+async function settledSockets(target: Target, atMost = 8): Promise<number> {
+  let open = target.sockets();
   const isSettled = (): true | undefined => {
-    least = Math.min(least, target.sockets());
-    return least <= atMost ? true : undefined;
+    open = target.sockets();
+    return open <= atMost ? true : undefined;
   };
   await waitFor('sockets to close', isSettled, deadSessionMs).catch(() => undefined);
-  return least;
+  return open;
 }
 
 function violation(name: string, sentence: string): void {

@@ -2,6 +2,7 @@ import { createServer as createHttpServer, request as httpRequest, type Incoming
 import { connect, createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import type { Call } from '../../src/api/call.js';
+import { drainAfterAnswer } from '../../src/api/drain.js';
 import type { ApiRequest, ApiResponse } from '../../src/api/header.js';
 import { createErrorInterceptor } from '../../src/api/interceptors/errors.js';
 import { createGate, type GateDeps } from '../../src/api/interceptors/gate.js';
@@ -101,6 +102,7 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
       headers: [['x-request-id', 'request-1'] as const],
     };
     request.on('error', () => undefined);
+    drainAfterAnswer(request, response);
     const match = gateway.match(request.method ?? '', path);
     if (match.kind === 'route') void gateway.handle(match, exchange);
     else gateway.fail(exchange, new DomainError('path_not_found', 'PATH_NOT_FOUND', 'there is nothing at this path'));

@@ -51,6 +51,7 @@ const purposes: Readonly<Record<Intent, AttemptPurpose>> = {
   content: AttemptPurpose.CONTENT,
   cancel: AttemptPurpose.CANCEL,
   expire: AttemptPurpose.EXPIRE,
+  yield: AttemptPurpose.YIELD,
 };
 
 /** One signed version. */

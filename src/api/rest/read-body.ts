@@ -27,12 +27,9 @@ export function readBody(request: ApiRequest): Promise<Buffer | null> {
         chunks = [only, chunk];
       }
     };
-    const onLeft = (): void => resolve(null);
     request.on('data', onData);
     request.once('end', () => resolve(chunks === null ? only : Buffer.concat(chunks, bytes)));
-    // After `end` these come too late to matter; before it they mean that nobody waits for an answer.
-    request.on('error', onLeft);
-    request.once('aborted', onLeft);
-    request.once('close', onLeft);
+    // After `end` it comes too late to matter; before it, alone or behind an error, it means that nobody waits for an answer.
+    request.once('close', () => resolve(null));
   });
 }

@@ -49,6 +49,8 @@ function reasonOf(purpose: Intent): string | null {
       return 'being cancelled: a self-transfer takes its nonce';
     case 'expire':
       return 'valid_until has passed: a self-transfer takes its nonce';
+    case 'yield':
+      return 'the account cannot pay it any more: a self-transfer takes its nonce, for those behind it';
   }
 }
 
@@ -107,6 +109,8 @@ export function displaced(transaction: Transaction, foreignHash: string): Transa
       return next(transaction, { status: 'canceled', mined: null, statusReason: `cancelled: ${took}` });
     case 'expire':
       return next(transaction, { status: 'expired', mined: null, statusReason: `valid_until passed: ${took}` });
+    case 'yield':
+      return next(transaction, { status: 'failed', mined: null, statusReason: `the account could not pay it any more: ${took}` });
   }
 }
 
@@ -127,7 +131,7 @@ export function resolved(transaction: Transaction, minedPurpose: Intent, revertR
   const status = endOf(minedPurpose, transaction.mined.succeeded);
   return next(transaction, {
     status,
-    statusReason: status === 'failed' ? (revertReason ?? 'reverted on chain') : endReason(transaction, minedPurpose),
+    statusReason: transaction.mined.succeeded ? endReason(transaction, minedPurpose) : (revertReason ?? 'reverted on chain'),
     confirmedAtMs: status === 'confirmed' ? nowMs : null,
   });
 }
@@ -140,6 +144,8 @@ function endOf(purpose: Intent, succeeded: boolean): TransactionStatus {
       return 'canceled';
     case 'expire':
       return 'expired';
+    case 'yield':
+      return 'failed';
   }
 }
 
@@ -149,6 +155,8 @@ function endReason(transaction: Transaction, minedPurpose: Intent): string | nul
       return 'cancelled: a self-transfer took its nonce';
     case 'expire':
       return 'valid_until passed: a self-transfer took its nonce';
+    case 'yield':
+      return 'the account could not pay it any more: a self-transfer took its nonce';
     case 'content':
       return transaction.mined?.version === transaction.liveVersion ? null : transaction.statusReason;
   }

@@ -30,6 +30,8 @@ function stateThatForbids(transaction: Transaction): { reason: ErrorReason; word
           return { reason: 'TRANSACTION_CANCELED', words: 'is being cancelled' };
         case 'expire':
           return { reason: 'TRANSACTION_EXPIRED', words: 'is expiring' };
+        case 'yield':
+          return { reason: 'TRANSACTION_FAILED', words: 'could not be paid and is being given up' };
       }
   }
 }

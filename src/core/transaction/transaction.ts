@@ -14,8 +14,8 @@ export const finalStatuses: readonly TransactionStatus[] = ['confirmed', 'failed
 /** Statuses of a transaction that may still change. */
 export const openStatuses: readonly TransactionStatus[] = ['pending', 'sent', 'submitted', 'mined'];
 
-/** What the transaction should become. */
-export type Intent = 'content' | 'cancel' | 'expire';
+/** What the transaction should become. `yield`: it cannot be paid any more, and gives its slot up for those behind it. */
+export type Intent = 'content' | 'cancel' | 'expire' | 'yield';
 
 /** How fast, and so how dear. */
 export type Speed = 'fastest' | 'fast' | 'average' | 'safeLow';

@@ -18,6 +18,7 @@ import { prepare } from './prepare.js';
 import { refill } from './refill.js';
 import { type Reminded, remind } from './remind.js';
 import { settle, type Unexplained } from './settle.js';
+import { type Unpayable, yieldSlot } from './yield-slot.js';
 
 /** After so many conflicts in a row what is in memory can no longer be trusted. */
 const greatestConflicts = 3;
@@ -57,6 +58,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   const oneAtATime = createOneAtATime();
   const unexplained: Unexplained = new Map();
   const waitingSince: WaitingSince = new Map();
+  const unpayable: Unpayable = { since: null };
   const reminded: Reminded = { atMs: 0, headHash: '' };
   let head: Head | null = null;
   let stopped = false;
@@ -95,6 +97,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     nodesAnswer();
     await expire(lane);
     await escalate(lane, newest, waitingSince);
+    await yieldSlot(lane, newest, unpayable);
     await refill(lane, newest);
     await remind(lane, newest, reminded);
     preparing.wake();

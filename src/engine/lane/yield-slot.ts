@@ -1,0 +1,45 @@
+import { DomainError } from '../../core/errors.js';
+import { greatestCostPerGasWei } from '../../core/fees/price.js';
+import type { Head } from '../../core/ports/chain.js';
+import type { OpenTransaction } from '../../core/ports/store.js';
+import { outbid } from '../../core/transaction/outbid.js';
+import { shownAttempt } from '../../core/transaction/transaction-changes.js';
+import type { LaneContext } from './lane-context.js';
+
+/** So long, in blocks and in time, a version that the account cannot pay may block those behind it: funds often come back. */
+const patienceBlocks = 5n;
+const patienceMs = 60_000;
+
+/** Since when the lowest version has been unpayable; null: it is not. */
+export interface Unpayable {
+  since: { readonly hash: string; readonly block: bigint; readonly atMs: number } | null;
+}
+
+/**
+ * Frees the lowest slot when its version cannot be paid any more and others wait behind it: a self-transfer takes the nonce, and the transaction fails once
+ * that is resolved. While nobody waits behind it, or the self-transfer cannot be paid either, it waits for funds. Throws `NODE_UNAVAILABLE`.
+ */
+export async function yieldSlot(lane: LaneContext, head: Head, unpayable: Unpayable): Promise<void> {
+  const [lowest] = lane.book.inFlight();
+  const live = lowest && shownAttempt(lowest.transaction, lowest.attempts);
+  const isBlocking = lane.book.inFlightCount() > 1 || lane.book.waitingCount() > 0;
+  if (lowest === undefined || live == null || !isBlocking || lane.taken.has(live.hash) || !(await isUnpayable(lane, lowest))) {
+    unpayable.since = null;
+    return;
+  }
+  const nowMs = lane.deps.clock.nowMs();
+  if (unpayable.since?.hash !== live.hash) unpayable.since = { hash: live.hash, block: head.number, atMs: nowMs };
+  if (head.number - unpayable.since.block < patienceBlocks || nowMs - unpayable.since.atMs < patienceMs) return;
+  try {
+    await outbid(lane.deps, lane.relayer(), lowest, 'yield', null, () => undefined);
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.reason === 'NODE_UNAVAILABLE') throw error;
+  }
+}
+
+async function isUnpayable(lane: LaneContext, { transaction, attempts }: OpenTransaction): Promise<boolean> {
+  const live = shownAttempt(transaction, attempts);
+  if (live === null || transaction.intent !== 'content') return false;
+  const { valueWei, gasLimit, price } = live.fields;
+  return (await lane.chain.balanceOf(lane.id.account)) < valueWei + gasLimit * greatestCostPerGasWei(price);
+}

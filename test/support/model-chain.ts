@@ -1,0 +1,344 @@
+import { createHash } from 'node:crypto';
+import { DomainError } from '../../src/core/errors.js';
+import { choosePrice, type PriceChoice } from '../../src/core/fees/choose-price.js';
+import { minimumOutbid } from '../../src/core/fees/minimum-replacement.js';
+import { bidOf, greatestCostPerGasWei } from '../../src/core/fees/price.js';
+import type { BroadcastOutcome, Chain, Draft, Head, Receipt, Refusal, SenderTransaction } from '../../src/core/ports/chain.js';
+import type { Network } from '../../src/core/relayer/network.js';
+import type { EvmPolicies } from '../../src/core/relayer/relayer.js';
+import type { Attempt, EvmPrice, EvmPricing } from '../../src/core/transaction/transaction.js';
+import type { Random } from './seeded-random.js';
+
+/** A transaction as the chain sees it. */
+export interface ModelTransaction {
+  readonly hash: string;
+  readonly nonce: bigint;
+  readonly price: EvmPrice;
+  /** False: it reverts where it is mined. */
+  readonly succeeds: boolean;
+}
+
+/** A block. */
+export interface ModelBlock {
+  readonly number: bigint;
+  readonly hash: string;
+  readonly parentHash: string;
+  readonly baseFeeWei: bigint;
+  readonly transactions: readonly ModelTransaction[];
+}
+
+/** What a node does with a question when it is let go. */
+export type Fate = 'answered' | 'not_asked' | 'answer_lost';
+
+/** A question on its way to the node, or an answer on its way back. */
+export interface Travelling {
+  readonly name: string;
+  /** True: the node has acted, only its answer is under way. */
+  readonly isAnswer: boolean;
+  /** Lets it go on by one leg. A question whose asker is dead may still be acted upon, as a packet that was sent. */
+  letGo(fate: Fate): void;
+}
+
+/** One process's connection to the node. */
+export interface Connection {
+  readonly chain: Chain;
+  /** No answer comes any more; what was asked may still be done. */
+  kill(): void;
+}
+
+/**
+ * A chain with one account, in memory, whose every answer comes when the test says so: nothing else can interleave a lane with blocks, reorgs and lost
+ * answers at will. It is as strict as the strictest node: a replacement must bid more than ten percent more in both numbers, a used nonce is refused also
+ * for bytes that are mined, the base fee and funds are demanded. Signing is a hash; the same bytes always have the same hash.
+ */
+export interface ModelChain {
+  readonly blocks: readonly ModelBlock[];
+  readonly pool: ReadonlyMap<bigint, ModelTransaction>;
+  readonly travelling: readonly Travelling[];
+  /** Every foreign transaction that was ever in a block or pool, by hash. */
+  readonly foreign: ReadonlySet<string>;
+  connect(): Connection;
+  /** The account's nonce after the newest block. */
+  accountNonce(): bigint;
+  /** Where a block holds it; undefined: none does. */
+  minedIn(hash: string): ModelBlock | undefined;
+  /** The most blocks, its own included, that were ever on top of one that held this transaction. */
+  greatestDepth(hash: string): number;
+  /** How many of the newest blocks can go without taking back one that ever had this many confirmations. */
+  shallow(confirmations: number): number;
+  /** Mines a block with at most this many transactions of the pool. */
+  mine(most?: number): void;
+  /** Takes blocks back, and with them each transaction for which `keeps` is false: it is in no pool any more. */
+  takeBack(count: number, keeps: () => boolean): void;
+  /** Somebody else uses the key: in the pool in the place of what is there, or in the next block. */
+  useKey(place: 'pool' | 'block'): void;
+  /** The pool forgets each transaction for which `keeps` is false. */
+  forget(keeps: () => boolean): void;
+  setBaseFee(wei: bigint): void;
+  /** What the account can pay for a transaction. */
+  setFunds(wei: bigint): void;
+  /** Nodes answer as they would have this many blocks ago. */
+  setLag(blocks: number): void;
+}
+
+const gasLimit = 21_000n;
+/** Call data of a transaction that nodes refuse to estimate, and of one that reverts only when it is mined. */
+export const refusedData = '0xbad0';
+export const revertingData = '0xbad1';
+
+/** Makes a chain of one block. */
+export function createModelChain(network: Network, account: string, random: Random): ModelChain {
+  let blocks: ModelBlock[] = [];
+  let baseFeeWei = 100n;
+  let fundsWei = 10n ** 18n;
+  let lag = 0;
+  let serial = 0;
+  const pool = new Map<bigint, ModelTransaction>();
+  const foreign = new Set<string>();
+  const depths = new Map<string, number>();
+  const travelling: Travelling[] = [];
+
+  const newHash = (what: string) => `0x${createHash('sha256').update(`${account} ${what} ${++serial}`).digest('hex')}`;
+
+  function append(transactions: readonly ModelTransaction[]): void {
+    const parent = blocks.at(-1);
+    const number = (parent?.number ?? -1n) + 1n;
+    blocks.push({ number, hash: newHash('block'), parentHash: parent?.hash ?? '0x', baseFeeWei, transactions });
+    for (const [index, block] of blocks.entries()) {
+      for (const { hash } of block.transactions) depths.set(hash, Math.max(depths.get(hash) ?? 0, blocks.length - index));
+    }
+    for (const [nonce] of pool) if (nonce < nonceIn(blocks)) pool.delete(nonce);
+  }
+
+  function nonceIn(chain: readonly ModelBlock[]): bigint {
+    return chain.reduce((count, { transactions }) => count + BigInt(transactions.length), 0n);
+  }
+
+  /** The chain as the node that is asked sees it. */
+  const seen = () => blocks.slice(0, Math.max(1, blocks.length - lag));
+
+  const find = (chain: readonly ModelBlock[], hash: string) =>
+    chain.find(({ transactions }) => transactions.some((transaction) => transaction.hash === hash));
+
+  function receiptIn(chain: readonly ModelBlock[], hash: string): Receipt | null {
+    const block = find(chain, hash);
+    const transaction = block?.transactions.find((one) => one.hash === hash);
+    if (block === undefined || transaction === undefined) return null;
+    return { hash, blockNumber: block.number, blockHash: block.hash, succeeded: transaction.succeeds, revertReason: null };
+  }
+
+  function take(raw: string): BroadcastOutcome {
+    const transaction = transactionOf(raw);
+    const pooled = pool.get(transaction.nonce);
+    if (pooled?.hash === transaction.hash) return { kind: 'known' };
+    if (transaction.nonce < nonceIn(blocks)) return { kind: 'nonce_used' };
+    if (greatestCostPerGasWei(transaction.price) < baseFeeWei) return { kind: 'wait', sentence: 'fee below base fee' };
+    if (gasLimit * greatestCostPerGasWei(transaction.price) > fundsWei) return { kind: 'wait', sentence: 'funds' };
+    if (pooled !== undefined && !outbids(transaction.price, pooled.price)) return { kind: 'underpriced', sentence: 'underpriced' };
+    pool.set(transaction.nonce, transaction);
+    return { kind: 'accepted' };
+  }
+
+  function price(policies: EvmPolicies, pricing: EvmPricing, outbids: readonly Attempt[], bidder: PriceChoice['bidder']): EvmPrice | Refusal {
+    const explicit = pricing.kind === 'speed' ? null : pricing;
+    const market: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: baseFeeWei * 2n + 10n, maxPriorityFeePerGasWei: 10n };
+    const minimum = minimumOutbid(outbids.map(({ fields }) => fields.price));
+    return choosePrice({ explicit, market, baseFeeWei, capWei: policies.gasPriceCapWei, minimum, bidder });
+  }
+
+  const model: ModelChain = {
+    get blocks() {
+      return blocks;
+    },
+    pool,
+    travelling,
+    foreign,
+    connect() {
+      let isAlive = true;
+      function ask<T>(name: string, act: () => T, lost?: T): Promise<T> {
+        return new Promise((resolve, reject) => {
+          const unavailable = () => reject(new DomainError('unavailable', 'NODE_UNAVAILABLE', `no answer to ${name}`));
+          const lose = () => (lost === undefined ? unavailable() : resolve(lost));
+          const start = (leg: Travelling) => void travelling.push(leg);
+          const end = (leg: Travelling) => void travelling.splice(travelling.indexOf(leg), 1);
+          const question: Travelling = {
+            name,
+            isAnswer: false,
+            letGo(fate) {
+              end(question);
+              if (fate === 'not_asked') return isAlive ? lose() : undefined;
+              const answer = act();
+              if (!isAlive) return;
+              const way: Travelling = {
+                name,
+                isAnswer: true,
+                letGo(fate) {
+                  end(way);
+                  if (!isAlive) return;
+                  if (fate === 'answered') resolve(answer);
+                  else lose();
+                },
+              };
+              if (fate === 'answer_lost') lose();
+              else start(way);
+            },
+          };
+          start(question);
+        });
+      }
+      return { chain: chainAsking(ask), kill: () => void (isAlive = false) };
+    },
+    accountNonce: () => nonceIn(blocks),
+    minedIn: (hash) => find(blocks, hash),
+    greatestDepth: (hash) => depths.get(hash) ?? 0,
+    shallow(confirmations) {
+      let count = 0;
+      for (const { transactions } of blocks.slice(1).toReversed()) {
+        if (count >= confirmations - 1 || transactions.some(({ hash }) => (depths.get(hash) ?? 0) >= confirmations)) break;
+        count += 1;
+      }
+      return count;
+    },
+    mine(most = Number.POSITIVE_INFINITY) {
+      const transactions: ModelTransaction[] = [];
+      for (let nonce = nonceIn(blocks); transactions.length < most; nonce += 1n) {
+        const next = pool.get(nonce);
+        if (next === undefined || greatestCostPerGasWei(next.price) < baseFeeWei) break;
+        transactions.push(next);
+      }
+      append(transactions);
+    },
+    takeBack(count, keeps) {
+      const gone = blocks.slice(blocks.length - count);
+      blocks = blocks.slice(0, blocks.length - count);
+      for (const transaction of gone.flatMap(({ transactions }) => transactions)) {
+        if (keeps() && !pool.has(transaction.nonce)) pool.set(transaction.nonce, transaction);
+      }
+    },
+    useKey(place) {
+      const nonce = nonceIn(blocks);
+      const pooled = pool.get(nonce);
+      const bid = (pooled === undefined ? baseFeeWei : bidOf(pooled.price).maxFeePerGasWei) * 2n + 1n;
+      const hash = newHash('foreign');
+      foreign.add(hash);
+      const transaction: ModelTransaction = { hash, nonce, price: { kind: 'legacy', gasPriceWei: bid }, succeeds: true };
+      if (place === 'pool') pool.set(nonce, transaction);
+      else append([transaction]);
+    },
+    forget(keeps) {
+      for (const [nonce] of pool) if (!keeps()) pool.delete(nonce);
+    },
+    setBaseFee: (wei) => void (baseFeeWei = wei),
+    setFunds: (wei) => void (fundsWei = wei),
+    setLag: (blocks) => void (lag = blocks),
+  };
+
+  function chainAsking(ask: <T>(name: string, act: () => T, lost?: T) => Promise<T>): Chain {
+    const unused = (): never => {
+      throw new Error('lanes do not ask this');
+    };
+    return {
+      network,
+      contentOf: ({ to, valueWei, data, speed, maxFeePerGasWei, maxPriorityFeePerGasWei }, earlierSpeed) => ({
+        network: 'evm',
+        to: to ?? null,
+        valueWei: valueWei ?? 0n,
+        data: data ?? null,
+        gasLimit: null,
+        pricing:
+          maxFeePerGasWei !== undefined && maxPriorityFeePerGasWei !== undefined
+            ? { kind: 'eip1559', maxFeePerGasWei, maxPriorityFeePerGasWei }
+            : { kind: 'speed', speed: speed ?? earlierSpeed ?? 'fast' },
+      }),
+      genesisHash: unused,
+      expectGenesis: unused,
+      foreignGenesis: unused,
+      broadcast: unused,
+      nonceAt: unused,
+      receipt: unused,
+      calls: unused,
+      close: unused,
+      head: () => ask('head', () => headOf(seen())),
+      nonceOf: () => ask('nonceOf', () => nonceIn(seen())),
+      balanceOf: () => ask('balanceOf', () => fundsWei),
+      draft: ({ policies, content, outbids, raises }) =>
+        ask('draft', (): Draft | Refusal => {
+          const isFree = content === 'self_transfer';
+          const what = isFree ? { to: account, valueWei: 0n, data: null } : content;
+          if (what.data === refusedData) return { refused: 'reverts', sentence: 'it would revert', lasting: true };
+          const pricing: EvmPricing = isFree ? { kind: 'speed', speed: 'fast' } : content.pricing;
+          const chosen = price(policies, pricing, outbids, isFree ? 'self_transfer' : raises === true ? 'service' : 'caller');
+          if ('refused' in chosen) return chosen;
+          if (what.valueWei + gasLimit * greatestCostPerGasWei(chosen) > fundsWei)
+            return { refused: 'insufficient_funds', sentence: 'insufficient funds', lasting: false };
+          return { to: what.to, valueWei: what.valueWei, data: what.data, gasLimit, price: chosen };
+        }),
+      reprice: ({ policies, pricing, outbids, purpose }) =>
+        ask('reprice', () =>
+          purpose === 'content'
+            ? price(policies, pricing, outbids, 'service')
+            : price(policies, { kind: 'speed', speed: 'fast' }, outbids, 'self_transfer'),
+        ),
+      async sign(draft, nonce) {
+        const raw = rawOf(account, draft, nonce);
+        const { hash } = transactionOf(raw);
+        const signature = { r: hash.slice(2), s: hash.slice(2), v: 27 } as const;
+        return { hash, raw, fields: { network: 'evm', ...draft, signature } };
+      },
+      broadcastAll: (raws) =>
+        ask(
+          'broadcastAll',
+          // A node may take a part of what it is sent, and forget to say so.
+          () => raws.map((raw) => (random.chance(0.95) ? take(raw) : ({ kind: 'unknown', sentence: 'unanswered' } as const))),
+          raws.map(() => ({ kind: 'unknown', sentence: 'lost' }) as const),
+        ),
+      receipts: (hashes) =>
+        ask('receipts', () => {
+          const chain = seen();
+          return new Map(hashes.flatMap((hash) => receiptIn(chain, hash) ?? []).map((receipt) => [receipt.hash, receipt]));
+        }),
+      revertReason: async () => ({ reason: null, data: null }),
+      findSender: (_account, nonce, { to }) =>
+        ask('findSender', (): SenderTransaction | 'not_found' => {
+          const chain = seen().filter(({ number }) => number <= to);
+          const user = chain.flatMap(({ transactions }) => transactions).find((one) => one.nonce === nonce);
+          return (user && receiptIn(chain, user.hash)) ?? 'not_found';
+        }),
+      blockHash: (height) => ask('blockHash', () => seen()[Number(height)]?.hash ?? null),
+      knows: (hash) => ask('knows', () => [...pool.values()].some((one) => one.hash === hash) || find(seen(), hash) !== undefined),
+    };
+  }
+
+  append([]);
+  return model;
+}
+
+function headOf(chain: readonly ModelBlock[]): Head {
+  const block = chain.at(-1);
+  if (block === undefined) throw new Error('a chain has a block');
+  const { number, hash, parentHash, baseFeeWei } = block;
+  return { number, hash, parentHash, baseFeePerGasWei: baseFeeWei, timestampMs: 0 };
+}
+
+/** As reth: an exact ten percent is not enough. */
+function outbids(price: EvmPrice, earlier: EvmPrice): boolean {
+  const bid = bidOf(price);
+  const old = bidOf(earlier);
+  return bid.maxFeePerGasWei * 10n > old.maxFeePerGasWei * 11n && bid.maxPriorityFeePerGasWei * 10n > old.maxPriorityFeePerGasWei * 11n;
+}
+
+function rawOf(account: string, { to, valueWei, data, price }: Draft, nonce: bigint): string {
+  const { maxFeePerGasWei, maxPriorityFeePerGasWei } = bidOf(price);
+  const said = [account, nonce, to, valueWei, data, price.kind, maxFeePerGasWei, maxPriorityFeePerGasWei].join();
+  return `0x${Buffer.from(said).toString('hex')}`;
+}
+
+function transactionOf(raw: string): ModelTransaction {
+  const [, nonce, , , data, kind, maxFee, priority] = Buffer.from(raw.slice(2), 'hex').toString().split(',');
+  const price: EvmPrice =
+    kind === 'legacy'
+      ? { kind, gasPriceWei: BigInt(maxFee ?? '') }
+      : { kind: 'eip1559', maxFeePerGasWei: BigInt(maxFee ?? ''), maxPriorityFeePerGasWei: BigInt(priority ?? '') };
+  const hash = `0x${createHash('sha256').update(raw).digest('hex')}`;
+  return { hash, nonce: BigInt(nonce ?? ''), price, succeeds: data !== revertingData };
+}
