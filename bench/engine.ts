@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as elapsed } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { type Anvil, startAnvil } from '../test/support/anvil.js';
 import { apiKey, createServiceHome, type RunningService, type ServiceHome, startService } from '../test/support/service.js';
@@ -7,7 +8,7 @@ import { apiKey, createServiceHome, type RunningService, type ServiceHome, start
 /*
  * The engine under load: the real service, SQLite fully durable, sends over HTTP, anvil with a raised block gas limit, all on the same cores.
  *
- *     npm run bench:engine [-- --sends 20000 --rate 1000 --callers 64 --block-time 1]
+ *     npm run bench:engine [-- latency calls flat throughput --sends 20000 --callers 64 --block-time 1]
  */
 
 const options = readOptions(process.argv.slice(2));
@@ -20,15 +21,15 @@ interface Options {
 }
 
 function readOptions(args: readonly string[]): Options {
-  const valueOf = (name: string, fallback: number) => {
+  const numberOf = (name: string, fallback: number) => {
     const at = args.indexOf(`--${name}`);
     return at === -1 ? fallback : Number(args[at + 1]);
   };
   return {
-    sends: valueOf('sends', 20_000),
-    callers: valueOf('callers', 64),
-    blockTime: valueOf('block-time', 1),
-    latencySends: valueOf('latency-sends', 2_000),
+    sends: numberOf('sends', 20_000),
+    callers: numberOf('callers', 64),
+    blockTime: numberOf('block-time', 1),
+    latencySends: numberOf('latency-sends', 2_000),
   };
 }
 
@@ -36,10 +37,12 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** A service with a relayer that may have everything in flight, on a node of its own. */
 async function withService<T>(
+  mining: 'steady' | 'told',
   rpcUrlOf: (anvil: Anvil) => Promise<{ url: string; stop(): Promise<void> }>,
   run: (service: RunningService, home: ServiceHome, anvil: Anvil) => Promise<T>,
 ): Promise<T> {
-  const anvil = await startAnvil({ blockTime: options.blockTime, args: ['--gas-limit', '300000000', '--order', 'fifo'] });
+  const blocks = mining === 'steady' ? { blockTime: options.blockTime } : { noMining: true };
+  const anvil = await startAnvil({ ...blocks, args: ['--gas-limit', '300000000', '--order', 'fifo'] });
   const rpc = await rpcUrlOf(anvil);
   const home = await createServiceHome({ rpcUrl: rpc.url, policies: { max_in_flight: 50_000 }, env: { LOG_LEVEL: 'info' } });
   await anvil.rpc('anvil_setBalance', [home.address, '0x56bc75e2d63100000000']);
@@ -77,7 +80,7 @@ async function totalOf(service: RunningService, status: string): Promise<number>
 
 async function untilConfirmed(service: RunningService, count: number): Promise<void> {
   for (let confirmed = 0, before = -1; confirmed < count; ) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await elapsed(100);
     confirmed = await totalOf(service, 'confirmed');
     if (confirmed !== before && process.env.BENCH_VERBOSE) say(`  ${confirmed} confirmed`);
     before = confirmed;
@@ -95,7 +98,7 @@ async function sendAll(service: RunningService, count: number): Promise<void> {
 }
 
 async function throughput(): Promise<void> {
-  await withService(direct, async (service) => {
+  await withService('steady', direct, async (service) => {
     const startedAt = performance.now();
     await sendAll(service, options.sends);
     const acceptedAt = performance.now();
@@ -148,6 +151,7 @@ async function calls(): Promise<void> {
   let counter: Awaited<ReturnType<typeof counting>> | undefined;
   const count = Math.min(options.sends, 5_000);
   await withService(
+    'steady',
     async (anvil) => {
       counter = await counting(anvil);
       return counter;
@@ -164,13 +168,13 @@ async function calls(): Promise<void> {
 
 /** Sends at a steady pace; the record tells when it was accepted and when a node took it. */
 async function latency(): Promise<void> {
-  await withService(direct, async (service) => {
+  await withService('steady', direct, async (service) => {
     const startedAt = performance.now();
     const sending: Promise<void>[] = [];
     for (let index = 0; index < options.latencySends; index++) {
       const due = startedAt + index * 10;
       const waitMs = due - performance.now();
-      if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+      if (waitMs > 0) await elapsed(waitMs);
       sending.push(send(service, index));
     }
     await Promise.all(sending);
@@ -193,8 +197,38 @@ async function latency(): Promise<void> {
   });
 }
 
-const only = process.argv.slice(2).find((arg) => ['throughput', 'calls', 'latency'].includes(arg));
-if (only === undefined || only === 'latency') await latency();
-if (only === undefined || only === 'calls') await calls();
-if (only === undefined || only === 'throughput') await throughput();
+/** Requests to the node over blocks that take nothing, with so many in flight. */
+async function requestsPerBlock(inFlight: number, blocks: number): Promise<number> {
+  let counter: Awaited<ReturnType<typeof counting>> | undefined;
+  return withService(
+    'told',
+    async (anvil) => {
+      counter = await counting(anvil);
+      return counter;
+    },
+    async (service, _home, anvil) => {
+      await sendAll(service, inFlight);
+      for (let submitted = 0; submitted < inFlight; submitted = await totalOf(service, 'submitted')) await elapsed(50);
+      const before = counter?.requests() ?? 0;
+      for (let block = 0; block < blocks; block++) {
+        // Above what anybody bids, so that nothing is mined.
+        await anvil.rpc('anvil_setNextBlockBaseFeePerGas', ['0x38d7ea4c68000']);
+        await anvil.mine();
+        await elapsed(400);
+      }
+      return ((counter?.requests() ?? 0) - before) / blocks;
+    },
+  );
+}
+
+async function flat(): Promise<void> {
+  const few = await requestsPerBlock(10, 20);
+  say(`flat: ${few.toFixed(1)} requests a block with 10 in flight`);
+  const many = await requestsPerBlock(10_000, 20);
+  say(`flat: ${many.toFixed(1)} requests a block with 10,000 in flight`);
+}
+
+const modes = { latency, calls, flat, throughput };
+const wanted = Object.entries(modes).filter(([name]) => process.argv.includes(name));
+for (const [, run] of wanted.length === 0 ? Object.entries(modes) : wanted) await run();
 await agent.close();

@@ -11,7 +11,8 @@ export function limitStream({ stream }: Http2ServerRequest, limitMs: number): vo
     stream.once('close', () => clearTimeout(timer));
   }
   // Nothing went either way. A stream that waits for something to tell is as quiet, but has nothing unread.
-  stream.setTimeout(limitMs, () => stream.writableLength > 0 && cancel());
+  stream.on('timeout', () => stream.writableLength > 0 && cancel());
+  stream.setTimeout(limitMs);
 }
 
 /**
@@ -24,10 +25,15 @@ export function endUnused(session: ServerHttp2Session, quietMs: number, idleMs: 
   session.on('stream', () => {
     usedAtMs = performance.now();
   });
-  session.setTimeout(quietMs, () => {
+  session.setTimeout(quietMs);
+  session.on('timeout', () => {
     if (performance.now() - usedAtMs >= idleMs) session.close();
     const timer = setTimeout(() => session.destroy(), quietMs).unref();
-    session.ping(() => clearTimeout(timer));
+    session.ping(() => {
+      clearTimeout(timer);
+      // An answered PING is no traffic to Node.
+      session.setTimeout(quietMs);
+    });
   });
 }
 

@@ -1,8 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import { initKeccak } from '../crypto/keccak.js';
-import { createKeystore } from '../signers/local/keystore.js';
-import { addressOfKey } from '../signers/local/local-signer.js';
 import { CliError } from './cli-error.js';
 import { checkNewFile, writeNewSecretFile } from './new-secret-file.js';
 import { writeLine, writeNote } from './output.js';
@@ -74,8 +71,10 @@ async function importKey({ out, keyEnv, passphraseEnv }: ImportOptions): Promise
 }
 
 async function writeKeystore(key: Buffer, passphrase: string, out: string): Promise<void> {
+  const { initKeccak } = await import('../crypto/keccak.js');
+  const { createKeystore } = await import('../signers/local/keystore.js');
   await initKeccak();
-  const address = addressOf(key);
+  const address = await addressOf(key);
   writeNote('encrypting the key, which takes a moment...');
   const json = await createKeystore(key, passphrase);
   key.fill(0);
@@ -90,7 +89,8 @@ function keyFromText(text: string): Buffer {
   return Buffer.from(digits, 'hex');
 }
 
-function addressOf(key: Buffer): string {
+async function addressOf(key: Buffer): Promise<string> {
+  const { addressOfKey } = await import('../signers/local/local-signer.js');
   try {
     return addressOfKey(key);
   } catch {

@@ -3,7 +3,6 @@ import { processEnvironment } from '../config/environment.js';
 import { readSetting } from '../config/settings.js';
 import { createLogger } from '../observability/logger.js';
 import { DatabaseLockedError } from '../storage/database-locked-error.js';
-import { migrateDatabase } from '../storage/open-store.js';
 import { CliError } from './cli-error.js';
 import { writeLine } from './output.js';
 
@@ -17,6 +16,7 @@ export function registerMigrate(program: Command): void {
 }
 
 async function migrate(): Promise<void> {
+  const { migrateDatabase } = await import('../storage/open-store.js');
   const log = createLogger({ level: 'warn', destination: process.stderr });
   const applied = await migrateDatabase(readSetting(processEnvironment(), 'databaseUrl'), { log }).catch((error: unknown) => {
     throw error instanceof DatabaseLockedError ? new CliError(error.message, 2) : error;

@@ -10,7 +10,10 @@ import { packageVersion } from './version.js';
 /** Adds one command to the program. */
 export type Register = (program: Command) => void;
 
-/** Every command, in the order of the help. */
+/**
+ * Every command, in the order of the help. What only one of them needs and is large (the service, databases, keys) is imported when it runs, so
+ * that help and mistakes are told at once.
+ */
 const commands: readonly Register[] = [registerServe, registerDev, registerCheckConfig, registerMigrate, registerKeystore];
 
 /** Runs the command line and returns the exit code: 0 done, 1 failed, 2 wrong usage or configuration. Never throws. */

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { startApp } from '../app.js';
 import { loadConfig } from '../config/config-file.js';
 import { processEnvironment } from '../config/environment.js';
 import { loadSettings } from '../config/settings.js';
@@ -25,6 +24,7 @@ async function serve(): Promise<void> {
   const config = await loadConfig({ dir: settings.configDir, fileName: settings.configFileName, env });
   const log = createLogger({ level: settings.logLevel });
   for (const notice of [...settings.notices, ...config.notices]) log.warn({}, notice);
+  const { startApp } = await import('../app.js');
   const app = await startApp(settings, config, log).catch((error: unknown) => {
     throw error instanceof DatabaseLockedError ? new CliError(error.message, 2) : error;
   });

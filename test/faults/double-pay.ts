@@ -35,7 +35,7 @@ export const doublePay: FaultSuite = async (run) => {
   const { anvil, home } = rig;
   const { client } = await rig.start();
   startMiner(run, anvil, run.random.fork('miner'), 800);
-  const payments = run.isShort ? 5 : 40;
+  const payments = run.isShort ? 4 : 20;
   const accepted = new Map<bigint, string[]>();
   await Promise.all(
     Array.from({ length: payments }, async (_, index) => {
@@ -46,7 +46,7 @@ export const doublePay: FaultSuite = async (run) => {
       }
     }),
   );
-  const records = await untilEverythingIsFinal(run, client, run.isShort ? 60_000 : 180_000);
+  const records = await untilEverythingIsFinal(run, client, run.isShort ? 90_000 : 300_000);
   const ended = new Set(records.filter(({ status }) => finalStatuses.includes(status)).map(({ id }) => id));
   const ledger = await audit(run, { anvil, account: home.address, client });
   for (const [value, ids] of accepted) {

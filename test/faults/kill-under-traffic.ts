@@ -13,6 +13,8 @@ export interface KillOptions {
   readonly kills: number;
   /** For everything to become final after the last start. */
   readonly limitMs: number;
+  /** Calls `strike` when the next broadcast reaches the node, and keeps the answer back until it has resolved. Absent: kills are not timed so. */
+  readonly atNextBroadcast?: (strike: () => Promise<void>) => void;
 }
 
 /** A life's sends come within this time. */
@@ -26,15 +28,18 @@ const burstWithinMs = 12;
 const greatestStartingMs = 900;
 
 /**
- * Sends payments from several callers at once while the process is killed again and again: in its start, between sends, within a send, at work.
+ * Sends payments from several callers at once while the process is killed again and again: in its start, between sends, within a send, at work,
+ * between a broadcast and its answer.
  * After a last start every accepted payment must be on chain exactly once, every unanswered one at most once, and every record as the chain has it.
  */
-export async function killUnderTraffic(run: FaultRun, rig: FaultRig, { sends, kills, limitMs }: KillOptions): Promise<Figures> {
+export async function killUnderTraffic(run: FaultRun, rig: FaultRig, options: KillOptions): Promise<Figures> {
   const { random } = run;
+  const { sends, kills, limitMs, atNextBroadcast } = options;
   const accepted = new Map<bigint, string>();
   const unanswered = new Set<bigint>();
   const waiting = Array.from({ length: sends }, (_, index) => paymentOf(index));
   let killsInStart = 0;
+  let killsInBroadcast = 0;
 
   async function send(client: RelayerClient, payment: ReturnType<typeof paymentOf>): Promise<void> {
     const value = BigInt(payment.value);
@@ -48,6 +53,8 @@ export async function killUnderTraffic(run: FaultRun, rig: FaultRig, { sends, ki
   }
 
   for (let life = 0; life < kills; life++) {
+    // The market moves between the lives: what is signed again, and should not be, is another version.
+    await rig.anvil.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${random.between(1, 3_000_000_000).toString(16)}`]);
     const launched = rig.launch();
     if (random.chance(0.15)) {
       killsInStart += 1;
@@ -66,7 +73,15 @@ export async function killUnderTraffic(run: FaultRun, rig: FaultRig, { sends, ki
       const payment = isTime ? waiting.shift() : undefined;
       if (payment !== undefined) await send(client, payment);
     });
-    await delay(random.between(0, greatestSendingMs + greatestWorkingMs));
+    if (atNextBroadcast !== undefined && random.chance(0.4)) {
+      await delay(random.between(0, greatestSendingMs));
+      atNextBroadcast(async () => {
+        killsInBroadcast += 1;
+        await service.kill();
+        dead.abort();
+      });
+    }
+    await delay(random.between(0, greatestSendingMs + greatestWorkingMs), undefined, { signal: dead.signal }).catch(() => undefined);
     dead.abort();
     // Some are under way when it dies.
     const last = waiting.splice(0, random.between(0, greatestBurst)).map((payment) => send(client, payment));
@@ -82,7 +97,7 @@ export async function killUnderTraffic(run: FaultRun, rig: FaultRig, { sends, ki
   await auditPayments(run, client, ledger, { accepted, unanswered });
   return {
     sends,
-    kills: `${kills} (${killsInStart} in its start)`,
+    kills: `${kills} (${killsInStart} in its start, ${killsInBroadcast} in a broadcast)`,
     accepted: accepted.size,
     unanswered: unanswered.size,
     records: records.length,

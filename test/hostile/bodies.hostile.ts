@@ -204,7 +204,7 @@ async function tooLarge(ground: Ground): Promise<void> {
   }
   await inLanes(shouts.length * (isShort ? 1 : 4), 4, async (index) => {
     const [what, bytes] = shouts[index % shouts.length] ?? ['', Buffer.alloc(0)];
-    const answer = await target.send(bytes);
+    const answer = await target.send(bytes, 2_500);
     refuseFailure(ground, what, answer);
     const isTold =
       /^HTTP\/1\.1 (?:413|429) /.test(answer) ||
@@ -387,7 +387,9 @@ async function uninvited(ground: Ground): Promise<void> {
   await inLanes(isShort ? 4 : 20, 4, async () => {
     const answer = await target.send(
       Buffer.concat([
-        Buffer.from(`POST ${sign} HTTP/1.1\r\nhost: a\r\n${keyLine('wrong')}content-length: ${large.byteLength}\r\n\r\n`),
+        Buffer.from(
+          `POST ${sign} HTTP/1.1\r\nhost: a\r\n${keyLine('wrong')}connection: close\r\ncontent-length: ${large.byteLength}\r\n\r\n`,
+        ),
         large,
       ]),
     );

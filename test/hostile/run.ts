@@ -129,7 +129,7 @@ function complain(name: string, target: Target): void {
 }
 
 /** Open sockets once they are at most so many, or as few as they get in the time that dead sessions have. */
-async function settledSockets(target: Target, atMost = 8): Promise<number> {
+async function settledSockets(target: Target, atMost = 1): Promise<number> {
   let open = target.sockets();
   const isSettled = (): true | undefined => {
     open = target.sockets();

@@ -31,7 +31,7 @@ export interface Target {
   newComplaints(): string[];
   /** True while the process is the one that was started. */
   lives(): boolean;
-  /** Open sockets of the process. */
+  /** Connections that the process holds, and the port. */
   sockets(): number;
   /** Its memory after it has collected its garbage. */
   settle(): Promise<Memory>;
@@ -162,7 +162,7 @@ export function createTarget(service: RunningService): Target {
     },
     newComplaints,
     lives: () => startTimeOf(pid) === startTime,
-    sockets: () => socketsOf(pid),
+    sockets: () => socketsOf(pid, port),
     settle,
   };
 }
@@ -200,10 +200,16 @@ function inMebibytes(bytes: number): number {
   return Math.round(bytes / 104_857.6) / 10;
 }
 
-function socketsOf(pid: number): number {
+/** Connections that the process holds on its port, and the port itself; its own to nodes and others are not counted. */
+function socketsOf(pid: number, port: number): number {
+  const lines = readFileSync(`/proc/${pid}/net/tcp`, 'utf8').split('\n').slice(1);
+  const portText = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const inodes = new Set(
+    lines.map((line) => line.trim().split(/\s+/)).flatMap((cells) => (cells[1]?.endsWith(portText) === true ? [cells[9]] : [])),
+  );
   return readdirSync(`/proc/${pid}/fd`).filter((fd) => {
     try {
-      return readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith('socket:');
+      return inodes.has(/^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1]);
     } catch {
       // Closed between the two looks.
       return false;

@@ -14,6 +14,7 @@ export interface ModelTransaction {
   readonly hash: string;
   readonly nonce: bigint;
   readonly price: EvmPrice;
+  readonly valueWei: bigint;
   /** False: it reverts where it is mined. */
   readonly succeeds: boolean;
 }
@@ -75,7 +76,7 @@ export interface ModelChain {
   /** The pool forgets each transaction for which `keeps` is false. */
   forget(keeps: () => boolean): void;
   setBaseFee(wei: bigint): void;
-  /** What the account can pay for a transaction. */
+  /** What the account can pay for a transaction; the pool drops those that it cannot. */
   setFunds(wei: bigint): void;
   /** Nodes answer as they would have this many blocks ago. */
   setLag(blocks: number): void;
@@ -133,13 +134,18 @@ export function createModelChain(network: Network, account: string, random: Rand
     if (pooled?.hash === transaction.hash) return { kind: 'known' };
     if (transaction.nonce < nonceIn(blocks)) return { kind: 'nonce_used' };
     if (greatestCostPerGasWei(transaction.price) < baseFeeWei) return { kind: 'wait', sentence: 'fee below base fee' };
-    if (gasLimit * greatestCostPerGasWei(transaction.price) > fundsWei) return { kind: 'wait', sentence: 'funds' };
+    if (costWei(transaction) > fundsWei) return { kind: 'wait', sentence: 'funds' };
     if (pooled !== undefined && !outbids(transaction.price, pooled.price)) return { kind: 'underpriced', sentence: 'underpriced' };
     pool.set(transaction.nonce, transaction);
     return { kind: 'accepted' };
   }
 
-  function price(policies: EvmPolicies, pricing: EvmPricing, outbids: readonly Attempt[], bidder: PriceChoice['bidder']): EvmPrice | Refusal {
+  function price(
+    policies: EvmPolicies,
+    pricing: EvmPricing,
+    outbids: readonly Attempt[],
+    bidder: PriceChoice['bidder'],
+  ): EvmPrice | Refusal {
     const explicit = pricing.kind === 'speed' ? null : pricing;
     const market: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: baseFeeWei * 2n + 10n, maxPriorityFeePerGasWei: 10n };
     const minimum = minimumOutbid(outbids.map(({ fields }) => fields.price));
@@ -186,7 +192,12 @@ export function createModelChain(network: Network, account: string, random: Rand
           start(question);
         });
       }
-      return { chain: chainAsking(ask), kill: () => void (isAlive = false) };
+      return {
+        chain: chainAsking(ask),
+        kill() {
+          isAlive = false;
+        },
+      };
     },
     accountNonce: () => nonceIn(blocks),
     minedIn: (hash) => find(blocks, hash),
@@ -203,7 +214,7 @@ export function createModelChain(network: Network, account: string, random: Rand
       const transactions: ModelTransaction[] = [];
       for (let nonce = nonceIn(blocks); transactions.length < most; nonce += 1n) {
         const next = pool.get(nonce);
-        if (next === undefined || greatestCostPerGasWei(next.price) < baseFeeWei) break;
+        if (next === undefined || greatestCostPerGasWei(next.price) < baseFeeWei || costWei(next) > fundsWei) break;
         transactions.push(next);
       }
       append(transactions);
@@ -221,16 +232,23 @@ export function createModelChain(network: Network, account: string, random: Rand
       const bid = (pooled === undefined ? baseFeeWei : bidOf(pooled.price).maxFeePerGasWei) * 2n + 1n;
       const hash = newHash('foreign');
       foreign.add(hash);
-      const transaction: ModelTransaction = { hash, nonce, price: { kind: 'legacy', gasPriceWei: bid }, succeeds: true };
+      const transaction: ModelTransaction = { hash, nonce, price: { kind: 'legacy', gasPriceWei: bid }, valueWei: 0n, succeeds: true };
       if (place === 'pool') pool.set(nonce, transaction);
       else append([transaction]);
     },
     forget(keeps) {
       for (const [nonce] of pool) if (!keeps()) pool.delete(nonce);
     },
-    setBaseFee: (wei) => void (baseFeeWei = wei),
-    setFunds: (wei) => void (fundsWei = wei),
-    setLag: (blocks) => void (lag = blocks),
+    setBaseFee(wei) {
+      baseFeeWei = wei;
+    },
+    setFunds(wei) {
+      fundsWei = wei;
+      for (const [nonce, transaction] of pool) if (costWei(transaction) > wei) pool.delete(nonce);
+    },
+    setLag(blocks) {
+      lag = blocks;
+    },
   };
 
   function chainAsking(ask: <T>(name: string, act: () => T, lost?: T) => Promise<T>): Chain {
@@ -269,7 +287,7 @@ export function createModelChain(network: Network, account: string, random: Rand
           const pricing: EvmPricing = isFree ? { kind: 'speed', speed: 'fast' } : content.pricing;
           const chosen = price(policies, pricing, outbids, isFree ? 'self_transfer' : raises === true ? 'service' : 'caller');
           if ('refused' in chosen) return chosen;
-          if (what.valueWei + gasLimit * greatestCostPerGasWei(chosen) > fundsWei)
+          if (costWei({ valueWei: what.valueWei, price: chosen }) > fundsWei)
             return { refused: 'insufficient_funds', sentence: 'insufficient funds', lasting: false };
           return { to: what.to, valueWei: what.valueWei, data: what.data, gasLimit, price: chosen };
         }),
@@ -320,6 +338,10 @@ function headOf(chain: readonly ModelBlock[]): Head {
   return { number, hash, parentHash, baseFeePerGasWei: baseFeeWei, timestampMs: 0 };
 }
 
+function costWei({ valueWei, price }: Pick<ModelTransaction, 'valueWei' | 'price'>): bigint {
+  return valueWei + gasLimit * greatestCostPerGasWei(price);
+}
+
 /** As reth: an exact ten percent is not enough. */
 function outbids(price: EvmPrice, earlier: EvmPrice): boolean {
   const bid = bidOf(price);
@@ -334,11 +356,11 @@ function rawOf(account: string, { to, valueWei, data, price }: Draft, nonce: big
 }
 
 function transactionOf(raw: string): ModelTransaction {
-  const [, nonce, , , data, kind, maxFee, priority] = Buffer.from(raw.slice(2), 'hex').toString().split(',');
+  const [, nonce, , valueWei, data, kind, maxFee, priority] = Buffer.from(raw.slice(2), 'hex').toString().split(',');
   const price: EvmPrice =
     kind === 'legacy'
       ? { kind, gasPriceWei: BigInt(maxFee ?? '') }
       : { kind: 'eip1559', maxFeePerGasWei: BigInt(maxFee ?? ''), maxPriorityFeePerGasWei: BigInt(priority ?? '') };
   const hash = `0x${createHash('sha256').update(raw).digest('hex')}`;
-  return { hash, nonce: BigInt(nonce ?? ''), price, succeeds: data !== revertingData };
+  return { hash, nonce: BigInt(nonce ?? ''), price, valueWei: BigInt(valueWei ?? ''), succeeds: data !== revertingData };
 }

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { openStore } from '../../src/storage/open-store.js';
+import { runModel } from '../support/model-run.js';
+import { createRandom } from '../support/seeded-random.js';
+import { silentLog } from '../support/stored-samples.js';
+
+/** `MODEL_RUNS` asks for more runs, `MODEL_SEED` for the ones that failed. */
+const runs = Number(process.env.MODEL_RUNS ?? 60);
+const firstSeed = Number(process.env.MODEL_SEED ?? 1);
+const stepsPerRun = 150;
+
+/** What so many runs must have met with, or they were not worth it. */
+const worthwhile = [
+  'pending > sent',
+  'sent > submitted',
+  'submitted > mined',
+  'mined > submitted',
+  'mined > confirmed',
+  'mined > failed',
+  'mined > canceled',
+  'mined > expired',
+  'pending > canceled',
+  'pending > expired',
+  'pending > failed',
+  'another nonce is to be had',
+  'an earlier version is mined',
+  'three versions',
+  'content over content',
+  'a gap is filled',
+  'a slot is given up',
+];
+
+describe('whatever happens, in any order', () => {
+  async function run(seeds: number, deepReorgs: boolean): Promise<ReadonlySet<string>> {
+    // In memory where that can be had: nothing here loses its power, and syncing to a disk takes most of the time.
+    const folder = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'relayer-model-'));
+    const { store } = await openStore(`sqlite:${join(folder, 'model.db')}`, { log: silentLog });
+    const met = new Set<string>();
+    try {
+      for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
+        const random = createRandom(seed);
+        try {
+          for (const one of await runModel({ store, random, name: `run${seed}`, steps: stepsPerRun, deepReorgs })) met.add(one);
+        } catch (error) {
+          throw new Error(`MODEL_SEED=${seed} MODEL_RUNS=1: ${error instanceof Error ? error.message : String(error)}`);
+        }
+      }
+      return met;
+    } finally {
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  it('everything accepted becomes final, exactly once', async () => {
+    const met = await run(runs, false);
+    if (runs >= 60)
+      assert.deepEqual(
+        worthwhile.filter((one) => !met.has(one)),
+        [],
+      );
+  });
+
+  it('also where the chain takes back what it had confirmed, nothing final changes and nothing stands still', async () => {
+    await run(Math.ceil(runs / 4), true);
+  });
+});

@@ -1,0 +1,307 @@
+import { DomainError } from '../../src/core/errors.js';
+import { createIds } from '../../src/core/ids.js';
+import type { EvmRequest } from '../../src/core/ports/chain.js';
+import type { Log } from '../../src/core/ports/log.js';
+import type { Store } from '../../src/core/ports/store.js';
+import { createDirectory } from '../../src/core/relayer/create-directory.js';
+import { laneOf, type Relayer } from '../../src/core/relayer/relayer.js';
+import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
+import { deletePendingTransactions } from '../../src/core/transaction/delete-pending-transactions.js';
+import { createFeed } from '../../src/core/transaction/feed.js';
+import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
+import { sendTransaction, type TransactionDeps } from '../../src/core/transaction/send-transaction.js';
+import { createLane, type Lane } from '../../src/engine/lane/lane.js';
+import { wanted } from './engine-rig.js';
+import { evmNetwork, evmPolicies } from './evm.js';
+import { type Connection, createModelChain, type Fate, refusedData, revertingData } from './model-chain.js';
+import { createModelWitness } from './model-witness.js';
+import { type MortalStore, mortalStore } from './mortal-store.js';
+import type { Random } from './seeded-random.js';
+
+/** What may happen in a run. */
+export interface ModelRunOptions {
+  readonly store: Store;
+  readonly random: Random;
+  /** Tells this run's account and relayer from those of others in the same store. */
+  readonly name: string;
+  readonly steps: number;
+  /** Reorgs may take back what had all its confirmations. */
+  readonly deepReorgs: boolean;
+}
+
+/** A process: a lane with its own memory, connection and view of the store. */
+interface Process {
+  readonly lane: Lane;
+  readonly deps: TransactionDeps;
+  readonly connection: Connection;
+  readonly store: MortalStore;
+  /** A look at the head is under way. */
+  isLooking: boolean;
+}
+
+/** A run failed: what was wrong, and the last steps that led there. */
+export class ModelFailure extends Error {}
+
+/** So many turns of the event loop without an answer of a node, and still work: it is running in circles. */
+const greatestTurns = 5_000;
+/** So many blocks must be enough to end everything. */
+const healingBlocks = 150;
+
+/**
+ * One account's life: random commands, answers, blocks, reorgs, foreign use of the key, lost answers and crashes, checked after each step; at the end
+ * everything is healed, and everything must become final. Resolves to what was met with. Throws `ModelFailure`.
+ */
+export async function runModel({ store, random, name, steps, deepReorgs }: ModelRunOptions): Promise<ReadonlySet<string>> {
+  const network = evmNetwork({ name, requiredConfirmations: random.between(1, 4) });
+  const relayer: Relayer = {
+    id: name,
+    name,
+    network,
+    networkType: 'evm',
+    address: `0x${name}`,
+    signerId: 's',
+    notificationId: null,
+    customRpcUrls: [],
+    paused: false,
+    disabledReason: null,
+    policies: evmPolicies({ maxInFlight: random.between(1, 8), gasPriceCapWei: random.chance(0.3) ? 900n : null }),
+  };
+  const chain = createModelChain(network, relayer.address, random);
+  const witness = createModelWitness({ store, relayer, chain, deepReorgs });
+  const trace: string[] = [];
+  const surprises: string[] = [];
+  let nowMs = 1_800_000_000_000;
+  const clock = { nowMs: () => nowMs };
+  const ids = createIds(clock);
+  /** Commands that have not been answered, of processes that live. */
+  let asking = 0;
+  let healed = false;
+
+  const log: Log = {
+    debug: () => {},
+    info: () => {},
+    warn: () => {},
+    error: (fields, message) => {
+      const { err } = fields as { err?: unknown };
+      surprises.push(`${message}: ${err instanceof Error ? err.stack : JSON.stringify(fields)}`);
+    },
+  };
+
+  async function start(): Promise<Process> {
+    const connection = chain.connect();
+    const mortal = mortalStore(store);
+    const signer = { id: 's', address: relayer.address, signDigest: () => Promise.reject(new Error('the model signs by itself')) };
+    const directory = createDirectory([{ relayer, chain: connection.chain, signer }]);
+    const lanes = {
+      accept: (transaction: Parameters<Lane['accept']>[0]) => lane.accept(transaction),
+      move: (_id: unknown, id: string, decide: Parameters<Lane['move']>[1]) => lane.move(id, decide),
+    };
+    const deps: TransactionDeps = { store: mortal.store, directory, lanes, recordEvent: () => [], feed: createFeed(), clock, ids };
+    const lane: Lane = createLane({ id: laneOf(relayer), deps, chain: connection.chain, log, relayer: () => relayer });
+    await lane.load();
+    return { lane, deps, connection, store: mortal, isLooking: false };
+  }
+
+  let process = await start();
+
+  function look(): void {
+    const mine = process;
+    if (mine.isLooking) return;
+    mine.isLooking = true;
+    mine.connection.chain
+      .head()
+      .then((head) => mine.lane.tick(head))
+      .catch(() => {})
+      .finally(() => {
+        mine.isLooking = false;
+      });
+  }
+
+  /** Lets everything run that waits for no node. */
+  async function rest(): Promise<void> {
+    for (let turns = 0, idle = 0; idle < 3; turns += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      idle = process.store.busy() === 0 ? idle + 1 : 0;
+      if (turns > greatestTurns) throw new ModelFailure('the service runs in circles');
+    }
+  }
+
+  function command(what: string, work: Promise<unknown>): void {
+    const mine = process;
+    asking += 1;
+    work
+      .catch((error: unknown) => {
+        if (!(error instanceof DomainError)) surprises.push(`${what}: ${error instanceof Error ? error.stack : String(error)}`);
+      })
+      .finally(() => {
+        if (mine === process) asking -= 1;
+      });
+  }
+
+  function content(): Partial<EvmRequest> {
+    const valueWei = BigInt(random.between(0, 1_000)) * (random.chance(0.3) ? 10n ** 10n : 1n);
+    const maxFeePerGasWei = BigInt(random.between(50, 800));
+    const priced = random.chance(0.2) ? { maxFeePerGasWei, maxPriorityFeePerGasWei: maxFeePerGasWei / 10n } : {};
+    const data = random.chance(0.06) ? { data: revertingData } : random.chance(0.04) ? { data: refusedData } : {};
+    return { valueWei, ...priced, ...data };
+  }
+
+  const validUntil = () => (random.chance(0.2) ? new Date(nowMs + random.between(1, 90) * 1_000).toISOString() : undefined);
+  const anyId = () => witness.ids()[random.between(0, witness.ids().length - 1)];
+  const fate = (): Fate => (healed || random.chance(0.85) ? 'answered' : random.chance(0.5) ? 'not_asked' : 'answer_lost');
+
+  function letOneGo(): string {
+    const one = chain.travelling[random.between(0, chain.travelling.length - 1)];
+    if (one === undefined) return 'nothing travels';
+    const chosen = fate();
+    one.letGo(chosen);
+    return `${one.name} ${one.isAnswer ? 'back' : 'out'}: ${chosen}`;
+  }
+
+  /** Lets everything go until nothing travels. */
+  async function flow(): Promise<void> {
+    for (let rounds = 0; chain.travelling.length > 0; rounds += 1) {
+      if (rounds > greatestTurns) throw new ModelFailure('the service asks without end');
+      chain.travelling[0]?.letGo('answered');
+      await rest();
+    }
+  }
+
+  const happenings: readonly (readonly [weight: number, name: string, happen: () => unknown])[] = [
+    [10, 'send', () => command('send', sendTransaction(process.deps, relayer, wanted(content(), validUntil())).then(witness.accepted))],
+    [
+      6,
+      'replace',
+      () => {
+        const id = anyId();
+        if (id !== undefined) command('replace', replaceTransaction(process.deps, relayer, id, wanted(content(), validUntil())));
+        return id;
+      },
+    ],
+    [
+      4,
+      'cancel',
+      () => {
+        const id = anyId();
+        if (id !== undefined) command('cancel', cancelTransaction(process.deps, relayer, id));
+        return id;
+      },
+    ],
+    [0.3, 'delete pending', () => command('delete pending', deletePendingTransactions(process.deps, relayer))],
+    [14, 'look', look],
+    [40, 'let go', letOneGo],
+    [
+      6,
+      'flow',
+      async () => {
+        look();
+        await flow();
+      },
+    ],
+    [10, 'mine', () => chain.mine(random.chance(0.5) ? random.between(0, 2) : undefined)],
+    [
+      4,
+      'reorg',
+      () => {
+        const most = deepReorgs ? chain.blocks.length - 1 : chain.shallow(network.requiredConfirmations);
+        const depth = random.between(0, Math.min(most, 6));
+        if (depth === 0) return;
+        chain.takeBack(depth, () => random.chance(0.5));
+        const fresh = random.chance(0.8) ? depth + random.between(0, 1) : random.between(1, depth);
+        for (let block = 0; block < fresh; block += 1) chain.mine(random.between(0, 3));
+        return `${depth} blocks back, ${fresh} new`;
+      },
+    ],
+    [2, 'the key is used elsewhere', () => chain.useKey(random.chance(0.5) ? 'pool' : 'block')],
+    [2, 'the pool forgets', () => chain.forget(() => random.chance(0.4))],
+    [3, 'base fee', () => chain.setBaseFee(BigInt(random.between(10, 1_200)))],
+    [1, 'funds', () => chain.setFunds([10n ** 18n, 10n ** 9n, 1_000n][random.between(0, 2)] ?? 0n)],
+    [
+      0.4,
+      'a hard time',
+      async () => {
+        chain.setFunds(10n ** 9n);
+        for (let blocks = 0; blocks < 8; blocks += 1) {
+          nowMs += 12_000;
+          chain.mine();
+          look();
+          await flow();
+        }
+      },
+    ],
+    [1, 'lag', () => chain.setLag(random.chance(0.5) ? 0 : random.between(1, 3))],
+    [
+      8,
+      'time',
+      () => {
+        const ms = random.chance(0.7) ? random.between(100, 2_000) : random.between(20_000, 90_000);
+        nowMs += ms;
+        return `${ms} ms`;
+      },
+    ],
+    [
+      2,
+      'crash',
+      async () => {
+        process.connection.kill();
+        process.store.kill();
+        asking = 0;
+        process = await start();
+      },
+    ],
+  ];
+  // Each run has its own mixture: what is rare in all of them alike would never come together.
+  const mixture = happenings.map(([weight]) => weight * ([0.2, 1, 1, 4][random.between(0, 3)] ?? 1));
+  const weights = mixture.reduce((sum, weight) => sum + weight, 0);
+
+  async function step(): Promise<void> {
+    let at = random.next() * weights;
+    const chosen = happenings.find((_, index) => {
+      at -= mixture[index] ?? 0;
+      return at < 0;
+    });
+    if (chosen === undefined) return;
+    const [, what, happen] = chosen;
+    trace.push(what);
+    const detail = await happen();
+    if (typeof detail === 'string') trace.push(`  ${detail}`);
+    await rest();
+    await check();
+  }
+
+  async function check(): Promise<void> {
+    if (surprises.length > 0) throw new ModelFailure(surprises.join('\n'));
+    await witness.look();
+  }
+
+  async function heal(): Promise<void> {
+    healed = true;
+    chain.setLag(0);
+    chain.setFunds(10n ** 18n);
+    chain.setBaseFee(10n);
+    for (let blocks = 0; ; blocks += 1) {
+      look();
+      await flow();
+      await check();
+      if (asking === 0 && (await store.read.openTransactions(laneOf(relayer))).length === 0) break;
+      if (blocks === healingBlocks) throw new ModelFailure('not everything became final');
+      nowMs += 1_500;
+      chain.mine();
+      trace.push('healing: mine');
+    }
+    await witness.requireEnded();
+  }
+
+  try {
+    for (let count = 0; count < steps; count += 1) await step();
+    await heal();
+    return witness.met;
+  } catch (error) {
+    const reason =
+      error instanceof Error ? (error instanceof ModelFailure ? error.message : (error.stack ?? error.message)) : String(error);
+    throw new ModelFailure(`${reason}\n${await witness.describe()}\nsteps:\n${trace.slice(-150).join('\n')}`);
+  } finally {
+    process.connection.kill();
+    process.store.kill();
+  }
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import type { Store } from '../../src/core/ports/store.js';
+import { laneOf, type Relayer } from '../../src/core/relayer/relayer.js';
+import { type Attempt, isFinal, type Transaction, type TransactionView } from '../../src/core/transaction/transaction.js';
+import type { ModelChain } from './model-chain.js';
+
+/** Remembers what was seen of one relayer's transactions, and knows what must hold of them. */
+export interface ModelWitness {
+  /** All transactions that the store has, oldest first, as of the last check. */
+  ids(): readonly string[];
+  /** What it has met with: statuses, transitions of status, and what else tells that a run was worth it. */
+  readonly met: ReadonlySet<string>;
+  /** A request was answered. */
+  accepted(view: TransactionView): void;
+  look(): Promise<void>;
+  /** Everything is final, and each ended as the chain says. */
+  requireEnded(): Promise<void>;
+  describe(): Promise<string>;
+}
+
+/** What a witness looks at. */
+export interface ModelWitnessDeps {
+  readonly store: Store;
+  readonly relayer: Relayer;
+  readonly chain: ModelChain;
+  /** True: what had its confirmations may have been taken back since. */
+  readonly deepReorgs: boolean;
+}
+
+/** Makes a witness who has seen nothing yet. */
+export function createModelWitness({ store, relayer, chain, deepReorgs }: ModelWitnessDeps): ModelWitness {
+  const lane = laneOf(relayer);
+  const confirmations = relayer.network.requiredConfirmations;
+  const acceptedIds = new Set<string>();
+  const known = new Map<string, { view: TransactionView; attempts: readonly Attempt[] }>();
+  const met = new Set<string>();
+  /** Nonces that somebody else's transaction has ever had in a block. */
+  const foreignNonces = new Set<bigint>();
+
+  async function look(): Promise<void> {
+    for (const { transactions } of chain.blocks)
+      for (const { hash, nonce } of transactions) if (chain.foreign.has(hash)) foreignNonces.add(nonce);
+    const { items, total } = await store.read.transactionsOf(relayer.id, [], { offset: 0, limit: 10_000 });
+    assert.equal(total, items.length);
+    for (const view of items.toReversed()) {
+      const { transaction } = view;
+      const before = known.get(transaction.id);
+      if (before !== undefined) requireLawful(before.view.transaction, transaction);
+      if (before?.view.transaction.revision === transaction.revision) continue;
+      const attempts = await store.read.attemptsOf(transaction.id);
+      meet(before?.view.transaction, view, attempts);
+      known.set(transaction.id, { view, attempts });
+      requireWhole(view, attempts);
+      if (isFinal(transaction.status)) requireEarned(view, attempts);
+    }
+    for (const id of acceptedIds) assert.ok(known.has(id), `accepted transaction ${id} is not stored`);
+    requireDistinct();
+    for (const { attempts, view } of known.values()) {
+      const inBlocks = attempts.filter(({ hash }) => chain.minedIn(hash) !== undefined);
+      assert.ok(deepReorgs || inBlocks.length <= 1, `${view.transaction.id} is paid twice`);
+    }
+    await requireNoHole();
+  }
+
+  function meet(before: Transaction | undefined, { transaction, shown }: TransactionView, attempts: readonly Attempt[]): void {
+    const { status, nonce, mined, liveVersion } = transaction;
+    met.add(status);
+    if (before === undefined && attempts.length > 0 && !acceptedIds.has(transaction.id)) met.add('a gap is filled');
+    if (before !== undefined && before.status !== status) met.add(`${before.status} > ${status}`);
+    if (before !== undefined && before.nonce !== null && nonce === null) met.add('another nonce is to be had');
+    if (mined !== null && mined.version !== liveVersion) met.add('an earlier version is mined');
+    if (attempts.length > 2) met.add('three versions');
+    if (shown?.purpose === 'yield') met.add('a slot is given up');
+    if (attempts.some(({ purpose }, index) => purpose === 'content' && attempts[index - 1]?.purpose === 'content'))
+      met.add('content over content');
+  }
+
+  function requireLawful(before: Transaction, now: Transaction): void {
+    const { id } = now;
+    if (isFinal(before.status)) assert.deepEqual(now, before, `final ${id} changed`);
+    assert.ok(now.revision >= before.revision, `${id} went back in revision`);
+    if (before.intent !== 'content') assert.equal(now.intent, before.intent, `${id} changed its intent again`);
+    assert.equal(now.createdAtMs, before.createdAtMs);
+    if (before.sentAtMs !== null) assert.equal(now.sentAtMs, before.sentAtMs);
+  }
+
+  function requireWhole({ transaction, shown }: TransactionView, attempts: readonly Attempt[]): void {
+    const { id, status, nonce, mined, liveVersion, confirmedAtMs } = transaction;
+    assert.equal(confirmedAtMs !== null, status === 'confirmed', `${id}: confirmed_at with confirmed only`);
+    if (mined !== null) assert.equal(shown?.version, mined.version, `${id} does not show what was mined`);
+    if (status === 'mined') assert.ok(mined !== null, `${id} is mined without a version`);
+    if (status === 'pending') assert.deepEqual([nonce, liveVersion, mined], [null, null, null], `${id} is pending in a slot`);
+    if (status === 'sent' || status === 'submitted') assert.equal(shown?.version, attempts.at(-1)?.version, `${id} shows an old version`);
+    if (shown !== null) assert.equal(shown.nonce, nonce, `${id} shows a version of another slot`);
+  }
+
+  /** A final status rests on a block that had, at some time, the required confirmations. */
+  function requireEarned({ transaction, shown }: TransactionView, attempts: readonly Attempt[]): void {
+    const { id, status, mined, nonce } = transaction;
+    if (mined !== null) {
+      assert.ok(shown !== null && chain.greatestDepth(shown.hash) >= confirmations, `${id} is ${status} too early`);
+      const expected = { content: mined.succeeded ? 'confirmed' : 'failed', cancel: 'canceled', expire: 'expired', yield: 'failed' }[
+        shown.purpose
+      ];
+      assert.equal(status, expected, `${id} ended as what it was not`);
+      if (!deepReorgs) assert.equal(chain.minedIn(shown.hash)?.hash, mined.blockHash, `${id} is ${status} in a block that is not there`);
+      return;
+    }
+    assert.notEqual(status, 'confirmed', `${id} is confirmed without a block`);
+    assert.ok(displacedEarned(attempts), `${id} is ${status}, but nothing has its nonce for good`);
+    // Nodes forget nothing here, so what took a nonce is always found.
+    if (nonce !== null) assert.equal(status, { content: null, cancel: 'canceled', expire: 'expired', yield: 'failed' }[transaction.intent]);
+  }
+
+  /** Each slot that the transaction had is somebody else's for good. */
+  function displacedEarned(attempts: readonly Attempt[]): boolean {
+    return attempts.every(({ nonce }) => deepReorgs || foreignNonces.has(nonce));
+  }
+
+  function requireDistinct(): void {
+    const hashes = new Set<string>();
+    const versions = new Set<string>();
+    let count = 0;
+    for (const { attempts } of known.values()) {
+      for (const { hash, nonce, version } of attempts) {
+        hashes.add(hash);
+        versions.add(`${nonce}/${version}`);
+        count += 1;
+      }
+    }
+    assert.equal(hashes.size, count, 'two attempts have the same hash');
+    assert.equal(versions.size, count, 'two attempts of a slot have the same version');
+  }
+
+  async function requireNoHole(): Promise<void> {
+    const next = (await store.read.nextNonce(lane)) ?? 0n;
+    const covered = new Set([...known.values()].flatMap(({ attempts }) => attempts.map(({ nonce }) => nonce)));
+    for (let nonce = 0n; nonce < next; nonce += 1n)
+      assert.ok(covered.has(nonce) || foreignNonces.has(nonce), `nonce ${nonce} is below the next one, and nothing has it`);
+  }
+
+  return {
+    ids: () => [...known.keys()],
+    met,
+    accepted: ({ transaction }) => void acceptedIds.add(transaction.id),
+    look,
+    async requireEnded() {
+      await look();
+      for (const { view, attempts } of known.values()) {
+        const { id, status } = view.transaction;
+        assert.ok(isFinal(status), `${id} is not final`);
+        const paid = attempts.filter(({ hash, purpose }) => purpose === 'content' && chain.minedIn(hash) !== undefined).length;
+        if (status === 'confirmed') assert.ok(deepReorgs || paid === 1, `${id} is confirmed, and was paid ${paid} times`);
+        else if (status !== 'failed') assert.ok(deepReorgs || paid === 0, `${id} is ${status}, and was paid`);
+      }
+    },
+    async describe() {
+      const lines = [`confirmations ${confirmations}, next nonce ${await store.read.nextNonce(lane)}, on chain ${chain.accountNonce()}`];
+      for (const [id, { view, attempts }] of known) {
+        const { status, intent, nonce, liveVersion, mined, statusReason } = view.transaction;
+        lines.push(
+          `${id} ${status} intent=${intent} nonce=${nonce} live=${liveVersion} mined=${mined?.version}@${mined?.blockNumber} ${statusReason}`,
+        );
+        for (const { version, purpose, nonce, hash } of attempts)
+          lines.push(
+            `    ${purpose} v${version} nonce ${nonce} ${hash.slice(0, 10)} in block ${chain.minedIn(hash)?.number} deepest ${chain.greatestDepth(hash)}`,
+          );
+      }
+      const told = chain.blocks.map(({ transactions }) => transactions.map(({ nonce, hash }) => `${nonce}:${hash.slice(0, 10)}`).join());
+      return [...lines, `blocks: ${told.map((one, index) => `${index}[${one}]`).join(' ')}`].join('\n');
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import type { Reads, Store } from '../../src/core/ports/store.js';
+
+/** A store whose user can die. */
+export interface MortalStore {
+  readonly store: Store;
+  /** How much is being written and read. */
+  busy(): number;
+  /** What is under way may still be written, but nobody learns of it, and nothing more is. */
+  kill(): void;
+}
+
+/** One process's use of a store that outlives it. */
+export function mortalStore(store: Store): MortalStore {
+  let isAlive = true;
+  let busy = 0;
+  const never = new Promise<never>(() => {});
+
+  async function use<T>(work: () => Promise<T>): Promise<T> {
+    if (!isAlive) return never;
+    busy += 1;
+    try {
+      const result = await work();
+      return isAlive ? result : never;
+    } catch (error) {
+      if (isAlive) throw error;
+      return never;
+    } finally {
+      busy -= 1;
+    }
+  }
+
+  const read = new Proxy(store.read, {
+    get(reads, name: keyof Reads) {
+      const ask = reads[name] as (...asked: readonly unknown[]) => Promise<unknown>;
+      return (...asked: readonly unknown[]) => use(() => ask(...asked));
+    },
+  });
+  return {
+    store: {
+      change: store.change,
+      read,
+      commit: (changes) => use(() => store.commit(changes)),
+      checkWritable: () => use(() => store.checkWritable()),
+      close: () => store.close(),
+    },
+    busy: () => busy,
+    kill() {
+      isAlive = false;
+    },
+  };
+}
