@@ -150,7 +150,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       relayersUsing,
     });
     const plans = compileMethodPlans(served.map(({ service }) => service));
-    const serveOnce = createServeOnce(createIdempotency({ store, clock }));
+    const serveOnce = createServeOnce(createIdempotency({ store, clock }), secretBox);
     const interceptors = [createErrorInterceptor({ log }), createRemarks(), createGate({ plans, directory, serveOnce })];
     const rest = createRestGateway({ plans, served, interceptors, networkTypeOf: (id) => directory.relayer(id)?.networkType, log });
     const readiness = createReadiness(measure, { clock, shutdownSignal: stopping.signal });

@@ -5,6 +5,8 @@ import { constants, type Http2ServerRequest, type ServerHttp2Session } from 'nod
  * left unread for as long. Otherwise its stream is reset.
  */
 export function limitStream({ stream }: Http2ServerRequest, limitMs: number): void {
+  // It was reset before anybody looked at it.
+  if (stream.destroyed) return;
   const cancel = () => stream.close(constants.NGHTTP2_CANCEL);
   if (!stream.endAfterHeaders) {
     const timer = setTimeout(() => stream.state.remoteClose !== 1 && cancel(), limitMs).unref();

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { type DescMessage, fromBinary, type Message, toBinary } from '@bufbuild/protobuf';
 import type { Idempotency } from '../../core/access/idempotency.js';
 import { DomainError } from '../../core/errors.js';
+import type { SecretBox } from '../../core/ports/secret-box.js';
 import type { Call } from '../call.js';
 import type { MethodPlan } from '../method-plan.js';
 
@@ -14,7 +14,12 @@ export type ServeOnce = <R>(plan: MethodPlan, message: Message, call: Call, serv
 const keyPattern = /^[\x21-\x7e]{1,255}$/;
 
 /** Makes it. */
-export function createServeOnce({ begin }: Idempotency): ServeOnce {
+export function createServeOnce({ begin }: Idempotency, secretBox: Pick<SecretBox, 'digest'>): ServeOnce {
+  /** The same for requests that say the same, in whatever protocol; what this version does not know of is not in it. A request may hold a secret. */
+  function fingerprintOf(input: DescMessage, message: Message): string {
+    return secretBox.digest(toBinary(input, message, { writeUnknownFields: false }), 'idempotent request');
+  }
+
   return async (plan, message, call, serve) => {
     if (call.principal === null) throw new DomainError('internal', 'INTERNAL', 'the method keeps outcomes, but asks for no key');
     const { input, output } = plan.method;
@@ -40,11 +45,4 @@ function idempotencyKeyOf({ idempotencyKeys: [key, ...others] }: Call): string {
   const sentence =
     others.length > 0 ? 'there is more than one Idempotency-Key' : 'Idempotency-Key must be 1 to 255 visible ASCII characters';
   throw new DomainError('invalid', 'IDEMPOTENCY_KEY_INVALID', sentence);
-}
-
-/** The same for requests that say the same, in whatever protocol; what this version does not know of is not in it. */
-function fingerprintOf(input: DescMessage, message: Message): string {
-  return createHash('sha256')
-    .update(toBinary(input, message, { writeUnknownFields: false }))
-    .digest('hex');
 }

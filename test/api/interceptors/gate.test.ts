@@ -9,6 +9,7 @@ import { SendTransactionResponseSchema, TransactionService } from '../../../gen/
 import { relayerOf } from '../../../src/api/call.js';
 import { createServeOnce } from '../../../src/api/interceptors/serve-once.js';
 import { once } from '../../../src/api/services/once.js';
+import { createSecretBox } from '../../../src/storage/secret-box.js';
 import { anyone, restricted } from '../../support/rest-rig.js';
 import { createRpcRig } from '../../support/rpc-rig.js';
 
@@ -37,6 +38,8 @@ const implementation = {
 const { client } = createRpcRig(TransactionService, implementation);
 const { client: restrictedClient } = createRpcRig(TransactionService, implementation, restricted);
 const amount = 'must be an integer from 0 to 2^128-1 (340282366920938463463374607431768211455)';
+
+const secretBox = createSecretBox(Buffer.alloc(32).toString('base64'));
 
 describe('the gate', () => {
   it('lets through what is in order, with its relayer', async () => {
@@ -126,9 +129,10 @@ describe('the gate', () => {
     const keptResponse = create(SendTransactionResponseSchema, { transaction: { id: 'kept' } });
     const idempotency = {
       keys: ['one'],
-      serveOnce: createServeOnce({
-        begin: async () => ({ kind: 'replay', response: toBinary(SendTransactionResponseSchema, keptResponse) }),
-      }),
+      serveOnce: createServeOnce(
+        { begin: async () => ({ kind: 'replay', response: toBinary(SendTransactionResponseSchema, keptResponse) }) },
+        secretBox,
+      ),
     };
     const rigs = [anyone, restricted].map((principal) => createRpcRig(TransactionService, implementation, principal, idempotency));
     const [of, ofRestricted] = rigs.map((rig) => rig.client);
@@ -140,7 +144,10 @@ describe('the gate', () => {
 
   it('takes one idempotency key of visible ASCII', async () => {
     const answer = async (...keys: string[]) => {
-      const serveOnce = createServeOnce({ begin: async ({ idempotencyKey }) => assert.fail(new Error(`begun with ${idempotencyKey}`)) });
+      const serveOnce = createServeOnce(
+        { begin: async ({ idempotencyKey }) => assert.fail(new Error(`begun with ${idempotencyKey}`)) },
+        secretBox,
+      );
       const rig = createRpcRig(TransactionService, implementation, anyone, { keys, serveOnce });
       const refusal = await told(rig.client.sendTransaction({ relayerId: 'nobody' }));
       return rig.lines.map(({ fields }) => String((fields.err as Error).message)).at(0) ?? refusal;
