@@ -84,8 +84,8 @@ export function createServer({
   const sockets = new Set<Socket>();
   /** Those that have not said yet what they speak. */
   const undecided = new Set<Socket>();
-  const http1Sockets = new Set<Socket>();
-  const http1Responses = new Set<ServerResponse>();
+  /** The unfinished answers of each HTTP/1 connection. Those that wait for one before them are never told that their connection is gone. */
+  const http1Responses = new Map<Socket, Set<ServerResponse>>();
   const sessions = new Set<ServerHttp2Session>();
 
   const http1 = createHttp1Server({
@@ -108,9 +108,10 @@ export function createServer({
   };
   const onHttp1Request = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    http1Responses.add(response);
+    const responses = http1Responses.get(socket);
+    responses?.add(response);
     response.once('close', () => {
-      http1Responses.delete(response);
+      responses?.delete(response);
       if (stopping) socket.destroySoon();
     });
     if (stopping) response.setHeader('connection', 'close');
@@ -122,7 +123,8 @@ export function createServer({
   // An expectation that is not known is no reason to refuse: the request stands for itself.
   http1.on('checkExpectation', onHttp1Request);
   http1.on('clientError', (error, socket) => {
-    const mayAnswer = ![...http1Responses].some((response) => response.socket === socket && response.headersSent);
+    const responses = http1Responses.get(socket as Socket) ?? [];
+    const mayAnswer = ![...responses].some((response) => response.socket === socket && response.headersSent);
     answerClientError(error, socket as Socket, { requestId: newRequestId(), mayAnswer });
   });
 
@@ -149,7 +151,10 @@ export function createServer({
       socket.destroy();
       return;
     }
-    if (version === 1) track(http1Sockets, socket);
+    if (version === 1) {
+      http1Responses.set(socket, new Set());
+      socket.once('close', () => http1Responses.delete(socket));
+    }
     // A closed session has said all and waits for the caller to hang up, which some never do.
     else socket.once('finish', () => setTimeout(() => socket.destroy(), lingerMs).unref());
     (version === 1 ? http1 : http2).emit('connection', socket);
@@ -185,9 +190,10 @@ export function createServer({
     const closed = new Promise<void>((resolve) => {
       acceptor.close(() => resolve());
     });
-    for (const response of http1Responses) if (!response.headersSent) response.setHeader('connection', 'close');
-    const busy = new Set([...http1Responses].map((response) => response.socket));
-    for (const socket of http1Sockets) if (!busy.has(socket)) socket.destroy();
+    for (const [socket, responses] of http1Responses) {
+      for (const response of responses) if (!response.headersSent) response.setHeader('connection', 'close');
+      if (responses.size === 0) socket.destroy();
+    }
     for (const session of sessions) session.close();
     for (const socket of undecided) socket.destroy();
     const deadline = setTimeout(() => {

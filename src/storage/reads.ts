@@ -45,11 +45,6 @@ function paddedToPowerOfTwo<V>(values: readonly V[]): readonly V[] {
   return [...values, ...values.slice(-1).flatMap((last) => Array<V>(length - values.length).fill(last))];
 }
 
-/** PostgreSQL's text holds no U+0000 and fails on it: no row has such an id. */
-function canBeStored(id: string): boolean {
-  return !id.includes('\0');
-}
-
 /** What can be read, through `query`. */
 export function createReads(statements: Statements, query: Query): Reads {
   const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, outcomes } = statements;
@@ -84,7 +79,7 @@ export function createReads(statements: Statements, query: Query): Reads {
   }
 
   return {
-    transaction: async (id) => (canBeStored(id) ? (await query(transactions.byId, { id })).map(viewFromRow)[0] : undefined),
+    transaction: async (id) => (await query(transactions.byId, { id })).map(viewFromRow)[0],
     transactionsOf: (relayerId, statuses, page) =>
       statuses.length === 0 ? allOf(relayerId, page) : someOf(relayerId, new Set(statuses), page),
     attemptsOf: async (transactionId) => (await query(attempts.ofTransaction, { transaction_id: transactionId })).map(attemptFromRow),
@@ -103,7 +98,7 @@ export function createReads(statements: Statements, query: Query): Reads {
       return lane === undefined ? undefined : BigInt(lane.next_nonce);
     },
     genesisHash: async (chain) => (await query(lanes.genesisHash, { chain }))[0]?.genesis_hash,
-    notification: async (id) => (canBeStored(id) ? (await query(notifications.byId, { id })).map(notificationFromRow)[0] : undefined),
+    notification: async (id) => (await query(notifications.byId, { id })).map(notificationFromRow)[0],
     outcome: async ({ keyId, method, idempotencyKey }, nowMs) => {
       const rows = await query(outcomes.byKey, { key_id: keyId, method, idempotency_key: idempotencyKey, now_ms: nowMs });
       return rows.map(outcomeFromRow)[0];
@@ -127,10 +122,8 @@ export function createReads(statements: Statements, query: Query): Reads {
     dueEvents: async (notificationId, nowMs, limit) =>
       (await query(events.due, { notification_id: notificationId, now_ms: nowMs, limit })).map(eventFromRow),
     pendingEventCount: async () => (await query(events.pendingCount, {}))[0]?.total ?? 0,
-    delivery: async (notificationId, eventId) => {
-      if (!canBeStored(notificationId) || !canBeStored(eventId)) return undefined;
-      return (await withAttempts(await query(events.byId, { notification_id: notificationId, id: eventId })))[0];
-    },
+    delivery: async (notificationId, eventId) =>
+      (await withAttempts(await query(events.byId, { notification_id: notificationId, id: eventId })))[0],
     deliveries: async (notificationId, { offset, limit }) => {
       const [count] = await query(events.totalOf, { notification_id: notificationId });
       const total = count?.total ?? 0;

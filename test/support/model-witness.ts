@@ -34,21 +34,26 @@ export function createModelWitness({ store, relayer, chain, deepReorgs }: ModelW
   const acceptedIds = new Set<string>();
   const known = new Map<string, { view: TransactionView; attempts: readonly Attempt[] }>();
   const met = new Set<string>();
-  /** Nonces that somebody else's transaction has ever had in a block. */
-  const foreignNonces = new Set<bigint>();
+  /** Nonces that somebody else's transactions have ever had in a block, and by which. */
+  const foreignUses = new Map<bigint, Set<string>>();
 
   async function look(): Promise<void> {
     for (const { transactions } of chain.blocks)
-      for (const { hash, nonce } of transactions) if (chain.foreign.has(hash)) foreignNonces.add(nonce);
+      for (const { hash, nonce } of transactions) {
+        if (chain.foreign.has(hash)) foreignUses.set(nonce, (foreignUses.get(nonce) ?? new Set()).add(hash));
+      }
     const { items, total } = await store.read.transactionsOf(relayer.id, [], { offset: 0, limit: 10_000 });
     assert.equal(total, items.length);
     for (const view of items.toReversed()) {
       const { transaction } = view;
       const before = known.get(transaction.id);
-      if (before !== undefined) requireLawful(before.view.transaction, transaction);
-      if (before?.view.transaction.revision === transaction.revision) continue;
+      if (before?.view.transaction.revision === transaction.revision) {
+        assert.deepEqual(transaction, before.view.transaction, `${transaction.id} changed without a revision`);
+        continue;
+      }
       const attempts = await store.read.attemptsOf(transaction.id);
       meet(before?.view.transaction, view, attempts);
+      if (before !== undefined) requireLawful(before.view.transaction, transaction, attempts.length - before.attempts.length);
       known.set(transaction.id, { view, attempts });
       requireWhole(view, attempts);
       if (isFinal(transaction.status)) requireEarned(view, attempts);
@@ -75,23 +80,32 @@ export function createModelWitness({ store, relayer, chain, deepReorgs }: ModelW
       met.add('content over content');
   }
 
-  function requireLawful(before: Transaction, now: Transaction): void {
+  function requireLawful(before: Transaction, now: Transaction, newAttempts: number): void {
     const { id } = now;
     if (isFinal(before.status)) assert.deepEqual(now, before, `final ${id} changed`);
     assert.ok(now.revision >= before.revision, `${id} went back in revision`);
     if (before.intent !== 'content') assert.equal(now.intent, before.intent, `${id} changed its intent again`);
+    if (before.nonce !== null && now.nonce !== before.nonce)
+      assert.ok(isForeignForGood(before.nonce), `${id} left a slot that may be its own`);
+    if (before.status === 'mined' && now.revision === before.revision + 1)
+      assert.equal(newAttempts, 0, `${id} is signed again while mined`);
     assert.equal(now.createdAtMs, before.createdAtMs);
     if (before.sentAtMs !== null) assert.equal(now.sentAtMs, before.sentAtMs);
   }
 
   function requireWhole({ transaction, shown }: TransactionView, attempts: readonly Attempt[]): void {
-    const { id, status, nonce, mined, liveVersion, confirmedAtMs } = transaction;
+    const { id, status, nonce, mined, liveVersion, confirmedAtMs, intent, content } = transaction;
     assert.equal(confirmedAtMs !== null, status === 'confirmed', `${id}: confirmed_at with confirmed only`);
     if (mined !== null) assert.equal(shown?.version, mined.version, `${id} does not show what was mined`);
     if (status === 'mined') assert.ok(mined !== null, `${id} is mined without a version`);
     if (status === 'pending') assert.deepEqual([nonce, liveVersion, mined], [null, null, null], `${id} is pending in a slot`);
     if (status === 'sent' || status === 'submitted') assert.equal(shown?.version, attempts.at(-1)?.version, `${id} shows an old version`);
     if (shown !== null) assert.equal(shown.nonce, nonce, `${id} shows a version of another slot`);
+    const live = attempts.find(({ version }) => version === liveVersion);
+    if (live === undefined) return;
+    assert.equal(live.purpose, intent, `${id} has a newest version of another intent`);
+    const { to, valueWei, data } = intent === 'content' ? content : { to: lane.account, valueWei: 0n, data: null };
+    assert.deepEqual([live.fields.to, live.fields.valueWei, live.fields.data], [to, valueWei, data], `${id} does not say what is wanted`);
   }
 
   /** A final status rests on a block that had, at some time, the required confirmations. */
@@ -114,7 +128,11 @@ export function createModelWitness({ store, relayer, chain, deepReorgs }: ModelW
 
   /** Each slot that the transaction had is somebody else's for good. */
   function displacedEarned(attempts: readonly Attempt[]): boolean {
-    return attempts.every(({ nonce }) => deepReorgs || foreignNonces.has(nonce));
+    return attempts.every(({ nonce }) => isForeignForGood(nonce));
+  }
+
+  function isForeignForGood(nonce: bigint): boolean {
+    return [...(foreignUses.get(nonce) ?? [])].some((hash) => chain.greatestDepth(hash) >= confirmations);
   }
 
   function requireDistinct(): void {
@@ -136,7 +154,7 @@ export function createModelWitness({ store, relayer, chain, deepReorgs }: ModelW
     const next = (await store.read.nextNonce(lane)) ?? 0n;
     const covered = new Set([...known.values()].flatMap(({ attempts }) => attempts.map(({ nonce }) => nonce)));
     for (let nonce = 0n; nonce < next; nonce += 1n)
-      assert.ok(covered.has(nonce) || foreignNonces.has(nonce), `nonce ${nonce} is below the next one, and nothing has it`);
+      assert.ok(covered.has(nonce) || foreignUses.has(nonce), `nonce ${nonce} is below the next one, and nothing has it`);
   }
 
   return {
