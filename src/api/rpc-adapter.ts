@@ -20,7 +20,6 @@ import { maxTimeoutMs } from './guards/deadline.js';
 import type { ApiRequest, ApiResponse } from './header.js';
 import { rpcProtocolOf } from './protocol-error.js';
 import { refusedByConnect } from './refused-by-connect.js';
-import { readBody } from './rest/read-body.js';
 import { breakOff } from './write-answer.js';
 import { writeUnaryAnswer } from './write-rpc-answer.js';
 
@@ -181,20 +180,18 @@ async function* bodyOf(request: ApiRequest): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Of calls with one message: one message's worth of bytes, whatever length was announced. Read by events: an iterator costs much more. */
+/** Of calls with one message: one message's worth of bytes, whatever length was announced. */
 async function* limitedBody(request: ApiRequest): AsyncGenerator<Uint8Array> {
-  const isPlain = rpcProtocolOf(request.headers['content-type']) === 'connect';
-  const body = await (isPlain ? readBody(request) : readBody(request, isEnvelopeTooLarge)).catch((error: unknown) => {
-    throw error instanceof DomainError ? connectErrorFromDomainError(error) : error;
-  });
-  if (body === null) throw callerLeft();
-  yield body;
-}
-
-/** By the length that the message announces as well: Connect would refuse that too, but without a reason. */
-function isEnvelopeTooLarge(bytes: number, chunk: Uint8Array): boolean {
-  const isFirst = bytes === chunk.byteLength;
-  return bytes > maxBodyBytes + envelopeBytes || (isFirst && announcedLengthOf(chunk) > maxBodyBytes);
+  const isEnveloped = rpcProtocolOf(request.headers['content-type']) !== 'connect';
+  const limit = isEnveloped ? maxBodyBytes + envelopeBytes : maxBodyBytes;
+  let received = 0;
+  for await (const chunk of bodyOf(request)) {
+    // Connect would refuse by the announced length too, but without a reason.
+    if (isEnveloped && received === 0 && announcedLengthOf(chunk) > maxBodyBytes) throw connectErrorFromDomainError(bodyTooLarge());
+    received += chunk.byteLength;
+    if (received > limit) throw connectErrorFromDomainError(bodyTooLarge());
+    yield chunk;
+  }
 }
 
 /** The length of the message that begins here: behind a byte of flags, big-endian. 0 where the chunk ends before it. */

@@ -223,6 +223,8 @@ function createTlsAcceptor(
     noDelay: true,
     keepAlive: true,
   });
+  // Node only tells of a handshake that failed or takes too long; without this its connection would stay.
+  server.on('tlsClientError', (_, socket) => socket.destroy());
   server.on('secureConnection', (socket: TLSSocket) => {
     socket.on('error', () => undefined);
     takeOver(socket, socket.alpnProtocol === 'h2' ? 2 : 1);

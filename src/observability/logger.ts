@@ -1,5 +1,6 @@
 import { type DestinationStream, pino, stdTimeFunctions } from 'pino';
 import type { Log } from '../core/ports/log.js';
+import { flatFieldsText } from './flat-line.js';
 import { perTurn } from './per-turn.js';
 import { withoutSecrets } from './without-secrets.js';
 
@@ -16,7 +17,7 @@ export interface LoggerOptions {
 
 /** A log of JSON lines: `level` as a word, `time` in ISO 8601, the fields without secrets (`withoutSecrets`), `msg`. */
 export function createLogger({ level, destination = perTurn(pino.destination({ dest: 1, sync: true })) }: LoggerOptions): Log {
-  return pino(
+  const log = pino(
     {
       level,
       base: null,
@@ -27,4 +28,17 @@ export function createLogger({ level, destination = perTurn(pino.destination({ d
     },
     destination,
   );
+
+  function info(fields: object, message: string): void {
+    const text = flatFieldsText(fields);
+    if (text === null) log.info(fields, message);
+    else destination.write(`{"level":"info"${stdTimeFunctions.isoTime()}${text},"msg":${JSON.stringify(message)}}\n`);
+  }
+
+  return {
+    debug: (fields, message) => log.debug(fields, message),
+    info: log.isLevelEnabled('info') ? info : () => undefined,
+    warn: (fields, message) => log.warn(fields, message),
+    error: (fields, message) => log.error(fields, message),
+  };
 }

@@ -1,22 +1,5 @@
 import { stdSerializers } from 'pino';
-
-/** Names of fields that hold secrets, lower case, without `_` and `-`: `signing_key`, `signingKey` and `X-Api-Key` are all found. */
-const secretNames: ReadonlySet<string> = new Set([
-  'apikey',
-  'authorization',
-  'cookie',
-  'mnemonic',
-  'passphrase',
-  'password',
-  'privatekey',
-  'proxyauthorization',
-  'sealedsigningkey',
-  'secret',
-  'setcookie',
-  'signingkey',
-  'storageencryptionkey',
-  'xapikey',
-]);
+import { isSecret, redacted } from './secret-names.js';
 
 /** Deeper than any line of ours; what lies below is not worth a walk through a cyclic object. */
 const depthLimit = 6;
@@ -30,7 +13,7 @@ function copyOf(fields: object, depth: number): Record<string, unknown> {
   const copy: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
     // Assigned, this one would not become a field.
-    if (name !== '__proto__') copy[name] = isSecret(name) ? '[redacted]' : plain(value, depth + 1);
+    if (name !== '__proto__') copy[name] = isSecret(name) ? redacted : plain(value, depth + 1);
   }
   return copy;
 }
@@ -44,17 +27,4 @@ function plain(value: unknown, depth: number): unknown {
   if (value instanceof Date) return value;
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
   return copyOf(value, depth);
-}
-
-/** What was found of names: nearly all lines have the same few. */
-const found = new Map<string, boolean>();
-/** Others may choose names, in nested objects. */
-const maxFound = 1_000;
-
-function isSecret(name: string): boolean {
-  const known = found.get(name);
-  if (known !== undefined) return known;
-  const secret = secretNames.has(name.toLowerCase().replace(/[_-]/g, ''));
-  if (found.size < maxFound) found.set(name, secret);
-  return secret;
 }

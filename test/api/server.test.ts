@@ -91,6 +91,15 @@ test('with TLS, ALPN chooses between HTTP/1.1 and HTTP/2', async () => {
   await rig.stop();
 });
 
+test('with TLS, a handshake that does not end is cut off', async () => {
+  const rig = await startRig({ tls: await selfSigned(), timeouts: { ...patientTimeouts, firstByteMs: 50 } });
+  const silent = await openSocket(rig.port);
+  const begun = await openSocket(rig.port);
+  begun.write(Buffer.from('16030100c8010000c40303', 'hex'));
+  assert.deepEqual(await Promise.all([readAll(silent), readAll(begun)]), ['', '']);
+  await rig.stop();
+});
+
 test('with TLS, too, stopping cuts off what does not end', async () => {
   const tls = await selfSigned();
   for (const httpVersion of ['1.1', '2'] as const) {

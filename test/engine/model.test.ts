@@ -10,7 +10,8 @@ import { createRandom } from '../support/seeded-random.js';
 import { silentLog } from '../support/stored-samples.js';
 
 /** `MODEL_RUNS` asks for more runs, `MODEL_SEED` for the ones that failed. */
-const runs = Number(process.env.MODEL_RUNS ?? 60);
+const defaultRuns = 150;
+const runs = Number(process.env.MODEL_RUNS ?? defaultRuns);
 const firstSeed = Number(process.env.MODEL_SEED ?? 1);
 const stepsPerRun = 150;
 
@@ -59,7 +60,7 @@ describe('whatever happens, in any order', () => {
 
   it('everything accepted becomes final, exactly once', async () => {
     const met = await run(runs, false);
-    if (runs >= 60)
+    if (runs >= defaultRuns)
       assert.deepEqual(
         worthwhile.filter((one) => !met.has(one)),
         [],

@@ -387,9 +387,7 @@ async function uninvited(ground: Ground): Promise<void> {
   await inLanes(isShort ? 4 : 20, 4, async () => {
     const answer = await target.send(
       Buffer.concat([
-        Buffer.from(
-          `POST ${sign} HTTP/1.1\r\nhost: a\r\n${keyLine('wrong')}connection: close\r\ncontent-length: ${large.byteLength}\r\n\r\n`,
-        ),
+        Buffer.from(`POST ${sign} HTTP/1.1\r\nhost: a\r\n${keyLine('wrong')}content-length: ${large.byteLength}\r\n\r\n`),
         large,
       ]),
     );

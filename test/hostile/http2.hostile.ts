@@ -73,7 +73,7 @@ function* times(count: number, make: (index: number) => Uint8Array): Generator<U
 
 /** CVE-2023-44487: calls that are opened and reset as fast as they can be. */
 async function rapidReset(ground: Ground): Promise<void> {
-  const count = ground.isShort ? 5_000 : 50_000;
+  const count = ground.isShort ? 4_000 : 50_000;
   for (const block of ground.isShort ? [getBlock, watchBlock] : [getBlock, listBlock, signBlock, watchBlock]) {
     await inLanes(4, 4, async () => {
       await assault(
@@ -102,7 +102,7 @@ async function manyStreams(ground: Ground): Promise<void> {
   const answered = new Set(framesIn(received).flatMap(({ kind, stream }) => (kind === type.headers ? [stream] : []))).size;
   if (answered > 250) ground.violation(`${answered} of 1000 streams were served at once`);
   const held: Socket[] = [];
-  const sessions = ground.isShort ? 10 : 80;
+  const sessions = ground.isShort ? 5 : 80;
   await inLanes(sessions, 20, async () => {
     await assault(
       ground,
@@ -384,7 +384,7 @@ async function goaway(ground: Ground): Promise<void> {
 async function shutWindows(ground: Ground): Promise<void> {
   const { target, isShort } = ground;
   const held: Socket[] = [];
-  await inLanes(isShort ? 10 : 40, 10, async () => {
+  await inLanes(isShort ? 4 : 40, 10, async () => {
     await assault(
       ground,
       times(250, (index) => headersFrame(index * 2 + 1, listBlock, true)),

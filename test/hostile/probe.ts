@@ -3,7 +3,7 @@ import type { Target } from './target.js';
 import { envelope, getRelayer, http1, http2Headers } from './valid-requests.js';
 
 /** How long an answer may take while others do their worst. */
-const patienceMs = 15_000;
+const patienceMs = 30_000;
 
 /** Asks for a relayer on a fresh connection; undefined, or what is wrong with the answer. */
 type Probe = (target: Target) => Promise<string | undefined>;

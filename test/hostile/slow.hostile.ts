@@ -49,7 +49,8 @@ export async function layFarAndWide(ground: Ground): Promise<Siege> {
         }),
       );
       if (isRead) socket.resume();
-      else socket.pause();
+      // Who does not read does not see the end either: it is looked for when it must have come.
+      else setTimeout(() => socket.resume(), withinMs).unref();
       if (first.length > 0) socket.write(first);
       target.counts.requests += 1;
     }

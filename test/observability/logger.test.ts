@@ -62,3 +62,28 @@ test('a cyclic object ends somewhere', () => {
   log.info({ loop }, 'still written');
   assert.equal(lines[0]?.msg, 'still written');
 });
+
+test('a line of texts and numbers, which is made in a shorter way, is the line that pino makes', () => {
+  const written: string[] = [];
+  const log = createLogger({ level: 'info', destination: { write: (line: string) => written.push(line) } });
+  const fields = {
+    path: '/a"b\\c\n\u2028é😀',
+    status: 200,
+    ms: 0.1,
+    less: -0,
+    none: Number.NaN,
+    valueWei: 2n ** 70n,
+    'odd "name"': true,
+    absent: undefined,
+    reason: null,
+    'X-Api-Key': 'hunter2',
+    password: null,
+  };
+  log.info(fields, 'said "so"');
+  log.warn(fields, 'said "so"');
+  // Level and time aside.
+  const [short = '', pinos = ''] = written.map((line) => line.replace(/^\{"level":"\w+","time":"[^"]*",/, '{'));
+  assert.deepEqual(JSON.parse(short), JSON.parse(pinos));
+  assert.ok(!short.includes('hunter2'));
+  assert.ok(short.endsWith('\n'));
+});

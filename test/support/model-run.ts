@@ -1,21 +1,15 @@
 import { DomainError } from '../../src/core/errors.js';
-import { createIds } from '../../src/core/ids.js';
 import type { EvmRequest } from '../../src/core/ports/chain.js';
-import type { Log } from '../../src/core/ports/log.js';
 import type { Store } from '../../src/core/ports/store.js';
-import { createDirectory } from '../../src/core/relayer/create-directory.js';
-import { laneOf, type Relayer } from '../../src/core/relayer/relayer.js';
+import { laneOf } from '../../src/core/relayer/relayer.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { deletePendingTransactions } from '../../src/core/transaction/delete-pending-transactions.js';
-import { createFeed } from '../../src/core/transaction/feed.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
-import { sendTransaction, type TransactionDeps } from '../../src/core/transaction/send-transaction.js';
-import { createLane, type Lane } from '../../src/engine/lane/lane.js';
+import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
 import { wanted } from './engine-rig.js';
-import { evmNetwork, evmPolicies } from './evm.js';
-import { type Connection, createModelChain, type Fate, refusedData, revertingData } from './model-chain.js';
+import { createModelChain, type Fate, refusedData, revertingData } from './model-chain.js';
+import { modelRelayer, startModelLane } from './model-lane.js';
 import { createModelWitness } from './model-witness.js';
-import { type MortalStore, mortalStore } from './mortal-store.js';
 import type { Random } from './seeded-random.js';
 
 /** What may happen in a run. */
@@ -29,21 +23,9 @@ export interface ModelRunOptions {
   readonly deepReorgs: boolean;
 }
 
-/** A process: a lane with its own memory, connection and view of the store. */
-interface Process {
-  readonly lane: Lane;
-  readonly deps: TransactionDeps;
-  readonly connection: Connection;
-  readonly store: MortalStore;
-  /** A look at the head is under way. */
-  isLooking: boolean;
-}
-
 /** A run failed: what was wrong, and the last steps that led there. */
 export class ModelFailure extends Error {}
 
-/** So many turns of the event loop without an answer of a node, and still work: it is running in circles. */
-const greatestTurns = 5_000;
 /** So many blocks must be enough to end everything. */
 const healingBlocks = 150;
 
@@ -52,89 +34,29 @@ const healingBlocks = 150;
  * everything is healed, and everything must become final. Resolves to what was met with. Throws `ModelFailure`.
  */
 export async function runModel({ store, random, name, steps, deepReorgs }: ModelRunOptions): Promise<ReadonlySet<string>> {
-  const network = evmNetwork({ name, requiredConfirmations: random.between(1, 4) });
-  const relayer: Relayer = {
-    id: name,
-    name,
-    network,
-    networkType: 'evm',
-    address: `0x${name}`,
-    signerId: 's',
-    notificationId: null,
-    customRpcUrls: [],
-    paused: false,
-    disabledReason: null,
-    policies: evmPolicies({ maxInFlight: random.between(1, 8), gasPriceCapWei: random.chance(0.3) ? 900n : null }),
-  };
-  const chain = createModelChain(network, relayer.address, random);
+  const network = { name, requiredConfirmations: random.between(1, 4) };
+  const relayer = modelRelayer(name, network, { maxInFlight: random.between(1, 8), gasPriceCapWei: random.chance(0.3) ? 900n : null });
+  const chain = createModelChain(relayer.network, relayer.address, random);
   const witness = createModelWitness({ store, relayer, chain, deepReorgs });
   const trace: string[] = [];
   const surprises: string[] = [];
   let nowMs = 1_800_000_000_000;
   const clock = { nowMs: () => nowMs };
-  const ids = createIds(clock);
   /** Commands that have not been answered, of processes that live. */
   let asking = 0;
   let healed = false;
 
-  const log: Log = {
-    debug: () => {},
-    info: () => {},
-    warn: () => {},
-    error: (fields, message) => {
-      const { err } = fields as { err?: unknown };
-      surprises.push(`${message}: ${err instanceof Error ? err.stack : JSON.stringify(fields)}`);
-    },
-  };
-
-  async function start(): Promise<Process> {
-    const connection = chain.connect();
-    const mortal = mortalStore(store);
-    const signer = { id: 's', address: relayer.address, signDigest: () => Promise.reject(new Error('the model signs by itself')) };
-    const directory = createDirectory([{ relayer, chain: connection.chain, signer }]);
-    const lanes = {
-      accept: (transaction: Parameters<Lane['accept']>[0]) => lane.accept(transaction),
-      move: (_id: unknown, id: string, decide: Parameters<Lane['move']>[1]) => lane.move(id, decide),
-    };
-    const deps: TransactionDeps = { store: mortal.store, directory, lanes, recordEvent: () => [], feed: createFeed(), clock, ids };
-    const lane: Lane = createLane({ id: laneOf(relayer), deps, chain: connection.chain, log, relayer: () => relayer });
-    await lane.load();
-    return { lane, deps, connection, store: mortal, isLooking: false };
-  }
-
-  let process = await start();
-
-  function look(): void {
-    const mine = process;
-    if (mine.isLooking) return;
-    mine.isLooking = true;
-    mine.connection.chain
-      .head()
-      .then((head) => mine.lane.tick(head))
-      .catch(() => {})
-      .finally(() => {
-        mine.isLooking = false;
-      });
-  }
-
-  /** Lets everything run that waits for no node. */
-  async function rest(): Promise<void> {
-    for (let turns = 0, idle = 0; idle < 3; turns += 1) {
-      await new Promise((resolve) => setImmediate(resolve));
-      idle = process.store.busy() === 0 ? idle + 1 : 0;
-      if (turns > greatestTurns) throw new ModelFailure('the service runs in circles');
-    }
-  }
+  let current = await startModelLane(relayer, chain, store, clock);
 
   function command(what: string, work: Promise<unknown>): void {
-    const mine = process;
+    const mine = current;
     asking += 1;
     work
       .catch((error: unknown) => {
         if (!(error instanceof DomainError)) surprises.push(`${what}: ${error instanceof Error ? error.stack : String(error)}`);
       })
       .finally(() => {
-        if (mine === process) asking -= 1;
+        if (mine === current) asking -= 1;
       });
   }
 
@@ -158,23 +80,14 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
     return `${one.name} ${one.isAnswer ? 'back' : 'out'}: ${chosen}`;
   }
 
-  /** Lets everything go until nothing travels. */
-  async function flow(): Promise<void> {
-    for (let rounds = 0; chain.travelling.length > 0; rounds += 1) {
-      if (rounds > greatestTurns) throw new ModelFailure('the service asks without end');
-      chain.travelling[0]?.letGo('answered');
-      await rest();
-    }
-  }
-
   const happenings: readonly (readonly [weight: number, name: string, happen: () => unknown])[] = [
-    [10, 'send', () => command('send', sendTransaction(process.deps, relayer, wanted(content(), validUntil())).then(witness.accepted))],
+    [10, 'send', () => command('send', sendTransaction(current.deps, relayer, wanted(content(), validUntil())).then(witness.accepted))],
     [
       6,
       'replace',
       () => {
         const id = anyId();
-        if (id !== undefined) command('replace', replaceTransaction(process.deps, relayer, id, wanted(content(), validUntil())));
+        if (id !== undefined) command('replace', replaceTransaction(current.deps, relayer, id, wanted(content(), validUntil())));
         return id;
       },
     ],
@@ -183,19 +96,19 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
       'cancel',
       () => {
         const id = anyId();
-        if (id !== undefined) command('cancel', cancelTransaction(process.deps, relayer, id));
+        if (id !== undefined) command('cancel', cancelTransaction(current.deps, relayer, id));
         return id;
       },
     ],
-    [0.3, 'delete pending', () => command('delete pending', deletePendingTransactions(process.deps, relayer))],
-    [14, 'look', look],
+    [0.3, 'delete pending', () => command('delete pending', deletePendingTransactions(current.deps, relayer))],
+    [14, 'look', () => current.look()],
     [40, 'let go', letOneGo],
     [
       6,
       'flow',
       async () => {
-        look();
-        await flow();
+        current.look();
+        await current.flow();
       },
     ],
     [10, 'mine', () => chain.mine(random.chance(0.5) ? random.between(0, 2) : undefined)],
@@ -224,8 +137,8 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
         for (let blocks = 0; blocks < 8; blocks += 1) {
           nowMs += 12_000;
           chain.mine();
-          look();
-          await flow();
+          current.look();
+          await current.flow();
         }
       },
     ],
@@ -243,10 +156,9 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
       2,
       'crash',
       async () => {
-        process.connection.kill();
-        process.store.kill();
+        current.kill();
         asking = 0;
-        process = await start();
+        current = await startModelLane(relayer, chain, store, clock);
       },
     ],
   ];
@@ -265,12 +177,13 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
     trace.push(what);
     const detail = await happen();
     if (typeof detail === 'string') trace.push(`  ${detail}`);
-    await rest();
+    await current.rest();
     await check();
   }
 
   async function check(): Promise<void> {
-    if (surprises.length > 0) throw new ModelFailure(surprises.join('\n'));
+    const wrong = [...surprises, ...current.surprises];
+    if (wrong.length > 0) throw new ModelFailure(wrong.join('\n'));
     await witness.look();
   }
 
@@ -280,8 +193,8 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
     chain.setFunds(10n ** 18n);
     chain.setBaseFee(10n);
     for (let blocks = 0; ; blocks += 1) {
-      look();
-      await flow();
+      current.look();
+      await current.flow();
       await check();
       if (asking === 0 && (await store.read.openTransactions(laneOf(relayer))).length === 0) break;
       if (blocks === healingBlocks) throw new ModelFailure('not everything became final');
@@ -301,7 +214,6 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
       error instanceof Error ? (error instanceof ModelFailure ? error.message : (error.stack ?? error.message)) : String(error);
     throw new ModelFailure(`${reason}\n${await witness.describe()}\nsteps:\n${trace.slice(-150).join('\n')}`);
   } finally {
-    process.connection.kill();
-    process.store.kill();
+    current.kill();
   }
 }

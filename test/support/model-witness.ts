@@ -37,7 +37,10 @@ export function createModelWitness({ store, relayer, chain, deepReorgs }: ModelW
   /** Nonces that somebody else's transactions have ever had in a block, and by which. */
   const foreignUses = new Map<bigint, Set<string>>();
 
+  let greatestChainNonce = 0n;
+
   async function look(): Promise<void> {
+    if (chain.accountNonce() > greatestChainNonce) greatestChainNonce = chain.accountNonce();
     for (const { transactions } of chain.blocks)
       for (const { hash, nonce } of transactions) {
         if (chain.foreign.has(hash)) foreignUses.set(nonce, (foreignUses.get(nonce) ?? new Set()).add(hash));
@@ -94,13 +97,15 @@ export function createModelWitness({ store, relayer, chain, deepReorgs }: ModelW
   }
 
   function requireWhole({ transaction, shown }: TransactionView, attempts: readonly Attempt[]): void {
-    const { id, status, nonce, mined, liveVersion, confirmedAtMs, intent, content } = transaction;
+    const { id, status, nonce, mined, liveVersion, confirmedAtMs, intent, content, statusReason } = transaction;
     assert.equal(confirmedAtMs !== null, status === 'confirmed', `${id}: confirmed_at with confirmed only`);
     if (mined !== null) assert.equal(shown?.version, mined.version, `${id} does not show what was mined`);
     if (status === 'mined') assert.ok(mined !== null, `${id} is mined without a version`);
     if (status === 'pending') assert.deepEqual([nonce, liveVersion, mined], [null, null, null], `${id} is pending in a slot`);
     if (status === 'sent' || status === 'submitted') assert.equal(shown?.version, attempts.at(-1)?.version, `${id} shows an old version`);
     if (shown !== null) assert.equal(shown.nonce, nonce, `${id} shows a version of another slot`);
+    if (nonce !== null && / is used on chain/.test(statusReason ?? ''))
+      assert.ok(nonce < greatestChainNonce, `${id} says of a free nonce: ${statusReason}`);
     const live = attempts.find(({ version }) => version === liveVersion);
     if (live === undefined) return;
     assert.equal(live.purpose, intent, `${id} has a newest version of another intent`);

@@ -1,5 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
+import { DomainError } from '../../core/errors.js';
 import { cancelTransaction } from '../../core/transaction/cancel-transaction.js';
 import { deletePendingTransactions } from '../../core/transaction/delete-pending-transactions.js';
 import { findByNonce } from '../../core/transaction/find-by-nonce.js';
@@ -52,6 +53,8 @@ export function createTransactionService(deps: TransactionDeps): Partial<Service
       for await (const view of watchTransactions({ read, feed: deps.feed }, relayerOf(context), transactionId, context.signal)) {
         yield { transaction: protoOfTransaction(view) };
       }
+      // A regular end would read as: it is final.
+      if (context.signal.aborted) throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the service is stopping; watch again');
     },
     async getTransaction(request) {
       return { transaction: protoOfTransaction(await findTransaction(read, request.relayerId, request.transactionId)) };

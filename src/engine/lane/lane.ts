@@ -63,6 +63,8 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   let head: Head | null = null;
   let stopped = false;
   let isWaitingForNodes = false;
+  /** What had expired before the start is not broadcast again, so nothing is until that was looked at. */
+  let isExpiryChecked = false;
 
   const lane: LaneContext = {
     id,
@@ -96,6 +98,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     }
     nodesAnswer();
     await expire(lane);
+    isExpiryChecked = true;
     await escalate(lane, newest, waitingSince);
     await yieldSlot(lane, newest, unpayable);
     await refill(lane, newest);
@@ -104,11 +107,11 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     broadcasting.wake();
   }, tell);
   const preparing = createLoop(async () => {
-    if (stopped) return;
+    if (stopped || !isExpiryChecked) return;
     await prepare(lane);
   }, tell);
   const broadcasting = createLoop(async () => {
-    if (stopped) return;
+    if (stopped || !isExpiryChecked) return;
     await broadcast(lane);
   }, tell);
 
@@ -157,10 +160,11 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   }
 
   function noteTaken({ hash, transactionId }: Attempt): void {
+    const current = book.get(transactionId);
+    if (current === undefined) return;
     lane.taken.add(hash);
     // The version may have been superseded while it was on its way.
-    const current = book.get(transactionId);
-    if (current !== undefined) noteFlight(current);
+    noteFlight(current);
   }
 
   function forgetTaken(open: OpenTransaction): void {

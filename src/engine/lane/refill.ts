@@ -5,6 +5,7 @@ import { newTransaction } from '../../core/transaction/send-transaction.js';
 import { signVersion } from '../../core/transaction/sign-version.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import { transactionChanges } from '../../core/transaction/transaction-changes.js';
+import { emptyNonces } from './empty-nonces.js';
 import type { LaneContext } from './lane-context.js';
 
 /** So many empty nonces are looked at in one go. */
@@ -18,10 +19,7 @@ const reach = 50;
  * nonce, as a transaction of its own, and outbids whatever of ours a node may still hold there. Throws `NODE_UNAVAILABLE`.
  */
 export async function refill(lane: LaneContext, head: Head): Promise<void> {
-  const empty: bigint[] = [];
-  for (let nonce = lane.chainNonce; nonce < lane.nextNonce && empty.length < reach; nonce += 1n) {
-    if (lane.book.atNonce(nonce) === undefined) empty.push(nonce);
-  }
+  const empty = emptyNonces(lane.chainNonce, lane.nextNonce, (nonce) => lane.book.atNonce(nonce) !== undefined, reach);
   if (empty.length === 0) return;
   const finals: Attempt[] = [];
   for (const nonce of empty) {

@@ -7,10 +7,12 @@ import type { LaneContext } from './lane-context.js';
 
 /** So many slots that no version of ours explains are searched for at a head: each search asks about twenty questions. */
 const searchesPerHead = 4;
-/** After so many heads without an answer to who used a nonce, nobody will ever tell. */
+/** The first head may show a nonce before the receipt that explains it: others are searched for from this one on. */
+const headsUntilSearched = 2;
+/** After so many heads without an answer to who used a nonce, nobody will ever tell; nor before it is as deep as the required confirmations. */
 const headsUntilForgotten = 64;
 
-/** How many heads have come since a used nonce was first seen that no version of ours explains, by transaction. */
+/** For how many heads in a row a nonce has been used without anybody knowing by what, by transaction. */
 export type Unexplained = Map<string, number>;
 
 /**
@@ -33,7 +35,7 @@ export async function settle(lane: LaneContext, head: Head, unexplained: Unexpla
     if (open.transaction.mined !== null && !lookedForIds.has(open.transaction.id)) moves.push(resolveIfDeep(lane, head, open));
   }
   await Promise.all(moves);
-  await explainOthers(lane, head, unexplained);
+  await explainOthers(lane, head, chainNonce, unexplained);
   lane.chainNonce = chainNonce;
   if (lane.nextNonce < chainNonce) lane.nextNonce = chainNonce;
   lane.settled = head;
@@ -134,19 +136,24 @@ function revertSentence(lane: LaneContext, revert: { reason: string | null; data
 }
 
 /** Finds out who used nonces that no version of ours explains. */
-async function explainOthers(lane: LaneContext, head: Head, unexplained: Unexplained): Promise<void> {
-  for (const id of unexplained.keys()) if (lane.book.get(id) === undefined) unexplained.delete(id);
-  // The first head may show a nonce before the receipt that explains it.
-  const searched = [...unexplained].filter(([, heads]) => heads >= 2).slice(0, searchesPerHead);
+async function explainOthers(lane: LaneContext, head: Head, chainNonce: bigint, unexplained: Unexplained): Promise<void> {
+  for (const id of unexplained.keys()) {
+    // It has ended, has another nonce, or a reorg has freed its own again: what was counted says nothing any more.
+    const open = lane.book.get(id);
+    if (open === undefined || !isUsed(open, chainNonce)) unexplained.delete(id);
+  }
+  const searched = [...unexplained].filter(([, heads]) => heads >= headsUntilSearched).slice(0, searchesPerHead);
+  const patience = Math.max(headsUntilForgotten, lane.relayer().network.requiredConfirmations);
   for (const [id, heads] of searched) {
     const open = lane.book.get(id);
     if (open === undefined || open.transaction.nonce === null) continue;
     const { nonce } = open.transaction;
     const user = await lane.chain.findSender(lane.id.account, nonce, { from: 0n, to: head.number });
+    const isKnown = user !== 'not_found' && user !== 'pruned';
+    if (isKnown) unexplained.set(id, headsUntilSearched);
     await lane.move(id, ({ transaction }) => {
       if (transaction.nonce !== nonce || transaction.mined !== null) return null;
-      if (user === 'not_found' || user === 'pruned')
-        return heads > headsUntilForgotten ? { steps: [unresolvable(transaction)] } : explain(transaction, unknownUser(nonce));
+      if (!isKnown) return heads > patience ? { steps: [unresolvable(transaction)] } : explain(transaction, unknownUser(nonce));
       // Ours after all: the next head finds its receipt.
       if (open.attempts.some(({ hash }) => hash === user.hash)) return null;
       return isDeep(lane, head, user.blockNumber)

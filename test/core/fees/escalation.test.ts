@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { isEscalationDue, type Waiting } from '../../../src/core/fees/escalation.js';
+
+const speed = fc.constantFrom('fastest', 'fast', 'average', 'safeLow' as const);
+const waiting: fc.Arbitrary<Waiting> = fc.record({
+  speed,
+  versions: fc.integer({ min: 1, max: 200 }),
+  waitedMs: fc.nat({ max: 10_000_000 }),
+  waitedBlocks: fc.nat({ max: 300 }),
+});
+
+describe('an escalation', () => {
+  it('is due after the blocks or the time of its speed, whichever is first', () => {
+    const cases = [
+      ['fastest', 2, 30_000],
+      ['fast', 3, 60_000],
+      ['average', 6, 120_000],
+      ['safeLow', 12, 300_000],
+    ] as const;
+    for (const [speed, blocks, ms] of cases) {
+      assert.equal(isEscalationDue({ speed, versions: 1, waitedMs: 0, waitedBlocks: blocks }), true);
+      assert.equal(isEscalationDue({ speed, versions: 1, waitedMs: ms - 1, waitedBlocks: blocks - 1 }), false);
+      assert.equal(isEscalationDue({ speed, versions: 1, waitedMs: ms, waitedBlocks: 1 }), true);
+    }
+  });
+
+  it('is never due without a new block, however long it waits', () => {
+    fc.assert(fc.property(waiting, (one) => !isEscalationDue({ ...one, waitedBlocks: 0 })));
+  });
+
+  it('stays due when more time and more blocks go by', () => {
+    fc.assert(
+      fc.property(waiting, fc.nat({ max: 10_000_000 }), fc.nat({ max: 100 }), (one, ms, blocks) => {
+        if (isEscalationDue(one))
+          assert.ok(isEscalationDue({ ...one, waitedMs: one.waitedMs + ms, waitedBlocks: one.waitedBlocks + blocks }));
+      }),
+    );
+  });
+
+  it('is due sooner for a faster speed, and later with every version', () => {
+    fc.assert(
+      fc.property(waiting, (one) => {
+        const due = (['safeLow', 'average', 'fast', 'fastest'] as const).map((speed) => isEscalationDue({ ...one, speed }));
+        assert.deepEqual(
+          due,
+          due.toSorted((a, b) => Number(a) - Number(b)),
+        );
+        if (isEscalationDue({ ...one, versions: one.versions + 1 })) assert.ok(isEscalationDue(one));
+      }),
+    );
+  });
+
+  it('doubles its patience with every version, up to sixteen times', () => {
+    const due = (versions: number, waitedBlocks: number) => isEscalationDue({ speed: 'fast', versions, waitedMs: 0, waitedBlocks });
+    for (const [versions, blocks] of [
+      [1, 3],
+      [2, 6],
+      [3, 12],
+      [4, 24],
+      [5, 48],
+      [6, 48],
+      [100, 48],
+      [5000, 48],
+    ] as const) {
+      assert.equal(due(versions, blocks), true);
+      assert.equal(due(versions, blocks - 1), false);
+    }
+    fc.assert(fc.property(waiting, (one) => isEscalationDue({ ...one, waitedMs: 300_000 * 16, waitedBlocks: 1 })));
+  });
+});

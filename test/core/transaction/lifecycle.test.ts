@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import {
+  displaced,
+  endedUnsigned,
+  mined,
+  replacedInPlace,
+  resolved,
+  signed,
+  submitted,
+  takenBack,
+  unresolvable,
+  waiting,
+} from '../../../src/core/transaction/lifecycle.js';
+import { type Intent, isFinal, type MinedAt, type Transaction } from '../../../src/core/transaction/transaction.js';
+import { evmContent } from '../../support/evm.js';
+import { aTransaction } from '../../support/stored-samples.js';
+
+const content = evmContent();
+const foreignHash = `0x${'ef'.repeat(32)}`;
+const firstVersion = { version: 1, purpose: 'content', nonce: 7n } as const;
+const minedAt = (version: number, succeeded = true): MinedAt => ({ version, blockNumber: 9n, blockHash: '0x9', succeeded });
+
+/** A transaction and what it has signed, as a lane would hold them. */
+interface State {
+  readonly transaction: Transaction;
+  readonly purposes: readonly Intent[];
+}
+
+/** Every move that the engine may make, and when it may. `given` is whatever the move needs to choose. */
+const moves: Record<string, (state: State, given: { nowMs: number; pick: number; flag: boolean }) => State | null> = {
+  'replace in place': ({ transaction, purposes }, { pick }) =>
+    transaction.status === 'pending'
+      ? { transaction: replacedInPlace(transaction, evmContent({ valueWei: BigInt(pick) }), pick % 2 === 0 ? null : pick), purposes }
+      : null,
+  'end unsigned': ({ transaction, purposes }, { pick }) =>
+    transaction.status === 'pending'
+      ? {
+          transaction: endedUnsigned(transaction, (['canceled', 'expired', 'failed'] as const)[pick % 3] ?? 'failed', 'so it is'),
+          purposes,
+        }
+      : null,
+  sign: ({ transaction, purposes }, { pick, flag }) => {
+    if (isFinal(transaction.status) || transaction.mined !== null) return null;
+    const given: Intent = (['content', 'cancel', 'expire', 'yield'] as const)[pick % 4] ?? 'content';
+    const purpose = transaction.nonce === null ? 'content' : transaction.intent === 'content' ? given : transaction.intent;
+    const wanted = flag && purpose === 'content' ? { content: evmContent({ valueWei: BigInt(pick) }), validUntilMs: pick } : undefined;
+    const attempt = { version: purposes.length + 1, purpose, nonce: transaction.nonce ?? BigInt(pick) };
+    return { transaction: signed(transaction, attempt, wanted), purposes: [...purposes, purpose] };
+  },
+  submit: ({ transaction, purposes }, { nowMs }) =>
+    transaction.nonce !== null && transaction.mined === null && !isFinal(transaction.status)
+      ? { transaction: submitted(transaction, nowMs), purposes }
+      : null,
+  wait: ({ transaction, purposes }) => (isFinal(transaction.status) ? null : { transaction: waiting(transaction, 'it waits'), purposes }),
+  mine: ({ transaction, purposes }, { nowMs, pick, flag }) =>
+    transaction.nonce !== null && !isFinal(transaction.status)
+      ? { transaction: mined(transaction, minedAt((pick % purposes.length) + 1, flag), nowMs), purposes }
+      : null,
+  'take back': ({ transaction, purposes }) => (transaction.status === 'mined' ? { transaction: takenBack(transaction), purposes } : null),
+  displace: ({ transaction, purposes }) =>
+    transaction.nonce !== null && transaction.mined === null && !isFinal(transaction.status)
+      ? { transaction: displaced(transaction, foreignHash), purposes }
+      : null,
+  'give up': ({ transaction, purposes }) =>
+    transaction.nonce !== null && transaction.mined === null && !isFinal(transaction.status)
+      ? { transaction: unresolvable(transaction), purposes }
+      : null,
+  resolve: ({ transaction, purposes }, { nowMs }) => {
+    if (transaction.mined === null || isFinal(transaction.status)) return null;
+    const purpose = purposes[transaction.mined.version - 1] ?? 'content';
+    return { transaction: resolved(transaction, purpose, null, nowMs), purposes };
+  },
+};
+const endings = ['resolve', 'displace', 'give up', 'end unsigned'];
+
+describe('the lifecycle, by whatever moves the engine may make', () => {
+  const step = fc.record({
+    move: fc.constantFrom(...Object.keys(moves)),
+    nowMs: fc.integer({ min: 1, max: 1_000_000 }),
+    pick: fc.nat({ max: 1_000 }),
+    flag: fc.boolean(),
+  });
+
+  it('grows by one revision at a time, and never goes back on what was told', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        let state: State = { transaction: aTransaction({ id: 't', content, revision: 1 }), purposes: [] };
+        for (const { move, ...given } of steps) {
+          const before = state.transaction;
+          const after = moves[move]?.(state, given);
+          if (after === null || after === undefined) continue;
+          assert.ok(!isFinal(before.status), 'a final status is left');
+          const now = after.transaction;
+          assert.equal(now.revision, before.revision + 1);
+          for (const name of ['id', 'relayerId', 'chain', 'account', 'createdAtMs'] as const) assert.equal(now[name], before[name], name);
+          if (before.sentAtMs !== null) assert.equal(now.sentAtMs, before.sentAtMs, 'sent_at changed');
+          if (before.intent !== 'content') assert.equal(now.intent, before.intent, 'the intent changed again');
+          assert.equal(now.confirmedAtMs !== null, now.status === 'confirmed', 'confirmed_at is with confirmed only');
+          if (now.status === 'mined') assert.ok(now.mined !== null);
+          if (now.status === 'pending') assert.deepEqual([now.nonce, now.liveVersion, now.mined], [null, null, null]);
+          if (now.status === 'sent' || now.status === 'submitted') assert.ok(now.nonce !== null && now.liveVersion !== null);
+          if (move === 'take back' || move === 'displace') assert.equal(now.mined, null);
+          if (isFinal(now.status)) assert.ok(endings.includes(move), `${move} ends it`);
+          if (move === 'end unsigned') assert.equal(before.nonce, null, 'what is signed ends unresolved');
+          if (before.nonce !== null && now.nonce !== before.nonce) assert.equal(move, 'displace', `${move} takes its nonce away`);
+          state = after;
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('how a transaction ends', () => {
+  const sent = signed(aTransaction({ id: 't', content }), firstVersion);
+  const over = (purpose: Intent) => signed(sent, { version: 2, purpose, nonce: 7n });
+  const cases: readonly (readonly [mined: Intent, succeeded: boolean, status: string, reason: RegExp | null])[] = [
+    ['content', true, 'confirmed', null],
+    ['content', false, 'failed', /reverted on chain/],
+    ['cancel', true, 'canceled', /cancelled: a self-transfer/],
+    ['expire', true, 'expired', /valid_until passed: a self-transfer/],
+    ['yield', true, 'failed', /could not pay/],
+  ];
+
+  it('is decided by what the mined version was for', () => {
+    for (const [purpose, succeeded, status, reason] of cases) {
+      const transaction = purpose === 'content' ? sent : over(purpose);
+      const ended = resolved(mined(transaction, minedAt(transaction.liveVersion ?? 0, succeeded), 5), purpose, null, 6);
+      assert.equal(ended.status, status);
+      if (reason === null) assert.equal(ended.statusReason, null);
+      else assert.match(ended.statusReason ?? '', reason);
+    }
+  });
+
+  it('is confirmed when the original wins over its cancel, and says so', () => {
+    const ended = resolved(mined(over('cancel'), minedAt(1), 5), 'content', null, 6);
+    assert.deepEqual([ended.status, ended.confirmedAtMs], ['confirmed', 6]);
+    assert.match(ended.statusReason ?? '', /version 1 was mined, not the newest one, version 2/);
+  });
+
+  it('says why it reverted when that is known', () => {
+    const ended = resolved(mined(sent, minedAt(1, false), 5), 'content', 'reverted on chain: no', 6);
+    assert.equal(ended.statusReason, 'reverted on chain: no');
+  });
+
+  it('in a slot that is somebody else’s: another nonce for content, the end for what was given up', () => {
+    const again = displaced(sent, foreignHash);
+    assert.deepEqual([again.status, again.nonce, again.liveVersion, again.intent], ['pending', null, null, 'content']);
+    assert.match(again.statusReason ?? '', new RegExp(`nonce 7 was taken by ${foreignHash}`));
+    assert.deepEqual(
+      (['cancel', 'expire', 'yield'] as const).map((purpose) => displaced(over(purpose), foreignHash).status),
+      ['canceled', 'expired', 'failed'],
+    );
+  });
+
+  it('cannot be resolved without a block', () => {
+    assert.throws(() => resolved(sent, 'content', null, 6), /mined/);
+  });
+});

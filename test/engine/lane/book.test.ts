@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { OpenTransaction } from '../../../src/core/ports/store.js';
+import { isFinal, type TransactionStatus } from '../../../src/core/transaction/transaction.js';
+import { createBook } from '../../../src/engine/lane/book.js';
+import { anAttempt, aTransaction } from '../../support/stored-samples.js';
+
+/** What a lane may do with its book; `which` chooses among those that can. */
+type Step =
+  | { readonly do: 'accept' }
+  | { readonly do: 'sign' | 'outbid' | 'mine' | 'take back' | 'displace' | 'end' | 'forget' | 'put again'; readonly which: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant<Step>({ do: 'accept' }) },
+  {
+    weight: 9,
+    arbitrary: fc.record({
+      do: fc.constantFrom('sign', 'sign', 'outbid', 'mine', 'take back', 'displace', 'end', 'forget', 'put again' as const),
+      which: fc.nat(),
+    }),
+  },
+);
+
+const idOf = (serial: number) => `id-${String(serial).padStart(6, '0')}`;
+
+describe('a lane’s book', () => {
+  it('is what a plain list is, whatever is done', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
+        const book = createBook();
+        /** The reference: every open transaction, in no order. */
+        const all = new Map<string, OpenTransaction>();
+        let serial = 0;
+        let nextNonce = 0n;
+
+        function put(open: OpenTransaction): void {
+          book.put(open);
+          if (isFinal(open.transaction.status)) all.delete(open.transaction.id);
+          else all.set(open.transaction.id, open);
+        }
+
+        function one(which: number, can: (open: OpenTransaction) => boolean): OpenTransaction | undefined {
+          const able = [...all.values()].filter(can);
+          return able[which % able.length];
+        }
+
+        function apply(what: Step): unknown {
+          if (what.do === 'accept') return put({ transaction: aTransaction({ id: idOf(serial++) }), attempts: [] });
+          const { which } = what;
+          const has = ({ transaction }: OpenTransaction) => transaction.nonce !== null;
+          const set = (open: OpenTransaction | undefined, over: Partial<OpenTransaction['transaction']>, attempts = open?.attempts) => {
+            if (open !== undefined && attempts !== undefined) put({ transaction: { ...open.transaction, ...over }, attempts });
+          };
+          switch (what.do) {
+            case 'sign': {
+              const open = one(which, (candidate) => !has(candidate));
+              if (open === undefined) return;
+              set(open, { nonce: nextNonce, status: 'sent' }, [...open.attempts, versionOf(open, nextNonce, which)]);
+              nextNonce += 1n;
+              return;
+            }
+            case 'outbid': {
+              const open = one(which, has);
+              if (open !== undefined) set(open, {}, [...open.attempts, versionOf(open, open.transaction.nonce ?? 0n, which)]);
+              return;
+            }
+            case 'mine':
+              return set(one(which, has), { mined: { version: 1, blockNumber: 1n, blockHash: '0x', succeeded: true }, status: 'mined' });
+            case 'take back':
+              return set(one(which, has), { mined: null, status: 'submitted' });
+            case 'displace':
+              return set(one(which, has), { nonce: null, mined: null, status: 'pending' });
+            case 'end':
+              return set(
+                one(which, () => true),
+                { status: (['confirmed', 'failed', 'expired', 'canceled'] satisfies TransactionStatus[])[which % 4] ?? 'failed' },
+              );
+            case 'put again':
+              return set(
+                one(which, () => true),
+                { statusReason: `waits for ${which}` },
+              );
+            case 'forget': {
+              const id = one(which, () => true)?.transaction.id ?? 'unknown';
+              book.forget(id);
+              all.delete(id);
+              return;
+            }
+          }
+        }
+
+        for (const what of steps) {
+          apply(what);
+          const byNonce = [...all.values()]
+            .filter(({ transaction }) => transaction.nonce !== null)
+            .sort((a, b) => Number((a.transaction.nonce ?? 0n) - (b.transaction.nonce ?? 0n)));
+          const inFlight = byNonce.filter(({ transaction }) => transaction.mined === null);
+          const waiting = [...all.values()]
+            .filter(({ transaction }) => transaction.nonce === null)
+            .sort((a, b) => (a.transaction.id < b.transaction.id ? -1 : 1));
+          assert.deepEqual([...book.waiting()], waiting);
+          assert.equal(book.waitingCount(), waiting.length);
+          assert.deepEqual([...book.slotted()], byNonce);
+          assert.equal(book.slottedCount(), byNonce.length);
+          assert.deepEqual([...book.inFlight()], inFlight);
+          assert.equal(book.inFlightCount(), inFlight.length);
+          assert.equal(
+            book.reservedWei(),
+            inFlight.reduce((sum, open) => sum + dearest(open), 0n),
+          );
+          for (let known = 0; known < serial; known += 1) assert.equal(book.get(idOf(known)), all.get(idOf(known)));
+          for (let nonce = 0n; nonce <= nextNonce; nonce += 1n)
+            assert.equal(
+              book.atNonce(nonce),
+              byNonce.find(({ transaction }) => transaction.nonce === nonce),
+            );
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('may be changed while it is read', () => {
+    const book = createBook();
+    for (let nonce = 0; nonce < 300; nonce += 1)
+      book.put({ transaction: aTransaction({ id: idOf(nonce), nonce: BigInt(nonce), status: 'sent' }), attempts: [] });
+    const seen: bigint[] = [];
+    for (const { transaction } of book.slotted()) {
+      seen.push(transaction.nonce ?? -1n);
+      book.forget(transaction.id);
+    }
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 300 }, (_, index) => BigInt(index)),
+    );
+    assert.equal(book.slottedCount(), 0);
+  });
+});
+
+function versionOf({ transaction, attempts }: OpenTransaction, nonce: bigint, salt: number) {
+  const sample = anAttempt({ transactionId: transaction.id });
+  return { ...sample, nonce, version: attempts.length + 1, fields: { ...sample.fields, valueWei: BigInt(salt % 1_000) } };
+}
+
+function dearest({ attempts }: OpenTransaction): bigint {
+  const costs = attempts.map(({ fields }) => {
+    const { price } = fields;
+    return fields.valueWei + fields.gasLimit * (price.kind === 'legacy' ? price.gasPriceWei : price.maxFeePerGasWei);
+  });
+  return costs.reduce((most, cost) => (cost > most ? cost : most), 0n);
+}

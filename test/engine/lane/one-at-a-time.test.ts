@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { createOneAtATime } from '../../../src/engine/lane/one-at-a-time.js';
+
+describe('one at a time', () => {
+  it('never runs two tasks of one key together, keeps their order, runs all, and holds nobody back without need', async () => {
+    const task = fc.record({
+      keys: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1, maxLength: 3 }),
+      fails: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(task, { maxLength: 25 }), fc.scheduler(), async (tasks, scheduler) => {
+        const oneAtATime = createOneAtATime();
+        const running = new Set<number>();
+        const started: number[] = [];
+        const results = tasks.map(({ keys, fails }, index) =>
+          oneAtATime.run(keys, async () => {
+            for (const other of running) assert.ok(!tasks[other]?.keys.some((key) => keys.includes(key)), 'two tasks of one key');
+            // Whatever was asked for earlier with one of these keys has begun earlier.
+            for (let earlier = 0; earlier < index; earlier += 1)
+              if (tasks[earlier]?.keys.some((key) => keys.includes(key))) assert.ok(started.includes(earlier), 'out of order');
+            started.push(index);
+            running.add(index);
+            await scheduler.schedule(Promise.resolve());
+            running.delete(index);
+            if (fails) throw new Error(`task ${index}`);
+            return index;
+          }),
+        );
+        const all = Promise.allSettled(results);
+        await scheduler.waitFor(all);
+        for (const [index, outcome] of (await all).entries()) {
+          if (tasks[index]?.fails) assert.ok(outcome.status === 'rejected' && (outcome.reason as Error).message === `task ${index}`);
+          else assert.deepEqual(outcome, { status: 'fulfilled', value: index });
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('runs different keys side by side', async () => {
+    const oneAtATime = createOneAtATime();
+    let release = () => {};
+    const first = oneAtATime.run(['a'], () => new Promise<void>((resolve) => (release = resolve)));
+    assert.equal(await oneAtATime.run(['b'], async () => 'done'), 'done');
+    release();
+    await first;
+  });
+});

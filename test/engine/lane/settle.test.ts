@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { afterEach, describe, it } from 'node:test';
+import type { Store } from '../../../src/core/ports/store.js';
+import { sendTransaction } from '../../../src/core/transaction/send-transaction.js';
+import { openStore } from '../../../src/storage/open-store.js';
+import { wanted } from '../../support/engine-rig.js';
+import { createModelChain, type ModelChain } from '../../support/model-chain.js';
+import { type ModelLane, modelRelayer, startModelLane } from '../../support/model-lane.js';
+import { createRandom } from '../../support/seeded-random.js';
+import { silentLog } from '../../support/stored-samples.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
+
+describe('a nonce that somebody else has used', () => {
+  let store: Store | undefined;
+  let lane: ModelLane | undefined;
+  let nowMs = 1_800_000_000_000;
+
+  afterEach(async () => {
+    lane?.kill();
+    await store?.close();
+  });
+
+  async function start(
+    requiredConfirmations: number,
+  ): Promise<{ chain: ModelChain; lane: ModelLane; store: Store; send(): Promise<string> }> {
+    const relayer = modelRelayer('r1', { requiredConfirmations });
+    const chain = createModelChain(relayer.network, relayer.address, createRandom(1));
+    const opened = (await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog })).store;
+    const started = await startModelLane(relayer, chain, opened, { nowMs: () => nowMs });
+    store = opened;
+    lane = started;
+    return {
+      chain,
+      lane: started,
+      store: opened,
+      async send() {
+        const { transaction } = await sendTransaction(started.deps, relayer, wanted());
+        await see(started);
+        return transaction.id;
+      },
+    };
+  }
+
+  async function see(one: ModelLane): Promise<void> {
+    nowMs += 1_500;
+    one.look();
+    await one.flow();
+    assert.deepEqual(one.surprises, []);
+  }
+
+  async function stand(from: Store, id: string) {
+    const view = await from.read.transaction(id);
+    assert.ok(view !== undefined);
+    return view.transaction;
+  }
+
+  it('for longer than its confirmations take gives the transaction another, of which the search says nothing', async () => {
+    const { chain, lane, store, send } = await start(3);
+    const id = await send();
+    chain.useKey('block');
+    for (let blocks = 0; blocks < 4; blocks += 1) {
+      chain.mine(0);
+      await see(lane);
+    }
+    const { nonce, status, statusReason } = await stand(store, id);
+    assert.deepEqual({ nonce, status, statusReason }, { nonce: 1n, status: 'submitted', statusReason: null });
+  });
+
+  it('and that a reorg frees again, however long that took, is ours again', async () => {
+    const { chain, lane, store, send } = await start(100);
+    const id = await send();
+    const before = chain.blocks.length;
+    chain.useKey('block');
+    for (let blocks = 0; blocks < 70; blocks += 1) {
+      chain.mine(0);
+      await see(lane);
+    }
+    assert.match((await stand(store, id)).statusReason ?? '', /waiting for its confirmations/);
+    chain.takeBack(chain.blocks.length - before, () => false);
+    for (let blocks = 0; blocks < 72; blocks += 1) {
+      chain.mine(0);
+      await see(lane);
+    }
+    assert.deepEqual([(await stand(store, id)).status, (await stand(store, id)).nonce], ['submitted', 0n]);
+    chain.mine();
+    await see(lane);
+    assert.equal((await stand(store, id)).status, 'mined');
+  });
+});

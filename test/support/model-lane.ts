@@ -1,0 +1,114 @@
+import { createIds } from '../../src/core/ids.js';
+import type { Clock } from '../../src/core/ports/clock.js';
+import type { Log } from '../../src/core/ports/log.js';
+import type { Store } from '../../src/core/ports/store.js';
+import { createDirectory } from '../../src/core/relayer/create-directory.js';
+import type { Network } from '../../src/core/relayer/network.js';
+import { laneOf, type Relayer } from '../../src/core/relayer/relayer.js';
+import { createFeed } from '../../src/core/transaction/feed.js';
+import type { TransactionDeps } from '../../src/core/transaction/send-transaction.js';
+import { createLane, type Lane } from '../../src/engine/lane/lane.js';
+import { evmNetwork, evmPolicies } from './evm.js';
+import type { ModelChain } from './model-chain.js';
+import { mortalStore } from './mortal-store.js';
+
+/** A process that runs one lane on a model chain: a memory, a connection and a view of the store of its own. */
+export interface ModelLane {
+  readonly deps: TransactionDeps;
+  /** What was logged as an error: nothing ever should be. */
+  readonly surprises: readonly string[];
+  /** Looks at the head, unless it already does. */
+  look(): void;
+  /** Lets everything run that waits for no node. Throws where that never ends. */
+  rest(): Promise<void>;
+  /** Lets every question be answered, until none is asked any more. */
+  flow(): Promise<void>;
+  /** Ends it as a power cut does. */
+  kill(): void;
+}
+
+/** So many turns of the event loop without an answer of a node, and still work: it is running in circles. */
+const greatestTurns = 5_000;
+
+/** The one relayer of a model; its account is named after it. */
+export function modelRelayer(name: string, network: Partial<Network>, policies: Partial<Relayer['policies']> = {}): Relayer {
+  return {
+    id: name,
+    name,
+    network: evmNetwork(network),
+    networkType: 'evm',
+    address: `0x${name}`,
+    signerId: 's',
+    notificationId: null,
+    customRpcUrls: [],
+    paused: false,
+    disabledReason: null,
+    policies: evmPolicies(policies),
+  };
+}
+
+/** Starts a process on what the store holds. */
+export async function startModelLane(relayer: Relayer, chain: ModelChain, store: Store, clock: Clock): Promise<ModelLane> {
+  const connection = chain.connect();
+  const mortal = mortalStore(store);
+  const surprises: string[] = [];
+  const log: Log = {
+    debug: () => {},
+    info: () => {},
+    warn: () => {},
+    error: (fields, message) => {
+      const { err } = fields as { err?: unknown };
+      surprises.push(`${message}: ${err instanceof Error ? err.stack : JSON.stringify(fields)}`);
+    },
+  };
+  const signer = { id: 's', address: relayer.address, signDigest: () => Promise.reject(new Error('the model signs by itself')) };
+  const deps: TransactionDeps = {
+    store: mortal.store,
+    directory: createDirectory([{ relayer, chain: connection.chain, signer }]),
+    lanes: { accept: (transaction) => lane.accept(transaction), move: (_, id, decide) => lane.move(id, decide) },
+    recordEvent: () => [],
+    feed: createFeed(),
+    clock,
+    ids: createIds(clock),
+  };
+  const lane: Lane = createLane({ id: laneOf(relayer), deps, chain: connection.chain, log, relayer: () => relayer });
+  let isLooking = false;
+  await lane.load();
+
+  async function rest(): Promise<void> {
+    for (let turns = 0, idle = 0; idle < 3; turns += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      idle = mortal.busy() === 0 ? idle + 1 : 0;
+      if (turns > greatestTurns) throw new Error('the service runs in circles');
+    }
+  }
+
+  return {
+    deps,
+    surprises,
+    look() {
+      if (isLooking) return;
+      isLooking = true;
+      connection.chain
+        .head()
+        .then((head) => lane.tick(head))
+        .catch(() => {})
+        .finally(() => {
+          isLooking = false;
+        });
+    },
+    rest,
+    async flow() {
+      await rest();
+      for (let rounds = 0; chain.travelling.length > 0; rounds += 1) {
+        if (rounds > greatestTurns) throw new Error('the service asks without end');
+        chain.travelling[0]?.letGo('answered');
+        await rest();
+      }
+    },
+    kill() {
+      connection.kill();
+      mortal.kill();
+    },
+  };
+}
