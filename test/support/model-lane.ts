@@ -21,8 +21,8 @@ export interface ModelLane {
   look(): void;
   /** Lets everything run that waits for no node. Throws where that never ends. */
   rest(): Promise<void>;
-  /** Lets every question be answered, until none is asked any more. */
-  flow(): Promise<void>;
+  /** Lets every question be answered, until none is asked any more. `before` each leg, it is told what travels. */
+  flow(before?: (name: string) => void): Promise<void>;
   /** Ends it as a power cut does. */
   kill(): void;
 }
@@ -98,11 +98,13 @@ export async function startModelLane(relayer: Relayer, chain: ModelChain, store:
         });
     },
     rest,
-    async flow() {
+    async flow(before = () => {}) {
       await rest();
       for (let rounds = 0; chain.travelling.length > 0; rounds += 1) {
         if (rounds > greatestTurns) throw new Error('the service asks without end');
-        chain.travelling[0]?.letGo('answered');
+        const [next] = chain.travelling;
+        if (next !== undefined) before(next.name);
+        next?.letGo('answered');
         await rest();
       }
     },

@@ -9,11 +9,19 @@ import type { LaneContext } from './lane-context.js';
 const searchesPerHead = 4;
 /** The first head may show a nonce before the receipt that explains it: others are searched for from this one on. */
 const headsUntilSearched = 2;
-/** After so many heads without an answer to who used a nonce, nobody will ever tell; nor before it is as deep as the required confirmations. */
-const headsUntilForgotten = 64;
+/** After so many searches in a row that found nobody, nobody will ever tell; nor before the nonce is as deep as the required confirmations. */
+const searchesUntilForgotten = 64;
 
-/** For how many heads in a row a nonce has been used without anybody knowing by what, by transaction. */
-export type Unexplained = Map<string, number>;
+/** A used nonce that no version of ours explains. */
+interface Mystery {
+  /** Heads that have shown it, one after the other. */
+  readonly heads: number;
+  /** Searches that found nobody, one after the other. */
+  readonly searches: number;
+}
+
+/** The used nonces that no version of ours explains, by transaction. */
+export type Unexplained = Map<string, Mystery>;
 
 /**
  * Brings a lane's transactions to what the chain says at a head: mined, taken back, resolved, displaced. The chain is the only one that decides: a slot
@@ -94,7 +102,8 @@ async function settleOne(
     await lane.move(id, ({ transaction }) => (transaction.mined === null ? null : { steps: [takenBack(transaction)] }));
     return;
   }
-  unexplained.set(id, (unexplained.get(id) ?? 0) + 1);
+  const { heads, searches } = unexplained.get(id) ?? { heads: 0, searches: 0 };
+  unexplained.set(id, { heads: heads + 1, searches });
 }
 
 function foundVersion(open: OpenTransaction, receipts: ReadonlyMap<string, Receipt>): { attempt: Attempt; receipt: Receipt } | null {
@@ -142,18 +151,18 @@ async function explainOthers(lane: LaneContext, head: Head, chainNonce: bigint, 
     const open = lane.book.get(id);
     if (open === undefined || !isUsed(open, chainNonce)) unexplained.delete(id);
   }
-  const searched = [...unexplained].filter(([, heads]) => heads >= headsUntilSearched).slice(0, searchesPerHead);
-  const patience = Math.max(headsUntilForgotten, lane.relayer().network.requiredConfirmations);
-  for (const [id, heads] of searched) {
+  const searched = [...unexplained].filter(([, { heads }]) => heads >= headsUntilSearched).slice(0, searchesPerHead);
+  const patience = Math.max(searchesUntilForgotten, lane.relayer().network.requiredConfirmations);
+  for (const [id, { heads, searches }] of searched) {
     const open = lane.book.get(id);
     if (open === undefined || open.transaction.nonce === null) continue;
     const { nonce } = open.transaction;
     const user = await lane.chain.findSender(lane.id.account, nonce, { from: 0n, to: head.number });
     const isKnown = user !== 'not_found' && user !== 'pruned';
-    if (isKnown) unexplained.set(id, headsUntilSearched);
+    unexplained.set(id, { heads, searches: isKnown ? 0 : searches + 1 });
     await lane.move(id, ({ transaction }) => {
       if (transaction.nonce !== nonce || transaction.mined !== null) return null;
-      if (!isKnown) return heads > patience ? { steps: [unresolvable(transaction)] } : explain(transaction, unknownUser(nonce));
+      if (!isKnown) return searches >= patience ? { steps: [unresolvable(transaction)] } : explain(transaction, unknownUser(nonce));
       // Ours after all: the next head finds its receipt.
       if (open.attempts.some(({ hash }) => hash === user.hash)) return null;
       return isDeep(lane, head, user.blockNumber)

@@ -67,6 +67,47 @@ describe('a nonce that somebody else has used', () => {
     assert.deepEqual({ nonce, status, statusReason }, { nonce: 1n, status: 'submitted', statusReason: null });
   });
 
+  it('and that nobody was asked about yet is not given up at the first search in vain', async () => {
+    const { chain, lane, store, send } = await start(70);
+    // Four are searched for at a head, and hold the fifth back until they are deep.
+    const ids = [await send(), await send(), await send(), await send(), await send()];
+    for (const _ of ids) chain.useKey('block');
+    for (let blocks = 0; blocks < 66; blocks += 1) {
+      chain.mine(0);
+      await see(lane);
+    }
+    const last = ids.at(-1) ?? '';
+    assert.equal((await stand(store, last)).status, 'submitted');
+    let isBlind = false;
+    for (let blocks = 0; blocks < 8; blocks += 1) {
+      chain.mine(0);
+      // From when the first four have ended on, a node that lags far behind answers searches.
+      isBlind ||= (await stand(store, ids[3] ?? '')).nonce !== 3n;
+      nowMs += 1_500;
+      lane.look();
+      await lane.flow((name) => chain.setLag(isBlind && name === 'findSender' ? 100 : 0));
+    }
+    assert.ok(isBlind);
+    assert.notEqual((await stand(store, last)).status, 'failed');
+  });
+
+  it('and of which no node ever tells more fails the transaction, which is not signed again', async () => {
+    const { chain, lane, store, send } = await start(3);
+    const id = await send();
+    chain.useKey('block');
+    for (let blocks = 0; blocks < 70; blocks += 1) {
+      chain.mine(0);
+      nowMs += 1_500;
+      lane.look();
+      await lane.flow((name) => chain.setLag(name === 'findSender' ? 100 : 0));
+      if (blocks === 60) assert.match((await stand(store, id)).statusReason ?? '', /show none of our versions/);
+    }
+    const { status, statusReason } = await stand(store, id);
+    assert.equal(status, 'failed');
+    assert.match(statusReason ?? '', /forgotten by what; it is not sent again/);
+    assert.equal((await store.read.attemptsOf(id)).length, 1);
+  });
+
   it('and that a reorg frees again, however long that took, is ours again', async () => {
     const { chain, lane, store, send } = await start(100);
     const id = await send();
