@@ -58,6 +58,8 @@ export interface ModelChain {
   readonly travelling: readonly Travelling[];
   /** Every foreign transaction that was ever in a block or pool, by hash. */
   readonly foreign: ReadonlySet<string>;
+  /** How often each transaction was offered to the node, by hash. */
+  readonly offers: ReadonlyMap<string, number>;
   connect(): Connection;
   /** The account's nonce after the newest block. */
   accountNonce(): bigint;
@@ -97,6 +99,7 @@ export function createModelChain(network: Network, account: string, random: Rand
   const pool = new Map<bigint, ModelTransaction>();
   const foreign = new Set<string>();
   const depths = new Map<string, number>();
+  const offers = new Map<string, number>();
   const travelling: Travelling[] = [];
 
   const newHash = (what: string) => `0x${createHash('sha256').update(`${account} ${what} ${++serial}`).digest('hex')}`;
@@ -130,6 +133,7 @@ export function createModelChain(network: Network, account: string, random: Rand
 
   function take(raw: string): BroadcastOutcome {
     const transaction = transactionOf(raw);
+    offers.set(transaction.hash, (offers.get(transaction.hash) ?? 0) + 1);
     const pooled = pool.get(transaction.nonce);
     if (pooled?.hash === transaction.hash) return { kind: 'known' };
     if (transaction.nonce < nonceIn(blocks)) return { kind: 'nonce_used' };
@@ -159,6 +163,7 @@ export function createModelChain(network: Network, account: string, random: Rand
     pool,
     travelling,
     foreign,
+    offers,
     connect() {
       let isAlive = true;
       function ask<T>(name: string, act: () => T, lost?: T): Promise<T> {

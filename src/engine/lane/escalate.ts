@@ -7,6 +7,7 @@ import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { signVersion } from '../../core/transaction/sign-version.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
+import { minable } from './minable.js';
 
 /** Only so many of the lowest nonces are raised at a time: the others cannot be mined before them. */
 const reach = 16;
@@ -30,7 +31,7 @@ export type WaitingSince = Map<string, bigint>;
  * Throws `NODE_UNAVAILABLE`.
  */
 export async function escalate(lane: LaneContext, head: Head, since: WaitingSince): Promise<void> {
-  const lowest = first(lane.book.inFlight(), reach);
+  const lowest = first(minable(lane), reach);
   for (const open of lowest) {
     const live = open.attempts.at(-1);
     if (live === undefined || !isDue(lane, open, live, head, since)) continue;

@@ -1,6 +1,7 @@
 import type { Head } from '../../core/ports/chain.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 import type { LaneContext } from './lane-context.js';
+import { minable } from './minable.js';
 
 /** Where no block comes, nodes are asked this often all the same. */
 const askAgainAfterMs = 30_000;
@@ -19,7 +20,7 @@ export interface Reminded {
 export async function remind(lane: LaneContext, head: Head, reminded: Reminded): Promise<void> {
   const nowMs = lane.deps.clock.nowMs();
   if (reminded.headHash === head.hash && nowMs - reminded.atMs < askAgainAfterMs) return;
-  const [first] = lane.book.inFlight();
+  const [first] = minable(lane);
   const lowest = first && shownAttempt(first.transaction, first.attempts);
   reminded.atMs = nowMs;
   reminded.headHash = head.hash;

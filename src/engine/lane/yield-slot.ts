@@ -5,6 +5,7 @@ import type { OpenTransaction } from '../../core/ports/store.js';
 import { outbid } from '../../core/transaction/outbid.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 import type { LaneContext } from './lane-context.js';
+import { minable } from './minable.js';
 
 /** So long, in blocks and in time, a version that the account cannot pay may block those behind it: funds often come back. */
 const patienceBlocks = 5n;
@@ -20,7 +21,7 @@ export interface Unpayable {
  * that is resolved. While nobody waits behind it, or the self-transfer cannot be paid either, it waits for funds. Throws `NODE_UNAVAILABLE`.
  */
 export async function yieldSlot(lane: LaneContext, head: Head, unpayable: Unpayable): Promise<void> {
-  const [lowest] = lane.book.inFlight();
+  const [lowest] = minable(lane);
   const live = lowest && shownAttempt(lowest.transaction, lowest.attempts);
   const isBlocking = lane.book.inFlightCount() > 1 || lane.book.waitingCount() > 0;
   if (lowest === undefined || live == null || !isBlocking || lane.taken.has(live.hash) || !(await isUnpayable(lane, lowest))) {

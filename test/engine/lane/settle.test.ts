@@ -91,6 +91,21 @@ describe('a nonce that somebody else has used', () => {
     assert.notEqual((await stand(store, last)).status, 'failed');
   });
 
+  it('costs nothing while its confirmations are awaited: no version is signed, and what waits behind it is not broadcast again', async () => {
+    const { chain, lane, store, send } = await start(40);
+    const ids = [await send(), await send()];
+    chain.useKey('block');
+    chain.setBaseFee(1_000_000n);
+    for (let blocks = 0; blocks < 30; blocks += 1) {
+      chain.mine(0);
+      await see(lane);
+    }
+    const [first, second] = await Promise.all(ids.map((id) => store.read.attemptsOf(id)));
+    assert.equal(first?.length, 1);
+    assert.ok((second?.length ?? 0) > 1, 'the one behind it is raised');
+    for (const { hash, version } of second ?? []) assert.equal(chain.offers.get(hash), 1, `version ${version}`);
+  });
+
   it('and of which no node ever tells more fails the transaction, which is not signed again', async () => {
     const { chain, lane, store, send } = await start(3);
     const id = await send();
