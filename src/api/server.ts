@@ -15,7 +15,7 @@ export interface ServerTimeouts {
   readonly firstByteMs: number;
   /** From a request's first byte to the end of its headers (HTTP/1). */
   readonly headersMs: number;
-  /** From a request's first byte (HTTP/2: its headers) to the end of its body; and how long its answer may be left unread. */
+  /** From a request's first byte (HTTP/2: its headers) to the end of its body; and how long its answer may be left unread (HTTP/1: up to twice as long). */
   readonly requestMs: number;
   /** Between two requests (HTTP/1). Longer than load balancers keep theirs, so that it is they who close. */
   readonly keepAliveMs: number;

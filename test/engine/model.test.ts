@@ -10,7 +10,7 @@ import { createRandom } from '../support/seeded-random.js';
 import { silentLog } from '../support/stored-samples.js';
 
 /** `MODEL_RUNS` asks for more runs, `MODEL_SEED` for the ones that failed. */
-const defaultRuns = 150;
+const defaultRuns = 110;
 const runs = Number(process.env.MODEL_RUNS ?? defaultRuns);
 const firstSeed = Number(process.env.MODEL_SEED ?? 1);
 const stepsPerRun = 150;

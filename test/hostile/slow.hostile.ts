@@ -50,7 +50,7 @@ export async function layFarAndWide(ground: Ground): Promise<Siege> {
       );
       if (isRead) socket.resume();
       // Who does not read does not see the end either: it is looked for when it must have come.
-      else setTimeout(() => socket.resume(), withinMs).unref();
+      else setTimeout(() => socket.resume(), withinMs + graceMs / 2).unref();
       if (first.length > 0) socket.write(first);
       target.counts.requests += 1;
     }
@@ -82,6 +82,7 @@ export async function layFarAndWide(ground: Ground): Promise<Siege> {
     http1({ path: sign, type, lines: 'transfer-encoding: chunked\r\n' }),
     '1\r\n \r\n',
   );
+  // Node takes the first silence of a pending write for a slow one, and the second for the end.
   await hold('readers that do not read, over HTTP/1', 10, 2 * allowedMs.request, listing, null, false);
   await hold('readers with shut windows, over HTTP/2', many / 10, 2 * allowedMs.request, shut, null);
   await hold('connections that were of use once', many / 10, allowedMs.keepAlive, listing.subarray(0, listing.length / 200), null);

@@ -130,6 +130,8 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
           await reload([transactionId]);
           continue;
         }
+        // Readers see every step, as webhooks do.
+        for (const step of decided.steps.slice(0, -1)) deps.feed.publish(viewOf({ ...after, transaction: step }));
         put(after);
         if (decided.newAttempt !== undefined) broadcasting.wake();
         if (after.transaction.nonce === null) preparing.wake();

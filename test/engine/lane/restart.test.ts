@@ -11,6 +11,9 @@ import { createRandom } from '../../support/seeded-random.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
+/** The node takes whatever it is sent. */
+const answersAll = { ...createRandom(1), chance: () => true };
+
 describe('a restart', () => {
   let store: Store | undefined;
   let lane: ModelLane | undefined;
@@ -24,7 +27,7 @@ describe('a restart', () => {
     let nowMs = 1_800_000_000_000;
     const clock = { nowMs: () => nowMs };
     const relayer = modelRelayer('r1', {});
-    const chain = createModelChain(relayer.network, relayer.address, createRandom(1));
+    const chain = createModelChain(relayer.network, relayer.address, answersAll);
     store = (await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog })).store;
     lane = await startModelLane(relayer, chain, store, clock);
     lane.look();

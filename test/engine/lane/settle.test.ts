@@ -11,6 +11,9 @@ import { createRandom } from '../../support/seeded-random.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
+/** The node takes whatever it is sent. */
+const answersAll = { ...createRandom(1), chance: () => true };
+
 describe('a nonce that somebody else has used', () => {
   let store: Store | undefined;
   let lane: ModelLane | undefined;
@@ -25,7 +28,7 @@ describe('a nonce that somebody else has used', () => {
     requiredConfirmations: number,
   ): Promise<{ chain: ModelChain; lane: ModelLane; store: Store; send(): Promise<string> }> {
     const relayer = modelRelayer('r1', { requiredConfirmations });
-    const chain = createModelChain(relayer.network, relayer.address, createRandom(1));
+    const chain = createModelChain(relayer.network, relayer.address, answersAll);
     const opened = (await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog })).store;
     const started = await startModelLane(relayer, chain, opened, { nowMs: () => nowMs });
     store = opened;
