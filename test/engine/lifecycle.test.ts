@@ -138,6 +138,36 @@ describe('the lifecycle on a real node', () => {
     });
   });
 
+  it('is outbid when the market moves on: on time and on blocks, by the replacement minimum, within the cap', async () => {
+    const capWei = 30_000_000_000n;
+    const { anvil, rig } = await start({ policies: { gasPriceCapWei: capWei } });
+    const { transaction } = await rig.send({ maxFeePerGasWei: 2_000_000_000n, maxPriorityFeePerGasWei: 1n });
+    const { shown: first } = await rig.until(transaction.id, 'submitted');
+    // The market is above the bid, and below the cap.
+    const mineAbove = async (baseFeeWei: bigint) => {
+      await anvil.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${baseFeeWei.toString(16)}`]);
+      await anvil.mine();
+    };
+    const second = await waitFor('a higher version', async () => {
+      await mineAbove(5_000_000_000n);
+      rig.clock.moveOn(20_000);
+      return (await rig.attempts(transaction.id))[1];
+    });
+    assert.equal(second.nonce, first?.nonce);
+    const [before, after] = [first, second].map((attempt) => attempt?.fields.price);
+    assert.ok(before?.kind === 'eip1559' && after?.kind === 'eip1559');
+    assert.ok(after.maxFeePerGasWei >= (before.maxFeePerGasWei * 11n) / 10n + 1n && after.maxFeePerGasWei <= capWei);
+    assert.ok(after.maxPriorityFeePerGasWei >= (before.maxPriorityFeePerGasWei * 11n) / 10n + 1n);
+    const confirmed = await waitFor('the confirmation', async () => {
+      await anvil.mine();
+      const view = await rig.view(transaction.id);
+      return view.transaction.status === 'confirmed' ? view : undefined;
+    });
+    assert.ok((confirmed.shown?.version ?? 0) >= 2);
+    // Escalation is no replacement: nobody is told of it.
+    assert.deepEqual(rig.told.get(transaction.id), ['pending', 'sent', 'submitted', 'mined', 'confirmed']);
+  });
+
   it('a node that forgot a transaction gets it again', async () => {
     const { anvil, rig } = await start();
     const { transaction } = await rig.send();
