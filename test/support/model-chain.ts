@@ -277,12 +277,12 @@ export function createModelChain(network: Network, account: string, random: Rand
       expectGenesis: unused,
       foreignGenesis: unused,
       broadcast: unused,
-      nonceAt: unused,
       receipt: unused,
       calls: unused,
       close: unused,
       head: () => ask('head', () => headOf(seen())),
       nonceOf: () => ask('nonceOf', () => nonceIn(seen())),
+      nonceAt: (_account, height) => ask('nonceAt', () => nonceIn(seen().filter(({ number }) => number <= height))),
       balanceOf: () => ask('balanceOf', () => fundsWei),
       draft: ({ policies, content, outbids, raises }) =>
         ask('draft', (): Draft | Refusal => {

@@ -24,7 +24,7 @@ export async function broadcast(lane: LaneContext): Promise<void> {
   try {
     for (;;) {
       const batch = dueVersions(lane);
-      if (batch.length === 0) return;
+      if (batch.length === 0 || lane.isStopped()) return;
       const nowMs = lane.deps.clock.nowMs();
       const outcomes = await lane.chain.broadcastAll(batch.map(({ attempt }) => attempt.raw));
       for (const [index, one] of batch.entries()) {
@@ -58,7 +58,7 @@ function note(lane: LaneContext, { attempt }: Broadcast, outcome: BroadcastOutco
     lane.noteTaken(attempt);
     lane.notBeforeMs.delete(attempt.hash);
   } else {
-    lane.notBeforeMs.set(attempt.hash, nowMs + retryAfterMs);
+    if (lane.book.get(attempt.transactionId) !== undefined) lane.notBeforeMs.set(attempt.hash, nowMs + retryAfterMs);
   }
 }
 

@@ -1,4 +1,5 @@
 import { isEscalationDue } from '../../core/fees/escalation.js';
+import { greatestCostPerGasWei } from '../../core/fees/price.js';
 import type { Draft, Head } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { signed, waiting } from '../../core/transaction/lifecycle.js';
@@ -56,6 +57,8 @@ function isDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: He
   });
 }
 
+const notPayable = 'not raised: the account cannot pay a higher price; the version that is out stays';
+
 async function raise(lane: LaneContext, seen: OpenTransaction, live: Attempt): Promise<void> {
   const { policies } = lane.relayer();
   const price = await lane.chain.reprice({
@@ -64,11 +67,14 @@ async function raise(lane: LaneContext, seen: OpenTransaction, live: Attempt): P
     outbids: versionsInSlot(seen),
     purpose: live.purpose,
   });
+  const { valueWei, gasLimit } = live.fields;
+  const isPayable = isRefusal(price) || (await lane.chain.balanceOf(lane.id.account)) >= valueWei + gasLimit * greatestCostPerGasWei(price);
   await lane.move(seen.transaction.id, async (current) => {
     const { transaction } = current;
     if (transaction.liveVersion !== live.version || transaction.mined !== null || transaction.nonce === null) return null;
     if (isRefusal(price)) return transaction.statusReason === price.sentence ? null : { steps: [waiting(transaction, price.sentence)] };
-    const { to, valueWei, data, gasLimit } = live.fields;
+    if (!isPayable) return transaction.statusReason === notPayable ? null : { steps: [waiting(transaction, notPayable)] };
+    const { to, data } = live.fields;
     const draft: Draft = { to, valueWei, data, gasLimit, price };
     const newAttempt = await signVersion(lane.deps, lane.relayer(), current, draft, transaction.nonce, live.purpose);
     return { steps: [signed(transaction, newAttempt)], newAttempt };

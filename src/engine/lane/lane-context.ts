@@ -45,6 +45,8 @@ export interface LaneContext {
   noteTaken(attempt: Attempt): void;
   /** No node has any of its versions any more, as far as we know. */
   forgetTaken(open: OpenTransaction): void;
+  /** True once nothing new is to be begun. */
+  isStopped(): boolean;
   wakePrepare(): void;
   wakeBroadcast(): void;
 }

@@ -15,7 +15,7 @@ import type { LaneContext } from './lane-context.js';
 import { createLoop } from './loop.js';
 import { createOneAtATime } from './one-at-a-time.js';
 import { prepare } from './prepare.js';
-import { refill } from './refill.js';
+import { type Gaps, refill } from './refill.js';
 import { type Reminded, remind } from './remind.js';
 import { settle, type Unexplained } from './settle.js';
 import { type Unpayable, yieldSlot } from './yield-slot.js';
@@ -58,6 +58,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   const oneAtATime = createOneAtATime();
   const unexplained: Unexplained = new Map();
   const waitingSince: WaitingSince = new Map();
+  const gaps: Gaps = new Map();
   const unpayable: Unpayable = { since: null };
   const reminded: Reminded = { atMs: 0, headHash: '' };
   let head: Head | null = null;
@@ -86,6 +87,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     untaken: new Set(),
     noteTaken,
     forgetTaken,
+    isStopped: () => stopped,
     wakePrepare: () => preparing.wake(),
     wakeBroadcast: () => broadcasting.wake(),
   };
@@ -101,7 +103,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     isExpiryChecked = true;
     await escalate(lane, newest, waitingSince);
     await yieldSlot(lane, newest, unpayable);
-    await refill(lane, newest);
+    await refill(lane, newest, gaps);
     await remind(lane, newest, reminded);
     preparing.wake();
     broadcasting.wake();
@@ -118,6 +120,8 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   function move(transactionId: string, decide: Decide): Promise<OpenTransaction | null> {
     return oneAtATime.run([transactionId], async () => {
       for (let conflicts = 0; ; conflicts += 1) {
+        // What the store has open, the book must have: it may have been missed in a commit whose answer was lost.
+        if (book.get(transactionId) === undefined) await reload([transactionId]);
         const current = book.get(transactionId);
         if (current === undefined) return null;
         const decided = await decide(current);
@@ -208,11 +212,14 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       for (const open of await deps.store.read.openTransactions(id)) {
         book.put(open);
         noteFlight(open);
+        // A gap may have been filled above the stored nonce.
+        const { nonce } = open.transaction;
+        if (nonce !== null && nonce >= lane.nextNonce) lane.nextNonce = nonce + 1n;
       }
       await loadNonce();
     },
     accept(transaction) {
-      put({ transaction, attempts: [] });
+      if (book.get(transaction.id) === undefined) put({ transaction, attempts: [] });
       preparing.wake();
     },
     move,

@@ -26,11 +26,14 @@ interface Drafted {
  * signed over. Throws `NODE_UNAVAILABLE`.
  */
 export async function prepare(lane: LaneContext): Promise<void> {
+  // Each is looked at once a round: else those that must wait would be due again before the last of a long queue had its turn.
+  const tried = new Set<string>();
   for (;;) {
-    if (lane.settled === null) return;
+    if (lane.settled === null || lane.isStopped()) return;
     const room = Math.min(batchSize, lane.relayer().policies.maxInFlight - lane.book.inFlightCount());
-    const candidates = dueCandidates(lane, room);
+    const candidates = dueCandidates(lane, room, tried);
     if (candidates.length === 0) return;
+    for (const { transaction } of candidates) tried.add(transaction.id);
     const outcomes = await Promise.all(candidates.map((open) => draftOf(lane, open)));
     const drafted: Drafted[] = [];
     for (const [index, outcome] of outcomes.entries()) {
@@ -44,13 +47,13 @@ export async function prepare(lane: LaneContext): Promise<void> {
   }
 }
 
-function dueCandidates(lane: LaneContext, room: number): readonly OpenTransaction[] {
+function dueCandidates(lane: LaneContext, room: number, tried: ReadonlySet<string>): readonly OpenTransaction[] {
   const nowMs = lane.deps.clock.nowMs();
   const candidates: OpenTransaction[] = [];
   if (room <= 0) return candidates;
   for (const open of lane.book.waiting()) {
     const { id, validUntilMs } = open.transaction;
-    if (nowMs < (lane.notBeforeMs.get(id) ?? 0) || (validUntilMs !== null && validUntilMs <= nowMs)) continue;
+    if (tried.has(id) || nowMs < (lane.notBeforeMs.get(id) ?? 0) || (validUntilMs !== null && validUntilMs <= nowMs)) continue;
     candidates.push(open);
     if (candidates.length === room) break;
   }
@@ -118,7 +121,8 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
         if (error instanceof ConflictError) await lane.reload(unmoved.map(({ open }) => open.transaction.id));
         throw error;
       }
-      lane.nextNonce = to;
+      // Settling may have raised it meanwhile.
+      if (lane.nextNonce < to) lane.nextNonce = to;
       lane.storedNonce = to;
       for (const { after } of moves) {
         lane.put(after);
@@ -130,7 +134,7 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
 }
 
 /** Takes the nonces from `from` up to `to`; fails where another process took any. */
-function nonceChanges({ id, deps, storedNonce }: LaneContext, from: bigint, to: bigint): readonly Change[] {
+export function nonceChanges({ id, deps, storedNonce }: LaneContext, from: bigint, to: bigint): readonly Change[] {
   const { change } = deps.store;
   return storedNonce === null ? [change.openLane(id, from), change.moveLane(id, from, to)] : [change.moveLane(id, storedNonce, to)];
 }

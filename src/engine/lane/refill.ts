@@ -7,6 +7,10 @@ import type { Attempt } from '../../core/transaction/transaction.js';
 import { transactionChanges } from '../../core/transaction/transaction-changes.js';
 import { emptyNonces } from './empty-nonces.js';
 import type { LaneContext } from './lane-context.js';
+import { nonceChanges } from './prepare.js';
+
+/** Nonces that were seen to be empty, with the head at which that was first. */
+export type Gaps = Map<bigint, string>;
 
 /** So many empty nonces are looked at in one go. */
 const reach = 50;
@@ -18,14 +22,15 @@ const reach = 50;
  * What was final there is broadcast again as it was stored: nothing confirmed is ever signed again. Where nothing final was, a self-transfer takes the
  * nonce, as a transaction of its own, and outbids whatever of ours a node may still hold there. Throws `NODE_UNAVAILABLE`.
  */
-export async function refill(lane: LaneContext, head: Head): Promise<void> {
+export async function refill(lane: LaneContext, head: Head, gaps: Gaps): Promise<void> {
   const empty = emptyNonces(lane.chainNonce, lane.nextNonce, (nonce) => lane.book.atNonce(nonce) !== undefined, reach);
+  for (const nonce of gaps.keys()) if (!empty.includes(nonce)) gaps.delete(nonce);
   if (empty.length === 0) return;
   const finals: Attempt[] = [];
   for (const nonce of empty) {
     const { mined, versions } = await lane.deps.store.read.slot(lane.id, nonce);
     if (mined !== null) finals.push(mined);
-    else await fill(lane, nonce, versions);
+    else if (await isGap(lane, head, nonce, gaps)) await fill(lane, nonce, versions);
   }
   if (finals.length === 0) return;
   const outcomes = await lane.chain.broadcastAll(finals.map(({ raw }) => raw));
@@ -35,6 +40,15 @@ export async function refill(lane: LaneContext, head: Head): Promise<void> {
       { relayer: lane.relayer().id, head: head.number, taken },
       'the chain was rewound: stored transactions were broadcast again',
     );
+}
+
+/** One look proves nothing: a node behind the others shows a nonce as free that is used. */
+async function isGap(lane: LaneContext, head: Head, nonce: bigint, gaps: Gaps): Promise<boolean> {
+  const firstSeenAt = gaps.get(nonce);
+  if (firstSeenAt === undefined) gaps.set(nonce, head.hash);
+  if (firstSeenAt === undefined || firstSeenAt === head.hash) return false;
+  const used = await lane.chain.nonceAt(lane.id.account, head.number);
+  return used === 'pruned' || used <= nonce;
 }
 
 async function fill(lane: LaneContext, nonce: bigint, outbids: readonly Attempt[]): Promise<void> {
@@ -54,7 +68,8 @@ async function fill(lane: LaneContext, nonce: bigint, outbids: readonly Attempt[
     pricing: { kind: 'speed', speed: 'fast' },
   } as const;
   const transaction = { ...newTransaction(deps, relayer, content, null), statusReason: `fills nonce ${nonce}, which nothing else has` };
-  const first = await signVersion(deps, relayer, { transaction, attempts: [] }, draft, nonce, 'content');
+  // As a cancel: should somebody else take the nonce after all, there is nothing left to send.
+  const first = await signVersion(deps, relayer, { transaction, attempts: [] }, draft, nonce, 'cancel');
   // Versions count within a slot, and other transactions of ours may have had versions there.
   const newAttempt = { ...first, version: outbids.reduce((most, { version }) => Math.max(most, version), 0) + 1 };
   const { after, changes } = transactionChanges(
@@ -63,7 +78,12 @@ async function fill(lane: LaneContext, nonce: bigint, outbids: readonly Attempt[
     { transaction, attempts: [] },
     { steps: [signed(transaction, newAttempt)], newAttempt },
   );
-  await deps.store.commit([deps.store.change.insertTransaction(transaction), ...changes]);
+  await deps.store.commit([
+    deps.store.change.insertTransaction(transaction),
+    ...nonceChanges(lane, lane.nextNonce, lane.nextNonce),
+    ...changes,
+  ]);
+  lane.storedNonce = lane.nextNonce;
   lane.put(after);
   lane.wakeBroadcast();
 }

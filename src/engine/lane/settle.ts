@@ -1,3 +1,4 @@
+import { DomainError } from '../../core/errors.js';
 import type { Head, Receipt } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { displaced, mined, resolved, takenBack, unresolvable, waiting } from '../../core/transaction/lifecycle.js';
@@ -7,6 +8,8 @@ import type { LaneContext } from './lane-context.js';
 
 /** So many slots that no version of ours explains are searched for at a head: each search asks about twenty questions. */
 const searchesPerHead = 4;
+/** No transaction is given up as forgotten sooner: blocks can be fast, and outages of an index slow. */
+const forgottenAfterMs = 600_000;
 /** The first head may show a nonce before the receipt that explains it: others are searched for from this one on. */
 const headsUntilSearched = 2;
 /** After so many searches in a row that found nobody, nobody will ever tell; nor before the nonce is as deep as the required confirmations. */
@@ -43,10 +46,11 @@ export async function settle(lane: LaneContext, head: Head, unexplained: Unexpla
     if (open.transaction.mined !== null && !lookedForIds.has(open.transaction.id)) moves.push(resolveIfDeep(lane, head, open));
   }
   await Promise.all(moves);
-  await explainOthers(lane, head, chainNonce, unexplained);
   lane.chainNonce = chainNonce;
   if (lane.nextNonce < chainNonce) lane.nextNonce = chainNonce;
   lane.settled = head;
+  // Last: a slot that nobody can explain now holds nothing else up.
+  await explainOthers(lane, head, chainNonce, unexplained);
 }
 
 function isUsed({ transaction }: OpenTransaction, chainNonce: bigint): boolean {
@@ -157,12 +161,20 @@ async function explainOthers(lane: LaneContext, head: Head, chainNonce: bigint, 
     const open = lane.book.get(id);
     if (open === undefined || open.transaction.nonce === null) continue;
     const { nonce } = open.transaction;
-    const user = await lane.chain.findSender(lane.id.account, nonce, { from: 0n, to: head.number });
+    // Behind the others next time.
+    unexplained.delete(id);
+    unexplained.set(id, { heads, searches });
+    const user = await lane.chain.findSender(lane.id.account, nonce, { from: 0n, to: head.number }).catch(nullIfUnavailable);
+    // Not an answer, so not a search.
+    if (user === null) continue;
     const isKnown = user !== 'not_found' && user !== 'pruned';
     unexplained.set(id, { heads, searches: isKnown ? 0 : searches + 1 });
     await lane.move(id, ({ transaction }) => {
       if (transaction.nonce !== nonce || transaction.mined !== null) return null;
-      if (!isKnown) return searches >= patience ? { steps: [unresolvable(transaction)] } : explain(transaction, unknownUser(nonce));
+      if (!isKnown)
+        return searches >= patience && isOld(open, lane.deps.clock.nowMs())
+          ? { steps: [unresolvable(transaction)] }
+          : explain(transaction, unknownUser(nonce));
       // Ours after all: the next head finds its receipt.
       if (open.attempts.some(({ hash }) => hash === user.hash)) return null;
       return isDeep(lane, head, user.blockNumber)
@@ -171,6 +183,16 @@ async function explainOthers(lane: LaneContext, head: Head, chainNonce: bigint, 
     });
     lane.wakePrepare();
   }
+}
+
+/** Its newest version was signed long enough ago for a node's index to have come back from whatever befell it. */
+function isOld({ attempts }: OpenTransaction, nowMs: number): boolean {
+  return nowMs - (attempts.at(-1)?.createdAtMs ?? nowMs) >= forgottenAfterMs;
+}
+
+function nullIfUnavailable(error: unknown): null {
+  if (error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE') return null;
+  throw error;
 }
 
 function explain(transaction: Transaction, reason: string): { steps: [Transaction] } | null {

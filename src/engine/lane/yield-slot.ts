@@ -2,7 +2,7 @@ import { DomainError } from '../../core/errors.js';
 import { greatestCostPerGasWei } from '../../core/fees/price.js';
 import type { Head } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { outbid } from '../../core/transaction/outbid.js';
+import { outbid, versionsInSlot } from '../../core/transaction/outbid.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 import type { LaneContext } from './lane-context.js';
 import { minable } from './minable.js';
@@ -38,9 +38,11 @@ export async function yieldSlot(lane: LaneContext, head: Head, unpayable: Unpaya
   }
 }
 
-async function isUnpayable(lane: LaneContext, { transaction, attempts }: OpenTransaction): Promise<boolean> {
-  const live = shownAttempt(transaction, attempts);
-  if (live === null || transaction.intent !== 'content') return false;
-  const { valueWei, gasLimit, price } = live.fields;
-  return (await lane.chain.balanceOf(lane.id.account)) < valueWei + gasLimit * greatestCostPerGasWei(price);
+async function isUnpayable(lane: LaneContext, open: OpenTransaction): Promise<boolean> {
+  if (open.transaction.intent !== 'content') return false;
+  const balanceWei = await lane.chain.balanceOf(lane.id.account);
+  // Any version that can be paid may still be mined.
+  return versionsInSlot(open).every(
+    ({ fields: { valueWei, gasLimit, price } }) => balanceWei < valueWei + gasLimit * greatestCostPerGasWei(price),
+  );
 }

@@ -115,7 +115,7 @@ describe('a nonce that somebody else has used', () => {
     chain.useKey('block');
     for (let blocks = 0; blocks < 70; blocks += 1) {
       chain.mine(0);
-      nowMs += 1_500;
+      nowMs += 10_000;
       lane.look();
       await lane.flow((name) => chain.setLag(name === 'findSender' ? 100 : 0));
       if (blocks === 60) assert.match((await stand(store, id)).statusReason ?? '', /show none of our versions/);
