@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as elapsed } from 'node:timers/promises';
@@ -44,7 +45,11 @@ async function withService<T>(
   const blocks = mining === 'steady' ? { blockTime: options.blockTime } : { noMining: true };
   const anvil = await startAnvil({ ...blocks, args: ['--gas-limit', '300000000', '--order', 'fifo'] });
   const rpc = await rpcUrlOf(anvil);
-  const home = await createServiceHome({ rpcUrl: rpc.url, policies: { max_in_flight: 50_000 }, env: { LOG_LEVEL: 'info' } });
+  const home = await createServiceHome({
+    rpcUrl: rpc.url,
+    policies: { max_in_flight: 50_000 },
+    env: { LOG_LEVEL: 'info', ...(process.env.BENCH_NODE_OPTIONS ? { NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS } : {}) },
+  });
   await anvil.rpc('anvil_setBalance', [home.address, '0x56bc75e2d63100000000']);
   const service = await startService(home);
   try {
@@ -97,8 +102,15 @@ async function sendAll(service: RunningService, count: number): Promise<void> {
   );
 }
 
+/** Processor time that a process has taken, in milliseconds: Linux counts it in hundredths of a second. */
+function cpuMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
 async function throughput(): Promise<void> {
-  await withService('steady', direct, async (service) => {
+  await withService('steady', direct, async (service, _home, anvil) => {
+    const cpuBefore = { service: cpuMs(service.pid), node: cpuMs(anvil.pid) };
     const startedAt = performance.now();
     await sendAll(service, options.sends);
     const acceptedAt = performance.now();
@@ -107,6 +119,10 @@ async function throughput(): Promise<void> {
     const perSecond = (ms: number) => Math.round((options.sends / ms) * 1000);
     say(`throughput: ${options.sends} sends, ${options.callers} callers, ${options.blockTime} s blocks`);
     say(`  accepted ${perSecond(acceptedAt - startedAt)}/s, accepted to confirmed ${perSecond(confirmedAt - startedAt)}/s in all`);
+    const cpuEach = (pid: number, before: number) => Math.round(((cpuMs(pid) - before) / options.sends) * 1000);
+    say(
+      `  processor time a transaction: service ${cpuEach(service.pid, cpuBefore.service)} µs, node ${cpuEach(anvil.pid, cpuBefore.node)} µs`,
+    );
   });
 }
 

@@ -20,6 +20,7 @@ export interface AnvilOptions {
 export interface Anvil {
   readonly url: string;
   readonly port: number;
+  readonly pid: number;
   /** The result of a JSON-RPC call; throws the node's error text. */
   rpc(method: string, params?: readonly unknown[]): Promise<unknown>;
   /** Mines blocks; one unless said. */
@@ -72,6 +73,7 @@ export async function startAnvil({ blockTime, noMining, chainId, port, args = []
   return {
     url,
     port: listening,
+    pid: child.pid ?? 0,
     rpc,
     async mine(blocks = 1) {
       await rpc('anvil_mine', [`0x${blocks.toString(16)}`]);

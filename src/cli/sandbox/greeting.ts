@@ -23,7 +23,7 @@ export function greeting({ baseUrl, token, relayerAddress, rpcUrl, minesItself }
     `URL=${baseUrl}/api/v1 TOKEN=${token}`,
     '',
     '# send a transaction, and keep its id',
-    `ID=$(${curl} ${relayer}/transactions -d '{"to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","value":1000000000000000001,"speed":"fast"}' | tee /dev/stderr | grep -o '"id":"[^"]*"' | cut -d '"' -f 4)`,
+    `SENT=$(${curl} ${relayer}/transactions -d '{"to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","value":1000000000000000001,"speed":"fast"}'); echo "$SENT"; ID=$(echo "$SENT" | grep -o '"id":"[^"]*"' | cut -d '"' -f 4)`,
     '',
     '# replace it while it waits',
     `${curl} -X PUT ${relayer}/transactions/$ID -d '{"to":"0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC","value":2,"speed":"fastest"}'`,
@@ -46,7 +46,7 @@ export function greeting({ baseUrl, token, relayerAddress, rpcUrl, minesItself }
     `${curl} -X PATCH $URL/notifications/mine -d '{"url":"https://example.com/other"}'`,
     '',
     '# the same by gRPC, with reflection',
-    `npx buf curl --http2-prior-knowledge --protocol grpc -H "Authorization: Bearer $TOKEN" -d '{"relayerId":"${sandboxRelayerId}"}' ${baseUrl}/relayer.v1.TransactionService/ListTransactions`,
+    `npx buf curl --http2-prior-knowledge --protocol grpc --reflect --reflect-header "*" -H "Authorization: Bearer $TOKEN" -d '{"relayerId":"${sandboxRelayerId}"}' ${baseUrl}/relayer.v1.TransactionService/ListTransactions`,
     '',
     'Ctrl-C stops everything.',
   ];

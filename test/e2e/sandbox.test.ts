@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { resolve } from 'node:path';
+import { it } from 'node:test';
+import { promisify } from 'node:util';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return port;
+}
+
+it('the sandbox starts, what it prints can be pasted, Ctrl-C stops all it started, and a second start works', async () => {
+  const cwd = await temporaryFolder();
+  const rpcPort = await freePort();
+  for (const start of ['first', 'second']) {
+    const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), resolve('src/main.ts'), 'dev'], {
+      cwd,
+      env: { PATH: process.env.PATH, SANDBOX_BLOCK_TIME: '0', SANDBOX_RPC_PORT: String(rpcPort), APP_PORT: '0' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const ended = new Promise<number | null>((exited) => child.once('exit', exited));
+    try {
+      await waitFor('the sandbox to be ready', () => (output.includes('Ctrl-C stops everything.') ? true : undefined));
+      assert.equal(output.includes('a new database is started'), start === 'second', output);
+      // Each command is pasted as it stands; between them a person takes a moment.
+      const commands = output.split('\n').filter((line) => /^(URL=|SENT=|curl |npx )/.test(line));
+      const script = commands.map((line) => line.replace('npx buf', resolve('node_modules/.bin/buf'))).join('; echo; sleep 0.3\n');
+      const { stdout, stderr } = await promisify(execFile)('bash', ['-c', script]);
+      const answers = stderr + stdout;
+      // Send, replace, get, attempts, sign, create, update.
+      assert.equal(answers.match(/"success":true/g)?.length, 7, answers);
+      assert.ok(!answers.includes('"success":false'), answers);
+      assert.match(stdout, /"status":"confirmed"/);
+      assert.match(stdout, /"currentPage": 1/);
+      await waitFor('the webhook of the confirmation', () => (/signature holds.* is confirmed/.test(output) ? true : undefined));
+      assert.ok(!output.includes('DOES NOT HOLD'));
+    } finally {
+      child.kill('SIGINT');
+    }
+    assert.equal(await ended, 0, output);
+    await assert.rejects(fetch(`http://127.0.0.1:${rpcPort}`), 'the local chain is gone');
+  }
+});
