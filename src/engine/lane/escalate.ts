@@ -33,10 +33,12 @@ export type WaitingSince = Map<string, bigint>;
  */
 export async function escalate(lane: LaneContext, head: Head, since: WaitingSince): Promise<void> {
   const lowest = first(minable(lane), reach);
+  let balanceWei: bigint | null = null;
   for (const open of lowest) {
     const live = open.attempts.at(-1);
     if (live === undefined || !isDue(lane, open, live, head, since)) continue;
-    await raise(lane, open, live);
+    balanceWei ??= await lane.chain.balanceOf(lane.id.account);
+    await raise(lane, open, live, balanceWei);
   }
   const liveHashes = new Set(lowest.map(({ attempts }) => attempts.at(-1)?.hash));
   for (const hash of since.keys()) if (!liveHashes.has(hash)) since.delete(hash);
@@ -59,7 +61,7 @@ function isDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: He
 
 const notPayable = 'not raised: the account cannot pay a higher price; the version that is out stays';
 
-async function raise(lane: LaneContext, seen: OpenTransaction, live: Attempt): Promise<void> {
+async function raise(lane: LaneContext, seen: OpenTransaction, live: Attempt, balanceWei: bigint): Promise<void> {
   const { policies } = lane.relayer();
   const price = await lane.chain.reprice({
     policies,
@@ -68,7 +70,7 @@ async function raise(lane: LaneContext, seen: OpenTransaction, live: Attempt): P
     purpose: live.purpose,
   });
   const { valueWei, gasLimit } = live.fields;
-  const isPayable = isRefusal(price) || (await lane.chain.balanceOf(lane.id.account)) >= valueWei + gasLimit * greatestCostPerGasWei(price);
+  const isPayable = isRefusal(price) || balanceWei >= valueWei + gasLimit * greatestCostPerGasWei(price);
   await lane.move(seen.transaction.id, async (current) => {
     const { transaction } = current;
     if (transaction.liveVersion !== live.version || transaction.mined !== null || transaction.nonce === null) return null;

@@ -59,7 +59,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   const unexplained: Unexplained = new Map();
   const waitingSince: WaitingSince = new Map();
   const gaps: Gaps = new Map();
-  const unpayable: Unpayable = { since: null };
+  const unpayable: Unpayable = { askedAt: null, since: null };
   const reminded: Reminded = { atMs: 0, headHash: '' };
   let head: Head | null = null;
   let stopped = false;

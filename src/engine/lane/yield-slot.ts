@@ -13,6 +13,8 @@ const patienceMs = 60_000;
 
 /** Since when the lowest version has been unpayable; null: it is not. */
 export interface Unpayable {
+  /** The head at which the balance was last asked for: once a head is enough. */
+  askedAt: string | null;
   since: { readonly hash: string; readonly block: bigint; readonly atMs: number } | null;
 }
 
@@ -21,6 +23,8 @@ export interface Unpayable {
  * that is resolved. While nobody waits behind it, or the self-transfer cannot be paid either, it waits for funds. Throws `NODE_UNAVAILABLE`.
  */
 export async function yieldSlot(lane: LaneContext, head: Head, unpayable: Unpayable): Promise<void> {
+  if (unpayable.askedAt === head.hash) return;
+  unpayable.askedAt = head.hash;
   const [lowest] = minable(lane);
   const live = lowest && shownAttempt(lowest.transaction, lowest.attempts);
   const isBlocking = lane.book.inFlightCount() > 1 || lane.book.waitingCount() > 0;
