@@ -47,7 +47,8 @@ async function withService<T>(
   const rpc = await rpcUrlOf(anvil);
   const home = await createServiceHome({
     rpcUrl: rpc.url,
-    policies: { max_in_flight: 50_000 },
+    // Under a cap, so that nothing is raised to a market that a bench has made.
+    policies: { max_in_flight: 50_000, gas_price_cap: '100000000000' },
     env: { LOG_LEVEL: 'info', ...(process.env.BENCH_NODE_OPTIONS ? { NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS } : {}) },
   });
   await anvil.rpc('anvil_setBalance', [home.address, '0x56bc75e2d63100000000']);

@@ -33,6 +33,8 @@ export async function broadcast(lane: LaneContext): Promise<void> {
         // The next batch need not wait for this to be stored.
         recording.push(record(lane, one, outcome, nowMs));
       }
+      // Nothing above the lowest can be mined before it: while nodes make that wait, sending thousands more again and again helps nobody.
+      if (outcomes[0]?.kind === 'wait') lane.broadcastPausedUntilMs = nowMs + retryAfterMs;
     }
   } finally {
     await Promise.all(recording);
@@ -41,7 +43,7 @@ export async function broadcast(lane: LaneContext): Promise<void> {
 
 function dueVersions(lane: LaneContext): readonly Broadcast[] {
   const due: Broadcast[] = [];
-  if (lane.settled === null) return due;
+  if (lane.settled === null || lane.deps.clock.nowMs() < lane.broadcastPausedUntilMs) return due;
   const nowMs = lane.deps.clock.nowMs();
   for (const id of lane.untaken) {
     const open = lane.book.get(id);

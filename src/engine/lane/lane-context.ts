@@ -35,6 +35,8 @@ export interface LaneContext {
   nextNonce: bigint;
   /** The next nonce as the store has it, which is behind where somebody else used the key; null: not stored yet. */
   storedNonce: bigint | null;
+  /** Nothing is broadcast before: nodes make the lowest version wait. */
+  broadcastPausedUntilMs: number;
   /** When a transaction may be tried again, by id and kind of work. */
   readonly notBeforeMs: Map<string, number>;
   /** Versions that a node has taken, by hash. */

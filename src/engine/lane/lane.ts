@@ -82,6 +82,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     chainNonce: 0n,
     nextNonce: 0n,
     storedNonce: null,
+    broadcastPausedUntilMs: 0,
     notBeforeMs: new Map(),
     taken: new Set(),
     untaken: new Set(),
