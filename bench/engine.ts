@@ -49,7 +49,7 @@ async function withService<T>(
     rpcUrl: rpc.url,
     // Under a cap, so that nothing is raised to a market that a bench has made.
     policies: { max_in_flight: 50_000, gas_price_cap: '100000000000' },
-    env: { LOG_LEVEL: 'info', ...(process.env.BENCH_NODE_OPTIONS ? { NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS } : {}) },
+    env: { LOG_LEVEL: 'info' },
   });
   await anvil.rpc('anvil_setBalance', [home.address, '0x56bc75e2d63100000000']);
   const service = await startService(home);
