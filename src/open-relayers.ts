@@ -8,9 +8,9 @@ import type { LocalSignerEntry } from './config/signer-entries.js';
 import type { Chain } from './core/ports/chain.js';
 import type { Directory } from './core/ports/directory.js';
 import type { Log } from './core/ports/log.js';
-import type { Signer } from './core/ports/signer.js';
+import type { Secp256k1Signer } from './core/ports/signer.js';
 import { createDirectory, type DirectoryEntry } from './core/relayer/create-directory.js';
-import type { Network, RpcUrl } from './core/relayer/network.js';
+import type { EvmNetwork, RpcUrl } from './core/relayer/network.js';
 import { openKeystore } from './signers/local/keystore.js';
 import { KeystoreError } from './signers/local/keystore-error.js';
 import { createLocalSigner } from './signers/local/local-signer.js';
@@ -32,7 +32,7 @@ export async function openRelayers(config: LoadedConfig, rpcTimeoutMs: number, l
   if (problems.length > 0) throw new ConfigError(problems);
 
   const chains = new Map<string, Chain>();
-  function chainOf(network: Network, rpcUrls: readonly RpcUrl[]): Chain {
+  function chainOf(network: EvmNetwork, rpcUrls: readonly RpcUrl[]): Chain {
     const key = JSON.stringify([network.name, rpcUrls]);
     const chain = chains.get(key) ?? createEvmChain({ network, rpcUrls, rpcTimeoutMs, log });
     chains.set(key, chain);
@@ -53,8 +53,8 @@ export async function openRelayers(config: LoadedConfig, rpcTimeoutMs: number, l
   };
 }
 
-async function openSigners(entries: readonly LocalSignerEntry[], problems: Problem[]): Promise<Map<string, Signer>> {
-  const signers = new Map<string, Signer>();
+async function openSigners(entries: readonly LocalSignerEntry[], problems: Problem[]): Promise<Map<string, Secp256k1Signer>> {
+  const signers = new Map<string, Secp256k1Signer>();
   await Promise.all(
     entries.map(async (entry, index) => {
       const signer = await openSigner(entry, `signers[${index}].config`, problems);
@@ -64,7 +64,7 @@ async function openSigners(entries: readonly LocalSignerEntry[], problems: Probl
   return signers;
 }
 
-async function openSigner({ id, path, passphrase }: LocalSignerEntry, at: string, problems: Problem[]): Promise<Signer | null> {
+async function openSigner({ id, path, passphrase }: LocalSignerEntry, at: string, problems: Problem[]): Promise<Secp256k1Signer | null> {
   let json: string;
   try {
     json = await readFile(path, 'utf8');

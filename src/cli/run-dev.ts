@@ -3,7 +3,7 @@ import { createEvmChain } from '../chains/evm/evm-chain.js';
 import { processEnvironment } from '../config/environment.js';
 import { loadSettings } from '../config/settings.js';
 import type { Log } from '../core/ports/log.js';
-import { chainKeyOf, type Network } from '../core/relayer/network.js';
+import { chainKeyOf, type EvmNetwork } from '../core/relayer/network.js';
 import { initKeccak } from '../crypto/keccak.js';
 import { createLogger } from '../observability/logger.js';
 import { openStore } from '../storage/open-store.js';
@@ -62,7 +62,7 @@ export async function runDev(homeDir: string): Promise<void> {
 }
 
 /** True when the database remembers another genesis block than the chain has: its transactions are not of this chain. */
-async function isOtherChain(databaseUrl: string, network: Network, log: Log): Promise<boolean> {
+async function isOtherChain(databaseUrl: string, network: EvmNetwork, log: Log): Promise<boolean> {
   const chain = createEvmChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 5_000, log });
   const { store } = await openStore(databaseUrl, { log });
   try {

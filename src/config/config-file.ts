@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Network } from '../core/relayer/network.js';
+import type { EvmNetwork } from '../core/relayer/network.js';
 import type { Environment } from './environment.js';
 import { type FileEntry, fileEntries } from './file-entries.js';
 import { fileProblem } from './file-problem.js';
@@ -24,7 +24,7 @@ export interface ConfigSource {
 /** The configuration file, checked and with defaults filled in; every list in the order of the file. */
 export interface LoadedConfig {
   /** EVM networks, whether a relayer uses them or not. */
-  readonly networks: readonly Network[];
+  readonly networks: readonly EvmNetwork[];
   readonly relayers: readonly RelayerEntry[];
   readonly signers: readonly LocalSignerEntry[];
   readonly notifications: readonly NotificationEntry[];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Network } from '../core/relayer/network.js';
+import type { EvmNetwork } from '../core/relayer/network.js';
 import { httpUrl, rpcUrls, someText } from './field-schemas.js';
 import { declaredNames, type FileEntry, textField } from './file-entries.js';
 import type { Problem } from './problem.js';
@@ -37,7 +37,7 @@ type NetworkFields = z.output<typeof networkSchema>;
 
 /** The EVM networks of the configuration, and what a relayer's reference to one is judged by. */
 export interface NetworkEntries {
-  readonly networks: readonly Network[];
+  readonly networks: readonly EvmNetwork[];
   /** Names of all EVM networks, valid or not. */
   readonly declared: ReadonlySet<string>;
   /** Names of networks of other kinds, with their kind. They are not used, and so not checked. */
@@ -81,7 +81,7 @@ export function networkEntries(entries: readonly FileEntry[], problems: Problem[
     return line.reduceRight((parent, child) => merge(parent, child));
   }
 
-  const networks: Network[] = [];
+  const networks: EvmNetwork[] = [];
   for (const [name, { path }] of written) {
     const fields = inherited(name, path);
     const network = fields === undefined ? undefined : networkFromFields(fields, path, problems);
@@ -105,7 +105,7 @@ function union(parent: readonly string[] | null | undefined, child: readonly str
   return [...new Set([...(parent ?? []), ...(child ?? [])])];
 }
 
-function networkFromFields(fields: NetworkFields, path: string, problems: Problem[]): Network | undefined {
+function networkFromFields(fields: NetworkFields, path: string, problems: Problem[]): EvmNetwork | undefined {
   const { chain_id, rpc_urls, required_confirmations, average_blocktime_ms, symbol } = fields;
   for (const [name, value] of Object.entries({ chain_id, rpc_urls, required_confirmations, average_blocktime_ms, symbol })) {
     if (value === undefined || value === null) problems.push({ path: `${path}.${name}`, problem: 'is required' });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Network } from '../core/relayer/network.js';
+import type { EvmNetwork } from '../core/relayer/network.js';
 import type { EvmPolicies, Relayer } from '../core/relayer/relayer.js';
 import { amount, id, rpcUrls, someText } from './field-schemas.js';
 import { declaredNames, type FileEntry, textField } from './file-entries.js';
@@ -9,7 +9,7 @@ import type { Problem } from './problem.js';
 import { readBySchema } from './schema-problems.js';
 
 /** A relayer of the file: all of it but what only its signer and its running can tell. */
-export type RelayerEntry = Omit<Relayer, 'address' | 'disabledReason'>;
+export type RelayerEntry = Omit<Relayer, 'network' | 'address' | 'disabledReason'> & { readonly network: EvmNetwork };
 
 /** What relayers may refer to. */
 export interface References {
@@ -90,6 +90,7 @@ export function relayerEntries(entries: readonly FileEntry[], references: Refere
 /** What is not said: at least 1 wei must remain, no cap, any receiver, EIP-1559 prices and estimated gas, no revert data. */
 function policiesFromFields(fields: Partial<z.output<typeof policiesSchema>>): EvmPolicies {
   return {
+    network: 'evm',
     minBalanceWei: fields.min_balance ?? 1n,
     gasPriceCapWei: fields.gas_price_cap ?? null,
     whitelistReceivers: fields.whitelist_receivers?.map((address) => address.toLowerCase()) ?? null,
@@ -124,7 +125,7 @@ function checkReference(entry: FileEntry, field: string, known: ReadonlySet<stri
 }
 
 /** The cheap half of `accountProblems`: one signer twice on one chain is one account twice, whatever its address. */
-function checkSignerUse(signerId: string, network: Network, path: string, userOf: Map<string, string>, problems: Problem[]): void {
+function checkSignerUse(signerId: string, network: EvmNetwork, path: string, userOf: Map<string, string>, problems: Problem[]): void {
   const account = `${network.chainId} ${signerId}`;
   const other = userOf.get(account);
   if (other === undefined) userOf.set(account, path);

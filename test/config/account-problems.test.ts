@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { accountProblems } from '../../src/config/account-problems.js';
-import type { Network } from '../../src/core/relayer/network.js';
+import type { EvmNetwork } from '../../src/core/relayer/network.js';
 
-const network: Network = {
+const network: EvmNetwork = {
   name: 'anvil',
   type: 'evm',
   chainId: 31337n,

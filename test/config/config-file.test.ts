@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { type LoadedConfig, loadConfig } from '../../src/config/config-file.js';
 import { ConfigError } from '../../src/config/problem.js';
+import { type EvmPolicies, evmPoliciesOf } from '../../src/core/relayer/relayer.js';
 import { sampleConfig, sampleEnv, sampleNetwork, sampleNotification, sampleRelayer, sampleSigner } from '../support/sample-config.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -10,6 +11,11 @@ type Env = Readonly<Record<string, string>>;
 
 async function load(content: unknown, env: Env = sampleEnv): Promise<LoadedConfig> {
   return loadConfig({ dir: await temporaryFolder({ 'config.json': content }), fileName: 'config.json', env });
+}
+
+/** The policies of the first relayer. */
+function evmPolicies({ relayers: [relayer] }: LoadedConfig): EvmPolicies | undefined {
+  return relayer === undefined ? undefined : evmPoliciesOf(relayer.policies);
 }
 
 /** The problems of a file, as people read them. */
@@ -51,6 +57,7 @@ test('a file becomes typed objects with defaults', async () => {
         notificationId: null,
         customRpcUrls: [],
         policies: {
+          network: 'evm',
           minBalanceWei: 1n,
           gasPriceCapWei: null,
           whitelistReceivers: null,
@@ -103,10 +110,11 @@ test('what is said replaces the defaults', async () => {
   const relayer = config.relayers[0];
   assert.equal(relayer?.notificationId, 'hook');
   assert.deepEqual(relayer?.customRpcUrls, [{ url: 'https://c.example.com', weight: 100 }]);
-  assert.equal(relayer?.policies.minBalanceWei, 0n);
-  assert.equal(relayer?.policies.gasPriceCapWei, 100_000_000_000n);
-  assert.deepEqual(relayer?.policies.whitelistReceivers, [receiver.toLowerCase()]);
-  assert.equal(relayer?.policies.eip1559Pricing, false);
+  const policies = evmPolicies(config);
+  assert.equal(policies?.minBalanceWei, 0n);
+  assert.equal(policies?.gasPriceCapWei, 100_000_000_000n);
+  assert.deepEqual(policies?.whitelistReceivers, [receiver.toLowerCase()]);
+  assert.equal(policies?.eip1559Pricing, false);
   assert.equal(config.notifications[0]?.signingKey, 'a signing key');
 });
 
@@ -117,8 +125,8 @@ test('amounts are exact above 2^53, as numbers and as strings', async () => {
     }),
   );
   const config = await load(text.replace('"NUMBER"', '1000000000000000000001'));
-  assert.equal(config.relayers[0]?.policies.minBalanceWei, 1_000_000_000_000_000_000_001n);
-  assert.equal(config.relayers[0]?.policies.gasPriceCapWei, 2n ** 128n - 1n);
+  assert.equal(evmPolicies(config)?.minBalanceWei, 1_000_000_000_000_000_000_001n);
+  assert.equal(evmPolicies(config)?.gasPriceCapWei, 2n ** 128n - 1n);
 });
 
 test('what is no amount is refused with its path', async () => {

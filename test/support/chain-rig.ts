@@ -1,8 +1,8 @@
 import type { TestContext } from 'node:test';
 import { createEvmChain, type EvmChain } from '../../src/chains/evm/evm-chain.js';
 import type { Draft } from '../../src/core/ports/chain.js';
-import type { Signer } from '../../src/core/ports/signer.js';
-import type { Network } from '../../src/core/relayer/network.js';
+import type { Secp256k1Signer } from '../../src/core/ports/signer.js';
+import type { EvmNetwork } from '../../src/core/relayer/network.js';
 import type { Attempt } from '../../src/core/transaction/transaction.js';
 import { createLocalSigner } from '../../src/signers/local/local-signer.js';
 import { anvilKeys } from './anvil.js';
@@ -12,7 +12,7 @@ import { attemptOf, evmNetwork, rememberingLog } from './evm.js';
 export const gwei = 10n ** 9n;
 
 /** The signer of anvil's first account. */
-export const anvilSigner: Signer = createLocalSigner({ id: 'test', privateKey: Buffer.from(anvilKeys[0].slice(2), 'hex') });
+export const anvilSigner: Secp256k1Signer = createLocalSigner({ id: 'test', privateKey: Buffer.from(anvilKeys[0].slice(2), 'hex') });
 
 /** An open chain and what it logged. */
 export interface OpenedChain {
@@ -21,7 +21,7 @@ export interface OpenedChain {
 }
 
 /** Opens a chain over these URLs, the first the heaviest, closed at the end of the test. */
-export function openChain(test: TestContext, urls: readonly string[], network: Partial<Network> = {}): OpenedChain {
+export function openChain(test: TestContext, urls: readonly string[], network: Partial<EvmNetwork> = {}): OpenedChain {
   const log = rememberingLog();
   const rpcUrls = urls.map((url, index) => ({ url, weight: 100 - index }));
   const chain = createEvmChain({ network: evmNetwork(network), rpcUrls, rpcTimeoutMs: 3000, log });

@@ -7,7 +7,7 @@ import type { Clock } from '../../src/core/ports/clock.js';
 import type { Directory } from '../../src/core/ports/directory.js';
 import type { Store } from '../../src/core/ports/store.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
-import type { Network } from '../../src/core/relayer/network.js';
+import type { EvmNetwork } from '../../src/core/relayer/network.js';
 import type { EvmPolicies, Relayer } from '../../src/core/relayer/relayer.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
 import { sendTransaction, type TransactionDeps, type WantedTransaction } from '../../src/core/transaction/send-transaction.js';
@@ -47,7 +47,7 @@ export interface EngineRig {
 /** What differs from test to test. */
 export interface EngineRigOptions {
   readonly folder: string;
-  readonly network?: Partial<Network>;
+  readonly network?: Partial<EvmNetwork>;
   readonly policies?: Partial<EvmPolicies>;
   /** Default: 1000 ether. */
   readonly fundsWei?: bigint;

@@ -1,11 +1,11 @@
 import type { DraftRequest, EvmRequest } from '../../src/core/ports/chain.js';
 import type { Log } from '../../src/core/ports/log.js';
-import type { Network } from '../../src/core/relayer/network.js';
+import type { EvmNetwork } from '../../src/core/relayer/network.js';
 import type { EvmPolicies } from '../../src/core/relayer/relayer.js';
 import type { Attempt, EvmContent } from '../../src/core/transaction/transaction.js';
 
 /** An EVM network as anvil is one; nothing of it is remembered for long. */
-export function evmNetwork(changes: Partial<Network> = {}): Network {
+export function evmNetwork(changes: Partial<EvmNetwork> = {}): EvmNetwork {
   return {
     name: 'test-network',
     type: 'evm',
@@ -25,6 +25,7 @@ export function evmNetwork(changes: Partial<Network> = {}): Network {
 /** Policies that forbid nothing. */
 export function evmPolicies(changes: Partial<EvmPolicies> = {}): EvmPolicies {
   return {
+    network: 'evm',
     minBalanceWei: 0n,
     gasPriceCapWei: null,
     whitelistReceivers: null,

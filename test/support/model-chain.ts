@@ -5,7 +5,7 @@ import { minimumOutbid } from '../../src/core/fees/minimum-replacement.js';
 import { bidOf, greatestCostPerGasWei } from '../../src/core/fees/price.js';
 import type { BroadcastOutcome, Chain, Draft, Head, Receipt, Refusal, SenderTransaction } from '../../src/core/ports/chain.js';
 import type { Network } from '../../src/core/relayer/network.js';
-import type { EvmPolicies } from '../../src/core/relayer/relayer.js';
+import { evmPoliciesOf, type RelayerPolicies } from '../../src/core/relayer/relayer.js';
 import type { Attempt, EvmPrice, EvmPricing } from '../../src/core/transaction/transaction.js';
 import type { Random } from './seeded-random.js';
 
@@ -145,7 +145,7 @@ export function createModelChain(network: Network, account: string, random: Rand
   }
 
   function price(
-    policies: EvmPolicies,
+    policies: RelayerPolicies,
     pricing: EvmPricing,
     outbids: readonly Attempt[],
     bidder: PriceChoice['bidder'],
@@ -153,7 +153,7 @@ export function createModelChain(network: Network, account: string, random: Rand
     const explicit = pricing.kind === 'speed' ? null : pricing;
     const market: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: baseFeeWei * 2n + 10n, maxPriorityFeePerGasWei: 10n };
     const minimum = minimumOutbid(outbids.map(({ fields }) => fields.price));
-    return choosePrice({ explicit, market, baseFeeWei, capWei: policies.gasPriceCapWei, minimum, bidder });
+    return choosePrice({ explicit, market, baseFeeWei, capWei: evmPoliciesOf(policies).gasPriceCapWei, minimum, bidder });
   }
 
   const model: ModelChain = {

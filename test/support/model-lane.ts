@@ -1,10 +1,11 @@
 import { createIds } from '../../src/core/ids.js';
 import type { Clock } from '../../src/core/ports/clock.js';
 import type { Log } from '../../src/core/ports/log.js';
+import type { Secp256k1Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
-import type { Network } from '../../src/core/relayer/network.js';
-import { laneOf, type Relayer } from '../../src/core/relayer/relayer.js';
+import type { EvmNetwork } from '../../src/core/relayer/network.js';
+import { type EvmPolicies, laneOf, type Relayer } from '../../src/core/relayer/relayer.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
 import type { TransactionDeps } from '../../src/core/transaction/send-transaction.js';
 import { createLane, type Lane } from '../../src/engine/lane/lane.js';
@@ -31,7 +32,7 @@ export interface ModelLane {
 const greatestTurns = 5_000;
 
 /** The one relayer of a model; its account is named after it. */
-export function modelRelayer(name: string, network: Partial<Network>, policies: Partial<Relayer['policies']> = {}): Relayer {
+export function modelRelayer(name: string, network: Partial<EvmNetwork>, policies: Partial<EvmPolicies> = {}): Relayer {
   return {
     id: name,
     name,
@@ -61,7 +62,12 @@ export async function startModelLane(relayer: Relayer, chain: ModelChain, store:
       surprises.push(`${message}: ${err instanceof Error ? err.stack : JSON.stringify(fields)}`);
     },
   };
-  const signer = { id: 's', address: relayer.address, signDigest: () => Promise.reject(new Error('the model signs by itself')) };
+  const signer: Secp256k1Signer = {
+    id: 's',
+    curve: 'secp256k1',
+    address: relayer.address,
+    signDigest: () => Promise.reject(new Error('the model signs by itself')),
+  };
   const deps: TransactionDeps = {
     store: mortal.store,
     directory: createDirectory([{ relayer, chain: connection.chain, signer }]),

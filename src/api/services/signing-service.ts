@@ -3,7 +3,7 @@ import type { SigningService } from '../../../gen/relayer/v1/signing_service_pb.
 import { DomainError, invalidField } from '../../core/errors.js';
 import type { Directory } from '../../core/ports/directory.js';
 import type { Keccak256 } from '../../core/ports/hash.js';
-import type { Signer } from '../../core/ports/signer.js';
+import type { Secp256k1Signer } from '../../core/ports/signer.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import { signData } from '../../core/signing/sign-data.js';
 import { signTypedData } from '../../core/signing/sign-typed-data.js';
@@ -15,15 +15,16 @@ export function createSigningService(deps: {
   readonly directory: Directory;
   readonly keccak256: Keccak256;
 }): Partial<ServiceImpl<typeof SigningService>> {
-  function evmSignerOf(relayer: Relayer): Signer {
-    if (relayer.networkType !== 'evm') {
+  function evmSignerOf(relayer: Relayer): Secp256k1Signer {
+    const signer = deps.directory.signerOf(relayer);
+    if (signer.curve !== 'secp256k1') {
       throw new DomainError(
         'invalid',
         'NOT_SUPPORTED_ON_NETWORK',
         `relayer ${relayer.id} is on a ${relayer.networkType} network, which has no such signatures`,
       );
     }
-    return deps.directory.signerOf(relayer);
+    return signer;
   }
 
   return {

@@ -1,6 +1,6 @@
 import { invalidField } from '../../core/errors.js';
 import type { EvmRequest } from '../../core/ports/chain.js';
-import type { Network } from '../../core/relayer/network.js';
+import type { EvmNetwork } from '../../core/relayer/network.js';
 import type { EvmContent, EvmPricing, Speed } from '../../core/transaction/transaction.js';
 import { readAddress } from './address.js';
 import { intrinsicGas } from './gas.js';
@@ -14,7 +14,7 @@ const greatestDataBytes = 128 * 1024 - 512;
  * Reads what a caller asks for. Asks no node. `earlierSpeed` is what a replacement that names no price falls back to, before `fast`.
  * Throws `DomainError` (400) naming the field.
  */
-export function contentFromRequest(request: EvmRequest, earlierSpeed: Speed | null, network: Network): EvmContent {
+export function contentFromRequest(request: EvmRequest, earlierSpeed: Speed | null, network: EvmNetwork): EvmContent {
   const to = readTo(request.to);
   const data = readData(request.data);
   if (to === null && (data === null || data === '0x')) throw invalidField('to', 'is required when there is no data');
@@ -57,7 +57,7 @@ function readGasLimit(gasLimit: bigint | undefined, leastGas: bigint): bigint | 
   return gasLimit;
 }
 
-function readPricing(request: EvmRequest, earlierSpeed: Speed | null, network: Network): EvmPricing {
+function readPricing(request: EvmRequest, earlierSpeed: Speed | null, network: EvmNetwork): EvmPricing {
   const gasPriceWei = readAmount('gas_price', request.gasPriceWei);
   const maxFeePerGasWei = readAmount('max_fee_per_gas', request.maxFeePerGasWei);
   const maxPriorityFeePerGasWei = readAmount('max_priority_fee_per_gas', request.maxPriorityFeePerGasWei);

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { greatestCostPerGasWei } from '../../core/fees/price.js';
 import type { Draft, DraftRequest, Refusal } from '../../core/ports/chain.js';
-import type { Network } from '../../core/relayer/network.js';
+import type { EvmNetwork } from '../../core/relayer/network.js';
+import { evmPoliciesOf, minBalanceOf } from '../../core/relayer/relayer.js';
 import type { EvmContent } from '../../core/transaction/transaction.js';
 import { quantityFrom } from './answer.js';
 import type { BlockMemory } from './block-memory.js';
@@ -14,7 +15,7 @@ import type { Rpc } from './rpc.js';
 
 /** What drafting works with. */
 export interface DraftDeps {
-  readonly network: Network;
+  readonly network: EvmNetwork;
   readonly rpc: Rpc;
   readonly market: Market;
   readonly publishingFee: PublishingFee;
@@ -29,14 +30,14 @@ export async function draftVersion(deps: DraftDeps, request: DraftRequest): Prom
   const { account } = request;
   const content = request.content === 'self_transfer' ? selfTransferOf(account) : request.content;
   // A slot must come free even when the account is nearly empty.
-  const mustRemainWei = request.content === 'self_transfer' ? 0n : request.policies.minBalanceWei;
+  const mustRemainWei = request.content === 'self_transfer' ? 0n : minBalanceOf(request.policies);
   // First, since nodes refuse to estimate what the balance cannot pay, each in its own words.
   const unpaidValue = await fundsRefusal(deps, account, content.valueWei, mustRemainWei);
   if (unpaidValue !== null) return unpaidValue;
   const bidder = request.content === 'self_transfer' ? 'self_transfer' : request.raises === true ? 'service' : 'caller';
   const [gasLimit, price] = await Promise.all([
     gasLimitFor(deps, request, content),
-    priceVersion(deps, { policies: request.policies, pricing: content.pricing, outbids: request.outbids, bidder }),
+    priceVersion(deps, { policies: evmPoliciesOf(request.policies), pricing: content.pricing, outbids: request.outbids, bidder }),
   ]);
   if (typeof gasLimit !== 'bigint') return gasLimit;
   if ('refused' in price) return price;
@@ -66,7 +67,7 @@ async function fundsRefusal(deps: DraftDeps, account: string, costWei: bigint, m
 
 async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmContent): Promise<bigint | Refusal> {
   const given = content.gasLimit;
-  if (given === null && request.content !== 'self_transfer' && !request.policies.gasLimitEstimation) {
+  if (given === null && request.content !== 'self_transfer' && !evmPoliciesOf(request.policies).gasLimitEstimation) {
     return gasLimitRefusal('gas_limit is required: the relayer does not estimate it');
   }
   const blockGasLimit = await deps.market.blockGasLimit();

@@ -1,6 +1,7 @@
 import type { Chain } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
-import type { Network, RpcUrl } from '../../core/relayer/network.js';
+import type { EvmNetwork, RpcUrl } from '../../core/relayer/network.js';
+import { evmPoliciesOf } from '../../core/relayer/relayer.js';
 import { quantityFrom } from './answer.js';
 import { blockFrom, latestBlockKey, readBlock } from './block.js';
 import { createBlockMemory } from './block-memory.js';
@@ -19,7 +20,7 @@ import { whyItReverted } from './why-it-reverted.js';
 
 /** What an EVM chain works with. */
 export interface EvmChainOptions {
-  readonly network: Network;
+  readonly network: EvmNetwork;
   /** The relayer's own, or the network's. */
   readonly rpcUrls: readonly RpcUrl[];
   /** For one request to one URL. */
@@ -72,7 +73,7 @@ export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log }: EvmChain
     draft: (request) => draftVersion({ network, rpc, market, publishingFee, memory }, request),
     reprice({ policies, pricing, outbids, purpose }) {
       const bid = purpose === 'content' ? ({ pricing, bidder: 'service' } as const) : selfTransferBid;
-      return priceVersion({ network, market }, { policies, outbids, ...bid });
+      return priceVersion({ network, market }, { policies: evmPoliciesOf(policies), outbids, ...bid });
     },
     sign: (draft, nonce, signer) => signDraft(chainId, draft, nonce, signer),
     async broadcast(raw) {

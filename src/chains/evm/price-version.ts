@@ -1,7 +1,7 @@
 import { choosePrice, type PriceChoice } from '../../core/fees/choose-price.js';
 import { minimumOutbid } from '../../core/fees/minimum-replacement.js';
 import type { Refusal } from '../../core/ports/chain.js';
-import type { Network } from '../../core/relayer/network.js';
+import type { EvmNetwork } from '../../core/relayer/network.js';
 import type { EvmPolicies } from '../../core/relayer/relayer.js';
 import type { Attempt, EvmPrice, EvmPricing } from '../../core/transaction/transaction.js';
 import type { Market } from './market.js';
@@ -22,7 +22,7 @@ export const selfTransferPricing: EvmPricing = { kind: 'speed', speed: 'fast' };
  * pool and compares nothing: a version that bids more harms nobody there. Throws `NODE_UNAVAILABLE`.
  */
 export async function priceVersion(
-  { network, market }: { readonly network: Network; readonly market: Market },
+  { network, market }: { readonly network: EvmNetwork; readonly market: Market },
   { policies, pricing, outbids, bidder }: PriceRequest,
 ): Promise<EvmPrice | Refusal> {
   const explicit = pricing.kind === 'speed' ? null : pricing;

@@ -1,6 +1,6 @@
 import type { Draft } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
-import type { Network } from '../../core/relayer/network.js';
+import type { EvmNetwork } from '../../core/relayer/network.js';
 import { quantityFrom, quantityOf } from './answer.js';
 import type { BlockMemory } from './block-memory.js';
 import type { Rpc } from './rpc.js';
@@ -22,7 +22,7 @@ const marginPercent = 125n;
 const sampleNonce = 0xffffffn;
 
 /** Asks the oracle that each such network has; others (by their tags) are never asked. */
-export function createPublishingFee(network: Network, rpc: Rpc, memory: BlockMemory, log: Log): PublishingFee {
+export function createPublishingFee(network: EvmNetwork, rpc: Rpc, memory: BlockMemory, log: Log): PublishingFee {
   const isCharged = network.tags.some((tag) => taggedNetworks.includes(tag));
   let isTold = false;
 

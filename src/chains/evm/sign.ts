@@ -20,6 +20,7 @@ const eip1559Type = Uint8Array.of(2);
  */
 export async function signDraft(chainId: bigint, draft: Draft, nonce: bigint, signer: Signer): Promise<SignedVersion> {
   const unsigned = unsignedItems(chainId, draft, nonce, draft.price);
+  if (signer.curve !== 'secp256k1') throw new Error(`signer ${signer.id} has no key of this curve`);
   const signature = await signer.signDigest(keccak256(encodedAs(draft.price, unsignedForm(chainId, draft.price, unsigned))));
   const parity = BigInt(signature.v - 27);
   const v = draft.price.kind === 'legacy' ? chainId * 2n + 35n + parity : parity;

@@ -1,6 +1,6 @@
 import type { LoadedConfig } from '../../config/config-file.js';
 import type { Environment } from '../../config/environment.js';
-import type { Network } from '../../core/relayer/network.js';
+import type { EvmNetwork } from '../../core/relayer/network.js';
 import { sandboxChainId } from './local-chain.js';
 import type { SandboxHome } from './sandbox-home.js';
 
@@ -20,7 +20,7 @@ export function sandboxEnvironment(env: Environment, home: SandboxHome): Environ
 }
 
 /** The local chain as a network. */
-export function sandboxNetwork(rpcUrl: string, blockTimeSeconds: number): Network {
+export function sandboxNetwork(rpcUrl: string, blockTimeSeconds: number): EvmNetwork {
   return {
     name: 'sandbox',
     type: 'evm',
@@ -37,7 +37,7 @@ export function sandboxNetwork(rpcUrl: string, blockTimeSeconds: number): Networ
 }
 
 /** One relayer on the local chain, which tells the sandbox's receiver. */
-export function sandboxConfig(home: SandboxHome, network: Network, receiverUrl: string): LoadedConfig {
+export function sandboxConfig(home: SandboxHome, network: EvmNetwork, receiverUrl: string): LoadedConfig {
   return {
     networks: [network],
     signers: [{ id: 'sandbox-signer', path: home.keystorePath, passphrase: home.passphrase }],
@@ -53,6 +53,7 @@ export function sandboxConfig(home: SandboxHome, network: Network, receiverUrl: 
         customRpcUrls: [],
         paused: false,
         policies: {
+          network: 'evm',
           minBalanceWei: 0n,
           gasPriceCapWei: null,
           whitelistReceivers: null,

@@ -1,5 +1,5 @@
 import type { Network } from '../relayer/network.js';
-import type { EvmPolicies } from '../relayer/relayer.js';
+import type { RelayerPolicies } from '../relayer/relayer.js';
 import type { Attempt, Content, EvmAttemptFields, EvmPrice, EvmPricing, Intent, Speed } from '../transaction/transaction.js';
 import type { Signer } from './signer.js';
 
@@ -56,7 +56,7 @@ export interface Refusal {
 /** What a version is made of. */
 export interface DraftRequest {
   readonly account: string;
-  readonly policies: EvmPolicies;
+  readonly policies: RelayerPolicies;
   /** `self_transfer` takes the slot and does nothing; it may pass the price cap up to the node's replacement minimum. */
   readonly content: Content | 'self_transfer';
   /** The versions that this one must outbid; empty for a first version. */
@@ -70,7 +70,7 @@ export interface DraftRequest {
 
 /** What the price of an escalation is made from. */
 export interface RepriceRequest {
-  readonly policies: EvmPolicies;
+  readonly policies: RelayerPolicies;
   /** How the caller wanted it priced; explicit prices were the first bid. */
   readonly pricing: EvmPricing;
   /** The slot's versions so far: each of them is outbid, since a node may hold any. */

@@ -3,6 +3,7 @@ import { chainKeyOf, type Network, type NetworkType, type RpcUrl } from './netwo
 
 /** What an EVM relayer may do; defaults are filled in when the configuration is loaded. */
 export interface EvmPolicies {
+  readonly network: 'evm';
   /** Least balance that must remain after a send. */
   readonly minBalanceWei: bigint;
   /** Greatest price per gas; null: none. */
@@ -19,13 +20,43 @@ export interface EvmPolicies {
   readonly includeRevertData: boolean;
 }
 
+/** What a Stellar relayer may do. */
+export interface StellarPolicies {
+  readonly network: 'stellar';
+  /** Least balance that must remain after a send. */
+  readonly minBalanceStroops: bigint;
+  /** Greatest fee that one transaction may name or take; null: none. */
+  readonly maxFeeStroops: bigint | null;
+}
+
+/** What a Solana relayer may do. Programs and accounts are base58. */
+export interface SolanaPolicies {
+  readonly network: 'solana';
+  /** Least balance that must remain after a send. */
+  readonly minBalanceLamports: bigint;
+  /** Greatest fee of one transaction, priority fee included; null: none. */
+  readonly maxAllowedFeeLamports: bigint | null;
+  /** Null: all. */
+  readonly allowedPrograms: readonly string[] | null;
+  /** Null: all; never together with `disallowedAccounts`. */
+  readonly allowedAccounts: readonly string[] | null;
+  readonly disallowedAccounts: readonly string[];
+  /** Of one transaction; null: as many as the chain takes. */
+  readonly maxSignatures: number | null;
+  /** Of one transaction in wire form; at most 1232. */
+  readonly maxTxDataSizeBytes: number;
+}
+
+/** What a relayer may do, in the shape of its network. */
+export type RelayerPolicies = EvmPolicies | StellarPolicies | SolanaPolicies;
+
 /** A key on a network, with a name and policies: what callers send through and sign with. */
 export interface Relayer {
   readonly id: string;
   readonly name: string;
   readonly network: Network;
   readonly networkType: NetworkType;
-  /** EVM: EIP-55. */
+  /** EVM: EIP-55. Stellar: `G...`. Solana: base58. */
   readonly address: string;
   readonly signerId: string;
   readonly notificationId: string | null;
@@ -35,10 +66,33 @@ export interface Relayer {
   readonly paused: boolean;
   /** Set by the service, with the reason. */
   readonly disabledReason: string | null;
-  readonly policies: EvmPolicies;
+  /** Of the shape of its network. */
+  readonly policies: RelayerPolicies;
 }
 
 /** The lane of a relayer's account. */
 export function laneOf(relayer: Pick<Relayer, 'network' | 'address'>): LaneId {
   return { chain: chainKeyOf(relayer.network), account: relayer.address };
+}
+
+/** The policies of a relayer that is on an EVM network. Throws where it is not: whoever asks has made sure of it. */
+export function evmPoliciesOf(policies: RelayerPolicies): EvmPolicies {
+  if (policies.network !== 'evm') throw new Error(`these are policies of a ${policies.network} relayer`);
+  return policies;
+}
+
+/** The least balance that must remain after a send, in the network's smallest unit: wei, stroops, lamports. */
+export function minBalanceOf(policies: RelayerPolicies): bigint {
+  if (policies.network === 'evm') return policies.minBalanceWei;
+  return policies.network === 'stellar' ? policies.minBalanceStroops : policies.minBalanceLamports;
+}
+
+/** On Solana nothing waits for another; this many are looked after at a time. */
+const solanaInFlight = 64;
+
+/** How many transactions may be signed and in no block at a time. */
+export function maxInFlightOf(policies: RelayerPolicies): number {
+  if (policies.network === 'evm') return policies.maxInFlight;
+  // A Stellar network keeps one waiting transaction of an account.
+  return policies.network === 'stellar' ? 1 : solanaInFlight;
 }

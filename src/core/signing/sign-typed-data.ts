@@ -1,6 +1,6 @@
 import { invalidField } from '../errors.js';
 import type { Keccak256 } from '../ports/hash.js';
-import type { Signer } from '../ports/signer.js';
+import type { Secp256k1Signer } from '../ports/signer.js';
 import type { EvmSignature } from '../transaction/transaction.js';
 
 const hash32 = /^(?:0x)?([0-9a-fA-F]{64})$/;
@@ -11,7 +11,7 @@ const hash32 = /^(?:0x)?([0-9a-fA-F]{64})$/;
  */
 export async function signTypedData(
   keccak256: Keccak256,
-  signer: Signer,
+  signer: Secp256k1Signer,
   typedData: { readonly domainSeparator: string; readonly hashStructMessage: string },
 ): Promise<EvmSignature> {
   const preimage = Buffer.allocUnsafe(66);

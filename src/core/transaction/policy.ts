@@ -1,10 +1,10 @@
 import { DomainError, invalidField } from '../errors.js';
-import type { Relayer } from '../relayer/relayer.js';
+import { evmPoliciesOf, type Relayer } from '../relayer/relayer.js';
 import type { EvmContent } from './transaction.js';
 
 /** Throws 400 where the relayer's policies do not allow the content: at once, for sends and replacements alike. */
 export function requirePolicy(relayer: Relayer, content: EvmContent): void {
-  const { whitelistReceivers, gasPriceCapWei, gasLimitEstimation } = relayer.policies;
+  const { whitelistReceivers, gasPriceCapWei, gasLimitEstimation } = evmPoliciesOf(relayer.policies);
   if (whitelistReceivers !== null && !isAllowedReceiver(relayer, whitelistReceivers, content.to)) {
     const words = content.to === null ? 'the relayer may not create contracts' : `the relayer may not send to ${content.to}`;
     throw new DomainError('invalid', 'RECEIVER_NOT_ALLOWED', `${words}: its whitelist_receivers does not have it`, {

@@ -1,6 +1,7 @@
 import { greatestCostPerGasWei } from '../../core/fees/price.js';
 import type { Draft, Refusal } from '../../core/ports/chain.js';
 import { type Change, ConflictError, type OpenTransaction } from '../../core/ports/store.js';
+import { maxInFlightOf, minBalanceOf } from '../../core/relayer/relayer.js';
 import { endedUnsigned, signed, waiting } from '../../core/transaction/lifecycle.js';
 import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { signVersion } from '../../core/transaction/sign-version.js';
@@ -30,7 +31,7 @@ export async function prepare(lane: LaneContext): Promise<void> {
   const tried = new Set<string>();
   for (;;) {
     if (lane.settled === null || lane.isStopped()) return;
-    const room = Math.min(batchSize, lane.relayer().policies.maxInFlight - lane.book.inFlightCount());
+    const room = Math.min(batchSize, maxInFlightOf(lane.relayer().policies) - lane.book.inFlightCount());
     const candidates = dueCandidates(lane, room, tried);
     if (candidates.length === 0) return;
     for (const { transaction } of candidates) tried.add(transaction.id);
@@ -77,7 +78,7 @@ async function holdBack(lane: LaneContext, { transaction: seen }: OpenTransactio
 async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Promise<readonly Drafted[]> {
   if (drafted.length === 0) return drafted;
   const balanceWei = await lane.chain.balanceOf(lane.id.account);
-  let freeWei = balanceWei - lane.book.reservedWei() - lane.relayer().policies.minBalanceWei;
+  let freeWei = balanceWei - lane.book.reservedWei() - minBalanceOf(lane.relayer().policies);
   const affordable: Drafted[] = [];
   for (const one of drafted) {
     const cost = costWei(one.draft);

@@ -1,6 +1,7 @@
 import { DomainError } from '../../core/errors.js';
 import type { Head, Receipt } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
+import { evmPoliciesOf } from '../../core/relayer/relayer.js';
 import { displaced, mined, resolved, takenBack, unresolvable, waiting } from '../../core/transaction/lifecycle.js';
 import { versionsInSlot } from '../../core/transaction/outbid.js';
 import type { Attempt, Transaction } from '../../core/transaction/transaction.js';
@@ -144,7 +145,7 @@ async function resolveIfDeep(lane: LaneContext, head: Head, open: OpenTransactio
 
 function revertSentence(lane: LaneContext, revert: { reason: string | null; data: string | null } | null): string | null {
   if (revert === null) return null;
-  const data = lane.relayer().policies.includeRevertData && revert.data !== null ? ` (revert data ${revert.data})` : '';
+  const data = evmPoliciesOf(lane.relayer().policies).includeRevertData && revert.data !== null ? ` (revert data ${revert.data})` : '';
   return `reverted on chain${revert.reason === null ? '' : `: ${revert.reason}`}${data}`;
 }
 

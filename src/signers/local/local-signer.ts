@@ -1,5 +1,5 @@
 import { computeAddress } from 'ethers';
-import type { Signer } from '../../core/ports/signer.js';
+import type { Secp256k1Signer } from '../../core/ports/signer.js';
 import { secp256k1 } from './secp256k1.js';
 
 /** What a local signer is made of. */
@@ -10,11 +10,12 @@ export interface LocalSignerOptions {
 }
 
 /** A signer with its key in this process. Throws when the bytes are no secp256k1 key. */
-export function createLocalSigner({ id, privateKey }: LocalSignerOptions): Signer {
+export function createLocalSigner({ id, privateKey }: LocalSignerOptions): Secp256k1Signer {
   const key = Uint8Array.from(privateKey);
   const address = addressOfKey(key);
   return {
     id,
+    curve: 'secp256k1',
     address,
     async signDigest(digest) {
       // libsecp256k1 signs with low s, and a nonce by RFC 6979: the same digest has the same signature.

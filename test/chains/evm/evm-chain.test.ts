@@ -7,8 +7,8 @@ import { AbiCoder, computeAddress } from 'ethers';
 import { createEvmChain } from '../../../src/chains/evm/evm-chain.js';
 import { DomainError } from '../../../src/core/errors.js';
 import type { Chain, Draft, DraftRequest, Refusal } from '../../../src/core/ports/chain.js';
-import type { Signer } from '../../../src/core/ports/signer.js';
-import type { Network } from '../../../src/core/relayer/network.js';
+import type { Secp256k1Signer } from '../../../src/core/ports/signer.js';
+import type { EvmNetwork } from '../../../src/core/relayer/network.js';
 import type { Attempt, EvmContent } from '../../../src/core/transaction/transaction.js';
 import { initKeccak } from '../../../src/crypto/keccak.js';
 import { createLocalSigner } from '../../../src/signers/local/local-signer.js';
@@ -26,7 +26,7 @@ import {
 import { answering, FakeError, startFakeNode } from '../../support/fake-node.js';
 
 const gwei = 10n ** 9n;
-const signer: Signer = createLocalSigner({ id: 'test', privateKey: Buffer.from(anvilKeys[0].slice(2), 'hex') });
+const signer: Secp256k1Signer = createLocalSigner({ id: 'test', privateKey: Buffer.from(anvilKeys[0].slice(2), 'hex') });
 const account = signer.address;
 const receiver = computeAddress(anvilKeys[1]);
 const chains: Chain[] = [];
@@ -47,7 +47,7 @@ afterEach(async () => {
   await anvil.rpc('evm_revert', [snapshot]);
 });
 
-function openChain(changes: Partial<Network> = {}): Chain {
+function openChain(changes: Partial<EvmNetwork> = {}): Chain {
   const network = evmNetwork(changes);
   const chain = createEvmChain({ network, rpcUrls: [{ url: anvil.url, weight: 1 }], rpcTimeoutMs: 5000, log: rememberingLog() });
   chains.push(chain);

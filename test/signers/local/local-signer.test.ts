@@ -40,7 +40,7 @@ it('keeps a copy of the key, so that the caller’s bytes can be overwritten', a
 it('does not show its key', () => {
   const privateKey = randomBytes(32);
   const signer = createLocalSigner({ id: 'test', privateKey });
-  assert.deepEqual(Object.keys(signer).sort(), ['address', 'id', 'signDigest']);
+  assert.deepEqual(Object.keys(signer).sort(), ['address', 'curve', 'id', 'signDigest']);
 });
 
 it('ends at load, saying why, when the native addon is missing', async () => {
