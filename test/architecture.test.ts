@@ -12,7 +12,8 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
   engine: { rooms: ['core'], packages: [] },
   storage: { rooms: ['core'], packages: ['better-sqlite3', 'kysely', 'pg'] },
   webhooks: { rooms: ['core'], packages: ['undici'] },
-  'chains/evm': { rooms: ['core', 'crypto'], packages: ['ethers', 'undici'] },
+  'chains/rpc': { rooms: ['core'], packages: ['undici'] },
+  'chains/evm': { rooms: ['core', 'crypto', 'chains/rpc'], packages: ['ethers'] },
   'signers/local': { rooms: ['core', 'crypto'], packages: ['ethers', 'secp256k1', 'zod'] },
   api: { rooms: ['core', 'gen'], packages: ['@bufbuild/protobuf', '@connectrpc/connect', '@connectrpc/connect-node'] },
 };

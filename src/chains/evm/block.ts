@@ -1,6 +1,7 @@
 import type { Head } from '../../core/ports/chain.js';
-import { hashFrom, objectFrom, quantityFrom } from './answer.js';
-import type { Rpc } from './rpc.js';
+import { objectFrom } from '../rpc/answer.js';
+import type { Rpc } from '../rpc/rpc.js';
+import { hashFrom, quantityFrom } from './answer.js';
 
 /** A block, as far as anything here needs it. */
 export interface Block extends Head {

@@ -1,9 +1,9 @@
 import type { BroadcastOutcome } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
+import { NodeError } from '../rpc/node-error.js';
+import type { Rpc } from '../rpc/rpc.js';
 import { hashFrom } from './answer.js';
 import { type BroadcastRule, broadcastTable } from './broadcast-table.js';
-import { NodeError } from './node-error.js';
-import type { Rpc } from './rpc.js';
 
 /** Sends signed bytes to nodes. */
 export interface Broadcaster {

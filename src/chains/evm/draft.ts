@@ -4,14 +4,14 @@ import type { Draft, DraftRequest, Refusal } from '../../core/ports/chain.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
 import { evmPoliciesOf, minBalanceOf } from '../../core/relayer/relayer.js';
 import type { EvmContent } from '../../core/transaction/transaction.js';
+import type { BlockMemory } from '../rpc/block-memory.js';
+import type { Rpc } from '../rpc/rpc.js';
 import { quantityFrom } from './answer.js';
-import type { BlockMemory } from './block-memory.js';
 import { estimateGas, type GasQuestion } from './estimate.js';
 import { gasTakenEverywhere } from './gas.js';
 import type { Market } from './market.js';
 import { priceVersion, selfTransferPricing } from './price-version.js';
 import type { PublishingFee } from './publishing-fee.js';
-import type { Rpc } from './rpc.js';
 
 /** What drafting works with. */
 export interface DraftDeps {

@@ -1,8 +1,8 @@
 import type { Refusal } from '../../core/ports/chain.js';
+import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
+import type { Asking, Rpc } from '../rpc/rpc.js';
 import { quantityFrom, quantityOf } from './answer.js';
-import { NodeError, nodeUnavailable } from './node-error.js';
 import { isExecutionFailure, reasonFromNodeError } from './revert.js';
-import type { Asking, Rpc } from './rpc.js';
 
 /** What is estimated. */
 export interface GasQuestion {

@@ -2,19 +2,20 @@ import type { Chain } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
 import type { EvmNetwork, RpcUrl } from '../../core/relayer/network.js';
 import { evmPoliciesOf } from '../../core/relayer/relayer.js';
+import { createBlockMemory } from '../rpc/block-memory.js';
+import type { HostCalls } from '../rpc/http-wire.js';
+import { createRpc } from '../rpc/rpc.js';
 import { quantityFrom } from './answer.js';
 import { blockFrom, latestBlockKey, readBlock } from './block.js';
-import { createBlockMemory } from './block-memory.js';
 import { createBroadcaster } from './broadcast.js';
 import { contentFromRequest } from './content.js';
+import { evmDialect } from './dialect.js';
 import { draftVersion } from './draft.js';
 import { findSenderTransaction, readNonceAt } from './history.js';
-import type { HostCalls } from './http-wire.js';
 import { createMarket } from './market.js';
 import { priceVersion, selfTransferPricing } from './price-version.js';
 import { createPublishingFee } from './publishing-fee.js';
 import { createReceipts } from './receipts.js';
-import { createRpc } from './rpc.js';
 import { signDraft } from './sign.js';
 import { whyItReverted } from './why-it-reverted.js';
 
@@ -41,7 +42,7 @@ const leastMemoryMs = 200;
 /** Opens an EVM network. Asks no node until it must. `initKeccak` must have resolved. */
 export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log }: EvmChainOptions): EvmChain {
   const { chainId, name: networkName, averageBlockTimeMs } = network;
-  const rpc = createRpc({ chainId, networkName, averageBlockTimeMs, urls: rpcUrls, timeoutMs: rpcTimeoutMs, log });
+  const rpc = createRpc({ dialect: evmDialect(chainId), networkName, averageBlockTimeMs, urls: rpcUrls, timeoutMs: rpcTimeoutMs, log });
   const memory = createBlockMemory(Math.min(greatestMemoryMs, Math.max(leastMemoryMs, averageBlockTimeMs / 2)));
   const market = createMarket(rpc, memory, network.eip1559);
   const publishingFee = createPublishingFee(network, rpc, memory, log);

@@ -1,10 +1,11 @@
 import type { BlockRange, SenderTransaction } from '../../core/ports/chain.js';
-import { hashFrom, listFrom, objectFrom, quantityFrom, quantityOf } from './answer.js';
-import type { RpcCall } from './json-rpc.js';
-import { MalformedAnswerError, NodeError, nodeUnavailable } from './node-error.js';
+import { listFrom, objectFrom } from '../rpc/answer.js';
+import type { RpcCall } from '../rpc/json-rpc.js';
+import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
+import type { Rpc } from '../rpc/rpc.js';
+import { hashFrom, quantityFrom, quantityOf } from './answer.js';
 import { saysStateIsGone } from './pruned.js';
 import type { Receipts } from './receipts.js';
-import type { Rpc } from './rpc.js';
 
 /** Blocks that are searched one by one, where nodes have dropped the state that would lead to the right one. */
 const greatestScanBlocks = 64n;

@@ -1,8 +1,9 @@
 import type { EvmPrice, Speed } from '../../core/transaction/transaction.js';
-import { listFrom, objectFrom, quantityFrom, quantityOf } from './answer.js';
+import { listFrom, objectFrom } from '../rpc/answer.js';
+import type { BlockMemory } from '../rpc/block-memory.js';
+import type { Rpc } from '../rpc/rpc.js';
+import { quantityFrom, quantityOf } from './answer.js';
 import { type Block, latestBlockKey, readBlock } from './block.js';
-import type { BlockMemory } from './block-memory.js';
-import type { Rpc } from './rpc.js';
 
 /** What blocks cost now. Throws `NODE_UNAVAILABLE`. */
 export interface Market {

@@ -1,9 +1,9 @@
 import type { Draft } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
+import type { BlockMemory } from '../rpc/block-memory.js';
+import type { Rpc } from '../rpc/rpc.js';
 import { quantityFrom, quantityOf } from './answer.js';
-import type { BlockMemory } from './block-memory.js';
-import type { Rpc } from './rpc.js';
 import { unsignedBytes } from './sign.js';
 
 /** What the networks of the OP stack charge on top of gas for publishing a transaction on their parent chain. */

@@ -1,8 +1,9 @@
 import type { BlockRange, Receipt } from '../../core/ports/chain.js';
-import { hashFrom, listFrom, objectFrom, quantityFrom, quantityOf } from './answer.js';
-import type { RpcCall } from './json-rpc.js';
-import { MalformedAnswerError, NodeError, nodeUnavailable } from './node-error.js';
-import type { Rpc } from './rpc.js';
+import { listFrom, objectFrom } from '../rpc/answer.js';
+import type { RpcCall } from '../rpc/json-rpc.js';
+import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
+import type { Rpc } from '../rpc/rpc.js';
+import { hashFrom, quantityFrom, quantityOf } from './answer.js';
 
 /** From so many transactions a block on, the receipts of whole blocks are less to ask for than one by one. */
 const leastHashesPerBlock = 25n;

@@ -1,5 +1,5 @@
-import type { NodeError } from './node-error.js';
-import { nodeText } from './node-text.js';
+import type { NodeError } from '../rpc/node-error.js';
+import { nodeText } from '../rpc/node-text.js';
 
 /** Why code reverted, from its revert data (hex with `0x`): what it said, in safe text; null for empty data. */
 export function reasonFromRevertData(data: string): string | null {

@@ -1,7 +1,8 @@
-import { type Answer, objectFrom, quantityOf } from './answer.js';
-import { NodeError } from './node-error.js';
+import { type Answer, objectFrom } from '../rpc/answer.js';
+import { NodeError } from '../rpc/node-error.js';
+import type { Asking, Rpc } from '../rpc/rpc.js';
+import { quantityOf } from './answer.js';
 import { isExecutionFailure, reasonFromNodeError } from './revert.js';
-import type { Asking, Rpc } from './rpc.js';
 
 /** Revert data beyond this is cut, in bytes. */
 const greatestRevertDataBytes = 2048;

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { AbiCoder } from 'ethers';
 import fc from 'fast-check';
-import { NodeError } from '../../../src/chains/evm/node-error.js';
-import { nodeText } from '../../../src/chains/evm/node-text.js';
 import { reasonFromNodeError, reasonFromRevertData } from '../../../src/chains/evm/revert.js';
+import { NodeError } from '../../../src/chains/rpc/node-error.js';
+import { nodeText } from '../../../src/chains/rpc/node-text.js';
 
 const abi = AbiCoder.defaultAbiCoder();
 const errorData = (text: string): string => `0x08c379a0${abi.encode(['string'], [text]).slice(2)}`;

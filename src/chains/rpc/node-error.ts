@@ -3,7 +3,7 @@ import { DomainError } from '../../core/errors.js';
 /** What a node's refusal carries. */
 export interface NodeErrorDetails {
   readonly code: number;
-  /** Revert data, lower-case hex with `0x`; null when the error carries none. */
+  /** What the dialect keeps of the error's data (EVM: revert data, lower-case hex with `0x`); null when it carries none. */
   readonly data: string | null;
   /** True when it speaks of the node and not of the request (overload, a missing method, dropped state): another node may answer better. */
   readonly isAboutNode: boolean;

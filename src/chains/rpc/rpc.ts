@@ -1,5 +1,6 @@
 import type { Log } from '../../core/ports/log.js';
 import type { RpcUrl } from '../../core/relayer/network.js';
+import type { NodeDialect } from './dialect.js';
 import { createEndpoint, type Endpoint } from './endpoint.js';
 import type { HostCalls } from './http-wire.js';
 import type { RpcCall, Settled } from './json-rpc.js';
@@ -40,7 +41,7 @@ export interface Rpc {
 
 /** What the client needs. */
 export interface RpcOptions {
-  readonly chainId: bigint;
+  readonly dialect: NodeDialect;
   readonly networkName: string;
   readonly averageBlockTimeMs: number;
   /** Those of weight 0 are not used. */
@@ -61,12 +62,12 @@ const greatestCopies = 4;
  * nodes go back and forth, and what must fit the head is asked there too. A URL that fails or lags rests, and is tried in the background before it
  * is used again. When none works, all are tried, save those that asked for a pause or are on another chain.
  */
-export function createRpc({ chainId, networkName, averageBlockTimeMs, urls, timeoutMs, log }: RpcOptions): Rpc {
+export function createRpc({ dialect, networkName, averageBlockTimeMs, urls, timeoutMs, log }: RpcOptions): Rpc {
   let genesis: string | null = null;
   const endpoints = urls
     .filter((url) => url.weight > 0)
     .toSorted((a, b) => b.weight - a.weight)
-    .map((url) => createEndpoint({ url, chainId, genesisHash: () => genesis, networkName, timeoutMs, log }));
+    .map((url) => createEndpoint({ url, dialect, genesisHash: () => genesis, networkName, timeoutMs, log }));
   const roster = createRoster(endpoints, averageBlockTimeMs, log);
   let copies = 0;
 

@@ -1,8 +1,7 @@
 import type { Log } from '../../core/ports/log.js';
 import type { RpcUrl } from '../../core/relayer/network.js';
-import { quantityFrom } from './answer.js';
-import { blockFrom } from './block.js';
 import { type CallMark, createCondition } from './condition.js';
+import type { NodeDialect } from './dialect.js';
 import { createHttpWire, type HostCalls } from './http-wire.js';
 import { batchBody, type RpcCall, type Settled, settledFromBatch, settledFromSingle, singleBody } from './json-rpc.js';
 import { TransportError } from './node-error.js';
@@ -41,8 +40,7 @@ export interface Endpoint {
 /** What an endpoint needs. */
 export interface EndpointOptions {
   readonly url: RpcUrl;
-  /** What `eth_chainId` must say before anything else is sent: at first, after every failure, and on every new connection. */
-  readonly chainId: bigint;
+  readonly dialect: NodeDialect;
   /** Hash of the genesis block that it must have, asked for at the same times; null while none is known. */
   readonly genesisHash: () => string | null;
   readonly networkName: string;
@@ -52,15 +50,16 @@ export interface EndpointOptions {
 }
 
 /** Opens a URL lazily. Neither errors nor logs have more of the URL than its host. */
-export function createEndpoint({ url, chainId, genesisHash, networkName, timeoutMs, log }: EndpointOptions): Endpoint {
+export function createEndpoint({ url, dialect, genesisHash, networkName, timeoutMs, log }: EndpointOptions): Endpoint {
   const target = rpcTargetFrom(url.url, networkName);
   const { host } = target;
+  const answerer = { target, dialect };
   let verification: Promise<void> | null = null;
   let foreignGenesis: string | null = null;
   const wire = createHttpWire(target, timeoutMs, () => {
     verification = null;
   });
-  const condition = createCondition(networkName, host, chainId, log);
+  const condition = createCondition(networkName, host, dialect.identity?.expected ?? 'the known genesis', log);
   let refusesBatches = false;
 
   async function ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]> {
@@ -96,19 +95,16 @@ export function createEndpoint({ url, chainId, genesisHash, networkName, timeout
   }
 
   async function verify(): Promise<void> {
-    const call: RpcCall<unknown> = { method: 'eth_chainId', params: [], read: (result) => result };
+    const { identity, genesis } = dialect;
     const mark = condition.begin();
-    const settled = await unverified(call);
-    if ('error' in settled) throw new TransportError(host, `does not tell its chain id: ${settled.error.message}`);
-    const answer = settled.result;
-    const isOurs = typeof answer === 'string' && /^0x[0-9a-f]{1,64}$/i.test(answer) && BigInt(answer) === chainId;
-    if (!isOurs) refuseAsOtherChain(String(answer), mark);
+    const said = identity === null ? null : await told(identity.call, identity.name);
+    if (identity !== null && said !== null && !identity.isOurs(said)) refuseAsOtherChain(said, mark);
     const expected = genesisHash();
-    if (expected === null) return;
-    const genesis = await genesisOf();
-    if (genesis === expected) return;
-    foreignGenesis = genesis;
-    refuseAsOtherChain(`${answer}, with genesis block ${genesis}`, mark);
+    if (genesis === null || expected === null) return;
+    const hash = await told(genesis, 'genesis block');
+    if (hash === expected) return;
+    foreignGenesis = hash;
+    refuseAsOtherChain(said === null ? `genesis ${hash}` : `${said}, with genesis block ${hash}`, mark);
   }
 
   function refuseAsOtherChain(answered: string, mark: CallMark): never {
@@ -116,14 +112,11 @@ export function createEndpoint({ url, chainId, genesisHash, networkName, timeout
     throw new OtherChainError(host);
   }
 
-  async function genesisOf(): Promise<string> {
-    const settled = await unverified({ method: 'eth_getBlockByNumber', params: ['0x0', false], read: (block) => blockFrom(block).hash });
-    if ('error' in settled) throw new TransportError(host, `does not tell its genesis block: ${settled.error.message}`);
+  /** Asks without being verified. Throws `TransportError`. */
+  async function told(call: RpcCall<string>, what: string): Promise<string> {
+    const settled = settledFromSingle(await wire.post(singleBody(call), 1), call, answerer);
+    if ('error' in settled) throw new TransportError(host, `does not tell its ${what}: ${settled.error.message}`);
     return settled.result;
-  }
-
-  async function unverified<T>(call: RpcCall<T>): Promise<Settled<T>> {
-    return settledFromSingle(await wire.post(singleBody(call), 1), call, target);
   }
 
   async function send<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]> {
@@ -131,7 +124,7 @@ export function createEndpoint({ url, chainId, genesisHash, networkName, timeout
     if (first !== undefined && calls.length === 1) return [await single(first)];
     if (refusesBatches) return singles(calls, inOrder);
     const answer = await wire.post(batchBody(calls), calls.length, verified);
-    const settled = settledFromBatch(answer, calls, target);
+    const settled = settledFromBatch(answer, calls, answerer);
     if (settled !== null) return settled;
     // Whether it was the batch that it did not like, single calls tell.
     const oneByOne = await singles(calls, inOrder);
@@ -157,7 +150,7 @@ export function createEndpoint({ url, chainId, genesisHash, networkName, timeout
   }
 
   async function single<T>(call: RpcCall<T>): Promise<Settled<T>> {
-    return settledFromSingle(await wire.post(singleBody(call), 1, verified), call, target);
+    return settledFromSingle(await wire.post(singleBody(call), 1, verified), call, answerer);
   }
 
   return {
@@ -168,8 +161,7 @@ export function createEndpoint({ url, chainId, genesisHash, networkName, timeout
     restsUntilMs: condition.restsUntilMs,
     ask,
     async height() {
-      const call = { method: 'eth_blockNumber', params: [], read: (result: unknown) => quantityFrom(result, 'block number') };
-      const [settled] = await ask([call], true);
+      const [settled] = await ask([dialect.height], true);
       if (settled !== undefined && 'result' in settled) return settled.result;
       throw new TransportError(host, `does not tell its newest block: ${settled?.error.message}`);
     },

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { inspect } from 'node:util';
-import { MalformedAnswerError, NodeError } from '../../../src/chains/evm/node-error.js';
-import { createRpc, type Rpc } from '../../../src/chains/evm/rpc.js';
+import { evmDialect } from '../../../src/chains/evm/dialect.js';
+import { MalformedAnswerError, NodeError } from '../../../src/chains/rpc/node-error.js';
+import { createRpc, type Rpc } from '../../../src/chains/rpc/rpc.js';
 import { DomainError } from '../../../src/core/errors.js';
 import type { RpcUrl } from '../../../src/core/relayer/network.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
@@ -25,7 +26,7 @@ after(() => Promise.all([node.stop(), otherChain.stop()]));
 
 function open(test: TestContext, ...urls: readonly RpcUrl[]): { rpc: Rpc; lines: readonly string[] } {
   const log = rememberingLog();
-  const rpc = createRpc({ chainId: 31337n, networkName: 'test-network', averageBlockTimeMs: 100, urls, timeoutMs: 1500, log });
+  const rpc = createRpc({ dialect: evmDialect(31337n), networkName: 'test-network', averageBlockTimeMs: 100, urls, timeoutMs: 1500, log });
   test.after(() => rpc.close());
   return { rpc, lines: log.lines };
 }

@@ -1,7 +1,7 @@
+import type { NodeDialect } from './dialect.js';
 import type { HttpAnswer } from './http-wire.js';
 import { MalformedAnswerError, NodeError, TransportError } from './node-error.js';
 import { nodeText } from './node-text.js';
-import { saysStateIsGone } from './pruned.js';
 import type { RpcTarget } from './rpc-target.js';
 
 /** A question to a node. All that is asked is safe to repeat: reads, and signed bytes, which a second time are "already known". */
@@ -25,13 +25,20 @@ export function batchBody(calls: readonly RpcCall<unknown>[]): string {
   return JSON.stringify(calls.map(({ method, params }, index) => ({ jsonrpc: '2.0', id: index + 1, method, params })));
 }
 
+/** Who answered: where it leads, and how its answers read. */
+export interface Answerer {
+  readonly target: RpcTarget;
+  readonly dialect: NodeDialect;
+}
+
 /** Reads the answer to one call. Throws `TransportError` when it is no JSON-RPC, or not what was asked for. */
-export function settledFromSingle<T>(answer: HttpAnswer, call: RpcCall<T>, target: RpcTarget): Settled<T> {
+export function settledFromSingle<T>(answer: HttpAnswer, call: RpcCall<T>, answerer: Answerer): Settled<T> {
+  const { target } = answerer;
   const { statusCode } = answer;
   const item = itemFrom(parsed(answer.text));
   const isOverload = statusCode === 429 || (answer.retryAfterMs !== null && statusCode === 503);
   if (!isOverload && item?.error !== undefined && item.error !== null) {
-    return { error: nodeErrorFrom(item.error, statusCode, target.secrets) };
+    return { error: nodeErrorFrom(item.error, statusCode, answerer) };
   }
   if (statusCode < 200 || statusCode > 299) throw new TransportError(target.host, `answered HTTP ${statusCode}`, answer.retryAfterMs);
   if (item === null || item.result === undefined) throw new TransportError(target.host, 'answered no JSON-RPC');
@@ -44,7 +51,8 @@ export function settledFromSingle<T>(answer: HttpAnswer, call: RpcCall<T>, targe
  * Reads the answer to a batch: each item by its id, in the order of the calls; an item that is missing, given twice or malformed is a
  * `TransportError` of its own. Null when it answers none of the calls, as where batches are refused. Throws `TransportError` for an overload.
  */
-export function settledFromBatch<T>(answer: HttpAnswer, calls: readonly RpcCall<T>[], target: RpcTarget): readonly Settled<T>[] | null {
+export function settledFromBatch<T>(answer: HttpAnswer, calls: readonly RpcCall<T>[], answerer: Answerer): readonly Settled<T>[] | null {
+  const { target } = answerer;
   const { statusCode } = answer;
   if (overloadStatuses.includes(statusCode)) throw new TransportError(target.host, `answered HTTP ${statusCode}`, answer.retryAfterMs);
   const items = parsed(answer.text);
@@ -56,7 +64,7 @@ export function settledFromBatch<T>(answer: HttpAnswer, calls: readonly RpcCall<
   if (!calls.some((_, index) => byId.has(index + 1))) return null;
   return calls.map((call, index): Settled<T> => {
     const item = byId.get(index + 1) ?? null;
-    if (item?.error !== undefined && item.error !== null) return { error: nodeErrorFrom(item.error, 200, target.secrets) };
+    if (item?.error !== undefined && item.error !== null) return { error: nodeErrorFrom(item.error, 200, answerer) };
     if (item === null || item.result === undefined) return { error: new TransportError(target.host, 'left a call of a batch unanswered') };
     return readItem(item, call, target);
   });
@@ -92,22 +100,22 @@ function itemFrom(value: unknown): RpcItem | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
 }
 
-/** Limit exceeded, resource unavailable, internal error, no such method. */
-const codesAboutNode: readonly number[] = [-32005, -32002, -32603, -32601];
 const rateLimitText =
   /too many requests|rate.?limit|request limit|limit exceeded|quota|throttl|capacity|compute units|per second|slow down/i;
 
-function nodeErrorFrom(error: unknown, statusCode: number, secrets: readonly string[]): NodeError {
+function nodeErrorFrom(error: unknown, statusCode: number, { target, dialect }: Answerer): NodeError {
   const { code, message, data } = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {};
   const codeNumber = typeof code === 'number' ? code : 0;
-  const text = secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), typeof message === 'string' ? message : 'no message');
-  const hex = typeof data === 'string' ? (/0x(?:[0-9a-f]{2})*/i.exec(data)?.[0].toLowerCase() ?? null) : null;
+  const text = target.secrets.reduce(
+    (rest, secret) => rest.replaceAll(secret, '***'),
+    typeof message === 'string' ? message : 'no message',
+  );
   const isErrorStatus = statusCode !== 400 && (statusCode < 200 || statusCode > 299);
   const isRateLimit = (codeNumber === -32005 || codeNumber === 429) && rateLimitText.test(text.slice(0, 1024));
   return new NodeError(nodeText(text), {
     code: codeNumber,
-    data: hex,
-    isAboutNode: isErrorStatus || isRateLimit || codesAboutNode.includes(codeNumber) || saysStateIsGone(text.slice(0, 1024)),
+    data: dialect.dataFrom(data),
+    isAboutNode: isErrorStatus || isRateLimit || dialect.isAboutNode(codeNumber, text.slice(0, 1024)),
     isOverload: isRateLimit || statusCode >= 500,
   });
 }

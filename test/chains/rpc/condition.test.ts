@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, mock, type TestContext } from 'node:test';
-import { type Condition, createCondition, type Trouble } from '../../../src/chains/evm/condition.js';
+import { type Condition, createCondition, type Trouble } from '../../../src/chains/rpc/condition.js';
 import { rememberingLog } from '../../support/evm.js';
 
 const failing: Trouble = { kind: 'failing', detail: 'host: HTTP 502', retryAfterMs: null };
@@ -15,7 +15,7 @@ function start(test: TestContext): {
   mock.timers.enable({ apis: ['Date'], now: 1_000_000_000 });
   test.after(() => mock.timers.reset());
   const log = rememberingLog();
-  const condition = createCondition('net', 'host', 1n, log);
+  const condition = createCondition('net', 'host', '1', log);
   return {
     condition,
     messages: () => log.lines.map((line) => JSON.parse(line).message),

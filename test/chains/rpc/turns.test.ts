@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createTurns } from '../../../src/chains/evm/turns.js';
+import { createTurns } from '../../../src/chains/rpc/turns.js';
 
 interface Player {
   readonly name: string;

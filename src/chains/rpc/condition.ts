@@ -43,8 +43,8 @@ interface Rest {
   readonly isBarred: boolean;
 }
 
-/** Makes the condition of a URL, ready. `chainId` is for the log. */
-export function createCondition(networkName: string, host: string, chainId: bigint, log: Log): Condition {
+/** Makes the condition of a URL, ready. `expected` is what its node says of its network when it is ours, for the log. */
+export function createCondition(networkName: string, host: string, expected: string, log: Log): Condition {
   let rest: Rest | null = null;
   let failures = 0;
   let readySinceMs = 0;
@@ -53,7 +53,7 @@ export function createCondition(networkName: string, host: string, chainId: bigi
   function tell(trouble: Trouble): void {
     if (trouble.kind === 'other_chain') {
       log.error(
-        { network: networkName, host, expected: chainId.toString(), answered: nodeText(trouble.answered) },
+        { network: networkName, host, expected, answered: nodeText(trouble.answered) },
         'an RPC URL is on another chain and is not used',
       );
     } else if (trouble.kind === 'lagging') {
