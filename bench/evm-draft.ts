@@ -6,11 +6,11 @@
 import { performance } from 'node:perf_hooks';
 import { Wallet } from 'ethers';
 import { createEvmChain, type EvmChain } from '../src/chains/evm/evm-chain.js';
-import type { EvmContent } from '../src/core/transaction/transaction.js';
+import type { EvmContent } from '../src/core/transaction/evm.js';
 import { initKeccak } from '../src/crypto/keccak.js';
 import { type Anvil, startAnvil } from '../test/support/anvil.js';
 import { anvilSigner, signedAttempt } from '../test/support/chain-rig.js';
-import { contractThat, draftRequest, evmContent, evmNetwork, rememberingLog } from '../test/support/evm.js';
+import { broadcastOne, contractThat, draftRequest, evmContent, evmNetwork, rememberingLog } from '../test/support/evm.js';
 
 const sends = 50;
 
@@ -57,7 +57,7 @@ async function deployed(anvil: Anvil): Promise<string> {
   const chain = open(anvil, []);
   const creation = { to: null, valueWei: 0n, data: contractThat('returns', '0x01'), gasLimit: 500_000n };
   const { hash, raw } = await signedAttempt(chain, 0n, creation);
-  await chain.broadcast(raw);
+  await broadcastOne(chain, raw);
   await anvil.mine();
   await anvil.rpc('anvil_setCode', ['0x420000000000000000000000000000000000000F', '0x6207a12060005260206000f3']);
   const { contractAddress } = (await anvil.rpc('eth_getTransactionReceipt', [hash])) as { contractAddress: string };

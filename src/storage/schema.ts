@@ -24,12 +24,16 @@ export interface TransactionTable {
   intent: Intent;
   /** Exact JSON, see `rows/exact-json.ts`. */
   content: string;
+  /** Exact JSON. */
+  held: string | null;
   nonce: string | null;
   live_version: number | null;
   mined_version: number | null;
   mined_block_number: string | null;
   mined_block_hash: string | null;
   mined_succeeded: Flag | null;
+  /** Exact JSON. */
+  mined_facts: string | null;
   created_at_ms: number;
   sent_at_ms: number | null;
   confirmed_at_ms: number | null;
@@ -51,6 +55,7 @@ export interface AttemptTable {
   version: number;
   chain: string;
   account: string;
+  /** The slot in the account: the nonce, or of a transaction that stands alone its id. */
   nonce: string;
   purpose: Intent;
   hash: string;

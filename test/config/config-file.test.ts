@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { type LoadedConfig, loadConfig } from '../../src/config/config-file.js';
 import { ConfigError } from '../../src/config/problem.js';
-import { type EvmPolicies, evmPoliciesOf } from '../../src/core/relayer/relayer.js';
+import { onNetwork } from '../../src/core/relayer/on-network.js';
+import type { EvmPolicies } from '../../src/core/relayer/relayer.js';
 import { sampleConfig, sampleEnv, sampleNetwork, sampleNotification, sampleRelayer, sampleSigner } from '../support/sample-config.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -15,7 +16,7 @@ async function load(content: unknown, env: Env = sampleEnv): Promise<LoadedConfi
 
 /** The policies of the first relayer. */
 function evmPolicies({ relayers: [relayer] }: LoadedConfig): EvmPolicies | undefined {
-  return relayer === undefined ? undefined : evmPoliciesOf(relayer.policies);
+  return relayer === undefined ? undefined : onNetwork('evm', relayer.policies);
 }
 
 /** The problems of a file, as people read them. */

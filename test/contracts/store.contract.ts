@@ -89,7 +89,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       },
       nonce: 2n ** 64n - 1n,
       liveVersion: 2,
-      mined: { version: 1, blockNumber: 2n ** 64n + 1n, blockHash: `0x${'0f'.repeat(32)}`, succeeded: false },
+      mined: { version: 1, blockNumber: 2n ** 64n + 1n, blockHash: `0x${'0f'.repeat(32)}`, succeeded: false, facts: null },
       sentAtMs: 1_763_600_000_001,
       confirmedAtMs: 1_763_600_000_002,
       validUntilMs: 8_640_000_000_000_000,

@@ -1,8 +1,8 @@
 import type { TestContext } from 'node:test';
 import { createEvmChain, type EvmChain } from '../../src/chains/evm/evm-chain.js';
-import type { Draft } from '../../src/core/ports/chain.js';
 import type { Secp256k1Signer } from '../../src/core/ports/signer.js';
 import type { EvmNetwork } from '../../src/core/relayer/network.js';
+import type { EvmDraft } from '../../src/core/transaction/evm.js';
 import type { Attempt } from '../../src/core/transaction/transaction.js';
 import { createLocalSigner } from '../../src/signers/local/local-signer.js';
 import { anvilKeys } from './anvil.js';
@@ -30,8 +30,9 @@ export function openChain(test: TestContext, urls: readonly string[], network: P
 }
 
 /** A transfer of one wei for 10 gwei, with what is said. */
-export function transferDraft(changes: Partial<Draft> = {}): Draft {
+export function transferDraft(changes: Partial<EvmDraft> = {}): EvmDraft {
   return {
+    network: 'evm',
     to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
     valueWei: 1n,
     data: null,
@@ -42,6 +43,6 @@ export function transferDraft(changes: Partial<Draft> = {}): Draft {
 }
 
 /** A version signed by anvil's first account. */
-export async function signedAttempt(chain: EvmChain, nonce: bigint, changes: Partial<Draft> = {}): Promise<Attempt> {
+export async function signedAttempt(chain: EvmChain, nonce: bigint, changes: Partial<EvmDraft> = {}): Promise<Attempt> {
   return attemptOf(anvilSigner.address, nonce, await chain.sign(transferDraft(changes), nonce, anvilSigner));
 }

@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { createEvmChain } from '../../src/chains/evm/evm-chain.js';
 import { systemIds } from '../../src/core/ids.js';
-import type { EvmRequest } from '../../src/core/ports/chain.js';
 import type { Clock } from '../../src/core/ports/clock.js';
 import type { Directory } from '../../src/core/ports/directory.js';
 import type { Store } from '../../src/core/ports/store.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
 import type { EvmNetwork } from '../../src/core/relayer/network.js';
 import type { EvmPolicies, Relayer } from '../../src/core/relayer/relayer.js';
+import type { EvmRequest } from '../../src/core/transaction/evm.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
-import { sendTransaction, type TransactionDeps, type WantedTransaction } from '../../src/core/transaction/send-transaction.js';
+import { sendTransaction, type TransactionDeps } from '../../src/core/transaction/send-transaction.js';
 import type { Attempt, TransactionStatus, TransactionView } from '../../src/core/transaction/transaction.js';
 import { initKeccak } from '../../src/crypto/keccak.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
@@ -123,8 +123,8 @@ export async function startEngineRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options:
 }
 
 /** A transfer of one wei, with what is said. */
-export function wanted(changes: Partial<EvmRequest> = {}, validUntil?: string): WantedTransaction {
-  return { request: evmRequest({ to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', valueWei: 1n, ...changes }), validUntil };
+export function wanted(changes: Partial<EvmRequest> = {}, validUntil?: string): EvmRequest {
+  return evmRequest({ to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', valueWei: 1n, ...changes, validUntil });
 }
 
 /** Gives an account this much. */

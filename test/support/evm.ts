@@ -1,8 +1,10 @@
-import type { DraftRequest, EvmRequest } from '../../src/core/ports/chain.js';
+import type { EvmChain } from '../../src/chains/evm/evm-chain.js';
+import type { BroadcastOutcome, Chain, DraftRequest, Receipt } from '../../src/core/ports/chain.js';
 import type { Log } from '../../src/core/ports/log.js';
 import type { EvmNetwork } from '../../src/core/relayer/network.js';
-import type { EvmPolicies } from '../../src/core/relayer/relayer.js';
-import type { Attempt, EvmContent } from '../../src/core/transaction/transaction.js';
+import type { EvmPolicies, Relayer } from '../../src/core/relayer/relayer.js';
+import type { EvmContent, EvmRequest } from '../../src/core/transaction/evm.js';
+import type { Attempt } from '../../src/core/transaction/transaction.js';
 
 /** An EVM network as anvil is one; nothing of it is remembered for long. */
 export function evmNetwork(changes: Partial<EvmNetwork> = {}): EvmNetwork {
@@ -49,6 +51,7 @@ export function evmRequest(changes: Partial<EvmRequest> = {}): EvmRequest {
     maxFeePerGasWei: undefined,
     maxPriorityFeePerGasWei: undefined,
     speed: undefined,
+    validUntil: undefined,
     ...changes,
   };
 }
@@ -66,9 +69,40 @@ export function evmContent(changes: Partial<EvmContent> = {}): EvmContent {
   };
 }
 
+/** A relayer with this account; nothing of its network is looked at. */
+export function evmRelayer(address: string, policies: Partial<EvmPolicies> = {}): Relayer {
+  return {
+    id: 'r1',
+    name: 'Relayer One',
+    network: evmNetwork(),
+    networkType: 'evm',
+    address,
+    signerId: 's1',
+    notificationId: null,
+    customRpcUrls: [],
+    paused: false,
+    disabledReason: null,
+    policies: evmPolicies(policies),
+  };
+}
+
 /** A request for a first version. */
-export function draftRequest(account: string, changes: Partial<DraftRequest> = {}): DraftRequest {
-  return { account, policies: evmPolicies(), content: evmContent(), outbids: [], ...changes };
+export function draftRequest(account: string, changes: Partial<DraftRequest> & { policies?: EvmPolicies } = {}): DraftRequest {
+  const { policies, ...rest } = changes;
+  return { relayer: evmRelayer(account, policies), content: evmContent(), outbids: [], validUntilMs: null, ...rest };
+}
+
+/** Broadcasts one transaction. */
+export async function broadcastOne(chain: Chain, raw: string): Promise<BroadcastOutcome> {
+  const [outcome] = await chain.broadcastAll([raw]);
+  if (outcome === undefined) throw new Error('a broadcast has an outcome');
+  return outcome;
+}
+
+/** The receipt of one transaction, wherever it is; null: no block holds it. */
+export async function receiptOf(chain: EvmChain, hash: string): Promise<Receipt | null> {
+  const { number } = await chain.head();
+  return (await chain.sequence.receipts([hash], { from: 0n, to: number })).get(hash) ?? null;
 }
 
 /** An attempt as the engine would store it. */

@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto';
+import { fillerOf } from '../../src/chains/evm/draft.js';
 import { DomainError } from '../../src/core/errors.js';
 import { choosePrice, type PriceChoice } from '../../src/core/fees/choose-price.js';
 import { minimumOutbid } from '../../src/core/fees/minimum-replacement.js';
 import { bidOf, greatestCostPerGasWei } from '../../src/core/fees/price.js';
 import type { BroadcastOutcome, Chain, Draft, Head, Receipt, Refusal, SenderTransaction } from '../../src/core/ports/chain.js';
 import type { Network } from '../../src/core/relayer/network.js';
-import { evmPoliciesOf, type RelayerPolicies } from '../../src/core/relayer/relayer.js';
-import type { Attempt, EvmPrice, EvmPricing } from '../../src/core/transaction/transaction.js';
+import { onNetwork } from '../../src/core/relayer/on-network.js';
+import type { RelayerPolicies } from '../../src/core/relayer/relayer.js';
+import type { EvmPrice, EvmPricing } from '../../src/core/transaction/evm.js';
+import type { Attempt } from '../../src/core/transaction/transaction.js';
+import { readValidUntil } from '../../src/core/transaction/valid-until.js';
 import type { Random } from './seeded-random.js';
 
 /** A transaction as the chain sees it. */
@@ -23,7 +27,6 @@ export interface ModelTransaction {
 export interface ModelBlock {
   readonly number: bigint;
   readonly hash: string;
-  readonly parentHash: string;
   readonly baseFeeWei: bigint;
   readonly transactions: readonly ModelTransaction[];
 }
@@ -107,7 +110,7 @@ export function createModelChain(network: Network, account: string, random: Rand
   function append(transactions: readonly ModelTransaction[]): void {
     const parent = blocks.at(-1);
     const number = (parent?.number ?? -1n) + 1n;
-    blocks.push({ number, hash: newHash('block'), parentHash: parent?.hash ?? '0x', baseFeeWei, transactions });
+    blocks.push({ number, hash: newHash('block'), baseFeeWei, transactions });
     for (const [index, block] of blocks.entries()) {
       for (const { hash } of block.transactions) depths.set(hash, Math.max(depths.get(hash) ?? 0, blocks.length - index));
     }
@@ -128,7 +131,7 @@ export function createModelChain(network: Network, account: string, random: Rand
     const block = find(chain, hash);
     const transaction = block?.transactions.find((one) => one.hash === hash);
     if (block === undefined || transaction === undefined) return null;
-    return { hash, blockNumber: block.number, blockHash: block.hash, succeeded: transaction.succeeds, revertReason: null };
+    return { hash, blockNumber: block.number, blockHash: block.hash, succeeded: transaction.succeeds, facts: null };
   }
 
   function take(raw: string): BroadcastOutcome {
@@ -153,7 +156,7 @@ export function createModelChain(network: Network, account: string, random: Rand
     const explicit = pricing.kind === 'speed' ? null : pricing;
     const market: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: baseFeeWei * 2n + 10n, maxPriorityFeePerGasWei: 10n };
     const minimum = minimumOutbid(outbids.map(({ fields }) => fields.price));
-    return choosePrice({ explicit, market, baseFeeWei, capWei: evmPoliciesOf(policies).gasPriceCapWei, minimum, bidder });
+    return choosePrice({ explicit, market, baseFeeWei, capWei: onNetwork('evm', policies).gasPriceCapWei, minimum, bidder });
   }
 
   const model: ModelChain = {
@@ -262,51 +265,43 @@ export function createModelChain(network: Network, account: string, random: Rand
     };
     return {
       network,
-      contentOf: ({ to, valueWei, data, speed, maxFeePerGasWei, maxPriorityFeePerGasWei }, earlierSpeed) => ({
-        network: 'evm',
-        to: to ?? null,
-        valueWei: valueWei ?? 0n,
-        data: data ?? null,
-        gasLimit: null,
-        pricing:
+      contentOf(request, { nowMs, earlier }) {
+        const { to, valueWei, data, speed, maxFeePerGasWei, maxPriorityFeePerGasWei, validUntil } = onNetwork('evm', request);
+        const before = earlier === null ? null : onNetwork('evm', earlier).pricing;
+        const pricing: EvmPricing =
           maxFeePerGasWei !== undefined && maxPriorityFeePerGasWei !== undefined
             ? { kind: 'eip1559', maxFeePerGasWei, maxPriorityFeePerGasWei }
-            : { kind: 'speed', speed: speed ?? earlierSpeed ?? 'fast' },
-      }),
+            : { kind: 'speed', speed: speed ?? (before?.kind === 'speed' ? before.speed : 'fast') };
+        const content = { network: 'evm', to: to ?? null, valueWei: valueWei ?? 0n, data: data ?? null, gasLimit: null, pricing } as const;
+        return { content, validUntilMs: readValidUntil(validUntil, nowMs) };
+      },
+      isStandalone: () => false,
+      standalone: null,
+      signForeign: null,
       genesisHash: unused,
       expectGenesis: unused,
       foreignGenesis: unused,
-      broadcast: unused,
-      receipt: unused,
       calls: unused,
       close: unused,
       head: () => ask('head', () => headOf(seen())),
-      nonceOf: () => ask('nonceOf', () => nonceIn(seen())),
-      nonceAt: (_account, height) => ask('nonceAt', () => nonceIn(seen().filter(({ number }) => number <= height))),
       balanceOf: () => ask('balanceOf', () => fundsWei),
-      draft: ({ policies, content, outbids, raises }) =>
+      draft: ({ relayer: { policies }, content, outbids }) =>
         ask('draft', (): Draft | Refusal => {
-          const isFree = content === 'self_transfer';
-          const what = isFree ? { to: account, valueWei: 0n, data: null } : content;
+          const isFree = content === 'filler';
+          const what = isFree ? fillerOf(account) : onNetwork('evm', content);
           if (what.data === refusedData) return { refused: 'reverts', sentence: 'it would revert', lasting: true };
-          const pricing: EvmPricing = isFree ? { kind: 'speed', speed: 'fast' } : content.pricing;
-          const chosen = price(policies, pricing, outbids, isFree ? 'self_transfer' : raises === true ? 'service' : 'caller');
+          const chosen = price(policies, what.pricing, outbids, isFree ? 'self_transfer' : 'caller');
           if ('refused' in chosen) return chosen;
           if (costWei({ valueWei: what.valueWei, price: chosen }) > fundsWei)
             return { refused: 'insufficient_funds', sentence: 'insufficient funds', lasting: false };
-          return { to: what.to, valueWei: what.valueWei, data: what.data, gasLimit, price: chosen };
+          return { network: 'evm', to: what.to, valueWei: what.valueWei, data: what.data, gasLimit, price: chosen };
         }),
-      reprice: ({ policies, pricing, outbids, purpose }) =>
-        ask('reprice', () =>
-          purpose === 'content'
-            ? price(policies, pricing, outbids, 'service')
-            : price(policies, { kind: 'speed', speed: 'fast' }, outbids, 'self_transfer'),
-        ),
       async sign(draft, nonce) {
+        if (nonce === null) throw new Error('every transaction of the model has a nonce');
         const raw = rawOf(account, draft, nonce);
         const { hash } = transactionOf(raw);
         const signature = { r: hash.slice(2), s: hash.slice(2), v: 27 } as const;
-        return { hash, raw, fields: { network: 'evm', ...draft, signature } };
+        return { hash, raw, fields: { ...draft, signature } };
       },
       broadcastAll: (raws) =>
         ask(
@@ -315,20 +310,35 @@ export function createModelChain(network: Network, account: string, random: Rand
           () => raws.map((raw) => (random.chance(0.95) ? take(raw) : ({ kind: 'unknown', sentence: 'unanswered' } as const))),
           raws.map(() => ({ kind: 'unknown', sentence: 'lost' }) as const),
         ),
-      receipts: (hashes) =>
-        ask('receipts', () => {
-          const chain = seen();
-          return new Map(hashes.flatMap((hash) => receiptIn(chain, hash) ?? []).map((receipt) => [receipt.hash, receipt]));
-        }),
-      revertReason: async () => ({ reason: null, data: null }),
-      findSender: (_account, nonce, { to }) =>
-        ask('findSender', (): SenderTransaction | 'not_found' => {
-          const chain = seen().filter(({ number }) => number <= to);
-          const user = chain.flatMap(({ transactions }) => transactions).find((one) => one.nonce === nonce);
-          return (user && receiptIn(chain, user.hash)) ?? 'not_found';
-        }),
-      blockHash: (height) => ask('blockHash', () => seen()[Number(height)]?.hash ?? null),
-      knows: (hash) => ask('knows', () => [...pool.values()].some((one) => one.hash === hash) || find(seen(), hash) !== undefined),
+      whyFailed: async () => 'reverted on chain',
+      sequence: {
+        nextOf: () => ask('nextOf', () => nonceIn(seen())),
+        nextAt: (_account, height) => ask('nextAt', () => nonceIn(seen().filter(({ number }) => number <= height))),
+        raise: ({ relayer: { policies }, content, live, outbids }) =>
+          ask('raise', (): Draft | Refusal => {
+            const chosen =
+              live.purpose === 'content'
+                ? price(policies, onNetwork('evm', content).pricing, outbids, 'service')
+                : price(policies, fillerOf(account).pricing, outbids, 'self_transfer');
+            if ('refused' in chosen) return chosen;
+            const { to, valueWei, data } = onNetwork('evm', live.fields);
+            return { network: 'evm', to, valueWei, data, gasLimit, price: chosen };
+          }),
+        fillerOf,
+        receipts: (hashes) =>
+          ask('receipts', () => {
+            const chain = seen();
+            return new Map(hashes.flatMap((hash) => receiptIn(chain, hash) ?? []).map((receipt) => [receipt.hash, receipt]));
+          }),
+        findSender: (_account, nonce, { to }) =>
+          ask('findSender', (): SenderTransaction | 'not_found' => {
+            const chain = seen().filter(({ number }) => number <= to);
+            const user = chain.flatMap(({ transactions }) => transactions).find((one) => one.nonce === nonce);
+            return (user && receiptIn(chain, user.hash)) ?? 'not_found';
+          }),
+        blockHash: (height) => ask('blockHash', () => seen()[Number(height)]?.hash ?? null),
+        knows: (hash) => ask('knows', () => [...pool.values()].some((one) => one.hash === hash) || find(seen(), hash) !== undefined),
+      },
     };
   }
 
@@ -339,8 +349,8 @@ export function createModelChain(network: Network, account: string, random: Rand
 function headOf(chain: readonly ModelBlock[]): Head {
   const block = chain.at(-1);
   if (block === undefined) throw new Error('a chain has a block');
-  const { number, hash, parentHash, baseFeeWei } = block;
-  return { number, hash, parentHash, baseFeePerGasWei: baseFeeWei, timestampMs: 0 };
+  const { number, hash } = block;
+  return { number, hash, timestampMs: 0 };
 }
 
 function costWei({ valueWei, price }: Pick<ModelTransaction, 'valueWei' | 'price'>): bigint {

@@ -133,7 +133,7 @@ export function createModelWitness({ store, relayer, chain, deepReorgs }: ModelW
 
   /** Each slot that the transaction had is somebody else's for good. */
   function displacedEarned(attempts: readonly Attempt[]): boolean {
-    return attempts.every(({ nonce }) => isForeignForGood(nonce));
+    return attempts.every(({ nonce }) => nonce !== null && isForeignForGood(nonce));
   }
 
   function isForeignForGood(nonce: bigint): boolean {

@@ -18,6 +18,7 @@ export function aTransaction(over: Partial<Transaction> & Pick<Transaction, 'id'
     statusReason: null,
     intent: 'content',
     content: { network: 'evm', to: null, valueWei: 0n, data: null, gasLimit: null, pricing: { kind: 'speed', speed: 'fast' } },
+    held: null,
     nonce: null,
     liveVersion: null,
     mined: null,

@@ -1,5 +1,5 @@
 import { Speed } from '../../../gen/relayer/v1/evm_pb.js';
-import type { Speed as DomainSpeed } from '../../core/transaction/transaction.js';
+import type { Speed as DomainSpeed } from '../../core/transaction/evm.js';
 
 const protoOf: Readonly<Record<DomainSpeed, Speed>> = {
   fastest: Speed.FASTEST,

@@ -9,10 +9,10 @@ import { replaceTransaction } from '../../core/transaction/replace-transaction.j
 import { sendTransaction, type TransactionDeps } from '../../core/transaction/send-transaction.js';
 import { watchTransactions } from '../../core/transaction/watch-transactions.js';
 import { callOf, relayerOf } from '../call.js';
+import { contentRequestOf } from '../mappers/content-request.js';
 import { pageOf, paginationOf } from '../mappers/page.js';
 import { protoOfAttempt, protoOfTransaction } from '../mappers/transaction.js';
 import { statusOf } from '../mappers/transaction-status.js';
-import { wantedTransactionOf } from '../mappers/wanted-transaction.js';
 import { once } from './once.js';
 
 /** `relayer.v1.TransactionService`. */
@@ -20,13 +20,13 @@ export function createTransactionService(deps: TransactionDeps): Partial<Service
   const { read } = deps.store;
   return {
     sendTransaction: once(TransactionService.method.sendTransaction, async (request, context, keep) => {
-      const view = await sendTransaction(deps, relayerOf(context), wantedTransactionOf(request), (sent) =>
+      const view = await sendTransaction(deps, relayerOf(context), contentRequestOf(request), (sent) =>
         keep({ transaction: protoOfTransaction(sent) }),
       );
       return { transaction: protoOfTransaction(view) };
     }),
     replaceTransaction: once(TransactionService.method.replaceTransaction, async (request, context, keep) => {
-      const view = await replaceTransaction(deps, relayerOf(context), request.transactionId, wantedTransactionOf(request), (replaced) =>
+      const view = await replaceTransaction(deps, relayerOf(context), request.transactionId, contentRequestOf(request), (replaced) =>
         keep({ transaction: protoOfTransaction(replaced) }),
       );
       return { transaction: protoOfTransaction(view) };

@@ -5,6 +5,8 @@ import { hashFrom, quantityFrom } from './answer.js';
 
 /** A block, as far as anything here needs it. */
 export interface Block extends Head {
+  /** What this block charged at least, in wei per gas; null where blocks have no base fee. */
+  readonly baseFeePerGasWei: bigint | null;
   readonly gasLimit: bigint;
 }
 
@@ -23,7 +25,6 @@ export function blockFrom(value: unknown): Block {
   return {
     number: quantityFrom(block.number, 'block number'),
     hash: hashFrom(block.hash, 'block hash'),
-    parentHash: hashFrom(block.parentHash, 'parent hash'),
     baseFeePerGasWei: baseFee === undefined || baseFee === null ? null : quantityFrom(baseFee, 'base fee'),
     timestampMs: Number(quantityFrom(block.timestamp, 'block timestamp')) * 1000,
     gasLimit: quantityFrom(block.gasLimit, 'block gas limit'),

@@ -1,7 +1,6 @@
 import { invalidField } from '../../core/errors.js';
-import type { EvmRequest } from '../../core/ports/chain.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
-import type { EvmContent, EvmPricing, Speed } from '../../core/transaction/transaction.js';
+import type { EvmContent, EvmPricing, EvmRequest, Speed } from '../../core/transaction/evm.js';
 import { readAddress } from './address.js';
 import { intrinsicGas } from './gas.js';
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { greatestCostPerGasWei } from '../../core/fees/price.js';
-import type { Draft, DraftRequest, Refusal } from '../../core/ports/chain.js';
+import type { DraftRequest, Refusal } from '../../core/ports/chain.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
-import { evmPoliciesOf, minBalanceOf } from '../../core/relayer/relayer.js';
-import type { EvmContent } from '../../core/transaction/transaction.js';
+import { onNetwork } from '../../core/relayer/on-network.js';
+import type { EvmContent, EvmDraft } from '../../core/transaction/evm.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { quantityFrom } from './answer.js';
@@ -26,27 +26,30 @@ export interface DraftDeps {
  * Estimates, prices and checks funds: a version that can be signed, or why there is none. A refusal rests on the answer of the node that told the
  * head, since another may be a block behind. Throws `NODE_UNAVAILABLE`.
  */
-export async function draftVersion(deps: DraftDeps, request: DraftRequest): Promise<Draft | Refusal> {
-  const { account } = request;
-  const content = request.content === 'self_transfer' ? selfTransferOf(account) : request.content;
+export async function draftVersion(deps: DraftDeps, request: DraftRequest): Promise<EvmDraft | Refusal> {
+  const account = request.relayer.address;
+  const policies = onNetwork('evm', request.relayer.policies);
+  const isFiller = request.content === 'filler';
+  const content = request.content === 'filler' ? fillerOf(account) : onNetwork('evm', request.content);
   // A slot must come free even when the account is nearly empty.
-  const mustRemainWei = request.content === 'self_transfer' ? 0n : minBalanceOf(request.policies);
+  const mustRemainWei = isFiller ? 0n : policies.minBalanceWei;
   // First, since nodes refuse to estimate what the balance cannot pay, each in its own words.
   const unpaidValue = await fundsRefusal(deps, account, content.valueWei, mustRemainWei);
   if (unpaidValue !== null) return unpaidValue;
-  const bidder = request.content === 'self_transfer' ? 'self_transfer' : request.raises === true ? 'service' : 'caller';
+  const bidder = isFiller ? 'self_transfer' : 'caller';
   const [gasLimit, price] = await Promise.all([
     gasLimitFor(deps, request, content),
-    priceVersion(deps, { policies: evmPoliciesOf(request.policies), pricing: content.pricing, outbids: request.outbids, bidder }),
+    priceVersion(deps, { policies, pricing: content.pricing, outbids: request.outbids, bidder }),
   ]);
   if (typeof gasLimit !== 'bigint') return gasLimit;
   if ('refused' in price) return price;
-  const draft: Draft = { to: content.to, valueWei: content.valueWei, data: content.data, gasLimit, price };
+  const draft: EvmDraft = { network: 'evm', to: content.to, valueWei: content.valueWei, data: content.data, gasLimit, price };
   const costWei = draft.valueWei + gasLimit * greatestCostPerGasWei(price) + (await deps.publishingFee.of(draft));
   return (await fundsRefusal(deps, account, costWei, mustRemainWei)) ?? draft;
 }
 
-function selfTransferOf(account: string): EvmContent {
+/** A transfer of nothing to the account itself. */
+export function fillerOf(account: string): EvmContent {
   return { network: 'evm', to: account, valueWei: 0n, data: null, gasLimit: null, pricing: selfTransferPricing };
 }
 
@@ -67,7 +70,7 @@ async function fundsRefusal(deps: DraftDeps, account: string, costWei: bigint, m
 
 async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmContent): Promise<bigint | Refusal> {
   const given = content.gasLimit;
-  if (given === null && request.content !== 'self_transfer' && !evmPoliciesOf(request.policies).gasLimitEstimation) {
+  if (given === null && request.content !== 'filler' && !onNetwork('evm', request.relayer.policies).gasLimitEstimation) {
     return gasLimitRefusal('gas_limit is required: the relayer does not estimate it');
   }
   const blockGasLimit = await deps.market.blockGasLimit();
@@ -76,7 +79,7 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
   }
   // Newer networks refuse less than this, which older ones take: the node knows which it is.
   if (given !== null && given >= gasTakenEverywhere(content.to === null, content.data)) return given;
-  const estimate = await estimateFor(deps, request.account, content, request.outbids.length === 0);
+  const estimate = await estimateFor(deps, request.relayer.address, content, request.outbids.length === 0);
   if (typeof estimate !== 'bigint') return estimate;
   if (given !== null)
     return given >= estimate ? given : gasLimitRefusal(`gas_limit must be at least ${estimate}, which the node estimates`);

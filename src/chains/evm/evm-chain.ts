@@ -1,7 +1,11 @@
-import type { Chain } from '../../core/ports/chain.js';
+import type { Chain, DraftRequest, RaiseRequest, Refusal, Sequence } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
 import type { EvmNetwork, RpcUrl } from '../../core/relayer/network.js';
-import { evmPoliciesOf } from '../../core/relayer/relayer.js';
+import { onNetwork } from '../../core/relayer/on-network.js';
+import type { EvmDraft, Speed } from '../../core/transaction/evm.js';
+import { requireEvmPolicy } from '../../core/transaction/evm-policy.js';
+import type { Content } from '../../core/transaction/transaction.js';
+import { readValidUntil } from '../../core/transaction/valid-until.js';
 import { createBlockMemory } from '../rpc/block-memory.js';
 import type { HostCalls } from '../rpc/http-wire.js';
 import { createRpc } from '../rpc/rpc.js';
@@ -10,11 +14,11 @@ import { blockFrom, latestBlockKey, readBlock } from './block.js';
 import { createBroadcaster } from './broadcast.js';
 import { contentFromRequest } from './content.js';
 import { evmDialect } from './dialect.js';
-import { draftVersion } from './draft.js';
+import { draftVersion, fillerOf } from './draft.js';
 import { findSenderTransaction, readNonceAt } from './history.js';
 import { createMarket } from './market.js';
-import { priceVersion, selfTransferPricing } from './price-version.js';
 import { createPublishingFee } from './publishing-fee.js';
+import { raiseVersion } from './raise.js';
 import { createReceipts } from './receipts.js';
 import { signDraft } from './sign.js';
 import { whyItReverted } from './why-it-reverted.js';
@@ -29,8 +33,15 @@ export interface EvmChainOptions {
   readonly log: Log;
 }
 
+/** Nonces. */
+export interface EvmSequence extends Sequence {
+  raise(request: RaiseRequest): Promise<EvmDraft | Refusal>;
+}
+
 /** An EVM network. */
 export interface EvmChain extends Chain {
+  readonly sequence: EvmSequence;
+  draft(request: DraftRequest): Promise<EvmDraft | Refusal>;
   /** What each URL was asked, in the order of weight; URLs of one host are told apart by their place only, since paths hold keys. */
   callsByHost(): readonly HostCalls[];
 }
@@ -53,7 +64,14 @@ export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log }: EvmChain
 
   return {
     network,
-    contentOf: (request, earlierSpeed) => contentFromRequest(request, earlierSpeed, network),
+    contentOf(wanted, { relayer, nowMs, earlier }) {
+      const request = onNetwork('evm', wanted);
+      const content = contentFromRequest(request, speedOf(earlier), network);
+      const validUntilMs = readValidUntil(request.validUntil, nowMs);
+      requireEvmPolicy(relayer, onNetwork('evm', relayer.policies), content);
+      return { content, validUntilMs };
+    },
+    isStandalone: () => false,
     genesisHash: async () => (await readBlock(rpc, '0x0')).hash,
     expectGenesis: (hash) => rpc.expectGenesis(hash),
     foreignGenesis: () => rpc.foreignGenesis(),
@@ -64,40 +82,40 @@ export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log }: EvmChain
         await memory.recall(latestBlockKey, async () => block);
       }
       headHash = block.hash;
-      const { number, hash, parentHash, baseFeePerGasWei, timestampMs } = block;
-      return { number, hash, parentHash, baseFeePerGasWei, timestampMs };
+      const { number, hash, timestampMs } = block;
+      return { number, hash, timestampMs };
     },
-    nonceOf: (account) => rpc.ask('eth_getTransactionCount', [account, 'latest'], (answer) => quantityFrom(answer, 'nonce'), atHead),
-    nonceAt: (account, blockNumber) => readNonceAt(rpc, account, blockNumber),
-    findSender: (account, nonce, blocks) => findSenderTransaction(rpc, receipts, account, nonce, blocks),
     balanceOf: (account) => rpc.ask('eth_getBalance', [account, 'latest'], (answer) => quantityFrom(answer, 'balance'), atHead),
     draft: (request) => draftVersion({ network, rpc, market, publishingFee, memory }, request),
-    reprice({ policies, pricing, outbids, purpose }) {
-      const bid = purpose === 'content' ? ({ pricing, bidder: 'service' } as const) : selfTransferBid;
-      return priceVersion({ network, market }, { policies: evmPoliciesOf(policies), outbids, ...bid });
-    },
-    sign: (draft, nonce, signer) => signDraft(chainId, draft, nonce, signer),
-    async broadcast(raw) {
-      const [outcome] = await broadcaster.send([raw]);
-      return outcome ?? { kind: 'unknown', sentence: 'no node answered' };
+    sign(draft, nonce, signer) {
+      if (nonce === null) throw new Error('an EVM transaction needs a nonce');
+      if (signer.curve !== 'secp256k1') throw new Error('an EVM transaction is signed on secp256k1');
+      return signDraft(chainId, onNetwork('evm', draft), nonce, signer);
     },
     broadcastAll: (raws) => broadcaster.send(raws),
-    async receipt(hash) {
-      const receipt = await receipts.one(hash);
-      if (receipt === null || receipt.succeeded) return receipt;
-      const { reason, data } = await whyItReverted(rpc, hash, receipt.blockNumber);
-      return { ...receipt, revertReason: reason, ...(data === null ? {} : { revertData: data }) };
+    async whyFailed({ hash, blockNumber }, { policies }) {
+      const { reason, data } = await whyItReverted(rpc, hash, blockNumber);
+      const shown = onNetwork('evm', policies).includeRevertData && data !== null ? ` (revert data ${data})` : '';
+      return `reverted on chain${reason === null ? '' : `: ${reason}`}${shown}`;
     },
-    receipts: (hashes, blocks) => receipts.find(hashes, blocks),
-    revertReason: ({ hash, blockNumber }) => whyItReverted(rpc, hash, blockNumber),
-    knows: async (hash) => (await rpc.ask('eth_getTransactionByHash', [hash], (answer) => answer, atHead)) !== null,
-    blockHash: (height) =>
-      rpc.ask(
-        'eth_getBlockByNumber',
-        [`0x${height.toString(16)}`, false],
-        (block) => (block === null ? null : blockFrom(block).hash),
-        atHead,
-      ),
+    sequence: {
+      nextOf: (account) => rpc.ask('eth_getTransactionCount', [account, 'latest'], (answer) => quantityFrom(answer, 'nonce'), atHead),
+      nextAt: (account, blockNumber) => readNonceAt(rpc, account, blockNumber),
+      findSender: (account, nonce, blocks) => findSenderTransaction(rpc, receipts, account, nonce, blocks),
+      receipts: (hashes, blocks) => receipts.find(hashes, blocks),
+      blockHash: (height) =>
+        rpc.ask(
+          'eth_getBlockByNumber',
+          [`0x${height.toString(16)}`, false],
+          (block) => (block === null ? null : blockFrom(block).hash),
+          atHead,
+        ),
+      knows: async (hash) => (await rpc.ask('eth_getTransactionByHash', [hash], (answer) => answer, atHead)) !== null,
+      raise: (request) => raiseVersion({ network, market }, request),
+      fillerOf,
+    },
+    standalone: null,
+    signForeign: null,
     calls() {
       const hosts = rpc.calls();
       return { http: hosts.reduce((sum, { http }) => sum + http, 0), items: hosts.reduce((sum, { items }) => sum + items, 0) };
@@ -107,4 +125,6 @@ export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log }: EvmChain
   };
 }
 
-const selfTransferBid = { pricing: selfTransferPricing, bidder: 'self_transfer' } as const;
+function speedOf(content: Content | null): Speed | null {
+  return content?.network === 'evm' && content.pricing.kind === 'speed' ? content.pricing.speed : null;
+}

@@ -1,4 +1,4 @@
-import type { EvmPrice, Speed } from '../../core/transaction/transaction.js';
+import type { EvmPrice, Speed } from '../../core/transaction/evm.js';
 import { listFrom, objectFrom } from '../rpc/answer.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';

@@ -2,8 +2,10 @@ import { choosePrice, type PriceChoice } from '../../core/fees/choose-price.js';
 import { minimumOutbid } from '../../core/fees/minimum-replacement.js';
 import type { Refusal } from '../../core/ports/chain.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
+import { onNetwork } from '../../core/relayer/on-network.js';
 import type { EvmPolicies } from '../../core/relayer/relayer.js';
-import type { Attempt, EvmPrice, EvmPricing } from '../../core/transaction/transaction.js';
+import type { EvmPrice, EvmPricing } from '../../core/transaction/evm.js';
+import type { Attempt } from '../../core/transaction/transaction.js';
 import type { Market } from './market.js';
 
 /** What a version is priced by. */
@@ -27,7 +29,7 @@ export async function priceVersion(
 ): Promise<EvmPrice | Refusal> {
   const explicit = pricing.kind === 'speed' ? null : pricing;
   const isEip1559 = network.eip1559 && policies.eip1559Pricing;
-  const minimum = minimumOutbid(outbids.map(({ fields }) => fields.price));
+  const minimum = minimumOutbid(outbids.map(({ fields }) => onNetwork('evm', fields).price));
   const marketPrice = (): Promise<EvmPrice> =>
     pricing.kind === 'speed' ? market.priceOf(pricing.speed, isEip1559 ? 'eip1559' : 'legacy') : market.priceOf('fast', pricing.kind);
   // The market has no say in what a caller demands.

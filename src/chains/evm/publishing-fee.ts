@@ -1,6 +1,6 @@
-import type { Draft } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
+import type { EvmDraft } from '../../core/transaction/evm.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { quantityFrom, quantityOf } from './answer.js';
@@ -9,7 +9,7 @@ import { unsignedBytes } from './sign.js';
 /** What the networks of the OP stack charge on top of gas for publishing a transaction on their parent chain. */
 export interface PublishingFee {
   /** The fee for a draft in wei, with a margin; 0 where there is none, and where it cannot be learnt. */
-  of(draft: Draft): Promise<bigint>;
+  of(draft: EvmDraft): Promise<bigint>;
 }
 
 const taggedNetworks: readonly string[] = ['optimism', 'optimism-based'];
@@ -26,7 +26,7 @@ export function createPublishingFee(network: EvmNetwork, rpc: Rpc, memory: Block
   const isCharged = network.tags.some((tag) => taggedNetworks.includes(tag));
   let isTold = false;
 
-  async function ask(draft: Draft): Promise<bigint> {
+  async function ask(draft: EvmDraft): Promise<bigint> {
     const data = callDataFor(unsignedBytes(network.chainId, draft, sampleNonce));
     // Where nothing is deployed at the address the answer is empty, and the node is not to blame.
     return quantityFrom(await rpc.call('eth_call', [{ to: oracle, data }, 'latest'], (answer) => answer), 'L1 fee');

@@ -10,7 +10,7 @@ const leastHashesPerBlock = 25n;
 
 /** Looks up receipts. */
 export interface Receipts {
-  /** See `Chain.receipts`. Throws `NODE_UNAVAILABLE`. */
+  /** See `Sequence.receipts`. Throws `NODE_UNAVAILABLE`. */
   find(hashes: readonly string[], blocks: BlockRange): Promise<ReadonlyMap<string, Receipt>>;
   /** Null when the node knows no block that holds it. Throws `NODE_UNAVAILABLE`. */
   one(hash: string): Promise<Receipt | null>;
@@ -91,6 +91,6 @@ function receiptFrom(answer: unknown): Receipt | null {
     blockNumber: quantityFrom(receipt.blockNumber, 'block number'),
     blockHash: hashFrom(receipt.blockHash, 'block hash'),
     succeeded: quantityFrom(receipt.status, 'receipt status') === 1n,
-    revertReason: null,
+    facts: null,
   };
 }

@@ -1,6 +1,5 @@
-import type { Draft } from '../../core/ports/chain.js';
 import type { Signer } from '../../core/ports/signer.js';
-import type { EvmAttemptFields, EvmPrice } from '../../core/transaction/transaction.js';
+import type { EvmAttemptFields, EvmDraft, EvmPrice } from '../../core/transaction/evm.js';
 import { keccak256 } from '../../crypto/keccak.js';
 import { encodeRlp, type RlpItem, rlpNumber } from './rlp.js';
 
@@ -18,7 +17,7 @@ const eip1559Type = Uint8Array.of(2);
  * Signs a draft into a slot: a legacy transaction with EIP-155's replay protection, or an EIP-1559 one. The sender is never recovered from the
  * signature to check it, which would take forty times as long as signing.
  */
-export async function signDraft(chainId: bigint, draft: Draft, nonce: bigint, signer: Signer): Promise<SignedVersion> {
+export async function signDraft(chainId: bigint, draft: EvmDraft, nonce: bigint, signer: Signer): Promise<SignedVersion> {
   const unsigned = unsignedItems(chainId, draft, nonce, draft.price);
   if (signer.curve !== 'secp256k1') throw new Error(`signer ${signer.id} has no key of this curve`);
   const signature = await signer.signDigest(keccak256(encodedAs(draft.price, unsignedForm(chainId, draft.price, unsigned))));
@@ -39,11 +38,11 @@ export async function signDraft(chainId: bigint, draft: Draft, nonce: bigint, si
 }
 
 /** What a draft would be signed as, without the signature: what a rollup's fee for publishing it is measured by. */
-export function unsignedBytes(chainId: bigint, draft: Draft, nonce: bigint): Uint8Array {
+export function unsignedBytes(chainId: bigint, draft: EvmDraft, nonce: bigint): Uint8Array {
   return encodedAs(draft.price, unsignedForm(chainId, draft.price, unsignedItems(chainId, draft, nonce, draft.price)));
 }
 
-function unsignedItems(chainId: bigint, draft: Draft, nonce: bigint, price: EvmPrice): readonly RlpItem[] {
+function unsignedItems(chainId: bigint, draft: EvmDraft, nonce: bigint, price: EvmPrice): readonly RlpItem[] {
   const content = [rlpNumber(draft.gasLimit), bytesOf(draft.to), rlpNumber(draft.valueWei), bytesOf(draft.data)];
   if (price.kind === 'legacy') return [rlpNumber(nonce), rlpNumber(price.gasPriceWei), ...content];
   const accessList: RlpItem = [];

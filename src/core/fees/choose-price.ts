@@ -1,5 +1,5 @@
 import type { Refusal } from '../ports/chain.js';
-import type { EvmPrice } from '../transaction/transaction.js';
+import type { EvmPrice } from '../transaction/evm.js';
 import { type Bid, bidOf, greatestCostPerGasWei, loweredTo, raisedTo, reaches } from './price.js';
 
 /** What a price is chosen from; all amounts in wei per gas. */

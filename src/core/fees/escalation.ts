@@ -1,4 +1,4 @@
-import type { Speed } from '../transaction/transaction.js';
+import type { Speed } from '../transaction/evm.js';
 
 /** How long a version may wait before a higher one is signed, by speed: blocks that went by without it, or time, whichever is first. */
 const patience: Readonly<Record<Speed, { readonly blocks: number; readonly ms: number }>> = {

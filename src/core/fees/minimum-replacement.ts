@@ -1,4 +1,4 @@
-import type { EvmPrice } from '../transaction/transaction.js';
+import type { EvmPrice } from '../transaction/evm.js';
 import { type Bid, bidOf } from './price.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { EvmPrice } from '../transaction/transaction.js';
+import type { EvmPrice } from '../transaction/evm.js';
 
 /** The two numbers that nodes compare when one version is to replace another, in wei per gas. */
 export interface Bid {

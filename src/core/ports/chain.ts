@@ -1,32 +1,35 @@
 import type { Network } from '../relayer/network.js';
-import type { RelayerPolicies } from '../relayer/relayer.js';
-import type { Attempt, Content, EvmAttemptFields, EvmPrice, EvmPricing, Intent, Speed } from '../transaction/transaction.js';
+import type { Relayer } from '../relayer/relayer.js';
+import type { EvmDraft, EvmRequest } from '../transaction/evm.js';
+import type { Attempt, Content, MinedFacts } from '../transaction/transaction.js';
 import type { Signer } from './signer.js';
 
-/** A transaction as a caller words it: texts that the chain reads and judges. Absent fields are undefined. */
-export interface EvmRequest {
-  readonly network: 'evm';
-  readonly to: string | undefined;
-  readonly valueWei: bigint | undefined;
-  readonly data: string | undefined;
-  readonly gasLimit: bigint | undefined;
-  readonly gasPriceWei: bigint | undefined;
-  readonly maxFeePerGasWei: bigint | undefined;
-  readonly maxPriorityFeePerGasWei: bigint | undefined;
-  readonly speed: Speed | undefined;
-}
-
-/** In the shape of its network. */
+/** What a caller asks for, in the shape of its network. */
 export type ContentRequest = EvmRequest;
 
-/** The newest block that a node knows. */
+/** A version that is priced and can be paid, but not signed; in the shape of its network. */
+export type Draft = EvmDraft;
+
+/** What a request is judged by. */
+export interface RequestContext {
+  readonly relayer: Relayer;
+  readonly nowMs: number;
+  /** What the request replaces; null: nothing. */
+  readonly earlier: Content | null;
+}
+
+/** What a request comes to. */
+export interface Wanted {
+  readonly content: Content;
+  /** Null: no limit is given. */
+  readonly validUntilMs: number | null;
+}
+
+/** The newest block that a node knows: a ledger on Stellar, a slot on Solana. */
 export interface Head {
   readonly number: bigint;
   readonly hash: string;
-  readonly parentHash: string;
-  /** What this block charged at least, in wei per gas; null where blocks have no base fee. */
-  readonly baseFeePerGasWei: bigint | null;
-  /** What the block says of its own time. */
+  /** What this block says of its own time. */
   readonly timestampMs: number;
 }
 
@@ -34,15 +37,6 @@ export interface Head {
 export interface BlockRange {
   readonly from: bigint;
   readonly to: bigint;
-}
-
-/** A version that is priced and can be paid, but has no nonce and no signature. */
-export interface Draft {
-  readonly to: string | null;
-  readonly valueWei: bigint;
-  readonly data: string | null;
-  readonly gasLimit: bigint;
-  readonly price: EvmPrice;
 }
 
 /** Why a version cannot be made now. `lasting`: asking again will not help. */
@@ -55,28 +49,24 @@ export interface Refusal {
 
 /** What a version is made of. */
 export interface DraftRequest {
-  readonly account: string;
-  readonly policies: RelayerPolicies;
-  /** `self_transfer` takes the slot and does nothing; it may pass the price cap up to the node's replacement minimum. */
-  readonly content: Content | 'self_transfer';
-  /** The versions that this one must outbid; empty for a first version. */
+  readonly relayer: Relayer;
+  /** `filler` takes the slot and does nothing; it may pass a price cap up to the nodes' replacement minimum. */
+  readonly content: Content | 'filler';
+  /** The versions that this one must outbid; empty for a first version, and where those that are out are dead. */
   readonly outbids: readonly Attempt[];
-  /**
-   * True when the service itself bids more for content it has accepted (escalation, a slot that an earlier version blocks): explicit prices are
-   * then a first bid, raised to what the market and `outbids` demand, up to the cap. Absent: an explicit price is met or refused.
-   */
-  readonly raises?: boolean;
+  /** When the transaction is no longer wanted, for networks on which a version can say so itself. */
+  readonly validUntilMs: number | null;
 }
 
-/** What the price of an escalation is made from. */
-export interface RepriceRequest {
-  readonly policies: RelayerPolicies;
-  /** How the caller wanted it priced; explicit prices were the first bid. */
-  readonly pricing: EvmPricing;
+/** A version that has waited too long. */
+export interface RaiseRequest {
+  readonly relayer: Relayer;
+  /** What the transaction does, with the price that the caller wanted. */
+  readonly content: Content;
+  /** The newest version: the raised one says the same. */
+  readonly live: Attempt;
   /** The slot's versions so far: each of them is outbid, since a node may hold any. */
   readonly outbids: readonly Attempt[];
-  /** What the version is for: `cancel` and `expire` are self-transfers. */
-  readonly purpose: Intent;
 }
 
 /** A node's answer to a broadcast. Only `accepted` and `known` say that a node has it; only the chain says what became of it. */
@@ -85,7 +75,7 @@ export type BroadcastOutcome =
   | { readonly kind: 'known' }
   /** The slot is used: by us or by somebody else; the chain tells. */
   | { readonly kind: 'nonce_used' }
-  /** A version in the same slot bids as much or more. */
+  /** It bids too little: for its place, or because a version in the same slot bids as much or more. */
   | { readonly kind: 'underpriced'; readonly sentence: string }
   /** Waiting may help: funds, base fee, nonce too high, pool full. */
   | { readonly kind: 'wait'; readonly sentence: string }
@@ -98,10 +88,8 @@ export interface Receipt {
   readonly blockNumber: bigint;
   readonly blockHash: string;
   readonly succeeded: boolean;
-  /** Why it reverted, when that is known. */
-  readonly revertReason: string | null;
-  /** The raw revert data, lower-case hex with `0x`, for relayers whose policy is to show it; absent when it is not known or empty. */
-  readonly revertData?: string;
+  /** What else records show of it; null: nothing. */
+  readonly facts: MinedFacts | null;
 }
 
 /** The transaction that used a nonce. */
@@ -112,6 +100,15 @@ export interface SenderTransaction {
   readonly succeeded: boolean;
 }
 
+/** What became of a version that stands alone. */
+export type Fate =
+  /** It may still be mined. */
+  | { readonly kind: 'open' }
+  /** It can never be mined any more, which is proved; `sentence` says why. */
+  | { readonly kind: 'dead'; readonly sentence: string }
+  /** A block holds it; `isFinal`: and always will. */
+  | { readonly kind: 'landed'; readonly receipt: Receipt; readonly isFinal: boolean };
+
 /** Requests to nodes since the chain was opened. */
 export interface NodeCalls {
   /** HTTP requests. */
@@ -120,61 +117,91 @@ export interface NodeCalls {
   readonly items: number;
 }
 
-/** A network's chain. Methods that ask a node throw DomainError `NODE_UNAVAILABLE` when none can be asked. */
-export interface Chain {
-  readonly network: Network;
-  /** Reads a caller's request. Throws DomainError (400) naming the field. Asks no node. `earlierSpeed`: what a replacement falls back to. */
-  contentOf(request: ContentRequest, earlierSpeed: Speed | null): Content;
-  genesisHash(): Promise<string>;
-  /** From now on only nodes with this genesis block are asked, whatever they were before: it is verified on every new connection. */
-  expectGenesis(hash: string): void;
-  /** The genesis block of a node that was refused because it is another one; null: none was. */
-  foreignGenesis(): string | null;
-  head(): Promise<Head>;
-  /** How many transactions of the account the newest block counts: the first nonce that no block holds. */
-  nonceOf(account: string): Promise<bigint>;
-  balanceOf(account: string): Promise<bigint>;
-  /** Estimates, prices and checks funds. */
-  draft(request: DraftRequest): Promise<Draft | Refusal>;
-  /** Signs a draft into a slot. Asks no node. */
-  sign(draft: Draft, nonce: bigint, signer: Signer): Promise<{ hash: string; raw: string; fields: EvmAttemptFields }>;
-  broadcast(raw: string): Promise<BroadcastOutcome>;
-  /**
-   * Sends signed bytes, in order, in as few requests as nodes take; the outcomes are in the order of `raws`. What a node leaves unanswered is
-   * `unknown`. Sending the same bytes again is always safe.
-   */
-  broadcastAll(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
-  /**
-   * The receipts of those of these transactions that a block holds, by hash as given. `blocks` says where they are likely to be; one that is in
-   * another block is found all the same. Absence is a node's answer too, never a failure to answer. `revertReason` and `revertData` are not
-   * looked for: see `revertReason`.
-   */
-  receipts(hashes: readonly string[], blocks: BlockRange): Promise<ReadonlyMap<string, Receipt>>;
-  /**
-   * Why a reverted transaction reverted, as far as running it again on its block tells: what the code said, the meaning of a panic, or the
-   * selector of a custom error; and the revert data, lower-case hex with `0x`, cut. Null where it is not known. Never throws.
-   */
-  revertReason(receipt: Receipt): Promise<{ readonly reason: string | null; readonly data: string | null }>;
-  /** The account's nonce after this block; `pruned` when every node has dropped that state. */
-  nonceAt(account: string, blockNumber: bigint): Promise<bigint | 'pruned'>;
+/**
+ * The numbered slots of an account: EVM nonces, Stellar sequence numbers. All methods ask a node unless said, and throw DomainError `NODE_UNAVAILABLE`
+ * when none can be asked.
+ */
+export interface Sequence {
+  /** The account's first nonce that no block has used, as the newest block counts. */
+  nextOf(account: string): Promise<bigint>;
+  /** The same after this block; `pruned` when every node has dropped that state. */
+  nextAt(account: string, blockNumber: bigint): Promise<bigint | 'pruned'>;
   /**
    * The transaction of these blocks that used the account's nonce. `not_found`: none of them holds one, also where the nonce was used without a
    * transaction (an EIP-7702 authorisation). `pruned`: nodes have dropped too much state to tell. A bounded number of calls.
    */
   findSender(account: string, nonce: bigint, blocks: BlockRange): Promise<SenderTransaction | 'not_found' | 'pruned'>;
   /**
-   * The price of a version that the service itself bids, without estimating anything: the market for the speed (after an explicit first bid, for
-   * `fast`), and at least what outbids every earlier version. Capped by `gas_price_cap`, which a self-transfer may pass up to that minimum.
-   * Refused as `above_cap` when the minimum does not fit under the cap.
+   * The receipts of those of these transactions that a block holds, by hash as given. `blocks` says where they are likely to be; one that is in
+   * another block is found all the same. Absence is a node's answer too, never a failure to answer.
    */
-  reprice(request: RepriceRequest): Promise<EvmPrice | Refusal>;
+  receipts(hashes: readonly string[], blocks: BlockRange): Promise<ReadonlyMap<string, Receipt>>;
   /** Hash of the block at this height; null when there is none. */
   blockHash(height: bigint): Promise<string | null>;
+  /** True when a node has the transaction in its pool or in a block. */
+  knows(hash: string): Promise<boolean>;
+  /**
+   * The live version again with a higher bid, which the service makes by itself, without estimating anything: as near to the market as the relayer's cap
+   * lets it, and at least what outbids every earlier version. Refused as `above_cap` when that minimum does not fit under the cap; a filler may pass
+   * the cap up to that minimum.
+   */
+  raise(request: RaiseRequest): Promise<Draft | Refusal>;
+  /** Content that fills a gap between nonces and does nothing. Asks no node. */
+  fillerOf(account: string): Content;
+}
+
+/** Transactions without a numbered slot. */
+export interface Standalone {
+  /** What became of these versions, by hash; each has an answer. Throws DomainError `NODE_UNAVAILABLE`. */
+  fates(attempts: readonly Attempt[]): Promise<ReadonlyMap<string, Fate>>;
+  /** `outbid`: a new version is sent at once and takes the place of the earlier ones. `hold`: it must wait until they are dead. */
+  readonly replacement: 'outbid' | 'hold';
+  /** Why a version never dies by itself, so that it cannot be cancelled; null: it does. Asks no node. */
+  whyEndless(attempt: Attempt): string | null;
+}
+
+/** Signs a transaction that the service does not send. */
+export interface SignForeign {
+  /**
+   * Adds the relayer's signature to a caller's transaction, both base64 as the network writes them; `signature` is base64 on Stellar, base58 on Solana.
+   * Throws DomainError (400) naming the field. Asks no node.
+   */
+  sign(transaction: string, relayer: Relayer, signer: Signer): Promise<{ readonly transaction: string; readonly signature: string }>;
+}
+
+/** A network's chain. Methods that ask a node throw DomainError `NODE_UNAVAILABLE` when none can be asked. */
+export interface Chain {
+  readonly network: Network;
+  /** Reads a caller's request and judges it, by its shape and by the relayer's policies. Throws DomainError (400) naming the field. Asks no node. */
+  contentOf(request: ContentRequest, context: RequestContext): Wanted;
+  /** True when a transaction with this content takes no nonce of the relayer's account. Asks no node. */
+  isStandalone(content: Content): boolean;
+  genesisHash(): Promise<string>;
+  /** From now on only nodes with this genesis block are asked, whatever they were before: it is verified on every new connection. */
+  expectGenesis(hash: string): void;
+  /** The genesis block of a node that was refused because it is another one; null: none was. */
+  foreignGenesis(): string | null;
+  head(): Promise<Head>;
+  /** In the network's smallest unit: wei, stroops, lamports. */
+  balanceOf(account: string): Promise<bigint>;
+  /** Estimates, prices and checks funds. */
+  draft(request: DraftRequest): Promise<Draft | Refusal>;
+  /** Signs a draft into a slot; null: it stands alone. Asks no node. */
+  sign(draft: Draft, nonce: bigint | null, signer: Signer): Promise<Pick<Attempt, 'hash' | 'raw' | 'fields'>>;
+  /**
+   * Sends signed bytes, in order, in as few requests as nodes take; the outcomes are in the order of `raws`. What a node leaves unanswered is
+   * `unknown`. Sending the same bytes again is always safe.
+   */
+  broadcastAll(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
+  /** Why a version that a block holds failed there, as far as nodes tell: a sentence for `status_reason`. Never throws. */
+  whyFailed(receipt: Receipt, relayer: Relayer): Promise<string>;
+  /** Null where no transaction has a nonce. */
+  readonly sequence: Sequence | null;
+  /** Null where every transaction has a nonce. */
+  readonly standalone: Standalone | null;
+  /** Null where the network has no such thing. */
+  readonly signForeign: SignForeign | null;
   /** How much the nodes were asked. */
   calls(): NodeCalls;
-  /** Null when the node knows no block that holds it. */
-  receipt(hash: string): Promise<Receipt | null>;
-  /** True when the node has the transaction in its pool or in a block. */
-  knows(hash: string): Promise<boolean>;
   close(): Promise<void>;
 }

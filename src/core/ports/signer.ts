@@ -1,4 +1,4 @@
-import type { EvmSignature } from '../transaction/transaction.js';
+import type { EvmSignature } from '../transaction/evm.js';
 
 /** A key of EVM networks that signs. The key itself never leaves it. */
 export interface Secp256k1Signer {

@@ -1,6 +1,9 @@
 /** The kind of a network. */
 export type NetworkType = 'evm' | 'stellar' | 'solana';
 
+/** What amounts are counted in, by network. */
+export const smallestUnits: Readonly<Record<NetworkType, string>> = { evm: 'wei', stellar: 'stroops', solana: 'lamports' };
+
 /** A node's address; URLs with a greater weight are used more, those with weight 0 not at all. */
 export interface RpcUrl {
   readonly url: string;

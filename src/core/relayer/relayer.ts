@@ -75,24 +75,13 @@ export function laneOf(relayer: Pick<Relayer, 'network' | 'address'>): LaneId {
   return { chain: chainKeyOf(relayer.network), account: relayer.address };
 }
 
-/** The policies of a relayer that is on an EVM network. Throws where it is not: whoever asks has made sure of it. */
-export function evmPoliciesOf(policies: RelayerPolicies): EvmPolicies {
-  if (policies.network !== 'evm') throw new Error(`these are policies of a ${policies.network} relayer`);
-  return policies;
-}
-
 /** The least balance that must remain after a send, in the network's smallest unit: wei, stroops, lamports. */
 export function minBalanceOf(policies: RelayerPolicies): bigint {
   if (policies.network === 'evm') return policies.minBalanceWei;
   return policies.network === 'stellar' ? policies.minBalanceStroops : policies.minBalanceLamports;
 }
 
-/** On Solana nothing waits for another; this many are looked after at a time. */
-const solanaInFlight = 64;
-
-/** How many transactions may be signed and in no block at a time. */
+/** How many transactions with nonces of the account may be signed and in no block at a time. A Stellar network keeps one waiting transaction of an account. */
 export function maxInFlightOf(policies: RelayerPolicies): number {
-  if (policies.network === 'evm') return policies.maxInFlight;
-  // A Stellar network keeps one waiting transaction of an account.
-  return policies.network === 'stellar' ? 1 : solanaInFlight;
+  return policies.network === 'evm' ? policies.maxInFlight : 1;
 }

@@ -1,7 +1,7 @@
 import { invalidField } from '../errors.js';
 import type { Keccak256 } from '../ports/hash.js';
 import type { Secp256k1Signer } from '../ports/signer.js';
-import type { EvmSignature } from '../transaction/transaction.js';
+import type { EvmSignature } from '../transaction/evm.js';
 
 const hash32 = /^(?:0x)?([0-9a-fA-F]{64})$/;
 

@@ -1,19 +1,23 @@
+import { DomainError } from '../errors.js';
+import type { Chain } from '../ports/chain.js';
+import type { Move } from '../ports/lanes.js';
 import type { OpenTransaction } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
 import { findTransaction } from './find-transaction.js';
-import { endedUnsigned } from './lifecycle.js';
+import { endedUnsigned, givenUp } from './lifecycle.js';
 import { outbid } from './outbid.js';
 import { requireWaiting } from './replaceable.js';
 import type { TransactionDeps } from './send-transaction.js';
-import type { Transaction, TransactionView } from './transaction.js';
+import { isSigned, type Transaction, type TransactionView } from './transaction.js';
 import { viewOf } from './transaction-changes.js';
 
 /**
- * Cancels a waiting transaction: at once when nothing is signed, else by a self-transfer that outbids it in its slot.
- * A second cancel changes nothing. Throws 404; 400 when it waits no more or the self-transfer cannot be made; 503 with nothing changed.
+ * Cancels a waiting transaction: at once when nothing is signed, else by a version that does nothing and outbids it in its slot; where it stands alone
+ * it is not sent again, and ends once what is out can no longer be mined.
+ * A second cancel changes nothing. Throws 404; 400 when it waits no more or cannot be cancelled; 503 with nothing changed.
  */
 export async function cancelTransaction(deps: TransactionDeps, relayer: Relayer, transactionId: string): Promise<TransactionView> {
-  const require = (current: OpenTransaction) => requireWaiting(current.transaction, 'cancelled');
+  const chain = deps.directory.chainOf(relayer);
   for (;;) {
     const view = await findTransaction(deps.store.read, relayer.id, transactionId);
     const { transaction } = view;
@@ -21,18 +25,27 @@ export async function cancelTransaction(deps: TransactionDeps, relayer: Relayer,
     requireWaiting(transaction, 'cancelled');
     const seen = { transaction, attempts: await deps.store.read.attemptsOf(transactionId) };
     const canceled =
-      transaction.nonce === null
-        ? await deps.lanes.move(transaction, transactionId, (current) => {
-            if (isCancelAccepted(current.transaction) || current.transaction.nonce !== null) return null;
-            require(current);
-            return { steps: [endedUnsigned(current.transaction, 'canceled', 'cancelled before it was signed')] };
-          })
-        : await outbid(deps, relayer, seen, 'cancel', null, (current) => {
+      isSigned(transaction) && transaction.nonce !== null
+        ? await outbid(deps, relayer, seen, 'cancel', null, (current) => {
             // Another cancel came first: the next look finds it.
-            if (!isCancelAccepted(current.transaction)) require(current);
-          });
+            if (!isCancelAccepted(current.transaction)) requireWaiting(current.transaction, 'cancelled');
+          })
+        : await deps.lanes.move(transaction, transactionId, (current) => withoutNodes(chain, current));
     if (canceled !== null) return viewOf(canceled);
   }
+}
+
+/** A cancel that needs no node; null: the transaction has moved on to where another way is right. */
+function withoutNodes(chain: Chain, { transaction, attempts }: OpenTransaction): Move | null {
+  if (isCancelAccepted(transaction)) return null;
+  requireWaiting(transaction, 'cancelled');
+  if (!isSigned(transaction)) return { steps: [endedUnsigned(transaction, 'canceled', 'cancelled before it was signed')] };
+  if (transaction.nonce !== null) return null;
+  for (const attempt of attempts) {
+    const sentence = chain.standalone?.whyEndless(attempt);
+    if (typeof sentence === 'string') throw new DomainError('precondition', 'CANCEL_NOT_POSSIBLE', sentence);
+  }
+  return { steps: [givenUp(transaction, 'cancel')], tell: true };
 }
 
 function isCancelAccepted({ intent, status }: Transaction): boolean {

@@ -6,7 +6,8 @@ import type { Attempt, Content, Intent, MinedAt, Transaction, TransactionStatus 
  *     pending → sent → submitted → mined → confirmed | failed | expired | canceled
  *
  * Two pointers, *intended* (`liveVersion`) and *mined*: a block that is taken back clears the mined one, and the intended version shows again.
- * A transaction with an attempt becomes final only through `resolved`, when a block at the required confirmations holds its slot.
+ * A transaction with an attempt becomes final only through `resolved`, when a block at the required confirmations holds its slot, or where it stands alone
+ * also through `endedDead`, when none of its versions can be mined any more.
  */
 
 function next(transaction: Transaction, changes: Partial<Transaction>): Transaction {
@@ -32,25 +33,72 @@ export function signed(
 ): Transaction {
   return next(transaction, {
     status: transaction.status === 'pending' ? 'sent' : transaction.status,
-    statusReason: reasonOf(attempt.purpose),
+    statusReason: reasonOf(transaction, attempt.purpose),
     intent: attempt.purpose,
     content: wanted.content,
+    held: null,
     validUntilMs: wanted.validUntilMs,
     nonce: attempt.nonce,
     liveVersion: attempt.version,
   });
 }
 
-function reasonOf(purpose: Intent): string | null {
+/** What takes a slot and does nothing, and what the network calls the slot. */
+function wordsOf({ content }: Transaction): { readonly filler: string; readonly slot: string } {
+  return content.network === 'evm'
+    ? { filler: 'a self-transfer', slot: 'nonce' }
+    : { filler: 'a transaction that changes nothing', slot: 'sequence number' };
+}
+
+function reasonOf(transaction: Transaction, purpose: Intent): string | null {
+  const { filler, slot } = wordsOf(transaction);
   switch (purpose) {
     case 'content':
       return null;
     case 'cancel':
-      return 'being cancelled: a self-transfer takes its nonce';
+      return `being cancelled: ${filler} takes its ${slot}`;
     case 'expire':
-      return 'valid_until has passed: a self-transfer takes its nonce';
+      return `valid_until has passed: ${filler} takes its ${slot}`;
     case 'yield':
-      return 'the account cannot pay it any more: a self-transfer takes its nonce, for those behind it';
+      return `the account cannot pay it any more: ${filler} takes its ${slot}, for those behind it`;
+  }
+}
+
+/**
+ * New content for a transaction that stands alone and is out: it waits until no version that is out can be mined any more. What waited before is
+ * dropped.
+ */
+export function replacementHeld(transaction: Transaction, held: Content, validUntilMs: number | null): Transaction {
+  return next(transaction, { held, validUntilMs, statusReason: aloneReason({ ...transaction, held }) });
+}
+
+/** A transaction that stands alone is not wanted any more: it is not sent again, and ends once no version that is out can be mined. */
+export function givenUp(transaction: Transaction, intent: 'cancel' | 'expire'): Transaction {
+  return next(transaction, { intent, held: null, statusReason: aloneReason({ intent, held: null }) });
+}
+
+/** Why a transaction that stands alone is where it is, once it is out. */
+function aloneReason({ intent, held }: Pick<Transaction, 'intent' | 'held'>): string | null {
+  const untilDead = 'it is not sent again, but may be mined until what was sent is no longer valid';
+  if (intent === 'cancel') return `being cancelled: ${untilDead}`;
+  if (intent === 'expire') return `valid_until has passed: ${untilDead}`;
+  return held === null ? null : 'replaced: the new content is held, and sent once the version that is out can no longer be mined';
+}
+
+/** None of the versions of a transaction that stands alone can ever be mined. `reason`: why it failed, where it was still wanted. */
+export function endedDead(transaction: Transaction, reason: string): Transaction {
+  switch (transaction.intent) {
+    case 'cancel':
+      return next(transaction, { status: 'canceled', mined: null, statusReason: 'cancelled: what was sent can no longer be mined' });
+    case 'expire':
+      return next(transaction, {
+        status: 'expired',
+        mined: null,
+        statusReason: 'valid_until passed: what was sent can no longer be mined',
+      });
+    case 'content':
+    case 'yield':
+      return next(transaction, { status: 'failed', mined: null, held: null, statusReason: reason });
   }
 }
 
@@ -58,7 +106,7 @@ function reasonOf(purpose: Intent): string | null {
 export function submitted(transaction: Transaction, nowMs: number): Transaction {
   return next(transaction, {
     status: transaction.status === 'sent' ? 'submitted' : transaction.status,
-    statusReason: reasonOf(transaction.intent),
+    statusReason: transaction.nonce === null ? aloneReason(transaction) : reasonOf(transaction, transaction.intent),
     sentAtMs: transaction.sentAtMs ?? nowMs,
   });
 }
@@ -73,12 +121,25 @@ export function mined(transaction: Transaction, at: MinedAt, nowMs: number): Tra
   return next(transaction, {
     status: 'mined',
     mined: at,
-    statusReason:
-      at.version === transaction.liveVersion
-        ? reasonOf(transaction.intent)
-        : `version ${at.version} was mined, not the newest one, version ${transaction.liveVersion}`,
+    statusReason: minedReason(transaction, at),
     sentAtMs: transaction.sentAtMs ?? nowMs,
   });
+}
+
+function minedReason(transaction: Transaction, at: MinedAt): string | null {
+  const isNewest = at.version === transaction.liveVersion;
+  if (!isNewest) return `version ${at.version} was mined, not the newest one, version ${transaction.liveVersion}`;
+  if (transaction.nonce !== null) return reasonOf(transaction, transaction.intent);
+  if (transaction.held !== null) return 'it was mined before what replaced it could be sent';
+  switch (transaction.intent) {
+    case 'cancel':
+      return 'it was mined before it was cancelled';
+    case 'expire':
+      return 'it was mined, though valid_until has passed';
+    case 'content':
+    case 'yield':
+      return null;
+  }
 }
 
 /** The block that held it is gone: the intended version shows again, and is to be broadcast again. */
@@ -95,7 +156,8 @@ export function takenBack(transaction: Transaction): Transaction {
  * can never be mined.
  */
 export function displaced(transaction: Transaction, foreignHash: string): Transaction {
-  const took = `nonce ${transaction.nonce} was taken by ${foreignHash}, which is not ours`;
+  const { slot } = wordsOf(transaction);
+  const took = `${slot} ${transaction.nonce} was taken by ${foreignHash}, which is not ours`;
   switch (transaction.intent) {
     case 'content':
       return next(transaction, {
@@ -103,7 +165,7 @@ export function displaced(transaction: Transaction, foreignHash: string): Transa
         nonce: null,
         liveVersion: null,
         mined: null,
-        statusReason: `${took}; it gets another nonce`,
+        statusReason: `${took}; it gets another ${slot}`,
       });
     case 'cancel':
       return next(transaction, { status: 'canceled', mined: null, statusReason: `cancelled: ${took}` });
@@ -118,20 +180,21 @@ export function displaced(transaction: Transaction, foreignHash: string): Transa
 export function unresolvable(transaction: Transaction): Transaction {
   return next(transaction, {
     status: 'failed',
-    statusReason: `nonce ${transaction.nonce} was used, and the nodes have forgotten by what; it is not sent again`,
+    statusReason: `${wordsOf(transaction).slot} ${transaction.nonce} was used, and the nodes have forgotten by what; it is not sent again`,
   });
 }
 
 /**
  * The block that holds it has the required confirmations: what the mined version was for decides how the transaction ends.
- * `revertReason`: why it failed, when it did and that is known.
+ * `whyFailed`: why it failed there; null where it did not.
  */
-export function resolved(transaction: Transaction, minedPurpose: Intent, revertReason: string | null, nowMs: number): Transaction {
+export function resolved(transaction: Transaction, minedPurpose: Intent, whyFailed: string | null, nowMs: number): Transaction {
   if (transaction.mined === null) throw new Error('a transaction is resolved by the version that was mined');
   const status = endOf(minedPurpose, transaction.mined.succeeded);
   return next(transaction, {
     status,
-    statusReason: transaction.mined.succeeded ? endReason(transaction, minedPurpose) : (revertReason ?? 'reverted on chain'),
+    held: null,
+    statusReason: transaction.mined.succeeded ? endReason(transaction, minedPurpose) : (whyFailed ?? 'failed on chain'),
     confirmedAtMs: status === 'confirmed' ? nowMs : null,
   });
 }
@@ -150,14 +213,15 @@ function endOf(purpose: Intent, succeeded: boolean): TransactionStatus {
 }
 
 function endReason(transaction: Transaction, minedPurpose: Intent): string | null {
+  const { filler, slot } = wordsOf(transaction);
   switch (minedPurpose) {
     case 'cancel':
-      return 'cancelled: a self-transfer took its nonce';
+      return `cancelled: ${filler} took its ${slot}`;
     case 'expire':
-      return 'valid_until passed: a self-transfer took its nonce';
+      return `valid_until passed: ${filler} took its ${slot}`;
     case 'yield':
-      return 'the account could not pay it any more: a self-transfer took its nonce';
+      return `the account could not pay it any more: ${filler} took its ${slot}`;
     case 'content':
-      return transaction.mined?.version === transaction.liveVersion ? null : transaction.statusReason;
+      return transaction.mined === null ? null : minedReason(transaction, transaction.mined);
   }
 }

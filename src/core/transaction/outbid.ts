@@ -5,13 +5,13 @@ import { isRefusal, refusalError } from './refusal-error.js';
 import type { Replacement } from './replace-transaction.js';
 import { type Alongside, nothingAlongside, type TransactionDeps } from './send-transaction.js';
 import { signVersion } from './sign-version.js';
-import type { Intent } from './transaction.js';
+import { type Intent, isSigned } from './transaction.js';
 
 /**
  * Signs and stores a version that outbids all earlier ones of a signed transaction in its slot; the lane broadcasts it next.
  *
  * The version is made from `seen` without holding up the lane, and stored only when the transaction is still as it was seen. `replacement` is the new
- * content; null takes the slot by a self-transfer. `require` throws when the transaction may not be changed so.
+ * content; null takes the slot by a version that does nothing. `require` throws when the transaction may not be changed so.
  *
  * Resolves to null when the transaction has moved meanwhile: look again. Throws DomainError: 400 when the version cannot be made, 503
  * `NODE_UNAVAILABLE`.
@@ -26,22 +26,23 @@ export async function outbid(
   alongside: Alongside = nothingAlongside,
 ): Promise<OpenTransaction | null> {
   const draft = await deps.directory.chainOf(relayer).draft({
-    account: relayer.address,
-    policies: relayer.policies,
-    content: replacement?.content ?? 'self_transfer',
+    relayer,
+    content: replacement?.content ?? 'filler',
     outbids: versionsInSlot(seen),
+    validUntilMs: replacement?.validUntilMs ?? null,
   });
   if (isRefusal(draft)) throw refusalError(draft);
   return deps.lanes.move(seen.transaction, seen.transaction.id, async (current) => {
     require(current);
     const { transaction, attempts } = current;
-    if (transaction.nonce === null || transaction.nonce !== seen.transaction.nonce || attempts.length !== seen.attempts.length) return null;
+    const isUnmoved = isSigned(transaction) && transaction.nonce === seen.transaction.nonce && attempts.length === seen.attempts.length;
+    if (!isUnmoved) return null;
     const newAttempt = await signVersion(deps, relayer, current, draft, transaction.nonce, purpose);
     return { steps: [signed(transaction, newAttempt, replacement ?? transaction)], newAttempt, tell: true, alongside };
   });
 }
 
-/** The versions that share the transaction's present slot. */
+/** The versions that share the transaction's present slot: all of them where it stands alone. */
 export function versionsInSlot({ transaction, attempts }: OpenTransaction): OpenTransaction['attempts'] {
   return attempts.filter(({ nonce }) => nonce === transaction.nonce);
 }

@@ -8,16 +8,7 @@ import type { Change, Store } from '../ports/store.js';
 import { chainKeyOf } from '../relayer/network.js';
 import type { Relayer } from '../relayer/relayer.js';
 import type { Feed } from './feed.js';
-import { requirePolicy } from './policy.js';
 import type { Content, Transaction, TransactionView } from './transaction.js';
-import { readValidUntil } from './valid-until.js';
-
-/** What a caller wants sent. */
-export interface WantedTransaction {
-  readonly request: ContentRequest;
-  /** RFC 3339; undefined: valid for ever. */
-  readonly validUntil: string | undefined;
-}
 
 /** What else is to be committed with a caller's change, given the view that the caller is answered with. */
 export type Alongside = (view: TransactionView) => readonly Change[];
@@ -44,13 +35,11 @@ export interface TransactionDeps {
 export async function sendTransaction(
   deps: TransactionDeps,
   relayer: Relayer,
-  wanted: WantedTransaction,
+  request: ContentRequest,
   alongside: Alongside = nothingAlongside,
 ): Promise<TransactionView> {
-  const nowMs = deps.clock.nowMs();
-  const content = deps.directory.chainOf(relayer).contentOf(wanted.request, null);
-  const validUntilMs = readValidUntil(wanted.validUntil, nowMs);
-  requirePolicy(relayer, content);
+  const context = { relayer, nowMs: deps.clock.nowMs(), earlier: null };
+  const { content, validUntilMs } = deps.directory.chainOf(relayer).contentOf(request, context);
   const transaction = newTransaction(deps, relayer, content, validUntilMs);
   const view: TransactionView = { transaction, shown: null };
   await deps.store.commit([deps.store.change.insertTransaction(transaction), ...deps.recordEvent(relayer, view), ...alongside(view)]);
@@ -74,6 +63,7 @@ export function newTransaction(
     statusReason: null,
     intent: 'content',
     content,
+    held: null,
     nonce: null,
     liveVersion: null,
     mined: null,

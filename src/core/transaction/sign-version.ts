@@ -6,7 +6,7 @@ import type { Relayer } from '../relayer/relayer.js';
 import type { Attempt, Intent } from './transaction.js';
 
 /**
- * Signs a draft into a slot as the transaction's next version. Nothing is stored and nothing is sent: the caller commits the attempt first.
+ * Signs a draft into a slot (null: its own) as the transaction's next version. Nothing is stored and nothing is sent: the caller commits the attempt first.
  * Asks no node.
  */
 export async function signVersion(
@@ -14,7 +14,7 @@ export async function signVersion(
   relayer: Relayer,
   { transaction, attempts }: OpenTransaction,
   draft: Draft,
-  nonce: bigint,
+  nonce: bigint | null,
   purpose: Intent,
 ): Promise<Attempt> {
   const { hash, raw, fields } = await deps.directory.chainOf(relayer).sign(draft, nonce, deps.directory.signerOf(relayer));

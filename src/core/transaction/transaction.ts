@@ -1,8 +1,11 @@
+import type { EvmAttemptFields, EvmContent } from './evm.js';
+
 /**
  * A transaction and its signed versions.
  *
- * Words: a *slot* is (chain, account, nonce). An *attempt* is one signed version; it belongs to a slot and to a transaction, and once stored it
- * counts as out. An *intent* is what the transaction should become: content, then perhaps cancel or expire, never back.
+ * Words: a *slot* is (chain, account, nonce), where a Stellar account's sequence numbers are its nonces; a transaction that *stands alone* (on Solana,
+ * or a fee bump of somebody else's envelope) has no nonce, and its slot is its own. An *attempt* is one signed version; it belongs to a slot and to a
+ * transaction, and once stored it counts as out. An *intent* is what the transaction should become: content, then perhaps cancel or expire, never back.
  */
 
 /** Where a transaction stands; see `relayer.v1.TransactionStatus`. */
@@ -17,30 +20,11 @@ export const openStatuses: readonly TransactionStatus[] = ['pending', 'sent', 's
 /** What the transaction should become. `yield`: it cannot be paid any more, and gives its slot up for those behind it. */
 export type Intent = 'content' | 'cancel' | 'expire' | 'yield';
 
-/** How fast, and so how dear. */
-export type Speed = 'fastest' | 'fast' | 'average' | 'safeLow';
-
-/** How the caller wants an EVM transaction priced. Explicit prices are the first bid. */
-export type EvmPricing =
-  | { readonly kind: 'speed'; readonly speed: Speed }
-  | { readonly kind: 'legacy'; readonly gasPriceWei: bigint }
-  | { readonly kind: 'eip1559'; readonly maxFeePerGasWei: bigint; readonly maxPriorityFeePerGasWei: bigint };
-
-/** What an EVM transaction does. */
-export interface EvmContent {
-  readonly network: 'evm';
-  /** EIP-55; null creates a contract. */
-  readonly to: string | null;
-  readonly valueWei: bigint;
-  /** Lower-case hex with `0x`. */
-  readonly data: string | null;
-  /** Null: estimated. */
-  readonly gasLimit: bigint | null;
-  readonly pricing: EvmPricing;
-}
-
 /** What a transaction does, in the shape of its network. */
 export type Content = EvmContent;
+
+/** What one signed version says, in the shape of its network. */
+export type AttemptFields = EvmAttemptFields;
 
 /** The account whose nonces a transaction uses: one lane each. */
 export interface LaneId {
@@ -49,13 +33,24 @@ export interface LaneId {
   readonly account: string;
 }
 
+/** What the chain tells of a mined version that records show. */
+export interface MinedFacts {
+  readonly network: 'stellar';
+  readonly feeChargedStroops: bigint;
+  /** What the called function gave back, base64 XDR of an ScVal; null where there is none. */
+  readonly returnValueXdr: string | null;
+}
+
 /** Where the mined version was found. */
 export interface MinedAt {
   readonly version: number;
+  /** On Stellar the ledger, on Solana the slot of the block. */
   readonly blockNumber: bigint;
   readonly blockHash: string;
-  /** False when it was mined and reverted. */
+  /** False when it was mined and failed. */
   readonly succeeded: boolean;
+  /** Null where there is nothing more to tell. */
+  readonly facts: MinedFacts | null;
 }
 
 /** A transaction as stored. */
@@ -66,7 +61,9 @@ export interface Transaction extends LaneId {
   readonly statusReason: string | null;
   readonly intent: Intent;
   readonly content: Content;
-  /** Slot, once a version is signed. */
+  /** New content of a transaction that stands alone: it is signed once no version that is out can be mined any more. Null: none waits. */
+  readonly held: Content | null;
+  /** Slot, once a version is signed; null before, and always where it stands alone. */
   readonly nonce: bigint | null;
   /** The newest attempt, which is the intended one; null before one is signed. */
   readonly liveVersion: number | null;
@@ -82,42 +79,19 @@ export interface Transaction extends LaneId {
   readonly revision: number;
 }
 
-/** A secp256k1 signature in its parts. */
-export interface EvmSignature {
-  /** 64 lower-case hex digits without `0x`. */
-  readonly r: string;
-  readonly s: string;
-  readonly v: 27 | 28;
-}
-
-/** The price of one signed version, in wei per gas. */
-export type EvmPrice =
-  | { readonly kind: 'legacy'; readonly gasPriceWei: bigint }
-  | { readonly kind: 'eip1559'; readonly maxFeePerGasWei: bigint; readonly maxPriorityFeePerGasWei: bigint };
-
-/** What one signed version says. */
-export interface EvmAttemptFields {
-  readonly network: 'evm';
-  readonly to: string | null;
-  readonly valueWei: bigint;
-  readonly data: string | null;
-  readonly gasLimit: bigint;
-  readonly price: EvmPrice;
-  readonly signature: EvmSignature;
-}
-
 /** One signed version. */
 export interface Attempt extends LaneId {
   readonly transactionId: string;
   /** 1 for the first version of the transaction. */
   readonly version: number;
   readonly purpose: Intent;
-  readonly nonce: bigint;
-  /** Lower-case hex with `0x`. */
+  /** Null where the transaction stands alone. */
+  readonly nonce: bigint | null;
+  /** As the network writes it: lower-case hex, on EVM with `0x`; on Solana the base58 signature. */
   readonly hash: string;
-  /** The signed bytes, lower-case hex with `0x`. */
+  /** The signed bytes as nodes take them: hex with `0x` on EVM, else base64. */
   readonly raw: string;
-  readonly fields: EvmAttemptFields;
+  readonly fields: AttemptFields;
   readonly createdAtMs: number;
 }
 
@@ -125,6 +99,11 @@ export interface Attempt extends LaneId {
 export interface TransactionView {
   readonly transaction: Transaction;
   readonly shown: Attempt | null;
+}
+
+/** True once a version is signed: it counts as out. */
+export function isSigned({ liveVersion }: Pick<Transaction, 'liveVersion'>): boolean {
+  return liveVersion !== null;
 }
 
 /** True when the status never changes again. */

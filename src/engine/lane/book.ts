@@ -1,9 +1,9 @@
-import { greatestCostPerGasWei } from '../../core/fees/price.js';
+import { greatestCost } from '../../core/fees/greatest-cost.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { isFinal } from '../../core/transaction/transaction.js';
+import { isFinal, isSigned } from '../../core/transaction/transaction.js';
 
 /**
- * A lane's open transactions, in memory: those that wait for a nonce in the order accepted, the others by nonce. It holds what the store holds; every
+ * A lane's open transactions, in memory: those that nothing is signed of in the order accepted, the others by nonce, or alone. It holds what the store holds; every
  * change is committed first and put here after. Nothing here costs more with ten thousand of them, but for the loops over all.
  */
 export interface Book {
@@ -11,7 +11,7 @@ export interface Book {
   /** Takes in a transaction as it is now; a final one is forgotten. */
   put(open: OpenTransaction): void;
   forget(id: string): void;
-  /** Without a nonce, in the order accepted. */
+  /** Those that nothing is signed of, in the order accepted. */
   waiting(): Iterable<OpenTransaction>;
   waitingCount(): number;
   atNonce(nonce: bigint): OpenTransaction | undefined;
@@ -21,8 +21,11 @@ export interface Book {
   /** With a nonce and in no block that we know of, lowest first. */
   inFlight(): Iterable<OpenTransaction>;
   inFlightCount(): number;
-  /** What all that is in flight may cost at most. */
-  reservedWei(): bigint;
+  /** Signed, without a nonce. */
+  alone(): Iterable<OpenTransaction>;
+  aloneCount(): number;
+  /** What all that is in flight may cost at most, in the network's smallest unit. */
+  reserved(): bigint;
 }
 
 /** Makes an empty book. */
@@ -30,16 +33,17 @@ export function createBook(): Book {
   const waiting = new Map<string, OpenTransaction>();
   const slots = new Map<bigint, OpenTransaction>();
   const nonces = new Map<string, bigint>();
+  const alone = new Map<string, OpenTransaction>();
   /** Nonces lowest first; those that have no slot any more are passed over, and let go when they are many. */
   let order: bigint[] = [];
   let inFlightCount = 0;
-  let reservedWei = 0n;
+  let reserved = 0n;
 
-  /** Counts a slot in (1) or out (-1). */
+  /** Counts what is signed in (1) or out (-1). */
   function count(open: OpenTransaction, sign: 1 | -1): void {
     if (open.transaction.mined !== null) return;
-    inFlightCount += sign;
-    reservedWei += BigInt(sign) * dearestWei(open);
+    if (open.transaction.nonce !== null) inFlightCount += sign;
+    reserved += BigInt(sign) * dearest(open);
   }
 
   function addToOrder(nonce: bigint): void {
@@ -54,6 +58,9 @@ export function createBook(): Book {
 
   function forget(id: string): void {
     waiting.delete(id);
+    const single = alone.get(id);
+    if (single !== undefined) count(single, -1);
+    alone.delete(id);
     const nonce = nonces.get(id);
     if (nonce === undefined) return;
     const open = slots.get(nonce);
@@ -90,6 +97,12 @@ export function createBook(): Book {
     count(open, 1);
   }
 
+  function standAlone(open: OpenTransaction): void {
+    forget(open.transaction.id);
+    alone.set(open.transaction.id, open);
+    count(open, 1);
+  }
+
   function* slotted(): Generator<OpenTransaction> {
     // The list may be replaced while it is read; the one that was begun is as good.
     for (const nonce of order) {
@@ -101,13 +114,14 @@ export function createBook(): Book {
   return {
     get(id) {
       const nonce = nonces.get(id);
-      return nonce === undefined ? waiting.get(id) : slots.get(nonce);
+      return nonce === undefined ? (waiting.get(id) ?? alone.get(id)) : slots.get(nonce);
     },
     put(open) {
       const { id, nonce, status } = open.transaction;
       if (isFinal(status)) forget(id);
-      else if (nonce === null) wait(open);
-      else takeSlot(open, nonce);
+      else if (nonce !== null) takeSlot(open, nonce);
+      else if (isSigned(open.transaction)) standAlone(open);
+      else wait(open);
     },
     forget,
     waiting: () => waiting.values(),
@@ -119,16 +133,18 @@ export function createBook(): Book {
       for (const open of slotted()) if (open.transaction.mined === null) yield open;
     },
     inFlightCount: () => inFlightCount,
-    reservedWei: () => reservedWei,
+    alone: () => alone.values(),
+    aloneCount: () => alone.size,
+    reserved: () => reserved,
   };
 }
 
 /** What the dearest of the versions may cost: any of them may be mined. */
-function dearestWei({ attempts }: OpenTransaction): bigint {
-  let dearest = 0n;
+function dearest({ attempts }: OpenTransaction): bigint {
+  let most = 0n;
   for (const { fields } of attempts) {
-    const cost = fields.valueWei + fields.gasLimit * greatestCostPerGasWei(fields.price);
-    if (cost > dearest) dearest = cost;
+    const cost = greatestCost(fields);
+    if (cost > most) most = cost;
   }
-  return dearest;
+  return most;
 }

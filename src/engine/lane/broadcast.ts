@@ -16,7 +16,7 @@ interface Broadcast {
 }
 
 /**
- * Broadcasts the live versions that no node has taken yet, lowest nonce first, one batch at a time: nodes take nonces best in order. "Already known" is
+ * Broadcasts the live versions that no node has taken yet, what stands alone first, then lowest nonce first, one batch at a time: nodes take nonces best in order. "Already known" is
  * success. An answer never fails a transaction: a stored version counts as out, and only the chain says what became of it.
  */
 export async function broadcast(lane: LaneContext): Promise<void> {
@@ -34,7 +34,7 @@ export async function broadcast(lane: LaneContext): Promise<void> {
         recording.push(record(lane, one, outcome, nowMs));
       }
       // Nothing above the lowest can be mined before it: while nodes make that wait, sending thousands more again and again helps nobody.
-      if (outcomes[0]?.kind === 'wait') lane.broadcastPausedUntilMs = nowMs + retryAfterMs;
+      if (outcomes[0]?.kind === 'wait' && batch[0]?.attempt.nonce !== null) lane.broadcastPausedUntilMs = nowMs + retryAfterMs;
     }
   } finally {
     await Promise.all(recording);
@@ -51,7 +51,7 @@ function dueVersions(lane: LaneContext): readonly Broadcast[] {
     if (open === undefined || attempt === null || nowMs < (lane.notBeforeMs.get(attempt.hash) ?? 0)) continue;
     due.push({ open, attempt });
   }
-  due.sort((a, b) => (a.attempt.nonce < b.attempt.nonce ? -1 : 1));
+  due.sort((a, b) => ((a.attempt.nonce ?? 0n) < (b.attempt.nonce ?? 0n) ? -1 : 1));
   return due.slice(0, batchSize);
 }
 
@@ -59,8 +59,9 @@ function note(lane: LaneContext, { attempt }: Broadcast, outcome: BroadcastOutco
   if (outcome.kind === 'accepted' || outcome.kind === 'known') {
     lane.noteTaken(attempt);
     lane.notBeforeMs.delete(attempt.hash);
-  } else {
-    if (lane.book.get(attempt.transactionId) !== undefined) lane.notBeforeMs.set(attempt.hash, nowMs + retryAfterMs);
+  } else if (lane.book.get(attempt.transactionId) !== undefined) {
+    lane.notBeforeMs.set(attempt.hash, nowMs + retryAfterMs);
+    if (outcome.kind === 'underpriced') lane.underpriced.add(attempt.hash);
   }
 }
 

@@ -1,12 +1,13 @@
 import { isEscalationDue } from '../../core/fees/escalation.js';
-import { greatestCostPerGasWei } from '../../core/fees/price.js';
-import type { Draft, Head } from '../../core/ports/chain.js';
+import { greatestCost } from '../../core/fees/greatest-cost.js';
+import type { Head, Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
+import type { Speed } from '../../core/transaction/evm.js';
 import { signed, waiting } from '../../core/transaction/lifecycle.js';
 import { versionsInSlot } from '../../core/transaction/outbid.js';
 import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { signVersion } from '../../core/transaction/sign-version.js';
-import type { Attempt } from '../../core/transaction/transaction.js';
+import type { Attempt, Content } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
 import { minable } from './minable.js';
 
@@ -32,16 +33,19 @@ export type WaitingSince = Map<string, bigint>;
  * Throws `NODE_UNAVAILABLE`.
  */
 export async function escalate(lane: LaneContext, head: Head, since: WaitingSince): Promise<void> {
+  const { sequence } = lane.chain;
+  if (sequence === null) return;
   const lowest = first(minable(lane), reach);
-  let balanceWei: bigint | null = null;
+  let balance: bigint | null = null;
   for (const open of lowest) {
     const live = open.attempts.at(-1);
     if (live === undefined || !isDue(lane, open, live, head, since)) continue;
-    balanceWei ??= await lane.chain.balanceOf(lane.id.account);
-    await raise(lane, open, live, balanceWei);
+    balance ??= await lane.chain.balanceOf(lane.id.account);
+    await raise(lane, sequence, open, live, balance);
   }
   const liveHashes = new Set(lowest.map(({ attempts }) => attempts.at(-1)?.hash));
   for (const hash of since.keys()) if (!liveHashes.has(hash)) since.delete(hash);
+  for (const hash of lane.underpriced) if (!liveHashes.has(hash)) lane.underpriced.delete(hash);
 }
 
 function isDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: Head, since: WaitingSince): boolean {
@@ -50,9 +54,10 @@ function isDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: He
     since.set(live.hash, head.number);
     return false;
   }
-  const { pricing } = open.transaction.content;
+  // No node has it, and waiting does not help: the next block is as long as it may take.
+  if (lane.underpriced.has(live.hash)) return head.number > sinceBlock;
   return isEscalationDue({
-    speed: pricing.kind === 'speed' ? pricing.speed : 'fast',
+    speed: speedOf(open.transaction.content),
     versions: versionsInSlot(open).length,
     waitedMs: lane.deps.clock.nowMs() - live.createdAtMs,
     waitedBlocks: Number(head.number - sinceBlock),
@@ -61,24 +66,20 @@ function isDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: He
 
 const notPayable = 'not raised: the account cannot pay a higher price; the version that is out stays';
 
-async function raise(lane: LaneContext, seen: OpenTransaction, live: Attempt, balanceWei: bigint): Promise<void> {
-  const { policies } = lane.relayer();
-  const price = await lane.chain.reprice({
-    policies,
-    pricing: seen.transaction.content.pricing,
-    outbids: versionsInSlot(seen),
-    purpose: live.purpose,
-  });
-  const { valueWei, gasLimit } = live.fields;
-  const isPayable = isRefusal(price) || balanceWei >= valueWei + gasLimit * greatestCostPerGasWei(price);
+function speedOf(content: Content): Speed {
+  return content.network === 'evm' && content.pricing.kind === 'speed' ? content.pricing.speed : 'fast';
+}
+
+async function raise(lane: LaneContext, sequence: Sequence, seen: OpenTransaction, live: Attempt, balance: bigint): Promise<void> {
+  const { content } = seen.transaction;
+  const raised = await sequence.raise({ relayer: lane.relayer(), content, live, outbids: versionsInSlot(seen) });
+  const isPayable = isRefusal(raised) || balance >= greatestCost(raised);
   await lane.move(seen.transaction.id, async (current) => {
     const { transaction } = current;
     if (transaction.liveVersion !== live.version || transaction.mined !== null || transaction.nonce === null) return null;
-    if (isRefusal(price)) return transaction.statusReason === price.sentence ? null : { steps: [waiting(transaction, price.sentence)] };
+    if (isRefusal(raised)) return transaction.statusReason === raised.sentence ? null : { steps: [waiting(transaction, raised.sentence)] };
     if (!isPayable) return transaction.statusReason === notPayable ? null : { steps: [waiting(transaction, notPayable)] };
-    const { to, data } = live.fields;
-    const draft: Draft = { to, valueWei, data, gasLimit, price };
-    const newAttempt = await signVersion(lane.deps, lane.relayer(), current, draft, transaction.nonce, live.purpose);
+    const newAttempt = await signVersion(lane.deps, lane.relayer(), current, raised, transaction.nonce, live.purpose);
     return { steps: [signed(transaction, newAttempt)], newAttempt };
   });
   lane.wakeBroadcast();

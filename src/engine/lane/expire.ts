@@ -1,20 +1,22 @@
 import { DomainError } from '../../core/errors.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { endedUnsigned } from '../../core/transaction/lifecycle.js';
+import { endedUnsigned, givenUp } from '../../core/transaction/lifecycle.js';
 import { outbid } from '../../core/transaction/outbid.js';
+import { isSigned } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
 
 /** After this long an expiry that could not be carried out is tried again. */
 const retryAfterMs = 1_000;
 
 /**
- * Ends transactions whose `valid_until` has passed: at once when nothing is signed, else by a self-transfer that outbids them in their slots.
+ * Ends transactions whose `valid_until` has passed: at once when nothing is signed, else by a version that does nothing and outbids them in their slots;
+ * those that stand alone are not sent again, and end once what is out is dead.
  * Throws `NODE_UNAVAILABLE`.
  */
 export async function expire(lane: LaneContext): Promise<void> {
   if (lane.settled === null) return;
   const nowMs = lane.deps.clock.nowMs();
-  for (const open of [...lane.book.waiting(), ...lane.book.slotted()]) {
+  for (const open of [...lane.book.waiting(), ...lane.book.slotted(), ...lane.book.alone()]) {
     if (!isExpired(open, nowMs) || nowMs < (lane.notBeforeMs.get(open.transaction.id) ?? 0)) continue;
     await expireOne(lane, open, nowMs);
   }
@@ -31,8 +33,11 @@ async function expireOne(lane: LaneContext, open: OpenTransaction, nowMs: number
   const { id, nonce } = open.transaction;
   if (nonce === null) {
     await lane.move(id, (current) => {
-      const isUnsigned = isExpired(current, nowMs) && current.transaction.nonce === null;
-      return isUnsigned ? { steps: [endedUnsigned(current.transaction, 'expired', 'valid_until passed')] } : null;
+      const { transaction } = current;
+      if (!isExpired(current, nowMs) || transaction.nonce !== null) return null;
+      return {
+        steps: [isSigned(transaction) ? givenUp(transaction, 'expire') : endedUnsigned(transaction, 'expired', 'valid_until passed')],
+      };
     });
     return;
   }

@@ -39,8 +39,12 @@ export interface LaneContext {
   broadcastPausedUntilMs: number;
   /** When a transaction may be tried again, by id and kind of work. */
   readonly notBeforeMs: Map<string, number>;
-  /** Versions that a node has taken, by hash. */
-  readonly taken: Set<string>;
+  /** When a node took a version, by hash. */
+  readonly taken: Map<string, number>;
+  /** Live versions that bid too little for any node, by hash. */
+  readonly underpriced: Set<string>;
+  /** Versions that can never be mined any more, by hash: of transactions that stand alone. */
+  readonly dead: Set<string>;
   /** Transactions in flight whose live version no node has taken, by id. */
   readonly untaken: Set<string>;
   /** A node has this version. */

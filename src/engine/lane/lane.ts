@@ -5,7 +5,7 @@ import type { Log } from '../../core/ports/log.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
-import { type Attempt, isFinal, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
+import { type Attempt, isFinal, isSigned, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
 import { shownAttempt, transactionChanges, viewOf } from '../../core/transaction/transaction-changes.js';
 import { createBook } from './book.js';
 import { broadcast } from './broadcast.js';
@@ -18,6 +18,7 @@ import { prepare } from './prepare.js';
 import { type Gaps, refill } from './refill.js';
 import { type Reminded, remind } from './remind.js';
 import { settle, type Unexplained } from './settle.js';
+import { settleAlone } from './settle-alone.js';
 import { type Unpayable, yieldSlot } from './yield-slot.js';
 
 /** After so many conflicts in a row what is in memory can no longer be trusted. */
@@ -84,7 +85,9 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     storedNonce: null,
     broadcastPausedUntilMs: 0,
     notBeforeMs: new Map(),
-    taken: new Set(),
+    taken: new Map(),
+    underpriced: new Set(),
+    dead: new Set(),
     untaken: new Set(),
     noteTaken,
     forgetTaken,
@@ -97,7 +100,9 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     if (head === null || stopped) return;
     const newest = head;
     if (newest.hash !== lane.settled?.hash) {
-      await settle(lane, newest, unexplained);
+      if (chain.standalone !== null) await settleAlone(lane, chain.standalone, newest);
+      if (chain.sequence !== null) await settle(lane, chain.sequence, newest, unexplained);
+      else lane.settled = newest;
     }
     nodesAnswer();
     await expire(lane);
@@ -139,7 +144,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
         for (const step of decided.steps.slice(0, -1)) deps.feed.publish(viewOf({ ...after, transaction: step }));
         put(after);
         if (decided.newAttempt !== undefined) broadcasting.wake();
-        if (after.transaction.nonce === null) preparing.wake();
+        if (!isSigned(after.transaction)) preparing.wake();
         return after;
       }
     });
@@ -158,18 +163,21 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       lane.notBeforeMs.delete(transaction.id);
       for (const { hash } of attempts) {
         lane.taken.delete(hash);
+        lane.dead.delete(hash);
         lane.notBeforeMs.delete(hash);
       }
     }
-    const isInFlight = transaction.nonce !== null && transaction.mined === null && !isFinal(transaction.status);
-    if (isInFlight && live !== null && !lane.taken.has(live.hash)) lane.untaken.add(transaction.id);
+    const isInFlight = isSigned(transaction) && transaction.mined === null && !isFinal(transaction.status);
+    // What stands alone is sent only while it is what is wanted: nothing could take its place in time.
+    const isSent = transaction.nonce !== null || (transaction.intent === 'content' && transaction.held === null);
+    if (isInFlight && isSent && live !== null && !lane.taken.has(live.hash)) lane.untaken.add(transaction.id);
     else lane.untaken.delete(transaction.id);
   }
 
   function noteTaken({ hash, transactionId }: Attempt): void {
     const current = book.get(transactionId);
     if (current === undefined) return;
-    lane.taken.add(hash);
+    lane.taken.set(hash, deps.clock.nowMs());
     // The version may have been superseded while it was on its way.
     noteFlight(current);
   }
@@ -232,6 +240,6 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       stopped = true;
       await Promise.all([settling.stop(), preparing.stop(), broadcasting.stop()]);
     },
-    counts: () => ({ waiting: book.waitingCount(), inFlight: book.slottedCount() }),
+    counts: () => ({ waiting: book.waitingCount(), inFlight: book.slottedCount() + book.aloneCount() }),
   };
 }

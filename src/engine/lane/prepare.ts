@@ -1,6 +1,7 @@
-import { greatestCostPerGasWei } from '../../core/fees/price.js';
+import { greatestCost } from '../../core/fees/greatest-cost.js';
 import type { Draft, Refusal } from '../../core/ports/chain.js';
 import { type Change, ConflictError, type OpenTransaction } from '../../core/ports/store.js';
+import { smallestUnits } from '../../core/relayer/network.js';
 import { maxInFlightOf, minBalanceOf } from '../../core/relayer/relayer.js';
 import { endedUnsigned, signed, waiting } from '../../core/transaction/lifecycle.js';
 import { isRefusal } from '../../core/transaction/refusal-error.js';
@@ -11,6 +12,8 @@ import type { LaneContext } from './lane-context.js';
 
 /** So many are signed in one go and stored in one commit: more would hold the event loop for longer than 10 ms. */
 const batchSize = 50;
+/** So many transactions that stand alone may be out at a time: what nodes tell of in one call. */
+const greatestAlone = 256;
 /** After this long a transaction that could not be prepared is tried again. */
 const retryAfterMs = 500;
 
@@ -21,7 +24,7 @@ interface Drafted {
 
 /**
  * Makes the first versions of waiting transactions, in the order accepted: estimated, priced, checked for funds, signed, and stored together with the
- * nonces they take, in one commit. What cannot go takes no nonce and holds nobody back: a refusal that will not pass fails it, any other waits.
+ * nonces they take (none where they stand alone), in one commit. What cannot go takes no nonce and holds nobody back: a refusal that will not pass fails it, any other waits.
  *
  * Asks nodes outside of any lock; the commit asserts the revisions that the versions were made from, so content that was replaced meanwhile is never
  * signed over. Throws `NODE_UNAVAILABLE`.
@@ -31,8 +34,7 @@ export async function prepare(lane: LaneContext): Promise<void> {
   const tried = new Set<string>();
   for (;;) {
     if (lane.settled === null || lane.isStopped()) return;
-    const room = Math.min(batchSize, maxInFlightOf(lane.relayer().policies) - lane.book.inFlightCount());
-    const candidates = dueCandidates(lane, room, tried);
+    const candidates = dueCandidates(lane, tried);
     if (candidates.length === 0) return;
     for (const { transaction } of candidates) tried.add(transaction.id);
     const outcomes = await Promise.all(candidates.map((open) => draftOf(lane, open)));
@@ -48,21 +50,27 @@ export async function prepare(lane: LaneContext): Promise<void> {
   }
 }
 
-function dueCandidates(lane: LaneContext, room: number, tried: ReadonlySet<string>): readonly OpenTransaction[] {
+function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly OpenTransaction[] {
   const nowMs = lane.deps.clock.nowMs();
   const candidates: OpenTransaction[] = [];
-  if (room <= 0) return candidates;
+  let slots = maxInFlightOf(lane.relayer().policies) - lane.book.inFlightCount();
+  let places = greatestAlone - lane.book.aloneCount();
   for (const open of lane.book.waiting()) {
-    const { id, validUntilMs } = open.transaction;
+    if (candidates.length === batchSize || (slots <= 0 && places <= 0)) break;
+    const { id, content, validUntilMs } = open.transaction;
     if (tried.has(id) || nowMs < (lane.notBeforeMs.get(id) ?? 0) || (validUntilMs !== null && validUntilMs <= nowMs)) continue;
+    const isAlone = lane.chain.isStandalone(content);
+    if ((isAlone ? places : slots) <= 0) continue;
+    if (isAlone) places -= 1;
+    else slots -= 1;
     candidates.push(open);
-    if (candidates.length === room) break;
   }
   return candidates;
 }
 
 function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Promise<Draft | Refusal> {
-  return lane.chain.draft({ account: transaction.account, policies: lane.relayer().policies, content: transaction.content, outbids: [] });
+  const { content, validUntilMs } = transaction;
+  return lane.chain.draft({ relayer: lane.relayer(), content, outbids: [], validUntilMs });
 }
 
 async function holdBack(lane: LaneContext, { transaction: seen }: OpenTransaction, refusal: Refusal): Promise<void> {
@@ -77,24 +85,21 @@ async function holdBack(lane: LaneContext, { transaction: seen }: OpenTransactio
 /** Those that the balance pays for beside all that is in flight, in order; the rest wait. */
 async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Promise<readonly Drafted[]> {
   if (drafted.length === 0) return drafted;
-  const balanceWei = await lane.chain.balanceOf(lane.id.account);
-  let freeWei = balanceWei - lane.book.reservedWei() - minBalanceOf(lane.relayer().policies);
+  const balance = await lane.chain.balanceOf(lane.id.account);
+  const unit = smallestUnits[lane.relayer().networkType];
+  let free = balance - lane.book.reserved() - minBalanceOf(lane.relayer().policies);
   const affordable: Drafted[] = [];
   for (const one of drafted) {
-    const cost = costWei(one.draft);
-    if (cost <= freeWei) {
-      freeWei -= cost;
+    const cost = greatestCost(one.draft);
+    if (cost <= free) {
+      free -= cost;
       affordable.push(one);
       continue;
     }
-    const sentence = `insufficient funds: it may cost ${cost} wei, and beside what is in flight only ${freeWei < 0n ? 0n : freeWei} wei are free`;
+    const sentence = `insufficient funds: it may cost ${cost} ${unit}, and beside what is in flight only ${free < 0n ? 0n : free} ${unit} are free`;
     await holdBack(lane, one.open, { refused: 'insufficient_funds', sentence, lasting: false });
   }
   return affordable;
-}
-
-function costWei({ valueWei, gasLimit, price }: Pick<Draft, 'valueWei' | 'gasLimit' | 'price'>): bigint {
-  return valueWei + gasLimit * greatestCostPerGasWei(price);
 }
 
 /** Signs into the nonces that follow, and stores attempts, nonces and events in one commit. */
@@ -106,17 +111,20 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
       const unmoved = drafted.filter(({ open }) => lane.book.get(open.transaction.id)?.transaction.revision === open.transaction.revision);
       if (unmoved.length === 0) return;
       const from = lane.nextNonce;
+      let to = from;
       const attempts: Attempt[] = [];
       for (const { open, draft } of unmoved) {
-        attempts.push(await signVersion(deps, lane.relayer(), open, draft, from + BigInt(attempts.length), 'content'));
+        const nonce = lane.chain.isStandalone(open.transaction.content) ? null : to;
+        attempts.push(await signVersion(deps, lane.relayer(), open, draft, nonce, 'content'));
+        if (nonce !== null) to += 1n;
       }
-      const to = from + BigInt(attempts.length);
       const moves = unmoved.map(({ open }, index) => {
         const newAttempt = attempts[index] as Attempt;
         return transactionChanges(deps, lane.relayer(), open, { steps: [signed(open.transaction, newAttempt)], newAttempt });
       });
       try {
-        await deps.store.commit([...nonceChanges(lane, from, to), ...moves.flatMap(({ changes }) => changes)]);
+        const taken = to === from ? [] : nonceChanges(lane, from, to);
+        await deps.store.commit([...taken, ...moves.flatMap(({ changes }) => changes)]);
       } catch (error) {
         // What is in memory is not what is stored: it is read anew, and the next round prepares again.
         if (error instanceof ConflictError) await lane.reload(unmoved.map(({ open }) => open.transaction.id));
@@ -124,7 +132,7 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
       }
       // Settling may have raised it meanwhile.
       if (lane.nextNonce < to) lane.nextNonce = to;
-      lane.storedNonce = to;
+      if (to !== from) lane.storedNonce = to;
       for (const { after } of moves) {
         lane.put(after);
         lane.notBeforeMs.delete(after.transaction.id);

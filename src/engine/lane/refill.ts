@@ -1,4 +1,4 @@
-import type { Head } from '../../core/ports/chain.js';
+import type { Head, Sequence } from '../../core/ports/chain.js';
 import { signed } from '../../core/transaction/lifecycle.js';
 import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { newTransaction } from '../../core/transaction/send-transaction.js';
@@ -19,10 +19,12 @@ const reach = 50;
  * Fills nonces between the chain's and ours that no open transaction has: a gap, behind which nothing is mined. There is one when the chain was rewound, or
  * when somebody else's transaction with our key vanished in a reorg.
  *
- * What was final there is broadcast again as it was stored: nothing confirmed is ever signed again. Where nothing final was, a self-transfer takes the
- * nonce, as a transaction of its own, and outbids whatever of ours a node may still hold there. Throws `NODE_UNAVAILABLE`.
+ * What was final there is broadcast again as it was stored: nothing confirmed is ever signed again. Where nothing final was, a filler takes the nonce,
+ * as a transaction of its own, and outbids whatever of ours a node may still hold there. Throws `NODE_UNAVAILABLE`.
  */
 export async function refill(lane: LaneContext, head: Head, gaps: Gaps): Promise<void> {
+  const { sequence } = lane.chain;
+  if (sequence === null) return;
   const empty = emptyNonces(lane.chainNonce, lane.nextNonce, (nonce) => lane.book.atNonce(nonce) !== undefined, reach);
   for (const nonce of gaps.keys()) if (!empty.includes(nonce)) gaps.delete(nonce);
   if (empty.length === 0) return;
@@ -30,7 +32,7 @@ export async function refill(lane: LaneContext, head: Head, gaps: Gaps): Promise
   for (const nonce of empty) {
     const { mined, versions } = await lane.deps.store.read.slot(lane.id, nonce);
     if (mined !== null) finals.push(mined);
-    else if (await isGap(lane, head, nonce, gaps)) await fill(lane, nonce, versions);
+    else if (await isGap(lane, sequence, head, nonce, gaps)) await fill(lane, sequence, nonce, versions);
   }
   if (finals.length === 0) return;
   const outcomes = await lane.chain.broadcastAll(finals.map(({ raw }) => raw));
@@ -43,30 +45,23 @@ export async function refill(lane: LaneContext, head: Head, gaps: Gaps): Promise
 }
 
 /** One look proves nothing: a node behind the others shows a nonce as free that is used. */
-async function isGap(lane: LaneContext, head: Head, nonce: bigint, gaps: Gaps): Promise<boolean> {
+async function isGap(lane: LaneContext, sequence: Sequence, head: Head, nonce: bigint, gaps: Gaps): Promise<boolean> {
   const firstSeenAt = gaps.get(nonce);
   if (firstSeenAt === undefined) gaps.set(nonce, head.hash);
   if (firstSeenAt === undefined || firstSeenAt === head.hash) return false;
-  const used = await lane.chain.nonceAt(lane.id.account, head.number);
+  const used = await sequence.nextAt(lane.id.account, head.number);
   return used === 'pruned' || used <= nonce;
 }
 
-async function fill(lane: LaneContext, nonce: bigint, outbids: readonly Attempt[]): Promise<void> {
+async function fill(lane: LaneContext, sequence: Sequence, nonce: bigint, outbids: readonly Attempt[]): Promise<void> {
   const { deps, id } = lane;
   const relayer = lane.relayer();
-  const draft = await lane.chain.draft({ account: id.account, policies: relayer.policies, content: 'self_transfer', outbids });
+  const draft = await lane.chain.draft({ relayer, content: 'filler', outbids, validUntilMs: null });
   if (isRefusal(draft)) {
     lane.log.warn({ relayer: relayer.id, nonce, detail: draft.sentence }, 'a nonce that nothing of ours has cannot be filled yet');
     return;
   }
-  const content = {
-    network: 'evm',
-    to: id.account,
-    valueWei: 0n,
-    data: null,
-    gasLimit: null,
-    pricing: { kind: 'speed', speed: 'fast' },
-  } as const;
+  const content = sequence.fillerOf(id.account);
   const transaction = { ...newTransaction(deps, relayer, content, null), statusReason: `fills nonce ${nonce}, which nothing else has` };
   // As a cancel: should somebody else take the nonce after all, there is nothing left to send.
   const first = await signVersion(deps, relayer, { transaction, attempts: [] }, draft, nonce, 'cancel');

@@ -18,12 +18,14 @@ export interface Reminded {
  * Throws `NODE_UNAVAILABLE`.
  */
 export async function remind(lane: LaneContext, head: Head, reminded: Reminded): Promise<void> {
+  const { sequence } = lane.chain;
   const nowMs = lane.deps.clock.nowMs();
+  if (sequence === null) return;
   if (reminded.headHash === head.hash && nowMs - reminded.atMs < askAgainAfterMs) return;
   const [first] = minable(lane);
   const lowest = first && shownAttempt(first.transaction, first.attempts);
   reminded.atMs = nowMs;
   reminded.headHash = head.hash;
-  if (lowest == null || !lane.taken.has(lowest.hash) || (await lane.chain.knows(lowest.hash))) return;
+  if (lowest == null || !lane.taken.has(lowest.hash) || (await sequence.knows(lowest.hash))) return;
   for (const open of lane.book.inFlight()) lane.forgetTaken(open);
 }

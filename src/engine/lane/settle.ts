@@ -1,10 +1,10 @@
 import { DomainError } from '../../core/errors.js';
-import type { Head, Receipt } from '../../core/ports/chain.js';
+import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { evmPoliciesOf } from '../../core/relayer/relayer.js';
+
 import { displaced, mined, resolved, takenBack, unresolvable, waiting } from '../../core/transaction/lifecycle.js';
 import { versionsInSlot } from '../../core/transaction/outbid.js';
-import type { Attempt, Transaction } from '../../core/transaction/transaction.js';
+import type { Attempt, MinedAt, Transaction } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
 
 /** So many slots that no version of ours explains are searched for at a head: each search asks about twenty questions. */
@@ -28,18 +28,21 @@ interface Mystery {
 export type Unexplained = Map<string, Mystery>;
 
 /**
- * Brings a lane's transactions to what the chain says at a head: mined, taken back, resolved, displaced. The chain is the only one that decides: a slot
+ * Brings a lane's transactions with a nonce to what the chain says at a head: mined, taken back, resolved, displaced. The chain is the only one that decides: a slot
  * is resolved by a version of ours, or by somebody else's transaction, that is *found in a block* at the required confirmations. A higher account nonce
  * alone, or a missing receipt, proves nothing.
  *
  * One account nonce for the whole lane; receipts only for slots below it; one block hash for each block that holds something unconfirmed.
  * Throws `NODE_UNAVAILABLE`.
  */
-export async function settle(lane: LaneContext, head: Head, unexplained: Unexplained): Promise<void> {
-  const { chain, book, id } = lane;
-  const chainNonce = await chain.nonceOf(id.account);
-  const lookedFor = [...(await noLongerInTheirBlocks(lane, head)), ...[...book.slotted()].filter((open) => isUsed(open, chainNonce))];
-  const receipts = await receiptsOf(lane, lookedFor, head);
+export async function settle(lane: LaneContext, sequence: Sequence, head: Head, unexplained: Unexplained): Promise<void> {
+  const { book, id } = lane;
+  const chainNonce = await sequence.nextOf(id.account);
+  const lookedFor = [
+    ...(await noLongerInTheirBlocks(lane, sequence, head)),
+    ...[...book.slotted()].filter((open) => isUsed(open, chainNonce)),
+  ];
+  const receipts = await receiptsOf(lane, sequence, lookedFor, head);
   const moves = lookedFor.map((open) => settleOne(lane, head, open, receipts, unexplained));
   // Those that stay where they are may have come to the required confirmations.
   const lookedForIds = new Set(lookedFor.map(({ transaction }) => transaction.id));
@@ -51,7 +54,7 @@ export async function settle(lane: LaneContext, head: Head, unexplained: Unexpla
   if (lane.nextNonce < chainNonce) lane.nextNonce = chainNonce;
   lane.settled = head;
   // Last: a slot that nobody can explain now holds nothing else up.
-  await explainOthers(lane, head, chainNonce, unexplained);
+  await explainOthers(lane, sequence, head, chainNonce, unexplained);
 }
 
 function isUsed({ transaction }: OpenTransaction, chainNonce: bigint): boolean {
@@ -59,13 +62,13 @@ function isUsed({ transaction }: OpenTransaction, chainNonce: bigint): boolean {
 }
 
 /** Mined transactions whose block is not, or not any more, the one at its height. */
-async function noLongerInTheirBlocks({ book, chain }: LaneContext, head: Head): Promise<readonly OpenTransaction[]> {
+async function noLongerInTheirBlocks({ book }: LaneContext, sequence: Sequence, head: Head): Promise<readonly OpenTransaction[]> {
   const inBlocks = [...book.slotted()].filter(({ transaction }) => transaction.mined !== null);
   const heights = new Set(inBlocks.map(({ transaction }) => transaction.mined?.blockNumber ?? 0n));
   const hashes = new Map<bigint, string | null>();
   await Promise.all(
     [...heights].map(async (height) => {
-      hashes.set(height, height === head.number ? head.hash : height > head.number ? null : await chain.blockHash(height));
+      hashes.set(height, height === head.number ? head.hash : height > head.number ? null : await sequence.blockHash(height));
     }),
   );
   return inBlocks.filter(
@@ -73,11 +76,16 @@ async function noLongerInTheirBlocks({ book, chain }: LaneContext, head: Head): 
   );
 }
 
-async function receiptsOf(lane: LaneContext, open: readonly OpenTransaction[], head: Head): Promise<ReadonlyMap<string, Receipt>> {
+async function receiptsOf(
+  lane: LaneContext,
+  sequence: Sequence,
+  open: readonly OpenTransaction[],
+  head: Head,
+): Promise<ReadonlyMap<string, Receipt>> {
   const hashes = open.flatMap((one) => versionsInSlot(one).map(({ hash }) => hash));
   if (hashes.length === 0) return new Map();
   const from = lane.settled === null ? 0n : lane.settled.number < head.number ? lane.settled.number + 1n : head.number;
-  return lane.chain.receipts(hashes, { from, to: head.number });
+  return sequence.receipts(hashes, { from, to: head.number });
 }
 
 async function settleOne(
@@ -91,14 +99,13 @@ async function settleOne(
   const found = foundVersion(seen, receipts);
   if (found !== null) {
     unexplained.delete(id);
-    const revert = found.receipt.succeeded ? null : await lane.chain.revertReason(found.receipt);
+    const whyFailed = found.receipt.succeeded ? null : await lane.chain.whyFailed(found.receipt, lane.relayer());
     await lane.move(id, ({ transaction }) => {
       if (transaction.nonce !== found.attempt.nonce) return null;
       const { receipt, attempt } = found;
-      const at = { version: attempt.version, blockNumber: receipt.blockNumber, blockHash: receipt.blockHash, succeeded: receipt.succeeded };
-      const step = mined(transaction, at, lane.deps.clock.nowMs());
+      const step = mined(transaction, minedAt(attempt, receipt), lane.deps.clock.nowMs());
       if (!isDeep(lane, head, receipt.blockNumber)) return { steps: [step] };
-      return { steps: [step, resolved(step, attempt.purpose, revertSentence(lane, revert), lane.deps.clock.nowMs())] };
+      return { steps: [step, resolved(step, attempt.purpose, whyFailed, lane.deps.clock.nowMs())] };
     });
     return;
   }
@@ -128,29 +135,26 @@ async function resolveIfDeep(lane: LaneContext, head: Head, open: OpenTransactio
   if (at === null || !isDeep(lane, head, at.blockNumber)) return;
   const attempt = open.attempts.find(({ version }) => version === at.version);
   if (attempt === undefined) throw new Error(`transaction ${id} was mined in a version that is not stored`);
-  const revert = at.succeeded
-    ? null
-    : await lane.chain.revertReason({
-        hash: attempt.hash,
-        blockNumber: at.blockNumber,
-        blockHash: at.blockHash,
-        succeeded: false,
-        revertReason: null,
-      });
+  const whyFailed = at.succeeded ? null : await lane.chain.whyFailed({ hash: attempt.hash, ...at }, lane.relayer());
   await lane.move(id, ({ transaction }) => {
     if (transaction.mined?.blockHash !== at.blockHash) return null;
-    return { steps: [resolved(transaction, attempt.purpose, revertSentence(lane, revert), lane.deps.clock.nowMs())] };
+    return { steps: [resolved(transaction, attempt.purpose, whyFailed, lane.deps.clock.nowMs())] };
   });
 }
 
-function revertSentence(lane: LaneContext, revert: { reason: string | null; data: string | null } | null): string | null {
-  if (revert === null) return null;
-  const data = evmPoliciesOf(lane.relayer().policies).includeRevertData && revert.data !== null ? ` (revert data ${revert.data})` : '';
-  return `reverted on chain${revert.reason === null ? '' : `: ${revert.reason}`}${data}`;
+/** A version, and where it was found. */
+export function minedAt({ version }: Attempt, { blockNumber, blockHash, succeeded, facts }: Receipt): MinedAt {
+  return { version, blockNumber, blockHash, succeeded, facts };
 }
 
 /** Finds out who used nonces that no version of ours explains. */
-async function explainOthers(lane: LaneContext, head: Head, chainNonce: bigint, unexplained: Unexplained): Promise<void> {
+async function explainOthers(
+  lane: LaneContext,
+  sequence: Sequence,
+  head: Head,
+  chainNonce: bigint,
+  unexplained: Unexplained,
+): Promise<void> {
   for (const id of unexplained.keys()) {
     // It has ended, has another nonce, or a reorg has freed its own again: what was counted says nothing any more.
     const open = lane.book.get(id);
@@ -165,7 +169,7 @@ async function explainOthers(lane: LaneContext, head: Head, chainNonce: bigint, 
     // Behind the others next time.
     unexplained.delete(id);
     unexplained.set(id, { heads, searches });
-    const user = await lane.chain.findSender(lane.id.account, nonce, { from: 0n, to: head.number }).catch(nullIfUnavailable);
+    const user = await sequence.findSender(lane.id.account, nonce, { from: 0n, to: head.number }).catch(nullIfUnavailable);
     // Not an answer, so not a search.
     if (user === null) continue;
     const isKnown = user !== 'not_found' && user !== 'pruned';

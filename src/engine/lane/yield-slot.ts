@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors.js';
-import { greatestCostPerGasWei } from '../../core/fees/price.js';
+import { greatestCost } from '../../core/fees/greatest-cost.js';
 import type { Head } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { outbid, versionsInSlot } from '../../core/transaction/outbid.js';
@@ -19,8 +19,8 @@ export interface Unpayable {
 }
 
 /**
- * Frees the lowest slot when its version cannot be paid any more and others wait behind it: a self-transfer takes the nonce, and the transaction fails once
- * that is resolved. While nobody waits behind it, or the self-transfer cannot be paid either, it waits for funds. Throws `NODE_UNAVAILABLE`.
+ * Frees the lowest slot when its version cannot be paid any more and others wait behind it: a filler takes the nonce, and the transaction fails once
+ * that is resolved. While nobody waits behind it, or the filler cannot be paid either, it waits for funds. Throws `NODE_UNAVAILABLE`.
  */
 export async function yieldSlot(lane: LaneContext, head: Head, unpayable: Unpayable): Promise<void> {
   if (unpayable.askedAt === head.hash) return;
@@ -44,9 +44,7 @@ export async function yieldSlot(lane: LaneContext, head: Head, unpayable: Unpaya
 
 async function isUnpayable(lane: LaneContext, open: OpenTransaction): Promise<boolean> {
   if (open.transaction.intent !== 'content') return false;
-  const balanceWei = await lane.chain.balanceOf(lane.id.account);
+  const balance = await lane.chain.balanceOf(lane.id.account);
   // Any version that can be paid may still be mined.
-  return versionsInSlot(open).every(
-    ({ fields: { valueWei, gasLimit, price } }) => balanceWei < valueWei + gasLimit * greatestCostPerGasWei(price),
-  );
+  return versionsInSlot(open).every(({ fields }) => balance < greatestCost(fields));
 }

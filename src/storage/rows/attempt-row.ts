@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { Attempt, EvmAttemptFields } from '../../core/transaction/transaction.js';
+import type { Attempt, AttemptFields } from '../../core/transaction/transaction.js';
 import type { AttemptTable } from '../schema.js';
 import { exactJsonFrom, valueFromExactJson } from './exact-json.js';
 
@@ -33,7 +33,7 @@ export function rowFromAttempt(attempt: Attempt): AttemptRow {
     version: attempt.version,
     chain: attempt.chain,
     account: attempt.account,
-    nonce: attempt.nonce.toString(),
+    nonce: attempt.nonce?.toString() ?? attempt.transactionId,
     purpose: attempt.purpose,
     hash: attempt.hash,
     raw: attempt.raw,
@@ -49,11 +49,11 @@ export function attemptFromRow(row: AttemptRow): Attempt {
     version: row.version,
     chain: row.chain,
     account: row.account,
-    nonce: BigInt(row.nonce),
+    nonce: row.nonce === row.transaction_id ? null : BigInt(row.nonce),
     purpose: row.purpose,
     hash: row.hash,
     raw: row.raw,
-    fields: valueFromExactJson<EvmAttemptFields>(row.fields),
+    fields: valueFromExactJson<AttemptFields>(row.fields),
     createdAtMs: row.created_at_ms,
   };
 }

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { Content, MinedAt, Transaction } from '../../core/transaction/transaction.js';
+import type { Content, MinedAt, MinedFacts, Transaction } from '../../core/transaction/transaction.js';
 import type { TransactionTable } from '../schema.js';
 import { exactJsonFrom, valueFromExactJson } from './exact-json.js';
 
@@ -16,12 +16,14 @@ export const transactionColumns = [
   'status_reason',
   'intent',
   'content',
+  'held',
   'nonce',
   'live_version',
   'mined_version',
   'mined_block_number',
   'mined_block_hash',
   'mined_succeeded',
+  'mined_facts',
   'created_at_ms',
   'sent_at_ms',
   'confirmed_at_ms',
@@ -41,12 +43,14 @@ export function rowFromTransaction(transaction: Transaction): TransactionRow {
     status_reason: transaction.statusReason,
     intent: transaction.intent,
     content: exactJsonFrom(transaction.content),
+    held: transaction.held === null ? null : exactJsonFrom(transaction.held),
     nonce: transaction.nonce?.toString() ?? null,
     live_version: transaction.liveVersion,
     mined_version: mined?.version ?? null,
     mined_block_number: mined?.blockNumber.toString() ?? null,
     mined_block_hash: mined?.blockHash ?? null,
     mined_succeeded: mined === null ? null : mined.succeeded ? 1 : 0,
+    mined_facts: mined === null || mined.facts === null ? null : exactJsonFrom(mined.facts),
     created_at_ms: transaction.createdAtMs,
     sent_at_ms: transaction.sentAtMs,
     confirmed_at_ms: transaction.confirmedAtMs,
@@ -62,6 +66,7 @@ function minedFromRow(row: TransactionRow): MinedAt | null {
     blockNumber: BigInt(row.mined_block_number),
     blockHash: row.mined_block_hash,
     succeeded: row.mined_succeeded === 1,
+    facts: row.mined_facts === null ? null : valueFromExactJson<MinedFacts>(row.mined_facts),
   };
 }
 
@@ -76,6 +81,7 @@ export function transactionFromRow(row: TransactionRow): Transaction {
     statusReason: row.status_reason,
     intent: row.intent,
     content: valueFromExactJson<Content>(row.content),
+    held: row.held === null ? null : valueFromExactJson<Content>(row.held),
     nonce: row.nonce === null ? null : BigInt(row.nonce),
     liveVersion: row.live_version,
     mined: minedFromRow(row),

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { initKeccak } from '../../../src/crypto/keccak.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { openChain, signedAttempt } from '../../support/chain-rig.js';
+import { broadcastOne } from '../../support/evm.js';
 import { answering, FakeError, relayed, startFakeNode } from '../../support/fake-node.js';
 import { waitFor } from '../../support/wait-for.js';
 
@@ -32,7 +33,7 @@ describe('many transactions', () => {
       [...attempts.map(() => 'accepted'), 'underpriced', 'wait', 'unknown', 'known'],
     );
     await node.mine();
-    assert.equal(await chain.nonceOf(attempts[0]?.account ?? ''), 40n);
+    assert.equal(await chain.sequence.nextOf(attempts[0]?.account ?? ''), 40n);
     assert.deepEqual(await chain.broadcastAll(raws.slice(0, 2)), [{ kind: 'nonce_used' }, { kind: 'nonce_used' }]);
     assert.deepEqual(await chain.broadcastAll([]), []);
   });
@@ -54,7 +55,7 @@ describe('many transactions', () => {
 
   it('go to one more URL, whose answer counts for nothing', async (test) => {
     const { chain } = openChain(test, [node.url]);
-    const nonce = await chain.nonceOf((await signedAttempt(chain, 0n)).account);
+    const nonce = await chain.sequence.nextOf((await signedAttempt(chain, 0n)).account);
     const { raw } = await signedAttempt(chain, nonce);
     const grumbling = await startFakeNode(test, (request) =>
       answering(request, ({ method }) => (method === 'eth_chainId' ? null : new FakeError(-32000, 'nonce too low'))),
@@ -67,7 +68,7 @@ describe('many transactions', () => {
   it('go to the next URL when one is down: what the first took before it fell is known there', async (test) => {
     const { chain } = openChain(test, [node.url]);
     const { account } = await signedAttempt(chain, 0n);
-    const { raw } = await signedAttempt(chain, (await chain.nonceOf(account)) + 1n);
+    const { raw } = await signedAttempt(chain, (await chain.sequence.nextOf(account)) + 1n);
     const falls = await startFakeNode(test, async (request) => {
       if (request.calls[0]?.method === 'eth_chainId') return answering(request, () => null);
       await relayed(node.url, request);
@@ -99,7 +100,7 @@ describe('many transactions', () => {
       ),
     );
     const { chain, lines } = openChain(test, [besu.url]);
-    assert.equal((await chain.broadcast('0x01')).kind, 'wait');
+    assert.equal((await broadcastOne(chain, '0x01')).kind, 'wait');
     assert.deepEqual(lines, []);
   });
 

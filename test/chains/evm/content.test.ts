@@ -5,8 +5,7 @@ import fc from 'fast-check';
 import { checksumAddress } from '../../../src/chains/evm/address.js';
 import { contentFromRequest } from '../../../src/chains/evm/content.js';
 import { DomainError } from '../../../src/core/errors.js';
-import type { EvmRequest } from '../../../src/core/ports/chain.js';
-import type { Speed } from '../../../src/core/transaction/transaction.js';
+import type { EvmRequest, Speed } from '../../../src/core/transaction/evm.js';
 import { initKeccak } from '../../../src/crypto/keccak.js';
 import { evmNetwork, evmRequest } from '../../support/evm.js';
 

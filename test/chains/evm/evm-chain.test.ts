@@ -4,23 +4,27 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { AbiCoder, computeAddress } from 'ethers';
-import { createEvmChain } from '../../../src/chains/evm/evm-chain.js';
+import { createEvmChain, type EvmChain } from '../../../src/chains/evm/evm-chain.js';
 import { DomainError } from '../../../src/core/errors.js';
-import type { Chain, Draft, DraftRequest, Refusal } from '../../../src/core/ports/chain.js';
+import type { Refusal } from '../../../src/core/ports/chain.js';
 import type { Secp256k1Signer } from '../../../src/core/ports/signer.js';
 import type { EvmNetwork } from '../../../src/core/relayer/network.js';
-import type { Attempt, EvmContent } from '../../../src/core/transaction/transaction.js';
+import type { EvmContent, EvmDraft } from '../../../src/core/transaction/evm.js';
+import type { Attempt } from '../../../src/core/transaction/transaction.js';
 import { initKeccak } from '../../../src/crypto/keccak.js';
 import { createLocalSigner } from '../../../src/signers/local/local-signer.js';
 import { type Anvil, anvilKeys, startAnvil } from '../../support/anvil.js';
 import {
   attemptOf,
+  broadcastOne,
   contractOf,
   contractThat,
   draftRequest,
   evmContent,
   evmNetwork,
   evmPolicies,
+  evmRelayer,
+  receiptOf,
   rememberingLog,
 } from '../../support/evm.js';
 import { answering, FakeError, startFakeNode } from '../../support/fake-node.js';
@@ -29,7 +33,7 @@ const gwei = 10n ** 9n;
 const signer: Secp256k1Signer = createLocalSigner({ id: 'test', privateKey: Buffer.from(anvilKeys[0].slice(2), 'hex') });
 const account = signer.address;
 const receiver = computeAddress(anvilKeys[1]);
-const chains: Chain[] = [];
+const chains: EvmChain[] = [];
 let anvil: Anvil;
 let snapshot: unknown;
 
@@ -47,33 +51,37 @@ afterEach(async () => {
   await anvil.rpc('evm_revert', [snapshot]);
 });
 
-function openChain(changes: Partial<EvmNetwork> = {}): Chain {
+function openChain(changes: Partial<EvmNetwork> = {}): EvmChain {
   const network = evmNetwork(changes);
   const chain = createEvmChain({ network, rpcUrls: [{ url: anvil.url, weight: 1 }], rpcTimeoutMs: 5000, log: rememberingLog() });
   chains.push(chain);
   return chain;
 }
 
-async function drafted(chain: Chain, content: Partial<EvmContent> = {}, changes: Partial<DraftRequest> = {}): Promise<Draft> {
+async function drafted(
+  chain: EvmChain,
+  content: Partial<EvmContent> = {},
+  changes: Parameters<typeof draftRequest>[1] = {},
+): Promise<EvmDraft> {
   const draft = await chain.draft(draftRequest(account, { content: evmContent({ to: receiver, ...content }), ...changes }));
   assert.ok(!('refused' in draft), 'sentence' in draft ? draft.sentence : '');
   return draft;
 }
 
-async function refusal(chain: Chain, content: Partial<EvmContent>, changes: Partial<DraftRequest> = {}): Promise<Refusal> {
+async function refusal(chain: EvmChain, content: Partial<EvmContent>, changes: Parameters<typeof draftRequest>[1] = {}): Promise<Refusal> {
   const draft = await chain.draft(draftRequest(account, { content: evmContent({ to: receiver, ...content }), ...changes }));
   assert.ok('refused' in draft);
   return draft;
 }
 
-async function sent(chain: Chain, draft: Draft, nonce: bigint): Promise<Attempt> {
+async function sent(chain: EvmChain, draft: EvmDraft, nonce: bigint): Promise<Attempt> {
   const signed = await chain.sign(draft, nonce, signer);
-  assert.deepEqual(await chain.broadcast(signed.raw), { kind: 'accepted' });
+  assert.deepEqual(await broadcastOne(chain, signed.raw), { kind: 'accepted' });
   return attemptOf(account, nonce, signed);
 }
 
-async function deployed(chain: Chain, code: string): Promise<string> {
-  const nonce = await chain.nonceOf(account);
+async function deployed(chain: EvmChain, code: string): Promise<string> {
+  const nonce = await chain.sequence.nextOf(account);
   const attempt = await sent(chain, await drafted(chain, { to: null, valueWei: 0n, data: code }), nonce);
   await anvil.mine();
   const receipt = (await anvil.rpc('eth_getTransactionReceipt', [attempt.hash])) as { contractAddress: string };
@@ -88,14 +96,12 @@ describe('what a chain tells', () => {
     assert.deepEqual(await chain.head(), {
       number: 0n,
       hash: genesis.hash,
-      parentHash: genesis.parentHash,
-      baseFeePerGasWei: BigInt(genesis.baseFeePerGas ?? -1),
       timestampMs: Number(genesis.timestamp) * 1000,
     });
-    assert.equal(await chain.nonceOf(account), 0n);
+    assert.equal(await chain.sequence.nextOf(account), 0n);
     assert.equal(await chain.balanceOf(receiver), 10_000n * 10n ** 18n);
-    assert.equal(await chain.knows(`0x${'ab'.repeat(32)}`), false);
-    assert.equal(await chain.receipt(`0x${'ab'.repeat(32)}`), null);
+    assert.equal(await chain.sequence.knows(`0x${'ab'.repeat(32)}`), false);
+    assert.equal(await receiptOf(chain, `0x${'ab'.repeat(32)}`), null);
   });
 
   it('is unavailable, not wrong, when no node answers', async () => {
@@ -103,7 +109,7 @@ describe('what a chain tells', () => {
     const isUnavailable = (error: unknown): boolean => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE';
     await assert.rejects(chain.head(), isUnavailable);
     await assert.rejects(chain.draft(draftRequest(account)), isUnavailable);
-    assert.equal((await chain.broadcast('0x00')).kind, 'unknown');
+    assert.equal((await broadcastOne(chain, '0x00')).kind, 'unknown');
   });
 });
 
@@ -114,19 +120,19 @@ describe('a transaction', () => {
     assert.equal(draft.gasLimit, 23_100n);
     assert.equal(draft.price.kind, 'eip1559');
     const attempt = await sent(chain, draft, 0n);
-    assert.equal(await chain.knows(attempt.hash), true);
-    assert.equal(await chain.receipt(attempt.hash), null);
-    assert.equal(await chain.nonceOf(account), 0n);
+    assert.equal(await chain.sequence.knows(attempt.hash), true);
+    assert.equal(await receiptOf(chain, attempt.hash), null);
+    assert.equal(await chain.sequence.nextOf(account), 0n);
     await anvil.mine();
     const head = await chain.head();
-    assert.deepEqual(await chain.receipt(attempt.hash), {
+    assert.deepEqual(await receiptOf(chain, attempt.hash), {
       hash: attempt.hash,
       blockNumber: head.number,
       blockHash: head.hash,
       succeeded: true,
-      revertReason: null,
+      facts: null,
     });
-    assert.equal(await chain.nonceOf(account), 1n);
+    assert.equal(await chain.sequence.nextOf(account), 1n);
     assert.equal(await chain.balanceOf(receiver), 10_000n * 10n ** 18n + 5n);
   });
 
@@ -141,7 +147,7 @@ describe('a transaction', () => {
     for (const attempt of attempts) {
       const mined = (await anvil.rpc('eth_getTransactionByHash', [attempt.hash])) as { type: string; from: string };
       assert.deepEqual([mined.type, mined.from], ['0x0', account.toLowerCase()]);
-      assert.equal((await openChain().receipt(attempt.hash))?.succeeded, true);
+      assert.equal((await receiptOf(openChain(), attempt.hash))?.succeeded, true);
     }
   });
 
@@ -154,14 +160,15 @@ describe('a transaction', () => {
   it('that is sent twice is known, and after it was mined its nonce is used', async () => {
     const chain = openChain();
     const attempt = await sent(chain, await drafted(chain), 0n);
-    assert.deepEqual(await chain.broadcast(attempt.raw), { kind: 'known' });
+    assert.deepEqual(await broadcastOne(chain, attempt.raw), { kind: 'known' });
     await anvil.mine();
-    assert.deepEqual(await chain.broadcast(attempt.raw), { kind: 'nonce_used' });
+    assert.deepEqual(await broadcastOne(chain, attempt.raw), { kind: 'nonce_used' });
   });
 
   it('is told why a node does not take it', async () => {
     const chain = openChain();
-    const broadcast = async (draft: Draft): Promise<string> => (await chain.broadcast((await chain.sign(draft, 0n, signer)).raw)).kind;
+    const broadcast = async (draft: EvmDraft): Promise<string> =>
+      (await broadcastOne(chain, (await chain.sign(draft, 0n, signer)).raw)).kind;
     const draft = await drafted(chain);
     assert.equal(await broadcast({ ...draft, valueWei: 10n ** 24n }), 'wait');
     assert.equal(await broadcast({ ...draft, price: { kind: 'legacy', gasPriceWei: 1n } }), 'wait');
@@ -169,7 +176,7 @@ describe('a transaction', () => {
     const live = await drafted(chain, { pricing: { kind: 'legacy', gasPriceWei: 9n * gwei } });
     await sent(chain, live, 0n);
     assert.equal(await broadcast({ ...live, valueWei: 7n }), 'underpriced');
-    assert.equal((await chain.broadcast('0x02')).kind, 'unknown');
+    assert.equal((await broadcastOne(chain, '0x02')).kind, 'unknown');
   });
 });
 
@@ -292,9 +299,9 @@ describe('a replacement', () => {
     assert.deepEqual(draft.price, { kind: 'eip1559', maxFeePerGasWei: minimum, maxPriorityFeePerGasWei: minimum });
     const second = await sent(chain, draft, 0n);
     await anvil.mine();
-    assert.equal((await chain.receipt(second.hash))?.succeeded, true);
-    assert.equal(await chain.receipt(first.hash), null);
-    assert.equal(await chain.knows(first.hash), false);
+    assert.equal((await receiptOf(chain, second.hash))?.succeeded, true);
+    assert.equal(await receiptOf(chain, first.hash), null);
+    assert.equal(await chain.sequence.knows(first.hash), false);
   });
 
   it('is refused below the minimum and above the cap', async () => {
@@ -307,25 +314,17 @@ describe('a replacement', () => {
     assert.equal((await refusal(chain, {}, capped)).refused, 'above_cap');
   });
 
-  it('of the service raises an explicit price', async () => {
-    const chain = openChain();
-    const content = { pricing: { kind: 'legacy', gasPriceWei: 50n * gwei } } as const;
-    const first = await sent(chain, await drafted(chain, content), 0n);
-    const { price } = await drafted(chain, content, { outbids: [first], raises: true });
-    assert.deepEqual(price, { kind: 'legacy', gasPriceWei: 55n * gwei + 1n });
-  });
-
   it('by a self-transfer passes the cap up to the minimum, and needs no minimum balance', async () => {
     const chain = openChain();
     const first = await sent(chain, await drafted(chain, { pricing: { kind: 'legacy', gasPriceWei: 50n * gwei } }), 0n);
     const policies = evmPolicies({ gasPriceCapWei: 50n * gwei, minBalanceWei: 10n ** 30n });
-    const draft = await chain.draft(draftRequest(account, { content: 'self_transfer', outbids: [first], policies }));
+    const draft = await chain.draft(draftRequest(account, { content: 'filler', outbids: [first], policies }));
     assert.ok(!('refused' in draft));
     assert.deepEqual([draft.to, draft.valueWei, draft.data, draft.gasLimit], [account, 0n, null, 23_100n]);
     assert.ok(draft.price.kind === 'eip1559' && draft.price.maxFeePerGasWei === 55n * gwei + 1n);
     const cancel = await sent(chain, draft, 0n);
     await anvil.mine();
-    assert.equal((await chain.receipt(cancel.hash))?.succeeded, true);
+    assert.equal((await receiptOf(chain, cancel.hash))?.succeeded, true);
   });
 });
 
@@ -410,8 +409,9 @@ describe('a revert', () => {
       assert.deepEqual(foreseen, { refused: 'reverts', sentence: `the transaction would revert: ${reason}`, lasting: true });
       const attempt = await sent(chain, await drafted(chain, { to: contract, valueWei: 0n, gasLimit: 100_000n }), 1n);
       await anvil.mine();
-      const receipt = await chain.receipt(attempt.hash);
-      assert.deepEqual([receipt?.succeeded, receipt?.revertReason, receipt?.revertData], [false, reason, data]);
+      const receipt = await receiptOf(chain, attempt.hash);
+      assert.ok(receipt !== null && !receipt.succeeded);
+      assert.equal(await chain.whyFailed(receipt, evmRelayer(account)), `reverted on chain: ${reason}`);
     });
   }
 
@@ -426,7 +426,7 @@ describe('a revert', () => {
     const replacing = await chain.draft(draftRequest(account, { content, outbids: [first] }));
     assert.ok('refused' in replacing && replacing.refused === 'reverts');
     await anvil.mine();
-    assert.equal((await chain.receipt(second.hash))?.succeeded, true);
+    assert.equal((await receiptOf(chain, second.hash))?.succeeded, true);
   });
 
   it('without data is told without a reason', async () => {

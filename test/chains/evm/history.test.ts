@@ -5,7 +5,7 @@ import { DomainError } from '../../../src/core/errors.js';
 import { initKeccak } from '../../../src/crypto/keccak.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { anvilSigner, openChain, signedAttempt } from '../../support/chain-rig.js';
-import { evmNetwork, rememberingLog } from '../../support/evm.js';
+import { broadcastOne, evmNetwork, rememberingLog } from '../../support/evm.js';
 import { answering, FakeError, relayed, startFakeNode } from '../../support/fake-node.js';
 
 const { address } = anvilSigner;
@@ -26,7 +26,7 @@ before(async () => {
     await node.mine(Number(at - block - 1n));
     const { hash, raw } = await signedAttempt(chain, BigInt(nonce));
     hashes.push(hash);
-    await chain.broadcast(raw);
+    await broadcastOne(chain, raw);
     await node.mine();
     block = at;
   }
@@ -50,26 +50,26 @@ describe('the nonce after a block', () => {
   it('is what it was then', async (test) => {
     const { chain } = openChain(test, [node.url]);
     for (const [index, block] of usedIn.entries()) {
-      assert.equal(await chain.nonceAt(address, block - 1n), BigInt(index));
-      assert.equal(await chain.nonceAt(address, block), BigInt(index) + 1n);
+      assert.equal(await chain.sequence.nextAt(address, block - 1n), BigInt(index));
+      assert.equal(await chain.sequence.nextAt(address, block), BigInt(index) + 1n);
     }
   });
 
   it('is pruned only when every node says so; another one may still have it', async (test) => {
     const pruned = await prunedBefore(test, 50n);
-    assert.equal(await openChain(test, [pruned.url]).chain.nonceAt(address, 30n), 'pruned');
-    assert.equal(await openChain(test, [pruned.url, node.url]).chain.nonceAt(address, 30n), 1n);
+    assert.equal(await openChain(test, [pruned.url]).chain.sequence.nextAt(address, 30n), 'pruned');
+    assert.equal(await openChain(test, [pruned.url, node.url]).chain.sequence.nextAt(address, 30n), 1n);
     const dead = await startFakeNode(test, () => 'hang up');
-    await assert.rejects(openChain(test, [pruned.url, dead.url]).chain.nonceAt(address, 30n), isUnavailable);
+    await assert.rejects(openChain(test, [pruned.url, dead.url]).chain.sequence.nextAt(address, 30n), isUnavailable);
     // Nor while one asked for a pause, and is not even asked.
     const limited = await startFakeNode(test, () => ({ status: 429, headers: { 'retry-after': '60' }, body: '' }));
     const { chain } = openChain(test, [pruned.url, limited.url]);
-    for (let round = 0; round < 2; round += 1) await assert.rejects(chain.nonceAt(address, 30n), isUnavailable);
+    for (let round = 0; round < 2; round += 1) await assert.rejects(chain.sequence.nextAt(address, 30n), isUnavailable);
     assert.equal(limited.requests.length, 1);
   });
 
   it('of a block to come is not pruned: it is not known', async (test) => {
-    await assert.rejects(openChain(test, [node.url]).chain.nonceAt(address, last + 1n), isUnavailable);
+    await assert.rejects(openChain(test, [node.url]).chain.sequence.nextAt(address, last + 1n), isUnavailable);
   });
 
   it('is pruned on a real node that keeps little', async (test) => {
@@ -77,8 +77,8 @@ describe('the nonce after a block', () => {
     test.after(() => forgetful.stop());
     await forgetful.mine(10);
     const { chain } = openChain(test, [forgetful.url]);
-    assert.equal(await chain.nonceAt(address, 1n), 'pruned');
-    assert.equal(await chain.nonceAt(address, 10n), 0n);
+    assert.equal(await chain.sequence.nextAt(address, 1n), 'pruned');
+    assert.equal(await chain.sequence.nextAt(address, 10n), 0n);
   });
 });
 
@@ -87,11 +87,11 @@ describe('the transaction that used a nonce', () => {
     const { chain } = openChain(test, [node.url]);
     for (const [index, blockNumber] of usedIn.entries()) {
       const before = chain.calls().items;
-      const found = await chain.findSender(address, BigInt(index), { from: 0n, to: last });
+      const found = await chain.sequence.findSender(address, BigInt(index), { from: 0n, to: last });
       assert.ok(typeof found === 'object');
       assert.deepEqual([found.hash, found.blockNumber, found.succeeded], [hashes[index], blockNumber, true]);
       assert.ok(chain.calls().items - before < 16);
-      const alone = await chain.findSender(address, BigInt(index), { from: blockNumber, to: blockNumber });
+      const alone = await chain.sequence.findSender(address, BigInt(index), { from: blockNumber, to: blockNumber });
       assert.deepEqual(alone, found);
     }
   });
@@ -105,7 +105,7 @@ describe('the transaction that used a nonce', () => {
       [3n, 0n, last],
       [1n, last, 0n],
     ] as const) {
-      assert.equal(await chain.findSender(address, nonce, { from, to }), 'not_found');
+      assert.equal(await chain.sequence.findSender(address, nonce, { from, to }), 'not_found');
     }
   });
 
@@ -114,23 +114,23 @@ describe('the transaction that used a nonce', () => {
     await node.rpc('anvil_setNonce', [stranger, '0x5']);
     await node.mine();
     const to = BigInt(String(await node.rpc('eth_blockNumber')));
-    assert.equal(await openChain(test, [node.url]).chain.findSender(stranger, 2n, { from: 0n, to }), 'not_found');
+    assert.equal(await openChain(test, [node.url]).chain.sequence.findSender(stranger, 2n, { from: 0n, to }), 'not_found');
   });
 
   it('is found below dropped state when it is near, and not searched for without end', async (test) => {
     const near = openChain(test, [(await prunedBefore(test, 100n)).url]).chain;
-    const found = await near.findSender(address, 1n, { from: 0n, to: last });
+    const found = await near.sequence.findSender(address, 1n, { from: 0n, to: last });
     assert.ok(typeof found === 'object' && found.blockNumber === usedIn[1]);
-    assert.equal(await near.findSender(address, 0n, { from: 0n, to: last }), 'pruned');
+    assert.equal(await near.sequence.findSender(address, 0n, { from: 0n, to: last }), 'pruned');
     const before = near.calls().items;
-    assert.equal(await near.findSender(address, 0n, { from: 0n, to: last }), 'pruned');
+    assert.equal(await near.sequence.findSender(address, 0n, { from: 0n, to: last }), 'pruned');
     assert.ok(near.calls().items - before <= 64 + 10);
     // Every block was looked at: then it is certain.
-    assert.equal(await near.findSender(address, 0n, { from: 70n, to: last }), 'not_found');
+    assert.equal(await near.sequence.findSender(address, 0n, { from: 70n, to: last }), 'not_found');
 
     const none = openChain(test, [(await prunedBefore(test, last + 10n)).url]).chain;
-    assert.equal(await none.findSender(address, 1n, { from: 0n, to: last }), 'pruned');
-    const there = await none.findSender(address, 1n, { from: 0n, to: 70n });
+    assert.equal(await none.sequence.findSender(address, 1n, { from: 0n, to: last }), 'pruned');
+    const there = await none.sequence.findSender(address, 1n, { from: 0n, to: 70n });
     assert.ok(typeof there === 'object' && there.hash === hashes[1]);
   });
 });

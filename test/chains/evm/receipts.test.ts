@@ -7,7 +7,7 @@ import type { Attempt } from '../../../src/core/transaction/transaction.js';
 import { initKeccak } from '../../../src/crypto/keccak.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { openChain, signedAttempt } from '../../support/chain-rig.js';
-import { contractThat } from '../../support/evm.js';
+import { broadcastOne, contractThat, evmRelayer } from '../../support/evm.js';
 import { answering, FakeError, relayed, startFakeNode } from '../../support/fake-node.js';
 
 let node: Anvil;
@@ -22,7 +22,7 @@ after(() => node.stop());
 /** Sends transfers from the account's next nonce on, and mines them in one block. */
 async function mined(chain: EvmChain, count: number): Promise<readonly Attempt[]> {
   const { account } = await signedAttempt(chain, 0n);
-  const from = await chain.nonceOf(account);
+  const from = await chain.sequence.nextOf(account);
   const attempts = await Promise.all(Array.from({ length: count }, (_, index) => signedAttempt(chain, from + BigInt(index))));
   await chain.broadcastAll(attempts.map(({ raw }) => raw));
   await node.mine();
@@ -48,7 +48,7 @@ describe('receipts', () => {
     const head = await chain.head();
     since();
     const hashes = [...early, ...late].map(({ hash }) => hash);
-    const found = await chain.receipts([...hashes, lost], { from: head.number, to: head.number });
+    const found = await chain.sequence.receipts([...hashes, lost], { from: head.number, to: head.number });
     assert.deepEqual(since(), Array(4).fill('eth_getTransactionReceipt'));
     assert.deepEqual([...found.keys()].sort(), hashes.sort());
     assert.deepEqual(found.get(late[0]?.hash ?? ''), {
@@ -56,10 +56,10 @@ describe('receipts', () => {
       blockNumber: head.number,
       blockHash: head.hash,
       succeeded: true,
-      revertReason: null,
+      facts: null,
     });
     assert.equal(found.get(early[0]?.hash ?? '')?.blockNumber, head.number - 1n);
-    assert.equal((await chain.receipts([], { from: 0n, to: 9n })).size, 0);
+    assert.equal((await chain.sequence.receipts([], { from: 0n, to: 9n })).size, 0);
   });
 
   it('of many transactions come by the block; the rest is asked for one by one', async (test) => {
@@ -69,7 +69,7 @@ describe('receipts', () => {
     const head = await chain.head();
     since();
     const hashes = [...early, ...late].map(({ hash }) => hash);
-    const found = await chain.receipts([...hashes, lost], { from: head.number, to: head.number });
+    const found = await chain.sequence.receipts([...hashes, lost], { from: head.number, to: head.number });
     assert.deepEqual(since(), ['eth_getBlockReceipts', 'eth_getTransactionReceipt', 'eth_getTransactionReceipt']);
     assert.deepEqual([...found.keys()].sort(), hashes.sort());
   });
@@ -81,7 +81,7 @@ describe('receipts', () => {
     since();
     const hashes = attempts.map(({ hash }) => hash);
     for (const asked of [61, 60]) {
-      assert.equal((await chain.receipts(hashes, { from: head.number, to: head.number })).size, 60);
+      assert.equal((await chain.sequence.receipts(hashes, { from: head.number, to: head.number })).size, 60);
       assert.equal(since().length, asked);
     }
   });
@@ -102,10 +102,10 @@ describe('receipts', () => {
       const bad = await startFakeNode(test, (request) =>
         request.isBatch ? { body: JSON.stringify(items) } : answering(request, () => null),
       );
-      const alone = openChain(test, [bad.url]).chain.receipts(hashes, range);
+      const alone = openChain(test, [bad.url]).chain.sequence.receipts(hashes, range);
       await assert.rejects(alone, (error) => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE', name);
       const { chain: both } = openChain(test, [bad.url, node.url]);
-      assert.equal((await both.receipts(hashes, range)).size, 2, name);
+      assert.equal((await both.sequence.receipts(hashes, range)).size, 2, name);
     }
   });
 });
@@ -127,33 +127,37 @@ describe('the reason of a revert', () => {
     it(`is what the code said: ${reason}`, async (test) => {
       const { chain } = openChain(test, [node.url]);
       const { account } = await signedAttempt(chain, 0n);
-      const nonce = await chain.nonceOf(account);
+      const nonce = await chain.sequence.nextOf(account);
       const creation = { to: null, valueWei: 0n, data: contractThat('reverts', data ?? '0x'), gasLimit: 500_000n };
       const deployment = await signedAttempt(chain, nonce, creation);
-      await chain.broadcast(deployment.raw);
+      await broadcastOne(chain, deployment.raw);
       await node.mine();
       const { contractAddress } = (await node.rpc('eth_getTransactionReceipt', [deployment.hash])) as { contractAddress: string };
       const call = await signedAttempt(chain, nonce + 1n, { to: contractAddress, valueWei: 0n });
-      await chain.broadcast(call.raw);
+      await broadcastOne(chain, call.raw);
       await node.mine();
       const { number } = await chain.head();
-      const receipt = (await chain.receipts([call.hash], { from: number, to: number })).get(call.hash);
+      const receipt = (await chain.sequence.receipts([call.hash], { from: number, to: number })).get(call.hash);
       assert.ok(receipt !== undefined && !receipt.succeeded);
-      assert.deepEqual(await chain.revertReason(receipt), { reason, data });
+      const shown = evmRelayer(account, { includeRevertData: true });
+      const sentence = `reverted on chain${reason === null ? '' : `: ${reason}`}`;
+      assert.equal(await chain.whyFailed(receipt, evmRelayer(account)), sentence);
+      assert.equal(await chain.whyFailed(receipt, shown), data === null ? sentence : `${sentence} (revert data ${data})`);
     });
   }
 
   it('is not known where nodes cannot say, and that is no failure', async (test) => {
-    const receipt = { hash: lost, blockNumber: 1n, blockHash: lost, succeeded: false, revertReason: null };
-    const nothing = { reason: null, data: null };
-    assert.deepEqual(await openChain(test, []).chain.revertReason(receipt), nothing);
+    const receipt = { hash: lost, blockNumber: 1n, blockHash: lost, succeeded: false, facts: null };
+    const relayer = evmRelayer(lost, { includeRevertData: true });
+    const nothing = 'reverted on chain';
+    assert.equal(await openChain(test, []).chain.whyFailed(receipt, relayer), nothing);
     const { chain, lines } = openChain(test, [node.url]);
-    assert.deepEqual([await chain.revertReason(receipt), lines], [nothing, []]);
+    assert.deepEqual([await chain.whyFailed(receipt, relayer), lines], [nothing, []]);
     const pruned = await startFakeNode(test, (request) =>
       answering(request, ({ method }) =>
         method === 'eth_chainId' ? null : method === 'eth_call' ? new FakeError(-32000, 'missing trie node') : {},
       ),
     );
-    assert.deepEqual(await openChain(test, [pruned.url]).chain.revertReason(receipt), nothing);
+    assert.equal(await openChain(test, [pruned.url]).chain.whyFailed(receipt, relayer), nothing);
   });
 });

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { choosePrice, type PriceChoice } from '../../../src/core/fees/choose-price.js';
 import { minimumOutbid, minimumReplacement } from '../../../src/core/fees/minimum-replacement.js';
 import { bidOf, greatestCostPerGasWei, loweredTo, raisedTo, reaches } from '../../../src/core/fees/price.js';
-import type { EvmPrice } from '../../../src/core/transaction/transaction.js';
+import type { EvmPrice } from '../../../src/core/transaction/evm.js';
 
 const market: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 200n, maxPriorityFeePerGasWei: 20n };
 const earlier: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 300n, maxPriorityFeePerGasWei: 30n };

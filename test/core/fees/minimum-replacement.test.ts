@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { minimumOutbid, minimumReplacement } from '../../../src/core/fees/minimum-replacement.js';
 import { bidOf, reaches } from '../../../src/core/fees/price.js';
-import type { EvmPrice } from '../../../src/core/transaction/transaction.js';
+import type { EvmPrice } from '../../../src/core/transaction/evm.js';
 
 const wei = fc.bigInt(0n, 2n ** 128n - 1n);
 const legacy = wei.map((gasPriceWei): EvmPrice => ({ kind: 'legacy', gasPriceWei }));

@@ -14,6 +14,7 @@ const view: TransactionView = {
     statusReason: null,
     intent: 'content',
     content: { network: 'evm', to: null, valueWei: 0n, data: '0x00', gasLimit: null, pricing: { kind: 'speed', speed: 'fast' } },
+    held: null,
     nonce: null,
     liveVersion: null,
     mined: null,

@@ -29,5 +29,5 @@ test('what every lane asks of the policies is told for each network', () => {
   };
   const all = [evmPolicies({ minBalanceWei: 1n, maxInFlight: 5 }), onStellar, onSolana];
   assert.deepEqual(all.map(minBalanceOf), [1n, 2n, 3n]);
-  assert.deepEqual(all.map(maxInFlightOf), [5, 1, 64]);
+  assert.deepEqual(all.map(maxInFlightOf), [5, 1, 1]);
 });

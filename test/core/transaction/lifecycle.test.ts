@@ -20,7 +20,7 @@ import { aTransaction } from '../../support/stored-samples.js';
 const content = evmContent();
 const foreignHash = `0x${'ef'.repeat(32)}`;
 const firstVersion = { version: 1, purpose: 'content', nonce: 7n } as const;
-const minedAt = (version: number, succeeded = true): MinedAt => ({ version, blockNumber: 9n, blockHash: '0x9', succeeded });
+const minedAt = (version: number, succeeded = true): MinedAt => ({ version, blockNumber: 9n, blockHash: '0x9', succeeded, facts: null });
 
 /** A transaction and what it has signed, as a lane would hold them. */
 interface State {
@@ -118,7 +118,7 @@ describe('how a transaction ends', () => {
   const over = (purpose: Intent) => signed(sent, { version: 2, purpose, nonce: 7n });
   const cases: readonly (readonly [mined: Intent, succeeded: boolean, status: string, reason: RegExp | null])[] = [
     ['content', true, 'confirmed', null],
-    ['content', false, 'failed', /reverted on chain/],
+    ['content', false, 'failed', /failed on chain/],
     ['cancel', true, 'canceled', /cancelled: a self-transfer/],
     ['expire', true, 'expired', /valid_until passed: a self-transfer/],
     ['yield', true, 'failed', /could not pay/],
@@ -140,7 +140,7 @@ describe('how a transaction ends', () => {
     assert.match(ended.statusReason ?? '', /version 1 was mined, not the newest one, version 2/);
   });
 
-  it('says why it reverted when that is known', () => {
+  it('says why it failed when that is known', () => {
     const ended = resolved(mined(sent, minedAt(1, false), 5), 'content', 'reverted on chain: no', 6);
     assert.equal(ended.statusReason, 'reverted on chain: no');
   });

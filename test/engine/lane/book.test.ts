@@ -66,7 +66,10 @@ describe('a lane’s book', () => {
               return;
             }
             case 'mine':
-              return set(one(which, has), { mined: { version: 1, blockNumber: 1n, blockHash: '0x', succeeded: true }, status: 'mined' });
+              return set(one(which, has), {
+                mined: { version: 1, blockNumber: 1n, blockHash: '0x', succeeded: true, facts: null },
+                status: 'mined',
+              });
             case 'take back':
               return set(one(which, has), { mined: null, status: 'submitted' });
             case 'displace':
@@ -106,7 +109,7 @@ describe('a lane’s book', () => {
           assert.deepEqual([...book.inFlight()], inFlight);
           assert.equal(book.inFlightCount(), inFlight.length);
           assert.equal(
-            book.reservedWei(),
+            book.reserved(),
             inFlight.reduce((sum, open) => sum + dearest(open), 0n),
           );
           for (let known = 0; known < serial; known += 1) assert.equal(book.get(idOf(known)), all.get(idOf(known)));

@@ -1,10 +1,10 @@
 import { DomainError, invalidField } from '../errors.js';
-import { evmPoliciesOf, type Relayer } from '../relayer/relayer.js';
-import type { EvmContent } from './transaction.js';
+import type { EvmPolicies, Relayer } from '../relayer/relayer.js';
+import type { EvmContent } from './evm.js';
 
-/** Throws 400 where the relayer's policies do not allow the content: at once, for sends and replacements alike. */
-export function requirePolicy(relayer: Relayer, content: EvmContent): void {
-  const { whitelistReceivers, gasPriceCapWei, gasLimitEstimation } = evmPoliciesOf(relayer.policies);
+/** Throws 400 where an EVM relayer's policies do not allow the content: at once, for sends and replacements alike. */
+export function requireEvmPolicy(relayer: Pick<Relayer, 'address'>, policies: EvmPolicies, content: EvmContent): void {
+  const { whitelistReceivers, gasPriceCapWei, gasLimitEstimation } = policies;
   if (whitelistReceivers !== null && !isAllowedReceiver(relayer, whitelistReceivers, content.to)) {
     const words = content.to === null ? 'the relayer may not create contracts' : `the relayer may not send to ${content.to}`;
     throw new DomainError('invalid', 'RECEIVER_NOT_ALLOWED', `${words}: its whitelist_receivers does not have it`, {
@@ -23,7 +23,7 @@ export function requirePolicy(relayer: Relayer, content: EvmContent): void {
   }
 }
 
-function isAllowedReceiver(relayer: Relayer, allowed: readonly string[], to: string | null): boolean {
+function isAllowedReceiver(relayer: Pick<Relayer, 'address'>, allowed: readonly string[], to: string | null): boolean {
   if (to === null) return false;
   return to === relayer.address || allowed.includes(to.toLowerCase());
 }

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DomainError } from '../../../src/core/errors.js';
 import type { EvmPolicies } from '../../../src/core/relayer/relayer.js';
-import { requirePolicy } from '../../../src/core/transaction/policy.js';
-import type { EvmContent } from '../../../src/core/transaction/transaction.js';
-import { evmContent } from '../../support/evm.js';
-import { modelRelayer } from '../../support/model-lane.js';
+import type { EvmContent } from '../../../src/core/transaction/evm.js';
+import { requireEvmPolicy } from '../../../src/core/transaction/evm-policy.js';
+import { evmContent, evmPolicies } from '../../support/evm.js';
 
 const receiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 const other = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC';
@@ -36,7 +35,7 @@ const cases: readonly Case[] = [
 describe('a relayer’s policies', () => {
   for (const [what, policies, content, refused] of cases) {
     it(`${refused === null ? 'allow' : 'refuse'} ${what}`, () => {
-      const ask = () => requirePolicy(modelRelayer('r1', {}, policies), evmContent(content));
+      const ask = () => requireEvmPolicy({ address: '0xr1' }, evmPolicies(policies), evmContent(content));
       if (refused === null) assert.doesNotThrow(ask);
       else
         assert.throws(ask, (error) => {

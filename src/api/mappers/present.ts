@@ -1,0 +1,11 @@
+import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
+
+/** An optional field of a message: left out where the value is null. */
+export function present<K extends string, V>(key: K, value: V | null): { [P in K]?: V } {
+  return value === null ? {} : ({ [key]: value } as { [P in K]: V });
+}
+
+/** An optional time, given in milliseconds since the epoch. */
+export function presentTime<K extends string>(key: K, timeMs: number | null): { [P in K]?: Timestamp } {
+  return present(key, timeMs === null ? null : timestampFromMs(timeMs));
+}

@@ -1,0 +1,96 @@
+import { greatestCost } from '../../core/fees/greatest-cost.js';
+import type { Fate, Head, Standalone } from '../../core/ports/chain.js';
+import type { OpenTransaction } from '../../core/ports/store.js';
+import { endedDead, mined, resolved, signed, takenBack, waiting } from '../../core/transaction/lifecycle.js';
+import { isRefusal } from '../../core/transaction/refusal-error.js';
+import { signVersion } from '../../core/transaction/sign-version.js';
+import type { Attempt } from '../../core/transaction/transaction.js';
+import type { LaneContext } from './lane-context.js';
+import { minedAt } from './settle.js';
+
+/** Networks drop what they took without a word: what is not in a block is sent again this often. */
+const resendAfterMs = 2_000;
+/** After this long a transaction that could not be signed anew is tried again. */
+const retryAfterMs = 500;
+
+/**
+ * Brings transactions that stand alone to what the chain says at a head: mined, taken back, final, or dead. What is dead ends as it was meant to, or, while
+ * it is wanted, its content (the one that was held, if there is one) is signed anew: never before every version that is out is proved dead, so that
+ * nothing is paid twice. What may still be mined is sent again. Throws `NODE_UNAVAILABLE`.
+ */
+export async function settleAlone(lane: LaneContext, standalone: Standalone, head: Head): Promise<void> {
+  const open = [...lane.book.alone()];
+  if (open.length === 0) return;
+  const asked = open.flatMap(({ attempts }) => attempts.filter(({ hash }) => !lane.dead.has(hash)));
+  const fates = await standalone.fates(asked);
+  await Promise.all(open.map((one) => settleOne(lane, one, fates, head)));
+}
+
+async function settleOne(lane: LaneContext, seen: OpenTransaction, fates: ReadonlyMap<string, Fate>, head: Head): Promise<void> {
+  let whyDead = 'what was sent can no longer be mined';
+  let isOpen = false;
+  for (const attempt of seen.attempts) {
+    const fate = fates.get(attempt.hash);
+    if (fate?.kind === 'landed') return land(lane, seen, attempt, fate);
+    if (fate?.kind === 'open') isOpen = true;
+    if (fate?.kind !== 'dead') continue;
+    lane.dead.add(attempt.hash);
+    whyDead = fate.sentence;
+  }
+  if (seen.transaction.mined !== null) {
+    await lane.move(seen.transaction.id, ({ transaction }) => (transaction.mined === null ? null : { steps: [takenBack(transaction)] }));
+  } else if (isOpen) {
+    resend(lane, seen);
+  } else if (seen.attempts.every(({ hash }) => lane.dead.has(hash))) {
+    await bury(lane, seen, whyDead, head);
+  }
+}
+
+async function land(lane: LaneContext, seen: OpenTransaction, attempt: Attempt, fate: Extract<Fate, { kind: 'landed' }>): Promise<void> {
+  const at = minedAt(attempt, fate.receipt);
+  const isNews = seen.transaction.mined?.blockHash !== at.blockHash || seen.transaction.mined.version !== at.version;
+  if (!isNews && !fate.isFinal) return;
+  const whyFailed = at.succeeded || !fate.isFinal ? null : await lane.chain.whyFailed(fate.receipt, lane.relayer());
+  await lane.move(seen.transaction.id, ({ transaction }) => {
+    const nowMs = lane.deps.clock.nowMs();
+    const step = mined(transaction, at, nowMs);
+    if (!fate.isFinal) return { steps: [step] };
+    return isNews
+      ? { steps: [step, resolved(step, 'content', whyFailed, nowMs)] }
+      : { steps: [resolved(transaction, 'content', whyFailed, nowMs)] };
+  });
+}
+
+function resend(lane: LaneContext, open: OpenTransaction): void {
+  const live = open.attempts.at(-1);
+  const takenAtMs = live === undefined ? undefined : lane.taken.get(live.hash);
+  if (takenAtMs !== undefined && lane.deps.clock.nowMs() - takenAtMs >= resendAfterMs) lane.forgetTaken(open);
+}
+
+/** None of its versions can be mined any more. */
+async function bury(lane: LaneContext, seen: OpenTransaction, whyDead: string, head: Head): Promise<void> {
+  const { id, intent, revision, held, content, validUntilMs } = seen.transaction;
+  if (intent !== 'content') {
+    await lane.move(id, ({ transaction }) => (transaction.intent === intent ? { steps: [endedDead(transaction, whyDead)] } : null));
+    return;
+  }
+  const nowMs = lane.deps.clock.nowMs();
+  if (lane.isStopped() || nowMs < (lane.notBeforeMs.get(id) ?? 0) || (validUntilMs !== null && validUntilMs <= nowMs)) return;
+  const draft = await lane.chain.draft({ relayer: lane.relayer(), content: held ?? content, outbids: [], validUntilMs });
+  const isPayable = isRefusal(draft) || greatestCost(draft) <= (await lane.chain.balanceOf(lane.id.account));
+  const after = await lane.move(id, async (current) => {
+    const { transaction } = current;
+    // It was replaced or cancelled meanwhile: the next head looks again.
+    if (transaction.revision !== revision) return null;
+    if (isRefusal(draft) && draft.lasting)
+      return { steps: [endedDead(transaction, `${whyDead}, and it cannot be sent again: ${draft.sentence}`)] };
+    const sentence = isRefusal(draft) ? draft.sentence : isPayable ? null : 'the account cannot pay it any more';
+    if (isRefusal(draft) || sentence !== null)
+      return sentence === null || transaction.statusReason === sentence ? null : { steps: [waiting(transaction, sentence)] };
+    const newAttempt = await signVersion(lane.deps, lane.relayer(), current, draft, null, 'content');
+    const wanted = { content: held ?? content, validUntilMs };
+    return { steps: [signed(transaction, newAttempt, wanted)], newAttempt, tell: held !== null };
+  });
+  if (after?.transaction.revision === revision || after === null) lane.notBeforeMs.set(id, nowMs + retryAfterMs);
+  else lane.log.debug({ transaction: id, head: head.number }, 'signed anew: what was sent before can no longer be mined');
+}
