@@ -14,6 +14,8 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
   webhooks: { rooms: ['core'], packages: ['undici'] },
   'chains/rpc': { rooms: ['core'], packages: ['undici'] },
   'chains/evm': { rooms: ['core', 'crypto', 'chains/rpc'], packages: ['ethers'] },
+  'chains/stellar': { rooms: ['core', 'crypto', 'chains/rpc'], packages: ['@stellar/stellar-sdk'] },
+  'chains/solana': { rooms: ['core', 'crypto', 'chains/rpc'], packages: ['@solana/kit'] },
   'signers/local': { rooms: ['core', 'crypto'], packages: ['ethers', 'secp256k1', 'zod'] },
   api: { rooms: ['core', 'gen'], packages: ['@bufbuild/protobuf', '@connectrpc/connect', '@connectrpc/connect-node'] },
 };

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { getBase58Decoder } from '@solana/kit';
+import { Keypair } from '@stellar/stellar-sdk';
 import { Wallet } from 'ethers';
+import { openEd25519Keystore } from '../../src/signers/local/ed25519-keystore.js';
 import { type CliResult, runCli } from '../support/run-cli.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -51,6 +54,32 @@ test('import takes both from standard input, a line each', async () => {
   assertSilentAbout(result, passphrase, key);
 });
 
+test('create --type ed25519 makes a keystore of ours, and prints the address on each network', async () => {
+  const file = join(await temporaryFolder(), 'new.json');
+  const result = await runCli(['keystore', 'create', '--type', 'ed25519', '--out', file, '--passphrase-env', 'PASS'], { PASS: passphrase });
+  assert.equal(result.exitCode, 0, result.stderr);
+  const { publicKey, seed } = await openEd25519Keystore(await readFile(file, 'utf8'), passphrase);
+  const onSolana = getBase58Decoder().decode(publicKey);
+  assert.equal(result.stdout, `stellar: ${Keypair.fromRawEd25519Seed(seed).publicKey()}\nsolana: ${onSolana}\n`);
+  assert.equal((await stat(file)).mode & 0o777, 0o600);
+  assertSilentAbout(result, passphrase, seed.toString('hex'));
+});
+
+test('import --type ed25519 takes every form that a seed is kept in', async () => {
+  const pair = Keypair.random();
+  const seed = pair.rawSecretKey();
+  const secretKey = Buffer.concat([seed, pair.rawPublicKey()]);
+  const forms = [seed.toString('hex'), pair.secret(), getBase58Decoder().decode(secretKey), JSON.stringify([...secretKey])];
+  for (const [index, form] of forms.entries()) {
+    const file = join(await temporaryFolder(), 'imported.json');
+    const result = await runCli(['keystore', 'import', '--type', 'ed25519', '--out', file], {}, `${form}\n${passphrase}\n`);
+    assert.equal(result.exitCode, 0, `${index}: ${result.stderr}`);
+    assert.equal(result.stdout.split('\n')[0], `stellar: ${pair.publicKey()}`);
+    assert.deepEqual((await openEd25519Keystore(await readFile(file, 'utf8'), passphrase)).seed, seed);
+    assertSilentAbout(result, passphrase, form);
+  }
+});
+
 test('an existing file is never overwritten', async () => {
   const file = join(await temporaryFolder({ 'taken.json': 'precious' }), 'taken.json');
   const result = await runCli(['keystore', 'create', '--out', file, '--passphrase-env', 'PASS'], { PASS: passphrase });
@@ -62,12 +91,21 @@ test('what is missing or wrong is one sentence, and nothing is written', async (
   const folder = await temporaryFolder();
   const file = join(folder, 'new.json');
   const zeros = '0'.repeat(64);
+  const unfit = JSON.stringify(Array(64).fill(1));
   const wrong: readonly (readonly [readonly string[], string, 1 | 2, RegExp])[] = [
     [['create', '--out', file], '', 2, /^error: no passphrase was given: /],
     [['create', '--out', file, '--passphrase-env', 'hunter2'], '', 2, /^error: the environment variable for the passphrase is not set\n$/],
     [['create', '--out', join(folder, 'no', 'where.json')], passphrase, 1, /cannot be made: its folder does not exist\n$/],
     [['import', '--out', file], `hunter2\n${passphrase}`, 2, /^error: the private key must be 64 hex digits, with or without 0x\n$/],
     [['import', '--out', file], `${zeros}\n${passphrase}`, 2, /^error: the private key is not one of the curve secp256k1/],
+    [
+      ['import', '--type', 'ed25519', '--out', file],
+      `hunter2\n${passphrase}`,
+      2,
+      /^error: the private key must be 64 hex digits, S\.\.\. of /,
+    ],
+    [['import', '--type', 'ed25519', '--out', file], `${unfit}\n${passphrase}`, 2, /^error: the private key does not fit the public key/],
+    [['import', '--type', 'p256', '--out', file], `${key}\n${passphrase}`, 2, /'--type <curve>' argument 'p256' is invalid/],
     [['import', '--out', file], `${key}\n`, 2, /^error: no passphrase was given: /],
   ];
   for (const [args, input, exitCode, sentence] of wrong) {

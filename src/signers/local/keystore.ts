@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { keccak256 } from '../../crypto/keccak.js';
 import { deriveKey, type KeyDerivation, keyDerivation } from './key-derivation.js';
 import { KeystoreError } from './keystore-error.js';
+import { valueFromKeystoreJson } from './keystore-json.js';
 import { addressOfKey } from './local-signer.js';
 
 const hexOf = (bytes: number) => z.string().regex(new RegExp(`^(?:0x)?[0-9a-fA-F]{${bytes * 2}}$`));
@@ -91,15 +92,10 @@ function keystoreFromJson(json: string): z.infer<typeof keystoreShape> {
 }
 
 function valueFromJson(json: string): unknown {
-  try {
-    const value: unknown = JSON.parse(json);
-    if (typeof value !== 'object' || value === null || !('Crypto' in value)) return value;
-    // Old geth and parity wrote it so.
-    return { crypto: value.Crypto, ...value };
-  } catch {
-    // The parser's own message would quote the file.
-    throw new KeystoreError('malformed', 'the keystore is not JSON');
-  }
+  const value = valueFromKeystoreJson(json);
+  if (typeof value !== 'object' || value === null || !('Crypto' in value)) return value;
+  // Old geth and parity wrote it so.
+  return { crypto: value.Crypto, ...value };
 }
 
 /** ethers normalises passphrases, geth takes them as typed: the second form is tried only where the two differ. */

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Keypair } from '@stellar/stellar-sdk';
+import { addressFromPublicKey } from '../../../src/chains/stellar/address.js';
+import { seedFromSecretSeed } from '../../../src/chains/stellar/secret-seed.js';
+
+const pair = Keypair.fromRawEd25519Seed(Buffer.alloc(32, 1));
+
+test('an account is its public key as a StrKey', () => {
+  assert.equal(addressFromPublicKey(pair.rawPublicKey()), pair.publicKey());
+});
+
+test('a secret seed is read, and its checksum checked', () => {
+  assert.deepEqual(seedFromSecretSeed(pair.secret()), Buffer.alloc(32, 1));
+  assert.equal(seedFromSecretSeed(`${pair.secret().slice(0, -1)}A`), null);
+  assert.equal(seedFromSecretSeed(pair.publicKey()), null);
+  assert.equal(seedFromSecretSeed(''), null);
+});

@@ -1,0 +1,31 @@
+import { createCipheriv, randomBytes, scryptSync } from 'node:crypto';
+import { encryptKeystoreJson, Wallet } from 'ethers';
+import { keyFromSeed, publicKeyOf } from '../../src/signers/local/ed25519-key.js';
+
+const cheap = { N: 1024, r: 8, p: 1 };
+
+/** An Ethereum keystore that costs a thousandth of a real one to open. */
+export function cheapKeystore(privateKey: Uint8Array, passphrase: string): Promise<string> {
+  const wallet = new Wallet(`0x${Buffer.from(privateKey).toString('hex')}`);
+  return encryptKeystoreJson({ address: wallet.address, privateKey: wallet.privateKey }, passphrase, { scrypt: cheap });
+}
+
+/** An ed25519 keystore as the format says, made without the code that is tested, and cheap to open. `publicKey`: what it says it holds. */
+export function cheapEd25519Keystore(seed: Uint8Array, passphrase: string, publicKey = publicKeyOf(keyFromSeed(seed))): string {
+  const salt = randomBytes(32);
+  const iv = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', scryptSync(passphrase.normalize('NFKC'), salt, 32, cheap), iv);
+  const ciphertext = Buffer.concat([cipher.update(seed), cipher.final()]).toString('hex');
+  return JSON.stringify({
+    version: 1,
+    type: 'ed25519',
+    public_key: publicKey.toString('hex'),
+    crypto: {
+      cipher: 'aes-256-gcm',
+      ciphertext,
+      cipherparams: { iv: iv.toString('hex'), tag: cipher.getAuthTag().toString('hex') },
+      kdf: 'scrypt',
+      kdfparams: { n: cheap.N, r: cheap.r, p: cheap.p, dklen: 32, salt: salt.toString('hex') },
+    },
+  });
+}
