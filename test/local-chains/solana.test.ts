@@ -5,9 +5,9 @@ import { createInterface } from 'node:readline';
 import { describe, it, type TestContext } from 'node:test';
 import * as kit from '@solana/kit';
 import { waitFor } from '../support/wait-for.js';
+import { buildTransaction, signerOf } from './solana/build-transaction.js';
 import { newest } from './solana/chain.js';
 import { transferOf, unitLimitOf, unitPriceOf } from './solana/instructions.js';
-import { signerOf, signTransaction } from './solana/sign-transaction.js';
 import { type LocalSolana, type SolanaOptions, startSolana } from './solana/start-solana.js';
 
 const sol = 1_000_000_000n;
@@ -42,7 +42,9 @@ async function rigOf(test: TestContext, options: SolanaOptions = {}): Promise<Ri
       const fresh = blockhash ?? solana.chain.tip(newest).hash;
       const bidding = bid === undefined ? [] : [unitLimitOf(10_000), unitPriceOf(bid)];
       const instructions = [...bidding, transferOf(payer.address, bob.address, lamports)];
-      return Buffer.from(await signTransaction({ payer, instructions, blockhash: fresh, version })).toString('base64');
+      return Buffer.from(
+        await buildTransaction({ payer: payer.address, signers: [payer], instructions, blockhash: fresh, version }),
+      ).toString('base64');
     },
     send: (transaction) => rpc.sendTransaction(transaction as never, { encoding: 'base64', skipPreflight: true, maxRetries: 0n }).send(),
     balance: async (signer) => (await rpc.getBalance(signer.address, { commitment: 'processed' }).send()).value,
@@ -119,7 +121,7 @@ describe('a transaction on the local Solana', () => {
       [unitLimitOf(501), unitPriceOf(1n), give],
     ];
     for (const instructions of priced) {
-      const bytes = await signTransaction({ payer: alice, instructions, blockhash });
+      const bytes = await buildTransaction({ payer: alice.address, signers: [alice], instructions, blockhash });
       const message = Buffer.from(bytes.subarray(65)).toString('base64');
       const { value: quoted } = await rpc.getFeeForMessage(message as never, { commitment: 'processed' }).send();
       const before = await balance(alice);
@@ -430,6 +432,22 @@ describe('a node in trouble', () => {
     chain.advance();
     release();
     assert.deepEqual(chain.landed(await sending, newest)?.error, null);
+  });
+
+  it('of a chain with other times counts by those', async (test) => {
+    const { rpc, chain, transfer, send, balance } = await rigOf(test, {
+      blockhashAgeBlocks: 3,
+      confirmedAfterBlocks: 2,
+      finalizedAfterBlocks: 4,
+    });
+    const blockhash = chain.tip(newest).hash;
+    const signature = await send(await transfer({ blockhash }));
+    const late = await transfer({ blockhash, lamports: 2n * sol });
+    chain.advance(4);
+    await send(late);
+    chain.advance();
+    assert.equal(await balance(bob), sol);
+    assert.equal((await rpc.getSignatureStatuses([signature]).send()).value[0]?.confirmationStatus, 'finalized');
   });
 
   it('that is behind answers from the past, and says so when it is far behind', async (test) => {

@@ -50,6 +50,8 @@ export interface SolanaChainOptions {
   readonly confirmedAfterBlocks?: number;
   /** Blocks on top of a finalized one; default 31, as on a real cluster. */
   readonly finalizedAfterBlocks?: number;
+  /** Blocks that a blockhash lives; default 150, as on a real cluster. */
+  readonly blockhashAgeBlocks?: number;
 }
 
 /** A chain: one bank of the real runtime, blocks on command, and a pool of what was sent and has not landed. */
@@ -92,14 +94,14 @@ export interface SolanaChain {
 
 /** From where the newest block of all is seen. */
 export const newest: View = { commitment: 'processed', blocksBehind: 0 };
-/** A blockhash is good in the 150 blocks after the next one (MAX_PROCESSING_AGE; bank.rs, check_transactions.rs: age counted at the parent). */
-const maxProcessingAge = 150n;
 const blocksKept = 1_000;
 const base58 = getBase58Decoder();
 
 /** Starts a chain that has some history: enough blocks for the first of them to be final. */
 export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain {
-  const { accounts = [], confirmedAfterBlocks = 1, finalizedAfterBlocks = 31 } = options;
+  const { accounts = [], confirmedAfterBlocks = 1, finalizedAfterBlocks = 31, blockhashAgeBlocks = 150 } = options;
+  // MAX_PROCESSING_AGE. A block takes what was not too old at its parent (check_transactions.rs): one more than the height that is told.
+  const maxAge = BigInt(blockhashAgeBlocks);
   const runtime: Runtime = createRuntime();
   const genesisHash = base58.decode(randomBytes(32));
   const pool = createPool();
@@ -183,8 +185,8 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
   function lastValidHeight(blockhash: string, view: View): bigint | null {
     const height = heights.get(blockhash);
     const tipHeight = tip(view).height;
-    if (height === undefined || height > tipHeight || tipHeight - height > maxProcessingAge) return null;
-    return height + maxProcessingAge;
+    if (height === undefined || height > tipHeight || tipHeight - height > maxAge) return null;
+    return height + maxAge;
   }
 
   function refusalOf(transaction: WireTransaction, view: View): TransactionError | null {
