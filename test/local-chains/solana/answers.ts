@@ -1,0 +1,74 @@
+import { getBase58Decoder } from '@solana/kit';
+import type { Block, Commitment, Landed } from './chain.js';
+import type { CallOptions } from './params.js';
+import { invalidParams, unsupportedVersion } from './rpc-error.js';
+import type { AccountState, Execution } from './runtime.js';
+
+const base58 = getBase58Decoder();
+/** What accounts that pay no rent have as their rent epoch. */
+const neverRented = 2n ** 64n - 1n;
+
+/** An account as `getAccountInfo` answers it. */
+export function accountAnswer(account: AccountState | null, { encoding = 'base58', dataSlice }: CallOptions): unknown {
+  if (account === null) return null;
+  const { lamports, owner, executable } = account;
+  const { offset, length } = (dataSlice ?? { offset: 0, length: account.data.length }) as { offset: number; length: number };
+  const data = encoded(account.data.subarray(offset, offset + length), encoding);
+  return { lamports, owner, executable, rentEpoch: neverRented, space: account.data.length, data };
+}
+
+function encoded(data: Uint8Array, encoding: unknown): readonly [string, string] {
+  // There is no parsed form of what is stored here: a real node falls back to base64 as well.
+  if (encoding === 'base64' || encoding === 'jsonParsed') return [Buffer.from(data).toString('base64'), 'base64'];
+  if (encoding !== 'base58') throw invalidParams(`unsupported encoding: ${String(encoding)}`);
+  if (data.length > 128) {
+    throw invalidParams('Encoded binary (base 58) data should be less than 128 bytes, please use Base64 encoding.');
+  }
+  return [base58.decode(data), 'base58'];
+}
+
+/** What `simulateTransaction` answers, and what a refused preflight has as its data. */
+export function simulationAnswer({ error, logs, unitsConsumed }: Execution): object {
+  return { err: error, logs, unitsConsumed, accounts: null, innerInstructions: null, replacementBlockhash: null, returnData: null };
+}
+
+/** An entry of `getSignatureStatuses`. */
+export function statusAnswer({ slot, error }: Landed, blocksOnTop: number, commitment: Commitment): unknown {
+  return {
+    slot,
+    confirmations: commitment === 'finalized' ? null : blocksOnTop,
+    err: error,
+    status: error === null ? { Ok: null } : { Err: error },
+    confirmationStatus: commitment,
+  };
+}
+
+/** What `getTransaction` answers; only the binary encodings. */
+export function transactionAnswer(landed: Landed, block: Block | undefined, options: CallOptions): unknown {
+  const { transaction, slot, error, logs, unitsConsumed, lamportsBefore, lamportsAfter } = landed;
+  const { version } = transaction.message;
+  if (version !== 'legacy' && !(typeof options.maxSupportedTransactionVersion === 'number')) throw unsupportedVersion(version);
+  const { encoding } = options;
+  if (encoding !== 'base64' && encoding !== 'base58') throw invalidParams(`unsupported encoding: ${String(encoding ?? 'json')}`);
+  const text = encoding === 'base64' ? Buffer.from(transaction.bytes).toString('base64') : base58.decode(transaction.bytes);
+  return {
+    slot,
+    blockTime: block?.unixSeconds ?? null,
+    transaction: [text, encoding],
+    ...(options.maxSupportedTransactionVersion === undefined ? {} : { version }),
+    meta: {
+      err: error,
+      status: error === null ? { Ok: null } : { Err: error },
+      fee: transaction.feeLamports,
+      preBalances: lamportsBefore,
+      postBalances: lamportsAfter,
+      preTokenBalances: [],
+      postTokenBalances: [],
+      innerInstructions: [],
+      logMessages: logs,
+      loadedAddresses: { readonly: [], writable: [] },
+      computeUnitsConsumed: unitsConsumed,
+      rewards: [],
+    },
+  };
+}

@@ -1,0 +1,242 @@
+import { accountAnswer, simulationAnswer, statusAnswer, transactionAnswer } from './answers.js';
+import type { Commitment, Landed, SolanaChain, View } from './chain.js';
+import {
+  base64Bytes,
+  type CallOptions,
+  commitmentOf,
+  keyFrom,
+  optionsAt,
+  signatureFrom,
+  textAt,
+  textsAt,
+  transactionFrom,
+} from './params.js';
+import {
+  contextSlotNotReached,
+  historyNotAvailable,
+  invalidParams,
+  nodeIsBehind,
+  preflightFailure,
+  signatureFailure,
+} from './rpc-error.js';
+import type { Execution } from './runtime.js';
+import { textOfTransactionError } from './transaction-error.js';
+import { isWellSigned, readMessage, type WireMessage, type WireTransaction } from './wire-transaction.js';
+
+/** How one node sees its cluster and serves it. Change a field and the next call is answered so. */
+export interface NodeCondition {
+  /** How many blocks it has not heard of. Beyond 128 it calls itself unhealthy, and refuses what it would have to simulate. */
+  blocksBehind: number;
+  /** False: it was started without history, and knows only the newest 300 blocks' statuses. */
+  keepsHistory: boolean;
+  /** True: what is sent to it is answered as ever, and never forwarded. */
+  forwardsNothing: boolean;
+}
+
+/** The methods of a node, by name. A method throws `RpcError`. */
+export type Methods = Readonly<Record<string, (params: readonly unknown[]) => unknown>>;
+
+/** A node says that it is healthy while it is not further behind than this (DELINQUENT_VALIDATOR_SLOT_DISTANCE). */
+const healthySlots = 128;
+/** How many blocks' statuses a node has at hand without its history (MAX_RECENT_BLOCKHASHES). */
+const recentBlocks = 300;
+const version = '3.0.0';
+
+/** The methods of a node on the chain. */
+export function createMethods(
+  chain: SolanaChain,
+  condition: NodeCondition,
+  airdrop: (address: string, lamports: bigint) => Promise<string>,
+): Methods {
+  const viewOf = (commitment: Commitment): View => ({ commitment, blocksBehind: condition.blocksBehind });
+
+  /** Where the options want the chain to be looked at from; refused while the node is not there yet. */
+  function lookFrom(options: CallOptions): View {
+    const view = viewOf(commitmentOf(options));
+    const { slot } = chain.tip(view);
+    if (typeof options.minContextSlot === 'number' && slot < BigInt(options.minContextSlot)) throw contextSlotNotReached(slot);
+    return view;
+  }
+
+  const withContext = (view: View, value: unknown): unknown => ({
+    context: { apiVersion: version, slot: chain.tip(view).slot },
+    value,
+  });
+
+  function assertHealthy(): void {
+    const { blocksBehind } = condition;
+    if (blocksBehind > healthySlots) throw nodeIsBehind(blocksBehind);
+  }
+
+  /** What running it at the view would give, blockhash and duplicates included. */
+  function tryOut(transaction: WireTransaction, view: View, ignoresBlockhash: boolean, verifiesSignatures: boolean): Execution {
+    const refusal = chain.refusalOf(transaction, view);
+    if (refusal !== null && !(ignoresBlockhash && refusal === 'BlockhashNotFound')) return { error: refusal, logs: [], unitsConsumed: 0n };
+    return chain.simulate(transaction, { verifiesSignatures });
+  }
+
+  function preflight(transaction: WireTransaction, options: CallOptions): void {
+    const view = lookFrom({ ...options, commitment: options.preflightCommitment ?? 'finalized' });
+    if (!isWellSigned(transaction)) throw signatureFailure();
+    assertHealthy();
+    const outcome = tryOut(transaction, view, false, true);
+    if (outcome.error !== null) throw preflightFailure(textOfTransactionError(outcome.error), simulationAnswer(outcome));
+  }
+
+  function statusOf(signature: string, searchesHistory: boolean): unknown {
+    const view = viewOf('processed');
+    const found = chain.landed(signature, view);
+    if (found === undefined) return null;
+    const above = chain.blocksOnTop(found.slot, view);
+    return above <= recentBlocks || searchesHistory ? statusAnswer(found, above, chain.commitmentOf(found.slot, view)) : null;
+  }
+
+  return {
+    getHealth() {
+      assertHealthy();
+      return 'ok';
+    },
+    getVersion: () => ({ 'feature-set': 3_640_012_085, 'solana-core': version }),
+    getGenesisHash: () => chain.genesisHash,
+    getSlot: (params) => chain.tip(lookFrom(optionsAt(params, 0))).slot,
+    getBlockHeight: (params) => chain.tip(lookFrom(optionsAt(params, 0))).height,
+
+    getLatestBlockhash(params) {
+      const view = lookFrom(optionsAt(params, 0));
+      const { hash } = chain.tip(view);
+      return withContext(view, { blockhash: hash, lastValidBlockHeight: chain.lastValidHeight(hash, view) });
+    },
+    isBlockhashValid(params) {
+      const view = lookFrom(optionsAt(params, 1));
+      return withContext(view, chain.lastValidHeight(keyFrom(textAt(params, 0)), view) !== null);
+    },
+
+    getBalance(params) {
+      const view = lookFrom(optionsAt(params, 1));
+      return withContext(view, chain.account(keyFrom(textAt(params, 0)), view)?.lamports ?? 0n);
+    },
+    getAccountInfo(params) {
+      const options = optionsAt(params, 1);
+      const view = lookFrom(options);
+      return withContext(view, accountAnswer(chain.account(keyFrom(textAt(params, 0)), view), options));
+    },
+    getMultipleAccounts(params) {
+      const options = optionsAt(params, 1);
+      const view = lookFrom(options);
+      return withContext(
+        view,
+        textsAt(params, 0, 100).map((address) => accountAnswer(chain.account(keyFrom(address), view), options)),
+      );
+    },
+    getMinimumBalanceForRentExemption: (params) => {
+      const [bytes] = params;
+      if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes) || bytes < 0) throw invalidParams('Invalid params: expected usize.');
+      return chain.rentExemptLamports(BigInt(bytes));
+    },
+
+    getFeeForMessage(params) {
+      const view = lookFrom(optionsAt(params, 1));
+      const bytes = base64Bytes(textAt(params, 0));
+      const { blockhash, feeLamports } = readable(bytes);
+      return withContext(view, chain.lastValidHeight(blockhash, view) === null ? null : feeLamports);
+    },
+    getRecentPrioritizationFees(params) {
+      if (params[0] !== undefined) textsAt(params, 0, 128).map(keyFrom);
+      return chain
+        .recentBlocks(150, viewOf('processed'))
+        .map(({ slot, lowestBidMicroLamports }) => ({ slot, prioritizationFee: lowestBidMicroLamports }));
+    },
+
+    simulateTransaction(params) {
+      const options = optionsAt(params, 1);
+      const { sigVerify = false, replaceRecentBlockhash = false } = options;
+      if (sigVerify === true && replaceRecentBlockhash === true) {
+        throw invalidParams('sigVerify may not be used with replaceRecentBlockhash');
+      }
+      const view = lookFrom(options);
+      const transaction = transactionFrom(textAt(params, 0), options);
+      if (sigVerify === true && !isWellSigned(transaction)) throw signatureFailure();
+      const outcome = tryOut(transaction, view, replaceRecentBlockhash === true, sigVerify === true);
+      const { hash } = chain.tip(view);
+      const replacementBlockhash =
+        replaceRecentBlockhash === true ? { blockhash: hash, lastValidBlockHeight: chain.lastValidHeight(hash, view) } : null;
+      return withContext(view, { ...simulationAnswer(outcome), replacementBlockhash });
+    },
+    sendTransaction(params) {
+      const options = optionsAt(params, 1);
+      const transaction = transactionFrom(textAt(params, 0), options);
+      if (options.skipPreflight !== true) preflight(transaction, options);
+      const { maxRetries } = options;
+      if (!condition.forwardsNothing) {
+        chain.pool.add(transaction, {
+          maxRetries: typeof maxRetries === 'number' ? maxRetries : null,
+          lastValidHeight: chain.lastValidHeight(transaction.blockhash, viewOf('processed')) ?? 0n,
+        });
+      }
+      return transaction.signature;
+    },
+
+    getSignatureStatuses(params) {
+      const signatures = textsAt(params, 0, 256).map(signatureFrom);
+      const searchesHistory = optionsAt(params, 1).searchTransactionHistory === true;
+      if (searchesHistory && !condition.keepsHistory) throw historyNotAvailable();
+      return withContext(
+        viewOf('processed'),
+        signatures.map((signature) => statusOf(signature, searchesHistory)),
+      );
+    },
+    getTransaction(params) {
+      if (!condition.keepsHistory) throw historyNotAvailable();
+      const options = typeof params[1] === 'string' ? { encoding: params[1] } : optionsAt(params, 1);
+      const view = atLeastConfirmed(lookFrom(options));
+      const found = chain.landed(signatureFrom(textAt(params, 0)), view);
+      return found === undefined ? null : transactionAnswer(found, chain.block(found.slot), options);
+    },
+    getSignaturesForAddress(params) {
+      if (!condition.keepsHistory) throw historyNotAvailable();
+      const options = optionsAt(params, 1);
+      const view = atLeastConfirmed(lookFrom(options));
+      const all = chain.landedOf(keyFrom(textAt(params, 0)), view);
+      const place = (signature: unknown): number => all.findIndex(({ transaction }) => transaction.signature === signature);
+      const from = options.before === undefined ? 0 : place(options.before) + 1;
+      const to = options.until === undefined || place(options.until) === -1 ? all.length : place(options.until);
+      const limit = typeof options.limit === 'number' ? options.limit : 1000;
+      return all.slice(from, Math.min(to, from + limit)).map((landed) => signatureInfo(landed, view));
+    },
+
+    async requestAirdrop(params) {
+      const address = keyFrom(textAt(params, 0));
+      const [, lamports] = params;
+      if (typeof lamports !== 'number' || !Number.isSafeInteger(lamports) || lamports <= 0) {
+        throw invalidParams('Invalid params: expected u64.');
+      }
+      return airdrop(address, BigInt(lamports));
+    },
+  };
+
+  function signatureInfo({ transaction, slot, error }: Landed, view: View): unknown {
+    return {
+      signature: transaction.signature,
+      slot,
+      err: error,
+      memo: null,
+      blockTime: chain.block(slot)?.unixSeconds ?? null,
+      confirmationStatus: chain.commitmentOf(slot, view),
+    };
+  }
+}
+
+function readable(bytes: Uint8Array): WireMessage {
+  try {
+    return readMessage(bytes);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : 'unreadable';
+    throw invalidParams(`failed to deserialize solana_message::versions::VersionedMessage: ${why}`);
+  }
+}
+
+/** Histories hold no block that the cluster has not confirmed. */
+function atLeastConfirmed(view: View): View {
+  if (view.commitment === 'processed') throw invalidParams('Method does not support commitment below `confirmed`');
+  return view;
+}

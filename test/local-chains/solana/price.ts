@@ -1,0 +1,56 @@
+import type { CompiledTransactionMessage } from '@solana/kit';
+
+/** What a message costs. */
+export interface MessagePrice {
+  /** In millionths of a lamport; 0 where the message sets none. */
+  readonly unitPriceMicroLamports: bigint;
+  /** Base fee per signature, and unit price times unit limit. */
+  readonly feeLamports: bigint;
+}
+
+const lamportsPerSignature = 5_000n;
+const computeBudget = 'ComputeBudget111111111111111111111111111111';
+
+/** Programs that are part of the runtime; SIMD-0170 reserves 3,000 units for each of their instructions, where no limit is set. */
+const builtins: ReadonlySet<string> = new Set([
+  computeBudget,
+  '11111111111111111111111111111111',
+  'Vote111111111111111111111111111111111111111',
+  'BPFLoader1111111111111111111111111111111111',
+  'BPFLoader2111111111111111111111111111111111',
+  'BPFLoaderUpgradeab1e11111111111111111111111',
+  'LoaderV411111111111111111111111111111111111',
+]);
+
+/**
+ * What the runtime will charge for a message: it has no way to be asked without running, so its rules are repeated here (and the tests hold
+ * them against what it really charges). Instructions of the compute budget program: 2 sets the unit limit (u32), 3 the unit price (u64).
+ * Signatures of the precompiled verifying programs, which also cost, are not counted.
+ */
+export function priceOf(message: CompiledTransactionMessage): MessagePrice {
+  let limit: bigint | undefined;
+  let unitPriceMicroLamports = 0n;
+  let reserved = 0n;
+  for (const [program, data] of instructionsOf(message)) {
+    reserved += builtins.has(program ?? '') ? 3_000n : 200_000n;
+    if (program !== computeBudget) continue;
+    const view = Buffer.from(data);
+    if (view[0] === 2 && view.length === 5) limit = BigInt(view.readUInt32LE(1));
+    if (view[0] === 3 && view.length === 9) unitPriceMicroLamports = view.readBigUInt64LE(1);
+  }
+  const units = smaller(limit ?? reserved, 1_400_000n);
+  const priority = (units * unitPriceMicroLamports + 999_999n) / 1_000_000n;
+  return { unitPriceMicroLamports, feeLamports: lamportsPerSignature * BigInt(message.header.numSignerAccounts) + priority };
+}
+
+function instructionsOf(message: CompiledTransactionMessage): readonly (readonly [program: string | undefined, data: Uint8Array])[] {
+  if (!('instructions' in message)) throw new Error('only legacy and version 0');
+  return message.instructions.map(({ programAddressIndex, data }) => [
+    message.staticAccounts[programAddressIndex],
+    new Uint8Array(data ?? []),
+  ]);
+}
+
+function smaller(one: bigint, other: bigint): bigint {
+  return one < other ? one : other;
+}

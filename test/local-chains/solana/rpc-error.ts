@@ -1,0 +1,49 @@
+/** An error that a node answers with: codes and texts of agave's `rpc-client-api/src/custom_error.rs` and of JSON-RPC itself. */
+export class RpcError extends Error {
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** -32602: what was asked for is not well formed. */
+export function invalidParams(message: string): RpcError {
+  return new RpcError(-32602, message);
+}
+
+/** -32002: what was sent would fail; `result` is the simulation's, as `simulateTransaction` answers it. */
+export function preflightFailure(text: string, result: unknown): RpcError {
+  return new RpcError(-32002, `Transaction simulation failed: ${text}`, result);
+}
+
+/** -32003: a signature is missing or wrong. */
+export function signatureFailure(): RpcError {
+  return new RpcError(-32003, 'Transaction signature verification failure');
+}
+
+/** -32005: the node does not keep up with its cluster. */
+export function nodeIsBehind(slots: number): RpcError {
+  return new RpcError(-32005, `Node is behind by ${slots} slots`, { numSlotsBehind: slots });
+}
+
+/** -32011: the node was started without history. */
+export function historyNotAvailable(): RpcError {
+  return new RpcError(-32011, 'Transaction history is not available from this node');
+}
+
+/** -32015: the caller did not say that it can read this version. */
+export function unsupportedVersion(version: number): RpcError {
+  return new RpcError(
+    -32015,
+    `Transaction version (${version}) is not supported by the requesting client. Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": ${version}`,
+  );
+}
+
+/** -32016: the node has not seen the slot that the caller asks it to have seen. */
+export function contextSlotNotReached(contextSlot: bigint): RpcError {
+  return new RpcError(-32016, 'Minimum context slot has not been reached', { contextSlot });
+}

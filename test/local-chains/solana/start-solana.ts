@@ -1,0 +1,59 @@
+import { createSolanaChain, type SolanaChain, type SolanaChainOptions } from './chain.js';
+import { createFaucet, type Faucet } from './faucet.js';
+import { type SolanaNode, startSolanaNode } from './node.js';
+
+/** How to start it. */
+export interface SolanaOptions extends SolanaChainOptions {
+  /** The first node's port; 0 or absent: a free one. */
+  readonly port?: number;
+  /** Milliseconds between blocks; absent: a block only by `chain.advance`. */
+  readonly slotMs?: number;
+}
+
+/** A local Solana cluster: one chain, and nodes that see it. */
+export interface LocalSolana {
+  readonly chain: SolanaChain;
+  /** The first node. */
+  readonly node: SolanaNode;
+  /** The first node's. */
+  readonly url: string;
+  readonly faucet: Faucet;
+  /** One more node of the same cluster, with a condition and faults of its own. */
+  addNode(port?: number): Promise<SolanaNode>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a local Solana: the real runtime (litesvm) behind JSON-RPC of our own.
+ *
+ * Real: execution, fees, signatures, failures and their logs, rent, lookup tables. Made here: blocks on command or on a timer, blockhashes
+ * that die after 150 blocks, the three commitments, the pool of what was sent and has not landed, retries of the node, forks, health, history,
+ * preflight, error codes and texts.
+ *
+ * Not modelled: leaders, votes and stake (every block is everyone's); what other traffic does to fees beyond one lowest bid; limits of
+ * compute and size per block; durable nonces (taken as unknown blockhashes); simulation on older states (it sees the newest);
+ * re-inclusion of transactions from a fork that lost; inner instructions, return data and token balances in answers; parsed JSON encodings;
+ * the fees of precompiled programs' signatures in `getFeeForMessage`; subscriptions.
+ */
+export async function startSolana({ port, slotMs, ...options }: SolanaOptions = {}): Promise<LocalSolana> {
+  const chain = createSolanaChain(options);
+  const faucet = await createFaucet(chain);
+  const node = await startSolanaNode({ chain, airdrop: faucet, ...(port === undefined ? {} : { port }) });
+  const nodes = [node];
+  const timer = slotMs === undefined ? undefined : setInterval(() => chain.advance(), slotMs);
+  return {
+    chain,
+    node,
+    url: node.url,
+    faucet,
+    async addNode(ofPort = 0) {
+      const added = await startSolanaNode({ chain, airdrop: faucet, port: ofPort });
+      nodes.push(added);
+      return added;
+    },
+    async stop() {
+      clearInterval(timer);
+      await Promise.all(nodes.map((each) => each.stop()));
+    },
+  };
+}
