@@ -1,11 +1,13 @@
 import { type ConnectRouter, createContextValues, type Interceptor } from '@connectrpc/connect';
 import type { UniversalHandler } from '@connectrpc/connect/protocol';
 import type { Principal } from '../core/access/principal.js';
-import { DomainError, type ErrorReason } from '../core/errors.js';
+import { DomainError } from '../core/errors.js';
 import type { Log } from '../core/ports/log.js';
-import { callKey } from './call.js';
+import { type Meter, noMeter } from '../core/ports/meter.js';
+import { type Call, callKey } from './call.js';
 import type { Cors } from './cors.js';
 import { drainAfterAnswer } from './drain.js';
+import { errorTable } from './error-table.js';
 import { checkBodySize } from './guards/body-size.js';
 import { type Authenticate, principalOf } from './guards/credentials.js';
 import { checkDeadline } from './guards/deadline.js';
@@ -16,7 +18,7 @@ import { checkScope } from './guards/scope.js';
 import { type ApiRequest, type ApiResponse, type Header, headerValuesOf } from './header.js';
 import type { MethodPlan } from './method-plan.js';
 import type { Page } from './page.js';
-import { writeProtocolError } from './protocol-error.js';
+import { rpcProtocolOf, writeProtocolError } from './protocol-error.js';
 import type { RestGateway } from './rest/gateway.js';
 import { createRpcAdapter } from './rpc-adapter.js';
 import { createTargets, type Target } from './target.js';
@@ -41,8 +43,11 @@ export interface HandlerOptions {
   /** Aborts when the service begins to stop: streams end by it. */
   readonly shutdownSignal: AbortSignal;
   readonly log: Log;
+  readonly meter?: Meter;
 }
 
+/** What an answer that nobody waited for counts as: the caller left before there was one. */
+const callerLeftStatus = 499;
 /** Longest path in a log line. */
 const maxLoggedPath = 256;
 
@@ -51,7 +56,7 @@ const maxLoggedPath = 256;
  * page. It never throws. Making it throws where a registered method declares no scope.
  */
 export function createHandler(options: HandlerOptions): (request: ApiRequest, response: ApiResponse) => void {
-  const { rest, authenticate, rateLimit, cors, newRequestId, log } = options;
+  const { rest, authenticate, rateLimit, cors, newRequestId, log, meter = noMeter } = options;
   const rpc = createRpcAdapter(options);
   const targetOf = createTargets({ ...options, rpcHandlers: rpc.handlers });
 
@@ -63,17 +68,27 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     const headers: Header[] = [['x-request-id', requestId], ...cors.answerHeaders(request)];
     const target = targetOf(method, path, request.headers['content-type']);
     let principal: Principal | null = null;
-    let reason: ErrorReason | null = null;
+    let call: Call | null = null;
+    let failure: DomainError | null = null;
 
     // A request or an answer that breaks off is no surprise; without listeners it would end the process.
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     drainAfterAnswer(request, response);
     response.once('close', () => {
-      // 499: the caller left before there was an answer.
-      const status = response.headersSent ? response.statusCode : 499;
-      const ms = Math.round((performance.now() - startedAtMs) * 10) / 10;
-      const line = { method, path: path.slice(0, maxLoggedPath), status, ms, requestId, keyId: principal?.keyId ?? null, reason };
+      const told = failure ?? call?.failure ?? null;
+      const status = response.headersSent ? response.statusCode : callerLeftStatus;
+      const ms = performance.now() - startedAtMs;
+      meter.requestEnded(labelOf(target), protocolOf(target, request), codeOf(status, told), isStream(target) ? null : ms / 1000);
+      const line = {
+        method,
+        path: path.slice(0, maxLoggedPath),
+        status,
+        ms: Math.round(ms * 10) / 10,
+        requestId,
+        keyId: principal?.keyId ?? null,
+        reason: told?.reason ?? null,
+      };
       // Probes ask for pages every few seconds.
       if (target.kind === 'page') log.debug(line, 'request');
       else log.info(line, 'request');
@@ -115,8 +130,17 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     }
 
     function exchange() {
-      const idempotencyKeys = headerValuesOf(request, 'idempotency-key');
-      const call = { requestId, principal, remarks: [], bodyProblem: null, relayer: null, idempotencyKeys, claim: null, kept: null };
+      call = {
+        requestId,
+        principal,
+        remarks: [],
+        bodyProblem: null,
+        relayer: null,
+        idempotencyKeys: headerValuesOf(request, 'idempotency-key'),
+        claim: null,
+        failure: null,
+        kept: null,
+      };
       return { request, response, call, query, headOnly: method === 'HEAD', headers };
     }
 
@@ -132,13 +156,33 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         return;
       }
       const told = error instanceof DomainError ? error : new DomainError('internal', 'INTERNAL', 'Internal Server Error');
-      reason = told.reason;
+      failure = told;
       if (told.kind === 'unauthenticated') headers.push(['www-authenticate', 'Bearer']);
       if (target.kind === 'wrong_verb') headers.push(['allow', target.allow.join(', ')]);
       if (target.rpc) writeProtocolError(request, response, told, headers);
       else rest.fail(exchange(), told);
     }
   };
+}
+
+function labelOf(target: Target): string {
+  return 'label' in target ? target.label : 'none';
+}
+
+function protocolOf(target: Target, request: ApiRequest): string {
+  if (target.kind === 'page') return 'http';
+  if (!target.rpc) return 'rest';
+  const protocol = rpcProtocolOf(request.headers['content-type']);
+  return protocol === 'connect-stream' ? 'connect' : protocol;
+}
+
+/** How REST would tell the outcome: over gRPC the status of HTTP says nothing. */
+function codeOf(status: number, told: DomainError | null): number {
+  return told === null || status === callerLeftStatus ? status : errorTable[told.kind].httpStatus;
+}
+
+function isStream(target: Target): boolean {
+  return target.kind === 'rpc' && target.handler.method.methodKind !== 'unary';
 }
 
 type Found = Exclude<Target, { kind: 'none' } | { kind: 'wrong_verb' }>;

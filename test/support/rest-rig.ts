@@ -88,6 +88,7 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
       principal,
       remarks: [],
       bodyProblem: null,
+      failure: null,
       relayer: null,
       idempotencyKeys: [],
       claim: null,

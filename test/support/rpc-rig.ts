@@ -37,6 +37,7 @@ export function createRpcRig<T extends DescService>(
       principal,
       remarks: [],
       bodyProblem: null,
+      failure: null,
       relayer: null,
       idempotencyKeys: keys,
       claim: null,

@@ -33,6 +33,7 @@ async function startClient(test: TestContext) {
     principal: null,
     remarks: [],
     bodyProblem: null,
+    failure: null,
     relayer: null,
     idempotencyKeys: [],
     claim: null,
