@@ -31,11 +31,13 @@ import { followFile } from './core/notification/follow-file.js';
 import { type Clock, systemClock } from './core/ports/clock.js';
 import type { Log } from './core/ports/log.js';
 import type { RecordEvent } from './core/ports/record-event.js';
+import type { Telemetry } from './core/ports/telemetry.js';
 import type { Relayer } from './core/relayer/relayer.js';
 import { createFeed } from './core/transaction/feed.js';
 import { initKeccak, keccak256 } from './crypto/keccak.js';
 import { createEngine } from './engine/engine.js';
 import { createMetrics } from './observability/metrics/metrics.js';
+import { openTracer } from './observability/traces/tracer.js';
 import { openRelayers } from './open-relayers.js';
 import { openStore } from './storage/open-store.js';
 import { createSecretBox } from './storage/secret-box.js';
@@ -79,7 +81,6 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
   const { clock } = parts;
   const ids = systemIds;
   const metrics = createMetrics({ version: packageVersion(), clock });
-  const { meter } = metrics;
   const releasers: (() => Promise<unknown>)[] = [];
   const stopping = new AbortController();
   async function stop(): Promise<void> {
@@ -88,15 +89,21 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
   }
 
   try {
+    // What watches the rest.
+    const { otlpEndpoint: endpoint, otelServiceName: serviceName } = settings;
+    const traces = await openTracer({ endpoint, serviceName, version: packageVersion(), log });
+    releasers.push(() => traces.close());
+    const telemetry: Telemetry = { meter: metrics.meter, tracer: traces.tracer };
+
     // Keys and chains.
     await initKeccak();
     const secretBox = createSecretBox(settings.storageEncryptionKey);
-    const relayers = await openRelayers(config, settings.rpcTimeoutMs, log);
+    const relayers = await openRelayers(config, settings.rpcTimeoutMs, log, telemetry);
     releasers.push(() => relayers.close());
     const { directory } = relayers;
 
     // The store and its outbox.
-    const opened = await parts.openStore(settings.databaseUrl, { log, meter });
+    const opened = await parts.openStore(settings.databaseUrl, { log, meter: metrics.meter });
     releasers.push(() => opened.store.close());
     const store = wakingOnEvents(opened.store, () => delivery.wake());
     const cleaner = createOutcomeCleaner({ store, clock, log });
@@ -108,7 +115,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       secretBox,
       clock,
       log,
-      meter,
+      telemetry,
       allowPrivateTargets,
       retrySeconds: settings.webhookRetrySeconds,
       timeoutMs: webhookTimeoutMs,
@@ -177,7 +184,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       newRequestId: ids.timeOrdered,
       shutdownSignal: stopping.signal,
       log,
-      meter,
+      telemetry,
     });
     const server = createServer({
       host: settings.host,

@@ -1,13 +1,11 @@
 import { type ConnectRouter, createContextValues, type Interceptor } from '@connectrpc/connect';
 import type { UniversalHandler } from '@connectrpc/connect/protocol';
-import type { Principal } from '../core/access/principal.js';
 import { DomainError } from '../core/errors.js';
 import type { Log } from '../core/ports/log.js';
-import { type Meter, noMeter } from '../core/ports/meter.js';
+import { noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
 import { type Call, callKey } from './call.js';
 import type { Cors } from './cors.js';
 import { drainAfterAnswer } from './drain.js';
-import { errorTable } from './error-table.js';
 import { checkBodySize } from './guards/body-size.js';
 import { type Authenticate, principalOf } from './guards/credentials.js';
 import { checkDeadline } from './guards/deadline.js';
@@ -18,7 +16,8 @@ import { checkScope } from './guards/scope.js';
 import { type ApiRequest, type ApiResponse, type Header, headerValuesOf } from './header.js';
 import type { MethodPlan } from './method-plan.js';
 import type { Page } from './page.js';
-import { rpcProtocolOf, writeProtocolError } from './protocol-error.js';
+import { writeProtocolError } from './protocol-error.js';
+import { createRequestWatch } from './request-watch.js';
 import type { RestGateway } from './rest/gateway.js';
 import { createRpcAdapter } from './rpc-adapter.js';
 import { createTargets, type Target } from './target.js';
@@ -43,56 +42,31 @@ export interface HandlerOptions {
   /** Aborts when the service begins to stop: streams end by it. */
   readonly shutdownSignal: AbortSignal;
   readonly log: Log;
-  readonly meter?: Meter;
+  readonly telemetry?: Telemetry;
 }
-
-/** What an answer that nobody waited for counts as: the caller left before there was one. */
-const callerLeftStatus = 499;
-/** Longest path in a log line. */
-const maxLoggedPath = 256;
 
 /**
  * Makes the one handler of all requests: guards them in the order of checks, before any body is read, and gives them to REST, RPC or a
  * page. It never throws. Making it throws where a registered method declares no scope.
  */
 export function createHandler(options: HandlerOptions): (request: ApiRequest, response: ApiResponse) => void {
-  const { rest, authenticate, rateLimit, cors, newRequestId, log, meter = noMeter } = options;
+  const { rest, authenticate, rateLimit, cors, newRequestId, log, telemetry = noTelemetry } = options;
+  const watch = createRequestWatch(log, telemetry);
   const rpc = createRpcAdapter(options);
   const targetOf = createTargets({ ...options, rpcHandlers: rpc.handlers });
 
   return (request, response) => {
-    const startedAtMs = performance.now();
     const method = request.method ?? '';
     const { path, query } = partsOf(request.url ?? '');
     const requestId = requestIdOf(request, newRequestId);
     const headers: Header[] = [['x-request-id', requestId], ...cors.answerHeaders(request)];
     const target = targetOf(method, path, request.headers['content-type']);
-    let principal: Principal | null = null;
-    let call: Call | null = null;
-    let failure: DomainError | null = null;
+    const watched = watch({ request, response, path, requestId, target });
 
     // A request or an answer that breaks off is no surprise; without listeners it would end the process.
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     drainAfterAnswer(request, response);
-    response.once('close', () => {
-      const told = failure ?? call?.failure ?? null;
-      const status = response.headersSent ? response.statusCode : callerLeftStatus;
-      const ms = performance.now() - startedAtMs;
-      meter.requestEnded(labelOf(target), protocolOf(target, request), codeOf(status, told), isStream(target) ? null : ms / 1000);
-      const line = {
-        method,
-        path: path.slice(0, maxLoggedPath),
-        status,
-        ms: Math.round(ms * 10) / 10,
-        requestId,
-        keyId: principal?.keyId ?? null,
-        reason: told?.reason ?? null,
-      };
-      // Probes ask for pages every few seconds.
-      if (target.kind === 'page') log.debug(line, 'request');
-      else log.info(line, 'request');
-    });
 
     try {
       checkHost(request);
@@ -102,12 +76,13 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
       }
       checkFound(target);
       if (target.scope !== 'public') {
-        principal = principalOf(request, authenticate);
+        const principal = principalOf(request, authenticate);
+        watched.principal = principal;
         checkScope(principal, target.scope);
         if (target.rateLimited) rateLimit?.(principal, headers);
       }
       checkBodySize(request);
-      serve(target);
+      watched.within(() => serve(target));
     } catch (error) {
       fail(error);
     }
@@ -130,17 +105,20 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     }
 
     function exchange() {
-      call = {
+      const call: Call = {
         requestId,
-        principal,
+        principal: watched.principal,
         remarks: [],
         bodyProblem: null,
         relayer: null,
         idempotencyKeys: headerValuesOf(request, 'idempotency-key'),
         claim: null,
+        traceParent: watched.traceParent,
+        traceId: watched.traceId,
         failure: null,
         kept: null,
       };
+      watched.call = call;
       return { request, response, call, query, headOnly: method === 'HEAD', headers };
     }
 
@@ -156,33 +134,13 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         return;
       }
       const told = error instanceof DomainError ? error : new DomainError('internal', 'INTERNAL', 'Internal Server Error');
-      failure = told;
+      watched.failure = told;
       if (told.kind === 'unauthenticated') headers.push(['www-authenticate', 'Bearer']);
       if (target.kind === 'wrong_verb') headers.push(['allow', target.allow.join(', ')]);
       if (target.rpc) writeProtocolError(request, response, told, headers);
       else rest.fail(exchange(), told);
     }
   };
-}
-
-function labelOf(target: Target): string {
-  return 'label' in target ? target.label : 'none';
-}
-
-function protocolOf(target: Target, request: ApiRequest): string {
-  if (target.kind === 'page') return 'http';
-  if (!target.rpc) return 'rest';
-  const protocol = rpcProtocolOf(request.headers['content-type']);
-  return protocol === 'connect-stream' ? 'connect' : protocol;
-}
-
-/** How REST would tell the outcome: over gRPC the status of HTTP says nothing. */
-function codeOf(status: number, told: DomainError | null): number {
-  return told === null || status === callerLeftStatus ? status : errorTable[told.kind].httpStatus;
-}
-
-function isStream(target: Target): boolean {
-  return target.kind === 'rpc' && target.handler.method.methodKind !== 'unary';
 }
 
 type Found = Exclude<Target, { kind: 'none' } | { kind: 'wrong_verb' }>;

@@ -4,9 +4,9 @@ import { Agent } from 'undici';
 import type { OutboxEvent } from '../core/notification/notification.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Log } from '../core/ports/log.js';
-import { type Meter, noMeter } from '../core/ports/meter.js';
 import type { SecretBox } from '../core/ports/secret-box.js';
 import { ConflictError, type Store } from '../core/ports/store.js';
+import { noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
 import { deliverEvent, type Settlement } from './deliver-event.js';
 import { createDeliveryCounters, type DeliveryCounts } from './delivery-counts.js';
 import { createGuardedConnector, type Resolve } from './target-guard.js';
@@ -17,7 +17,7 @@ export interface DeliveryDeps {
   readonly secretBox: SecretBox;
   readonly clock: Clock;
   readonly log: Log;
-  readonly meter?: Meter;
+  readonly telemetry?: Telemetry;
   /** True: private addresses are dialled. */
   readonly allowPrivateTargets: boolean;
   /** Waiting times before the second, third, ... try; after the last an event is dead. */
@@ -77,7 +77,8 @@ function canTakeMore(target: Target | undefined): boolean {
 
 /** Makes the delivery; nothing happens before `start`. */
 export function createDelivery(deps: DeliveryDeps): Delivery {
-  const { store, clock, log, meter = noMeter, timeoutMs } = deps;
+  const { store, clock, log, telemetry = noTelemetry, timeoutMs } = deps;
+  const { meter } = telemetry;
   const dispatcher = new Agent({ connect: createGuardedConnector(deps), headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
   const closing = new AbortController();
   const cutting = new AbortController();

@@ -88,6 +88,8 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
       principal,
       remarks: [],
       bodyProblem: null,
+      traceParent: null,
+      traceId: null,
       failure: null,
       relayer: null,
       idempotencyKeys: [],

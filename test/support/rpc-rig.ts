@@ -37,6 +37,8 @@ export function createRpcRig<T extends DescService>(
       principal,
       remarks: [],
       bodyProblem: null,
+      traceParent: null,
+      traceId: null,
       failure: null,
       relayer: null,
       idempotencyKeys: keys,

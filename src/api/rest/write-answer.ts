@@ -31,5 +31,5 @@ export function writeError(exchange: RestExchange, error: DomainError): void {
   const headers: Header[] = [['x-error-reason', error.reason]];
   if (error.kind === 'unauthenticated' && !exchange.headers.some(([name]) => name === 'www-authenticate'))
     headers.push(['www-authenticate', 'Bearer']);
-  writeAnswer(exchange, errorTable[error.kind].httpStatus, errorText(error, exchange.call.remarks), headers);
+  writeAnswer(exchange, errorTable[error.kind].httpStatus, errorText(error, exchange.call), headers);
 }

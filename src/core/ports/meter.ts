@@ -19,8 +19,8 @@ export interface Meter {
   webhookTried(outcome: WebhookOutcome, seconds: number | null): void;
   /** Between the commit of an event and its delivery. */
   webhookDelivered(delaySeconds: number): void;
-  /** A request to a node ended: `answered`, whatever it said, or `failed` without an answer. */
-  nodeAsked(network: string, host: string, result: 'answered' | 'failed', calls: number, seconds: number): void;
+  /** A request to a node with so many calls ended: `refused` by its HTTP status, or `failed` without an answer. */
+  nodeAsked(network: string, host: string, result: 'answered' | 'refused' | 'failed', calls: number, seconds: number): void;
   /** A transaction has this status from now on. */
   statusReached(relayerId: string, status: TransactionStatus): void;
   /** A version was signed and stored. `kind`: what for; `escalation`: the service itself outbids for content. */

@@ -68,7 +68,7 @@ export function createPrometheusMeter(registry: Registry): Meter {
   const nodeRequests = childrenBy(
     new Counter({
       name: 'relayer_node_requests_total',
-      help: 'Requests to nodes: answered (whatever was said) or failed (no answer)',
+      help: 'Requests to nodes: answered (whatever was said), refused (by HTTP status) or failed (no answer)',
       labelNames: ['network', 'host', 'result'],
       registers,
     }),

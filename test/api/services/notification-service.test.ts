@@ -33,6 +33,8 @@ async function startClient(test: TestContext) {
     principal: null,
     remarks: [],
     bodyProblem: null,
+    traceParent: null,
+    traceId: null,
     failure: null,
     relayer: null,
     idempotencyKeys: [],
