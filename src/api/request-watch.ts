@@ -47,7 +47,7 @@ export function createRequestWatch(log: Log, { meter, tracer }: Telemetry): (beg
     const traceParent = span?.traceParent ?? callerTrace;
     const watched: WatchedRequest = {
       traceParent,
-      traceId: span === null ? null : traceIdOf(span.traceParent),
+      traceId: traceIdOf(span?.traceParent ?? null),
       principal: null,
       call: null,
       failure: null,
@@ -67,7 +67,7 @@ export function createRequestWatch(log: Log, { meter, tracer }: Telemetry): (beg
         requestId,
         keyId: watched.principal?.keyId ?? null,
         reason: told?.reason ?? null,
-        traceId: traceParent === null ? undefined : traceIdOf(traceParent),
+        traceId: traceIdOf(traceParent),
       };
       // What the caller did wrong is no failure of ours.
       span?.end(told !== null && code >= 500 ? told.reason : null, { 'http.response.status_code': code });
@@ -84,7 +84,7 @@ function callerTraceOf({ headers: { traceparent } }: ApiRequest): string | null 
   return typeof traceparent === 'string' && readTraceParent(traceparent) !== null ? traceparent : null;
 }
 
-function traceIdOf(traceParent: string): string | null {
+function traceIdOf(traceParent: string | null): string | null {
   return readTraceParent(traceParent)?.traceId ?? null;
 }
 
