@@ -14,11 +14,13 @@ import { createRemarks } from './api/interceptors/remarks.js';
 import { createServeOnce } from './api/interceptors/serve-once.js';
 import { protoOfTransaction } from './api/mappers/transaction.js';
 import { compileMethodPlans } from './api/method-plan.js';
+import { createMetricsPage } from './api/metrics-page.js';
 import { createReflection } from './api/reflection.js';
 import { createRestGateway, renderTransaction } from './api/rest/gateway.js';
 import { createServer } from './api/server.js';
 import { createServices } from './api/services/services.js';
 import type { LoadedConfig } from './config/config-file.js';
+import { packageVersion } from './config/package-version.js';
 import type { Settings } from './config/settings.js';
 import { createAuthenticate } from './core/access/authenticate.js';
 import { createIdempotency } from './core/access/idempotency.js';
@@ -29,10 +31,13 @@ import { followFile } from './core/notification/follow-file.js';
 import { type Clock, systemClock } from './core/ports/clock.js';
 import type { Log } from './core/ports/log.js';
 import type { RecordEvent } from './core/ports/record-event.js';
+import type { Telemetry } from './core/ports/telemetry.js';
 import type { Relayer } from './core/relayer/relayer.js';
 import { createFeed } from './core/transaction/feed.js';
 import { initKeccak, keccak256 } from './crypto/keccak.js';
 import { createEngine } from './engine/engine.js';
+import { createMetrics } from './observability/metrics/metrics.js';
+import { openTracer } from './observability/traces/tracer.js';
 import { openRelayers } from './open-relayers.js';
 import { openStore } from './storage/open-store.js';
 import { createSecretBox } from './storage/secret-box.js';
@@ -75,6 +80,7 @@ export interface App {
 export async function startApp(settings: Settings, config: LoadedConfig, log: Log, parts: AppParts = realParts): Promise<App> {
   const { clock } = parts;
   const ids = systemIds;
+  const metrics = createMetrics({ version: packageVersion(), clock });
   const releasers: (() => Promise<unknown>)[] = [];
   const stopping = new AbortController();
   async function stop(): Promise<void> {
@@ -83,15 +89,21 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
   }
 
   try {
+    // What watches the rest.
+    const { otlpEndpoint: endpoint, otelServiceName: serviceName } = settings;
+    const traces = await openTracer({ endpoint, serviceName, version: packageVersion(), log });
+    releasers.push(() => traces.close());
+    const telemetry: Telemetry = { meter: metrics.meter, tracer: traces.tracer };
+
     // Keys and chains.
     await initKeccak();
     const secretBox = createSecretBox(settings.storageEncryptionKey);
-    const relayers = await openRelayers(config, settings.rpcTimeoutMs, log);
+    const relayers = await openRelayers(config, settings.rpcTimeoutMs, log, telemetry);
     releasers.push(() => relayers.close());
     const { directory } = relayers;
 
     // The store and its outbox.
-    const opened = await parts.openStore(settings.databaseUrl, { log });
+    const opened = await parts.openStore(settings.databaseUrl, { log, meter: metrics.meter });
     releasers.push(() => opened.store.close());
     const store = wakingOnEvents(opened.store, () => delivery.wake());
     const cleaner = createOutcomeCleaner({ store, clock, log });
@@ -103,6 +115,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       secretBox,
       clock,
       log,
+      telemetry,
       allowPrivateTargets,
       retrySeconds: settings.webhookRetrySeconds,
       timeoutMs: webhookTimeoutMs,
@@ -164,13 +177,14 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
         router.service(ServerReflection, createReflection(published));
       },
       interceptors,
-      pages: [healthPage, createReadyPage(readiness)],
+      pages: [healthPage, createReadyPage(readiness), createMetricsPage(metrics)],
       authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey }),
       rateLimit: createRateLimit({ perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst }, clock),
       cors: createCors(new Set(settings.corsAllowedOrigins)),
       newRequestId: ids.timeOrdered,
       shutdownSignal: stopping.signal,
       log,
+      telemetry,
     });
     const server = createServer({
       host: settings.host,

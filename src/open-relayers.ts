@@ -9,6 +9,7 @@ import type { Chain } from './core/ports/chain.js';
 import type { Directory } from './core/ports/directory.js';
 import type { Log } from './core/ports/log.js';
 import type { Secp256k1Signer } from './core/ports/signer.js';
+import type { Telemetry } from './core/ports/telemetry.js';
 import { createDirectory, type DirectoryEntry } from './core/relayer/create-directory.js';
 import type { EvmNetwork, RpcUrl } from './core/relayer/network.js';
 import { openKeystore } from './signers/local/keystore.js';
@@ -26,7 +27,7 @@ export interface OpenedRelayers {
  * Opens the keystores of the configuration and gives each relayer its signer and its chain; relayers that use the same nodes share one.
  * Throws ConfigError with every keystore that cannot be opened and every account that two relayers have. Asks no node.
  */
-export async function openRelayers(config: LoadedConfig, rpcTimeoutMs: number, log: Log): Promise<OpenedRelayers> {
+export async function openRelayers(config: LoadedConfig, rpcTimeoutMs: number, log: Log, telemetry: Telemetry): Promise<OpenedRelayers> {
   const problems: Problem[] = [];
   const signers = await openSigners(config.signers, problems);
   if (problems.length > 0) throw new ConfigError(problems);
@@ -34,7 +35,7 @@ export async function openRelayers(config: LoadedConfig, rpcTimeoutMs: number, l
   const chains = new Map<string, Chain>();
   function chainOf(network: EvmNetwork, rpcUrls: readonly RpcUrl[]): Chain {
     const key = JSON.stringify([network.name, rpcUrls]);
-    const chain = chains.get(key) ?? createEvmChain({ network, rpcUrls, rpcTimeoutMs, log });
+    const chain = chains.get(key) ?? createEvmChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry });
     chains.set(key, chain);
     return chain;
   }

@@ -8,7 +8,17 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
   core: { rooms: [], packages: [] },
   crypto: { rooms: ['core'], packages: ['hash-wasm'] },
   config: { rooms: ['core'], packages: ['zod'] },
-  observability: { rooms: ['core'], packages: ['pino'] },
+  observability: {
+    rooms: ['core'],
+    packages: [
+      'pino',
+      'prom-client',
+      '@opentelemetry/api',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-trace-base',
+    ],
+  },
   engine: { rooms: ['core'], packages: [] },
   storage: { rooms: ['core'], packages: ['better-sqlite3', 'kysely', 'pg'] },
   webhooks: { rooms: ['core'], packages: ['undici'] },

@@ -29,6 +29,12 @@ export interface Call {
   readonly idempotencyKeys: readonly string[];
   /** The right to run, where the call has an idempotency key and the gate has let it through; its service keeps the outcome by it. */
   claim: Claim | null;
+  /** W3C trace context that the call's work is part of: our own span, or the caller's where we trace nothing; null: none. */
+  readonly traceParent: string | null;
+  /** What `metadata.traces` says; null where tracing is off. */
+  readonly traceId: string | null;
+  /** What the caller is told went wrong; null: nothing so far. For logs and metrics. */
+  failure: DomainError | null;
   /** The response that is kept of an earlier call with this idempotency key: it is the answer. */
   kept: Message | null;
 }

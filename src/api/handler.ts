@@ -1,9 +1,9 @@
 import { type ConnectRouter, createContextValues, type Interceptor } from '@connectrpc/connect';
 import type { UniversalHandler } from '@connectrpc/connect/protocol';
-import type { Principal } from '../core/access/principal.js';
-import { DomainError, type ErrorReason } from '../core/errors.js';
+import { DomainError } from '../core/errors.js';
 import type { Log } from '../core/ports/log.js';
-import { callKey } from './call.js';
+import { noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
+import { type Call, callKey } from './call.js';
 import type { Cors } from './cors.js';
 import { drainAfterAnswer } from './drain.js';
 import { checkBodySize } from './guards/body-size.js';
@@ -17,6 +17,7 @@ import { type ApiRequest, type ApiResponse, type Header, headerValuesOf } from '
 import type { MethodPlan } from './method-plan.js';
 import type { Page } from './page.js';
 import { writeProtocolError } from './protocol-error.js';
+import { createRequestWatch } from './request-watch.js';
 import type { RestGateway } from './rest/gateway.js';
 import { createRpcAdapter } from './rpc-adapter.js';
 import { createTargets, type Target } from './target.js';
@@ -41,43 +42,31 @@ export interface HandlerOptions {
   /** Aborts when the service begins to stop: streams end by it. */
   readonly shutdownSignal: AbortSignal;
   readonly log: Log;
+  readonly telemetry?: Telemetry;
 }
-
-/** Longest path in a log line. */
-const maxLoggedPath = 256;
 
 /**
  * Makes the one handler of all requests: guards them in the order of checks, before any body is read, and gives them to REST, RPC or a
  * page. It never throws. Making it throws where a registered method declares no scope.
  */
 export function createHandler(options: HandlerOptions): (request: ApiRequest, response: ApiResponse) => void {
-  const { rest, authenticate, rateLimit, cors, newRequestId, log } = options;
+  const { rest, authenticate, rateLimit, cors, newRequestId, log, telemetry = noTelemetry } = options;
+  const watch = createRequestWatch(log, telemetry);
   const rpc = createRpcAdapter(options);
   const targetOf = createTargets({ ...options, rpcHandlers: rpc.handlers });
 
   return (request, response) => {
-    const startedAtMs = performance.now();
     const method = request.method ?? '';
     const { path, query } = partsOf(request.url ?? '');
     const requestId = requestIdOf(request, newRequestId);
     const headers: Header[] = [['x-request-id', requestId], ...cors.answerHeaders(request)];
     const target = targetOf(method, path, request.headers['content-type']);
-    let principal: Principal | null = null;
-    let reason: ErrorReason | null = null;
+    const watched = watch({ request, response, path, requestId, target });
 
     // A request or an answer that breaks off is no surprise; without listeners it would end the process.
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     drainAfterAnswer(request, response);
-    response.once('close', () => {
-      // 499: the caller left before there was an answer.
-      const status = response.headersSent ? response.statusCode : 499;
-      const ms = Math.round((performance.now() - startedAtMs) * 10) / 10;
-      const line = { method, path: path.slice(0, maxLoggedPath), status, ms, requestId, keyId: principal?.keyId ?? null, reason };
-      // Probes ask for pages every few seconds.
-      if (target.kind === 'page') log.debug(line, 'request');
-      else log.info(line, 'request');
-    });
 
     try {
       checkHost(request);
@@ -87,12 +76,13 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
       }
       checkFound(target);
       if (target.scope !== 'public') {
-        principal = principalOf(request, authenticate);
+        const principal = principalOf(request, authenticate);
+        watched.principal = principal;
         checkScope(principal, target.scope);
         if (target.rateLimited) rateLimit?.(principal, headers);
       }
       checkBodySize(request);
-      serve(target);
+      watched.within(() => serve(target));
     } catch (error) {
       fail(error);
     }
@@ -115,8 +105,20 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     }
 
     function exchange() {
-      const idempotencyKeys = headerValuesOf(request, 'idempotency-key');
-      const call = { requestId, principal, remarks: [], bodyProblem: null, relayer: null, idempotencyKeys, claim: null, kept: null };
+      const call: Call = {
+        requestId,
+        principal: watched.principal,
+        remarks: [],
+        bodyProblem: null,
+        relayer: null,
+        idempotencyKeys: headerValuesOf(request, 'idempotency-key'),
+        claim: null,
+        traceParent: watched.traceParent,
+        traceId: watched.traceId,
+        failure: null,
+        kept: null,
+      };
+      watched.call = call;
       return { request, response, call, query, headOnly: method === 'HEAD', headers };
     }
 
@@ -132,7 +134,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         return;
       }
       const told = error instanceof DomainError ? error : new DomainError('internal', 'INTERNAL', 'Internal Server Error');
-      reason = told.reason;
+      watched.failure = told;
       if (told.kind === 'unauthenticated') headers.push(['www-authenticate', 'Bearer']);
       if (target.kind === 'wrong_verb') headers.push(['allow', target.allow.join(', ')]);
       if (target.rpc) writeProtocolError(request, response, told, headers);

@@ -27,6 +27,8 @@ export interface MethodPlan {
   readonly method: DescMethod;
   /** `/relayer.v1.TransactionService/SendTransaction`. */
   readonly rpcPath: string;
+  /** `TransactionService.SendTransaction`: how metrics call it. */
+  readonly label: string;
   readonly scope: RequiredScope;
   readonly rateLimited: boolean;
   readonly idempotent: boolean;
@@ -73,6 +75,7 @@ function compileMethodPlan(method: DescMethod): MethodPlan {
   return {
     method,
     rpcPath: `/${method.parent.typeName}/${method.name}`,
+    label: `${method.parent.name}.${method.name}`,
     scope,
     rateLimited: rules.rateLimited,
     idempotent: rules.idempotent,

@@ -14,6 +14,8 @@ export type Target =
 
 /** What a caller must hold, and whether the call takes a token of its key. */
 interface Access {
+  /** How metrics call it: `TransactionService.SendTransaction`, or the path of a page. */
+  readonly label: string;
   readonly scope: RequiredScope;
   readonly rateLimited: boolean;
 }
@@ -55,12 +57,12 @@ export function createTargets({
     const page = pageByPath.get(path.endsWith('/') ? path.slice(0, -1) : path);
     if (page !== undefined) {
       if (verb !== 'GET') return { kind: 'wrong_verb', rpc: false, allow: ['GET', 'HEAD'] };
-      return { kind: 'page', rpc: false, page, scope: page.scope, rateLimited: false };
+      return { kind: 'page', rpc: false, page, label: page.path, scope: page.scope, rateLimited: false };
     }
     const match = rest.match(verb, path);
     if (match.kind === 'route') {
-      const { scope, rateLimited } = match.plan;
-      return { kind: 'rest', rpc: false, match, scope, rateLimited };
+      const { label, scope, rateLimited } = match.plan;
+      return { kind: 'rest', rpc: false, match, label, scope, rateLimited };
     }
     if (match.kind === 'wrong_verb') return { kind: 'wrong_verb', rpc: false, allow: match.allow };
     return { kind: 'none', rpc: rpcPathPattern.test(path) || rpcProtocolOf(contentType) !== 'connect' };
@@ -74,7 +76,8 @@ function rpcTargetsOf(handlers: ReadonlyMap<string, UniversalHandler>, plans: re
       const plan = planByPath.get(path);
       const scope = plan?.scope ?? standardScopes[handler.service.typeName];
       if (scope === undefined) throw new Error(`${path} declares no scope`);
-      return [path, { kind: 'rpc' as const, rpc: true as const, handler, scope, rateLimited: plan?.rateLimited ?? false }];
+      const label = `${handler.service.name}.${handler.method.name}`;
+      return [path, { kind: 'rpc' as const, rpc: true as const, handler, label, scope, rateLimited: plan?.rateLimited ?? false }];
     }),
   );
 }

@@ -11,6 +11,13 @@ export function optionalText(input: string): Parsed<string | null> {
   return { value: input === '' ? null : input };
 }
 
+/** An http or https URL; empty is null. */
+export function optionalHttpUrl(input: string): Parsed<string | null> {
+  if (input === '') return { value: null };
+  if (URL.canParse(input) && /^https?:$/.test(new URL(input).protocol)) return { value: input };
+  return { problem: 'must be an http or https URL' };
+}
+
 /** A decimal integer from `least` to `greatest`. */
 export function integer(least: number, greatest: number): (input: string) => Parsed<number> {
   return (input) => {

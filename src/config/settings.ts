@@ -9,6 +9,7 @@ import {
   logLevels,
   oneOf,
   onlyOff,
+  optionalHttpUrl,
   optionalText,
   origins,
   type Parsed,
@@ -97,6 +98,20 @@ const table = {
     default: 'info',
     doc: `The least level that is logged: ${logLevels.join(', ')}.`,
     parse: oneOf(logLevels),
+  }),
+  // Secret, since it may hold a token.
+  otlpEndpoint: setting({
+    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    default: '',
+    secret: true,
+    doc: 'Base URL of an OTLP/HTTP collector that traces are sent to; empty: nothing is traced.',
+    parse: optionalHttpUrl,
+  }),
+  otelServiceName: setting({
+    name: 'OTEL_SERVICE_NAME',
+    default: 'relayer-service',
+    doc: 'How traces call this service.',
+    parse: text,
   }),
   rpcTimeoutMs: setting({
     name: 'RPC_TIMEOUT_MS',

@@ -1,4 +1,6 @@
+import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
+import { type Meter, noMeter } from '../core/ports/meter.js';
 import type { BoundChange } from './bound-change.js';
 
 /** The changes of one `commit`. */
@@ -33,7 +35,7 @@ const maxBatch = 256;
  * Gathers the lists of all who call within one turn of the event loop into batches. There is no timer: under load the lists gather while the
  * batch before is written, and without load nobody waits.
  */
-export function createCommitQueue(runBatch: RunBatch): CommitQueue {
+export function createCommitQueue(runBatch: RunBatch, meter: Pick<Meter, 'batchEnded'> = noMeter): CommitQueue {
   const waiting: Waiting[] = [];
   let draining: Promise<void> | undefined;
   let closed = false;
@@ -43,12 +45,16 @@ export function createCommitQueue(runBatch: RunBatch): CommitQueue {
       // Lets other requests in between two batches.
       await setImmediate();
       const batch = waiting.splice(0, maxBatch);
+      const begunMs = performance.now();
+      const ended = (isWritten: boolean) => meter.batchEnded(batch.length, (performance.now() - begunMs) / 1000, isWritten);
       try {
         const outcomes = await runBatch(batch.map(({ list }) => list));
+        ended(true);
         batch.forEach(({ settle }, index) => {
           settle(outcomes[index]);
         });
       } catch (error) {
+        ended(false);
         for (const { settle } of batch) settle(error instanceof Error ? error : new Error(String(error)));
       }
     }

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/ports/clock.js';
+import { type Meter, noMeter } from '../core/ports/meter.js';
 import type { Change, Store } from '../core/ports/store.js';
 import { BoundChange, guarded } from './bound-change.js';
 import { createChanges } from './changes.js';
@@ -15,8 +16,8 @@ function boundChanges(changes: readonly Change[]): readonly BoundChange[] {
 }
 
 /** A store on an opened database. */
-export function createStore(database: Database, statements: Statements, clock: Clock): Store {
-  const queue = createCommitQueue(database.runBatch);
+export function createStore(database: Database, statements: Statements, clock: Clock, meter: Meter = noMeter): Store {
+  const queue = createCommitQueue(database.runBatch, meter);
   let closing: Promise<void> | undefined;
 
   return {

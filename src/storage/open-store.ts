@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { systemClock } from '../core/ports/clock.js';
 import type { Log } from '../core/ports/log.js';
+import type { Meter } from '../core/ports/meter.js';
 import type { Store } from '../core/ports/store.js';
 import { BoundChange, step } from './bound-change.js';
 import { createStore } from './create-store.js';
@@ -49,7 +50,7 @@ async function openLocked(locked: LockedDatabase): Promise<{ database: Database;
  * version and records this process as the holder. Throws `DatabaseLockedError` when another process works on it, and an error with a sentence
  * for the operator when the URL cannot be read.
  */
-export async function openStore(databaseUrl: string, options: { readonly log: Log }): Promise<OpenedStore> {
+export async function openStore(databaseUrl: string, options: { readonly log: Log; readonly meter?: Meter }): Promise<OpenedStore> {
   const { locked, statements } = await lockDatabase(databaseUrl, options.log);
   const { database, migrations } = await openLocked(locked);
   try {
@@ -58,7 +59,7 @@ export async function openStore(databaseUrl: string, options: { readonly log: Lo
     await database.close();
     throw error;
   }
-  return { store: createStore(database, statements, systemClock), migrations, lost: database.lost };
+  return { store: createStore(database, statements, systemClock, options.meter), migrations, lost: database.lost };
 }
 
 /** Brings the tables to this version and returns the names of the migrations that this took. Fails as `openStore` does. */

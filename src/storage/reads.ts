@@ -121,7 +121,7 @@ export function createReads(statements: Statements, query: Query): Reads {
     },
     dueEvents: async (notificationId, nowMs, limit) =>
       (await query(events.due, { notification_id: notificationId, now_ms: nowMs, limit })).map(eventFromRow),
-    pendingEventCount: async () => (await query(events.pendingCount, {}))[0]?.total ?? 0,
+    pendingEventCount: async (limit) => (await query(events.pendingCount, { limit }))[0]?.total ?? 0,
     delivery: async (notificationId, eventId) =>
       (await withAttempts(await query(events.byId, { notification_id: notificationId, id: eventId })))[0],
     deliveries: async (notificationId, { offset, limit }) => {

@@ -6,6 +6,7 @@ import type { Clock } from '../core/ports/clock.js';
 import type { Log } from '../core/ports/log.js';
 import type { SecretBox } from '../core/ports/secret-box.js';
 import { ConflictError, type Store } from '../core/ports/store.js';
+import { noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
 import { deliverEvent, type Settlement } from './deliver-event.js';
 import { createDeliveryCounters, type DeliveryCounts } from './delivery-counts.js';
 import { createGuardedConnector, type Resolve } from './target-guard.js';
@@ -16,6 +17,7 @@ export interface DeliveryDeps {
   readonly secretBox: SecretBox;
   readonly clock: Clock;
   readonly log: Log;
+  readonly telemetry?: Telemetry;
   /** True: private addresses are dialled. */
   readonly allowPrivateTargets: boolean;
   /** Waiting times before the second, third, ... try; after the last an event is dead. */
@@ -33,7 +35,7 @@ export interface Delivery {
   wake(): void;
   /** What became of deliveries since the start. */
   counts(): DeliveryCounts;
-  /** Events that are to be delivered yet, read from the store. */
+  /** Events that are to be delivered yet, read from the store; counted up to 100,000. */
   backlog(): Promise<number>;
   /** Takes up nothing new, waits at most `deadlineMs` for what is being posted, then cuts it off; it is posted again after the next start. */
   stop(deadlineMs: number): Promise<void>;
@@ -47,6 +49,8 @@ const places = 1024;
 const readAhead = 64;
 /** The outbox is read at most so often: wakes and ended tries that come in between share one read. */
 const readGapMs = 5;
+/** Counting more would take the store from others. */
+const greatestCount = 100_000;
 /** How long a broken store is left alone. */
 const storeRetryMs = 1000;
 /** The longest a Node timer can run. */
@@ -73,7 +77,8 @@ function canTakeMore(target: Target | undefined): boolean {
 
 /** Makes the delivery; nothing happens before `start`. */
 export function createDelivery(deps: DeliveryDeps): Delivery {
-  const { store, clock, log, timeoutMs } = deps;
+  const { store, clock, log, telemetry = noTelemetry, timeoutMs } = deps;
+  const { meter } = telemetry;
   const dispatcher = new Agent({ connect: createGuardedConnector(deps), headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
   const closing = new AbortController();
   const cutting = new AbortController();
@@ -171,11 +176,18 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
       const settlement = await deliverEvent(eventDeps, event);
       if (settlement === undefined) return;
       await settle(settlement);
-      counters[outcomeNames[settlement.event.status]] += 1;
+      count(event, settlement);
     } catch (error) {
       log.error({ err: error, eventId: event.id }, 'a webhook cannot be tried');
       await pause(storeRetryMs);
     }
+  }
+
+  function count(event: OutboxEvent, { event: { status }, attempt }: Settlement): void {
+    const outcome = outcomeNames[status];
+    counters[outcome] += 1;
+    meter.webhookTried(outcome, attempt === null ? null : attempt.durationMs / 1000);
+    if (outcome === 'delivered') meter.webhookDelivered(Math.max(0, clock.nowMs() - event.createdAtMs) / 1000);
   }
 
   /** Insists: an outcome that is not stored would be posted again. */
@@ -211,7 +223,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     },
     wake,
     counts: () => ({ ...counters }),
-    backlog: () => store.read.pendingEventCount(),
+    backlog: () => store.read.pendingEventCount(greatestCount),
     async stop(deadlineMs: number): Promise<void> {
       closing.abort();
       clearTimeout(timer);

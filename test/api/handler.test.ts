@@ -37,6 +37,12 @@ function envelopeOf(body: Buffer): { flags: number; data: Buffer } {
   return { flags: body.readUInt8(0), data: body.subarray(5) };
 }
 
+function envelope(data: Buffer): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(data.length, 1);
+  return Buffer.concat([head, data]);
+}
+
 function headersOf(answer: Http2Answer): Headers {
   return new Headers(
     Object.entries(answer.headers).flatMap(([name, value]) => (name.startsWith(':') ? [] : [[name, String(value)] as [string, string]])),
@@ -370,9 +376,40 @@ test('every request is logged once, without query, headers or keys', async () =>
     requestId: 'logged',
     keyId: 'bootstrap',
     reason: null,
+    traceId: null,
   });
   const everything = JSON.stringify(rig.lines);
   assert.ok(!everything.includes(testKey) && !everything.includes('77777'));
+});
+
+test('the log says why a call failed, whoever found it and in whatever protocol', async () => {
+  const body = Buffer.from('{"notificationId":"a"}');
+  const path = `${service}/DeleteNotification`;
+  const failed = { authorization: key, 'x-request-id': 'failed' };
+  await requestHttp2(origin, { ':method': 'DELETE', ':path': '/api/v1/notifications/a', ...failed });
+  await requestHttp2(origin, { ':method': 'POST', ':path': path, 'content-type': 'application/json', ...failed }, body);
+  await requestHttp2(origin, { ':method': 'POST', ':path': path, 'content-type': 'application/grpc-web+json', ...failed }, envelope(body));
+  const lines = rig.lines.filter(({ fields }) => fields.requestId === 'failed');
+  assert.deepEqual(
+    lines.map(({ fields }) => [fields.status, fields.reason]),
+    [
+      [400, 'FIELD_INVALID'],
+      [400, 'FIELD_INVALID'],
+      [200, 'FIELD_INVALID'],
+    ],
+  );
+});
+
+test("the caller's trace is logged where it is well-formed", async () => {
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const traceIds = async (traceparent: string) => {
+    const requestId = `traced-${rig.lines.length}`;
+    await requestHttp2(origin, { ':path': '/api/v1/notifications', authorization: key, 'x-request-id': requestId, traceparent });
+    return rig.lines.filter(({ fields }) => fields.requestId === requestId).map(({ fields }) => fields.traceId);
+  };
+  assert.deepEqual(await traceIds(`00-${traceId}-b7ad6b7169203331-01`), [traceId]);
+  for (const malformed of ['', `00-${'0'.repeat(32)}-b7ad6b7169203331-01`, `ff-${traceId}-b7ad6b7169203331-01`, `00-${traceId}`, 'secret'])
+    assert.deepEqual(await traceIds(malformed), [null], malformed);
 });
 
 test('text that has no UTF-8 form does not break an answer', () => {

@@ -34,6 +34,8 @@ test('what is not set has its default', () => {
     tlsCertFile: null,
     tlsKeyFile: null,
     logLevel: 'info',
+    otlpEndpoint: null,
+    otelServiceName: 'relayer-service',
     rpcTimeoutMs: 10_000,
     transactionExpirationHours: null,
     sandboxRpcPort: 8545,

@@ -60,7 +60,7 @@ export async function openOutbox(test: TestContext): Promise<Outbox> {
     ids: systemIds,
     lines,
     told: (wanted) => lines.filter(({ message }) => message === wanted),
-    isEmpty: async () => ((await store.read.pendingEventCount()) === 0 ? true : undefined),
+    isEmpty: async () => ((await store.read.pendingEventCount(1)) === 0 ? true : undefined),
     async notification(url, signingKey) {
       const deps = { store, clock: systemClock, ids: systemIds, secretBox, allowPrivateTargets: true };
       return (await createNotification(deps, { id: undefined, url, signingKey })).notification.id;

@@ -29,10 +29,15 @@ export function createErrorInterceptor({ log }: { readonly log: Log }): Intercep
     const told = (error: unknown): ConnectError => {
       if (error instanceof ConnectError && isCallerGone(error)) return error;
       const domainError = domainErrorOf(error);
+      const call = request.contextValues.get(callKey);
+      if (call !== undefined) call.failure = domainError;
       if (domainError.kind === 'internal') {
-        const requestId = request.contextValues.get(callKey)?.requestId;
         log.error(
-          { requestId, method: `${request.service.typeName}/${request.method.name}`, err: domainError.cause ?? domainError },
+          {
+            requestId: call?.requestId,
+            method: `${request.service.typeName}/${request.method.name}`,
+            err: domainError.cause ?? domainError,
+          },
           'a call failed',
         );
       }

@@ -12,20 +12,30 @@ const levels: Readonly<Record<Remark['level'], LogLevel>> = {
   result: LogLevel.RESULT,
 };
 
-/** Puts the call's remarks into `metadata.logs` of its response, where the response has metadata and there is something to tell. */
+/** Puts the call's remarks and its trace into `metadata` of its response, where the response has metadata and there is something to tell. */
 export function createRemarks(): Interceptor {
   return (next) => async (request) => {
     const response = await next(request);
-    const remarks = request.contextValues.get(callKey)?.remarks ?? [];
-    if (!response.stream) addRemarks(response.message, response.method.output, remarks);
+    const call = request.contextValues.get(callKey);
+    if (!response.stream && call !== undefined) {
+      addRemarks(response.message, response.method.output, call.remarks);
+      if (call.traceId !== null) metadataOf(response.message, response.method.output)?.traces.push(call.traceId);
+    }
     return response;
   };
 }
 
 /** Adds the remarks to `metadata.logs` of a response, where it has metadata and there is something to tell. */
 export function addRemarks(response: Message, schema: DescMessage, remarks: readonly Remark[]): void {
-  if (remarks.length === 0 || schema.field.metadata?.message?.typeName !== ResponseMetadataSchema.typeName) return;
+  if (remarks.length === 0) return;
+  const entries = remarks.map(({ level, message: text }) => create(LogEntrySchema, { level: levels[level], message: text }));
+  metadataOf(response, schema)?.logs.push(...entries);
+}
+
+/** The metadata of a response, made where it is not set; undefined where it can have none. */
+function metadataOf(response: Message, schema: DescMessage): ResponseMetadata | undefined {
+  if (schema.field.metadata?.message?.typeName !== ResponseMetadataSchema.typeName) return undefined;
   const message = response as Message & { metadata?: ResponseMetadata };
   message.metadata ??= create(ResponseMetadataSchema);
-  message.metadata.logs.push(...remarks.map(({ level, message: text }) => create(LogEntrySchema, { level: levels[level], message: text })));
+  return message.metadata;
 }

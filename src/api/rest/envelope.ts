@@ -1,5 +1,5 @@
 import type { DomainError } from '../../core/errors.js';
-import type { Remark } from '../call.js';
+import type { Call } from '../call.js';
 import { errorTable } from '../error-table.js';
 
 /** The envelope of a success. Its parts are JSON texts; undefined parts are left out. */
@@ -9,10 +9,11 @@ export function successText(data: string, pagination: string | undefined, metada
   return `{"success":true,"data":${data},"error":null${paginationText}${metadataText}}`;
 }
 
-/** The envelope of an error: the sentence for a person, the fixed text for a program, and the remarks that were made before it. */
-export function errorText(error: DomainError, remarks: readonly Remark[]): string {
+/** The envelope of an error: the sentence for a person, the fixed text for a program, and what there is to tell beside it. */
+export function errorText(error: DomainError, { remarks, traceId }: Pick<Call, 'remarks' | 'traceId'>): string {
   const message = error.fixedText ?? errorTable[error.kind].text;
   const logs = remarks.map(({ level, message: remark }) => ({ level, message: remark }));
-  const metadataText = logs.length === 0 ? '' : `,"metadata":${JSON.stringify({ logs, traces: [] })}`;
+  const traces = traceId === null ? [] : [traceId];
+  const metadataText = logs.length + traces.length === 0 ? '' : `,"metadata":${JSON.stringify({ logs, traces })}`;
   return `{"success":false,"data":null,"error":${JSON.stringify(error.message)},"message":${JSON.stringify(message)}${metadataText}}`;
 }

@@ -27,8 +27,9 @@ export function writeAnswer(exchange: RestExchange, status: number, text: string
 
 /** Writes the error envelope. */
 export function writeError(exchange: RestExchange, error: DomainError): void {
+  exchange.call.failure = error;
   const headers: Header[] = [['x-error-reason', error.reason]];
   if (error.kind === 'unauthenticated' && !exchange.headers.some(([name]) => name === 'www-authenticate'))
     headers.push(['www-authenticate', 'Bearer']);
-  writeAnswer(exchange, errorTable[error.kind].httpStatus, errorText(error, exchange.call.remarks), headers);
+  writeAnswer(exchange, errorTable[error.kind].httpStatus, errorText(error, exchange.call), headers);
 }

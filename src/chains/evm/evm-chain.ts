@@ -1,5 +1,6 @@
 import type { Chain, DraftRequest, RaiseRequest, Refusal, Sequence } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
+import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.js';
 import type { EvmNetwork, RpcUrl } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { EvmDraft, Speed } from '../../core/transaction/evm.js';
@@ -31,6 +32,7 @@ export interface EvmChainOptions {
   /** For one request to one URL. */
   readonly rpcTimeoutMs: number;
   readonly log: Log;
+  readonly telemetry?: Telemetry;
 }
 
 /** Nonces. */
@@ -51,9 +53,17 @@ const greatestMemoryMs = 3_000;
 const leastMemoryMs = 200;
 
 /** Opens an EVM network. Asks no node until it must. `initKeccak` must have resolved. */
-export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log }: EvmChainOptions): EvmChain {
+export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry = noTelemetry }: EvmChainOptions): EvmChain {
   const { chainId, name: networkName, averageBlockTimeMs } = network;
-  const rpc = createRpc({ dialect: evmDialect(chainId), networkName, averageBlockTimeMs, urls: rpcUrls, timeoutMs: rpcTimeoutMs, log });
+  const rpc = createRpc({
+    dialect: evmDialect(chainId),
+    networkName,
+    averageBlockTimeMs,
+    urls: rpcUrls,
+    timeoutMs: rpcTimeoutMs,
+    log,
+    telemetry,
+  });
   const memory = createBlockMemory(Math.min(greatestMemoryMs, Math.max(leastMemoryMs, averageBlockTimeMs / 2)));
   const market = createMarket(rpc, memory, network.eip1559);
   const publishingFee = createPublishingFee(network, rpc, memory, log);

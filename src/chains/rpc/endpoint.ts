@@ -1,4 +1,5 @@
 import type { Log } from '../../core/ports/log.js';
+import type { Telemetry } from '../../core/ports/telemetry.js';
 import type { RpcUrl } from '../../core/relayer/network.js';
 import { type CallMark, createCondition } from './condition.js';
 import type { NodeDialect } from './dialect.js';
@@ -47,18 +48,20 @@ export interface EndpointOptions {
   /** For a whole request, connecting included. */
   readonly timeoutMs: number;
   readonly log: Log;
+  readonly telemetry: Telemetry;
 }
 
 /** Opens a URL lazily. Neither errors nor logs have more of the URL than its host. */
-export function createEndpoint({ url, dialect, genesisHash, networkName, timeoutMs, log }: EndpointOptions): Endpoint {
+export function createEndpoint({ url, dialect, genesisHash, networkName, timeoutMs, log, telemetry }: EndpointOptions): Endpoint {
   const target = rpcTargetFrom(url.url, networkName);
   const { host } = target;
   const answerer = { target, dialect };
   let verification: Promise<void> | null = null;
   let foreignGenesis: string | null = null;
-  const wire = createHttpWire(target, timeoutMs, () => {
+  const onLost = () => {
     verification = null;
-  });
+  };
+  const wire = createHttpWire({ target, networkName, timeoutMs, onLost, telemetry });
   const condition = createCondition(networkName, host, dialect.identity?.expected ?? 'the known genesis', log);
   let refusesBatches = false;
 

@@ -1,4 +1,6 @@
+import { performance } from 'node:perf_hooks';
 import { type Dispatcher, Pool } from 'undici';
+import type { Telemetry } from '../../core/ports/telemetry.js';
 import { TransportError } from './node-error.js';
 import type { RpcTarget } from './rpc-target.js';
 
@@ -36,11 +38,20 @@ export interface HttpWire {
   close(): Promise<void>;
 }
 
-/**
- * Opens a pool of kept-alive connections. `timeoutMs` is for a whole request, connecting included. `onLost` learns that a connection has ended: the next
- * one may lead to another node.
- */
-export function createHttpWire(target: RpcTarget, timeoutMs: number, onLost: () => void): HttpWire {
+/** What a wire works with. */
+export interface HttpWireOptions {
+  readonly target: RpcTarget;
+  readonly networkName: string;
+  /** For a whole request, connecting included. */
+  readonly timeoutMs: number;
+  /** Learns that a connection has ended: the next one may lead to another node. */
+  readonly onLost: () => void;
+  readonly telemetry: Telemetry;
+}
+
+/** Opens a pool of kept-alive connections. */
+export function createHttpWire({ target, networkName, timeoutMs, onLost, telemetry }: HttpWireOptions): HttpWire {
+  const { meter, tracer } = telemetry;
   const { host } = target;
   const pool = new Pool(target.origin, {
     connections: 64,
@@ -57,11 +68,16 @@ export function createHttpWire(target: RpcTarget, timeoutMs: number, onLost: () 
   function request(body: string, itemsOfBody: number): Promise<Dispatcher.ResponseData> {
     http += 1;
     items += itemsOfBody;
-    return pool.request({ method: 'POST', path: target.path, headers: target.headers, body, signal: AbortSignal.timeout(timeoutMs) });
+    const traceparent = tracer.current();
+    const headers = traceparent === null ? target.headers : { ...target.headers, traceparent };
+    return pool.request({ method: 'POST', path: target.path, headers, body, signal: AbortSignal.timeout(timeoutMs) });
   }
 
   return {
     async post(body, itemsOfBody, beforeRepeat) {
+      const begunMs = performance.now();
+      const ended = (result: 'answered' | 'refused' | 'failed') =>
+        meter.nodeAsked(networkName, host, result, itemsOfBody, (performance.now() - begunMs) / 1000);
       try {
         // A kept-alive connection may be closed by the other side just as it is used: every call here can be repeated safely.
         const response = await request(body, itemsOfBody).catch(async (error: unknown) => {
@@ -71,8 +87,10 @@ export function createHttpWire(target: RpcTarget, timeoutMs: number, onLost: () 
           return request(body, itemsOfBody);
         });
         const text = await response.body.text();
+        ended(response.statusCode < 300 ? 'answered' : 'refused');
         return { statusCode: response.statusCode, text, retryAfterMs: retryAfterMsFrom(response.headers['retry-after']) };
       } catch (error) {
+        ended('failed');
         if (error instanceof TransportError) throw error;
         failures += 1;
         throw new TransportError(host, troubleOf(error));

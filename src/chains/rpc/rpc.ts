@@ -1,4 +1,5 @@
 import type { Log } from '../../core/ports/log.js';
+import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.js';
 import type { RpcUrl } from '../../core/relayer/network.js';
 import type { NodeDialect } from './dialect.js';
 import { createEndpoint, type Endpoint } from './endpoint.js';
@@ -49,6 +50,7 @@ export interface RpcOptions {
   /** For one request to one URL. */
   readonly timeoutMs: number;
   readonly log: Log;
+  readonly telemetry?: Telemetry;
 }
 
 const greatestBatch = 50;
@@ -62,12 +64,12 @@ const greatestCopies = 4;
  * nodes go back and forth, and what must fit the head is asked there too. A URL that fails or lags rests, and is tried in the background before it
  * is used again. When none works, all are tried, save those that asked for a pause or are on another chain.
  */
-export function createRpc({ dialect, networkName, averageBlockTimeMs, urls, timeoutMs, log }: RpcOptions): Rpc {
+export function createRpc({ dialect, networkName, averageBlockTimeMs, urls, timeoutMs, log, telemetry = noTelemetry }: RpcOptions): Rpc {
   let genesis: string | null = null;
   const endpoints = urls
     .filter((url) => url.weight > 0)
     .toSorted((a, b) => b.weight - a.weight)
-    .map((url) => createEndpoint({ url, dialect, genesisHash: () => genesis, networkName, timeoutMs, log }));
+    .map((url) => createEndpoint({ url, dialect, genesisHash: () => genesis, networkName, timeoutMs, log, telemetry }));
   const roster = createRoster(endpoints, averageBlockTimeMs, log);
   let copies = 0;
 

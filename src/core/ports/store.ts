@@ -130,8 +130,8 @@ export interface Reads {
   pendingTargets(nowMs: number): Promise<readonly PendingTarget[]>;
   /** Events of one notification that are due at `nowMs`, due longest first; at most one per order key, none that has an older pending one. */
   dueEvents(notificationId: string, nowMs: number, limit: number): Promise<readonly OutboxEvent[]>;
-  /** How many events are pending. */
-  pendingEventCount(): Promise<number>;
+  /** How many events are pending, counted up to `limit`. */
+  pendingEventCount(limit: number): Promise<number>;
   /** Undefined also where the event is another notification's. */
   delivery(notificationId: string, eventId: string): Promise<DeliveryRecord | undefined>;
   deliveries(notificationId: string, page: PageQuery): Promise<PageOf<DeliveryRecord>>;

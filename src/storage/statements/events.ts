@@ -141,11 +141,11 @@ export function eventStatements(db: Kysely<Schema>) {
         .limit(values.limit),
     ),
 
-    pendingCount: statement<object, { total: number }>('events_pending_count', () =>
+    /** Up to `limit`: a backlog may be of any length, and this is asked again and again. */
+    pendingCount: statement<{ limit: number }, { total: number }>('events_pending_count', (values) =>
       db
-        .selectFrom('events')
-        .select((eb) => eb.fn.countAll<number>().as('total'))
-        .where(isPending),
+        .selectFrom(db.selectFrom('events').select('seq').where(isPending).limit(values.limit).as('pending'))
+        .select((eb) => eb.fn.countAll<number>().as('total')),
     ),
 
     byId: statement<{ notification_id: string; id: string }, EventRow>('events_by_id', (values) =>

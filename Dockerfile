@@ -1,0 +1,34 @@
+# syntax=docker/dockerfile:1
+
+# The packages that run, native ones included: this image has the compilers, for machines that no prebuilt binary fits.
+FROM node:20-bookworm AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --no-audit --no-fund
+
+FROM packages AS build
+RUN npm ci --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY gen gen
+COPY src src
+RUN npm run build
+
+FROM node:20-bookworm-slim
+ENV NODE_ENV=production \
+    HOST=0.0.0.0 \
+    APP_PORT=8080 \
+    CONFIG_DIR=/config \
+    DATABASE_URL=sqlite:/data/relayer.db
+WORKDIR /app
+COPY package.json LICENSE ./
+COPY --from=packages /app/node_modules node_modules
+COPY --from=build /app/dist dist
+# Everything of the program belongs to root and is read only; the service owns its data and nothing else.
+RUN install -d -o node -g node -m 700 /data
+USER node
+VOLUME /data
+EXPOSE 8080
+# The certificate names the service's outside name, not this address.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 CMD ["node", "-e", "const { get } = require(process.env.TLS_CERT_FILE ? 'https' : 'http'); get({ host: '127.0.0.1', port: process.env.APP_PORT, path: '/api/v1/health', rejectUnauthorized: false }, (answer) => process.exit(answer.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
+ENTRYPOINT ["node", "dist/src/main.js"]
+CMD ["serve"]

@@ -1,0 +1,104 @@
+import type { Principal } from '../core/access/principal.js';
+import type { DomainError } from '../core/errors.js';
+import type { Log } from '../core/ports/log.js';
+import type { Telemetry } from '../core/ports/telemetry.js';
+import { readTraceParent } from '../core/trace-parent.js';
+import type { Call } from './call.js';
+import { errorTable } from './error-table.js';
+import type { ApiRequest, ApiResponse } from './header.js';
+import { rpcProtocolOf } from './protocol-error.js';
+import type { Target } from './target.js';
+
+/** A request as log, metrics and traces see it. What is learnt of it on the way is put here. */
+export interface WatchedRequest {
+  readonly traceParent: Call['traceParent'];
+  readonly traceId: Call['traceId'];
+  principal: Principal | null;
+  call: Call | null;
+  /** What a guard told the caller. */
+  failure: DomainError | null;
+  /** Runs what serves the request: what it asks of others is part of the request's trace. */
+  within(task: () => void): void;
+}
+
+/** A request as it came. */
+export interface RequestBegun {
+  readonly request: ApiRequest;
+  readonly response: ApiResponse;
+  readonly path: string;
+  readonly requestId: string;
+  readonly target: Target;
+}
+
+/** Longest path in a log line. */
+const maxLoggedPath = 256;
+/** What an answer that nobody waited for counts as: the caller left before there was one. */
+const callerLeftStatus = 499;
+
+/** Makes the watch over all requests: each becomes a line of the log, a count, and a span where traces are on, when its answer has ended. */
+export function createRequestWatch(log: Log, { meter, tracer }: Telemetry): (begun: RequestBegun) => WatchedRequest {
+  return ({ request, response, path, requestId, target }) => {
+    const startedAtMs = performance.now();
+    const callerTrace = callerTraceOf(request);
+    const span =
+      'label' in target && target.kind !== 'page'
+        ? tracer.begin(target.label, { kind: 'server', parent: callerTrace, facts: { 'rpc.method': target.label } })
+        : null;
+    const traceParent = span?.traceParent ?? callerTrace;
+    const watched: WatchedRequest = {
+      traceParent,
+      traceId: traceIdOf(span?.traceParent ?? null),
+      principal: null,
+      call: null,
+      failure: null,
+      within: (task) => tracer.within(span, task),
+    };
+    response.once('close', () => {
+      const told = watched.failure ?? watched.call?.failure ?? null;
+      const status = response.headersSent ? response.statusCode : callerLeftStatus;
+      const code = told === null || status === callerLeftStatus ? status : errorTable[told.kind].httpStatus;
+      const ms = performance.now() - startedAtMs;
+      meter.requestEnded(labelOf(target), protocolOf(target, request), code, isStream(target) ? null : ms / 1000);
+      const line = {
+        method: request.method,
+        path: path.slice(0, maxLoggedPath),
+        status,
+        ms: Math.round(ms * 10) / 10,
+        requestId,
+        keyId: watched.principal?.keyId ?? null,
+        reason: told?.reason ?? null,
+        traceId: traceIdOf(traceParent),
+      };
+      // What the caller did wrong is no failure of ours.
+      span?.end(told !== null && code >= 500 ? told.reason : null, { 'http.response.status_code': code });
+      // Probes ask for pages every few seconds.
+      if (target.kind === 'page') log.debug(line, 'request');
+      else log.info(line, 'request');
+    });
+    return watched;
+  };
+}
+
+/** The caller's trace context; malformed counts as absent. */
+function callerTraceOf({ headers: { traceparent } }: ApiRequest): string | null {
+  return typeof traceparent === 'string' && readTraceParent(traceparent) !== null ? traceparent : null;
+}
+
+function traceIdOf(traceParent: string | null): string | null {
+  return readTraceParent(traceParent)?.traceId ?? null;
+}
+
+function labelOf(target: Target): string {
+  return 'label' in target ? target.label : 'none';
+}
+
+function protocolOf(target: Target, request: ApiRequest): string {
+  if (target.kind === 'page') return 'http';
+  if (!target.rpc) return 'rest';
+  const protocol = rpcProtocolOf(request.headers['content-type']);
+  return protocol === 'connect-stream' ? 'connect' : protocol;
+}
+
+function isStream(target: Target): boolean {
+  return target.kind === 'rpc' && target.handler.method.methodKind !== 'unary';
+}
