@@ -22,6 +22,7 @@ import type { LoadedConfig } from './config/config-file.js';
 import type { Settings } from './config/settings.js';
 import { createAuthenticate } from './core/access/authenticate.js';
 import { createIdempotency } from './core/access/idempotency.js';
+import { createKeyRing } from './core/access/key-ring.js';
 import { createOutcomeCleaner } from './core/access/outcome-cleaner.js';
 import { systemIds } from './core/ids.js';
 import { eventFor } from './core/notification/events.js';
@@ -94,6 +95,9 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     const opened = await parts.openStore(settings.databaseUrl, { log });
     releasers.push(() => opened.store.close());
     const store = wakingOnEvents(opened.store, () => delivery.wake());
+    const keys = createKeyRing({ store, log });
+    await keys.start();
+    releasers.push(() => keys.stop());
     const cleaner = createOutcomeCleaner({ store, clock, log });
     cleaner.start();
     releasers.push(() => cleaner.stop());
@@ -148,6 +152,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       secretBox,
       allowPrivateTargets,
       relayersUsing,
+      keys,
     });
     const plans = compileMethodPlans(served.map(({ service }) => service));
     const serveOnce = createServeOnce(createIdempotency({ store, clock }), secretBox);
@@ -165,7 +170,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       },
       interceptors,
       pages: [healthPage, createReadyPage(readiness)],
-      authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey }),
+      authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey, keys, clock }),
       rateLimit: createRateLimit({ perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst }, clock),
       cors: createCors(new Set(settings.corsAllowedOrigins)),
       newRequestId: ids.timeOrdered,

@@ -3,6 +3,7 @@ import type { Dialect } from './dialect.js';
 import { initial } from './migrations/0001-initial.js';
 import { deliveryRecord } from './migrations/0002-delivery-record.js';
 import { outcomes } from './migrations/0003-outcomes.js';
+import { apiKeys } from './migrations/0007-api-keys.js';
 
 /** All migrations, in the order of their names. */
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -10,6 +11,7 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     '0001-initial': initial(dialect),
     '0002-delivery-record': deliveryRecord(dialect),
     '0003-outcomes': outcomes(dialect),
+    '0007-api-keys': apiKeys(dialect),
   };
 }
 

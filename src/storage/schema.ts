@@ -135,6 +135,20 @@ export interface OutcomeTable {
   expires_at_ms: number;
 }
 
+/** A key that callers present. */
+export interface ApiKeyTable {
+  seq: Generated<number>;
+  id: string;
+  name: string;
+  /** JSON of `Scope[]`. */
+  scopes: string;
+  /** JSON of `string[]`. */
+  relayer_ids: string;
+  digest: string;
+  created_at_ms: number;
+  expires_at_ms: number | null;
+}
+
 /** One row, number 1: the process that holds the instance lock, or held it last. */
 export interface InstanceTable {
   number: number;
@@ -157,5 +171,6 @@ export interface Schema {
   events: EventTable;
   delivery_attempts: DeliveryAttemptTable;
   outcomes: OutcomeTable;
+  api_keys: ApiKeyTable;
   instances: InstanceTable;
 }

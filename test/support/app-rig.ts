@@ -6,7 +6,7 @@ import { startApp } from '../../src/app.js';
 import { loadConfig } from '../../src/config/config-file.js';
 import { loadSettings } from '../../src/config/settings.js';
 import { createAuthenticate } from '../../src/core/access/authenticate.js';
-import type { Principal, Scope } from '../../src/core/access/principal.js';
+import { everyScope, type Principal, type Scope } from '../../src/core/access/principal.js';
 import { type Clock, systemClock } from '../../src/core/ports/clock.js';
 import type { Log } from '../../src/core/ports/log.js';
 import type { Change, Store } from '../../src/core/ports/store.js';
@@ -22,11 +22,14 @@ export const keys = {
   faulty: 'key-whose-lookup-fails-00000000000000000',
 } as const;
 
-const everyScope: readonly Scope[] = ['transactions:read', 'transactions:write', 'sign', 'notifications', 'admin'];
+function principal(keyId: string, scopes: readonly Scope[], relayers: Principal['relayers'] = null): Principal {
+  return { keyId, name: keyId, scopes: new Set(scopes), relayers, expiresAtMs: null };
+}
+
 const principals: Readonly<Record<string, Principal>> = {
-  [keys.reader]: { keyId: 'reader', scopes: new Set<Scope>(['transactions:read']), relayers: null },
-  [keys.notifier]: { keyId: 'notifier', scopes: new Set<Scope>(['notifications']), relayers: null },
-  [keys.onlyR2]: { keyId: 'only-r2', scopes: new Set(everyScope), relayers: new Set(['r2']) },
+  [keys.reader]: principal('reader', ['transactions:read']),
+  [keys.notifier]: principal('notifier', ['notifications']),
+  [keys.onlyR2]: principal('only-r2', everyScope, new Set(['r2'])),
 };
 
 /** What differs from test to test. */

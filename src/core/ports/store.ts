@@ -1,3 +1,4 @@
+import type { ApiKey } from '../access/api-key.js';
 import type { Outcome, OutcomeKey } from '../access/idempotency.js';
 import type { DeliveryAttempt, DeliveryRecord, Notification, OutboxEvent } from '../notification/notification.js';
 import type { Attempt, LaneId, Transaction, TransactionStatus, TransactionView } from '../transaction/transaction.js';
@@ -91,6 +92,10 @@ export interface Changes {
   putOutcome(outcome: Outcome): Change;
   /** Deletes the outcomes that have expired at `nowMs`, the oldest first, `limit` at most; never fails. */
   deleteExpiredOutcomes(nowMs: number, limit: number): Change;
+  /** Fails where the id is taken. */
+  insertApiKey(key: ApiKey): Change;
+  /** Fails where it is gone. */
+  deleteApiKey(id: string): Change;
   /** Remembers which revision the configuration file wrote last; never fails. */
   putFileEntry(entry: FileEntry): Change;
   /** Forgets that the configuration file had it; never fails. */
@@ -123,6 +128,8 @@ export interface Reads {
   outcome(key: OutcomeKey, nowMs: number): Promise<Outcome | undefined>;
   /** When the first of all outcomes expires, or did; undefined where there is none. */
   firstOutcomeExpiryMs(): Promise<number | undefined>;
+  /** All of them, newest first. */
+  apiKeys(): Promise<readonly ApiKey[]>;
   /** What the configuration file wrote. */
   fileEntries(kind: FileEntry['kind']): Promise<readonly FileEntry[]>;
   notifications(page: PageQuery): Promise<PageOf<Notification>>;

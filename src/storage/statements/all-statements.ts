@@ -1,4 +1,5 @@
 import type { Dialect } from '../dialect.js';
+import { apiKeyStatements } from './api-keys.js';
 import { attemptStatements } from './attempts.js';
 import { deliveryAttemptStatements } from './delivery-attempts.js';
 import { eventStatements } from './events.js';
@@ -23,6 +24,7 @@ export function compileStatements({ builder }: Dialect) {
     events: eventStatements(builder),
     deliveryAttempts: deliveryAttemptStatements(builder),
     outcomes: outcomeStatements(builder),
+    apiKeys: apiKeyStatements(builder),
     instances: instanceStatements(builder),
   };
 }
