@@ -8,6 +8,7 @@ import { createHandler } from './api/handler.js';
 import { createHealthService } from './api/health/health-service.js';
 import { createReadyPage, healthPage } from './api/health/pages.js';
 import { createReadiness, type Readiness } from './api/health/readiness.js';
+import { createAudit } from './api/interceptors/audit.js';
 import { createErrorInterceptor } from './api/interceptors/errors.js';
 import { createGate } from './api/interceptors/gate.js';
 import { createRemarks } from './api/interceptors/remarks.js';
@@ -156,7 +157,12 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     });
     const plans = compileMethodPlans(served.map(({ service }) => service));
     const serveOnce = createServeOnce(createIdempotency({ store, clock }), secretBox);
-    const interceptors = [createErrorInterceptor({ log }), createRemarks(), createGate({ plans, directory, serveOnce })];
+    const interceptors = [
+      createErrorInterceptor({ log }),
+      createAudit({ plans, log }),
+      createRemarks(),
+      createGate({ plans, directory, serveOnce }),
+    ];
     const rest = createRestGateway({ plans, served, interceptors, networkTypeOf: (id) => directory.relayer(id)?.networkType, log });
     const readiness = createReadiness(measure, { clock, shutdownSignal: stopping.signal });
     const published = [...served.map(({ service }) => service), Health, ServerReflection];

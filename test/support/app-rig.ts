@@ -61,6 +61,8 @@ export interface AppRig {
   readonly baseUrl: string;
   /** What was logged as an error. */
   readonly errors: readonly string[];
+  /** The fields of every line of the audit. */
+  readonly audited: readonly object[];
   /** By HTTP/1.1, on a connection of its own; `path` goes out as it is. */
   ask(verb: string, path: string, ask?: Ask): Promise<RestAnswer>;
   /** Commits that hold such a change wait from now on, until the returned function is called. */
@@ -79,7 +81,11 @@ export async function startAppRig({ rpcUrl = 'http://127.0.0.1:9', env = {}, clo
   const settings = loadSettings(home.env);
   const config = await loadConfig({ dir: settings.configDir, fileName: settings.configFileName, env: home.env });
   const errors: string[] = [];
-  const log: Log = { debug() {}, info() {}, warn() {}, error: (_fields, message) => void errors.push(message) };
+  const audited: object[] = [];
+  const info: Log['info'] = (fields, message) => {
+    if (message === 'audit') audited.push(fields);
+  };
+  const log: Log = { debug() {}, info, warn() {}, error: (_fields, message) => void errors.push(message) };
   let stored: Store | undefined;
   let isHeld: (change: Change) => boolean = () => false;
   let held: Promise<void> = Promise.resolve();
@@ -113,6 +119,7 @@ export async function startAppRig({ rpcUrl = 'http://127.0.0.1:9', env = {}, clo
     port: app.port,
     baseUrl: `http://127.0.0.1:${app.port}`,
     errors,
+    audited,
     ask: (verb, path, ask = {}) => askRest(app.port, verb, path, ask),
     holdCommits(which) {
       let release = (): void => {};
