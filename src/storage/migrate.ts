@@ -4,6 +4,7 @@ import { initial } from './migrations/0001-initial.js';
 import { deliveryRecord } from './migrations/0002-delivery-record.js';
 import { outcomes } from './migrations/0003-outcomes.js';
 import { apiKeys } from './migrations/0007-api-keys.js';
+import { definitions } from './migrations/0008-definitions.js';
 
 /** All migrations, in the order of their names. */
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -12,6 +13,7 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     '0002-delivery-record': deliveryRecord(dialect),
     '0003-outcomes': outcomes(dialect),
     '0007-api-keys': apiKeys(dialect),
+    '0008-definitions': definitions(dialect),
   };
 }
 

@@ -3,6 +3,7 @@ import type { OpenTransaction, PageOf, PageQuery, Reads } from '../core/ports/st
 import type { Attempt, TransactionStatus, TransactionView } from '../core/transaction/transaction.js';
 import { apiKeyFromRow } from './rows/api-key-row.js';
 import { attemptFromJoinedRow, attemptFromRow } from './rows/attempt-row.js';
+import { definitionFromRow } from './rows/definition-row.js';
 import { deliveryAttemptFromRow } from './rows/delivery-attempt-row.js';
 import { type EventRow, eventFromRow } from './rows/event-row.js';
 import { notificationFromRow } from './rows/notification-row.js';
@@ -48,7 +49,8 @@ function paddedToPowerOfTwo<V>(values: readonly V[]): readonly V[] {
 
 /** What can be read, through `query`. */
 export function createReads(statements: Statements, query: Query): Reads {
-  const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, outcomes, apiKeys } = statements;
+  const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, outcomes, apiKeys, definitions } =
+    statements;
 
   async function withAttempts(rows: readonly EventRow[]): Promise<readonly DeliveryRecord[]> {
     if (rows.length === 0) return [];
@@ -106,6 +108,7 @@ export function createReads(statements: Statements, query: Query): Reads {
     },
     firstOutcomeExpiryMs: async () => (await query(outcomes.firstExpiry, {}))[0]?.expires_at_ms,
     apiKeys: async () => (await query(apiKeys.all, {})).map(apiKeyFromRow),
+    definitions: async (kind) => (await query(definitions.ofKind, { kind })).map(definitionFromRow),
     fileEntries: (kind) => query(fileEntries.ofKind, { kind }),
     notifications: async ({ offset, limit }) => {
       const [count] = await query(notifications.total, {});

@@ -7,7 +7,7 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { OutboxEvent } from '../../src/core/notification/notification.js';
-import { type Change, ConflictError, type Store } from '../../src/core/ports/store.js';
+import { type Change, ConflictError, type Definition, type Store } from '../../src/core/ports/store.js';
 import { openStatuses, type Transaction, type TransactionStatus } from '../../src/core/transaction/transaction.js';
 import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
 import { openApiKeys } from '../../src/storage/open-api-keys.js';
@@ -193,6 +193,20 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual(await read.apiKeys(), [anApiKey({ id: 'first' })]);
       assert.equal(await conflictIn(store.commit([change.deleteApiKey('full')])), 'deleteApiKey');
       assert.equal(await conflictIn(store.commit([change.insertApiKey(anApiKey({ id: 'first' }))])), 'insertApiKey');
+    });
+
+    test('definitions, in the order in which they were first written', async () => {
+      const { change, read } = store;
+      const content = { name: 'main', amount: huge, list: [1, 'two', null], nested: { url: '✓' } };
+      const one: Definition = { kind: 'relayer', id: 'one', content, sealed: 'v1.abc' };
+      const two: Definition = { kind: 'relayer', id: 'two', content: {}, sealed: null };
+      await store.commit([change.putDefinition(one), change.putDefinition(two), change.putDefinition({ ...one, kind: 'signer' })]);
+      assert.deepEqual(await read.definitions('relayer'), [one, two]);
+      await store.commit([change.putDefinition({ ...one, content: null, sealed: null })]);
+      assert.deepEqual(await read.definitions('relayer'), [{ ...one, content: null, sealed: null }, two]);
+      await store.commit([change.deleteDefinition(one), change.deleteDefinition({ kind: 'network', id: 'nobody' })]);
+      assert.deepEqual(await read.definitions('relayer'), [two]);
+      assert.deepEqual(await read.definitions('signer'), [{ ...one, kind: 'signer' }]);
     });
 
     test('outcomes: byte for byte, until they expire, the last under a key', async () => {

@@ -50,6 +50,19 @@ export interface FileEntry {
   readonly revision: number;
 }
 
+/**
+ * What the API made of a relayer, a signer or a network, whether the configuration file has it or not. It stands in place of the file's entry, which
+ * is followed only while there is no definition of its id.
+ */
+export interface Definition {
+  readonly kind: 'relayer' | 'signer' | 'network';
+  readonly id: string;
+  /** Plain data without secrets, as its kind has it; null: the API deleted what the file has. */
+  readonly content: object | null;
+  /** What is secret of it, sealed for the purpose `<kind>:<id>`; null: nothing. */
+  readonly sealed: string | null;
+}
+
 /** A notification that has events to be delivered, each of them the oldest of its order key. */
 export interface PendingTarget {
   readonly notificationId: string;
@@ -96,6 +109,10 @@ export interface Changes {
   insertApiKey(key: ApiKey): Change;
   /** Fails where it is gone. */
   deleteApiKey(id: string): Change;
+  /** Writes it in place of another of its kind and id, keeping its place among them; never fails. */
+  putDefinition(definition: Definition): Change;
+  /** Never fails. */
+  deleteDefinition(definition: Pick<Definition, 'kind' | 'id'>): Change;
   /** Remembers which revision the configuration file wrote last; never fails. */
   putFileEntry(entry: FileEntry): Change;
   /** Forgets that the configuration file had it; never fails. */
@@ -130,6 +147,8 @@ export interface Reads {
   firstOutcomeExpiryMs(): Promise<number | undefined>;
   /** All of them, newest first. */
   apiKeys(): Promise<readonly ApiKey[]>;
+  /** In the order in which they were first written. */
+  definitions(kind: Definition['kind']): Promise<readonly Definition[]>;
   /** What the configuration file wrote. */
   fileEntries(kind: FileEntry['kind']): Promise<readonly FileEntry[]>;
   notifications(page: PageQuery): Promise<PageOf<Notification>>;
