@@ -8,6 +8,7 @@ import { createHandler } from './api/handler.js';
 import { createHealthService } from './api/health/health-service.js';
 import { createReadyPage, healthPage } from './api/health/pages.js';
 import { createReadiness, type Readiness } from './api/health/readiness.js';
+import { createAudit } from './api/interceptors/audit.js';
 import { createErrorInterceptor } from './api/interceptors/errors.js';
 import { createGate } from './api/interceptors/gate.js';
 import { createRemarks } from './api/interceptors/remarks.js';
@@ -24,6 +25,7 @@ import { packageVersion } from './config/package-version.js';
 import type { Settings } from './config/settings.js';
 import { createAuthenticate } from './core/access/authenticate.js';
 import { createIdempotency } from './core/access/idempotency.js';
+import { createKeyRing } from './core/access/key-ring.js';
 import { createOutcomeCleaner } from './core/access/outcome-cleaner.js';
 import { systemIds } from './core/ids.js';
 import { eventFor } from './core/notification/events.js';
@@ -106,6 +108,9 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     const opened = await parts.openStore(settings.databaseUrl, { log, meter: metrics.meter });
     releasers.push(() => opened.store.close());
     const store = wakingOnEvents(opened.store, () => delivery.wake());
+    const keys = createKeyRing({ store, log });
+    await keys.start();
+    releasers.push(() => keys.stop());
     const cleaner = createOutcomeCleaner({ store, clock, log });
     cleaner.start();
     releasers.push(() => cleaner.stop());
@@ -161,10 +166,16 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       secretBox,
       allowPrivateTargets,
       relayersUsing,
+      keys,
     });
     const plans = compileMethodPlans(served.map(({ service }) => service));
     const serveOnce = createServeOnce(createIdempotency({ store, clock }), secretBox);
-    const interceptors = [createErrorInterceptor({ log }), createRemarks(), createGate({ plans, directory, serveOnce })];
+    const interceptors = [
+      createErrorInterceptor({ log }),
+      createAudit({ plans, log }),
+      createRemarks(),
+      createGate({ plans, directory, serveOnce }),
+    ];
     const rest = createRestGateway({ plans, served, interceptors, networkTypeOf: (id) => directory.relayer(id)?.networkType, log });
     const readiness = createReadiness(measure, { clock, shutdownSignal: stopping.signal });
     const published = [...served.map(({ service }) => service), Health, ServerReflection];
@@ -178,7 +189,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       },
       interceptors,
       pages: [healthPage, createReadyPage(readiness), createMetricsPage(metrics)],
-      authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey }),
+      authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey, keys, clock }),
       rateLimit: createRateLimit({ perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst }, clock),
       cors: createCors(new Set(settings.corsAllowedOrigins)),
       newRequestId: ids.timeOrdered,

@@ -55,3 +55,10 @@ export function relayerOf(context: { readonly values: ContextValues }): Relayer 
   if (relayer === null) throw new DomainError('internal', 'INTERNAL', 'the method declares no relayer rule');
   return relayer;
 }
+
+/** Who calls. Only for methods that ask for a key: the guards have checked it. */
+export function principalOf(context: { readonly values: ContextValues }): Principal {
+  const { principal } = callOf(context);
+  if (principal === null) throw new DomainError('internal', 'INTERNAL', 'the method asks for no key');
+  return principal;
+}

@@ -32,6 +32,8 @@ export interface MethodPlan {
   readonly scope: RequiredScope;
   readonly rateLimited: boolean;
   readonly idempotent: boolean;
+  /** True where a success changes something, or uses a key: such calls are audited. */
+  readonly writes: boolean;
   /** What must be true of the relayer that `relayer_id` names. */
   readonly relayer: 'any' | 'exists' | 'active';
   /** Fixed text when it is unknown, with the id put in. */
@@ -50,6 +52,9 @@ const scopes: Readonly<Record<Scope, RequiredScope | null>> = {
   [Scope.NOTIFICATIONS]: 'notifications',
   [Scope.ADMIN]: 'admin',
 };
+
+/** Whoever has no more than these can change nothing. */
+const readingScopes: ReadonlySet<RequiredScope> = new Set(['public', 'authenticated', 'transactions:read']);
 
 const relayerRules: Readonly<Record<RelayerRule, MethodPlan['relayer']>> = {
   [RelayerRule.UNSPECIFIED]: 'any',
@@ -71,6 +76,7 @@ function compileMethodPlan(method: DescMethod): MethodPlan {
   if (relayer !== 'any' && method.input.field.relayerId?.fieldKind !== 'scalar') {
     throw new Error(`${name} has a relayer rule, but its request has no relayer_id`);
   }
+  const httpPlan = hasOption(method, http) ? compileHttpPlan(method, name, rules.successStatus || 200, rules.bare) : null;
   const notFoundText = rules.relayerNotFoundText || 'Not found';
   return {
     method,
@@ -79,9 +85,10 @@ function compileMethodPlan(method: DescMethod): MethodPlan {
     scope,
     rateLimited: rules.rateLimited,
     idempotent: rules.idempotent,
+    writes: httpPlan?.verb !== 'GET' && !readingScopes.has(scope),
     relayer,
     relayerNotFoundText: (relayerId) => notFoundText.replace('{relayer_id}', () => relayerId),
-    http: hasOption(method, http) ? compileHttpPlan(method, name, rules.successStatus || 200, rules.bare) : null,
+    http: httpPlan,
   };
 }
 

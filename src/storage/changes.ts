@@ -1,7 +1,9 @@
 import type { Changes } from '../core/ports/store.js';
 import { isFinal, type Transaction } from '../core/transaction/transaction.js';
 import { BoundChange, guarded, step } from './bound-change.js';
+import { rowFromApiKey } from './rows/api-key-row.js';
 import { rowFromAttempt } from './rows/attempt-row.js';
+import { rowFromDefinition } from './rows/definition-row.js';
 import { rowFromDeliveryAttempt } from './rows/delivery-attempt-row.js';
 import { rowFromEvent } from './rows/event-row.js';
 import { rowFromNotification } from './rows/notification-row.js';
@@ -11,7 +13,8 @@ import type { Statements } from './statements/all-statements.js';
 
 /** The builders of what can be written. An insert without a guard is one that its unique columns guard. */
 export function createChanges(statements: Statements): Changes {
-  const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, outcomes } = statements;
+  const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, outcomes, apiKeys, definitions } =
+    statements;
 
   function insertTransaction(transaction: Transaction): BoundChange {
     const row = rowFromTransaction(transaction);
@@ -62,6 +65,10 @@ export function createChanges(statements: Statements): Changes {
     putOutcome: (outcome) => new BoundChange('putOutcome', [step(outcomes.put, rowFromOutcome(outcome))]),
     deleteExpiredOutcomes: (nowMs, limit) =>
       new BoundChange('deleteExpiredOutcomes', [step(outcomes.deleteExpired, { now_ms: nowMs, limit })]),
+    insertApiKey: (key) => new BoundChange('insertApiKey', [guarded(apiKeys.insert, rowFromApiKey(key))]),
+    deleteApiKey: (id) => new BoundChange('deleteApiKey', [guarded(apiKeys.delete, { id })]),
+    putDefinition: (definition) => new BoundChange('putDefinition', [step(definitions.put, rowFromDefinition(definition))]),
+    deleteDefinition: ({ kind, id }) => new BoundChange('deleteDefinition', [step(definitions.delete, { kind, id })]),
     putFileEntry: ({ kind, id, revision }) => new BoundChange('putFileEntry', [step(fileEntries.put, { kind, id, revision })]),
     deleteFileEntry: ({ kind, id }) => new BoundChange('deleteFileEntry', [step(fileEntries.delete, { kind, id })]),
     deleteNotification: ({ id, revision }) =>

@@ -4,6 +4,8 @@ import { initial } from './migrations/0001-initial.js';
 import { deliveryRecord } from './migrations/0002-delivery-record.js';
 import { outcomes } from './migrations/0003-outcomes.js';
 import { heldContent } from './migrations/0004-held-content.js';
+import { apiKeys } from './migrations/0007-api-keys.js';
+import { definitions } from './migrations/0008-definitions.js';
 
 /** All migrations, in the order of their names. */
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -12,6 +14,8 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     '0002-delivery-record': deliveryRecord(dialect),
     '0003-outcomes': outcomes(dialect),
     '0004-held-content': heldContent(),
+    '0007-api-keys': apiKeys(dialect),
+    '0008-definitions': definitions(dialect),
   };
 }
 

@@ -1,7 +1,9 @@
 import type { DeliveryRecord } from '../core/notification/notification.js';
 import type { OpenTransaction, PageOf, PageQuery, Reads } from '../core/ports/store.js';
 import type { Attempt, TransactionStatus, TransactionView } from '../core/transaction/transaction.js';
+import { apiKeyFromRow } from './rows/api-key-row.js';
 import { attemptFromJoinedRow, attemptFromRow } from './rows/attempt-row.js';
+import { definitionFromRow } from './rows/definition-row.js';
 import { deliveryAttemptFromRow } from './rows/delivery-attempt-row.js';
 import { type EventRow, eventFromRow } from './rows/event-row.js';
 import { notificationFromRow } from './rows/notification-row.js';
@@ -47,7 +49,8 @@ function paddedToPowerOfTwo<V>(values: readonly V[]): readonly V[] {
 
 /** What can be read, through `query`. */
 export function createReads(statements: Statements, query: Query): Reads {
-  const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, outcomes } = statements;
+  const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, outcomes, apiKeys, definitions } =
+    statements;
 
   async function withAttempts(rows: readonly EventRow[]): Promise<readonly DeliveryRecord[]> {
     if (rows.length === 0) return [];
@@ -104,6 +107,8 @@ export function createReads(statements: Statements, query: Query): Reads {
       return rows.map(outcomeFromRow)[0];
     },
     firstOutcomeExpiryMs: async () => (await query(outcomes.firstExpiry, {}))[0]?.expires_at_ms,
+    apiKeys: async () => (await query(apiKeys.all, {})).map(apiKeyFromRow),
+    definitions: async (kind) => (await query(definitions.ofKind, { kind })).map(definitionFromRow),
     fileEntries: (kind) => query(fileEntries.ofKind, { kind }),
     notifications: async ({ offset, limit }) => {
       const [count] = await query(notifications.total, {});

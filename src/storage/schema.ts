@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely';
 import type { DeliveryStatus, Notification, OutboxEvent } from '../core/notification/notification.js';
-import type { FileEntry } from '../core/ports/store.js';
+import type { Definition, FileEntry } from '../core/ports/store.js';
 import type { Intent, TransactionStatus } from '../core/transaction/transaction.js';
 
 /*
@@ -140,6 +140,30 @@ export interface OutcomeTable {
   expires_at_ms: number;
 }
 
+/** A key that callers present. */
+export interface ApiKeyTable {
+  seq: Generated<number>;
+  id: string;
+  name: string;
+  /** JSON of `Scope[]`. */
+  scopes: string;
+  /** JSON of `string[]`. */
+  relayer_ids: string;
+  digest: string;
+  created_at_ms: number;
+  expires_at_ms: number | null;
+}
+
+/** What the API made of a relayer, a signer or a network. */
+export interface DefinitionTable {
+  seq: Generated<number>;
+  kind: Definition['kind'];
+  id: string;
+  /** Exact JSON, see `rows/exact-json.ts`; null: deleted. */
+  content: string | null;
+  sealed: string | null;
+}
+
 /** One row, number 1: the process that holds the instance lock, or held it last. */
 export interface InstanceTable {
   number: number;
@@ -162,5 +186,7 @@ export interface Schema {
   events: EventTable;
   delivery_attempts: DeliveryAttemptTable;
   outcomes: OutcomeTable;
+  api_keys: ApiKeyTable;
+  definitions: DefinitionTable;
   instances: InstanceTable;
 }

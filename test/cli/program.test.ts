@@ -3,7 +3,19 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { runCli } from '../support/run-cli.js';
 
-const commands = [['serve'], ['dev'], ['check-config'], ['migrate'], ['keystore'], ['keystore', 'create'], ['keystore', 'import']];
+const commands = [
+  ['serve'],
+  ['dev'],
+  ['check-config'],
+  ['migrate'],
+  ['keystore'],
+  ['keystore', 'create'],
+  ['keystore', 'import'],
+  ['api-key'],
+  ['api-key', 'create'],
+  ['api-key', 'list'],
+  ['api-key', 'delete'],
+];
 
 test('--version prints the version of the package', async () => {
   const { version }: { version: string } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));

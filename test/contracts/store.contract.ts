@@ -7,12 +7,23 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { OutboxEvent } from '../../src/core/notification/notification.js';
-import { type Change, ConflictError, type Store } from '../../src/core/ports/store.js';
+import { type Change, ConflictError, type Definition, type Store } from '../../src/core/ports/store.js';
 import { openStatuses, type Transaction, type TransactionStatus } from '../../src/core/transaction/transaction.js';
 import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
+import { openApiKeys } from '../../src/storage/open-api-keys.js';
 import { migrateDatabase, type OpenedStore, openStore } from '../../src/storage/open-store.js';
 import { migrationNames } from '../support/migration-names.js';
-import { aNotification, anAttempt, anEvent, anOutcome, aTransaction, next, sampleLane, silentLog } from '../support/stored-samples.js';
+import {
+  aNotification,
+  anApiKey,
+  anAttempt,
+  anEvent,
+  anOutcome,
+  aTransaction,
+  next,
+  sampleLane,
+  silentLog,
+} from '../support/stored-samples.js';
 import { waitFor } from '../support/wait-for.js';
 
 const holder = fileURLToPath(new URL('../support/hold-store.ts', import.meta.url));
@@ -170,6 +181,32 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       await store.commit([change.putFileEntry({ ...entry, revision: 2 }), change.deleteFileEntry({ kind: 'notification', id: 'another' })]);
       await store.commit([change.deleteFileEntry({ kind: 'notification', id: 'nobody' })]);
       assert.deepEqual(await read.fileEntries('notification'), [{ ...entry, revision: 2 }]);
+    });
+
+    test('keys, newest first', async () => {
+      const { change, read } = store;
+      const full = anApiKey({ id: 'full', scopes: ['sign', 'admin'], relayerIds: ['a', 'b'], expiresAtMs: 8_640_000_000_000_000 });
+      await store.commit([change.insertApiKey(anApiKey({ id: 'first' }))]);
+      await store.commit([change.insertApiKey(full)]);
+      assert.deepEqual(await read.apiKeys(), [full, anApiKey({ id: 'first' })]);
+      await store.commit([change.deleteApiKey('full')]);
+      assert.deepEqual(await read.apiKeys(), [anApiKey({ id: 'first' })]);
+      assert.equal(await conflictIn(store.commit([change.deleteApiKey('full')])), 'deleteApiKey');
+      assert.equal(await conflictIn(store.commit([change.insertApiKey(anApiKey({ id: 'first' }))])), 'insertApiKey');
+    });
+
+    test('definitions, in the order in which they were first written', async () => {
+      const { change, read } = store;
+      const content = { name: 'main', amount: huge, list: [1, 'two', null], nested: { url: '✓' } };
+      const one: Definition = { kind: 'relayer', id: 'one', content, sealed: 'v1.abc' };
+      const two: Definition = { kind: 'relayer', id: 'two', content: {}, sealed: null };
+      await store.commit([change.putDefinition(one), change.putDefinition(two), change.putDefinition({ ...one, kind: 'signer' })]);
+      assert.deepEqual(await read.definitions('relayer'), [one, two]);
+      await store.commit([change.putDefinition({ ...one, content: null, sealed: null })]);
+      assert.deepEqual(await read.definitions('relayer'), [{ ...one, content: null, sealed: null }, two]);
+      await store.commit([change.deleteDefinition(one), change.deleteDefinition({ kind: 'network', id: 'nobody' })]);
+      assert.deepEqual(await read.definitions('relayer'), [two]);
+      assert.deepEqual(await read.definitions('signer'), [{ ...one, kind: 'signer' }]);
     });
 
     test('outcomes: byte for byte, until they expire, the last under a key', async () => {
@@ -669,6 +706,21 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       const databaseUrl = await newDatabaseUrl();
       assert.deepEqual(await migrateDatabase(databaseUrl, { log: silentLog }), migrationNames);
       await (await open(databaseUrl)).store.close();
+    });
+
+    test('keys are written beside whoever works on the database, and in one that is new', async () => {
+      const databaseUrl = await newDatabaseUrl();
+      const keys = await openApiKeys(databaseUrl, { log: silentLog });
+      await keys.commit([keys.change.insertApiKey(anApiKey({ id: 'before' }))]);
+      await keys.close();
+      const { store } = await open(databaseUrl);
+      const beside = await openApiKeys(databaseUrl, { log: silentLog });
+      const { change } = beside;
+      await beside.commit([change.insertApiKey(anApiKey({ id: 'beside' })), change.deleteApiKey('before')]);
+      assert.deepEqual(await store.read.apiKeys(), [anApiKey({ id: 'beside' })]);
+      await beside.close();
+      await assert.rejects(open(databaseUrl), DatabaseLockedError, 'it holds no lock, and frees none');
+      await store.close();
     });
 
     test('close writes what waits and refuses what comes', async () => {

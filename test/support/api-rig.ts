@@ -80,8 +80,8 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
       shutdownSignal: shutdown.signal,
     },
   );
-  const bootstrap = createAuthenticate({ bootstrapKey: testKey });
-  const signer: Principal = { keyId: 'signer', scopes: new Set(['sign']), relayers: null };
+  const bootstrap = createAuthenticate({ bootstrapKey: testKey, keys: { find: () => undefined }, clock: systemClock });
+  const signer: Principal = { keyId: 'signer', name: 'signer', scopes: new Set(['sign']), relayers: null, expiresAtMs: null };
   const { transactions } = options;
   const plans = compileMethodPlans(transactions === undefined ? [NotificationService] : [NotificationService, TransactionService]);
   const interceptors = [createErrorInterceptor({ log })];

@@ -6,7 +6,7 @@ import { startApp } from '../../src/app.js';
 import { loadConfig } from '../../src/config/config-file.js';
 import { loadSettings } from '../../src/config/settings.js';
 import { createAuthenticate } from '../../src/core/access/authenticate.js';
-import type { Principal, Scope } from '../../src/core/access/principal.js';
+import { everyScope, type Principal, type Scope } from '../../src/core/access/principal.js';
 import { type Clock, systemClock } from '../../src/core/ports/clock.js';
 import type { Log } from '../../src/core/ports/log.js';
 import type { Change, Store } from '../../src/core/ports/store.js';
@@ -22,11 +22,14 @@ export const keys = {
   faulty: 'key-whose-lookup-fails-00000000000000000',
 } as const;
 
-const everyScope: readonly Scope[] = ['transactions:read', 'transactions:write', 'sign', 'notifications', 'admin'];
+function principal(keyId: string, scopes: readonly Scope[], relayers: Principal['relayers'] = null): Principal {
+  return { keyId, name: keyId, scopes: new Set(scopes), relayers, expiresAtMs: null };
+}
+
 const principals: Readonly<Record<string, Principal>> = {
-  [keys.reader]: { keyId: 'reader', scopes: new Set<Scope>(['transactions:read']), relayers: null },
-  [keys.notifier]: { keyId: 'notifier', scopes: new Set<Scope>(['notifications']), relayers: null },
-  [keys.onlyR2]: { keyId: 'only-r2', scopes: new Set(everyScope), relayers: new Set(['r2']) },
+  [keys.reader]: principal('reader', ['transactions:read']),
+  [keys.notifier]: principal('notifier', ['notifications']),
+  [keys.onlyR2]: principal('only-r2', everyScope, new Set(['r2'])),
 };
 
 /** What differs from test to test. */
@@ -58,6 +61,8 @@ export interface AppRig {
   readonly baseUrl: string;
   /** What was logged as an error. */
   readonly errors: readonly string[];
+  /** The fields of every line of the audit. */
+  readonly audited: readonly object[];
   /** By HTTP/1.1, on a connection of its own; `path` goes out as it is. */
   ask(verb: string, path: string, ask?: Ask): Promise<RestAnswer>;
   /** Commits that hold such a change wait from now on, until the returned function is called. */
@@ -76,7 +81,11 @@ export async function startAppRig({ rpcUrl = 'http://127.0.0.1:9', env = {}, clo
   const settings = loadSettings(home.env);
   const config = await loadConfig({ dir: settings.configDir, fileName: settings.configFileName, env: home.env });
   const errors: string[] = [];
-  const log: Log = { debug() {}, info() {}, warn() {}, error: (_fields, message) => void errors.push(message) };
+  const audited: object[] = [];
+  const info: Log['info'] = (fields, message) => {
+    if (message === 'audit') audited.push(fields);
+  };
+  const log: Log = { debug() {}, info, warn() {}, error: (_fields, message) => void errors.push(message) };
   let stored: Store | undefined;
   let isHeld: (change: Change) => boolean = () => false;
   let held: Promise<void> = Promise.resolve();
@@ -110,6 +119,7 @@ export async function startAppRig({ rpcUrl = 'http://127.0.0.1:9', env = {}, clo
     port: app.port,
     baseUrl: `http://127.0.0.1:${app.port}`,
     errors,
+    audited,
     ask: (verb, path, ask = {}) => askRest(app.port, verb, path, ask),
     holdCommits(which) {
       let release = (): void => {};

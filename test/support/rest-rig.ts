@@ -34,9 +34,15 @@ export const relayers = new Map(
 );
 
 /** A key for everything. */
-export const anyone: Principal = { keyId: 'any', scopes: new Set(['transactions:write']), relayers: null };
+export const anyone: Principal = {
+  keyId: 'any',
+  name: 'any',
+  scopes: new Set(['transactions:write']),
+  relayers: null,
+  expiresAtMs: null,
+};
 /** A key for the relayer `evm` alone. */
-export const restricted: Principal = { keyId: 'restricted', scopes: new Set(['transactions:write']), relayers: new Set(['evm']) };
+export const restricted: Principal = { ...anyone, keyId: 'restricted', name: 'restricted', relayers: new Set(['evm']) };
 
 /** For rigs without a store, whose calls carry no idempotency key. */
 export const neverOnce: GateDeps['serveOnce'] = () => Promise.reject(new Error('this rig keeps no outcomes'));

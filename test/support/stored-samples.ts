@@ -1,3 +1,4 @@
+import type { ApiKey } from '../../src/core/access/api-key.js';
 import type { Outcome } from '../../src/core/access/idempotency.js';
 import type { Notification, OutboxEvent } from '../../src/core/notification/notification.js';
 import type { Log } from '../../src/core/ports/log.js';
@@ -97,6 +98,19 @@ export function anOutcome(over: Partial<Outcome>): Outcome {
     fingerprint: 'ab'.repeat(32),
     response: new Uint8Array([1, 2, 3]),
     expiresAtMs: 9_000_000_000_000,
+    ...over,
+  };
+}
+
+/** A key for all relayers that does not expire, save what `over` sets. */
+export function anApiKey(over: Partial<ApiKey> & Pick<ApiKey, 'id'>): ApiKey {
+  return {
+    name: 'shop',
+    scopes: ['transactions:read'],
+    relayerIds: [],
+    digest: 'ab'.repeat(32),
+    createdAtMs: 1_763_600_000_000,
+    expiresAtMs: null,
     ...over,
   };
 }

@@ -90,7 +90,7 @@ export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
  */
 export type CreateApiKeyRequest = Message<"relayer.v1.CreateApiKeyRequest"> & {
   /**
-   * Its name, for people. Required.
+   * Its name, for people: 1 to 100 characters. Required.
    *
    * @generated from field: string name = 1;
    */
@@ -104,7 +104,7 @@ export type CreateApiKeyRequest = Message<"relayer.v1.CreateApiKeyRequest"> & {
   scopes: ApiKeyScope[];
 
   /**
-   * The relayers it is for, by id; they need not exist yet. Empty: all.
+   * The relayers it is for, by id, at most 1000; they need not exist yet. Empty: all.
    *
    * @generated from field: repeated string relayer_ids = 3;
    */
@@ -314,13 +314,17 @@ export const ApiKeyScopeSchema: GenEnum<ApiKeyScope> = /*@__PURE__*/
   enumDesc(file_relayer_v1_api_key_service, 0);
 
 /**
- * Manages API keys. The bootstrap key of the environment (`API_KEY`) is not among them.
+ * Manages API keys. The bootstrap key of the environment (`API_KEY`) is not among them, and cannot be deleted.
+ *
+ * Nobody gives what he does not have: a key creates keys with scopes of its own only, for relayers of its own list, that expire no later than itself.
+ * A key with a list of relayers sees, and deletes, the keys for relayers of that list alone.
  *
  * @generated from service relayer.v1.ApiKeyService
  */
 export const ApiKeyService: GenService<{
   /**
-   * Creates a key. Its text is in this answer only. Errors: INVALID_ARGUMENT.
+   * Creates a key. Its text is in this answer only.
+   * Errors: INVALID_ARGUMENT, PERMISSION_DENIED (the caller's key lacks a scope or a relayer that it would give).
    *
    * @generated from rpc relayer.v1.ApiKeyService.CreateApiKey
    */
@@ -340,7 +344,7 @@ export const ApiKeyService: GenService<{
     output: typeof ListApiKeysResponseSchema;
   },
   /**
-   * Deletes a key; it opens nothing any more from then on. Errors: NOT_FOUND.
+   * Deletes a key; it opens nothing any more from then on. Streams that it opened go on until they end. Errors: NOT_FOUND.
    *
    * @generated from rpc relayer.v1.ApiKeyService.DeleteApiKey
    */

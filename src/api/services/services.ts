@@ -8,6 +8,7 @@ import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import type { Keccak256 } from '../../core/ports/hash.js';
 import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
+import { type ApiKeyServiceDeps, createApiKeyService } from './api-key-service.js';
 import { createNotificationService, type NotificationServiceDeps } from './notification-service.js';
 import { createRelayerService } from './relayer-service.js';
 import { createSigningService } from './signing-service.js';
@@ -20,7 +21,7 @@ export interface ServedService {
 }
 
 /** What all services together work with. */
-export type ServicesDeps = TransactionDeps & NotificationServiceDeps & { readonly keccak256: Keccak256 };
+export type ServicesDeps = TransactionDeps & NotificationServiceDeps & ApiKeyServiceDeps & { readonly keccak256: Keccak256 };
 
 /** Every service of the contract. */
 export function createServices(deps: ServicesDeps): readonly ServedService[] {
@@ -31,6 +32,6 @@ export function createServices(deps: ServicesDeps): readonly ServedService[] {
     { service: RelayerService, implementation: createRelayerService(deps) },
     { service: SignerService, implementation: {} },
     { service: NetworkService, implementation: {} },
-    { service: ApiKeyService, implementation: {} },
+    { service: ApiKeyService, implementation: createApiKeyService(deps) },
   ];
 }

@@ -1,13 +1,20 @@
 /** What a key may do. */
 export type Scope = 'transactions:read' | 'transactions:write' | 'sign' | 'notifications' | 'admin';
 
+/** Every scope. */
+export const everyScope: readonly Scope[] = ['transactions:read', 'transactions:write', 'sign', 'notifications', 'admin'];
+
 /** Who calls. */
 export interface Principal {
   /** Names the key in logs and in idempotency; not the key itself. */
   readonly keyId: string;
+  /** The key's name, for people. */
+  readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
   /** The relayers it may use; null: all. */
   readonly relayers: ReadonlySet<string> | null;
+  /** From then on it opens nothing; null: never. */
+  readonly expiresAtMs: number | null;
 }
 
 /** True when the key may use the relayer. Ids that do not exist are judged alike, so that the answer tells nothing. */

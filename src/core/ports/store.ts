@@ -1,3 +1,4 @@
+import type { ApiKey } from '../access/api-key.js';
 import type { Outcome, OutcomeKey } from '../access/idempotency.js';
 import type { DeliveryAttempt, DeliveryRecord, Notification, OutboxEvent } from '../notification/notification.js';
 import type { Attempt, LaneId, Transaction, TransactionStatus, TransactionView } from '../transaction/transaction.js';
@@ -49,6 +50,19 @@ export interface FileEntry {
   readonly revision: number;
 }
 
+/**
+ * What the API made of a relayer, a signer or a network, whether the configuration file has it or not. It stands in place of the file's entry, which
+ * is followed only while there is no definition of its id.
+ */
+export interface Definition {
+  readonly kind: 'relayer' | 'signer' | 'network';
+  readonly id: string;
+  /** Plain data without secrets, as its kind has it; null: the API deleted what the file has. */
+  readonly content: object | null;
+  /** What is secret of it, sealed for the purpose `<kind>:<id>`; null: nothing. */
+  readonly sealed: string | null;
+}
+
 /** A notification that has events to be delivered, each of them the oldest of its order key. */
 export interface PendingTarget {
   readonly notificationId: string;
@@ -91,6 +105,14 @@ export interface Changes {
   putOutcome(outcome: Outcome): Change;
   /** Deletes the outcomes that have expired at `nowMs`, the oldest first, `limit` at most; never fails. */
   deleteExpiredOutcomes(nowMs: number, limit: number): Change;
+  /** Fails where the id is taken. */
+  insertApiKey(key: ApiKey): Change;
+  /** Fails where it is gone. */
+  deleteApiKey(id: string): Change;
+  /** Writes it in place of another of its kind and id, keeping its place among them; never fails. */
+  putDefinition(definition: Definition): Change;
+  /** Never fails. */
+  deleteDefinition(definition: Pick<Definition, 'kind' | 'id'>): Change;
   /** Remembers which revision the configuration file wrote last; never fails. */
   putFileEntry(entry: FileEntry): Change;
   /** Forgets that the configuration file had it; never fails. */
@@ -123,6 +145,10 @@ export interface Reads {
   outcome(key: OutcomeKey, nowMs: number): Promise<Outcome | undefined>;
   /** When the first of all outcomes expires, or did; undefined where there is none. */
   firstOutcomeExpiryMs(): Promise<number | undefined>;
+  /** All of them, newest first. */
+  apiKeys(): Promise<readonly ApiKey[]>;
+  /** In the order in which they were first written. */
+  definitions(kind: Definition['kind']): Promise<readonly Definition[]>;
   /** What the configuration file wrote. */
   fileEntries(kind: FileEntry['kind']): Promise<readonly FileEntry[]>;
   notifications(page: PageQuery): Promise<PageOf<Notification>>;

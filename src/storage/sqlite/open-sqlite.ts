@@ -42,6 +42,7 @@ async function migrateFile(file: string): Promise<string[]> {
   }
 }
 
+/** Opens a database file; `release` is called when it is closed. */
 function openFile(file: string, release: () => void): Database {
   const writer = openWriter(file);
   const reader = openSqliteFile(file, { readonly: true, timeout: busyTimeoutMs }, (db) => db.pragma('query_only = ON'));
@@ -59,6 +60,11 @@ function openFile(file: string, release: () => void): Database {
       release();
     },
   };
+}
+
+/** Opens a database file that another process works on, without its lock. What is written must not be what the lock is there for. */
+export function openSqliteBeside(file: string): Database {
+  return openFile(file, () => {});
 }
 
 /** Takes the instance lock of a database file. Throws `DatabaseLockedError` when another process has it. */

@@ -1,5 +1,7 @@
 import type { Dialect } from '../dialect.js';
+import { apiKeyStatements } from './api-keys.js';
 import { attemptStatements } from './attempts.js';
+import { definitionStatements } from './definitions.js';
 import { deliveryAttemptStatements } from './delivery-attempts.js';
 import { eventStatements } from './events.js';
 import { fileEntryStatements } from './file-entries.js';
@@ -23,6 +25,8 @@ export function compileStatements({ builder }: Dialect) {
     events: eventStatements(builder),
     deliveryAttempts: deliveryAttemptStatements(builder),
     outcomes: outcomeStatements(builder),
+    apiKeys: apiKeyStatements(builder),
+    definitions: definitionStatements(builder),
     instances: instanceStatements(builder),
   };
 }

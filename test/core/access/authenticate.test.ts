@@ -1,24 +1,60 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
+import { type ApiKey, keyDigest, keyIdOf, newKeyText, principalFromApiKey } from '../../../src/core/access/api-key.js';
 import { createAuthenticate } from '../../../src/core/access/authenticate.js';
+import { systemClock } from '../../../src/core/ports/clock.js';
 
 const bootstrapKey = 'a bootstrap key of 32 characters';
+const id = '0193a7c2-5a4e-7c3b-8f21-3d5c9b1e7a60';
+const noKeys = { find: () => undefined };
+
+function withKey(text: string, over: Partial<ApiKey>, nowMs = 1_000) {
+  const digest = keyDigest(text);
+  const key: ApiKey = { id, name: 'shop', scopes: ['sign'], relayerIds: [], digest: '', createdAtMs: 0, expiresAtMs: null, ...over };
+  const find = (wanted: string) => (wanted === id ? { digest, principal: principalFromApiKey(key) } : undefined);
+  return createAuthenticate({ bootstrapKey, keys: { find }, clock: { ...systemClock, nowMs: () => nowMs } });
+}
 
 test('the bootstrap key is the bootstrap principal: every scope, every relayer', () => {
-  const principal = createAuthenticate({ bootstrapKey })(bootstrapKey);
+  const principal = createAuthenticate({ bootstrapKey, keys: noKeys, clock: systemClock })(bootstrapKey);
   assert.equal(principal?.keyId, 'bootstrap');
   assert.equal(principal?.relayers, null);
   assert.deepEqual([...(principal?.scopes ?? [])].sort(), ['admin', 'notifications', 'sign', 'transactions:read', 'transactions:write']);
 });
 
 test('any other token is nobody', () => {
-  const authenticate = createAuthenticate({ bootstrapKey });
+  const authenticate = createAuthenticate({ bootstrapKey, keys: noKeys, clock: systemClock });
   for (const token of ['', 'a', bootstrapKey.slice(0, -1), `${bootstrapKey} `, bootstrapKey.toUpperCase(), 'x'.repeat(100_000), '\ud800']) {
     assert.equal(authenticate(token), undefined);
   }
 });
 
+test('a stored key is who it was made for, and only its whole text opens', () => {
+  const text = newKeyText(id);
+  assert.match(text, /^rk_0193a7c25a4e7c3b8f213d5c9b1e7a60_[A-Za-z0-9_-]{43}$/);
+  assert.equal(keyIdOf(text), id);
+  const authenticate = withKey(text, { relayerIds: ['r1'] });
+  assert.deepEqual(authenticate(text), {
+    keyId: id,
+    name: 'shop',
+    scopes: new Set(['sign']),
+    relayers: new Set(['r1']),
+    expiresAtMs: null,
+  });
+  assert.equal(authenticate(bootstrapKey)?.keyId, 'bootstrap');
+  const other = newKeyText('0193a7c2-5a4e-7c3b-8f21-3d5c9b1e7a61');
+  for (const token of [newKeyText(id), `${text}A`, text.slice(0, -1), text.toUpperCase(), other, id])
+    assert.equal(authenticate(token), undefined);
+});
+
+test('a key opens until the moment that it expires', () => {
+  const text = newKeyText(id);
+  assert.equal(withKey(text, { expiresAtMs: 1_000 }, 999)(text)?.keyId, id);
+  assert.equal(withKey(text, { expiresAtMs: 1_000 }, 1_000)(text), undefined);
+});
+
 test('a principal does not show its key', () => {
-  assert.ok(!inspect(createAuthenticate({ bootstrapKey })(bootstrapKey), { depth: null }).includes(bootstrapKey));
+  const principal = createAuthenticate({ bootstrapKey, keys: noKeys, clock: systemClock })(bootstrapKey);
+  assert.ok(!inspect(principal, { depth: null }).includes(bootstrapKey));
 });

@@ -1,0 +1,70 @@
+import type { DescMethod, Message } from '@bufbuild/protobuf';
+import { ScalarType } from '@bufbuild/protobuf';
+import type { Interceptor } from '@connectrpc/connect';
+import type { Log } from '../../core/ports/log.js';
+import { shownName } from '../../core/shown-name.js';
+import { callOf } from '../call.js';
+import type { MethodPlan } from '../method-plan.js';
+import { domainErrorOf } from './errors.js';
+
+/** What auditing works with. */
+export interface AuditDeps {
+  readonly plans: readonly MethodPlan[];
+  readonly log: Log;
+}
+
+/** The ids that a call is about, by name (`relayer_id`). Only ids: other fields may hold secrets. */
+type Ids = Record<string, string>;
+
+/**
+ * Writes a line for each call that writes, whatever comes of it: who (the key's id and name), what (method and ids), the outcome (`OK`, or the reason of the
+ * error), and the request id. `replayed` says that an idempotency key answered it, and nothing was done. What the guards refuse before they read a body is in
+ * the request's own line, with the key's id.
+ */
+export function createAudit({ plans, log }: AuditDeps): Interceptor {
+  const written = new Map<DescMethod, MethodPlan>(plans.filter(({ writes }) => writes).map((plan) => [plan.method, plan]));
+  return (next) => async (request) => {
+    const plan = written.get(request.method);
+    if (plan === undefined || request.stream) return next(request);
+    const call = callOf({ values: request.contextValues });
+    const asked = idsOfRequest(plan, request.message);
+    const tell = (outcome: string, ids: Ids) => {
+      const { requestId, principal } = call;
+      const who = { requestId, keyId: principal?.keyId ?? null, keyName: principal?.name ?? null };
+      log.info({ ...who, method: plan.rpcPath, ...ids, outcome, ...(call.kept === null ? {} : { replayed: true }) }, 'audit');
+    };
+    try {
+      const response = await next(request);
+      tell('OK', { ...asked, ...(response.stream ? {} : idOfResponse(plan, response.message)) });
+      return response;
+    } catch (error) {
+      tell(domainErrorOf(error).reason, asked);
+      throw error;
+    }
+  };
+}
+
+/** `relayer_id` and the like; the `id` that a new thing is to have, under that thing's name. */
+function idsOfRequest({ method, http }: MethodPlan, message: Message): Ids {
+  const ids: Ids = {};
+  for (const field of method.input.fields) {
+    if (field.fieldKind !== 'scalar' || field.scalar !== ScalarType.STRING || !/(^|_)id$/.test(field.name)) continue;
+    const value = textOf(message, field.localName);
+    if (value !== '') ids[field.name === 'id' ? `${http?.responseField}_id` : field.name] = shownName(value);
+  }
+  return ids;
+}
+
+/** The id of what the method answers: that of a new thing is not known before. */
+function idOfResponse({ method, http }: MethodPlan, message: Message): Ids {
+  const field = method.output.fields.find(({ name }) => name === http?.responseField);
+  if (field?.fieldKind !== 'message') return {};
+  const answered = (message as unknown as Record<string, Message | undefined>)[field.localName];
+  const id = answered === undefined ? '' : textOf(answered, 'id');
+  return id === '' ? {} : { [`${field.name}_id`]: id };
+}
+
+function textOf(message: Message, property: string): string {
+  const value = (message as unknown as Record<string, unknown>)[property];
+  return typeof value === 'string' ? value : '';
+}

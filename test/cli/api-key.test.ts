@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { runCli } from '../support/run-cli.js';
+import { apiKey as bootstrapKey, createServiceHome, startService } from '../support/service.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
+
+async function newDatabase(): Promise<{ readonly DATABASE_URL: string }> {
+  return { DATABASE_URL: `sqlite:${join(await temporaryFolder(), 'relayer.db')}` };
+}
+
+test('create prints the key alone, list never does, delete ends it', async () => {
+  const env = await newDatabase();
+  const args = ['--name', 'shop', '--scope', 'sign', 'admin', '--relayer', 'r1', 'r2', '--expires-at', '2999-01-01T00:00:00+01:00'];
+  const created = await runCli(['api-key', 'create', ...args], env);
+  assert.equal(created.exitCode, 0, created.stderr);
+  assert.match(created.stdout, /^rk_[0-9a-f]{32}_[A-Za-z0-9_-]{43}\n$/);
+  const id = /^created (\S+); the key is not shown again\n$/.exec(created.stderr)?.[1] ?? assert.fail(created.stderr);
+  assert.deepEqual(await runCli(['api-key', 'list'], env), {
+    exitCode: 0,
+    stdout: `${id}\tshop\tsign,admin\tr1,r2\t2998-12-31T23:00:00.000Z\n`,
+    stderr: '',
+  });
+  assert.deepEqual(await runCli(['api-key', 'delete', id], env), { exitCode: 0, stdout: `deleted ${id}\n`, stderr: '' });
+  assert.deepEqual(await runCli(['api-key', 'list'], env), { exitCode: 0, stdout: '', stderr: '' });
+  assert.deepEqual(await runCli(['api-key', 'delete', id], env), {
+    exitCode: 1,
+    stdout: '',
+    stderr: `error: API key with ID ${id} not found\n`,
+  });
+});
+
+test('what is wrong is one sentence, exit code 2', async () => {
+  const env = await newDatabase();
+  for (const [args, sentence] of [
+    [['--name', 'x', '--scope', 'everything'], /^error: there is no scope "everything": take of transactions:read, /],
+    [['--name', 'x', '--scope', 'sign', '--expires-at', 'tomorrow'], /^error: --expires-at must be a time in RFC 3339/],
+    [['--name', 'x', '--scope', 'sign', '--expires-at', '2020-01-01T00:00:00Z'], /^error: expires_at must not be in the past\n$/],
+    [['--name', '', '--scope', 'sign'], /^error: name must be 1 to 100 characters/],
+    [['--scope', 'sign'], /required option '--name <name>' not specified/],
+  ] as const) {
+    const { exitCode, stdout, stderr } = await runCli(['api-key', 'create', ...args], env);
+    assert.deepEqual([exitCode, stdout], [2, '']);
+    assert.match(stderr, sentence);
+  }
+});
+
+test('a running service takes a key that is made, and refuses one that is deleted', async (test) => {
+  const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9' });
+  test.after(() => home.remove());
+  const service = await startService(home);
+  test.after(() => service.kill());
+  const created = await runCli(['api-key', 'create', '--name', 'x', '--scope', 'transactions:read'], home.env);
+  assert.equal(created.exitCode, 0, created.stderr);
+  const statusOf = async (key: string) =>
+    (await fetch(`${service.baseUrl}/api/v1/relayers`, { headers: { authorization: `Bearer ${key}` } })).status;
+  const key = created.stdout.trim();
+  await waitFor('the key to be taken', async () => ((await statusOf(key)) === 200 ? true : undefined));
+  const id = /^created (\S+);/.exec(created.stderr)?.[1] ?? assert.fail(created.stderr);
+  assert.equal((await runCli(['api-key', 'delete', id], home.env)).exitCode, 0);
+  await waitFor('the key to be refused', async () => ((await statusOf(key)) === 401 ? true : undefined));
+  assert.equal(await statusOf(bootstrapKey), 200);
+  assert.ok(!service.output().includes(key));
+});

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { type ApiKey, principalFromApiKey } from '../../../src/core/access/api-key.js';
+import { createApiKey, type NewApiKey } from '../../../src/core/access/create-api-key.js';
+import { deleteApiKey } from '../../../src/core/access/delete-api-key.js';
+import { createKeyRing } from '../../../src/core/access/key-ring.js';
+import { listApiKeys } from '../../../src/core/access/list-api-keys.js';
+import type { Principal } from '../../../src/core/access/principal.js';
+import { DomainError } from '../../../src/core/errors.js';
+import { systemIds } from '../../../src/core/ids.js';
+import { openStore } from '../../../src/storage/open-store.js';
+import { silentLog } from '../../support/stored-samples.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
+
+const nowMs = Date.parse('2026-01-01T00:00:00Z');
+const wanted: NewApiKey = { name: 'shop', scopes: ['sign'], relayerIds: [], expiresAtMs: null };
+const all = { offset: 0, limit: 100 };
+
+async function openDeps(test: TestContext) {
+  const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
+  const keys = createKeyRing({ store, log: silentLog });
+  await keys.start();
+  test.after(async () => {
+    await keys.stop();
+    await store.close();
+  });
+  return { store, keys, clock: { nowMs: () => nowMs }, ids: systemIds };
+}
+
+/** The caller whose key has these properties. */
+function caller(over: Partial<ApiKey>): Principal {
+  return principalFromApiKey({ id: 'k', digest: '', createdAtMs: 0, ...wanted, scopes: ['admin'], ...over });
+}
+
+const admin = caller({});
+
+async function reasonOf(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof DomainError) return `${error.kind} ${error.reason} ${error.fields.map(({ field }) => field).join()}`.trim();
+    throw error;
+  }
+  return 'none';
+}
+
+describe('creating a key', () => {
+  it('answers its text once, keeps its digest, and the ring has it at once', async (test) => {
+    const deps = await openDeps(test);
+    const { apiKey, text } = await createApiKey(deps, { ...wanted, scopes: ['sign', 'sign'], relayerIds: ['a', 'a'] }, null);
+    assert.deepEqual([apiKey.scopes, apiKey.relayerIds], [['sign'], ['a']]);
+    assert.deepEqual(await deps.store.read.apiKeys(), [apiKey]);
+    assert.equal(deps.keys.find(apiKey.id)?.principal.name, 'shop');
+    assert.ok(!JSON.stringify(apiKey).includes(text.slice(-43)));
+  });
+
+  for (const [what, over, field] of [
+    ['no name', { name: '' }, 'name'],
+    ['a name of two lines', { name: 'a\nb' }, 'name'],
+    ['101 characters of name', { name: 'x'.repeat(101) }, 'name'],
+    ['no scope', { scopes: [] }, 'scopes'],
+    ['what cannot be a relayer', { relayerIds: ['ok', 'not ok'] }, 'relayer_ids[1]'],
+    ['too many relayers', { relayerIds: Array.from({ length: 1_001 }, (_, index) => `r${index}`) }, 'relayer_ids'],
+    ['an expiry that is now', { expiresAtMs: nowMs }, 'expires_at'],
+    ['an expiry that no calendar has', { expiresAtMs: 8.64e15 }, 'expires_at'],
+  ] as const) {
+    it(`refuses ${what}, and stores nothing`, async (test) => {
+      const deps = await openDeps(test);
+      assert.equal(await reasonOf(createApiKey(deps, { ...wanted, ...over }, null)), `invalid FIELD_INVALID ${field}`);
+      assert.deepEqual(await deps.store.read.apiKeys(), []);
+    });
+  }
+
+  for (const [what, giver, over, reason] of [
+    ['a scope that the giver has', { scopes: ['admin', 'sign'] }, {}, 'none'],
+    ['a scope that the giver lacks', { scopes: ['admin'] }, {}, 'forbidden SCOPE_MISSING'],
+    ['all relayers, of one for some', { scopes: ['admin', 'sign'], relayerIds: ['a'] }, {}, 'forbidden RELAYER_NOT_ALLOWED'],
+    ['a relayer of others', { scopes: ['admin', 'sign'], relayerIds: ['a'] }, { relayerIds: ['a', 'b'] }, 'forbidden RELAYER_NOT_ALLOWED'],
+    ["some of the giver's relayers", { scopes: ['admin', 'sign'], relayerIds: ['a', 'b'] }, { relayerIds: ['b'] }, 'none'],
+    [
+      'a longer life',
+      { scopes: ['admin', 'sign'], expiresAtMs: nowMs + 9 },
+      { expiresAtMs: nowMs + 10 },
+      'invalid FIELD_INVALID expires_at',
+    ],
+    ['a life without end', { scopes: ['admin', 'sign'], expiresAtMs: nowMs + 9 }, {}, 'invalid FIELD_INVALID expires_at'],
+    ['as long a life', { scopes: ['admin', 'sign'], expiresAtMs: nowMs + 9 }, { expiresAtMs: nowMs + 9 }, 'none'],
+  ] as const) {
+    it(`nobody gives what he does not have: ${what}`, async (test) => {
+      assert.equal(await reasonOf(createApiKey(await openDeps(test), { ...wanted, ...over }, caller(giver))), reason);
+    });
+  }
+});
+
+describe('managing keys', () => {
+  it('lists them newest first, by pages with the true total', async (test) => {
+    const deps = await openDeps(test);
+    for (const name of ['one', 'two', 'three']) await createApiKey(deps, { ...wanted, name }, null);
+    const page = await listApiKeys(deps, { offset: 1, limit: 1 }, admin);
+    assert.deepEqual([page.items.map(({ name }) => name), page.total], [['two'], 3]);
+    assert.deepEqual(await listApiKeys(deps, { offset: 3, limit: 1 }, admin), { items: [], total: 3 });
+  });
+
+  it('a deleted key is gone from the ring at once, and cannot be deleted again', async (test) => {
+    const deps = await openDeps(test);
+    const { apiKey } = await createApiKey(deps, wanted, null);
+    await deleteApiKey(deps, apiKey.id, admin);
+    assert.equal(deps.keys.find(apiKey.id), undefined);
+    assert.equal(await reasonOf(deleteApiKey(deps, apiKey.id, admin)), 'not_found API_KEY_NOT_FOUND');
+    assert.equal(await reasonOf(deleteApiKey(deps, 'bootstrap', admin)), 'not_found API_KEY_NOT_FOUND');
+  });
+
+  it('a caller that is for some relayers sees and deletes the keys for those alone', async (test) => {
+    const deps = await openDeps(test);
+    const { apiKey: own } = await createApiKey(deps, { ...wanted, relayerIds: ['a'] }, null);
+    const { apiKey: wider } = await createApiKey(deps, { ...wanted, relayerIds: ['a', 'b'] }, null);
+    const { apiKey: forAll } = await createApiKey(deps, wanted, null);
+    const restricted = caller({ relayerIds: ['a', 'c'] });
+    assert.deepEqual(await listApiKeys(deps, all, restricted), { items: [own], total: 1 });
+    for (const { id } of [wider, forAll]) assert.equal(await reasonOf(deleteApiKey(deps, id, restricted)), 'not_found API_KEY_NOT_FOUND');
+    assert.equal(await reasonOf(deleteApiKey(deps, own.id, restricted)), 'none');
+  });
+});

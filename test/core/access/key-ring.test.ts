@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ApiKey } from '../../../src/core/access/api-key.js';
+import { createKeyRing } from '../../../src/core/access/key-ring.js';
+import { silentLog } from '../../support/stored-samples.js';
+
+function aKey(id: string): ApiKey {
+  return { id, name: id, scopes: ['sign'], relayerIds: [], digest: 'ab'.repeat(32), createdAtMs: 0, expiresAtMs: null };
+}
+
+test('a key that is deleted while the keys are read does not come back with what was read', async (test) => {
+  let answer: (keys: readonly ApiKey[]) => void = () => assert.fail('nobody reads');
+  let reads = 0;
+  const apiKeys = () => {
+    reads += 1;
+    return new Promise<readonly ApiKey[]>((resolve) => {
+      answer = resolve;
+    });
+  };
+  const ring = createKeyRing({ store: { read: { apiKeys } }, log: silentLog });
+  test.after(() => ring.stop());
+  const started = ring.start();
+  ring.remove('gone');
+  ring.add(aKey('new'));
+  answer([aKey('gone')]);
+  // What was read is older than the change, so the ring reads again.
+  while (reads < 2) await Promise.resolve();
+  answer([aKey('new')]);
+  await started;
+  assert.deepEqual(
+    ['gone', 'new'].map((id) => ring.find(id)?.principal.keyId),
+    [undefined, 'new'],
+  );
+});
+
+test('a store that cannot be read at the start fails the start', async () => {
+  const apiKeys = () => Promise.reject(new Error('no disk'));
+  await assert.rejects(createKeyRing({ store: { read: { apiKeys } }, log: silentLog }).start(), /no disk/);
+});

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import type { DescService } from '@bufbuild/protobuf';
+import { ConnectError, createClient } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import { ErrorInfoSchema } from '../../gen/google/rpc/error_details_pb.js';
+import { ApiKeyService } from '../../gen/relayer/v1/api_key_service_pb.js';
+import { NetworkService } from '../../gen/relayer/v1/network_service_pb.js';
+import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
+import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
+import { SignerService } from '../../gen/relayer/v1/signer_service_pb.js';
+import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
+import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
+import { compileMethodPlans, type MethodPlan } from '../../src/api/method-plan.js';
+import { everyScope } from '../../src/core/access/principal.js';
+import { type AppRig, startAppRig } from '../support/app-rig.js';
+import { apiKey as bootstrapKey } from '../support/service.js';
+
+const services: readonly DescService[] = [
+  TransactionService,
+  SigningService,
+  NotificationService,
+  RelayerService,
+  SignerService,
+  NetworkService,
+  ApiKeyService,
+];
+
+/** The contract's own words, so that an option that is wrong in the definitions is seen. */
+const scopeOf: Readonly<Record<string, string>> = {
+  'TransactionService.SendTransaction': 'transactions:write',
+  'TransactionService.ReplaceTransaction': 'transactions:write',
+  'TransactionService.CancelTransaction': 'transactions:write',
+  'TransactionService.DeletePendingTransactions': 'transactions:write',
+  'TransactionService.GetTransaction': 'transactions:read',
+  'TransactionService.GetTransactionByNonce': 'transactions:read',
+  'TransactionService.ListTransactions': 'transactions:read',
+  'TransactionService.ListAttempts': 'transactions:read',
+  'TransactionService.WatchTransactions': 'transactions:read',
+  'SigningService.SignTypedData': 'sign',
+  'SigningService.SignData': 'sign',
+  'SigningService.SignTransaction': 'sign',
+  'NotificationService.CreateNotification': 'notifications',
+  'NotificationService.UpdateNotification': 'notifications',
+  'NotificationService.GetNotification': 'notifications',
+  'NotificationService.ListNotifications': 'notifications',
+  'NotificationService.DeleteNotification': 'notifications',
+  'NotificationService.ListDeliveries': 'notifications',
+  'NotificationService.RedeliverDelivery': 'notifications',
+  'NotificationService.TestNotification': 'notifications',
+  'RelayerService.GetRelayer': 'transactions:read',
+  'RelayerService.ListRelayers': 'transactions:read',
+  'RelayerService.GetRelayerStatus': 'transactions:read',
+  'RelayerService.GetRelayerBalance': 'transactions:read',
+  'RelayerService.CallRpc': 'transactions:read',
+  'RelayerService.CreateRelayer': 'admin',
+  'RelayerService.UpdateRelayer': 'admin',
+  'RelayerService.DeleteRelayer': 'admin',
+  'SignerService.CreateSigner': 'admin',
+  'SignerService.GetSigner': 'admin',
+  'SignerService.ListSigners': 'admin',
+  'SignerService.DeleteSigner': 'admin',
+  'NetworkService.GetNetwork': 'admin',
+  'NetworkService.ListNetworks': 'admin',
+  'NetworkService.UpdateNetwork': 'admin',
+  'ApiKeyService.CreateApiKey': 'admin',
+  'ApiKeyService.ListApiKeys': 'admin',
+  'ApiKeyService.DeleteApiKey': 'admin',
+};
+
+const plans = compileMethodPlans(services);
+const nameOf = ({ method }: MethodPlan) => `${method.parent.name}.${method.name}`;
+
+/** Every request names this relayer, which nobody made: what is allowed changes nothing. */
+const relayerId = 'nobody';
+
+/** What access control says of a call: `allowed` is any other answer. */
+type Verdict = 'allowed' | 401 | '403 SCOPE_MISSING' | '403 RELAYER_NOT_ALLOWED';
+
+function verdictOf(status: number, reason: string | null | undefined): Verdict {
+  if (status === 401 && reason === 'CREDENTIALS_INVALID') return 401;
+  if (status === 403 && (reason === 'SCOPE_MISSING' || reason === 'RELAYER_NOT_ALLOWED')) return `403 ${reason}`;
+  assert.ok(status !== 401 && status !== 403, `${status} ${reason}`);
+  return 'allowed';
+}
+
+/** Someone who calls; undefined: without a key. */
+interface Caller {
+  readonly name: string;
+  readonly key: string | undefined;
+  expected(plan: MethodPlan): Verdict;
+}
+
+describe('every method, for every scope and every kind of key', () => {
+  let rig: AppRig;
+  let nowMs = Date.parse('2026-01-01T00:00:00Z');
+  const callers: Caller[] = [];
+
+  before(async () => {
+    rig = await startAppRig({ clock: { nowMs: () => nowMs } });
+    const create = async (name: string, over: object) => {
+      const body = JSON.stringify({ name, scopes: everyScope, ...over });
+      const { status, text } = await rig.ask('POST', '/api/v1/api-keys', { body });
+      assert.equal(status, 201, text);
+      return JSON.parse(text).data as { readonly id: string; readonly key: string };
+    };
+    const refused = { expected: () => 401 as const };
+    callers.push({ name: 'no key', key: undefined, ...refused });
+    callers.push({ name: 'a key that nobody made', key: `rk_${'0'.repeat(32)}_${'A'.repeat(43)}`, ...refused });
+    callers.push({ name: 'the bootstrap key', key: bootstrapKey, expected: () => 'allowed' });
+    for (const scope of everyScope) {
+      const { key } = await create(scope, { scopes: [scope] });
+      callers.push({ name: `only ${scope}`, key, expected: ({ scope: needed }) => (needed === scope ? 'allowed' : '403 SCOPE_MISSING') });
+      const { key: rest } = await create(`not ${scope}`, { scopes: everyScope.filter((other) => other !== scope) });
+      callers.push({ name: `all but ${scope}`, key: rest, expected: (plan) => (plan.scope === scope ? '403 SCOPE_MISSING' : 'allowed') });
+    }
+    const elsewhere = await create('elsewhere', { relayer_ids: ['r2'] });
+    const unlessRelayer = ({ relayer }: MethodPlan): Verdict => (relayer === 'any' ? 'allowed' : '403 RELAYER_NOT_ALLOWED');
+    callers.push({ name: 'for another relayer', key: elsewhere.key, expected: unlessRelayer });
+    const here = await create('here', { relayer_ids: ['r2', relayerId] });
+    callers.push({ name: 'for this relayer', key: here.key, expected: () => 'allowed' });
+    const deleted = await create('deleted', {});
+    callers.push({ name: 'deleted', key: deleted.key, ...refused });
+    const expired = await create('expired', { expires_at: '2026-01-01T00:00:01Z' });
+    callers.push({ name: 'expired', key: expired.key, ...refused });
+
+    assert.equal((await rig.ask('GET', '/api/v1/relayers', bearer(expired.key))).status, 200, 'it worked before');
+    nowMs += 1_000;
+    assert.equal((await rig.ask('GET', '/api/v1/relayers', bearer(deleted.key))).status, 200, 'it worked before');
+    assert.equal((await rig.ask('DELETE', `/api/v1/api-keys/${deleted.id}`)).status, 200);
+  });
+
+  after(() => rig?.stop());
+
+  function bearer(key: string | undefined) {
+    return { headers: { authorization: key === undefined ? undefined : `Bearer ${key}` } };
+  }
+
+  async function overRest({ http }: MethodPlan, key: string | undefined): Promise<Verdict> {
+    assert.ok(http !== null);
+    const path = http.template.replace('{relayer_id}', relayerId).replaceAll(/\{\w+\}/g, '1');
+    const { status, headers } = await rig.ask(http.verb, path, { ...bearer(key), ...(http.hasBody ? { body: '{}' } : {}) });
+    return verdictOf(status, headers['x-error-reason']?.toString());
+  }
+
+  async function overRpc({ method, relayer }: MethodPlan, key: string | undefined): Promise<Verdict> {
+    const transport = createConnectTransport({ baseUrl: rig.baseUrl, httpVersion: '1.1' });
+    const client = createClient(method.parent, transport) as unknown as Record<string, (input: object, options: object) => unknown>;
+    const options = { headers: key === undefined ? {} : { authorization: `Bearer ${key}` } };
+    try {
+      const answer = client[method.localName]?.(relayer === 'any' ? {} : { relayerId }, options);
+      if (method.methodKind === 'server_streaming') for await (const _ of answer as AsyncIterable<unknown>) break;
+      else await answer;
+      return 'allowed';
+    } catch (error) {
+      assert.ok(error instanceof ConnectError);
+      const reason = error.findDetails(ErrorInfoSchema)[0]?.reason;
+      // A relayer's state is a precondition over RPC, so only access control denies.
+      const status = { unauthenticated: 401, permission_denied: 403 }[codeNameOf(error)] ?? 400;
+      return verdictOf(status, reason);
+    }
+  }
+
+  it('the definitions say what the contract says, and name every service', () => {
+    assert.deepEqual(Object.fromEntries(plans.map((plan) => [nameOf(plan), plan.scope])), scopeOf);
+    const files = readdirSync('proto/relayer/v1').filter((file) => file.endsWith('_service.proto'));
+    assert.equal(services.length, files.length);
+    for (const { method, relayer } of plans) assert.equal(method.input.field.relayerId !== undefined, relayer !== 'any', method.name);
+  });
+
+  for (const plan of plans) {
+    if (plan.http !== null) it(`${nameOf(plan)} over REST`, () => check(plan, overRest));
+    it(`${nameOf(plan)} over RPC`, () => check(plan, overRpc));
+  }
+
+  async function check(plan: MethodPlan, ask: (plan: MethodPlan, key: string | undefined) => Promise<Verdict>): Promise<void> {
+    const seen: [string, Verdict][] = [];
+    for (const { name, key } of callers) seen.push([name, await ask(plan, key)]);
+    assert.deepEqual(
+      seen,
+      callers.map((caller) => [caller.name, caller.expected(plan)]),
+    );
+  }
+});
+
+function codeNameOf({ message }: ConnectError): string {
+  return /^\[(\w+)\]/.exec(message)?.[1] ?? '';
+}
