@@ -3,6 +3,8 @@ import type { ConnectRouter } from '@connectrpc/connect';
 import { Health } from '../gen/grpc/health/v1/health_pb.js';
 import { ServerReflection } from '../gen/grpc/reflection/v1/reflection_pb.js';
 import { createCors } from './api/cors.js';
+import { createDocsPages } from './api/docs/docs-pages.js';
+import { createOpenApiPage } from './api/docs/openapi-page.js';
 import { createRateLimit } from './api/guards/rate-limit.js';
 import { createHandler } from './api/handler.js';
 import { createHealthService } from './api/health/health-service.js';
@@ -17,7 +19,7 @@ import { compileMethodPlans } from './api/method-plan.js';
 import { createReflection } from './api/reflection.js';
 import { createRestGateway, renderTransaction } from './api/rest/gateway.js';
 import { createServer } from './api/server.js';
-import { createServices } from './api/services/services.js';
+import { createServices, isBuilt } from './api/services/services.js';
 import type { LoadedConfig } from './config/config-file.js';
 import type { Settings } from './config/settings.js';
 import { createAuthenticate } from './core/access/authenticate.js';
@@ -37,6 +39,7 @@ import { openRelayers } from './open-relayers.js';
 import { openStore } from './storage/open-store.js';
 import { createSecretBox } from './storage/secret-box.js';
 import { wakingOnEvents } from './storage/waking-on-events.js';
+import { packageVersion } from './version.js';
 import { createDelivery } from './webhooks/delivery.js';
 import { createRetention } from './webhooks/retention.js';
 
@@ -164,7 +167,12 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
         router.service(ServerReflection, createReflection(published));
       },
       interceptors,
-      pages: [healthPage, createReadyPage(readiness)],
+      pages: [
+        healthPage,
+        createReadyPage(readiness),
+        createOpenApiPage({ plans, isBuilt: ({ method }) => isBuilt(served, method), version: packageVersion() }),
+        ...createDocsPages(),
+      ],
       authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey }),
       rateLimit: createRateLimit({ perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst }, clock),
       cors: createCors(new Set(settings.corsAllowedOrigins)),

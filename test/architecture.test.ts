@@ -69,6 +69,7 @@ describe('dependencies point one way', () => {
       'app.ts',
       'main.ts',
       'open-relayers.ts',
+      'version.ts',
     ]);
   });
 

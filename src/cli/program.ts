@@ -1,11 +1,11 @@
 import { Command } from 'commander';
+import { packageVersion } from '../version.js';
 import { registerCheckConfig } from './check-config.js';
 import { registerDev } from './dev.js';
 import { registerKeystore } from './keystore.js';
 import { registerMigrate } from './migrate.js';
 import { reportError } from './report-error.js';
 import { registerServe } from './serve.js';
-import { packageVersion } from './version.js';
 
 /** Adds one command to the program. */
 export type Register = (program: Command) => void;
