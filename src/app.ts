@@ -3,6 +3,8 @@ import type { ConnectRouter } from '@connectrpc/connect';
 import { Health } from '../gen/grpc/health/v1/health_pb.js';
 import { ServerReflection } from '../gen/grpc/reflection/v1/reflection_pb.js';
 import { createCors } from './api/cors.js';
+import { createDocsPages } from './api/docs/docs-pages.js';
+import { createOpenApiPage } from './api/docs/openapi-page.js';
 import { createRateLimit } from './api/guards/rate-limit.js';
 import { createHandler } from './api/handler.js';
 import { createHealthService } from './api/health/health-service.js';
@@ -19,7 +21,7 @@ import { createMetricsPage } from './api/metrics-page.js';
 import { createReflection } from './api/reflection.js';
 import { createRestGateway, renderTransaction } from './api/rest/gateway.js';
 import { createServer } from './api/server.js';
-import { createServices } from './api/services/services.js';
+import { createServices, isBuilt } from './api/services/services.js';
 import type { LoadedConfig } from './config/config-file.js';
 import { packageVersion } from './config/package-version.js';
 import type { Settings } from './config/settings.js';
@@ -188,7 +190,13 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
         router.service(ServerReflection, createReflection(published));
       },
       interceptors,
-      pages: [healthPage, createReadyPage(readiness), createMetricsPage(metrics)],
+      pages: [
+        healthPage,
+        createReadyPage(readiness),
+        createMetricsPage(metrics),
+        createOpenApiPage({ plans, isBuilt: ({ method }) => isBuilt(served, method), version: packageVersion() }),
+        ...createDocsPages(),
+      ],
       authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey, keys, clock }),
       rateLimit: createRateLimit({ perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst }, clock),
       cors: createCors(new Set(settings.corsAllowedOrigins)),

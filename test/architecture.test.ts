@@ -82,6 +82,7 @@ describe('dependencies point one way', () => {
       'app.ts',
       'main.ts',
       'open-relayers.ts',
+      'version.ts',
     ]);
   });
 

@@ -123,8 +123,8 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     }
 
     async function writePage(page: Page): Promise<void> {
-      const { status, contentType, body } = await page.render();
-      writeAnswer(request, response, { status, headers: [...headers, ['content-type', contentType]], body });
+      const { status, contentType, headers: own = [], body } = await page.render(request);
+      writeAnswer(request, response, { status, headers: [...headers, ['content-type', contentType], ...own], body });
     }
 
     function fail(error: unknown): void {

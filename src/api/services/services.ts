@@ -1,4 +1,4 @@
-import type { DescService } from '@bufbuild/protobuf';
+import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../../gen/relayer/v1/api_key_service_pb.js';
 import { NetworkService } from '../../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
@@ -18,6 +18,11 @@ import { createTransactionService } from './transaction-service.js';
 export interface ServedService {
   readonly service: DescService;
   readonly implementation: object;
+}
+
+/** True where the method is implemented. */
+export function isBuilt(served: readonly ServedService[], method: DescMethod): boolean {
+  return served.some(({ service, implementation }) => service.typeName === method.parent.typeName && method.localName in implementation);
 }
 
 /** What all services together work with. */

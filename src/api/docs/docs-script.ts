@@ -1,0 +1,28 @@
+/** What starts the reference page. It runs in the browser, so it is JavaScript. */
+export const docsScript = `'use strict';
+
+const root = document.documentElement;
+const prefersDark = matchMedia('(prefers-color-scheme: dark)');
+const setTheme = (isDark) => root.classList.toggle('dark-mode', isDark);
+setTheme(prefersDark.matches);
+prefersDark.addEventListener('change', ({ matches }) => setTheme(matches));
+document.getElementById('theme').addEventListener('click', () => setTheme(!root.classList.contains('dark-mode')));
+
+window.ui = SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  docExpansion: 'list',
+  filter: true,
+  displayRequestDuration: true,
+  tryItOutEnabled: true,
+  // The key is kept in this tab only, and goes nowhere but here.
+  persistAuthorization: false,
+  validatorUrl: null,
+  queryConfigEnabled: false,
+  defaultModelsExpandDepth: 0,
+  defaultModelExpandDepth: 2,
+  defaultModelRendering: 'example',
+  syntaxHighlight: { activated: true, theme: 'agate' },
+});
+`;

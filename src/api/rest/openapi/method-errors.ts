@@ -1,0 +1,76 @@
+import { type ErrorKind, type ErrorReason, errorReasons } from '../../../core/errors.js';
+import { unionRulesOf } from '../../field-rules.js';
+import type { HttpPlan, MethodPlan } from '../../method-plan.js';
+import { parsePathTemplate } from '../path-template.js';
+import { commentOf } from './comment.js';
+import { errorKinds, errorRef, errorResponse, kindsByStatus, type ReasonText, reasonsOf, textOf } from './error-responses.js';
+import { reasonKinds, reasonTexts } from './reason-kinds.js';
+import type { Schema } from './schema.js';
+
+/** The errors that a method can answer, by status. `isBuilt`: it is implemented. */
+export function methodErrors(plan: MethodPlan, http: HttpPlan, isBuilt: boolean): Readonly<Record<string, Schema>> {
+  const kinds = errorKinds.filter((kind) => canAnswer(plan, http, isBuilt, kind));
+  return Object.fromEntries(
+    [...kindsByStatus(kinds)].map(([status, some]) => [
+      status,
+      status === 404 || status === 409 ? ownResponse(plan, http, some) : errorRef(some),
+    ]),
+  );
+}
+
+function canAnswer(plan: MethodPlan, http: HttpPlan, isBuilt: boolean, kind: ErrorKind): boolean {
+  const comment = commentOf(plan.method);
+  switch (kind) {
+    case 'path_not_found':
+    case 'method_not_allowed':
+      return false;
+    case 'unauthenticated':
+    case 'forbidden':
+      return plan.scope !== 'public';
+    case 'inactive':
+      return plan.relayer === 'active';
+    case 'not_found':
+      return http.template.includes('{');
+    case 'already_exists':
+      return comment.includes('ALREADY_EXISTS');
+    case 'aborted':
+    case 'unprocessable':
+      return plan.idempotent;
+    case 'too_large':
+    case 'unsupported_media_type':
+      return http.hasBody;
+    case 'rate_limited':
+      return plan.rateLimited;
+    case 'unimplemented':
+      return !isBuilt || comment.includes('UNIMPLEMENTED') || hasNetworkShapes(plan);
+    default:
+      return true;
+  }
+}
+
+/** A shape may hold something that is not built. */
+function hasNetworkShapes({ method }: MethodPlan): boolean {
+  return method.input.oneofs.some((oneof) => unionRulesOf(oneof).selector.case === 'relayerNetwork');
+}
+
+/** With the reasons that this method has of its own: those that its comment names, and those of what its path names. */
+function ownResponse(plan: MethodPlan, http: HttpPlan, kinds: readonly ErrorKind[]): Schema {
+  const comment = commentOf(plan.method);
+  const fitting = errorReasons.filter((reason) => reasonKinds[reason].some((kind) => kinds.includes(kind)));
+  const named = fitting.filter((reason) => comment.includes(`\`${reason}\``) || notFoundReasons(http).includes(reason));
+  const running = kinds.includes('aborted') ? reasonsOf(['aborted']) : [];
+  return errorResponse(kinds, [...named.map((reason) => reasonText(plan, reason, kinds)), ...running]);
+}
+
+/** `{transaction_id}`, or an answer that is a `transaction`: `TRANSACTION_NOT_FOUND`. */
+function notFoundReasons({ template, responseField }: HttpPlan): readonly string[] {
+  const variables = parsePathTemplate(template).flatMap((segment) =>
+    segment.kind === 'variable' ? [segment.name.replace(/_id$/, '')] : [],
+  );
+  return [...variables, responseField ?? ''].map((name) => `${name.toUpperCase()}_NOT_FOUND`);
+}
+
+function reasonText(plan: MethodPlan, reason: ErrorReason, kinds: readonly ErrorKind[]): ReasonText {
+  const text = reason === 'RELAYER_NOT_FOUND' ? plan.relayerNotFoundText('<relayer_id>') : reasonTexts[reason];
+  return { reason, text: text ?? textOf(kinds) };
+}

@@ -1,0 +1,63 @@
+import type { DescField } from '@bufbuild/protobuf';
+import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
+import { integerRangeOf, restNameOf, scalarTypeOf } from '../../field-rules.js';
+import type { HttpPlan, MethodPlan } from '../../method-plan.js';
+import { parsePathTemplate } from '../path-template.js';
+import { commentOf } from './comment.js';
+import { parameterExamples } from './examples.js';
+import { integerTextSchema } from './scalar-schema.js';
+import { refTo, type Schema } from './schema.js';
+import type { SchemaCompiler } from './schema-compiler.js';
+
+/** The parameters that methods share, by name. */
+export const parameterComponents: Readonly<Record<string, Schema>> = {
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description:
+      'Makes the call safe to repeat: what succeeds is kept for 24 hours, and the same call with the same key does nothing and is answered the same. The same key with another request is 422; while the first call runs it is 409. 1 to 255 visible ASCII characters.',
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
+  },
+};
+
+/** What a request is made of: its parameters, and the fields that are no keys of its body. */
+export interface Parameters {
+  readonly parameters: readonly Schema[];
+  readonly taken: ReadonlySet<string>;
+}
+
+/** The parameters of a method: its path's variables, the other fields where it has no body, and headers. */
+export function parametersOf(plan: MethodPlan, http: HttpPlan, compiler: SchemaCompiler): Parameters {
+  const { fields } = plan.method.input;
+  const names = parsePathTemplate(http.template).flatMap((segment) => (segment.kind === 'variable' ? [segment.name] : []));
+  const taken = new Set([
+    ...names,
+    ...fields.filter((field) => field.message?.typeName === FieldMaskSchema.typeName).map(({ name }) => name),
+  ]);
+  const inPath = fields.filter(({ name }) => names.includes(name)).map((field) => parameter(field, 'path', compiler));
+  const inQuery = http.hasBody ? [] : fields.filter(({ name }) => !taken.has(name)).map((field) => parameter(field, 'query', compiler));
+  const inHeader = plan.idempotent ? [refTo('parameters', 'IdempotencyKey')] : [];
+  return { parameters: [...inPath, ...inQuery, ...inHeader], taken };
+}
+
+function parameter(field: DescField, place: 'path' | 'query', compiler: SchemaCompiler): Schema {
+  const item = itemSchema(field, compiler);
+  const isList = field.fieldKind === 'list';
+  const example = parameterExamples[field.name];
+  return {
+    name: restNameOf(field),
+    in: place,
+    required: place === 'path',
+    description: commentOf(field),
+    schema: isList ? { type: 'array', items: item } : item,
+    // Repeated, not joined by commas.
+    ...(isList ? { style: 'form', explode: true } : {}),
+    ...(place === 'path' && example !== undefined ? { example } : {}),
+  };
+}
+
+function itemSchema(field: DescField, compiler: SchemaCompiler): Schema {
+  if (field.enum !== undefined) return compiler.enum(field.enum);
+  return integerRangeOf(scalarTypeOf(field)) === undefined ? { type: 'string' } : integerTextSchema(field);
+}

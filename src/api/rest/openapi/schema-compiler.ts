@@ -1,0 +1,88 @@
+import { type DescEnum, type DescField, type DescMessage, getOption } from '@bufbuild/protobuf';
+import { TimestampSchema } from '@bufbuild/protobuf/wkt';
+import { message as messageOption } from '../../../../gen/relayer/rest/v1/options_pb.js';
+import { enumTextsOf } from '../codec/enum-codec.js';
+import { commentOf } from './comment.js';
+import { type Keys, keysOf, objectSchema } from './object-schema.js';
+import { type Direction, scalarSchema } from './scalar-schema.js';
+import { described, refTo, type Schema } from './schema.js';
+
+/**
+ * Compiles the schemas of messages from the very descriptors and options that the codecs are compiled from, each once, under a name. Compile
+ * what answers first: a message that is both read and written has two forms, and the one that is read then gets `Input` behind its name.
+ */
+export class SchemaCompiler {
+  readonly #schemas = new Map<string, Schema>();
+  readonly #inputNames = new Map<DescMessage, string>();
+
+  /** All schemas by their names, in alphabetical order. */
+  get schemas(): Readonly<Record<string, Schema>> {
+    return Object.fromEntries([...this.#schemas].sort(([left], [right]) => (left < right ? -1 : 1)));
+  }
+
+  /** Adds a schema that belongs to no message. */
+  add(name: string, schema: Schema): Schema {
+    if (this.#schemas.has(name)) throw new Error(`the schema ${name} is there twice`);
+    this.#schemas.set(name, schema);
+    return refTo('schemas', name);
+  }
+
+  /** The schema of a field as a whole; a list is an array of values. */
+  field(field: DescField, direction: Direction): Schema {
+    const item = this.value(field, direction);
+    return field.fieldKind === 'list' ? { type: 'array', items: item } : item;
+  }
+
+  /** The schema of a field's value, or of one of its items. */
+  value(field: DescField, direction: Direction): Schema {
+    if (field.fieldKind === 'map') throw new Error(`${field} is a map, which has no REST form`);
+    if (field.enum !== undefined) return this.enum(field.enum);
+    if (field.message !== undefined) return this.message(field.message, direction);
+    return scalarSchema(field, direction);
+  }
+
+  /** The name of an enum's texts. */
+  enum(desc: DescEnum): Schema {
+    if (!this.#schemas.has(desc.name)) {
+      const texts = enumTextsOf(desc);
+      const values = desc.values.filter(({ number }) => number !== 0);
+      const lines = values.map((value) => `- \`${texts.get(value.number)}\`: ${commentOf(value)}`);
+      this.#schemas.set(desc.name, { type: 'string', enum: [...texts.values()], description: [commentOf(desc), '', ...lines].join('\n') });
+    }
+    return refTo('schemas', desc.name);
+  }
+
+  /** The name of a message's form. */
+  message(desc: DescMessage, direction: Direction): Schema {
+    if (desc.typeName === TimestampSchema.typeName) return { type: 'string', format: 'date-time' };
+    const known = direction === 'request' ? this.#inputNames.get(desc) : undefined;
+    if (known !== undefined) return refTo('schemas', known);
+    if (direction === 'answer' && this.#schemas.has(desc.name)) return refTo('schemas', desc.name);
+    const name = direction === 'request' && this.#schemas.has(desc.name) ? `${desc.name}Input` : desc.name;
+    if (direction === 'request') this.#inputNames.set(desc, name);
+    // Known before it is compiled, since messages may hold themselves (a vector of values).
+    this.#schemas.set(name, {});
+    this.#schemas.set(name, described(this.#withRules(desc, direction), commentOf(desc)));
+    return refTo('schemas', name);
+  }
+
+  /** A request's body, under the request's name. `taken` names the fields that are no keys of it. It is required where one of its keys is. */
+  body(desc: DescMessage, taken: ReadonlySet<string>): { readonly schema: Schema; readonly isRequired: boolean } {
+    const object = described(objectSchema(this, desc, 'request', taken), commentOf(desc));
+    return { schema: this.add(desc.name, object), isRequired: 'oneOf' in object || 'required' in object };
+  }
+
+  /** The keys of a message that stands in another's place. */
+  keys(desc: DescMessage, direction: Direction): Keys {
+    return keysOf(this, desc, direction);
+  }
+
+  /** What may stand for the whole message. */
+  #withRules(desc: DescMessage, direction: Direction): Schema {
+    const object = objectSchema(this, desc, direction);
+    const { bareCases, shorthand } = getOption(desc, messageOption);
+    if (bareCases.length > 0) return { anyOf: [{ type: 'string', enum: bareCases }, object] };
+    const field = desc.fields.find(({ name }) => name === shorthand);
+    return field === undefined ? object : { anyOf: [this.field(field, direction), object] };
+  }
+}
