@@ -82,7 +82,6 @@ describe('dependencies point one way', () => {
       'app.ts',
       'main.ts',
       'open-relayers.ts',
-      'version.ts',
     ]);
   });
 
