@@ -88,6 +88,7 @@ export function createReads(statements: Statements, query: Query): Reads {
     attemptsOf: async (transactionId) => (await query(attempts.ofTransaction, { transaction_id: transactionId })).map(attemptFromRow),
     transactionIdAt: async ({ chain, account }, nonce) =>
       (await query(attempts.ownerOfSlot, { chain, account, nonce: nonce.toString() }))[0]?.id,
+    transactionIdOf: async (chain, hash) => (await query(attempts.ownerOfHash, { chain, hash }))[0]?.transaction_id,
     slot: async ({ chain, account }, nonce) => {
       const values = { chain, account, nonce: nonce.toString() };
       const versions = (await query(attempts.inSlot, values)).map(attemptFromRow);

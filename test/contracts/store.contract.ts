@@ -129,6 +129,21 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual(await store.read.transaction('bare'), { transaction: bare, shown: null });
     });
 
+    test('what stands alone: held content, facts of the mined version, versions without a nonce', async () => {
+      const facts = { network: 'stellar', feeChargedStroops: huge, returnValueXdr: 'AAAAAQ==' } as const;
+      const mined = { version: 1, blockNumber: 7n, blockHash: '0x07', succeeded: true, facts };
+      const alone = aTransaction({ id: 'alone', status: 'mined', held: full.content, liveVersion: 1, mined });
+      const version = anAttempt({ transactionId: 'alone', nonce: null, hash: 'a signature' });
+      const { change, read } = store;
+      await store.commit([change.insertTransaction(alone), change.insertAttempt(version)]);
+      assert.deepEqual(await read.transaction('alone'), { transaction: alone, shown: version });
+      assert.deepEqual(await read.attemptsOf('alone'), [version]);
+      assert.equal(await read.transactionIdOf(version.chain, 'a signature'), 'alone');
+      assert.equal(await read.transactionIdOf(version.chain, first.hash), undefined, 'it has a nonce');
+      const twin = anAttempt({ transactionId: 'bare', nonce: null, hash: 'a signature' });
+      await assert.rejects(store.commit([change.insertAttempt(twin)]), (error) => error instanceof ConflictError);
+    });
+
     test('an update writes every field that may change', async () => {
       const bare = aTransaction({ id: 'changing' });
       await store.commit([store.change.insertTransaction(bare)]);

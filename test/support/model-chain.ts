@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { fillerOf } from '../../src/chains/evm/draft.js';
-import { DomainError } from '../../src/core/errors.js';
 import { choosePrice, type PriceChoice } from '../../src/core/fees/choose-price.js';
 import { minimumOutbid } from '../../src/core/fees/minimum-replacement.js';
 import { bidOf, greatestCostPerGasWei } from '../../src/core/fees/price.js';
@@ -12,6 +11,7 @@ import type { EvmPrice, EvmPricing } from '../../src/core/transaction/evm.js';
 import type { Attempt } from '../../src/core/transaction/transaction.js';
 import { readValidUntil } from '../../src/core/transaction/valid-until.js';
 import type { Random } from './seeded-random.js';
+import { type Ask, type Connection, createWires, type Travelling } from './wires.js';
 
 /** A transaction as the chain sees it. */
 export interface ModelTransaction {
@@ -29,25 +29,6 @@ export interface ModelBlock {
   readonly hash: string;
   readonly baseFeeWei: bigint;
   readonly transactions: readonly ModelTransaction[];
-}
-
-/** What a node does with a question when it is let go. */
-export type Fate = 'answered' | 'not_asked' | 'answer_lost';
-
-/** A question on its way to the node, or an answer on its way back. */
-export interface Travelling {
-  readonly name: string;
-  /** True: the node has acted, only its answer is under way. */
-  readonly isAnswer: boolean;
-  /** Lets it go on by one leg. A question whose asker is dead may still be acted upon, as a packet that was sent. */
-  letGo(fate: Fate): void;
-}
-
-/** One process's connection to the node. */
-export interface Connection {
-  readonly chain: Chain;
-  /** No answer comes any more; what was asked may still be done. */
-  kill(): void;
 }
 
 /**
@@ -103,7 +84,7 @@ export function createModelChain(network: Network, account: string, random: Rand
   const foreign = new Set<string>();
   const depths = new Map<string, number>();
   const offers = new Map<string, number>();
-  const travelling: Travelling[] = [];
+  const wires = createWires();
 
   const newHash = (what: string) => `0x${createHash('sha256').update(`${account} ${what} ${++serial}`).digest('hex')}`;
 
@@ -164,49 +145,10 @@ export function createModelChain(network: Network, account: string, random: Rand
       return blocks;
     },
     pool,
-    travelling,
+    travelling: wires.travelling,
     foreign,
     offers,
-    connect() {
-      let isAlive = true;
-      function ask<T>(name: string, act: () => T, lost?: T): Promise<T> {
-        return new Promise((resolve, reject) => {
-          const unavailable = () => reject(new DomainError('unavailable', 'NODE_UNAVAILABLE', `no answer to ${name}`));
-          const lose = () => (lost === undefined ? unavailable() : resolve(lost));
-          const start = (leg: Travelling) => void travelling.push(leg);
-          const end = (leg: Travelling) => void travelling.splice(travelling.indexOf(leg), 1);
-          const question: Travelling = {
-            name,
-            isAnswer: false,
-            letGo(fate) {
-              end(question);
-              if (fate === 'not_asked') return isAlive ? lose() : undefined;
-              const answer = act();
-              if (!isAlive) return;
-              const way: Travelling = {
-                name,
-                isAnswer: true,
-                letGo(fate) {
-                  end(way);
-                  if (!isAlive) return;
-                  if (fate === 'answered') resolve(answer);
-                  else lose();
-                },
-              };
-              if (fate === 'answer_lost') lose();
-              else start(way);
-            },
-          };
-          start(question);
-        });
-      }
-      return {
-        chain: chainAsking(ask),
-        kill() {
-          isAlive = false;
-        },
-      };
-    },
+    connect: () => wires.connect(chainAsking),
     accountNonce: () => nonceIn(blocks),
     minedIn: (hash) => find(blocks, hash),
     greatestDepth: (hash) => depths.get(hash) ?? 0,
@@ -259,7 +201,7 @@ export function createModelChain(network: Network, account: string, random: Rand
     },
   };
 
-  function chainAsking(ask: <T>(name: string, act: () => T, lost?: T) => Promise<T>): Chain {
+  function chainAsking(ask: Ask): Chain {
     const unused = (): never => {
       throw new Error('lanes do not ask this');
     };

@@ -49,7 +49,12 @@ export function modelRelayer(name: string, network: Partial<EvmNetwork>, policie
 }
 
 /** Starts a process on what the store holds. */
-export async function startModelLane(relayer: Relayer, chain: ModelChain, store: Store, clock: Clock): Promise<ModelLane> {
+export async function startModelLane(
+  relayer: Relayer,
+  chain: Pick<ModelChain, 'connect' | 'travelling'>,
+  store: Store,
+  clock: Clock,
+): Promise<ModelLane> {
   const connection = chain.connect();
   const mortal = mortalStore(store);
   const surprises: string[] = [];

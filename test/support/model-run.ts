@@ -7,10 +7,11 @@ import type { EvmRequest } from '../../src/core/transaction/evm.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
 import { wanted } from './engine-rig.js';
-import { createModelChain, type Fate, refusedData, revertingData } from './model-chain.js';
+import { createModelChain, refusedData, revertingData } from './model-chain.js';
 import { modelRelayer, startModelLane } from './model-lane.js';
 import { createModelWitness } from './model-witness.js';
 import type { Random } from './seeded-random.js';
+import type { Fate } from './wires.js';
 
 /** What may happen in a run. */
 export interface ModelRunOptions {

@@ -78,7 +78,7 @@ export interface Changes {
   insertTransaction(transaction: Transaction): Change;
   /** Writes `next`, whose revision must be one more than the stored one; fails where it is not. */
   updateTransaction(next: Transaction): Change;
-  /** Fails where the slot already has this version, or the transaction has. */
+  /** Fails where the slot already has this version, or the transaction has; where it stands alone, also where another one has its hash. */
   insertAttempt(attempt: Attempt): Change;
   /** Makes the lane's row unless there is one; never fails. */
   openLane(lane: LaneId, nextNonce: bigint): Change;
@@ -132,6 +132,8 @@ export interface Reads {
   slot(lane: LaneId, nonce: bigint): Promise<{ readonly versions: readonly Attempt[]; readonly mined: Attempt | null }>;
   /** The transaction that has this nonce now; undefined when none has. */
   transactionIdAt(lane: LaneId, nonce: bigint): Promise<string | undefined>;
+  /** The transaction that stands alone and has a version with this hash; undefined when none has. */
+  transactionIdOf(chain: string, hash: string): Promise<string | undefined>;
   /** Of one lane, oldest first by acceptance. */
   openTransactions(lane: LaneId): Promise<readonly OpenTransaction[]>;
   /** Lanes that have open transactions. */

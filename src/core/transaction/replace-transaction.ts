@@ -1,4 +1,5 @@
-import type { ContentRequest } from '../ports/chain.js';
+import { DomainError } from '../errors.js';
+import type { Chain, ContentRequest } from '../ports/chain.js';
 import type { Move } from '../ports/lanes.js';
 import type { OpenTransaction } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
@@ -7,13 +8,23 @@ import { replacedInPlace, replacementHeld } from './lifecycle.js';
 import { outbid } from './outbid.js';
 import { requireWaiting } from './replaceable.js';
 import { type Alongside, nothingAlongside, type TransactionDeps } from './send-transaction.js';
-import { type Content, isSigned, type TransactionView } from './transaction.js';
+import { type Content, isSigned, type Transaction, type TransactionView } from './transaction.js';
 import { viewOf } from './transaction-changes.js';
 
 /** What the transaction becomes. */
 export interface Replacement {
   readonly content: Content;
   readonly validUntilMs: number | null;
+}
+
+/** Throws 400 where what is out and what is to replace it would be mined beside one another. */
+function requireSameSlot(chain: Chain, transaction: Transaction, content: Content): void {
+  if (!isSigned(transaction) || chain.isStandalone(content) === (transaction.nonce === null)) return;
+  const sentence =
+    transaction.nonce === null
+      ? "what is out is a signed envelope of somebody else's, which only another envelope of the same source and sequence number can replace"
+      : "what is out has a sequence number of the relayer's account, which a signed envelope of somebody else's cannot take";
+  throw new DomainError('invalid', 'FIELD_INVALID', sentence);
 }
 
 /**
@@ -38,6 +49,7 @@ export async function replaceTransaction(
   const require = (current: OpenTransaction) => requireWaiting(current.transaction, 'replaced');
   const replacementOf = ({ transaction }: OpenTransaction): Replacement => {
     const { content, validUntilMs } = wantedOver(transaction.held ?? transaction.content);
+    requireSameSlot(chain, transaction, content);
     return { content, validUntilMs: validUntilMs ?? transaction.validUntilMs };
   };
   const isHeldBack = ({ transaction }: OpenTransaction) =>

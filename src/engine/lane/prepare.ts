@@ -9,6 +9,7 @@ import { signVersion } from '../../core/transaction/sign-version.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import { transactionChanges } from '../../core/transaction/transaction-changes.js';
 import type { LaneContext } from './lane-context.js';
+import { twinOf } from './twin.js';
 
 /** So many are signed in one go and stored in one commit: more would hold the event loop for longer than 10 ms. */
 const batchSize = 50;
@@ -73,7 +74,11 @@ function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Promise<D
   return lane.chain.draft({ relayer: lane.relayer(), content, outbids: [], validUntilMs });
 }
 
-async function holdBack(lane: LaneContext, { transaction: seen }: OpenTransaction, refusal: Refusal): Promise<void> {
+async function holdBack(
+  lane: LaneContext,
+  { transaction: seen }: OpenTransaction,
+  refusal: Pick<Refusal, 'sentence' | 'lasting'>,
+): Promise<void> {
   lane.notBeforeMs.set(seen.id, lane.deps.clock.nowMs() + retryAfterMs);
   await lane.move(seen.id, ({ transaction }) => {
     if (transaction.revision !== seen.revision) return null;
@@ -97,7 +102,7 @@ async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Prom
       continue;
     }
     const sentence = `insufficient funds: it may cost ${cost} ${unit}, and beside what is in flight only ${free < 0n ? 0n : free} ${unit} are free`;
-    await holdBack(lane, one.open, { refused: 'insufficient_funds', sentence, lasting: false });
+    await holdBack(lane, one.open, { sentence, lasting: false });
   }
   return affordable;
 }
@@ -105,23 +110,28 @@ async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Prom
 /** Signs into the nonces that follow, and stores attempts, nonces and events in one commit. */
 async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<void> {
   const { deps } = lane;
+  const twins: { open: OpenTransaction; sentence: string }[] = [];
   await lane.hold(
     drafted.map(({ open }) => open.transaction.id),
     async () => {
       const unmoved = drafted.filter(({ open }) => lane.book.get(open.transaction.id)?.transaction.revision === open.transaction.revision);
-      if (unmoved.length === 0) return;
       const from = lane.nextNonce;
       let to = from;
       const attempts: Attempt[] = [];
+      const moves: ReturnType<typeof transactionChanges>[] = [];
       for (const { open, draft } of unmoved) {
         const nonce = lane.chain.isStandalone(open.transaction.content) ? null : to;
-        attempts.push(await signVersion(deps, lane.relayer(), open, draft, nonce, 'content'));
+        const newAttempt = await signVersion(deps, lane.relayer(), open, draft, nonce, 'content');
+        const sentence = await twinOf(lane, newAttempt, attempts);
+        if (sentence !== null) {
+          twins.push({ open, sentence });
+          continue;
+        }
         if (nonce !== null) to += 1n;
+        attempts.push(newAttempt);
+        moves.push(transactionChanges(deps, lane.relayer(), open, { steps: [signed(open.transaction, newAttempt)], newAttempt }));
       }
-      const moves = unmoved.map(({ open }, index) => {
-        const newAttempt = attempts[index] as Attempt;
-        return transactionChanges(deps, lane.relayer(), open, { steps: [signed(open.transaction, newAttempt)], newAttempt });
-      });
+      if (moves.length === 0) return;
       try {
         const taken = to === from ? [] : nonceChanges(lane, from, to);
         await deps.store.commit([...taken, ...moves.flatMap(({ changes }) => changes)]);
@@ -139,6 +149,7 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
       }
     },
   );
+  for (const { open, sentence } of twins) await holdBack(lane, open, { sentence, lasting: false });
   lane.wakeBroadcast();
 }
 

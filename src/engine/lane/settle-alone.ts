@@ -7,6 +7,7 @@ import { signVersion } from '../../core/transaction/sign-version.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
 import { minedAt } from './settle.js';
+import { twinOf } from './twin.js';
 
 /** Networks drop what they took without a word: what is not in a block is sent again this often. */
 const resendAfterMs = 2_000;
@@ -88,9 +89,11 @@ async function bury(lane: LaneContext, seen: OpenTransaction, whyDead: string, h
     if (isRefusal(draft) || sentence !== null)
       return sentence === null || transaction.statusReason === sentence ? null : { steps: [waiting(transaction, sentence)] };
     const newAttempt = await signVersion(lane.deps, lane.relayer(), current, draft, null, 'content');
+    const twin = await twinOf(lane, newAttempt, []);
+    if (twin !== null) return transaction.statusReason === twin ? null : { steps: [waiting(transaction, twin)] };
     const wanted = { content: held ?? content, validUntilMs };
     return { steps: [signed(transaction, newAttempt, wanted)], newAttempt, tell: held !== null };
   });
-  if (after?.transaction.revision === revision || after === null) lane.notBeforeMs.set(id, nowMs + retryAfterMs);
+  if (after?.attempts.length === seen.attempts.length || after === null) lane.notBeforeMs.set(id, nowMs + retryAfterMs);
   else lane.log.debug({ transaction: id, head: head.number }, 'signed anew: what was sent before can no longer be mined');
 }

@@ -29,6 +29,16 @@ export function attemptStatements(db: Kysely<Schema>) {
         .orderBy('version'),
     ),
 
+    /** The transaction of a version that stands alone. */
+    ownerOfHash: statement<{ chain: string; hash: string }, { transaction_id: string }>('attempts_owner_of_hash', (values) =>
+      db
+        .selectFrom('attempts')
+        .select('transaction_id')
+        .where('chain', '=', values.chain)
+        .where('hash', '=', values.hash)
+        .whereRef('nonce', '=', 'transaction_id'),
+    ),
+
     /** The transaction that has a slot now. */
     ownerOfSlot: statement<SlotQuery, { id: string }>('attempts_owner_of_slot', (values) =>
       db

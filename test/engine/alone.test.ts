@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { openStore } from '../../src/storage/open-store.js';
+import { runAlone } from '../support/alone-run.js';
+import { createRandom } from '../support/seeded-random.js';
+import { silentLog } from '../support/stored-samples.js';
+
+/** `MODEL_RUNS` asks for more runs, `MODEL_SEED` for the ones that failed. */
+const defaultRuns = 60;
+const runs = Number(process.env.MODEL_RUNS ?? defaultRuns);
+const firstSeed = Number(process.env.MODEL_SEED ?? 1);
+const stepsPerRun = 150;
+
+/** What so many runs must have met with, or they were not worth it. */
+const worthwhile = [
+  'content: sent',
+  'content: submitted',
+  'content: mined',
+  'content: confirmed',
+  'content: failed',
+  'cancel: canceled',
+  'cancel: confirmed',
+  'expire: expired',
+  'expire: confirmed',
+  'signed again',
+  'held',
+  'held content is signed',
+  'mined before what replaced it',
+  'a twin waits',
+];
+
+it('what stands alone becomes final, exactly once, whatever happens in any order', async () => {
+  const folder = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'relayer-alone-'));
+  const { store } = await openStore(`sqlite:${join(folder, 'model.db')}`, { log: silentLog });
+  const met = new Set<string>();
+  try {
+    for (let seed = firstSeed; seed < firstSeed + runs; seed += 1) {
+      try {
+        for (const one of await runAlone(store, createRandom(seed), `alone${seed}`, stepsPerRun)) met.add(one);
+      } catch (error) {
+        throw new Error(`MODEL_SEED=${seed} MODEL_RUNS=1: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+  } finally {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+  const missed = worthwhile.filter((one) => !met.has(one));
+  if (runs >= defaultRuns) assert.deepEqual(missed, []);
+});

@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto';
+import type { BroadcastOutcome, Chain, Fate, Refusal } from '../../src/core/ports/chain.js';
+import type { Network } from '../../src/core/relayer/network.js';
+import { onNetwork } from '../../src/core/relayer/on-network.js';
+import type { EvmDraft } from '../../src/core/transaction/evm.js';
+import { readValidUntil } from '../../src/core/transaction/valid-until.js';
+import { refusedData, revertingData } from './model-chain.js';
+import type { Random } from './seeded-random.js';
+import { type Connection, createWires, type Travelling } from './wires.js';
+
+/** So many blocks after it was drafted a transaction can still be mined. */
+const lifeBlocks = 6;
+/** So many blocks, its own included, make a block final: it never goes. */
+const finalDepth = 4;
+
+/** A transaction as the chain sees it. */
+export interface AloneTransaction {
+  readonly hash: string;
+  readonly valueWei: bigint;
+  /** The last block that can hold it. */
+  readonly lastBlock: number;
+  readonly succeeds: boolean;
+}
+
+interface AloneBlock {
+  readonly hash: string;
+  readonly transactions: readonly AloneTransaction[];
+}
+
+/**
+ * A chain in memory on which transactions stand alone, as on Solana: each can be mined until its last block, in any order, or never; nodes drop them without
+ * a word. Its content has the shape of an EVM transaction, and the last block stands in the place of the gas limit; the price is nothing.
+ */
+export interface AloneChain {
+  readonly travelling: readonly Travelling[];
+  connect(): Connection;
+  height(): number;
+  /** The block that holds it, by number; undefined: none. */
+  minedIn(hash: string): number | undefined;
+  isFinal(block: number): boolean;
+  /** True: no block to come, and none that could come in the place of another, can hold it. */
+  isDead(transaction: Pick<AloneTransaction, 'lastBlock'>): boolean;
+  /** Mines a block with each waiting transaction for which `takes` is true. */
+  mine(takes: () => boolean): void;
+  /** Takes back so many of the blocks that are not final; what they held waits again where `keeps` is true. */
+  takeBack(count: number, keeps: () => boolean): void;
+  /** Nodes drop each waiting transaction for which `keeps` is false. */
+  forget(keeps: () => boolean): void;
+}
+
+/** Makes a chain with a few final blocks. */
+export function createAloneChain(network: Network, random: Random): AloneChain {
+  const wires = createWires();
+  const pool = new Map<string, AloneTransaction>();
+  const blocks: AloneBlock[] = [];
+  let serial = 0;
+
+  const height = () => blocks.length - 1;
+  const finalHeight = () => blocks.length - finalDepth;
+  const append = (transactions: readonly AloneTransaction[]) => void blocks.push({ hash: digest(`block ${++serial}`), transactions });
+  const minedIn = (hash: string) => {
+    const block = blocks.findIndex(({ transactions }) => transactions.some((one) => one.hash === hash));
+    return block === -1 ? undefined : block;
+  };
+  const isDead = ({ lastBlock }: Pick<AloneTransaction, 'lastBlock'>) => finalHeight() > lastBlock;
+
+  function take(raw: string): BroadcastOutcome {
+    const transaction = transactionOf(raw);
+    if (minedIn(transaction.hash) !== undefined || pool.has(transaction.hash)) return { kind: 'known' };
+    if (transaction.lastBlock < height()) return { kind: 'wait', sentence: 'too old' };
+    // A packet may be lost, and nobody says so.
+    if (random.chance(0.8)) pool.set(transaction.hash, transaction);
+    return { kind: 'accepted' };
+  }
+
+  function fateOf(hash: string, lastBlock: number): Fate {
+    const block = minedIn(hash);
+    if (block === undefined) return isDead({ lastBlock }) ? { kind: 'dead', sentence: 'too old to be mined' } : { kind: 'open' };
+    const { hash: blockHash, transactions } = blocks[block] as AloneBlock;
+    const succeeded = transactions.find((one) => one.hash === hash)?.succeeds === true;
+    return {
+      kind: 'landed',
+      receipt: { hash, blockNumber: BigInt(block), blockHash, succeeded, facts: null },
+      isFinal: block <= finalHeight(),
+    };
+  }
+
+  const chainAsking: Parameters<typeof wires.connect>[0] = (ask): Chain => {
+    const unused = (): never => {
+      throw new Error('lanes do not ask this');
+    };
+    return {
+      network,
+      contentOf(request, { nowMs }) {
+        const { to, valueWei, data, validUntil } = onNetwork('evm', request);
+        const pricing = { kind: 'speed', speed: 'fast' } as const;
+        const content = { network: 'evm', to: to ?? null, valueWei: valueWei ?? 0n, data: data ?? null, gasLimit: null, pricing } as const;
+        return { content, validUntilMs: readValidUntil(validUntil, nowMs) };
+      },
+      isStandalone: () => true,
+      genesisHash: unused,
+      expectGenesis: unused,
+      foreignGenesis: unused,
+      calls: unused,
+      close: unused,
+      head: () => ask('head', () => ({ number: BigInt(height()), hash: blocks.at(-1)?.hash ?? '', timestampMs: 0 })),
+      balanceOf: () => ask('balanceOf', () => 10n ** 30n),
+      draft: ({ content }) =>
+        ask('draft', (): EvmDraft | Refusal => {
+          if (content === 'filler') throw new Error('there is nothing to fill');
+          const { to, valueWei, data } = onNetwork('evm', content);
+          if (data === refusedData) return { refused: 'reverts', sentence: 'it would revert', lasting: true };
+          const price = { kind: 'legacy', gasPriceWei: 0n } as const;
+          return { network: 'evm', to, valueWei, data, gasLimit: BigInt(height() + lifeBlocks), price };
+        }),
+      async sign(draft, nonce) {
+        if (nonce !== null) throw new Error('nothing here has a nonce');
+        const { to, valueWei, data, gasLimit } = onNetwork('evm', draft);
+        const raw = [network.name, to, valueWei, data, gasLimit].join();
+        const hash = digest(raw);
+        return { hash, raw, fields: { ...draft, signature: { r: hash, s: hash, v: 27 } } };
+      },
+      broadcastAll: (raws) =>
+        ask(
+          'broadcastAll',
+          () => raws.map(take),
+          raws.map(() => ({ kind: 'unknown', sentence: 'lost' }) as const),
+        ),
+      whyFailed: async () => 'it failed',
+      sequence: null,
+      standalone: {
+        replacement: 'hold',
+        whyEndless: () => null,
+        fates: (attempts) =>
+          ask('fates', () => new Map(attempts.map(({ hash, fields }) => [hash, fateOf(hash, Number(onNetwork('evm', fields).gasLimit))]))),
+      },
+      signForeign: null,
+    };
+  };
+
+  for (let block = 0; block < finalDepth; block += 1) append([]);
+  return {
+    travelling: wires.travelling,
+    connect: () => wires.connect(chainAsking),
+    height,
+    minedIn,
+    isFinal: (block) => block <= finalHeight(),
+    isDead,
+    mine(takes) {
+      const next = blocks.length;
+      const taken = [...pool.values()].filter(({ lastBlock }) => lastBlock >= next && takes());
+      for (const [hash, { lastBlock }] of pool) if (lastBlock < next || taken.some((one) => one.hash === hash)) pool.delete(hash);
+      append(taken);
+    },
+    takeBack(count, keeps) {
+      const gone = blocks.splice(Math.max(finalHeight() + 1, blocks.length - count));
+      for (const one of gone.flatMap(({ transactions }) => transactions)) if (keeps()) pool.set(one.hash, one);
+    },
+    forget(keeps) {
+      for (const hash of pool.keys()) if (!keeps()) pool.delete(hash);
+    },
+  };
+}
+
+function transactionOf(raw: string): AloneTransaction {
+  const [, , valueWei, data, lastBlock] = raw.split(',');
+  return { hash: digest(raw), valueWei: BigInt(valueWei ?? ''), lastBlock: Number(lastBlock), succeeds: data !== revertingData };
+}
+
+function digest(text: string): string {
+  return `0x${createHash('sha256').update(text).digest('hex')}`;
+}

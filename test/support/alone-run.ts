@@ -1,0 +1,240 @@
+import { DomainError } from '../../src/core/errors.js';
+import type { Store } from '../../src/core/ports/store.js';
+import { onNetwork } from '../../src/core/relayer/on-network.js';
+import { laneOf } from '../../src/core/relayer/relayer.js';
+import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
+import type { EvmRequest } from '../../src/core/transaction/evm.js';
+import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
+import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
+import { isFinal, type TransactionView } from '../../src/core/transaction/transaction.js';
+import { createAloneChain } from './alone-chain.js';
+import { wanted } from './engine-rig.js';
+import { refusedData, revertingData } from './model-chain.js';
+import { modelRelayer, startModelLane } from './model-lane.js';
+import { ModelFailure } from './model-run.js';
+import type { Random } from './seeded-random.js';
+import type { Fate } from './wires.js';
+
+/** So many blocks must be enough to end everything. */
+const healingBlocks = 200;
+
+/**
+ * The life of an account whose transactions stand alone: random commands, blocks, forks, lost packets and answers, and crashes, checked after each step; at the
+ * end all must be final. Resolves to what was met with. Throws `ModelFailure`.
+ */
+export async function runAlone(store: Store, random: Random, name: string, steps: number): Promise<ReadonlySet<string>> {
+  const relayer = modelRelayer(name, { name });
+  const chain = createAloneChain(relayer.network, random);
+  const accepted: TransactionView[] = [];
+  const trace: string[] = [];
+  const surprises: string[] = [];
+  const met = new Set<string>();
+  /** What each transaction was last replaced by, as far as callers were told, by id. */
+  const newest = new Map<string, { readonly revision: number; readonly valueWei: bigint }>();
+  /** How many versions were seen of each transaction, by id. */
+  const versions = new Map<string, number>();
+  let nowMs = 1_800_000_000_000;
+  let asking = 0;
+  let healed = false;
+  /** Transactions with a replacement that was not answered; and those of which it never will be, so that nobody knows what they should say. */
+  const replacing: string[] = [];
+  const unsure = new Set<string>();
+  const clock = { nowMs: () => nowMs };
+  let current = await startModelLane(relayer, chain, store, clock);
+
+  function command(what: string, work: Promise<unknown>): void {
+    const mine = current;
+    asking += 1;
+    work
+      .catch((error: unknown) => {
+        if (!(error instanceof DomainError)) surprises.push(`${what}: ${error instanceof Error ? error.stack : String(error)}`);
+      })
+      .finally(() => {
+        if (mine === current) asking -= 1;
+      });
+  }
+
+  function content(): Partial<EvmRequest> {
+    const data = random.chance(0.06) ? { data: revertingData } : random.chance(0.05) ? { data: refusedData } : {};
+    // Few values, so that some say the very same.
+    return { valueWei: BigInt(random.between(0, 5)), ...data };
+  }
+
+  const validUntil = () => (random.chance(0.2) ? new Date(nowMs + random.between(1, 40) * 1_000).toISOString() : undefined);
+  const anyId = () => accepted[random.between(0, accepted.length - 1)]?.transaction.id;
+  const fate = (): Fate => (healed || random.chance(0.85) ? 'answered' : random.chance(0.5) ? 'not_asked' : 'answer_lost');
+
+  const happenings: readonly (readonly [weight: number, name: string, happen: () => unknown])[] = [
+    [
+      8,
+      'send',
+      () =>
+        command(
+          'send',
+          sendTransaction(current.deps, relayer, wanted(content(), validUntil())).then((view) => accepted.push(view)),
+        ),
+    ],
+    [
+      6,
+      'replace',
+      () => {
+        const id = anyId();
+        if (id === undefined) return;
+        const request = wanted(content(), validUntil());
+        replacing.push(id);
+        command(
+          'replace',
+          replaceTransaction(current.deps, relayer, id, request).then(({ transaction: { revision } }) => {
+            replacing.splice(replacing.indexOf(id), 1);
+            if (revision > (newest.get(id)?.revision ?? 0)) newest.set(id, { revision, valueWei: request.valueWei ?? 0n });
+          }),
+        );
+      },
+    ],
+    [
+      3,
+      'cancel',
+      () => {
+        const id = anyId();
+        if (id !== undefined) command('cancel', cancelTransaction(current.deps, relayer, id));
+      },
+    ],
+    [10, 'look', () => current.look()],
+    [
+      30,
+      'let go',
+      () => {
+        chain.travelling[random.between(0, chain.travelling.length - 1)]?.letGo(fate());
+      },
+    ],
+    [
+      10,
+      'flow',
+      async () => {
+        current.look();
+        await current.flow();
+      },
+    ],
+    [14, 'mine', () => chain.mine(() => random.chance(0.6))],
+    [
+      4,
+      'fork',
+      () => {
+        const depth = random.between(1, 3);
+        chain.takeBack(depth, () => random.chance(0.5));
+        for (let block = 0; block <= depth; block += 1) chain.mine(() => random.chance(0.5));
+      },
+    ],
+    [3, 'nodes forget', () => chain.forget(() => random.chance(0.4))],
+    [
+      6,
+      'time',
+      () => {
+        nowMs += random.between(100, 5_000);
+      },
+    ],
+    [
+      2,
+      'crash',
+      async () => {
+        current.kill();
+        asking = 0;
+        for (const id of replacing.splice(0)) unsure.add(id);
+        current = await startModelLane(relayer, chain, store, clock);
+      },
+    ],
+  ];
+  const mixture = happenings.map(([weight]) => weight * ([0.2, 1, 1, 4][random.between(0, 3)] ?? 1));
+  const weights = mixture.reduce((sum, weight) => sum + weight, 0);
+
+  async function step(): Promise<void> {
+    let at = random.next() * weights;
+    const chosen = happenings.find((_, index) => {
+      at -= mixture[index] ?? 0;
+      return at < 0;
+    });
+    if (chosen === undefined) return;
+    trace.push(chosen[1]);
+    await chosen[2]();
+    await current.rest();
+    await check();
+  }
+
+  function require(condition: boolean, sentence: string): void {
+    if (!condition) throw new ModelFailure(sentence);
+  }
+
+  async function check(): Promise<void> {
+    const wrong = [...surprises, ...current.surprises];
+    require(wrong.length === 0, wrong.join('\n'));
+    const owners = new Map<string, string>();
+    for (const { transaction: first } of accepted) {
+      const view = await store.read.transaction(first.id);
+      if (view === undefined) throw new ModelFailure(`${first.id} is lost`);
+      const { status, intent, held, mined } = view.transaction;
+      const attempts = await store.read.attemptsOf(first.id);
+      for (const { hash } of attempts) {
+        require(!owners.has(hash), `${first.id} and ${owners.get(hash)} are one on chain`);
+        owners.set(hash, first.id);
+      }
+      const lives = attempts.map(({ hash, fields }) => ({ hash, lastBlock: Number(onNetwork('evm', fields).gasLimit) }));
+      const landed = lives.filter(({ hash }) => chain.minedIn(hash) !== undefined);
+      require(landed.length <= 1, `${first.id} is paid twice`);
+      if (attempts.length > (versions.get(first.id) ?? 0)) {
+        versions.set(first.id, attempts.length);
+        const earlier = lives.slice(0, -1);
+        require(earlier.every(
+          (one) => chain.isDead(one) && chain.minedIn(one.hash) === undefined,
+        ), `${first.id} was signed again too soon`);
+        if (attempts.length > 1) met.add('signed again');
+        if (attempts.length > 1 && attempts.at(-1)?.fields.valueWei !== attempts.at(-2)?.fields.valueWei) met.add('held content is signed');
+      }
+      met.add(`${intent}: ${status}`);
+      if (held !== null) met.add('held');
+      require(held === null || intent === 'content', `${first.id} is given up, and holds new content`);
+      if (/before what replaced it/.test(view.transaction.statusReason ?? '')) met.add('mined before what replaced it');
+      if (/very same/.test(view.transaction.statusReason ?? '')) met.add('a twin waits');
+      if (!isFinal(status)) continue;
+      const block = landed[0] === undefined ? undefined : chain.minedIn(landed[0].hash);
+      if (mined !== null) {
+        require(block !== undefined && chain.isFinal(block), `${first.id} is ${status} by a block that is not final`);
+        require(attempts.find(({ version }) => version === mined.version)?.hash ===
+          landed[0]?.hash, `${first.id} shows a version that was not mined`);
+        const replaced = newest.get(first.id);
+        const isNewest =
+          replaced === undefined || replaced.valueWei === attempts.find(({ hash }) => hash === landed[0]?.hash)?.fields.valueWei;
+        // A failure has a reason of its own.
+        const isTold = !mined.succeeded || /before|though/.test(view.transaction.statusReason ?? '') || unsure.has(first.id);
+        require(isNewest || isTold, `${first.id} was mined as what was replaced, and does not say so`);
+        require(status === (mined.succeeded ? 'confirmed' : 'failed'), `${first.id} was mined and is ${status}`);
+      } else {
+        require(block === undefined && lives.every(chain.isDead), `${first.id} is ${status}, but could still be mined`);
+        require(status !== 'confirmed', `${first.id} is confirmed without a block`);
+      }
+    }
+  }
+
+  async function heal(): Promise<void> {
+    healed = true;
+    for (let blocks = 0; ; blocks += 1) {
+      current.look();
+      await current.flow();
+      await check();
+      if (asking === 0 && (await store.read.openTransactions(laneOf(relayer))).length === 0) return;
+      require(blocks < healingBlocks, 'not everything became final');
+      nowMs += 2_500;
+      chain.mine(() => true);
+    }
+  }
+
+  try {
+    for (let count = 0; count < steps; count += 1) await step();
+    await heal();
+    return met;
+  } catch (error) {
+    const reason = error instanceof ModelFailure ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
+    throw new ModelFailure(`${reason}\nsteps:\n${trace.slice(-80).join('\n')}`);
+  } finally {
+    current.kill();
+  }
+}
