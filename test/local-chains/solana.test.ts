@@ -470,8 +470,24 @@ describe('a node in trouble', () => {
     const behind = { code: -32005, message: 'Node is behind by 129 slots', data: { numSlotsBehind: 129 } };
     assert.deepEqual(await errorOf(node.url, 'getHealth'), behind);
     chain.advance(100);
-    const blockhash = chain.tip({ commitment: 'finalized', blocksBehind: 129 }).hash;
+    const blockhash = chain.tip({ ...newest, commitment: 'finalized', blocksBehind: 129 }).hash;
     assert.deepEqual(await errorOf(node.url, 'sendTransaction', [await transfer({ blockhash }), { encoding: 'base64' }]), behind);
+  });
+
+  it('on a fork of its own is as high as others, sees nothing of theirs, and finalizes nothing', async (test) => {
+    const { addNode, chain, transfer, send } = await rigOf(test);
+    const node = await addNode();
+    const rpc = kit.createSolanaRpc(node.url);
+    const finalizedHeight = () => rpc.getBlockHeight({ commitment: 'finalized' }).send();
+    const before = await finalizedHeight();
+    node.condition.forkedAfterSlot = chain.tip(newest).slot;
+    const signature = await send(await transfer());
+    chain.advance(40);
+    const { context, value } = await rpc.getSignatureStatuses([signature], { searchTransactionHistory: true }).send();
+    assert.deepEqual([context.slot, value[0]], [chain.tip(newest).slot, null]);
+    assert.equal(await finalizedHeight(), before);
+    node.condition.forkedAfterSlot = null;
+    assert.equal((await rpc.getSignatureStatuses([signature]).send()).value[0]?.confirmationStatus, 'finalized');
   });
 
   it('without history knows the newest statuses alone', async (test) => {

@@ -27,6 +27,8 @@ import { isWellSigned, readMessage, type WireMessage, type WireTransaction } fro
 export interface NodeCondition {
   /** How many blocks it has not heard of. Beyond 128 it calls itself unhealthy, and refuses what it would have to simulate. */
   blocksBehind: number;
+  /** It is on a fork of its own since this slot, with blocks as high as everyone's and none of their transactions. Null: it is not. */
+  forkedAfterSlot: bigint | null;
   /** False: it was started without history, and knows only the newest 300 blocks' statuses. */
   keepsHistory: boolean;
   /** Its history begins with this slot: what was before, it has dropped or never had. */
@@ -51,7 +53,10 @@ export function createMethods(
   condition: NodeCondition,
   airdrop: (address: string, lamports: bigint) => Promise<string>,
 ): Methods {
-  const viewOf = (commitment: Commitment): View => ({ commitment, blocksBehind: condition.blocksBehind });
+  const viewOf = (commitment: Commitment): View => {
+    const { blocksBehind, forkedAfterSlot } = condition;
+    return { commitment, blocksBehind, forkedAfterSlot };
+  };
 
   /** Where the options want the chain to be looked at from; refused while the node is not there yet. */
   function lookFrom(options: CallOptions): View {

@@ -57,7 +57,13 @@ class RateLimited extends Error {}
 
 /** Starts a node on a loopback port. */
 export async function startSolanaNode({ chain, airdrop, port = 0 }: SolanaNodeOptions): Promise<SolanaNode> {
-  const condition: NodeCondition = { blocksBehind: 0, keepsHistory: true, historyFromSlot: 0n, forwardsNothing: false };
+  const condition: NodeCondition = {
+    blocksBehind: 0,
+    forkedAfterSlot: null,
+    keepsHistory: true,
+    historyFromSlot: 0n,
+    forwardsNothing: false,
+  };
   const methods: Methods = createMethods(chain, condition, airdrop);
   const calls = new Map<string, number>();
   let faults: { readonly method: string; readonly fault: Fault; times: number }[] = [];
