@@ -114,8 +114,15 @@ async function pricedVersion(
   const budget = computeBudgetOf(bound);
   // Whoever bids a price has thought of its limit too.
   const isOurs = !fixed && budget.unitPriceMicroLamports === null;
-  const budgeted = (unitLimit: number, unitPriceMicroLamports: bigint): Message | null =>
-    withComputeBudget(bound, { unitLimit: budget.unitLimit === null ? unitLimit : null, unitPriceMicroLamports }, maxTxDataSizeBytes);
+  const budgeted = (unitLimit: number, unitPriceMicroLamports: bigint | null): Message | null =>
+    withComputeBudget(
+      bound,
+      {
+        unitLimit: budget.unitLimit === null ? unitLimit : null,
+        unitPriceMicroLamports,
+      },
+      maxTxDataSizeBytes,
+    );
   const widest = isOurs ? budgeted(greatestUnitLimit, 0n) : null;
   const probe = widest ?? bound;
   const [simulation, baseFee, marketPrice] = await Promise.all([
@@ -130,7 +137,10 @@ async function pricedVersion(
   const unitLimit = budget.unitLimit ?? withMargin(simulation.unitsConsumed);
   const affordable = ((greatestFee - baseFee) * microLamportsPerLamport) / BigInt(Math.max(unitLimit, 1));
   const unitPrice = marketPrice < affordable ? marketPrice : affordable;
-  return { message: budgeted(unitLimit, unitPrice) ?? bound, feeLamports: baseFee + priorityFeeLamports(unitPrice, unitLimit) };
+  return {
+    message: budgeted(unitLimit, unitPrice === 0n ? null : unitPrice) ?? bound,
+    feeLamports: baseFee + priorityFeeLamports(unitPrice, unitLimit),
+  };
 }
 
 /** What the network charges for a message; where nodes leave a priority fee that it names out, with that. */

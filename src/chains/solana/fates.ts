@@ -1,9 +1,11 @@
 import type { Fate } from '../../core/ports/chain.js';
 import type { SolanaAttemptFields } from '../../core/transaction/solana.js';
 import { objectFrom } from '../rpc/answer.js';
+import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { integerFrom } from './answer.js';
 import { failureSentence } from './failure.js';
+import { latestBlockhash, validBlocks } from './latest-blockhash.js';
 import { greatestStatusesAsked, readStatuses, type SignatureStatus } from './statuses.js';
 
 /** A version whose fate is asked for: its signature, and what it says. */
@@ -21,7 +23,7 @@ export interface Version {
  *
  * Everything else is open. Throws `NODE_UNAVAILABLE`.
  */
-export async function readFates(rpc: Rpc, versions: readonly Version[]): Promise<Map<string, Fate>> {
+export async function readFates(rpc: Rpc, memory: BlockMemory, versions: readonly Version[]): Promise<Map<string, Fate>> {
   const fates = new Map<string, Fate>();
   for (const some of chunksOf(versions)) {
     const { value } = await readStatuses(
@@ -34,9 +36,13 @@ export async function readFates(rpc: Rpc, versions: readonly Version[]): Promise
     });
   }
   const unseen = versions.filter(({ hash }) => fates.get(hash)?.kind === 'open');
-  if (unseen.length === 0) return fates;
+  const mayBeLate = await latestBlockhash(rpc, memory).then(({ lastValidBlockHeight }) => {
+    const confirmedHeight = lastValidBlockHeight - validBlocks;
+    return unseen.filter(({ fields }) => fields.lastValidBlockHeight < confirmedHeight);
+  });
+  if (mayBeLate.length === 0) return fates;
   const finalized = await readFinalized(rpc);
-  const late = unseen.filter(({ fields }) => fields.lastValidBlockHeight < finalized.height);
+  const late = mayBeLate.filter(({ fields }) => fields.lastValidBlockHeight < finalized.height);
   if (late.length === 0) return fates;
   const firstSlot = await rpc.ask('getFirstAvailableBlock', [], (answer) => integerFrom(answer, 'first available block'), {
     first: 'head',

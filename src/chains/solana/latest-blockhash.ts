@@ -12,6 +12,9 @@ export interface LatestBlockhash {
   readonly lastValidBlockHeight: bigint;
 }
 
+/** For so many blocks a blockhash is good for transactions (`MAX_PROCESSING_AGE`). */
+export const validBlocks = 150n;
+
 const memoryKey = 'latest blockhash';
 
 /** How it is asked for. Confirmed: blocks that were only processed may be on a fork that is dropped, with all that is bound to them. */

@@ -3,13 +3,11 @@ import type { BlockMemory } from '../rpc/block-memory.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { atSlotFrom, integerFrom } from './answer.js';
-import { type LatestBlockhash, latestBlockhash } from './latest-blockhash.js';
+import { type LatestBlockhash, latestBlockhash, validBlocks } from './latest-blockhash.js';
 
 /** How long a version may land. */
 export type Lifetime = LatestBlockhash;
 
-/** Blocks that a transaction may be bound to (`MAX_PROCESSING_AGE`). */
-const validBlocks = 150n;
 /** For so long a blockhash that is not known may be one that a node ahead of ours has given. */
 const unknownForMs = 10_000;
 /** Blockhashes that are remembered as not known. */

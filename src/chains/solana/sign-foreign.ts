@@ -24,7 +24,8 @@ export interface SignedForCaller {
 export async function signForCaller(text: string, relayer: Relayer, signer: Ed25519Signer): Promise<SignedForCaller> {
   const { message, messageBytes, signatures } = readTransaction(text);
   const policies = solanaPoliciesOf(relayer.policies);
-  const place = message.accounts.slice(0, message.signers).findIndex((account) => account === relayer.address);
+  const signers: readonly string[] = message.accounts.slice(0, message.signers);
+  const place = signers.indexOf(relayer.address);
   if (place === -1)
     throw invalidField('transaction', `does not ask for the relayer's signature: ${relayer.address} is none of its signers`);
   if (message.tables.length > 0 && judgesAccounts(policies)) {
