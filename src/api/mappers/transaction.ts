@@ -10,6 +10,7 @@ import {
 import type { Attempt as DomainAttempt, Intent, TransactionView } from '../../core/transaction/transaction.js';
 import { protoOfEvmAttempt, protoOfEvmTransaction } from './evm-transaction.js';
 import { present, presentTime } from './present.js';
+import { protoOfSolanaAttempt, protoOfSolanaTransaction } from './solana-transaction.js';
 import { protoOfStatus } from './transaction-status.js';
 
 /** The record of a transaction: before a version is signed what was asked for, then what the shown version says. */
@@ -32,6 +33,8 @@ function networkRecordOf(view: TransactionView): NonNullable<MessageInitShape<ty
   switch (view.transaction.content.network) {
     case 'evm':
       return { case: 'evm', value: protoOfEvmTransaction(view) };
+    case 'solana':
+      return { case: 'solana', value: protoOfSolanaTransaction(view) };
   }
 }
 
@@ -58,5 +61,7 @@ function networkFieldsOf(attempt: DomainAttempt): NonNullable<MessageInitShape<t
   switch (attempt.fields.network) {
     case 'evm':
       return { case: 'evm', value: protoOfEvmAttempt(attempt) };
+    case 'solana':
+      return { case: 'solana', value: protoOfSolanaAttempt(attempt) };
   }
 }

@@ -1,11 +1,12 @@
 import { invalidField } from '../../core/errors.js';
+import { onNetwork } from '../../core/relayer/on-network.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import type { SolanaContent, SolanaRequest } from '../../core/transaction/solana.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';
 import { checkMessage } from './check-message.js';
 import { compileInstructions } from './compile.js';
 import { requireFeeAllowed } from './fee.js';
-import { requireAllowed, solanaPoliciesOf } from './policy.js';
+import { requireAllowed } from './policy.js';
 import { readInstructions } from './read-instructions.js';
 import { readTransaction } from './read-transaction.js';
 import { greatestTransactionBytes, isSignature, type Message, unsignedTransactionBytes, type WireTransaction } from './wire.js';
@@ -57,7 +58,7 @@ function requireOthersSignatures({ message, signatures }: WireTransaction): void
 }
 
 function judge(field: string, message: Message, relayer: Relayer): void {
-  const policies = solanaPoliciesOf(relayer.policies);
+  const policies = onNetwork('solana', relayer.policies);
   requireAllowed(field, message, relayer.address, policies);
   requireFeeAllowed(field, message, policies);
 }

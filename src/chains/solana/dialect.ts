@@ -11,10 +11,10 @@ const codesAboutNode: readonly number[] = [
 ];
 
 /** How nodes of Solana clusters are asked. Nothing but the genesis tells clusters apart. */
-export const solanaDialect: NodeDialect = {
+export const solanaDialect = {
   identity: null,
   genesis: { method: 'getGenesisHash', params: [], read: (answer) => keyFrom(answer, 'genesis hash') },
   height: { method: 'getSlot', params: [{ commitment: 'confirmed' }], read: (answer) => integerFrom(answer, 'slot') },
   isAboutNode: (code) => codesAboutNode.includes(code),
   dataFrom: () => null,
-};
+} satisfies NodeDialect;

@@ -4,7 +4,6 @@ import { objectFrom } from '../rpc/answer.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { integerFrom } from './answer.js';
-import { failureSentence } from './failure.js';
 import { latestBlockhash, validBlocks } from './latest-blockhash.js';
 import { greatestStatusesAsked, readStatuses, type SignatureStatus } from './statuses.js';
 
@@ -75,7 +74,7 @@ function fateFrom(hash: string, status: SignatureStatus | null): Fate {
       blockNumber: slot,
       blockHash: slot.toString(),
       succeeded: error === null,
-      revertReason: error === null ? null : failureSentence(error, []),
+      facts: null,
     },
   };
 }

@@ -30,7 +30,7 @@ export function createLifetimes(rpc: Rpc, memory: BlockMemory): Lifetimes {
     const nowMs = Date.now();
     const sinceMs = unknownSinceMs.get(blockhash) ?? nowMs;
     unknownSinceMs.set(blockhash, sinceMs);
-    const sentence = 'its blockhash has expired, or is of another network, and others signed it: it cannot be signed anew';
+    const sentence = 'its blockhash has expired or is not known to the network, and others signed it, so that it cannot get another';
     return { refused: 'reverts', sentence, lasting: nowMs - sinceMs >= unknownForMs };
   }
 

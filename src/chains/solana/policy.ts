@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors.js';
-import type { RelayerPolicies, SolanaPolicies } from '../../core/relayer/relayer.js';
+import type { SolanaPolicies } from '../../core/relayer/relayer.js';
 import { computeBudgetProgram } from './programs.js';
 import { type Message, unsignedTransactionBytes } from './wire.js';
 
@@ -54,10 +54,4 @@ export function disallowedAmong(
 /** The 400 of what the relayer's policies do not allow. */
 export function notAllowed(field: string, description: string): DomainError {
   return new DomainError('invalid', 'RECEIVER_NOT_ALLOWED', `${field} ${description}`, { fields: [{ field, description }] });
-}
-
-/** The policies of a relayer on Solana. Throws where it is on another network: whoever asks has made sure of it. */
-export function solanaPoliciesOf(policies: RelayerPolicies): SolanaPolicies {
-  if (policies.network !== 'solana') throw new Error(`these are policies of a ${policies.network} relayer`);
-  return policies;
 }

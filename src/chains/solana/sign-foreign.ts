@@ -1,9 +1,10 @@
 import { invalidField } from '../../core/errors.js';
 import type { Ed25519Signer } from '../../core/ports/signer.js';
+import { onNetwork } from '../../core/relayer/on-network.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import { base64From } from './base64.js';
 import { requireFeeAllowed } from './fee.js';
-import { judgesAccounts, requireAllowed, solanaPoliciesOf } from './policy.js';
+import { judgesAccounts, requireAllowed } from './policy.js';
 import { readTransaction } from './read-transaction.js';
 import { signatureText } from './signature.js';
 import { transactionBytes } from './wire.js';
@@ -23,7 +24,7 @@ export interface SignedForCaller {
  */
 export async function signForCaller(text: string, relayer: Relayer, signer: Ed25519Signer): Promise<SignedForCaller> {
   const { message, messageBytes, signatures } = readTransaction(text);
-  const policies = solanaPoliciesOf(relayer.policies);
+  const policies = onNetwork('solana', relayer.policies);
   const signers: readonly string[] = message.accounts.slice(0, message.signers);
   const place = signers.indexOf(relayer.address);
   if (place === -1)

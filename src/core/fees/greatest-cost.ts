@@ -7,5 +7,7 @@ export function greatestCost(version: Draft | AttemptFields): bigint {
   switch (version.network) {
     case 'evm':
       return version.valueWei + version.gasLimit * greatestCostPerGasWei(version.price);
+    case 'solana':
+      return version.costLamports;
   }
 }
