@@ -13,7 +13,8 @@ export const symbolPattern = /^[A-Za-z0-9_]{1,32}$/;
  */
 export function contractValueFrom(value: StellarValue | undefined, path: string, depth = 1): xdr.ScVal {
   if (value === undefined) throw invalidField(path, 'is required');
-  if (depth > greatestValueDepth || value.kind === 'too_deep') throw invalidField(path, `must not be nested deeper than ${greatestValueDepth}`);
+  if (depth > greatestValueDepth || value.kind === 'too_deep')
+    throw invalidField(path, `must not be nested deeper than ${greatestValueDepth}`);
   const at = `${path}.${value.kind}`;
   switch (value.kind) {
     case 'unset':

@@ -16,7 +16,9 @@ export function inclusionFeeOf({ feeStroops, resourceFeeStroops }: StellarBid): 
  * `operationCount` is that of the fee bump. (stellar-core, `canReplaceByFee`.)
  */
 export function leastReplacementStroops(bids: readonly StellarBid[], operationCount: number): bigint {
-  return greatest(bids.map((bid) => ceilDivide(inclusionFeeOf(bid) * replacementFactor * BigInt(operationCount), BigInt(bid.operationCount))));
+  return greatest(
+    bids.map((bid) => ceilDivide(inclusionFeeOf(bid) * replacementFactor * BigInt(operationCount), BigInt(bid.operationCount))),
+  );
 }
 
 /**

@@ -118,7 +118,8 @@ function creatorFrom(source: NonNullable<Extract<StellarOperation, { kind: 'crea
     case 'unset':
       throw invalidField(`${path}.from`, 'must be one of address, contract');
     case 'address':
-      if (!StrKey.isValidEd25519PublicKey(source.address)) throw invalidField(`${path}.address`, 'must be the address of an account (G...)');
+      if (!StrKey.isValidEd25519PublicKey(source.address))
+        throw invalidField(`${path}.address`, 'must be the address of an account (G...)');
       return xdr.ScAddress.scAddressTypeAccount(accountIdFrom(source.address));
     case 'contract':
       if (!StrKey.isValidContract(source.address)) throw invalidField(`${path}.contract`, 'must be the address of a contract (C...)');

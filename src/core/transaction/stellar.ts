@@ -78,7 +78,10 @@ export type StellarValue =
   | { readonly kind: 'bytes'; readonly value: Uint8Array }
   | { readonly kind: 'string' | 'symbol' | 'address'; readonly value: string }
   | { readonly kind: 'vec'; readonly values: readonly StellarValue[] }
-  | { readonly kind: 'map'; readonly entries: readonly { readonly key: StellarValue | undefined; readonly val: StellarValue | undefined }[] };
+  | {
+      readonly kind: 'map';
+      readonly entries: readonly { readonly key: StellarValue | undefined; readonly val: StellarValue | undefined }[];
+    };
 
 /** Values nested deeper than this are refused; the network's own limit is higher, and bodies of REST end before it. */
 export const greatestValueDepth = 32;
