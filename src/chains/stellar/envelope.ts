@@ -68,8 +68,8 @@ export function envelopeXdr({ envelope }: Envelope): string {
   return xdr.TransactionEnvelope.envelopeTypeTx(envelope).toXDR('base64');
 }
 
-/** A signature of a version 0 envelope is one of the version 1 transaction that it stands for (CAP-15). */
-function upgraded(v0: xdr.TransactionV0Envelope): xdr.TransactionV1Envelope {
+/** The envelope of version 1 that one of version 0 stands for: a signature of the one is also one of the other (CAP-15). */
+export function upgraded(v0: xdr.TransactionV0Envelope): xdr.TransactionV1Envelope {
   const old = v0.tx();
   const timeBounds = old.timeBounds();
   return new xdr.TransactionV1Envelope({
