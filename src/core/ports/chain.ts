@@ -2,14 +2,15 @@ import type { Network } from '../relayer/network.js';
 import type { Relayer } from '../relayer/relayer.js';
 import type { EvmDraft, EvmRequest } from '../transaction/evm.js';
 import type { SolanaDraft, SolanaRequest } from '../transaction/solana.js';
+import type { StellarDraft, StellarRequest } from '../transaction/stellar.js';
 import type { Attempt, Content, MinedFacts } from '../transaction/transaction.js';
 import type { Signer } from './signer.js';
 
 /** What a caller asks for, in the shape of its network. */
-export type ContentRequest = EvmRequest | SolanaRequest;
+export type ContentRequest = EvmRequest | StellarRequest | SolanaRequest;
 
 /** A version that is priced and can be paid, but not signed; in the shape of its network. */
-export type Draft = EvmDraft | SolanaDraft;
+export type Draft = EvmDraft | StellarDraft | SolanaDraft;
 
 /** What a request is judged by. */
 export interface RequestContext {
