@@ -3,6 +3,7 @@ import { afterEach, describe, it } from 'node:test';
 import { createEngine } from '../../src/engine/engine.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { type EngineRig, type EngineRigOptions, setBalance, startEngineRig } from '../support/engine-rig.js';
+import { evmFieldsOf } from '../support/evm.js';
 import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
@@ -108,7 +109,7 @@ describe('the lifecycle on a real node', () => {
     assert.equal(outbid.purpose, 'expire');
     await anvil.mine();
     const { shown } = await rig.until(signed.transaction.id, 'expired');
-    assert.equal(shown?.fields.to, rig.relayer.address);
+    assert.equal(evmFieldsOf(shown).to, rig.relayer.address);
   });
 
   it('what cannot be paid any more gives its slot up for those behind it, and fails', async () => {
@@ -131,7 +132,7 @@ describe('the lifecycle on a real node', () => {
     });
     const { transaction: failed, shown: last } = await rig.view(dear.transaction.id);
     assert.match(failed.statusReason ?? '', /could not pay/);
-    assert.equal(last?.fields.to, rig.relayer.address);
+    assert.equal(evmFieldsOf(last).to, rig.relayer.address);
     await waitFor('the one behind it', async () => {
       await anvil.mine();
       return (await rig.view(behind.transaction.id)).transaction.status === 'confirmed' ? true : undefined;
@@ -154,7 +155,7 @@ describe('the lifecycle on a real node', () => {
       return (await rig.attempts(transaction.id))[1];
     });
     assert.equal(second.nonce, first?.nonce);
-    const [before, after] = [first, second].map((attempt) => attempt?.fields.price);
+    const [before, after] = [first, second].map((attempt) => evmFieldsOf(attempt).price);
     assert.ok(before?.kind === 'eip1559' && after?.kind === 'eip1559');
     assert.ok(after.maxFeePerGasWei >= (before.maxFeePerGasWei * 11n) / 10n + 1n && after.maxFeePerGasWei <= capWei);
     assert.ok(after.maxPriorityFeePerGasWei >= (before.maxPriorityFeePerGasWei * 11n) / 10n + 1n);

@@ -5,6 +5,7 @@ import { cancelTransaction } from '../../src/core/transaction/cancel-transaction
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { type EngineRig, setBalance, startEngineRig, wanted } from '../support/engine-rig.js';
+import { evmFieldsOf } from '../support/evm.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -37,7 +38,7 @@ describe('replacing and cancelling', () => {
     await rig.until(transaction.id, 'submitted');
     await anvil.mine();
     const { shown } = await rig.until(transaction.id, 'confirmed');
-    assert.deepEqual([shown?.fields.to, shown?.fields.valueWei], [other, 7n]);
+    assert.deepEqual([evmFieldsOf(shown).to, evmFieldsOf(shown).valueWei], [other, 7n]);
     assert.equal((await rig.attempts(transaction.id)).length, 1);
   });
 
@@ -60,7 +61,7 @@ describe('replacing and cancelling', () => {
       });
     }
     const { shown } = await bid(...minimum);
-    assert.deepEqual(shown?.fields.price, { kind: 'eip1559', maxFeePerGasWei: minimum[0], maxPriorityFeePerGasWei: minimum[1] });
+    assert.deepEqual(evmFieldsOf(shown).price, { kind: 'eip1559', maxFeePerGasWei: minimum[0], maxPriorityFeePerGasWei: minimum[1] });
   });
 
   it('with the node gone a signed one is not replaced: 503, and nothing changed', async () => {
@@ -89,7 +90,7 @@ describe('replacing and cancelling', () => {
     await anvil.mine();
     const { transaction: ended, shown } = await rig.until(transaction.id, 'confirmed');
     assert.equal(shown?.hash, first?.hash);
-    assert.equal(shown?.fields.valueWei, 5n);
+    assert.equal(evmFieldsOf(shown).valueWei, 5n);
     assert.equal(ended.statusReason, 'version 1 was mined, not the newest one, version 2');
     await assert.rejects(replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted()), { reason: 'TRANSACTION_CONFIRMED' });
   });
@@ -108,7 +109,7 @@ describe('replacing and cancelling', () => {
     await rig.until(transaction.id, 'submitted');
     const canceled = await cancelTransaction(rig.deps, rig.relayer, transaction.id);
     assert.equal(canceled.transaction.intent, 'cancel');
-    assert.equal(canceled.shown?.fields.to, rig.relayer.address);
+    assert.equal(evmFieldsOf(canceled.shown).to, rig.relayer.address);
     assert.deepEqual((await cancelTransaction(rig.deps, rig.relayer, transaction.id)).shown, canceled.shown);
     await assert.rejects(replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted()), { reason: 'TRANSACTION_CANCELED' });
     await waitFor(

@@ -1,6 +1,6 @@
 import type { Anvil } from '../support/anvil.js';
 import { type Ledger, readLedger } from '../support/chain-ledger.js';
-import type { RelayerClient, TransactionRecord } from '../support/relayer-client.js';
+import type { CommonRecord, RelayerClient, TransactionRecord } from '../support/relayer-client.js';
 import type { FaultRun } from './suite.js';
 import { finalStatuses } from './until.js';
 
@@ -81,8 +81,8 @@ export interface Answers {
 /** Of every payment the chain holds exactly one when it was accepted, at most one when it was not answered. */
 export async function auditPayments(
   run: Pick<FaultRun, 'violation'>,
-  client: RelayerClient,
-  ledger: Ledger,
+  client: { list(): Promise<readonly CommonRecord[]> },
+  ledger: { readonly transactions: readonly { readonly value: bigint }[] },
   { accepted, unanswered }: Answers,
 ): Promise<void> {
   const records = new Map((await client.list()).map((record) => [record.id, record]));

@@ -1,4 +1,5 @@
 import { type FaultyNode, startFaultyNode } from '../support/faulty-node.js';
+import { evmKillTarget } from './evm-kill-target.js';
 import { killUnderTraffic } from './kill-under-traffic.js';
 import { openRig } from './rig.js';
 import type { FaultSuite } from './suite.js';
@@ -28,7 +29,7 @@ export const faultyNode: FaultSuite = async (run) => {
     },
   });
   const [sends, kills] = run.isShort ? [30, 3] : [200, 15];
-  const figures = await killUnderTraffic(run, rig, { sends, kills, limitMs: run.isShort ? 120_000 : 300_000 });
+  const figures = await killUnderTraffic(run, evmKillTarget(run, rig), { sends, kills, limitMs: run.isShort ? 120_000 : 300_000 });
   const total = (fault: keyof FaultyNode['counts']): number => nodes.reduce((sum, { counts }) => sum + counts[fault], 0);
   return {
     ...figures,

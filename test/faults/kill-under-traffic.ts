@@ -1,11 +1,24 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createRelayerClient, type RelayerClient } from '../support/relayer-client.js';
-import { audit, auditPayments } from './audit.js';
-import { paymentOf } from './payment.js';
-import type { FaultRig } from './rig.js';
+import { type CommonAttempt, type CommonRecord, createRelayerClient, type RelayerClient } from '../support/relayer-client.js';
+import type { LaunchedService } from '../support/service.js';
+import { auditPayments } from './audit.js';
 import type { FaultRun, Figures } from './suite.js';
 import { untilEverythingIsFinal } from './until.js';
+
+/** Calls a relayer of any network. */
+export type AnyRelayerClient = RelayerClient<CommonRecord, CommonAttempt>;
+
+/** A network, and a service with a funded relayer on it. */
+export interface KillTarget {
+  launch(): LaunchedService;
+  /** The body of the payment that has this number, and what it pays: no two pay the same. */
+  paymentOf(index: number): { readonly value: bigint; readonly body: object };
+  /** Called between the lives. The market moves: what is signed again, and should not be, is another version. */
+  moveMarket(): Promise<void>;
+  /** Compares every record and every version with what the chain holds, which it resolves to. */
+  audit(client: AnyRelayerClient): Promise<{ readonly transactions: readonly { readonly value: bigint }[]; readonly height: number }>;
+}
 
 /** How much traffic, and how often it is interrupted. */
 export interface KillOptions {
@@ -32,19 +45,18 @@ const greatestStartingMs = 900;
  * between a broadcast and its answer.
  * After a last start every accepted payment must be on chain exactly once, every unanswered one at most once, and every record as the chain has it.
  */
-export async function killUnderTraffic(run: FaultRun, rig: FaultRig, options: KillOptions): Promise<Figures> {
+export async function killUnderTraffic(run: FaultRun, target: KillTarget, options: KillOptions): Promise<Figures> {
   const { random } = run;
   const { sends, kills, limitMs, atNextBroadcast } = options;
   const accepted = new Map<bigint, string>();
   const unanswered = new Set<bigint>();
-  const waiting = Array.from({ length: sends }, (_, index) => paymentOf(index));
+  const waiting = Array.from({ length: sends }, (_, index) => target.paymentOf(index));
   let killsInStart = 0;
   let killsInBroadcast = 0;
 
-  async function send(client: RelayerClient, payment: ReturnType<typeof paymentOf>): Promise<void> {
-    const value = BigInt(payment.value);
+  async function send(client: AnyRelayerClient, { value, body }: ReturnType<KillTarget['paymentOf']>): Promise<void> {
     try {
-      const { status, record, text } = await client.send(payment);
+      const { status, record, text } = await client.send(body);
       if (record === null) run.violation(`a send was answered ${status}: ${text}`);
       else accepted.set(value, record.id);
     } catch {
@@ -53,9 +65,8 @@ export async function killUnderTraffic(run: FaultRun, rig: FaultRig, options: Ki
   }
 
   for (let life = 0; life < kills; life++) {
-    // The market moves between the lives: what is signed again, and should not be, is another version.
-    await rig.anvil.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${random.between(1, 3_000_000_000).toString(16)}`]);
-    const launched = rig.launch();
+    await target.moveMarket();
+    const launched = target.launch();
     if (random.chance(0.15)) {
       killsInStart += 1;
       await delay(random.between(0, greatestStartingMs));
@@ -63,7 +74,7 @@ export async function killUnderTraffic(run: FaultRun, rig: FaultRig, options: Ki
       continue;
     }
     const service = await launched.listening;
-    const client = createRelayerClient(service.baseUrl);
+    const client: AnyRelayerClient = createRelayerClient(service.baseUrl);
     const share = Math.ceil((waiting.length / (kills - life)) * random.next() * 2);
     const dead = new AbortController();
     setMaxListeners(0, dead.signal);
@@ -90,10 +101,10 @@ export async function killUnderTraffic(run: FaultRun, rig: FaultRig, options: Ki
     await Promise.all([...callers, ...last]);
   }
 
-  const { client } = await rig.start();
+  const client: AnyRelayerClient = createRelayerClient((await target.launch().listening).baseUrl);
   await Promise.all(waiting.splice(0).map((payment) => send(client, payment)));
   const records = await untilEverythingIsFinal(run, client, limitMs);
-  const ledger = await audit(run, { anvil: rig.anvil, account: rig.home.address, client });
+  const ledger = await target.audit(client);
   await auditPayments(run, client, ledger, { accepted, unanswered });
   return {
     sends,

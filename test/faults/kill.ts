@@ -1,4 +1,5 @@
 import { startRpcProxy } from '../support/rpc-proxy.js';
+import { evmKillTarget } from './evm-kill-target.js';
 import { killUnderTraffic } from './kill-under-traffic.js';
 import { openRig } from './rig.js';
 import type { FaultSuite } from './suite.js';
@@ -31,5 +32,5 @@ export const kill: FaultSuite = async (run) => {
   const atNextBroadcast = (wanted: () => Promise<void>): void => {
     strike = wanted;
   };
-  return killUnderTraffic(run, rig, { sends, kills, limitMs: run.isShort ? 60_000 : 120_000, atNextBroadcast });
+  return killUnderTraffic(run, evmKillTarget(run, rig), { sends, kills, limitMs: run.isShort ? 60_000 : 120_000, atNextBroadcast });
 };

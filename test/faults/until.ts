@@ -1,4 +1,4 @@
-import type { RelayerClient, TransactionRecord } from '../support/relayer-client.js';
+import type { CommonRecord, RelayerClient } from '../support/relayer-client.js';
 import { waitFor } from '../support/wait-for.js';
 import type { FaultRun } from './suite.js';
 
@@ -6,14 +6,14 @@ import type { FaultRun } from './suite.js';
 export const finalStatuses: readonly string[] = ['confirmed', 'failed', 'expired', 'canceled'];
 
 /** Resolves to the record when it is as wanted; fails with the record as it is after `limitMs`. */
-export async function untilRecord(
-  client: RelayerClient,
+export async function untilRecord<R extends CommonRecord>(
+  client: Pick<RelayerClient<R>, 'get'>,
   id: string,
   what: string,
-  isAsWanted: (record: TransactionRecord) => boolean,
+  isAsWanted: (record: R) => boolean,
   limitMs = 30_000,
-): Promise<TransactionRecord> {
-  let last: TransactionRecord | undefined;
+): Promise<R> {
+  let last: R | undefined;
   return waitFor(
     what,
     async () => {
@@ -27,27 +27,27 @@ export async function untilRecord(
 }
 
 /** Resolves when all records have one of the statuses. */
-export async function untilAll(
-  client: RelayerClient,
-  records: readonly TransactionRecord[],
+export async function untilAll<R extends CommonRecord>(
+  client: Pick<RelayerClient<R>, 'get'>,
+  records: readonly R[],
   statuses: readonly string[],
   limitMs = 30_000,
-): Promise<readonly TransactionRecord[]> {
+): Promise<readonly R[]> {
   const deadline = Date.now() + limitMs;
-  const reached: TransactionRecord[] = [];
+  const reached: R[] = [];
   for (const { id } of records) {
-    const isThere = ({ status }: TransactionRecord): boolean => statuses.includes(status);
+    const isThere = ({ status }: R): boolean => statuses.includes(status);
     reached.push(await untilRecord(client, id, `${id} to be ${statuses.join(' or ')}`, isThere, Math.max(1, deadline - Date.now())));
   }
   return reached;
 }
 
 /** Waits until every record is final; those that are not within `limitMs` are a violation. Resolves to all records as they are then. */
-export async function untilEverythingIsFinal(
+export async function untilEverythingIsFinal<R extends CommonRecord>(
   run: Pick<FaultRun, 'violation'>,
-  client: RelayerClient,
+  client: Pick<RelayerClient<R>, 'get' | 'list'>,
   limitMs: number,
-): Promise<readonly TransactionRecord[]> {
+): Promise<readonly R[]> {
   const oldestFirst = (await client.list()).toReversed();
   await untilAll(client, oldestFirst, finalStatuses, limitMs).catch(() => undefined);
   const records = await client.list();

@@ -328,6 +328,8 @@ describe('a fork that loses', () => {
     chain.skipSlots(5);
     chain.advance();
     assert.deepEqual(await at(), [slot + 6n, height + 1n]);
+    const { absoluteSlot, blockHeight } = await rpc.getEpochInfo({ commitment: 'processed' }).send();
+    assert.deepEqual([absoluteSlot, blockHeight], await at());
   });
 });
 
@@ -423,6 +425,8 @@ describe('a node in trouble', () => {
     const { node, url, chain, transfer, send } = await rigOf(test);
     node.fail('*', 'rate_limited', 2);
     assert.deepEqual([(await raw(url, 'getSlot')).status, (await raw(url, 'getHealth')).status], [429, 429]);
+    node.fail('getSlot', 'rate_limited');
+    node.heal();
     node.fail('getSlot', { error: { code: -32005, message: 'Node is unhealthy' } });
     assert.deepEqual(await errorOf(url, 'getSlot'), { code: -32005, message: 'Node is unhealthy' });
     let release = (): void => {};
@@ -466,8 +470,24 @@ describe('a node in trouble', () => {
     const behind = { code: -32005, message: 'Node is behind by 129 slots', data: { numSlotsBehind: 129 } };
     assert.deepEqual(await errorOf(node.url, 'getHealth'), behind);
     chain.advance(100);
-    const blockhash = chain.tip({ commitment: 'finalized', blocksBehind: 129 }).hash;
+    const blockhash = chain.tip({ ...newest, commitment: 'finalized', blocksBehind: 129 }).hash;
     assert.deepEqual(await errorOf(node.url, 'sendTransaction', [await transfer({ blockhash }), { encoding: 'base64' }]), behind);
+  });
+
+  it('on a fork of its own is as high as others, sees nothing of theirs, and finalizes nothing', async (test) => {
+    const { addNode, chain, transfer, send } = await rigOf(test);
+    const node = await addNode();
+    const rpc = kit.createSolanaRpc(node.url);
+    const finalizedHeight = () => rpc.getBlockHeight({ commitment: 'finalized' }).send();
+    const before = await finalizedHeight();
+    node.condition.forkedAfterSlot = chain.tip(newest).slot;
+    const signature = await send(await transfer());
+    chain.advance(40);
+    const { context, value } = await rpc.getSignatureStatuses([signature], { searchTransactionHistory: true }).send();
+    assert.deepEqual([context.slot, value[0]], [chain.tip(newest).slot, null]);
+    assert.equal(await finalizedHeight(), before);
+    node.condition.forkedAfterSlot = null;
+    assert.equal((await rpc.getSignatureStatuses([signature]).send()).value[0]?.confirmationStatus, 'finalized');
   });
 
   it('without history knows the newest statuses alone', async (test) => {
@@ -479,6 +499,9 @@ describe('a node in trouble', () => {
     assert.deepEqual((await rpc.getSignatureStatuses([signature]).send()).value, [null]);
     const found = await rpc.getSignatureStatuses([signature], { searchTransactionHistory: true }).send();
     assert.equal(found.value[0]?.confirmationStatus, 'finalized');
+    node.condition.historyFromSlot = chain.tip(newest).slot;
+    assert.equal(await rpc.getFirstAvailableBlock().send(), node.condition.historyFromSlot);
+    assert.deepEqual((await rpc.getSignatureStatuses([signature], { searchTransactionHistory: true }).send()).value, [null]);
     node.condition.keepsHistory = false;
     const refused = { code: -32011, message: 'Transaction history is not available from this node' };
     assert.deepEqual(await errorOf(url, 'getSignatureStatuses', [[signature], { searchTransactionHistory: true }]), refused);

@@ -2,9 +2,16 @@ import type { EvmChain } from '../../src/chains/evm/evm-chain.js';
 import type { BroadcastOutcome, Chain, DraftRequest, Receipt } from '../../src/core/ports/chain.js';
 import type { Log } from '../../src/core/ports/log.js';
 import type { EvmNetwork } from '../../src/core/relayer/network.js';
+import { onNetwork } from '../../src/core/relayer/on-network.js';
 import type { EvmPolicies, Relayer } from '../../src/core/relayer/relayer.js';
-import type { EvmContent, EvmRequest } from '../../src/core/transaction/evm.js';
+import type { EvmAttemptFields, EvmContent, EvmRequest } from '../../src/core/transaction/evm.js';
 import type { Attempt } from '../../src/core/transaction/transaction.js';
+
+/** What a version of an EVM transaction says. Throws where there is none. */
+export function evmFieldsOf(attempt: Attempt | null | undefined): EvmAttemptFields {
+  if (attempt === null || attempt === undefined) throw new Error('there is no version');
+  return onNetwork('evm', attempt.fields);
+}
 
 /** An EVM network as anvil is one; nothing of it is remembered for long. */
 export function evmNetwork(changes: Partial<EvmNetwork> = {}): EvmNetwork {

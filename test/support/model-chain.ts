@@ -7,9 +7,10 @@ import type { BroadcastOutcome, Chain, Draft, Head, Receipt, Refusal, SenderTran
 import type { Network } from '../../src/core/relayer/network.js';
 import { onNetwork } from '../../src/core/relayer/on-network.js';
 import type { RelayerPolicies } from '../../src/core/relayer/relayer.js';
-import type { EvmPrice, EvmPricing } from '../../src/core/transaction/evm.js';
+import type { EvmDraft, EvmPrice, EvmPricing } from '../../src/core/transaction/evm.js';
 import type { Attempt } from '../../src/core/transaction/transaction.js';
 import { readValidUntil } from '../../src/core/transaction/valid-until.js';
+import { evmFieldsOf } from './evm.js';
 import type { Random } from './seeded-random.js';
 import { type Ask, type Connection, createWires, type Travelling } from './wires.js';
 
@@ -136,7 +137,7 @@ export function createModelChain(network: Network, account: string, random: Rand
   ): EvmPrice | Refusal {
     const explicit = pricing.kind === 'speed' ? null : pricing;
     const market: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: baseFeeWei * 2n + 10n, maxPriorityFeePerGasWei: 10n };
-    const minimum = minimumOutbid(outbids.map(({ fields }) => fields.price));
+    const minimum = minimumOutbid(outbids.map((attempt) => evmFieldsOf(attempt).price));
     return choosePrice({ explicit, market, baseFeeWei, capWei: onNetwork('evm', policies).gasPriceCapWei, minimum, bidder });
   }
 
@@ -240,10 +241,11 @@ export function createModelChain(network: Network, account: string, random: Rand
         }),
       async sign(draft, nonce) {
         if (nonce === null) throw new Error('every transaction of the model has a nonce');
-        const raw = rawOf(account, draft, nonce);
+        const said = onNetwork('evm', draft);
+        const raw = rawOf(account, said, nonce);
         const { hash } = transactionOf(raw);
         const signature = { r: hash.slice(2), s: hash.slice(2), v: 27 } as const;
-        return { hash, raw, fields: { ...draft, signature } };
+        return { hash, raw, fields: { ...said, signature } };
       },
       broadcastAll: (raws) =>
         ask(
@@ -306,7 +308,7 @@ function outbids(price: EvmPrice, earlier: EvmPrice): boolean {
   return bid.maxFeePerGasWei * 10n > old.maxFeePerGasWei * 11n && bid.maxPriorityFeePerGasWei * 10n > old.maxPriorityFeePerGasWei * 11n;
 }
 
-function rawOf(account: string, { to, valueWei, data, price }: Draft, nonce: bigint): string {
+function rawOf(account: string, { to, valueWei, data, price }: EvmDraft, nonce: bigint): string {
   const { maxFeePerGasWei, maxPriorityFeePerGasWei } = bidOf(price);
   const said = [account, nonce, to, valueWei, data, price.kind, maxFeePerGasWei, maxPriorityFeePerGasWei].join();
   return `0x${Buffer.from(said).toString('hex')}`;

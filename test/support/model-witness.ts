@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Store } from '../../src/core/ports/store.js';
+import { onNetwork } from '../../src/core/relayer/on-network.js';
 import { laneOf, type Relayer } from '../../src/core/relayer/relayer.js';
 import { type Attempt, isFinal, type Transaction, type TransactionView } from '../../src/core/transaction/transaction.js';
+import { evmFieldsOf } from './evm.js';
 import type { ModelChain } from './model-chain.js';
 
 /** Remembers what was seen of one relayer's transactions, and knows what must hold of them. */
@@ -109,8 +111,9 @@ export function createModelWitness({ store, relayer, chain, deepReorgs }: ModelW
     const live = attempts.find(({ version }) => version === liveVersion);
     if (live === undefined) return;
     assert.equal(live.purpose, intent, `${id} has a newest version of another intent`);
-    const { to, valueWei, data } = intent === 'content' ? content : { to: lane.account, valueWei: 0n, data: null };
-    assert.deepEqual([live.fields.to, live.fields.valueWei, live.fields.data], [to, valueWei, data], `${id} does not say what is wanted`);
+    const { to, valueWei, data } = intent === 'content' ? onNetwork('evm', content) : { to: lane.account, valueWei: 0n, data: null };
+    const said = evmFieldsOf(live);
+    assert.deepEqual([said.to, said.valueWei, said.data], [to, valueWei, data], `${id} does not say what is wanted`);
   }
 
   /** A final status rests on a block that had, at some time, the required confirmations. */

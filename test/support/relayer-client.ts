@@ -1,59 +1,69 @@
 import { rest } from './callers.js';
 
-/** A record as REST shows it; the fields that tests look at. */
-export interface TransactionRecord {
+/** What every network's record has, as REST shows it. */
+export interface CommonRecord {
   readonly id: string;
   readonly status: string;
   readonly status_reason: string | null;
   readonly hash: string | null;
+  readonly sent_at: string | null;
+  readonly confirmed_at: string | null;
+}
+
+/** The record of an EVM transaction; the fields that tests look at. */
+export interface TransactionRecord extends CommonRecord {
   readonly nonce: number | null;
   readonly from: string;
   readonly to: string | null;
   readonly value: string;
   readonly data: string | null;
   readonly is_canceled: boolean;
-  readonly sent_at: string | null;
-  readonly confirmed_at: string | null;
 }
 
-/** One signed version as REST shows it. */
-export interface AttemptRecord {
+/** What every network's signed version has, as REST shows it. */
+export interface CommonAttempt {
   readonly version: number;
   readonly purpose: string;
   readonly hash: string;
-  readonly nonce: number;
-  readonly to: string | null;
-  readonly value: string;
   readonly is_mined: boolean;
 }
 
+/** A signed version of an EVM transaction; the fields that tests look at. */
+export interface AttemptRecord extends CommonAttempt {
+  readonly nonce: number;
+  readonly to: string | null;
+  readonly value: string;
+}
+
 /** What was answered to a call that changes something. */
-export interface Answer {
+export interface Answer<R extends CommonRecord = TransactionRecord> {
   readonly status: number;
   /** `X-Error-Reason`; null on success. */
   readonly reason: string | null;
   readonly text: string;
   /** The record; null on failure. */
-  readonly record: TransactionRecord | null;
+  readonly record: R | null;
 }
 
 /** Calls one relayer by REST. Reads fail when they are not answered 200. */
-export interface RelayerClient {
-  send(body: object): Promise<Answer>;
-  replace(id: string, body: object): Promise<Answer>;
-  cancel(id: string): Promise<Answer>;
-  get(id: string): Promise<TransactionRecord>;
+export interface RelayerClient<R extends CommonRecord = TransactionRecord, A extends CommonAttempt = AttemptRecord> {
+  send(body: object): Promise<Answer<R>>;
+  replace(id: string, body: object): Promise<Answer<R>>;
+  cancel(id: string): Promise<Answer<R>>;
+  get(id: string): Promise<R>;
   /** Every record, of all pages, newest first. */
-  list(): Promise<readonly TransactionRecord[]>;
+  list(): Promise<readonly R[]>;
   /** Newest first. */
-  attempts(id: string): Promise<readonly AttemptRecord[]>;
+  attempts(id: string): Promise<readonly A[]>;
 }
 
-/** Makes the client of the relayer `r1` of a service. */
-export function createRelayerClient(baseUrl: string): RelayerClient {
+/** Makes the client of the relayer `r1` of a service; the records are those of its network. */
+export function createRelayerClient<R extends CommonRecord = TransactionRecord, A extends CommonAttempt = AttemptRecord>(
+  baseUrl: string,
+): RelayerClient<R, A> {
   const path = '/relayers/r1/transactions';
 
-  async function change(verb: string, suffix: string, body?: object): Promise<Answer> {
+  async function change(verb: string, suffix: string, body?: object): Promise<Answer<R>> {
     const { status, headers, text, body: answer } = await rest(baseUrl, verb, path + suffix, body);
     return { status, reason: headers.get('x-error-reason'), text, record: status === 200 ? answer.data : null };
   }
@@ -70,11 +80,11 @@ export function createRelayerClient(baseUrl: string): RelayerClient {
     cancel: (id) => change('DELETE', `/${id}`),
     get: async (id) => (await read(`/${id}`)).data,
     async list() {
-      const byId = new Map<string, TransactionRecord>();
+      const byId = new Map<string, R>();
       for (let page = 1; ; page++) {
         const { data, pagination } = await read(`?per_page=100&page=${page}`);
         // What is accepted meanwhile moves the pages on: a record may come twice.
-        for (const record of data as readonly TransactionRecord[]) byId.set(record.id, record);
+        for (const record of data as readonly R[]) byId.set(record.id, record);
         if (page * 100 >= pagination.total_items) return [...byId.values()];
       }
     },

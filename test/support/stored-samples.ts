@@ -2,6 +2,7 @@ import type { ApiKey } from '../../src/core/access/api-key.js';
 import type { Outcome } from '../../src/core/access/idempotency.js';
 import type { Notification, OutboxEvent } from '../../src/core/notification/notification.js';
 import type { Log } from '../../src/core/ports/log.js';
+import type { EvmAttemptFields } from '../../src/core/transaction/evm.js';
 import type { Attempt, LaneId, Transaction } from '../../src/core/transaction/transaction.js';
 
 /** Drops every line. */
@@ -37,8 +38,11 @@ export function next(transaction: Transaction, over: Partial<Transaction>): Tran
   return { ...transaction, ...over, revision: transaction.revision + 1 };
 }
 
+/** A version of an EVM transaction. */
+export type EvmAttempt = Attempt & { readonly fields: EvmAttemptFields };
+
 /** A first attempt at nonce 0, save what `over` sets. */
-export function anAttempt(over: Partial<Attempt> & Pick<Attempt, 'transactionId'>): Attempt {
+export function anAttempt(over: Partial<EvmAttempt> & Pick<Attempt, 'transactionId'>): EvmAttempt {
   return {
     ...sampleLane,
     version: 1,

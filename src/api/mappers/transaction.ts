@@ -10,6 +10,8 @@ import {
 import type { Attempt as DomainAttempt, Intent, TransactionView } from '../../core/transaction/transaction.js';
 import { protoOfEvmAttempt, protoOfEvmTransaction } from './evm-transaction.js';
 import { present, presentTime } from './present.js';
+import { protoOfSolanaAttempt, protoOfSolanaTransaction } from './solana-transaction.js';
+import { protoOfStellarAttempt, protoOfStellarTransaction } from './stellar-transaction.js';
 import { protoOfStatus } from './transaction-status.js';
 
 /** The record of a transaction: before a version is signed what was asked for, then what the shown version says. */
@@ -32,6 +34,10 @@ function networkRecordOf(view: TransactionView): NonNullable<MessageInitShape<ty
   switch (view.transaction.content.network) {
     case 'evm':
       return { case: 'evm', value: protoOfEvmTransaction(view) };
+    case 'stellar':
+      return { case: 'stellar', value: protoOfStellarTransaction(view) };
+    case 'solana':
+      return { case: 'solana', value: protoOfSolanaTransaction(view) };
   }
 }
 
@@ -58,5 +64,9 @@ function networkFieldsOf(attempt: DomainAttempt): NonNullable<MessageInitShape<t
   switch (attempt.fields.network) {
     case 'evm':
       return { case: 'evm', value: protoOfEvmAttempt(attempt) };
+    case 'stellar':
+      return { case: 'stellar', value: protoOfStellarAttempt(attempt) };
+    case 'solana':
+      return { case: 'solana', value: protoOfSolanaAttempt(attempt) };
   }
 }

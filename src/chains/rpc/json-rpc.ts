@@ -4,10 +4,13 @@ import { MalformedAnswerError, NodeError, TransportError } from './node-error.js
 import { nodeText } from './node-text.js';
 import type { RpcTarget } from './rpc-target.js';
 
+/** By place, by name, or null for a method that takes none and may refuse even an empty list. */
+export type RpcParams = readonly unknown[] | Readonly<Record<string, unknown>> | null;
+
 /** A question to a node. All that is asked is safe to repeat: reads, and signed bytes, which a second time are "already known". */
 export interface RpcCall<T> {
   readonly method: string;
-  readonly params: readonly unknown[];
+  readonly params: RpcParams;
   /** Reads the result. Throws `MalformedAnswerError`. */
   readonly read: (result: unknown) => T;
 }
@@ -16,13 +19,17 @@ export interface RpcCall<T> {
 export type Settled<T> = { readonly result: T } | { readonly error: NodeError | TransportError };
 
 /** The body of a request with one call. */
-export function singleBody({ method, params }: RpcCall<unknown>): string {
-  return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+export function singleBody(call: RpcCall<unknown>): string {
+  return JSON.stringify(itemOf(call, 1));
 }
 
 /** The body of a request with many calls; their ids count from 1. */
 export function batchBody(calls: readonly RpcCall<unknown>[]): string {
-  return JSON.stringify(calls.map(({ method, params }, index) => ({ jsonrpc: '2.0', id: index + 1, method, params })));
+  return JSON.stringify(calls.map((call, index) => itemOf(call, index + 1)));
+}
+
+function itemOf({ method, params }: RpcCall<unknown>, id: number): object {
+  return params === null ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params };
 }
 
 /** Who answered: where it leads, and how its answers read. */

@@ -7,5 +7,9 @@ export function greatestCost(version: Draft | AttemptFields): bigint {
   switch (version.network) {
     case 'evm':
       return version.valueWei + version.gasLimit * greatestCostPerGasWei(version.price);
+    case 'stellar':
+      return version.costStroops;
+    case 'solana':
+      return version.costLamports;
   }
 }

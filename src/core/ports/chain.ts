@@ -1,14 +1,16 @@
 import type { Network } from '../relayer/network.js';
 import type { Relayer } from '../relayer/relayer.js';
 import type { EvmDraft, EvmRequest } from '../transaction/evm.js';
+import type { SolanaDraft, SolanaRequest } from '../transaction/solana.js';
+import type { StellarDraft, StellarRequest } from '../transaction/stellar.js';
 import type { Attempt, Content, MinedFacts } from '../transaction/transaction.js';
 import type { Signer } from './signer.js';
 
 /** What a caller asks for, in the shape of its network. */
-export type ContentRequest = EvmRequest;
+export type ContentRequest = EvmRequest | StellarRequest | SolanaRequest;
 
 /** A version that is priced and can be paid, but not signed; in the shape of its network. */
-export type Draft = EvmDraft;
+export type Draft = EvmDraft | StellarDraft | SolanaDraft;
 
 /** What a request is judged by. */
 export interface RequestContext {
@@ -29,7 +31,7 @@ export interface Wanted {
 export interface Head {
   readonly number: bigint;
   readonly hash: string;
-  /** What this block says of its own time. */
+  /** What this block says of its own time; on Solana, which would have to be asked for it, when it was first seen. */
   readonly timestampMs: number;
 }
 

@@ -1,4 +1,6 @@
 import type { EvmAttemptFields, EvmContent } from './evm.js';
+import type { SolanaAttemptFields, SolanaContent } from './solana.js';
+import type { StellarAttemptFields, StellarContent } from './stellar.js';
 
 /**
  * A transaction and its signed versions.
@@ -21,10 +23,10 @@ export const openStatuses: readonly TransactionStatus[] = ['pending', 'sent', 's
 export type Intent = 'content' | 'cancel' | 'expire' | 'yield';
 
 /** What a transaction does, in the shape of its network. */
-export type Content = EvmContent;
+export type Content = EvmContent | StellarContent | SolanaContent;
 
 /** What one signed version says, in the shape of its network. */
-export type AttemptFields = EvmAttemptFields;
+export type AttemptFields = EvmAttemptFields | StellarAttemptFields | SolanaAttemptFields;
 
 /** The account whose nonces a transaction uses: one lane each. */
 export interface LaneId {

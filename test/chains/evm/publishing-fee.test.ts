@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { AbiCoder, Transaction } from 'ethers';
-import type { Draft } from '../../../src/core/ports/chain.js';
+import type { EvmDraft } from '../../../src/core/transaction/evm.js';
 import { initKeccak } from '../../../src/crypto/keccak.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { anvilSigner, gwei, openChain } from '../../support/chain-rig.js';
@@ -67,7 +67,7 @@ describe('the fee for publishing on the parent chain', () => {
     });
     const { chain } = openChain(test, [proxy.url], { tags: ['optimism'] });
     const data = `0x${'c0ffee'.repeat(33)}`;
-    const draft = (await chain.draft(draftRequest(address, { content: evmContent({ data, gasLimit: 90_000n }) }))) as Draft;
+    const draft = (await chain.draft(draftRequest(address, { content: evmContent({ data, gasLimit: 90_000n }) }))) as EvmDraft;
     assert.equal(asked[0]?.slice(0, 10), '0x49948e0e');
     const [bytes] = AbiCoder.defaultAbiCoder().decode(['bytes'], `0x${asked[0]?.slice(10)}`);
     const published = Transaction.from(bytes);

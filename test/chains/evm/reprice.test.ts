@@ -7,7 +7,7 @@ import type { Attempt, Intent } from '../../../src/core/transaction/transaction.
 import { initKeccak } from '../../../src/crypto/keccak.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { gwei, openChain, signedAttempt } from '../../support/chain-rig.js';
-import { evmContent, evmRelayer } from '../../support/evm.js';
+import { evmContent, evmFieldsOf, evmRelayer } from '../../support/evm.js';
 
 let node: Anvil;
 
@@ -38,7 +38,7 @@ async function raisedPrice(
   const relayer = evmRelayer(live.account, { gasPriceCapWei: capGwei === undefined ? null : capGwei * gwei });
   const raised = await chain.sequence.raise({ relayer, content: evmContent(pricing === undefined ? {} : { pricing }), live, outbids });
   if ('refused' in raised) return raised;
-  const { signature: _, ...said } = live.fields;
+  const { signature: _, ...said } = evmFieldsOf(live);
   assert.deepEqual({ ...raised, price: said.price }, said, 'it says the same at another price');
   return raised.price;
 }

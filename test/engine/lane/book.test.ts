@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { OpenTransaction } from '../../../src/core/ports/store.js';
 import { isFinal, type TransactionStatus } from '../../../src/core/transaction/transaction.js';
 import { createBook } from '../../../src/engine/lane/book.js';
+import { evmFieldsOf } from '../../support/evm.js';
 import { anAttempt, aTransaction } from '../../support/stored-samples.js';
 
 /** What a lane may do with its book; `which` chooses among those that can. */
@@ -147,7 +148,8 @@ function versionOf({ transaction, attempts }: OpenTransaction, nonce: bigint, sa
 }
 
 function dearest({ attempts }: OpenTransaction): bigint {
-  const costs = attempts.map(({ fields }) => {
+  const costs = attempts.map((attempt) => {
+    const fields = evmFieldsOf(attempt);
     const { price } = fields;
     return fields.valueWei + fields.gasLimit * (price.kind === 'legacy' ? price.gasPriceWei : price.maxFeePerGasWei);
   });

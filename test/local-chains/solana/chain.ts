@@ -40,6 +40,8 @@ export interface View {
   readonly commitment: Commitment;
   /** How many blocks the node has not heard of. */
   readonly blocksBehind: number;
+  /** The node is on a fork of its own since this slot: it is right about what was before, and nothing after becomes confirmed for it. Null: it is not. */
+  readonly forkedAfterSlot: bigint | null;
 }
 
 /** What a chain starts with. */
@@ -93,7 +95,7 @@ export interface SolanaChain {
 }
 
 /** From where the newest block of all is seen. */
-export const newest: View = { commitment: 'processed', blocksBehind: 0 };
+export const newest: View = { commitment: 'processed', blocksBehind: 0, forkedAfterSlot: null };
 const blocksKept = 1_000;
 const base58 = getBase58Decoder();
 
@@ -150,7 +152,7 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
     // The rest of a real cluster's traffic is what makes others bid; here the pool is told what they do.
     const lowestBidMicroLamports = pool.lowestBidMicroLamports || (landed.at(-1)?.transaction.bidMicroLamports ?? 0n);
     blocks.push({ slot, parentSlot: parent?.slot ?? slot, height, hash, unixSeconds, landed, lowestBidMicroLamports, before });
-    pool.forgetExpired(tip({ commitment: 'finalized', blocksBehind: 0 }).height);
+    pool.forgetExpired(tip({ ...newest, commitment: 'finalized' }).height);
     if (blocks.length > 2 * blocksKept) forgetEmptyBlocks();
   }
 
@@ -171,9 +173,16 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
   }
 
   /** Place in `blocks` of the view's newest; never before the first. */
-  function indexOf({ commitment, blocksBehind }: View): number {
+  function indexOf({ commitment, blocksBehind, forkedAfterSlot }: View): number {
     const depth = { processed: 0, confirmed: confirmedAfterBlocks, finalized: finalizedAfterBlocks }[commitment];
-    return Math.max(0, blocks.length - 1 - depth - blocksBehind);
+    const seen = Math.max(0, blocks.length - 1 - depth - blocksBehind);
+    return forkedAfterSlot === null || commitment === 'processed' ? seen : Math.min(seen, indexBefore(forkedAfterSlot, depth));
+  }
+
+  /** The fork's own blocks make nothing sure: what is below it stays as sure as it was when the node parted. */
+  function indexBefore(forkedAfterSlot: bigint, depth: number): number {
+    const parting = blocks.findLastIndex((block) => block.slot <= forkedAfterSlot);
+    return Math.max(0, parting - depth);
   }
 
   function tip(view: View): Block {
@@ -195,8 +204,8 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
     return taken !== undefined && taken <= tip(view).slot ? 'AlreadyProcessed' : null;
   }
 
-  function blocksOnTop(ofSlot: bigint, { blocksBehind }: View): number {
-    const top = indexOf({ commitment: 'processed', blocksBehind });
+  function blocksOnTop(ofSlot: bigint, view: View): number {
+    const top = indexOf({ ...view, commitment: 'processed' });
     return top - blocks.findLastIndex((block) => block.slot === ofSlot);
   }
 
@@ -226,7 +235,8 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
     recentBlocks: (count, view) => blocks.slice(Math.max(0, indexOf(view) + 1 - count), indexOf(view) + 1),
     landed(signature, view) {
       const found = places.get(signature);
-      return found !== undefined && found.slot <= tip(view).slot ? found : undefined;
+      if (found === undefined || found.slot > tip(view).slot) return undefined;
+      return view.forkedAfterSlot === null || found.slot <= view.forkedAfterSlot ? found : undefined;
     },
     landedOf(address, view) {
       return blocks
@@ -237,9 +247,9 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
     },
     blocksOnTop,
     commitmentOf(ofSlot, view) {
-      const above = blocksOnTop(ofSlot, view);
-      if (above >= finalizedAfterBlocks) return 'finalized';
-      return above >= confirmedAfterBlocks ? 'confirmed' : 'processed';
+      const holds = (commitment: Commitment): boolean => ofSlot <= tip({ ...view, commitment }).slot;
+      if (holds('finalized')) return 'finalized';
+      return holds('confirmed') ? 'confirmed' : 'processed';
     },
     account(address, view) {
       // What the first later block that changed it found there.

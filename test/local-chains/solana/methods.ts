@@ -27,8 +27,12 @@ import { isWellSigned, readMessage, type WireMessage, type WireTransaction } fro
 export interface NodeCondition {
   /** How many blocks it has not heard of. Beyond 128 it calls itself unhealthy, and refuses what it would have to simulate. */
   blocksBehind: number;
+  /** It is on a fork of its own since this slot, with blocks as high as everyone's and none of their transactions. Null: it is not. */
+  forkedAfterSlot: bigint | null;
   /** False: it was started without history, and knows only the newest 300 blocks' statuses. */
   keepsHistory: boolean;
+  /** Its history begins with this slot: what was before, it has dropped or never had. */
+  historyFromSlot: bigint;
   /** True: what is sent to it is answered as ever, and never forwarded. */
   forwardsNothing: boolean;
 }
@@ -40,6 +44,7 @@ export type Methods = Readonly<Record<string, (params: readonly unknown[]) => un
 const healthySlots = 128;
 /** How many blocks' statuses a node has at hand without its history (MAX_RECENT_BLOCKHASHES). */
 const recentBlocks = 300;
+const slotsInEpoch = 432_000n;
 const version = '3.0.0';
 
 /** The methods of a node on the chain. */
@@ -48,7 +53,10 @@ export function createMethods(
   condition: NodeCondition,
   airdrop: (address: string, lamports: bigint) => Promise<string>,
 ): Methods {
-  const viewOf = (commitment: Commitment): View => ({ commitment, blocksBehind: condition.blocksBehind });
+  const viewOf = (commitment: Commitment): View => {
+    const { blocksBehind, forkedAfterSlot } = condition;
+    return { commitment, blocksBehind, forkedAfterSlot };
+  };
 
   /** Where the options want the chain to be looked at from; refused while the node is not there yet. */
   function lookFrom(options: CallOptions): View {
@@ -88,7 +96,8 @@ export function createMethods(
     const found = chain.landed(signature, view);
     if (found === undefined) return null;
     const above = chain.blocksOnTop(found.slot, view);
-    return above <= recentBlocks || searchesHistory ? statusAnswer(found, above, chain.commitmentOf(found.slot, view)) : null;
+    const isRecent = above <= recentBlocks || (searchesHistory && found.slot >= condition.historyFromSlot);
+    return isRecent ? statusAnswer(found, above, chain.commitmentOf(found.slot, view)) : null;
   }
 
   return {
@@ -100,6 +109,20 @@ export function createMethods(
     getGenesisHash: () => chain.genesisHash,
     getSlot: (params) => chain.tip(lookFrom(optionsAt(params, 0))).slot,
     getBlockHeight: (params) => chain.tip(lookFrom(optionsAt(params, 0))).height,
+
+    getEpochInfo(params) {
+      const view = lookFrom(optionsAt(params, 0));
+      const { slot, height } = chain.tip(view);
+      return {
+        absoluteSlot: slot,
+        blockHeight: height,
+        epoch: slot / slotsInEpoch,
+        slotIndex: slot % slotsInEpoch,
+        slotsInEpoch,
+        transactionCount: null,
+      };
+    },
+    getFirstAvailableBlock: () => condition.historyFromSlot,
 
     getLatestBlockhash(params) {
       const view = lookFrom(optionsAt(params, 0));
@@ -190,7 +213,9 @@ export function createMethods(
       const options = typeof params[1] === 'string' ? { encoding: params[1] } : optionsAt(params, 1);
       const view = atLeastConfirmed(lookFrom(options));
       const found = chain.landed(signatureFrom(textAt(params, 0)), view);
-      return found === undefined ? null : transactionAnswer(found, chain.block(found.slot), options);
+      return found === undefined || found.slot < condition.historyFromSlot
+        ? null
+        : transactionAnswer(found, chain.block(found.slot), options);
     },
     getSignaturesForAddress(params) {
       if (!condition.keepsHistory) throw historyNotAvailable();

@@ -29,6 +29,8 @@ export interface SolanaNode {
   readonly calls: ReadonlyMap<string, number>;
   /** The next calls of that method (`*`: of any) fail so; once unless said. */
   fail(method: string, fault: Fault, times?: number): void;
+  /** Nothing more goes wrong than what the condition says. */
+  heal(): void;
   stop(): Promise<void>;
 }
 
@@ -55,7 +57,13 @@ class RateLimited extends Error {}
 
 /** Starts a node on a loopback port. */
 export async function startSolanaNode({ chain, airdrop, port = 0 }: SolanaNodeOptions): Promise<SolanaNode> {
-  const condition: NodeCondition = { blocksBehind: 0, keepsHistory: true, forwardsNothing: false };
+  const condition: NodeCondition = {
+    blocksBehind: 0,
+    forkedAfterSlot: null,
+    keepsHistory: true,
+    historyFromSlot: 0n,
+    forwardsNothing: false,
+  };
   const methods: Methods = createMethods(chain, condition, airdrop);
   const calls = new Map<string, number>();
   let faults: { readonly method: string; readonly fault: Fault; times: number }[] = [];
@@ -127,6 +135,9 @@ export async function startSolanaNode({ chain, airdrop, port = 0 }: SolanaNodeOp
     calls,
     fail(method, fault, times = 1) {
       faults.push({ method, fault, times });
+    },
+    heal() {
+      faults = [];
     },
     async stop() {
       server.closeAllConnections();

@@ -1,0 +1,31 @@
+import type { Ed25519Signer, Signer } from '../../core/ports/signer.js';
+import type { SolanaAttemptFields, SolanaDraft } from '../../core/transaction/solana.js';
+import { base64From } from './base64.js';
+import { signatureText } from './signature.js';
+import { transactionBytes } from './wire.js';
+
+/** A signed version: its signature in base58, which names it, and its wire form in base64. */
+export interface SignedVersion {
+  readonly hash: string;
+  readonly raw: string;
+  readonly fields: SolanaAttemptFields;
+}
+
+/** Puts the relayer's signature where it is missing. Asks no node. */
+export async function signDraft(draft: SolanaDraft, signer: Ed25519Signer): Promise<SignedVersion> {
+  const message = Buffer.from(draft.message, 'base64');
+  const own = await signer.sign(message);
+  const signatures = draft.signatures.map((signature) => (signature === null ? own : Buffer.from(signature, 'base64')));
+  const { network, recentBlockhash, lastValidBlockHeight, sinceSlot, feeLamports, costLamports } = draft;
+  return {
+    hash: signatureText(own),
+    raw: base64From(transactionBytes(signatures, message)),
+    fields: { network, recentBlockhash, lastValidBlockHeight, sinceSlot, feeLamports, costLamports },
+  };
+}
+
+/** The signer of a relayer on Solana. Throws where it is of another curve: the configuration has made sure of it. */
+export function ed25519SignerOf(signer: Signer): Ed25519Signer {
+  if (signer.curve !== 'ed25519') throw new Error(`the signer ${signer.id} is of the curve ${signer.curve}`);
+  return signer;
+}

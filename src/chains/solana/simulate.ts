@@ -1,0 +1,85 @@
+import type { Refusal } from '../../core/ports/chain.js';
+import { objectFrom } from '../rpc/answer.js';
+import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
+import type { Rpc } from '../rpc/rpc.js';
+import { atSlotFrom, integerFrom } from './answer.js';
+import { failureSentence, nameOf, type TransactionError, transactionErrorFrom } from './failure.js';
+
+/** What running it would give. */
+export interface Simulation {
+  readonly unitsConsumed: bigint;
+}
+
+/** Failures that pass: the payer is filled, a lock is given back, the cluster is up again. */
+const passingFailures: readonly string[] = [
+  'AccountInUse',
+  'ClusterMaintenance',
+  'TooManyAccountLocks',
+  'WouldExceedMaxBlockCostLimit',
+  'WouldExceedMaxAccountCostLimit',
+  'WouldExceedMaxVoteCostLimit',
+  'WouldExceedAccountDataBlockLimit',
+  'ResanitizationNeeded',
+  'ProgramCacheHitMaxLimit',
+  'CommitCancelled',
+];
+/** What a payer without money meets. */
+const unpaidFailures: readonly string[] = ['AccountNotFound', 'InsufficientFundsForFee', 'InvalidAccountForFee'];
+
+/**
+ * Runs an unsigned transaction on the newest state, that of blocks which are not confirmed included, so that it sees what was sent just before it. Resolves to why it
+ * cannot run where it fails. `slot`: that the node must have reached. Throws `NODE_UNAVAILABLE`, also where the node does not know the blockhash: it may lag.
+ */
+export async function simulate(rpc: Rpc, transaction: Uint8Array, slot: bigint): Promise<Simulation | Refusal> {
+  const config = { encoding: 'base64', commitment: 'processed', sigVerify: false, minContextSlot: Number(slot) };
+  const params = [Buffer.from(transaction).toString('base64'), config];
+  try {
+    const { error, logs, unitsConsumed } = await rpc.call('simulateTransaction', params, simulationFrom, { first: 'head' });
+    // One that is on the chain already (the relayer's signature was in the caller's transaction) is followed like any other.
+    if (error === null || nameOf(error) === 'AlreadyProcessed') return { unitsConsumed };
+    return refusalFrom(error, logs);
+  } catch (error) {
+    if (!(error instanceof NodeError) || error.code !== invalidParams) throw error instanceof NodeError ? nodeUnavailable(error) : error;
+    return {
+      refused: 'reverts',
+      sentence: `the network does not take the transaction: the node answered "${error.message}"`,
+      lasting: true,
+    };
+  }
+}
+
+const invalidParams = -32602;
+
+function refusalFrom(error: TransactionError, logs: readonly string[]): Refusal {
+  const name = nameOf(error);
+  const sentence = failureSentence(error, logs);
+  if (name === 'BlockhashNotFound') throw nodeUnavailable(new Error('the node does not know the blockhash'));
+  if (unpaidFailures.includes(name)) {
+    return { refused: 'insufficient_funds', sentence: `insufficient funds: the account cannot pay the fee (${sentence})`, lasting: false };
+  }
+  return { refused: 'reverts', sentence: `the transaction would fail: ${sentence}`, lasting: !passingFailures.includes(name) };
+}
+
+/** Lines beyond are not looked at; the runtime itself cuts logs at 10 KB. */
+const greatestLines = 1_000;
+
+interface SimulationAnswer {
+  readonly error: TransactionError | null;
+  readonly logs: readonly string[];
+  readonly unitsConsumed: bigint;
+}
+
+function simulationFrom(answer: unknown): SimulationAnswer {
+  const { value } = atSlotFrom(answer, 'simulation', (held) => objectFrom(held, 'simulation'));
+  const { err, logs, unitsConsumed } = value;
+  return {
+    error: transactionErrorFrom(err),
+    logs: linesFrom(logs),
+    unitsConsumed: unitsConsumed === undefined || unitsConsumed === null ? 0n : integerFrom(unitsConsumed, 'consumed units'),
+  };
+}
+
+/** Log lines of an answer; none where the node keeps none. */
+export function linesFrom(logs: unknown): readonly string[] {
+  return Array.isArray(logs) ? logs.slice(0, greatestLines).filter((line) => typeof line === 'string') : [];
+}

@@ -1,0 +1,106 @@
+import type { Chain } from '../../core/ports/chain.js';
+import type { Log } from '../../core/ports/log.js';
+import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.js';
+import type { RpcUrl, SolanaNetwork } from '../../core/relayer/network.js';
+import { onNetwork } from '../../core/relayer/on-network.js';
+import { createBlockMemory } from '../rpc/block-memory.js';
+import { createRpc } from '../rpc/rpc.js';
+import { readBalance } from './balance.js';
+import { createBroadcaster } from './broadcast.js';
+import { contentFromRequest } from './content.js';
+import { solanaDialect } from './dialect.js';
+import { draftVersion } from './draft.js';
+import { readFates } from './fates.js';
+import { type LatestBlockhash, latestBlockhashCall, latestBlockhashFrom, rememberBlockhash } from './latest-blockhash.js';
+import { createLifetimes } from './lifetime.js';
+import { createMadeMessages } from './made-messages.js';
+import { ed25519SignerOf, signDraft } from './sign.js';
+import { signForCaller } from './sign-foreign.js';
+import { whyFailed } from './why-failed.js';
+
+/** What a Solana chain works with. */
+export interface SolanaChainOptions {
+  readonly network: SolanaNetwork;
+  /** The relayer's own, or the network's. */
+  readonly rpcUrls: readonly RpcUrl[];
+  /** For one request to one URL. */
+  readonly rpcTimeoutMs: number;
+  readonly log: Log;
+  readonly telemetry?: Telemetry;
+}
+
+/** Where nobody watches the head, blockhashes and balances are at most this old. */
+const greatestMemoryMs = 3_000;
+const leastMemoryMs = 200;
+
+/**
+ * Opens a Solana cluster. Its transactions have no nonces: each stands alone, and lives until its blockhash dies. Asks no node until it must.
+ */
+export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry = noTelemetry }: SolanaChainOptions): Chain {
+  const { name: networkName, averageBlockTimeMs } = network;
+  const rpc = createRpc({
+    dialect: solanaDialect,
+    networkName,
+    averageBlockTimeMs,
+    urls: rpcUrls,
+    timeoutMs: rpcTimeoutMs,
+    log,
+    telemetry,
+  });
+  const memory = createBlockMemory(Math.min(greatestMemoryMs, Math.max(leastMemoryMs, 2 * averageBlockTimeMs)));
+  const lifetimes = createLifetimes(rpc, memory);
+  const made = createMadeMessages();
+  const broadcaster = createBroadcaster(rpc, log, networkName);
+  const { genesis } = solanaDialect;
+  let seen: { readonly blockhash: string; readonly atMs: number } = { blockhash: '', atMs: 0 };
+
+  /** The newest confirmed block. What is remembered of the one before is forgotten. */
+  async function readHead(): Promise<LatestBlockhash> {
+    const { method, params } = latestBlockhashCall;
+    const latest = await rpc.askHead(method, params, (answer) => {
+      const read = latestBlockhashFrom(answer);
+      return { ...read, number: read.slot };
+    });
+    rememberBlockhash(memory, latest);
+    if (latest.blockhash !== seen.blockhash) seen = { blockhash: latest.blockhash, atMs: Date.now() };
+    return latest;
+  }
+
+  return {
+    network,
+    contentOf: (request, context) => contentFromRequest(onNetwork('solana', request), context),
+    isStandalone: () => true,
+    genesisHash: () => rpc.ask(genesis.method, genesis.params, genesis.read),
+    expectGenesis: (hash) => rpc.expectGenesis(hash),
+    foreignGenesis: () => rpc.foreignGenesis(),
+    async head() {
+      const { slot, blockhash } = await readHead();
+      return { number: slot, hash: blockhash, timestampMs: seen.atMs };
+    },
+    balanceOf: (account) => readBalance(rpc, account, 'confirmed'),
+    draft({ relayer, content }) {
+      if (content === 'filler') throw new Error('a Solana transaction has no slot to fill');
+      return draftVersion({ rpc, memory, lifetimes, made }, relayer, onNetwork('solana', content));
+    },
+    sign: (draft, _nonce, signer) => signDraft(onNetwork('solana', draft), ed25519SignerOf(signer)),
+    broadcastAll: (raws) => broadcaster.send(raws),
+    whyFailed: ({ hash }) => whyFailed(rpc, hash),
+    sequence: null,
+    standalone: {
+      fates: (attempts) =>
+        readFates(
+          rpc,
+          memory,
+          attempts.map(({ hash, fields }) => ({ hash, fields: onNetwork('solana', fields) })),
+        ),
+      replacement: 'hold',
+      whyEndless: () => null,
+    },
+    signForeign: { sign: (transaction, relayer, signer) => signForCaller(transaction, relayer, ed25519SignerOf(signer)) },
+    calls() {
+      const hosts = rpc.calls();
+      return { http: hosts.reduce((sum, { http }) => sum + http, 0), items: hosts.reduce((sum, { items }) => sum + items, 0) };
+    },
+    close: () => rpc.close(),
+  };
+}

@@ -1,0 +1,120 @@
+import { xdr } from '@stellar/stellar-sdk';
+import { invalidField } from '../../core/errors.js';
+import { greatestValueDepth, type StellarValue, type StellarWideKind } from '../../core/transaction/stellar.js';
+import { readContractAddress } from './address.js';
+import { compareValues } from './compare-values.js';
+
+/** What contracts name functions and symbols with. */
+export const symbolPattern = /^[A-Za-z0-9_]{1,32}$/;
+
+/**
+ * The contract value that a caller describes. Map entries are put into the order that contracts demand. Throws `DomainError` (400) naming the field by
+ * its path, which begins with `path`.
+ */
+export function contractValueFrom(value: StellarValue | undefined, path: string, depth = 1): xdr.ScVal {
+  if (value === undefined) throw invalidField(path, 'is required');
+  if (depth > greatestValueDepth || value.kind === 'too_deep')
+    throw invalidField(path, `must not be nested deeper than ${greatestValueDepth}`);
+  const at = `${path}.${value.kind}`;
+  switch (value.kind) {
+    case 'unset':
+      throw invalidField(path, 'must name the kind of its value, such as u32');
+    case 'void':
+      return xdr.ScVal.scvVoid();
+    case 'bool':
+      return xdr.ScVal.scvBool(value.value);
+    case 'u32':
+      return xdr.ScVal.scvU32(value.value);
+    case 'i32':
+      return xdr.ScVal.scvI32(value.value);
+    case 'u64':
+      return xdr.ScVal.scvU64(new xdr.Uint64(value.value));
+    case 'i64':
+      return xdr.ScVal.scvI64(new xdr.Int64(value.value));
+    case 'timepoint':
+      return xdr.ScVal.scvTimepoint(new xdr.Uint64(value.value));
+    case 'duration':
+      return xdr.ScVal.scvDuration(new xdr.Uint64(value.value));
+    case 'u128':
+    case 'i128':
+    case 'u256':
+    case 'i256':
+      return wideValue(value.kind, wideInteger(value, at));
+    case 'bytes':
+      return xdr.ScVal.scvBytes(Buffer.from(value.value));
+    case 'string':
+      return xdr.ScVal.scvString(value.value);
+    case 'symbol':
+      // The host takes an empty symbol too.
+      if (value.value !== '' && !symbolPattern.test(value.value)) throw invalidField(at, 'must be at most 32 of a-z, A-Z, 0-9 and _');
+      return xdr.ScVal.scvSymbol(value.value);
+    case 'address': {
+      const address = readContractAddress(value.value);
+      if (address === null) throw invalidField(at, 'must be the address of an account (G..., M...) or of a contract (C...)');
+      return xdr.ScVal.scvAddress(address);
+    }
+    case 'vec':
+      return xdr.ScVal.scvVec(value.values.map((item, index) => contractValueFrom(item, `${at}[${index}]`, depth + 1)));
+    case 'map':
+      return xdr.ScVal.scvMap(sortedEntries(value.entries, at, depth));
+  }
+}
+
+/** Order says nothing in a map, but the host refuses one that is not sorted, or has a key twice. */
+function sortedEntries(entries: Extract<StellarValue, { kind: 'map' }>['entries'], path: string, depth: number): xdr.ScMapEntry[] {
+  const sorted = entries
+    .map(({ key, val }, index) => ({
+      index,
+      key: contractValueFrom(key, `${path}[${index}].key`, depth + 1),
+      val: contractValueFrom(val, `${path}[${index}].val`, depth + 1),
+    }))
+    .toSorted((a, b) => compareValues(a.key, b.key));
+  for (const [at, { key, index }] of sorted.entries()) {
+    const next = sorted[at + 1];
+    if (next !== undefined && compareValues(key, next.key) === 0) {
+      throw invalidField(`${path}[${Math.max(index, next.index)}].key`, 'is in the map twice');
+    }
+  }
+  return sorted.map(({ key, val }) => new xdr.ScMapEntry({ key, val }));
+}
+
+type WideValue = Extract<StellarValue, { readonly parts: unknown }>;
+
+const wideKinds: Readonly<Record<StellarWideKind, { readonly bits: 128 | 256; readonly isSigned: boolean; readonly range: string }>> = {
+  u128: { bits: 128, isSigned: false, range: '0 to 2^128-1' },
+  i128: { bits: 128, isSigned: true, range: '-2^127 to 2^127-1' },
+  u256: { bits: 256, isSigned: false, range: '0 to 2^256-1' },
+  i256: { bits: 256, isSigned: true, range: '-2^255 to 2^255-1' },
+};
+
+function wideInteger({ kind, decimal, parts }: WideValue, path: string): bigint {
+  const { bits, isSigned, range } = wideKinds[kind];
+  const hasParts = parts.some((part) => part !== undefined);
+  if (decimal === undefined) {
+    if (!hasParts) throw invalidField(path, `must be decimal digits, or have parts of 64 bits`);
+    return parts.reduce<bigint>((sum, part) => (sum << 64n) + (part ?? 0n), 0n);
+  }
+  if (hasParts) throw invalidField(path, 'must have either decimal or parts');
+  const refusal = `must be an integer from ${range}`;
+  // 2^256 has 78 digits.
+  if (!/^-?[0-9]{1,78}$/.test(decimal)) throw invalidField(path, refusal);
+  const integer = BigInt(decimal);
+  const isInRange = (isSigned ? BigInt.asIntN(bits, integer) : BigInt.asUintN(bits, integer)) === integer;
+  if (!isInRange) throw invalidField(path, refusal);
+  return integer;
+}
+
+function wideValue(kind: StellarWideKind, integer: bigint): xdr.ScVal {
+  const low = (shift: bigint): xdr.Uint64 => new xdr.Uint64(BigInt.asUintN(64, integer >> shift));
+  const high = (shift: bigint): xdr.Int64 => new xdr.Int64(BigInt.asIntN(64, integer >> shift));
+  switch (kind) {
+    case 'u128':
+      return xdr.ScVal.scvU128(new xdr.UInt128Parts({ hi: low(64n), lo: low(0n) }));
+    case 'i128':
+      return xdr.ScVal.scvI128(new xdr.Int128Parts({ hi: high(64n), lo: low(0n) }));
+    case 'u256':
+      return xdr.ScVal.scvU256(new xdr.UInt256Parts({ hiHi: low(192n), hiLo: low(128n), loHi: low(64n), loLo: low(0n) }));
+    case 'i256':
+      return xdr.ScVal.scvI256(new xdr.Int256Parts({ hiHi: high(192n), hiLo: low(128n), loHi: low(64n), loLo: low(0n) }));
+  }
+}

@@ -1,0 +1,54 @@
+import type { Fate } from '../../core/ports/chain.js';
+import { onNetwork } from '../../core/relayer/on-network.js';
+import type { Attempt } from '../../core/transaction/transaction.js';
+import { nodeUnavailable } from '../rpc/node-error.js';
+import type { Rpc } from '../rpc/rpc.js';
+import { type Account, readAccount } from './account.js';
+import { accountOf } from './address.js';
+import { getTransactionCall, type NodeView, receiptFrom } from './get-transaction.js';
+
+/**
+ * What became of fee bumps of other accounts' envelopes. One is dead when the same node that does not know it has closed a ledger after its time bounds, or
+ * has its sequence number used, and still has every ledger since it was signed. The number may be used by another version of ours: that one has landed.
+ * Throws `NODE_UNAVAILABLE`.
+ */
+export async function readFates(rpc: Rpc, attempts: readonly Attempt[]): Promise<ReadonlyMap<string, Fate>> {
+  // Before the transactions: what has used a number by then, a node that knows as much must know.
+  const accounts = await readAccounts(rpc, attempts);
+  const views = await rpc.batch(
+    attempts.map(({ hash }) => getTransactionCall(hash)),
+    { first: 'head' },
+  );
+  const fates = new Map<string, Fate>();
+  for (const [index, attempt] of attempts.entries()) {
+    const view = views[index];
+    if (view === undefined || 'error' in view) throw nodeUnavailable(view?.error);
+    fates.set(attempt.hash, fateOf(attempt, view.result, accounts.get(sourceOf(attempt)) ?? null));
+  }
+  return fates;
+}
+
+function sourceOf({ fields }: Attempt): string {
+  return accountOf(onNetwork('stellar', fields).sourceAccount) ?? '';
+}
+
+async function readAccounts(rpc: Rpc, attempts: readonly Attempt[]): Promise<ReadonlyMap<string, Account | null>> {
+  const addresses = [...new Set(attempts.map(sourceOf))];
+  const accounts = await Promise.all(addresses.map((address) => readAccount(rpc, address)));
+  return new Map(addresses.map((address, index) => [address, accounts[index] ?? null]));
+}
+
+function fateOf(attempt: Attempt, view: NodeView, account: Account | null): Fate {
+  if (view.found !== null) return { kind: 'landed', receipt: receiptFrom(attempt.hash, view.found), isFinal: true };
+  const { maxTimeS, sequence } = onNetwork('stellar', attempt.fields);
+  // A node that has dropped ledgers since may only have forgotten it.
+  if (view.oldestCloseTimeS * 1000n > BigInt(attempt.createdAtMs)) return { kind: 'open' };
+  if (maxTimeS !== null && view.latestCloseTimeS >= maxTimeS) {
+    return { kind: 'dead', sentence: 'its time bounds have passed, and no ledger holds it' };
+  }
+  // The account may be of a node that is ahead of the one that told of the transaction.
+  if (account !== null && account.sequence >= sequence && view.latestLedger >= account.ledger) {
+    return { kind: 'dead', sentence: `sequence number ${sequence} of its source account was used by another transaction` };
+  }
+  return { kind: 'open' };
+}

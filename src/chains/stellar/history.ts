@@ -1,0 +1,145 @@
+import { xdr } from '@stellar/stellar-sdk';
+import type { BlockRange, SenderTransaction } from '../../core/ports/chain.js';
+import { listFrom, objectFrom } from '../rpc/answer.js';
+import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
+import type { Rpc } from '../rpc/rpc.js';
+import { type Account, readAccount } from './account.js';
+import { accountOf, addressFromMuxedAccount } from './address.js';
+import { integerFrom, textFrom, xdrFrom } from './answer.js';
+import { upgraded } from './envelope.js';
+import { ledgerName } from './get-transaction.js';
+import { hashOfFeeBump, hashOfTransaction } from './transaction-hash.js';
+
+/** The most that nodes give at a time. */
+const pageSize = 200;
+/** A ledger of a public network holds a few pages at most. */
+const greatestPages = 40;
+/** Whoever used the number before the last one did so shortly before. */
+const ledgersBefore = 20n;
+
+/**
+ * The account's first sequence number that was free after this ledger: known only since it last changed, since nodes keep no older state. `pruned` before.
+ */
+export async function readSequenceAt(rpc: Rpc, address: string, ledger: bigint): Promise<bigint | 'pruned'> {
+  const account = await readAccount(rpc, address);
+  if (account === null) return 1n;
+  const isKnown = ledger >= account.ledger || (account.sequenceLedger !== null && ledger >= account.sequenceLedger);
+  return isKnown ? account.sequence + 1n : 'pruned';
+}
+
+/**
+ * Which transaction of these ledgers used the account's sequence number. The account itself says in which ledger its last one was used; one before that is
+ * looked for a little further back. A bounded number of calls. Throws `NODE_UNAVAILABLE`.
+ */
+export async function findSenderTransaction(
+  rpc: Rpc,
+  networkId: Buffer,
+  address: string,
+  sequence: bigint,
+  blocks: BlockRange,
+): Promise<SenderTransaction | 'not_found' | 'pruned'> {
+  const account = await readAccount(rpc, address);
+  if (account === null || account.sequence < sequence) return 'not_found';
+  const ledgers = likelyLedgers(account, sequence, blocks);
+  if (ledgers === null) return 'pruned';
+  const found = await scan(rpc, networkId, address, sequence, ledgers);
+  if (found !== 'not_found') return found;
+  return account.sequence === sequence || ledgers.from <= blocks.from ? 'not_found' : 'pruned';
+}
+
+/** Null: the account does not say. */
+function likelyLedgers({ sequence: last, sequenceLedger }: Account, sequence: bigint, { from, to }: BlockRange): BlockRange | null {
+  if (sequenceLedger === null) return null;
+  const end = sequenceLedger < to ? sequenceLedger : to;
+  const start = last === sequence ? end : end - ledgersBefore;
+  return { from: start > from ? start : from, to: end };
+}
+
+interface Page {
+  readonly transactions: readonly (SenderTransaction & { readonly isWanted: boolean })[];
+  readonly cursor: string;
+}
+
+async function scan(
+  rpc: Rpc,
+  networkId: Buffer,
+  address: string,
+  sequence: bigint,
+  { from, to }: BlockRange,
+): Promise<SenderTransaction | 'not_found' | 'pruned'> {
+  const read = (answer: unknown): Page => pageFrom(answer, networkId, address, sequence);
+  let cursor: string | null = null;
+  for (let pages = 0; pages < greatestPages; pages += 1) {
+    const pagination: object = cursor === null ? { limit: pageSize } : { limit: pageSize, cursor };
+    const params: Readonly<Record<string, unknown>> = cursor === null ? { startLedger: Number(from), pagination } : { pagination };
+    let page: Page;
+    try {
+      page = await rpc.call('getTransactions', params, read, { first: 'head' });
+    } catch (error) {
+      // Ledgers that the node has dropped.
+      if (error instanceof NodeError && /ledger range/i.test(error.message)) return 'pruned';
+      throw nodeUnavailable(error);
+    }
+    const wanted = page.transactions.find(({ isWanted }) => isWanted);
+    if (wanted !== undefined) {
+      const { hash, blockNumber, blockHash, succeeded } = wanted;
+      return { hash, blockNumber, blockHash, succeeded };
+    }
+    const last = page.transactions.at(-1);
+    if (last === undefined || last.blockNumber > to || page.transactions.length < pageSize) return 'not_found';
+    cursor = page.cursor;
+  }
+  return 'pruned';
+}
+
+function pageFrom(answer: unknown, networkId: Buffer, address: string, sequence: bigint): Page {
+  const { transactions, cursor } = objectFrom(answer, 'transactions');
+  return {
+    transactions: listFrom(transactions ?? [], 'transactions').map((one) => {
+      const { envelopeXdr, ledger, status } = objectFrom(one, 'transaction');
+      const number = integerFrom(ledger, 'ledger');
+      const sender = senderOf(xdrFrom(xdr.TransactionEnvelope, envelopeXdr, 'envelope'), networkId);
+      return {
+        hash: sender.hash,
+        blockNumber: number,
+        blockHash: ledgerName(number),
+        succeeded: status === 'SUCCESS',
+        isWanted: accountOf(sender.address) === address && sender.sequence === sequence,
+      };
+    }),
+    cursor: typeof cursor === 'number' ? String(cursor) : textFrom(cursor ?? '', 'cursor'),
+  };
+}
+
+/** Whose sequence number an envelope uses: a fee bump uses none of its own. */
+function senderOf(
+  envelope: xdr.TransactionEnvelope,
+  networkId: Buffer,
+): { readonly hash: string; readonly address: string; readonly sequence: bigint } {
+  switch (envelope.switch().name) {
+    case 'envelopeTypeTxFeeBump': {
+      const bump = envelope.feeBump().tx();
+      const inner = bump.innerTx().v1().tx();
+      return {
+        hash: hashOfFeeBump(networkId, bump).toString('hex'),
+        address: addressFromMuxedAccount(inner.sourceAccount()),
+        sequence: inner.seqNum().toBigInt(),
+      };
+    }
+    case 'envelopeTypeTxV0':
+      return ofTransaction(upgraded(envelope.v0()).tx(), networkId);
+    default:
+      return ofTransaction(envelope.v1().tx(), networkId);
+  }
+}
+
+function ofTransaction(
+  transaction: xdr.Transaction,
+  networkId: Buffer,
+): { readonly hash: string; readonly address: string; readonly sequence: bigint } {
+  return {
+    hash: hashOfTransaction(networkId, transaction).toString('hex'),
+    address: addressFromMuxedAccount(transaction.sourceAccount()),
+    sequence: transaction.seqNum().toBigInt(),
+  };
+}

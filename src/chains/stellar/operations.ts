@@ -1,0 +1,146 @@
+import { StrKey, xdr } from '@stellar/stellar-sdk';
+import { invalidField } from '../../core/errors.js';
+import type { StellarAsset, StellarOperation, StellarValue } from '../../core/transaction/stellar.js';
+import { accountIdFrom, accountOf, muxedAccountFrom } from './address.js';
+import { type AuthSource, authFrom } from './auth.js';
+import { contractValueFrom, symbolPattern } from './contract-value.js';
+
+/** An operation in XDR, and where its authorization comes from. */
+export interface ReadOperation {
+  readonly operation: xdr.Operation;
+  readonly auth: AuthSource;
+}
+
+/** Networks take no larger code (`contractMaxSizeBytes` of public networks). */
+const greatestWasmBytes = 128 * 1024;
+const wasmMagic = Buffer.from([0, 0x61, 0x73, 0x6d]);
+
+/** The operation that a caller describes; `path` is where it stands, as `operations[0]`. Throws `DomainError` (400) naming the field. */
+export function operationFrom(operation: StellarOperation, path: string): ReadOperation {
+  switch (operation.kind) {
+    case 'unset':
+      throw invalidField(`${path}.type`, 'must be one of payment, invoke_contract, create_contract, upload_wasm');
+    case 'payment':
+      return { operation: paymentFrom(operation, path), auth: 'given' };
+    case 'invoke_contract':
+      return contractOperation(invocationFrom(operation, path), authFrom(operation.auth, path, 'simulated'));
+    case 'create_contract':
+      return contractOperation(creationFrom(operation, path), authFrom(operation.auth, path, 'simulated'));
+    case 'upload_wasm':
+      return contractOperation(uploadFrom(operation, path), authFrom(operation.auth, path, 'given'));
+  }
+}
+
+function contractOperation(
+  hostFunction: xdr.HostFunction,
+  { source, entries }: { readonly source: AuthSource; readonly entries: xdr.SorobanAuthorizationEntry[] },
+): ReadOperation {
+  const body = xdr.OperationBody.invokeHostFunction(new xdr.InvokeHostFunctionOp({ hostFunction, auth: entries }));
+  return { operation: new xdr.Operation({ sourceAccount: null, body }), auth: source };
+}
+
+function paymentFrom({ destination, amount, asset }: Extract<StellarOperation, { kind: 'payment' }>, path: string): xdr.Operation {
+  if (accountOf(destination) === null) throw invalidField(`${path}.destination`, 'must be the address of an account (G... or M...)');
+  if (amount < 1n) throw invalidField(`${path}.amount`, 'must be at least 1');
+  const payment = new xdr.PaymentOp({
+    destination: muxedAccountFrom(destination),
+    asset: assetFrom(asset, `${path}.asset`),
+    amount: new xdr.Int64(amount),
+  });
+  return new xdr.Operation({ sourceAccount: null, body: xdr.OperationBody.payment(payment) });
+}
+
+function assetFrom(asset: StellarAsset | undefined, path: string): xdr.Asset {
+  if (asset === undefined) throw invalidField(path, 'is required');
+  switch (asset.kind) {
+    case 'unset':
+      throw invalidField(`${path}.type`, 'must be one of native, credit4, credit12');
+    case 'native':
+      return xdr.Asset.assetTypeNative();
+    case 'credit4':
+      return xdr.Asset.assetTypeCreditAlphanum4(new xdr.AlphaNum4(creditFrom(asset, path, 1, 4)));
+    case 'credit12':
+      return xdr.Asset.assetTypeCreditAlphanum12(new xdr.AlphaNum12(creditFrom(asset, path, 5, 12)));
+  }
+}
+
+function creditFrom(
+  { code, issuer }: Extract<StellarAsset, { code: string }>,
+  path: string,
+  least: number,
+  greatest: number,
+): { assetCode: Buffer; issuer: xdr.AccountId } {
+  if (!/^[A-Za-z0-9]*$/.test(code) || code.length < least || code.length > greatest) {
+    throw invalidField(`${path}.code`, `must be ${least} to ${greatest} of A-Z, a-z and 0-9`);
+  }
+  if (!StrKey.isValidEd25519PublicKey(issuer)) throw invalidField(`${path}.issuer`, 'must be the address of an account (G...)');
+  const assetCode = Buffer.alloc(greatest);
+  assetCode.write(code, 'latin1');
+  return { assetCode, issuer: accountIdFrom(issuer) };
+}
+
+function invocationFrom(operation: Extract<StellarOperation, { kind: 'invoke_contract' }>, path: string): xdr.HostFunction {
+  const { contractAddress, functionName } = operation;
+  if (!StrKey.isValidContract(contractAddress)) throw invalidField(`${path}.contract_address`, 'must be the address of a contract (C...)');
+  if (!symbolPattern.test(functionName)) throw invalidField(`${path}.function_name`, 'must be 1 to 32 of a-z, A-Z, 0-9 and _');
+  return xdr.HostFunction.hostFunctionTypeInvokeContract(
+    new xdr.InvokeContractArgs({
+      contractAddress: contractIdFrom(contractAddress),
+      functionName,
+      args: argumentsFrom(operation.args, `${path}.args`),
+    }),
+  );
+}
+
+function creationFrom(operation: Extract<StellarOperation, { kind: 'create_contract' }>, path: string): xdr.HostFunction {
+  const { source, wasmHash, salt, constructorArgs } = operation;
+  if (source === undefined) throw invalidField(`${path}.source`, 'is required');
+  if (wasmHash.length !== 32) throw invalidField(`${path}.wasm_hash`, 'must be 32 bytes: 64 hex digits');
+  if (salt !== undefined && salt.length !== 32) throw invalidField(`${path}.salt`, 'must be 32 bytes: 64 hex digits');
+  const contractIdPreimage = xdr.ContractIdPreimage.contractIdPreimageFromAddress(
+    new xdr.ContractIdPreimageFromAddress({
+      address: creatorFrom(source, `${path}.source`),
+      salt: salt === undefined ? Buffer.alloc(32) : Buffer.from(salt),
+    }),
+  );
+  const executable = xdr.ContractExecutable.contractExecutableWasm(Buffer.from(wasmHash));
+  const constructorValues = argumentsFrom(constructorArgs, `${path}.constructor_args`);
+  if (constructorValues.length === 0) {
+    return xdr.HostFunction.hostFunctionTypeCreateContract(new xdr.CreateContractArgs({ contractIdPreimage, executable }));
+  }
+  return xdr.HostFunction.hostFunctionTypeCreateContractV2(
+    new xdr.CreateContractArgsV2({ contractIdPreimage, executable, constructorArgs: constructorValues }),
+  );
+}
+
+function creatorFrom(source: NonNullable<Extract<StellarOperation, { kind: 'create_contract' }>['source']>, path: string): xdr.ScAddress {
+  switch (source.kind) {
+    case 'unset':
+      throw invalidField(`${path}.from`, 'must be one of address, contract');
+    case 'address':
+      if (!StrKey.isValidEd25519PublicKey(source.address))
+        throw invalidField(`${path}.address`, 'must be the address of an account (G...)');
+      return xdr.ScAddress.scAddressTypeAccount(accountIdFrom(source.address));
+    case 'contract':
+      if (!StrKey.isValidContract(source.address)) throw invalidField(`${path}.contract`, 'must be the address of a contract (C...)');
+      return contractIdFrom(source.address);
+  }
+}
+
+function uploadFrom({ wasm }: Extract<StellarOperation, { kind: 'upload_wasm' }>, path: string): xdr.HostFunction {
+  if (wasm === undefined || wasm.kind === 'unset') throw invalidField(`${path}.wasm`, 'is required: {"hex":...} or {"base64":...}');
+  const at = `${path}.wasm.${wasm.kind}`;
+  const code = Buffer.from(wasm.bytes);
+  if (!code.subarray(0, 4).equals(wasmMagic)) throw invalidField(at, 'must be WebAssembly: it begins with the bytes 00 61 73 6d');
+  if (code.length > greatestWasmBytes) throw invalidField(at, `must be at most ${greatestWasmBytes} bytes: networks take no more`);
+  return xdr.HostFunction.hostFunctionTypeUploadContractWasm(code);
+}
+
+function contractIdFrom(address: string): xdr.ScAddress {
+  // The declared type of the argument names a class that the SDK does not make: it reads the 32 bytes.
+  return xdr.ScAddress.scAddressTypeContract(StrKey.decodeContract(address) as unknown as xdr.ContractId);
+}
+
+function argumentsFrom(values: readonly StellarValue[], path: string): xdr.ScVal[] {
+  return values.map((value, index) => contractValueFrom(value, `${path}[${index}]`));
+}

@@ -1,0 +1,36 @@
+import { xdr } from '@stellar/stellar-sdk';
+import { accountOf, addressFromMuxedAccount } from './address.js';
+
+/** What an account pays out in the native asset by these operations (base64 XDR), in stroops, as far as they say; contracts do not. */
+export function nativeOutflowStroops(operations: readonly string[], account: string): bigint {
+  return operations
+    .map((text) => xdr.Operation.fromXDR(text, 'base64'))
+    .filter((operation) => {
+      const source = operation.sourceAccount();
+      return source == null || accountOf(addressFromMuxedAccount(source)) === account;
+    })
+    .reduce((sum, operation) => sum + outflowOf(operation.body()), 0n);
+}
+
+function outflowOf(body: xdr.OperationBody): bigint {
+  switch (body.switch().name) {
+    case 'createAccount':
+      return body.createAccountOp().startingBalance().toBigInt();
+    case 'payment':
+      return isNative(body.paymentOp().asset()) ? body.paymentOp().amount().toBigInt() : 0n;
+    case 'pathPaymentStrictReceive': {
+      const operation = body.pathPaymentStrictReceiveOp();
+      return isNative(operation.sendAsset()) ? operation.sendMax().toBigInt() : 0n;
+    }
+    case 'pathPaymentStrictSend': {
+      const operation = body.pathPaymentStrictSendOp();
+      return isNative(operation.sendAsset()) ? operation.sendAmount().toBigInt() : 0n;
+    }
+    default:
+      return 0n;
+  }
+}
+
+function isNative(asset: xdr.Asset): boolean {
+  return asset.switch().name === 'assetTypeNative';
+}

@@ -1,0 +1,48 @@
+import type { xdr } from '@stellar/stellar-sdk';
+
+/** Result codes as Stellar writes them. */
+export interface ResultCodes {
+  /** Of the transaction that was inside, where it was a fee bump: `txBAD_SEQ`. */
+  readonly transaction: string;
+  /** Of the first operation that failed, and its place, from 0; null: none was looked at. */
+  readonly operation: { readonly index: number; readonly code: string } | null;
+}
+
+/** Takes the codes out of a result. */
+export function resultCodesOf(result: xdr.TransactionResult): ResultCodes {
+  const outer = result.result();
+  const isBump = outer.switch().name === 'txFeeBumpInnerFailed' || outer.switch().name === 'txFeeBumpInnerSuccess';
+  const inner = isBump ? outer.innerResultPair().result().result() : outer;
+  const code = inner.switch().name;
+  const results = code === 'txFailed' ? inner.results() : [];
+  const failed = results.findIndex((operation) => !hasSucceeded(operation));
+  const operation = results[failed];
+  return {
+    transaction: spelled(code),
+    operation: operation === undefined ? null : { index: failed, code: spelled(operationCode(operation)) },
+  };
+}
+
+/** `txFAILED: operation 2: PAYMENT_NO_TRUST`. */
+export function sentenceOf({ transaction, operation }: ResultCodes): string {
+  return operation === null ? transaction : `${transaction}: operation ${operation.index + 1}: ${operation.code}`;
+}
+
+function hasSucceeded(operation: xdr.OperationResult): boolean {
+  return operation.switch().name === 'opInner' && operationCode(operation).endsWith('Success');
+}
+
+function operationCode(operation: xdr.OperationResult): string {
+  const outer = operation.switch().name;
+  if (outer !== 'opInner') return outer;
+  // Each kind of operation has a result of its own class, all with a code.
+  const inner = operation.tr().value() as { switch(): { readonly name: string } };
+  return inner.switch().name;
+}
+
+/** The SDK's `txBadSeq` and `paymentNoTrust` as the protocol spells them: `txBAD_SEQ`, `PAYMENT_NO_TRUST`. */
+function spelled(name: string): string {
+  const prefix = /^(?:tx|op)(?=[A-Z])/.exec(name)?.[0] ?? '';
+  const words = name.slice(prefix.length).replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_');
+  return prefix + words.toUpperCase();
+}

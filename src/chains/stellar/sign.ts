@@ -1,0 +1,65 @@
+import { xdr } from '@stellar/stellar-sdk';
+import type { Ed25519Signer } from '../../core/ports/signer.js';
+import type { StellarAttemptFields, StellarDraft } from '../../core/transaction/stellar.js';
+import { addressFromPublicKey, muxedAccountFrom } from './address.js';
+import { transactionFrom } from './transaction.js';
+import { hashOfFeeBump, hashOfTransaction } from './transaction-hash.js';
+
+/** A signed version: its hash in lower-case hex, its envelope in base64 XDR. */
+export interface SignedVersion {
+  readonly hash: string;
+  readonly raw: string;
+  readonly fields: StellarAttemptFields;
+}
+
+/** Signs a draft; `nonce` is the sequence number of what is of the relayer's own account and has none yet. Asks no node. */
+export async function signDraft(
+  networkId: Buffer,
+  draft: StellarDraft,
+  nonce: bigint | null,
+  signer: Ed25519Signer,
+): Promise<SignedVersion> {
+  const sequence = draft.sequence ?? nonce;
+  if (sequence === null) throw new Error('a transaction of the own account needs a sequence number');
+  const inner = await innerEnvelope(networkId, draft, sequence, signer);
+  const innerHash = hashOfTransaction(networkId, inner.tx());
+  const { sourceAccount, maxTimeS, bid, costStroops, bumpFeeStroops } = draft;
+  const fields = { network: 'stellar', sourceAccount, sequence, bid, maxTimeS, costStroops } as const;
+  if (bumpFeeStroops === null) {
+    return {
+      hash: innerHash.toString('hex'),
+      raw: xdr.TransactionEnvelope.envelopeTypeTx(inner).toXDR('base64'),
+      fields: { ...fields, innerHash: null },
+    };
+  }
+  const bump = new xdr.FeeBumpTransaction({
+    feeSource: muxedAccountFrom(addressFromPublicKey(signer.publicKey)),
+    fee: new xdr.Int64(bumpFeeStroops),
+    innerTx: xdr.FeeBumpTransactionInnerTx.envelopeTypeTx(inner),
+    ext: xdr.FeeBumpTransactionExt.fromXDR(Buffer.alloc(4)),
+  });
+  const hash = hashOfFeeBump(networkId, bump);
+  const envelope = new xdr.FeeBumpTransactionEnvelope({ tx: bump, signatures: [await signatureOf(hash, signer)] });
+  return {
+    hash: hash.toString('hex'),
+    raw: xdr.TransactionEnvelope.envelopeTypeTxFeeBump(envelope).toXDR('base64'),
+    fields: { ...fields, innerHash: innerHash.toString('hex') },
+  };
+}
+
+/** A signature with the last four bytes of the key, by which nodes find it. */
+export async function signatureOf(hash: Buffer, signer: Ed25519Signer): Promise<xdr.DecoratedSignature> {
+  const signature = Buffer.from(await signer.sign(hash));
+  return new xdr.DecoratedSignature({ hint: Buffer.from(signer.publicKey.subarray(-4)), signature });
+}
+
+async function innerEnvelope(
+  networkId: Buffer,
+  { inner, sourceAccount, maxTimeS }: StellarDraft,
+  sequence: bigint,
+  signer: Ed25519Signer,
+): Promise<xdr.TransactionV1Envelope> {
+  if (inner.kind === 'signed') return xdr.TransactionEnvelope.fromXDR(inner.envelope, 'base64').v1();
+  const tx = transactionFrom({ ...inner, sourceAccount, sequence, maxTimeS });
+  return new xdr.TransactionV1Envelope({ tx, signatures: [await signatureOf(hashOfTransaction(networkId, tx), signer)] });
+}

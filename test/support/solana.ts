@@ -1,0 +1,97 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { addressFromPublicKey } from '../../src/chains/solana/address.js';
+import type { Ed25519Signer } from '../../src/core/ports/signer.js';
+import type { SolanaNetwork } from '../../src/core/relayer/network.js';
+import type { Relayer, SolanaPolicies } from '../../src/core/relayer/relayer.js';
+import type { SolanaInstruction, SolanaRequest } from '../../src/core/transaction/solana.js';
+
+/** A Solana cluster with quick blocks. */
+export function solanaNetwork(changes: Partial<SolanaNetwork> = {}): SolanaNetwork {
+  return {
+    name: 'test-cluster',
+    type: 'solana',
+    rpcUrls: [],
+    requiredConfirmations: 1,
+    averageBlockTimeMs: 400,
+    symbol: 'SOL',
+    isTestnet: true,
+    tags: [],
+    explorerUrls: [],
+    ...changes,
+  };
+}
+
+/** Policies that forbid nothing. */
+export function solanaPolicies(changes: Partial<SolanaPolicies> = {}): SolanaPolicies {
+  return {
+    network: 'solana',
+    minBalanceLamports: 0n,
+    maxAllowedFeeLamports: null,
+    allowedPrograms: null,
+    allowedAccounts: null,
+    disallowedAccounts: [],
+    maxSignatures: null,
+    maxTxDataSizeBytes: 1232,
+    ...changes,
+  };
+}
+
+/** A relayer on a Solana cluster. */
+export function solanaRelayer(address: string, policies: Partial<SolanaPolicies> = {}, network: Partial<SolanaNetwork> = {}): Relayer {
+  return {
+    id: 'r1',
+    name: 'Relayer One',
+    network: solanaNetwork(network),
+    networkType: 'solana',
+    address,
+    signerId: 's1',
+    notificationId: null,
+    customRpcUrls: [],
+    paused: false,
+    disabledReason: null,
+    policies: solanaPolicies(policies),
+  };
+}
+
+/** A key of a test: what signs for it, and its address. */
+export interface SolanaKey {
+  readonly signer: Ed25519Signer;
+  readonly address: string;
+}
+
+/** Makes a new key. */
+export function solanaKey(): SolanaKey {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const bytes = publicKeyBytes(publicKey);
+  const signer: Ed25519Signer = {
+    id: 's1',
+    curve: 'ed25519',
+    publicKey: bytes,
+    sign: async (message) => new Uint8Array(sign(null, message, privateKey)),
+  };
+  return { signer, address: addressFromPublicKey(bytes) };
+}
+
+function publicKeyBytes(key: KeyObject): Uint8Array {
+  return new Uint8Array(Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url'));
+}
+
+/** A request with these fields and no others. */
+export function solanaRequest(changes: Partial<SolanaRequest> = {}): SolanaRequest {
+  return { network: 'solana', transaction: undefined, instructions: [], validUntil: undefined, ...changes };
+}
+
+/** Moves lamports by the system program. */
+export function transferInstruction(from: string, to: string, lamports: bigint): SolanaInstruction {
+  const data = Buffer.alloc(12);
+  data.writeUInt32LE(2, 0);
+  data.writeBigUInt64LE(lamports, 4);
+  return {
+    programId: '11111111111111111111111111111111',
+    accounts: [
+      { pubkey: from, isSigner: true, isWritable: true },
+      { pubkey: to, isSigner: false, isWritable: true },
+    ],
+    data: data.toString('base64'),
+  };
+}

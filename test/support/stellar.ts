@@ -1,0 +1,79 @@
+import { Keypair } from '@stellar/stellar-sdk';
+import type { Ed25519Signer } from '../../src/core/ports/signer.js';
+import type { StellarNetwork } from '../../src/core/relayer/network.js';
+import type { Relayer, StellarPolicies } from '../../src/core/relayer/relayer.js';
+import type { StellarOperation, StellarRequest } from '../../src/core/transaction/stellar.js';
+
+/** The standalone network, as the local ledger is one. */
+export function stellarNetwork(changes: Partial<StellarNetwork> = {}): StellarNetwork {
+  return {
+    name: 'local',
+    type: 'stellar',
+    passphrase: 'Standalone Network ; February 2017',
+    rpcUrls: [],
+    requiredConfirmations: 1,
+    averageBlockTimeMs: 1_000,
+    symbol: 'XLM',
+    isTestnet: true,
+    tags: [],
+    explorerUrls: [],
+    ...changes,
+  };
+}
+
+/** A relayer on a Stellar network whose policies forbid nothing. */
+export function stellarRelayer(address: string, policies: Partial<StellarPolicies> = {}, network: Partial<StellarNetwork> = {}): Relayer {
+  return {
+    id: 'r1',
+    name: 'Relayer One',
+    network: stellarNetwork(network),
+    networkType: 'stellar',
+    address,
+    signerId: 's1',
+    notificationId: null,
+    customRpcUrls: [],
+    paused: false,
+    disabledReason: null,
+    policies: { network: 'stellar', minBalanceStroops: 0n, maxFeeStroops: null, ...policies },
+  };
+}
+
+/** A key of a test: what signs for it, and its address. */
+export interface StellarKey {
+  readonly signer: Ed25519Signer;
+  readonly address: string;
+  readonly keys: Keypair;
+}
+
+/** Makes a new key. */
+export function stellarKey(): StellarKey {
+  const keys = Keypair.random();
+  const signer: Ed25519Signer = {
+    id: 's1',
+    curve: 'ed25519',
+    publicKey: new Uint8Array(keys.rawPublicKey()),
+    sign: async (message) => new Uint8Array(keys.sign(Buffer.from(message))),
+  };
+  return { signer, address: keys.publicKey(), keys };
+}
+
+/** A request on the network `local` with these fields and no others. */
+export function stellarRequest(changes: Partial<StellarRequest> = {}): StellarRequest {
+  return {
+    network: 'stellar',
+    networkName: 'local',
+    sourceAccount: undefined,
+    operations: [],
+    transactionXdr: undefined,
+    memo: undefined,
+    validUntil: undefined,
+    feeBump: undefined,
+    maxFeeStroops: undefined,
+    ...changes,
+  };
+}
+
+/** Pays stroops. */
+export function payment(destination: string, amount: bigint): StellarOperation {
+  return { kind: 'payment', destination, amount, asset: { kind: 'native' } };
+}
