@@ -31,7 +31,7 @@ export function compileInstructions(payer: string, instructions: readonly Solana
     instructions: instructions.map(({ programId, accounts, data }) => ({
       program: place(programId),
       accounts: accounts.map(({ pubkey }) => place(pubkey)),
-      data: Buffer.from(data, 'base64'),
+      data: new Uint8Array(Buffer.from(data, 'base64')),
     })),
     tables: [],
   };

@@ -84,12 +84,12 @@ function unitLimitData(units: number): Uint8Array {
   const data = Buffer.alloc(5);
   data[0] = setUnitLimit;
   data.writeUInt32LE(units, 1);
-  return data;
+  return new Uint8Array(data);
 }
 
 function unitPriceData(microLamports: bigint): Uint8Array {
   const data = Buffer.alloc(9);
   data[0] = setUnitPrice;
   data.writeBigUInt64LE(microLamports, 1);
-  return data;
+  return new Uint8Array(data);
 }

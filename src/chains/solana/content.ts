@@ -33,7 +33,7 @@ function fromInstructions(instructions: SolanaRequest['instructions'], relayer: 
   const message = compileInstructions(relayer.address, read);
   const bytes = unsignedTransactionBytes(message).length;
   if (bytes > greatestTransactionBytes)
-    throw invalidField('instructions', `make a transaction of ${bytes} bytes: at most ${greatestTransactionBytes}`);
+    throw invalidField('instructions', `take ${bytes} bytes as a transaction: at most ${greatestTransactionBytes}`);
   checkMessage('instructions', message);
   judge('instructions', message, relayer);
   return { network: 'solana', transaction: null, instructions: read };

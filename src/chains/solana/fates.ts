@@ -1,7 +1,10 @@
+import { DomainError } from '../../core/errors.js';
 import type { Fate } from '../../core/ports/chain.js';
+import type { Log } from '../../core/ports/log.js';
 import type { SolanaAttemptFields } from '../../core/transaction/solana.js';
 import { objectFrom } from '../rpc/answer.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
+import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { integerFrom } from './answer.js';
 import { latestBlockhash, validBlocks } from './latest-blockhash.js';
@@ -13,52 +16,74 @@ export interface Version {
   readonly fields: SolanaAttemptFields;
 }
 
-/**
- * What became of each version, by its signature. One that a node has seen in a block has landed. One that none has seen is dead only where that is proved:
- *
- * - a finalized block is higher than the last one that could take it, so that no later one will;
- * - a node that has come at least that far does not find it in its whole history;
- * - and that history reaches back to before the version was made. A node that was down, or has dropped old blocks, does not know what was in them.
- *
- * Everything else is open. Throws `NODE_UNAVAILABLE`.
- */
-export async function readFates(rpc: Rpc, memory: BlockMemory, versions: readonly Version[]): Promise<Map<string, Fate>> {
-  const fates = new Map<string, Fate>();
-  for (const some of chunksOf(versions)) {
-    const { value } = await readStatuses(
-      rpc,
-      some.map(({ hash }) => hash),
-      false,
-    );
-    some.forEach(({ hash }, at) => {
-      fates.set(hash, fateFrom(hash, value[at] ?? null));
+/** Finds out what became of versions. */
+export interface Fates {
+  /**
+   * By signature. A version that a node has seen in a block has landed. One that none has seen is dead only where that is proved:
+   *
+   * - a finalized block is higher than the last one that could take it, so that no later one will;
+   * - a node that has come at least that far does not find it in its whole history;
+   * - and that history reaches back to before the version was made. A node that has dropped old blocks does not know what was in them.
+   *
+   * Where only the last is missing another node may know; after a day it is lost. Everything else is open. Throws `NODE_UNAVAILABLE` where not even
+   * the newest blocks can be asked for.
+   */
+  of(versions: readonly Version[]): Promise<ReadonlyMap<string, Fate>>;
+}
+
+/** What this works with. */
+export interface FatesDeps {
+  readonly rpc: Rpc;
+  readonly memory: BlockMemory;
+  readonly log: Log;
+  readonly networkName: string;
+}
+
+/** A day, at 0.4 s each. */
+const blocksUntilLost = 216_000n;
+const atHead = { first: 'head' } as const;
+
+/** Makes it. */
+export function createFates({ rpc, memory, log, networkName }: FatesDeps): Fates {
+  let toldTrouble = '';
+
+  /** Those that no block should take any more, as far as the newest confirmed one tells; what is finalized is never higher. */
+  async function seemGone(versions: readonly Version[]): Promise<readonly Version[]> {
+    if (versions.length === 0) return [];
+    const confirmedHeight = (await latestBlockhash(rpc, memory)).lastValidBlockHeight - validBlocks;
+    return versions.filter(({ fields }) => fields.lastValidBlockHeight < confirmedHeight);
+  }
+
+  async function fatesOfGone(versions: readonly Version[], fates: Map<string, Fate>): Promise<void> {
+    const finalized = await readFinalized(rpc);
+    const late = versions.filter(({ fields }) => fields.lastValidBlockHeight < finalized.height);
+    if (late.length === 0) return;
+    const firstSlot = await rpc.ask('getFirstAvailableBlock', [], (answer) => integerFrom(answer, 'first available block'), atHead);
+    await eachStatus(rpc, late, true, ({ hash, fields }, status, slot) => {
+      if (status !== null) fates.set(hash, fateFrom(hash, status));
+      else if (slot < finalized.slot) return;
+      else if (firstSlot <= fields.sinceSlot) fates.set(hash, dead);
+      else if (fields.lastValidBlockHeight < finalized.height - blocksUntilLost) fates.set(hash, { kind: 'lost' });
     });
   }
-  const unseen = versions.filter(({ hash }) => fates.get(hash)?.kind === 'open');
-  const mayBeLate = await latestBlockhash(rpc, memory).then(({ lastValidBlockHeight }) => {
-    const confirmedHeight = lastValidBlockHeight - validBlocks;
-    return unseen.filter(({ fields }) => fields.lastValidBlockHeight < confirmedHeight);
-  });
-  if (mayBeLate.length === 0) return fates;
-  const finalized = await readFinalized(rpc);
-  const late = mayBeLate.filter(({ fields }) => fields.lastValidBlockHeight < finalized.height);
-  if (late.length === 0) return fates;
-  const firstSlot = await rpc.ask('getFirstAvailableBlock', [], (answer) => integerFrom(answer, 'first available block'), {
-    first: 'head',
-  });
-  for (const some of chunksOf(late)) {
-    const { slot, value } = await readStatuses(
-      rpc,
-      some.map(({ hash }) => hash),
-      true,
-    );
-    some.forEach(({ hash, fields }, at) => {
-      const found = value[at] ?? null;
-      if (found !== null) fates.set(hash, fateFrom(hash, found));
-      else if (slot >= finalized.slot && firstSlot <= fields.sinceSlot) fates.set(hash, dead);
-    });
+
+  /** What is gone stays open while nobody can search for it; that must hold up nothing else. */
+  function tell(error: unknown): void {
+    if (!(error instanceof DomainError) || error.reason !== 'NODE_UNAVAILABLE') throw error;
+    if (!(error.cause instanceof NodeError) || error.cause.message === toldTrouble) return;
+    toldTrouble = error.cause.message;
+    log.warn({ network: networkName, answer: toldTrouble }, 'the network’s nodes cannot tell what became of transactions that seem gone');
   }
-  return fates;
+
+  return {
+    async of(versions) {
+      const fates = new Map<string, Fate>();
+      await eachStatus(rpc, versions, false, ({ hash }, status) => fates.set(hash, fateFrom(hash, status)));
+      const gone = await seemGone(versions.filter(({ hash }) => fates.get(hash)?.kind === 'open'));
+      if (gone.length > 0) await fatesOfGone(gone, fates).catch(tell);
+      return fates;
+    },
+  };
 }
 
 const dead: Fate = { kind: 'dead', sentence: 'its blockhash expired before a block took it' };
@@ -66,17 +91,27 @@ const dead: Fate = { kind: 'dead', sentence: 'its blockhash expired before a blo
 function fateFrom(hash: string, status: SignatureStatus | null): Fate {
   if (status === null) return { kind: 'open' };
   const { slot, isFinal, error } = status;
+  // A status does not name its block, and another one at the same slot would be another status.
   return {
     kind: 'landed',
     isFinal,
-    receipt: {
-      hash,
-      blockNumber: slot,
-      blockHash: slot.toString(),
-      succeeded: error === null,
-      facts: null,
-    },
+    receipt: { hash, blockNumber: slot, blockHash: slot.toString(), succeeded: error === null, facts: null },
   };
+}
+
+/** `slot`: how far the node had come that answered. */
+async function eachStatus(
+  rpc: Rpc,
+  versions: readonly Version[],
+  withHistory: boolean,
+  use: (version: Version, status: SignatureStatus | null, slot: bigint) => void,
+): Promise<void> {
+  for (let from = 0; from < versions.length; from += greatestStatusesAsked) {
+    const some = versions.slice(from, from + greatestStatusesAsked);
+    const signatures = some.map(({ hash }) => hash);
+    const { slot, value } = await readStatuses(rpc, signatures, withHistory);
+    for (const [at, version] of some.entries()) use(version, value[at] ?? null, slot);
+  }
 }
 
 function readFinalized(rpc: Rpc): Promise<{ readonly slot: bigint; readonly height: bigint }> {
@@ -84,10 +119,5 @@ function readFinalized(rpc: Rpc): Promise<{ readonly slot: bigint; readonly heig
     const { absoluteSlot, blockHeight } = objectFrom(answer, 'epoch info');
     return { slot: integerFrom(absoluteSlot, 'slot'), height: integerFrom(blockHeight, 'block height') };
   };
-  return rpc.ask('getEpochInfo', [{ commitment: 'finalized' }], read, { first: 'head' });
-}
-
-function chunksOf<T>(items: readonly T[]): readonly (readonly T[])[] {
-  const count = Math.ceil(items.length / greatestStatusesAsked);
-  return Array.from({ length: count }, (_, at) => items.slice(at * greatestStatusesAsked, (at + 1) * greatestStatusesAsked));
+  return rpc.ask('getEpochInfo', [{ commitment: 'finalized' }], read, atHead);
 }

@@ -13,7 +13,7 @@ export function requireAllowed(field: string, message: Message, relayer: string,
   const { allowedPrograms, maxSignatures, maxTxDataSizeBytes } = policies;
   const bytes = unsignedTransactionBytes(message).length;
   if (bytes > maxTxDataSizeBytes)
-    throw notAllowed(field, `makes a transaction of ${bytes} bytes: at most ${maxTxDataSizeBytes}, the relayer's max_tx_data_size`);
+    throw notAllowed(field, `takes ${bytes} bytes as a transaction: at most ${maxTxDataSizeBytes}, the relayer's max_tx_data_size`);
   if (maxSignatures !== null && message.signers > maxSignatures) {
     throw notAllowed(field, `needs ${message.signers} signatures: at most ${maxSignatures}, the relayer's max_signatures`);
   }

@@ -10,7 +10,7 @@ import { createBroadcaster } from './broadcast.js';
 import { contentFromRequest } from './content.js';
 import { solanaDialect } from './dialect.js';
 import { draftVersion } from './draft.js';
-import { readFates } from './fates.js';
+import { createFates } from './fates.js';
 import { type LatestBlockhash, latestBlockhashCall, latestBlockhashFrom, rememberBlockhash } from './latest-blockhash.js';
 import { createLifetimes } from './lifetime.js';
 import { createMadeMessages } from './made-messages.js';
@@ -50,6 +50,7 @@ export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemet
   const memory = createBlockMemory(Math.min(greatestMemoryMs, Math.max(leastMemoryMs, 2 * averageBlockTimeMs)));
   const lifetimes = createLifetimes(rpc, memory);
   const made = createMadeMessages();
+  const fates = createFates({ rpc, memory, log, networkName });
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const { genesis } = solanaDialect;
   let seen: { readonly blockhash: string; readonly atMs: number } = { blockhash: '', atMs: 0 };
@@ -87,12 +88,7 @@ export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemet
     whyFailed: ({ hash }) => whyFailed(rpc, hash),
     sequence: null,
     standalone: {
-      fates: (attempts) =>
-        readFates(
-          rpc,
-          memory,
-          attempts.map(({ hash, fields }) => ({ hash, fields: onNetwork('solana', fields) })),
-        ),
+      fates: (attempts) => fates.of(attempts.map(({ hash, fields }) => ({ hash, fields: onNetwork('solana', fields) }))),
       replacement: 'hold',
       whyEndless: () => null,
     },

@@ -108,6 +108,8 @@ export type Fate =
   | { readonly kind: 'open' }
   /** It can never be mined any more, which is proved; `sentence` says why. */
   | { readonly kind: 'dead'; readonly sentence: string }
+  /** Nobody can tell any more: nodes have dropped the blocks that might hold it. */
+  | { readonly kind: 'lost' }
   /** A block holds it; `isFinal`: and always will. */
   | { readonly kind: 'landed'; readonly receipt: Receipt; readonly isFinal: boolean };
 

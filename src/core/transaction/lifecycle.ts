@@ -176,12 +176,13 @@ export function displaced(transaction: Transaction, foreignHash: string): Transa
   }
 }
 
-/** Nobody can tell any more what took its slot: it is never sent again by us. */
+/** Nobody can tell any more what took its slot, or where it stands alone whether it was mined: it is never sent again by us. */
 export function unresolvable(transaction: Transaction): Transaction {
-  return next(transaction, {
-    status: 'failed',
-    statusReason: `${wordsOf(transaction).slot} ${transaction.nonce} was used, and the nodes have forgotten by what; it is not sent again`,
-  });
+  const lost =
+    transaction.nonce === null
+      ? 'the nodes have dropped the blocks that might hold it'
+      : `${wordsOf(transaction).slot} ${transaction.nonce} was used, and the nodes have forgotten by what`;
+  return next(transaction, { status: 'failed', held: null, statusReason: `${lost}; it is not sent again` });
 }
 
 /**

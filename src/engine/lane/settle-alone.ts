@@ -1,7 +1,7 @@
 import { greatestCost } from '../../core/fees/greatest-cost.js';
 import type { Fate, Head, Standalone } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { endedDead, mined, resolved, signed, takenBack, waiting } from '../../core/transaction/lifecycle.js';
+import { endedDead, mined, resolved, signed, takenBack, unresolvable, waiting } from '../../core/transaction/lifecycle.js';
 import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { signVersion } from '../../core/transaction/sign-version.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
@@ -17,7 +17,7 @@ const retryAfterMs = 500;
 /**
  * Brings transactions that stand alone to what the chain says at a head: mined, taken back, final, or dead. What is dead ends as it was meant to, or, while
  * it is wanted, its content (the one that was held, if there is one) is signed anew: never before every version that is out is proved dead, so that
- * nothing is paid twice. What may still be mined is sent again. Throws `NODE_UNAVAILABLE`.
+ * nothing is paid twice. What may still be mined is sent again; what nobody can tell of any more fails. Throws `NODE_UNAVAILABLE`.
  */
 export async function settleAlone(lane: LaneContext, standalone: Standalone, head: Head): Promise<void> {
   const open = [...lane.book.alone()];
@@ -30,10 +30,12 @@ export async function settleAlone(lane: LaneContext, standalone: Standalone, hea
 async function settleOne(lane: LaneContext, seen: OpenTransaction, fates: ReadonlyMap<string, Fate>, head: Head): Promise<void> {
   let whyDead = 'what was sent can no longer be mined';
   let isOpen = false;
+  let isLost = false;
   for (const attempt of seen.attempts) {
     const fate = fates.get(attempt.hash);
     if (fate?.kind === 'landed') return land(lane, seen, attempt, fate);
     if (fate?.kind === 'open') isOpen = true;
+    if (fate?.kind === 'lost') isLost = true;
     if (fate?.kind !== 'dead') continue;
     lane.dead.add(attempt.hash);
     whyDead = fate.sentence;
@@ -42,6 +44,8 @@ async function settleOne(lane: LaneContext, seen: OpenTransaction, fates: Readon
     await lane.move(seen.transaction.id, ({ transaction }) => (transaction.mined === null ? null : { steps: [takenBack(transaction)] }));
   } else if (isOpen) {
     resend(lane, seen);
+  } else if (isLost) {
+    await lane.move(seen.transaction.id, ({ transaction }) => ({ steps: [unresolvable(transaction)] }));
   } else if (seen.attempts.every(({ hash }) => lane.dead.has(hash))) {
     await bury(lane, seen, whyDead, head);
   }

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { compileInstructions } from '../../../src/chains/solana/compile.js';
+import { outflowLamports } from '../../../src/chains/solana/outflow.js';
+import type { SolanaInstruction } from '../../../src/core/transaction/solana.js';
+import { solanaKey, transferInstruction } from '../../support/solana.js';
+
+const payer = solanaKey().address;
+const other = solanaKey().address;
+
+function system(from: string, data: Buffer): SolanaInstruction {
+  return { ...transferInstruction(from, other, 0n), data: data.toString('base64') };
+}
+
+/** Tag, then 64-bit numbers and bytes. */
+function dataOf(tag: number, ...parts: readonly (bigint | Buffer)[]): Buffer {
+  const head = Buffer.alloc(4);
+  head.writeUInt32LE(tag);
+  const bytes = parts.map((part) => {
+    if (typeof part !== 'bigint') return part;
+    const number = Buffer.alloc(8);
+    number.writeBigUInt64LE(part);
+    return number;
+  });
+  return Buffer.concat([head, ...bytes]);
+}
+
+const owner = Buffer.alloc(32, 1);
+
+describe('what leaves the account', () => {
+  const cases: readonly (readonly [string, readonly SolanaInstruction[], bigint])[] = [
+    ['transfers', [transferInstruction(payer, other, 5n), transferInstruction(payer, other, 2n ** 62n)], 2n ** 62n + 5n],
+    ['new accounts', [system(payer, dataOf(0, 7n, 10n, owner))], 7n],
+    ['new accounts with a seed', [system(payer, dataOf(3, owner, 4n, Buffer.from('seed'), 9n, 10n, owner))], 9n],
+    ["somebody else's transfers", [transferInstruction(other, payer, 5n)], 0n],
+    ['transfers to itself', [transferInstruction(payer, payer, 5n)], 0n],
+    ['other instructions of the program', [system(payer, dataOf(8, 100n))], 0n],
+    ['data that is cut', [system(payer, dataOf(2)), system(payer, Buffer.from([2])), system(payer, dataOf(3, owner, 2n ** 63n))], 0n],
+    ['other programs', [{ ...transferInstruction(payer, other, 5n), programId: solanaKey().address }], 0n],
+  ];
+  for (const [what, instructions, lamports] of cases) {
+    it(`is counted for ${what}: ${lamports}`, () => {
+      assert.equal(outflowLamports(compileInstructions(payer, instructions), payer), lamports);
+    });
+  }
+});
