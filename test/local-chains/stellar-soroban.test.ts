@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  Address,
+  authorizeEntry,
+  Keypair,
+  nativeToScVal,
+  Operation,
+  rpc,
+  scValToNative,
+  type Transaction,
+  TransactionBuilder,
+  xdr,
+} from '@stellar/stellar-sdk';
+import type { StellarLedger } from './stellar/ledger.js';
+import { startStellar } from './stellar/server.js';
+import { testWasm } from './stellar/soroban/test-contract.js';
+import { createWallet, type Wallet } from './stellar/wallet.js';
+
+interface Rig {
+  readonly ledger: StellarLedger;
+  readonly server: rpc.Server;
+  readonly alice: Wallet;
+  readonly bob: Wallet;
+  /** Simulates, declares what that found, with `feeStroops` for the place, and signs. */
+  prepare(operation: xdr.Operation, feeStroops?: bigint): Promise<Transaction>;
+  /** What the node says: the status, and an error's code. */
+  send(transaction: { toXDR(): string }): string;
+  /** The value that it gave, or the code of its failure, in the latest ledger. */
+  ended(transaction: { hash(): Buffer }): unknown;
+}
+
+/** A ledger behind the SDK's own client, gone at the end of the test. */
+async function withRig(test: (rig: Rig) => Promise<void>): Promise<void> {
+  const node = await startStellar();
+  const { ledger } = node;
+  const server = new rpc.Server(node.url, { allowHttp: true });
+  const alice = createWallet(ledger);
+  try {
+    await test({
+      ledger,
+      server,
+      alice,
+      bob: createWallet(ledger),
+      async prepare(operation, feeStroops = 100n) {
+        const simulated = await server.simulateTransaction(alice.build([operation]));
+        if (!rpc.Api.isSimulationSuccess(simulated)) throw new Error(simulated.error);
+        const soroban = simulated.transactionData.build();
+        const invocation = operation.body().invokeHostFunctionOp();
+        if (simulated.result !== undefined && invocation.auth().length === 0) invocation.auth(simulated.result.auth);
+        return alice.build([operation], { soroban, feeStroops: feeStroops + BigInt(simulated.minResourceFee) });
+      },
+      send(transaction) {
+        const { submission } = ledger.submit(transaction.toXDR());
+        return submission.status === 'ERROR' ? submission.result.result().switch().name : submission.status;
+      },
+      ended(transaction) {
+        const applied = ledger.find(transaction.hash().toString('hex'))?.transaction;
+        if (applied === undefined) return 'not there';
+        const value = applied.meta.v4().sorobanMeta()?.returnValue();
+        if (applied.isSuccess && value !== null && value !== undefined) return scValToNative(value);
+        const [operation] = applied.result.result().results();
+        return operation?.tr().invokeHostFunctionResult().switch().name;
+      },
+    });
+  } finally {
+    await node.stop();
+  }
+}
+
+const u32 = (value: number): xdr.ScVal => nativeToScVal(value, { type: 'u32' });
+
+function invoke({ ledger }: Pick<Rig, 'ledger'>, name: string, ...args: xdr.ScVal[]): xdr.Operation {
+  return Operation.invokeContractFunction({ contract: ledger.testContract, function: name, args });
+}
+
+/** The same transaction, its declaration changed. */
+function redeclare({ ledger, alice }: Rig, transaction: Transaction, change: (data: xdr.SorobanTransactionData) => void): Transaction {
+  const envelope = transaction.toEnvelope();
+  change(envelope.v1().tx().ext().sorobanData());
+  envelope.v1().signatures([]);
+  const changed = TransactionBuilder.fromXDR(envelope, ledger.passphrase) as Transaction;
+  changed.sign(alice.keys);
+  return changed;
+}
+
+describe('Soroban on a ledger of Stellar', () => {
+  it('a call is simulated, declared, and gives its value; what it did not use is given back', () =>
+    withRig(async (rig) => {
+      const { ledger, alice } = rig;
+      const call = await rig.prepare(invoke(rig, 'add', u32(2), u32(40)));
+      const before = alice.balance();
+      assert.equal(rig.send(call), 'PENDING');
+      ledger.close();
+      assert.equal(rig.ended(call), 42);
+      const charged = before - alice.balance();
+      assert.ok(charged > 100n && charged <= BigInt(call.fee), `${charged} of ${call.fee}`);
+      const told = ledger.find(call.hash().toString('hex'))?.transaction.result.feeCharged().toBigInt();
+      assert.equal(told, charged);
+    }));
+
+  it('data of a contract stays, and is found by its key', () =>
+    withRig(async (rig) => {
+      for (const [by, total] of [
+        [5, 5],
+        [7, 12],
+      ] as const) {
+        const call = await rig.prepare(invoke(rig, 'increment', u32(by)));
+        assert.equal(rig.send(call), 'PENDING');
+        rig.ledger.close();
+        assert.equal(rig.ended(call), total);
+      }
+      const held = await rig.server.getContractData(rig.ledger.testContract, nativeToScVal('COUNTER', { type: 'symbol' }));
+      assert.equal(scValToNative(held.val.contractData().val()), 12);
+    }));
+
+  it('a call that cannot work fails in the simulation', () =>
+    withRig(async (rig) => {
+      const wrong = [
+        [invoke(rig, 'fail'), /^HostError: Error\(Contract, #1\)/],
+        [invoke(rig, 'unknown'), /^HostError: Error\(WasmVm, MissingValue\)/],
+        [invoke(rig, 'add', u32(1)), /^HostError: Error\(WasmVm, UnexpectedSize\)/],
+        [
+          Operation.invokeContractFunction({ contract: Address.contract(Buffer.alloc(32)).toString(), function: 'echo', args: [] }),
+          /^HostError: Error\(Storage, MissingValue\)/,
+        ],
+        [Operation.bumpSequence({ bumpTo: '0' }), /unsupported operation type/],
+      ] as const;
+      for (const [operation, reason] of wrong) await assert.rejects(rig.prepare(operation), { message: reason });
+    }));
+
+  it('a call that fails on the ledger has paid, is trapped, and used its number', () =>
+    withRig(async (rig) => {
+      const { alice, ledger } = rig;
+      const good = await rig.prepare(invoke(rig, 'add', u32(1), u32(2)));
+      const data = good.toEnvelope().v1().tx().ext().sorobanData();
+      const before = { balance: alice.balance(), sequence: alice.sequence() };
+      const failing = alice.build([invoke(rig, 'fail')], { soroban: data, feeStroops: BigInt(good.fee) });
+      assert.equal(rig.send(failing), 'PENDING');
+      ledger.close();
+      assert.equal(rig.ended(failing), 'invokeHostFunctionTrapped');
+      assert.equal(alice.sequence(), before.sequence + 1n);
+      assert.ok(alice.balance() < before.balance);
+    }));
+
+  it('what a call touches must be declared', () =>
+    withRig(async (rig) => {
+      const call = await rig.prepare(invoke(rig, 'increment', u32(1)));
+      const undeclared = redeclare(rig, call, (data) => data.resources().footprint().readWrite([]));
+      rig.send(undeclared);
+      rig.ledger.close();
+      assert.equal(rig.ended(undeclared), 'invokeHostFunctionTrapped');
+    }));
+
+  it('what a call uses must be declared and paid', () =>
+    withRig(async (rig) => {
+      const steps = [
+        [(data: xdr.SorobanTransactionData) => void data.resources().instructions(1), 'invokeHostFunctionResourceLimitExceeded'],
+        [(data: xdr.SorobanTransactionData) => void data.resources().writeBytes(1), 'invokeHostFunctionResourceLimitExceeded'],
+      ] as const;
+      for (const [change, code] of steps) {
+        const call = redeclare(rig, await rig.prepare(invoke(rig, 'increment', u32(1))), change);
+        assert.equal(rig.send(call), 'PENDING');
+        rig.ledger.close();
+        assert.equal(rig.ended(call), code);
+      }
+    }));
+
+  it('a declaration that cannot be is refused at once', () =>
+    withRig(async (rig) => {
+      const { alice } = rig;
+      const operation = invoke(rig, 'increment', u32(1));
+      const call = await rig.prepare(operation);
+      const changes: ((data: xdr.SorobanTransactionData) => void)[] = [
+        (data) => void data.resourceFee(new xdr.Int64(1)),
+        (data) => void data.resources().footprint().readOnly(data.resources().footprint().readWrite()),
+        (data) => void data.resources().instructions(4_000_000_000),
+      ];
+      for (const change of changes) assert.equal(rig.send(redeclare(rig, call, change)), 'txSorobanInvalid');
+      const beyondFee = redeclare(rig, call, (data) => void data.resourceFee(new xdr.Int64(BigInt(call.fee) + 1n)));
+      assert.equal(rig.send(beyondFee), 'txMalformed');
+      assert.equal(rig.send(alice.build([operation])), 'txMalformed');
+      const soroban = call.toEnvelope().v1().tx().ext().sorobanData();
+      assert.equal(rig.send(alice.build([operation, operation], { soroban, feeStroops: 1_000_000n })), 'txMalformed');
+      assert.equal(rig.send(alice.build([Operation.bumpSequence({ bumpTo: '0' })], { soroban })), 'txMalformed');
+    }));
+
+  it('a fee bump outbids the place alone, ten times; the resource fee comes on top', () =>
+    withRig(async (rig) => {
+      const { alice, ledger } = rig;
+      const call = await rig.prepare(invoke(rig, 'echo', u32(1)), 150n);
+      assert.equal(rig.send(call), 'PENDING');
+      const next = await rig.prepare(invoke(rig, 'echo', u32(2)), 100n);
+      const resourceFee = next.toEnvelope().v1().tx().ext().sorobanData().resourceFee().toBigInt();
+      const refused = ledger.submit(alice.bump(next, resourceFee + 2_999n).toXDR()).submission;
+      assert.ok(refused.status === 'ERROR');
+      assert.equal(refused.result.feeCharged().toBigInt(), resourceFee + 3_000n);
+      const winner = alice.bump(next, resourceFee + 3_000n);
+      assert.equal(rig.send(winner), 'PENDING');
+      ledger.close();
+      assert.equal(rig.ended(call), 'not there');
+      const value = ledger.find(winner.hash().toString('hex'))?.transaction.meta.v4().sorobanMeta()?.returnValue();
+      assert.equal(value && scValToNative(value), 2);
+    }));
+
+  it('classic and Soroban transactions of an account do not wait beside one another, nor outbid one another', () =>
+    withRig(async (rig) => {
+      const { alice, bob, ledger } = rig;
+      const call = await rig.prepare(invoke(rig, 'echo', u32(1)));
+      const classic = alice.build([Operation.bumpSequence({ bumpTo: '0' })]);
+      assert.equal(rig.send(call), 'PENDING');
+      assert.equal(rig.send(classic), 'TRY_AGAIN_LATER');
+      assert.equal(rig.send(alice.bump(classic, 1_000_000n)), 'TRY_AGAIN_LATER');
+      ledger.forget();
+      assert.equal(rig.send(classic), 'PENDING');
+      assert.equal(rig.send(call), 'TRY_AGAIN_LATER');
+      assert.equal(rig.send(bob.bump(call, 1_000_000n)), 'TRY_AGAIN_LATER');
+    }));
+
+  it('consent of the source comes with its signature, that of another with one of its own, once', () =>
+    withRig(async (rig) => {
+      const { alice, bob, ledger } = rig;
+      const own = await rig.prepare(invoke(rig, 'greet', new Address(alice.address).toScVal()));
+      assert.equal(rig.send(own), 'PENDING');
+      ledger.close();
+      assert.equal(rig.ended(own), null);
+
+      const greetBob = invoke(rig, 'greet', new Address(bob.address).toScVal());
+      const simulated = await rig.server.simulateTransaction(alice.build([greetBob]));
+      assert.ok(rpc.Api.isSimulationSuccess(simulated) && simulated.result !== undefined);
+      const [needed] = simulated.result.auth;
+      assert.ok(needed !== undefined);
+      const declared = { soroban: simulated.transactionData.build(), feeStroops: 100n + BigInt(simulated.minResourceFee) + 10_000n };
+      const signedBy = async (keys: Keypair): Promise<xdr.Operation> => {
+        const operation = invoke(rig, 'greet', new Address(bob.address).toScVal());
+        const until = ledger.latest().sequence + 100;
+        operation
+          .body()
+          .invokeHostFunctionOp()
+          .auth([await authorizeEntry(needed, keys, until, ledger.passphrase)]);
+        return operation;
+      };
+      const wanted = ['invokeHostFunctionTrapped', 'invokeHostFunctionTrapped', null, 'invokeHostFunctionTrapped'];
+      const unsigned = invoke(rig, 'greet', new Address(bob.address).toScVal());
+      unsigned.body().invokeHostFunctionOp().auth([needed]);
+      // Without a signature; with somebody else's; with the right one; with the same once more.
+      const signed = await signedBy(bob.keys);
+      for (const [index, operation] of [unsigned, await signedBy(Keypair.random()), signed, signed].entries()) {
+        const call = alice.build([operation], declared);
+        assert.equal(rig.send(call), 'PENDING');
+        ledger.close();
+        assert.equal(rig.ended(call), wanted[index]);
+      }
+    }));
+
+  it('code is uploaded, a contract made of it, and called', () =>
+    withRig(async (rig) => {
+      const { alice, ledger } = rig;
+      const wasm = Buffer.concat([testWasm, Buffer.from([0, 1, 7])]);
+      const upload = await rig.prepare(Operation.uploadContractWasm({ wasm }));
+      rig.send(upload);
+      ledger.close();
+      const wasmHash = rig.ended(upload) as Buffer;
+      const create = await rig.prepare(
+        Operation.createCustomContract({ address: new Address(alice.address), wasmHash, salt: Buffer.alloc(32, 3) }),
+      );
+      assert.equal(rig.send(create), 'PENDING');
+      ledger.close();
+      const contract = String(rig.ended(create));
+      assert.match(contract, /^C[A-Z0-9]{55}$/);
+      const call = await rig.prepare(Operation.invokeContractFunction({ contract, function: 'add', args: [u32(1), u32(2)] }));
+      assert.equal(rig.send(call), 'PENDING');
+      ledger.close();
+      assert.equal(rig.ended(call), 3);
+      await assert.rejects(rig.prepare(Operation.uploadContractWasm({ wasm: Buffer.from('not code') })), /WasmVm, InvalidAction/);
+    }));
+});

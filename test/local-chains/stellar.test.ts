@@ -1,0 +1,449 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  Account,
+  Asset,
+  type FeeBumpTransaction,
+  Keypair,
+  Memo,
+  MuxedAccount,
+  Operation,
+  type Transaction,
+  xdr,
+} from '@stellar/stellar-sdk';
+import { createLedger, type StellarLedger } from './stellar/ledger.js';
+import { createWallet, type Wallet } from './stellar/wallet.js';
+
+const lumens = 10_000_000n;
+
+function pay(to: string, amount = '1', asset = Asset.native()): xdr.Operation {
+  return Operation.payment({ destination: to, asset, amount });
+}
+
+/** Seconds now, by the clock that ledgers use. */
+const nowSeconds = (): number => Math.floor(Date.now() / 1000);
+
+type Sent = Transaction | FeeBumpTransaction;
+
+/** What the ledger says: the status, and for an error its code, that within in brackets, and its fee. */
+function send(ledger: StellarLedger, transaction: Sent): string {
+  const { submission } = ledger.submit(transaction.toXDR());
+  return submission.status === 'ERROR' ? wordsOf(submission.result) : submission.status;
+}
+
+function wordsOf(result: xdr.TransactionResult): string {
+  const code = result.result().switch().name;
+  if (!code.startsWith('txFeeBumpInner')) return `${code} ${result.feeCharged()}${operationsOf(result.result())}`;
+  const inner = result.result().innerResultPair().result().result();
+  return `${code} ${result.feeCharged()} (${inner.switch().name}${operationsOf(inner)})`;
+}
+
+function operationsOf(result: xdr.TransactionResultResult | xdr.InnerTransactionResultResult): string {
+  if (result.switch().name !== 'txFailed' && result.switch().name !== 'txSuccess') return '';
+  return result
+    .results()
+    .map((operation) => {
+      const name = operation.switch().name;
+      if (name !== 'opInner') return ` ${name}`;
+      const value = operation.tr().value() as { switch(): { name: string } };
+      return ` ${value.switch().name}`;
+    })
+    .join('');
+}
+
+/** How a transaction ended in the latest ledger. */
+function ended(ledger: StellarLedger, transaction: Sent): string {
+  const found = ledger.find(transaction.hash().toString('hex'));
+  return found === undefined ? 'not there' : wordsOf(found.transaction.result);
+}
+
+function rig(): { readonly ledger: StellarLedger; readonly alice: Wallet; readonly bob: Wallet } {
+  const ledger = createLedger();
+  return { ledger, alice: createWallet(ledger), bob: createWallet(ledger) };
+}
+
+describe('a ledger of Stellar', () => {
+  describe('takes what is valid', () => {
+    it('a payment lands in the next ledger, is charged 100 stroops, and takes one sequence number', () => {
+      const { ledger, alice, bob } = rig();
+      const payment = alice.build([pay(bob.address)], { feeStroops: 5_000n, memo: Memo.text('for lunch') });
+      const before = { alice: alice.balance(), bob: bob.balance(), sequence: alice.sequence() };
+      assert.equal(send(ledger, payment), 'PENDING');
+      assert.equal(ended(ledger, payment), 'not there');
+      const closed = ledger.close();
+      assert.equal(ended(ledger, payment), 'txSuccess 100 paymentSuccess');
+      assert.equal(alice.balance(), before.alice - lumens - 100n);
+      assert.equal(bob.balance(), before.bob + lumens);
+      assert.equal(alice.sequence(), before.sequence + 1n);
+      assert.deepEqual(
+        closed.transactions.map(({ frame, order }) => [frame.hash, order]),
+        [[payment.hash().toString('hex'), 1]],
+      );
+    });
+
+    it('an old envelope without muxed accounts, as a new one', () => {
+      const { ledger, alice, bob } = rig();
+      const payment = alice.build([pay(bob.address)]);
+      const { v1 } = { v1: payment.toEnvelope().v1() };
+      const old = new xdr.TransactionV0({
+        sourceAccountEd25519: alice.keys.rawPublicKey(),
+        fee: 100,
+        seqNum: v1.tx().seqNum(),
+        timeBounds: v1.tx().cond().timeBounds(),
+        memo: v1.tx().memo(),
+        operations: v1.tx().operations(),
+        ext: new xdr.TransactionV0Ext(0),
+      });
+      const envelope = xdr.TransactionEnvelope.envelopeTypeTxV0(new xdr.TransactionV0Envelope({ tx: old, signatures: v1.signatures() }));
+      assert.equal(ledger.submit(envelope.toXDR('base64')).submission.status, 'PENDING');
+      ledger.close();
+      assert.equal(ended(ledger, payment), 'txSuccess 100 paymentSuccess');
+    });
+
+    it('muxed accounts are the accounts behind them', () => {
+      const { ledger, alice, bob } = rig();
+      const muxed = new MuxedAccount(new Account(bob.address, '0'), '7').accountId();
+      assert.equal(send(ledger, alice.build([pay(muxed)])), 'PENDING');
+      const before = bob.balance();
+      ledger.close();
+      assert.equal(bob.balance(), before + lumens);
+    });
+
+    it('a new account begins with the ledger number times 2^32, so that old transactions never fit again', () => {
+      const { ledger, alice } = rig();
+      const carol = createWallet(ledger, 0n);
+      send(ledger, alice.build([Operation.createAccount({ destination: carol.address, startingBalance: '1' })]));
+      const { sequence } = ledger.close();
+      assert.equal(carol.sequence(), BigInt(sequence) << 32n);
+      assert.equal(carol.balance(), lumens);
+    });
+  });
+
+  describe('refuses at once', () => {
+    it('a signature that is missing, of another, of another network, or too many', () => {
+      const { ledger, alice, bob } = rig();
+      const payment = [pay(bob.address)];
+      assert.equal(send(ledger, alice.build(payment, { signers: [] })), 'txBadAuth 100');
+      assert.equal(send(ledger, alice.build(payment, { signers: [bob.keys] })), 'txBadAuth 100');
+      assert.equal(send(ledger, alice.build(payment, { signers: [alice.keys, bob.keys] })), 'txBadAuthExtra 100');
+      const elsewhere = createWallet(createLedger({ passphrase: 'another network' }));
+      ledger.fund(elsewhere.address, 100n * lumens);
+      const { sequence } = ledger.latest().state.accounts.get(elsewhere.address) ?? { sequence: 0n };
+      assert.equal(send(ledger, elsewhere.build(payment, { sequence: sequence + 1n })), 'txBadAuth 100');
+    });
+
+    it('any sequence number but the next', () => {
+      const { ledger, alice, bob } = rig();
+      const at = alice.sequence();
+      for (const sequence of [at, at + 2n, 1n]) assert.equal(send(ledger, alice.build([pay(bob.address)], { sequence })), 'txBadSeq 100');
+    });
+
+    it('a source that is not there', () => {
+      const { ledger, bob } = rig();
+      assert.equal(send(ledger, createWallet(ledger, 0n).build([pay(bob.address)])), 'txNoAccount 100');
+    });
+
+    it('less than 100 stroops for each operation, and says what is asked', () => {
+      const { ledger, alice, bob } = rig();
+      assert.equal(send(ledger, alice.build([pay(bob.address), pay(bob.address)], { feeStroops: 199n })), 'txInsufficientFee 200');
+    });
+
+    it('a time that is past, or will be in two ledgers, and one that has not come', () => {
+      const { ledger, alice, bob } = rig();
+      const payment = [pay(bob.address)];
+      assert.equal(send(ledger, alice.build(payment, { maxTimeSeconds: nowSeconds() - 1 })), 'txTooLate 100');
+      assert.equal(send(ledger, alice.build(payment, { maxTimeSeconds: nowSeconds() + 5 })), 'txTooLate 100');
+      assert.equal(send(ledger, alice.build(payment, { minTimeSeconds: nowSeconds() + 60 })), 'txTooEarly 100');
+      assert.equal(send(ledger, alice.build(payment, { maxTimeSeconds: nowSeconds() + 60 })), 'PENDING');
+    });
+
+    it('a fee that the balance above the reserve does not cover', () => {
+      const { ledger, bob } = rig();
+      const poor = createWallet(ledger, 2n * 5_000_000n + 150n);
+      assert.equal(send(ledger, poor.build([pay(bob.address)], { feeStroops: 151n })), 'txInsufficientBalance 100');
+      assert.equal(send(ledger, poor.build([pay(bob.address)], { feeStroops: 150n })), 'PENDING');
+    });
+
+    it('operations that can never be done, and kinds that it does not model', () => {
+      const { ledger, alice, bob } = rig();
+      assert.equal(send(ledger, alice.build([])), 'txMissingOperation 100');
+      const bad = xdr.Operation.fromXDR(pay(bob.address).toXDR());
+      bad.body().paymentOp().amount(new xdr.Int64(-1));
+      assert.equal(send(ledger, alice.build([bad])), 'txFailed 100 paymentMalformed');
+      assert.equal(send(ledger, alice.build([Operation.inflation({})])), 'txFailed 100 opNotSupported');
+    });
+  });
+
+  describe('keeps one waiting transaction for each account', () => {
+    it('the same again is a duplicate, another waits outside, an older one is refused', () => {
+      const { ledger, alice, bob } = rig();
+      const payment = alice.build([pay(bob.address)]);
+      assert.equal(send(ledger, payment), 'PENDING');
+      assert.equal(send(ledger, payment), 'DUPLICATE');
+      const sequence = alice.sequence();
+      assert.equal(send(ledger, alice.build([pay(bob.address, '2')], { feeStroops: 100_000n })), 'TRY_AGAIN_LATER');
+      assert.equal(send(ledger, alice.build([pay(bob.address, '2')], { sequence: sequence + 2n })), 'TRY_AGAIN_LATER');
+      assert.equal(send(ledger, alice.build([pay(bob.address, '2')], { sequence })), 'txBadSeq 100');
+      assert.equal(send(ledger, bob.build([pay(alice.address)])), 'PENDING');
+    });
+
+    it('what landed is not known any more: it may not come again for nine ledgers, and then its number is used up', () => {
+      const { ledger, alice, bob } = rig();
+      const payment = alice.build([pay(bob.address)]);
+      send(ledger, payment);
+      for (let ledgers = 0; ledgers < 9; ledgers += 1) {
+        ledger.close();
+        assert.equal(send(ledger, payment), 'TRY_AGAIN_LATER');
+      }
+      ledger.close();
+      assert.equal(send(ledger, payment), 'txBadSeq 100');
+    });
+
+    it('what finds no place for four ledgers is thrown out and not let in for ten; a fee bump around it is another envelope', () => {
+      const { ledger, alice, bob } = rig();
+      ledger.setSurge(1_000n);
+      const payment = alice.build([pay(bob.address)]);
+      assert.equal(send(ledger, payment), 'PENDING');
+      for (let ledgers = 0; ledgers < 3; ledgers += 1) ledger.close();
+      assert.equal(send(ledger, payment), 'DUPLICATE');
+      ledger.close();
+      assert.deepEqual(ledger.waiting(), []);
+      assert.equal(send(ledger, payment), 'TRY_AGAIN_LATER');
+      assert.equal(send(ledger, alice.bump(payment, 2_000n)), 'PENDING');
+      ledger.close();
+      assert.equal(ended(ledger, payment), 'txFeeBumpInnerSuccess 2000 (txSuccess paymentSuccess)');
+    });
+
+    it('what runs out of time while it waits is thrown out, and its number is free', () => {
+      const { ledger, alice, bob } = rig();
+      const payment = alice.build([pay(bob.address)], { maxTimeSeconds: nowSeconds() + 30 });
+      const sequence = alice.sequence();
+      assert.equal(send(ledger, payment), 'PENDING');
+      ledger.pass(31);
+      ledger.close();
+      assert.equal(ended(ledger, payment), 'not there');
+      assert.equal(alice.sequence(), sequence);
+      assert.equal(send(ledger, alice.build([pay(bob.address, '2')])), 'PENDING');
+    });
+
+    it('bids are counted in full, over all that an account pays for', () => {
+      const { ledger, alice, bob } = rig();
+      const payer = createWallet(ledger, 2n * 5_000_000n + 1_000n);
+      assert.equal(send(ledger, payer.bump(alice.build([pay(bob.address)]), 600n)), 'PENDING');
+      assert.equal(send(ledger, payer.bump(bob.build([pay(alice.address)]), 401n)), 'txInsufficientBalance 200');
+      assert.equal(send(ledger, payer.bump(bob.build([pay(alice.address)]), 400n)), 'PENDING');
+    });
+
+    it('a full queue says what would get in, and remembers what did not', () => {
+      const { ledger, alice, bob } = rig();
+      ledger.setQueueFullBelow(500n);
+      const payment = alice.build([pay(bob.address)], { feeStroops: 499n });
+      assert.equal(send(ledger, payment), 'txInsufficientFee 500');
+      assert.equal(send(ledger, payment), 'TRY_AGAIN_LATER');
+      assert.equal(send(ledger, alice.build([pay(bob.address)], { feeStroops: 500n })), 'PENDING');
+    });
+  });
+
+  describe('replaces by fee bump only', () => {
+    it('at ten times the bid for each operation, of which a fee bump has one more', () => {
+      const { ledger, alice, bob } = rig();
+      const first = alice.build([pay(bob.address)], { feeStroops: 200n });
+      assert.equal(send(ledger, first), 'PENDING');
+      const next = alice.build([pay(bob.address, '2'), pay(bob.address, '3')], { feeStroops: 200n });
+      assert.equal(send(ledger, alice.bump(next, 5_999n)), 'txInsufficientFee 6000');
+      const winner = alice.bump(next, 6_000n);
+      assert.equal(send(ledger, winner), 'PENDING');
+      assert.equal(send(ledger, winner), 'DUPLICATE');
+      assert.equal(send(ledger, next), 'DUPLICATE');
+      // 6,000 for three operations is 2,000 each; ten times that for two.
+      const last = alice.build([Operation.bumpSequence({ bumpTo: '0' })]);
+      assert.equal(send(ledger, alice.bump(last, 39_999n)), 'txInsufficientFee 40000');
+      assert.equal(send(ledger, alice.bump(last, 40_000n)), 'PENDING');
+      const before = bob.balance();
+      ledger.close();
+      assert.equal(ended(ledger, last), 'txFeeBumpInnerSuccess 200 (txSuccess bumpSequenceSuccess)');
+      assert.equal(ended(ledger, first), 'not there');
+      assert.equal(bob.balance(), before);
+    });
+
+    it('the minimum is rounded up', () => {
+      const { ledger, alice, bob } = rig();
+      send(ledger, alice.build([pay(bob.address), pay(bob.address), pay(bob.address)], { feeStroops: 301n }));
+      const next = alice.build([pay(bob.address)]);
+      assert.equal(send(ledger, alice.bump(next, 2_006n)), 'txInsufficientFee 2007');
+      assert.equal(send(ledger, alice.bump(next, 2_007n)), 'PENDING');
+    });
+
+    it('a payer may take over from another', () => {
+      const { ledger, alice, bob } = rig();
+      const payment = alice.build([pay(bob.address)]);
+      send(ledger, payment);
+      assert.equal(send(ledger, bob.bump(payment, 2_000n)), 'PENDING');
+      const before = { alice: alice.balance(), bob: bob.balance() };
+      ledger.close();
+      assert.equal(alice.balance(), before.alice - lumens);
+      assert.equal(bob.balance(), before.bob + lumens - 200n);
+    });
+
+    it('a fee bump of another number waits outside', () => {
+      const { ledger, alice, bob } = rig();
+      send(ledger, alice.build([pay(bob.address)]));
+      const later = alice.build([pay(bob.address)], { sequence: alice.sequence() + 2n });
+      assert.equal(send(ledger, alice.bump(later, 100_000n)), 'TRY_AGAIN_LATER');
+    });
+  });
+
+  describe('judges fee bumps', () => {
+    it('by the minimum, the bid within, the payer, its signatures and its balance', () => {
+      const { ledger, alice, bob } = rig();
+      const inner = alice.build([pay(bob.address)], { feeStroops: 500n });
+      assert.equal(send(ledger, bob.bump(inner, 199n)), 'txInsufficientFee 200');
+      assert.equal(send(ledger, bob.bump(inner, 999n)), 'txInsufficientFee 1000');
+      assert.equal(send(ledger, bob.bump(inner, 1_000n, [alice.keys])), 'txBadAuth 200');
+      assert.equal(send(ledger, bob.bump(inner, 1_000n, [bob.keys, alice.keys])), 'txBadAuthExtra 200');
+      assert.equal(send(ledger, createWallet(ledger, 0n).bump(inner, 1_000n)), 'txNoAccount 200');
+      assert.equal(send(ledger, createWallet(ledger, 10_000_500n).bump(inner, 1_000n)), 'txInsufficientBalance 200');
+      assert.equal(send(ledger, bob.bump(inner, 1_000n)), 'PENDING');
+    });
+
+    it('what is within must be valid, but need not pay', () => {
+      const { ledger, alice, bob } = rig();
+      const free = alice.build([pay(bob.address)], { feeStroops: 0n });
+      const unsigned = alice.build([pay(bob.address)], { signers: [] });
+      const later = alice.build([pay(bob.address)], { sequence: alice.sequence() + 2n });
+      assert.equal(send(ledger, bob.bump(unsigned, 200n)), 'txFeeBumpInnerFailed 200 (txBadAuth)');
+      assert.equal(send(ledger, bob.bump(later, 200n)), 'txFeeBumpInnerFailed 200 (txBadSeq)');
+      assert.equal(send(ledger, bob.bump(free, 200n)), 'PENDING');
+    });
+
+    it('are found by both hashes', () => {
+      const { ledger, alice, bob } = rig();
+      const inner = alice.build([pay(bob.address)]);
+      const outer = bob.bump(inner, 200n);
+      send(ledger, outer);
+      ledger.close();
+      assert.equal(ended(ledger, inner), ended(ledger, outer));
+      assert.equal(ended(ledger, outer), 'txFeeBumpInnerSuccess 200 (txSuccess paymentSuccess)');
+    });
+  });
+
+  describe('applies', () => {
+    it('all operations or none; a failed transaction has paid and used its number', () => {
+      const { ledger, alice, bob } = rig();
+      const before = { alice: alice.balance(), bob: bob.balance(), sequence: alice.sequence() };
+      const nobody = Keypair.random().publicKey();
+      const failing = alice.build([pay(bob.address), pay(nobody)]);
+      assert.equal(send(ledger, failing), 'PENDING');
+      ledger.close();
+      assert.equal(ended(ledger, failing), 'txFailed 200 paymentSuccess paymentNoDestination');
+      assert.deepEqual([alice.balance(), bob.balance()], [before.alice - 200n, before.bob]);
+      assert.equal(alice.sequence(), before.sequence + 1n);
+    });
+
+    it('payments only above the reserve', () => {
+      const { ledger, bob } = rig();
+      const poor = createWallet(ledger, 30_000_000n);
+      const tooMuch = poor.build([pay(bob.address, '2')]);
+      send(ledger, tooMuch);
+      ledger.close();
+      assert.equal(ended(ledger, tooMuch), 'txFailed 100 paymentUnderfunded');
+      const enough = poor.build([pay(bob.address, '1.99998')]);
+      send(ledger, enough);
+      ledger.close();
+      assert.equal(ended(ledger, enough), 'txSuccess 100 paymentSuccess');
+      assert.equal(poor.balance(), 10_000_000n);
+    });
+
+    it('payments of issued assets by trustlines, within their limits', () => {
+      const { ledger, alice, bob } = rig();
+      const issuer = createWallet(ledger);
+      const gold = new Asset('GOLD', issuer.address);
+      const step = (wallet: Wallet, operation: xdr.Operation): string => {
+        const transaction = wallet.build([operation]);
+        assert.equal(send(ledger, transaction), 'PENDING');
+        ledger.close();
+        return ended(ledger, transaction).replace(/^tx\w+ 100 /, '');
+      };
+      assert.equal(step(issuer, pay(alice.address, '10', gold)), 'paymentNoTrust');
+      assert.equal(step(alice, Operation.changeTrust({ asset: gold, limit: '15' })), 'changeTrustSuccess');
+      assert.equal(step(issuer, pay(alice.address, '10', gold)), 'paymentSuccess');
+      assert.equal(step(issuer, pay(alice.address, '10', gold)), 'paymentLineFull');
+      assert.equal(step(alice, pay(bob.address, '1', gold)), 'paymentNoTrust');
+      assert.equal(step(bob, pay(alice.address, '1', gold)), 'paymentSrcNoTrust');
+      assert.equal(step(bob, Operation.changeTrust({ asset: gold })), 'changeTrustSuccess');
+      assert.equal(step(alice, pay(bob.address, '11', gold)), 'paymentUnderfunded');
+      assert.equal(step(alice, pay(bob.address, '4', gold)), 'paymentSuccess');
+      assert.equal(step(alice, pay(issuer.address, '6', gold)), 'paymentSuccess');
+      assert.equal(step(bob, Operation.changeTrust({ asset: gold, limit: '0' })), 'changeTrustCannotDelete');
+      assert.equal(step(alice, Operation.changeTrust({ asset: gold, limit: '0' })), 'changeTrustSuccess');
+      const nobody = new Asset('GOLD', Keypair.random().publicKey());
+      assert.equal(step(alice, Operation.changeTrust({ asset: nobody })), 'changeTrustNoIssuer');
+    });
+
+    it('a jump of the sequence number, after which the old next one is bad', () => {
+      const { ledger, alice, bob } = rig();
+      const target = alice.sequence() + 1_000n;
+      send(ledger, alice.build([Operation.bumpSequence({ bumpTo: String(target) })]));
+      ledger.close();
+      assert.equal(alice.sequence(), target);
+      assert.equal(send(ledger, alice.build([pay(bob.address)], { sequence: target - 998n })), 'txBadSeq 100');
+    });
+
+    it('thresholds: what a master key may not do alone it may do with another', () => {
+      const { ledger, alice, bob } = rig();
+      const other = Keypair.random();
+      const options = { signer: { ed25519PublicKey: other.publicKey(), weight: 1 }, lowThreshold: 1, medThreshold: 2, highThreshold: 2 };
+      send(ledger, alice.build([Operation.setOptions(options)]));
+      ledger.close();
+      const payment = [pay(bob.address)];
+      assert.equal(send(ledger, alice.build(payment)), 'txFailed 100 opBadAuth');
+      assert.equal(send(ledger, alice.build([Operation.bumpSequence({ bumpTo: '0' })])), 'PENDING');
+      ledger.forget();
+      const signed = alice.build(payment, { signers: [alice.keys, other] });
+      assert.equal(send(ledger, signed), 'PENDING');
+      ledger.close();
+      assert.equal(ended(ledger, signed), 'txSuccess 100 paymentSuccess');
+    });
+
+    it('operations of another account need its signature', () => {
+      const { ledger, alice, bob } = rig();
+      const others = Operation.payment({ destination: alice.address, asset: Asset.native(), amount: '5', source: bob.address });
+      assert.equal(send(ledger, alice.build([others])), 'txFailed 100 opBadAuth');
+      const before = bob.balance();
+      assert.equal(send(ledger, alice.build([others], { signers: [alice.keys, bob.keys] })), 'PENDING');
+      ledger.close();
+      assert.equal(bob.balance(), before - 5n * lumens);
+    });
+
+    it('in a surge only what bids enough has a place, and all pay the same', () => {
+      const { ledger, alice, bob } = rig();
+      ledger.setSurge(1_000n);
+      const low = alice.build([pay(bob.address)], { feeStroops: 999n });
+      const high = bob.build([pay(alice.address)], { feeStroops: 7_000n });
+      assert.deepEqual([send(ledger, low), send(ledger, high)], ['PENDING', 'PENDING']);
+      ledger.close();
+      assert.deepEqual([ended(ledger, low), ended(ledger, high)], ['not there', 'txSuccess 1000 paymentSuccess']);
+      ledger.setSurge(100n);
+      ledger.close();
+      assert.equal(ended(ledger, low), 'txSuccess 100 paymentSuccess');
+    });
+
+    it('what waits can be lost, and may come again', () => {
+      const { ledger, alice, bob } = rig();
+      const payment = alice.build([pay(bob.address)]);
+      send(ledger, payment);
+      ledger.forget();
+      ledger.close();
+      assert.equal(ended(ledger, payment), 'not there');
+      assert.equal(send(ledger, payment), 'PENDING');
+    });
+
+    it('ledgers are a chain of hashes', () => {
+      const { ledger } = rig();
+      const { hash, sequence } = ledger.latest();
+      const next = ledger.close();
+      assert.equal(next.sequence, sequence + 1);
+      assert.equal(next.header.previousLedgerHash().toString('hex'), hash);
+    });
+  });
+});

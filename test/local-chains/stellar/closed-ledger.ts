@@ -1,0 +1,86 @@
+import { hash, xdr } from '@stellar/stellar-sdk';
+import type { AppliedTransaction } from './apply.js';
+import type { Header, LedgerState } from './state.js';
+
+/** A ledger that will not change any more. */
+export interface ClosedLedger {
+  readonly sequence: number;
+  readonly closeTimeSeconds: bigint;
+  /** Hex; of the header, which holds that of the ledger before. */
+  readonly hash: string;
+  readonly header: xdr.LedgerHeader;
+  readonly transactions: readonly AppliedTransaction[];
+  readonly state: LedgerState;
+}
+
+/** Protocol whose rules these are. */
+export const protocolVersion = 25;
+
+const emptyHash = Buffer.alloc(32);
+
+/** Seals a ledger. */
+export function sealLedger(
+  header: Header,
+  previousHash: string | null,
+  transactions: readonly AppliedTransaction[],
+  state: LedgerState,
+): ClosedLedger {
+  const set = hash(Buffer.concat(transactions.map(({ frame }) => Buffer.from(frame.fullHash, 'hex'))));
+  const results = hash(Buffer.concat(transactions.map(({ result }) => result.toXDR())));
+  const sealed = new xdr.LedgerHeader({
+    ledgerVersion: protocolVersion,
+    previousLedgerHash: previousHash === null ? emptyHash : Buffer.from(previousHash, 'hex'),
+    scpValue: new xdr.StellarValue({
+      txSetHash: set,
+      closeTime: new xdr.Uint64(header.closeTimeSeconds),
+      upgrades: [],
+      ext: xdr.StellarValueExt.stellarValueBasic(),
+    }),
+    txSetResultHash: results,
+    bucketListHash: emptyHash,
+    ledgerSeq: header.sequence,
+    totalCoins: new xdr.Int64(1_000_000_000_000_000_000n),
+    feePool: new xdr.Int64(0),
+    inflationSeq: 0,
+    idPool: new xdr.Uint64(0),
+    baseFee: Number(header.baseFeeStroops),
+    baseReserve: Number(header.baseReserveStroops),
+    maxTxSetSize: 1000,
+    skipList: [emptyHash, emptyHash, emptyHash, emptyHash],
+    ext: new xdr.LedgerHeaderExt(0),
+  });
+  return {
+    sequence: header.sequence,
+    closeTimeSeconds: header.closeTimeSeconds,
+    hash: hash(sealed.toXDR()).toString('hex'),
+    header: sealed,
+    transactions,
+    state,
+  };
+}
+
+/** A ledger's header with its hash. */
+export function historyEntryOf(ledger: ClosedLedger): xdr.LedgerHeaderHistoryEntry {
+  return new xdr.LedgerHeaderHistoryEntry({
+    hash: Buffer.from(ledger.hash, 'hex'),
+    header: ledger.header,
+    ext: new xdr.LedgerHeaderHistoryEntryExt(0),
+  });
+}
+
+/** A ledger as RPC gives it whole: here its header and its envelopes, without what they changed. */
+export function closeMetaOf(ledger: ClosedLedger): xdr.LedgerCloseMeta {
+  return new xdr.LedgerCloseMeta(
+    0,
+    new xdr.LedgerCloseMetaV0({
+      ledgerHeader: historyEntryOf(ledger),
+      txSet: new xdr.TransactionSet({
+        previousLedgerHash: ledger.header.previousLedgerHash(),
+        txes: ledger.transactions.map(({ frame }) => frame.envelope),
+      }),
+      txProcessing: [],
+      upgradesProcessing: [],
+      scpInfo: [],
+    }),
+  );
+}

@@ -1,0 +1,182 @@
+import { Address, hash, Networks, xdr } from '@stellar/stellar-sdk';
+import { type AppliedTransaction, applyTransactions } from './apply.js';
+import type { ValidityContext } from './check-valid.js';
+import { type ClosedLedger, sealLedger } from './closed-ledger.js';
+import { type Frame, frameOf } from './frame.js';
+import { createQueue, type Submission } from './queue.js';
+import { putInstance } from './soroban/host.js';
+import { codeKey, createStorage } from './soroban/storage.js';
+import { testWasm, testWasmHash } from './soroban/test-contract.js';
+import { copyOf, type Header, type LedgerState, newAccount } from './state.js';
+
+/** How a ledger begins. */
+export interface LedgerOptions {
+  /** Default: that of the standalone network. */
+  readonly passphrase?: string;
+  /** Balances in stroops by account, G... */
+  readonly accounts?: Readonly<Record<string, bigint>>;
+  /** Seconds that a ledger is expected to take; default 5. A node refuses what runs out within two of them. */
+  readonly expectedCloseSeconds?: number;
+  /** How many ledgers are remembered; default: all of a day. */
+  readonly retentionLedgers?: number;
+  /** Milliseconds since 1970; default: this machine's clock. */
+  readonly nowMs?: () => number;
+}
+
+/** One ledger after another, and what waits for the next. All that is asked of it is done at once. */
+export interface StellarLedger {
+  readonly passphrase: string;
+  /** Hash of the passphrase. */
+  readonly networkId: Buffer;
+  /** C... of a contract that is there from the beginning; its functions: soroban/test-contract.ts. */
+  readonly testContract: string;
+  /** Reads an envelope, base64 XDR, without handing it in; throws when it cannot be read. */
+  read(envelope: string): Frame;
+  /** Hands in an envelope, base64 XDR, as `/tx` of stellar-core; throws when it cannot be read. */
+  submit(envelope: string): { readonly frame: Frame; readonly submission: Submission };
+  /** Closes a ledger with all that waits and may be in it. */
+  close(): ClosedLedger;
+  latest(): ClosedLedger;
+  oldest(): ClosedLedger;
+  /** A ledger that is remembered. */
+  at(sequence: number): ClosedLedger | undefined;
+  /** A transaction in a ledger, by its hash, or by the hash of that within a fee bump. */
+  find(hash: string): { readonly ledger: ClosedLedger; readonly transaction: AppliedTransaction } | undefined;
+  waiting(): readonly Frame[];
+  /** What the next ledger is judged with. */
+  nextHeader(): Header;
+  /** Gives an account stroops from nowhere, and makes it if it is not there. */
+  fund(account: string, stroops: bigint): void;
+  /** Lets time pass without a ledger. */
+  pass(seconds: number): void;
+  /** From now on a ledger has place only for those that bid as much for each operation, in stroops; others wait. 100: for all. */
+  setSurge(stroopsPerOperation: bigint): void;
+  /** From now on the queue takes only those that bid as much for each operation; 0: all. */
+  setQueueFullBelow(stroopsPerOperation: bigint): void;
+  /** What waits is forgotten, all or by hash, and may come again: as when the nodes that had it were started anew. */
+  forget(hash?: string): void;
+}
+
+const baseFeeStroops = 100n;
+const baseReserveStroops = 5_000_000n;
+const daysLedgers = 17_280;
+/** States are kept for so many ledgers, for answers of a node that is behind. */
+const keptStates = 64;
+
+/** Starts a ledger at number 2, after a first one that holds the accounts. */
+export function createLedger(options: LedgerOptions = {}): StellarLedger {
+  const { passphrase = Networks.STANDALONE, accounts = {}, expectedCloseSeconds = 5 } = options;
+  const { retentionLedgers = daysLedgers, nowMs = Date.now } = options;
+  const networkId = hash(Buffer.from(passphrase));
+  const queue = createQueue();
+  const ledgers = new Map<number, ClosedLedger>();
+  const found = new Map<string, { readonly sequence: number; readonly transaction: AppliedTransaction }>();
+  let passedSeconds = 0;
+  let surgeStroops = baseFeeStroops;
+
+  const nowSeconds = (): bigint => BigInt(Math.floor(nowMs() / 1000) + passedSeconds);
+  const testContract = Address.contract(hash(Buffer.from('the test contract')));
+  let latest = sealLedger(headerOf(1, nowSeconds()), null, [], firstState(accounts, testContract.toScAddress()));
+  remember(latest);
+
+  function headerOf(sequence: number, closeTimeSeconds: bigint): Header {
+    return { sequence, closeTimeSeconds, baseFeeStroops, baseReserveStroops };
+  }
+
+  function remember(ledger: ClosedLedger): void {
+    ledgers.set(ledger.sequence, ledger);
+    for (const transaction of ledger.transactions) {
+      // RPC keeps a fee bump under both hashes (stellar-rpc, db/transaction.go: InsertTransactions).
+      found.set(transaction.frame.innerHash, { sequence: ledger.sequence, transaction });
+      found.set(transaction.frame.hash, { sequence: ledger.sequence, transaction });
+    }
+    const past = ledgers.get(ledger.sequence - keptStates);
+    if (past !== undefined)
+      ledgers.set(past.sequence, { ...past, state: { accounts: new Map(), trustlines: new Map(), contracts: new Map() } });
+    const forgotten = ledgers.get(ledger.sequence - retentionLedgers);
+    if (forgotten === undefined) return;
+    ledgers.delete(forgotten.sequence);
+    for (const { frame } of forgotten.transactions) {
+      found.delete(frame.innerHash);
+      found.delete(frame.hash);
+    }
+  }
+
+  /** A node judges by the next ledger's number and the last one's close time, and looks ahead by two ledgers' time (`getUpperBoundCloseTimeOffset`). */
+  function validity(): ValidityContext {
+    const { closeTimeSeconds } = latest;
+    const drift = nowSeconds() - closeTimeSeconds;
+    return {
+      state: latest.state,
+      header: headerOf(latest.sequence + 1, closeTimeSeconds),
+      lowerSeconds: 0n,
+      upperSeconds: BigInt(2 * expectedCloseSeconds) + (drift > 0n ? drift : 0n),
+    };
+  }
+
+  function nextHeader(): Header {
+    const now = nowSeconds();
+    return headerOf(latest.sequence + 1, now > latest.closeTimeSeconds ? now : latest.closeTimeSeconds);
+  }
+
+  const ledger: StellarLedger = {
+    passphrase,
+    networkId,
+    testContract: testContract.toString(),
+    read: (envelope) => frameOf(envelope, networkId),
+    submit(envelope) {
+      const frame = frameOf(envelope, networkId);
+      return { frame, submission: queue.submit(frame, validity()) };
+    },
+    close() {
+      const header = nextHeader();
+      const state = copyOf(latest.state);
+      // What is not valid at the new close time is left out and banned (HerderImpl::triggerNextLedger, TxSetUtils::trimInvalid).
+      queue.banInvalid({ state, header, lowerSeconds: 0n, upperSeconds: 0n });
+      const frames = queue.waiting().filter((frame) => frame.inclusionFeeStroops >= surgeStroops * frame.feeOperations);
+      const applied = applyTransactions(frames, { state, header, networkId, chargedPerOperationStroops: surgeStroops });
+      latest = sealLedger(header, latest.hash, applied, state);
+      remember(latest);
+      queue.closed(frames, validity());
+      return latest;
+    },
+    latest: () => latest,
+    oldest() {
+      const [first = latest] = ledgers.values();
+      return first;
+    },
+    at: (sequence) => ledgers.get(sequence),
+    find(wanted) {
+      const place = found.get(wanted);
+      const holder = place === undefined ? undefined : ledgers.get(place.sequence);
+      return place === undefined || holder === undefined ? undefined : { ledger: holder, transaction: place.transaction };
+    },
+    waiting: () => queue.waiting(),
+    nextHeader,
+    fund(account, stroops) {
+      const { accounts: held } = latest.state;
+      const known = held.get(account) ?? newAccount(account, 0n, latest);
+      held.set(account, { ...known, balanceStroops: known.balanceStroops + stroops, modifiedAt: latest.sequence });
+    },
+    pass(seconds) {
+      passedSeconds += seconds;
+    },
+    setSurge(stroopsPerOperation) {
+      surgeStroops = stroopsPerOperation;
+    },
+    setQueueFullBelow: (stroopsPerOperation) => queue.setFullBelow(stroopsPerOperation),
+    forget: (wanted) => queue.forget((frame) => wanted === undefined || frame.hash === wanted),
+  };
+  ledger.close();
+  return ledger;
+}
+
+function firstState(accounts: Readonly<Record<string, bigint>>, contract: xdr.ScAddress): LedgerState {
+  const state: LedgerState = { accounts: new Map(), trustlines: new Map(), contracts: new Map() };
+  for (const [id, stroops] of Object.entries(accounts)) state.accounts.set(id, newAccount(id, stroops, { sequence: 1 }));
+  const storage = createStorage(state, null, 1);
+  const code = new xdr.ContractCodeEntry({ ext: new xdr.ContractCodeEntryExt(0), hash: testWasmHash, code: testWasm });
+  storage.put(codeKey(testWasmHash), xdr.LedgerEntryData.contractCode(code));
+  putInstance(contract, xdr.ContractExecutable.contractExecutableWasm(testWasmHash), storage);
+  return state;
+}

@@ -1,0 +1,57 @@
+import { Asset, xdr } from '@stellar/stellar-sdk';
+import { availableStroops, trustlineKey } from '../state.js';
+import { done, failed, type OperationRules } from './operation.js';
+
+const { ChangeTrustResult: Result } = xdr;
+const resultOf = (result: xdr.ChangeTrustResult) => xdr.OperationResultTr.changeTrust(result);
+
+/** ChangeTrustOpFrame.cpp, without pool shares. A new line takes a base reserve; lines are always authorized (no issuer here asks for authorization). */
+export const changeTrust: OperationRules = {
+  level: 'medium',
+
+  check(body, source) {
+    const { asset, limit } = partsOf(body);
+    if (asset === null || asset.isNative() || limit < 0n) return failed(resultOf(Result.changeTrustMalformed()));
+    return asset.getIssuer() === source ? failed(resultOf(Result.changeTrustMalformed())) : null;
+  },
+
+  apply(body, { state, header, source }) {
+    const { asset, limit } = partsOf(body);
+    const account = state.accounts.get(source);
+    if (account === undefined || asset === null) throw new Error('the source was there, and the asset was checked');
+    const key = trustlineKey(source, asset.toXDRObject());
+    const line = state.trustlines.get(key);
+    if (line !== undefined) {
+      if (limit < line.balance) {
+        return failed(resultOf(limit === 0n ? Result.changeTrustCannotDelete() : Result.changeTrustInvalidLimit()));
+      }
+      if (limit === 0n) {
+        state.trustlines.delete(key);
+        state.accounts.set(source, { ...account, subEntries: account.subEntries - 1, modifiedAt: header.sequence });
+      } else {
+        state.trustlines.set(key, { ...line, limit, modifiedAt: header.sequence });
+      }
+      return done(resultOf(Result.changeTrustSuccess()));
+    }
+    if (limit === 0n) return failed(resultOf(Result.changeTrustTrustLineMissing()));
+    if (!state.accounts.has(asset.getIssuer())) return failed(resultOf(Result.changeTrustNoIssuer()));
+    if (availableStroops(account, header) < header.baseReserveStroops) return failed(resultOf(Result.changeTrustLowReserve()));
+    state.accounts.set(source, { ...account, subEntries: account.subEntries + 1, modifiedAt: header.sequence });
+    state.trustlines.set(key, { account: source, asset: asset.toXDRObject(), balance: 0n, limit, modifiedAt: header.sequence });
+    return done(resultOf(Result.changeTrustSuccess()));
+  },
+};
+
+function partsOf(body: xdr.OperationBody): { readonly asset: Asset | null; readonly limit: bigint } {
+  const operation = body.changeTrustOp();
+  const line = operation.line();
+  const kind = line.switch().name;
+  const limit = operation.limit().toBigInt();
+  if (kind === 'assetTypeCreditAlphanum4') {
+    return { asset: Asset.fromOperation(xdr.Asset.assetTypeCreditAlphanum4(line.alphaNum4())), limit };
+  }
+  if (kind === 'assetTypeCreditAlphanum12') {
+    return { asset: Asset.fromOperation(xdr.Asset.assetTypeCreditAlphanum12(line.alphaNum12())), limit };
+  }
+  return { asset: kind === 'assetTypeNative' ? Asset.native() : null, limit };
+}

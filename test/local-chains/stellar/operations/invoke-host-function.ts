@@ -1,0 +1,47 @@
+import { hash, xdr } from '@stellar/stellar-sdk';
+import { runHostFunction } from '../soroban/host.js';
+import { HostError } from '../soroban/host-error.js';
+import { refundableStroops } from '../soroban/resource-fee.js';
+import { done, failed, type OperationRules } from './operation.js';
+
+const { InvokeHostFunctionResult: Result } = xdr;
+const resultOf = (result: xdr.InvokeHostFunctionResult) => xdr.OperationResultTr.invokeHostFunction(result);
+
+/** InvokeHostFunctionOpFrame.cpp: runs the call within what the transaction declares, and fails where it used more. */
+export const invokeHostFunction: OperationRules = {
+  level: 'medium',
+
+  check: () => null,
+
+  apply(body, { state, header, source, networkId, soroban }) {
+    if (soroban === null) return failed(resultOf(Result.invokeHostFunctionMalformed()));
+    const resources = soroban.data.resources();
+    const operation = body.invokeHostFunctionOp();
+    try {
+      const answer = runHostFunction(operation.hostFunction(), {
+        state,
+        source,
+        networkId,
+        ledger: header.sequence,
+        footprint: resources.footprint(),
+        auth: operation.auth(),
+      });
+      if (answer.instructions > resources.instructions() || answer.writtenBytes > resources.writeBytes()) {
+        return failed(resultOf(Result.invokeHostFunctionResourceLimitExceeded()));
+      }
+      const usedStroops = refundableStroops(answer.writtenBytes);
+      if (soroban.data.resourceFee().toBigInt() - soroban.nonRefundableStroops < usedStroops) {
+        return failed(resultOf(Result.invokeHostFunctionInsufficientRefundableFee()));
+      }
+      const { returnValue } = answer;
+      const preimage = new xdr.InvokeHostFunctionSuccessPreImage({ returnValue, events: [] });
+      return {
+        ...done(resultOf(Result.invokeHostFunctionSuccess(hash(preimage.toXDR())))),
+        host: { returnValue, refundableStroops: usedStroops },
+      };
+    } catch (error) {
+      if (error instanceof HostError) return failed(resultOf(Result.invokeHostFunctionTrapped()));
+      throw error;
+    }
+  },
+};

@@ -1,0 +1,22 @@
+import type { xdr } from '@stellar/stellar-sdk';
+import { bumpSequence } from './bump-sequence.js';
+import { changeTrust } from './change-trust.js';
+import { createAccount } from './create-account.js';
+import { invokeHostFunction } from './invoke-host-function.js';
+import type { OperationRules } from './operation.js';
+import { payment } from './payment.js';
+import { setOptions } from './set-options.js';
+
+const rules: Readonly<Record<string, OperationRules>> = {
+  bumpSequence,
+  changeTrust,
+  createAccount,
+  invokeHostFunction,
+  payment,
+  setOptions,
+};
+
+/** The rules of an operation's kind; undefined: this ledger does not model it (opNOT_SUPPORTED). */
+export function rulesOf(operation: xdr.Operation): OperationRules | undefined {
+  return rules[operation.body().switch().name];
+}

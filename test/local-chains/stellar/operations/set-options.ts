@@ -1,0 +1,64 @@
+import { StrKey, xdr } from '@stellar/stellar-sdk';
+import { type Account, availableStroops } from '../state.js';
+import { done, failed, type OperationContext, type OperationRules } from './operation.js';
+
+const { SetOptionsResult: Result } = xdr;
+const resultOf = (result: xdr.SetOptionsResult) => xdr.OperationResultTr.setOptions(result);
+const maxSigners = 20;
+
+/** SetOptionsOpFrame.cpp, as far as keys go: master weight, thresholds, ed25519 signers. Flags, home domain and inflation destination are taken and forgotten. */
+export const setOptions: OperationRules = {
+  // Core asks for less when no key changes; every use here changes one.
+  level: 'high',
+
+  check(body, source) {
+    const operation = body.setOptionsOp();
+    const weights = [operation.masterWeight(), operation.lowThreshold(), operation.medThreshold(), operation.highThreshold()];
+    if (weights.some((weight) => weight !== null && weight > 255)) return failed(resultOf(Result.setOptionsThresholdOutOfRange()));
+    const signer = operation.signer() ?? null;
+    if (signer === null) return null;
+    const isBad = signer.key().switch().name !== 'signerKeyTypeEd25519' || keyOf(signer) === source || signer.weight() > 255;
+    return isBad ? failed(resultOf(Result.setOptionsBadSigner())) : null;
+  },
+
+  apply(body, context) {
+    const { state, header, source } = context;
+    const operation = body.setOptionsOp();
+    const account = state.accounts.get(source);
+    if (account === undefined) throw new Error('the source was there');
+    const changed: Account = {
+      ...account,
+      masterWeight: operation.masterWeight() ?? account.masterWeight,
+      thresholds: {
+        low: operation.lowThreshold() ?? account.thresholds.low,
+        medium: operation.medThreshold() ?? account.thresholds.medium,
+        high: operation.highThreshold() ?? account.thresholds.high,
+      },
+      modifiedAt: header.sequence,
+    };
+    const signer = operation.signer() ?? null;
+    const next = signer === null ? changed : withSigner(changed, signer, context);
+    if ('wrong' in next) return failed(resultOf(next.wrong));
+    state.accounts.set(source, next);
+    return done(resultOf(Result.setOptionsSuccess()));
+  },
+};
+
+function keyOf(signer: xdr.Signer): string {
+  return StrKey.encodeEd25519PublicKey(signer.key().ed25519());
+}
+
+/** Weight 0 takes a signer away; a new one takes a base reserve. */
+function withSigner(
+  account: Account,
+  signer: xdr.Signer,
+  { header }: OperationContext,
+): Account | { readonly wrong: xdr.SetOptionsResult } {
+  const key = keyOf(signer);
+  const others = account.signers.filter((known) => known.key !== key);
+  const isKnown = others.length < account.signers.length;
+  if (signer.weight() === 0) return { ...account, signers: others, subEntries: account.subEntries - (isKnown ? 1 : 0) };
+  if (!isKnown && others.length >= maxSigners) return { wrong: Result.setOptionsTooManySigners() };
+  if (!isKnown && availableStroops(account, header) < header.baseReserveStroops) return { wrong: Result.setOptionsLowReserve() };
+  return { ...account, signers: [...others, { key, weight: signer.weight() }], subEntries: account.subEntries + (isKnown ? 0 : 1) };
+}

@@ -1,0 +1,38 @@
+import type { View } from './view.js';
+
+/** Ledgers that are looked at (stellar-rpc's defaults: CLASSIC_FEE_STATS_RETENTION_WINDOW, SOROBAN_FEE_STATS_RETENTION_WINDOW). */
+const window = { classic: 10, soroban: 50 };
+
+/** `getFeeStats`: what was charged for each operation lately, without resource fees (stellar-rpc, feewindow). Nothing in the window: all zeros. */
+export function feeStats(view: View) {
+  return {
+    sorobanInclusionFee: distribution(view, true),
+    inclusionFee: distribution(view, false),
+    latestLedger: view.latest.sequence,
+  };
+}
+
+function distribution(view: View, isSoroban: boolean) {
+  const ledgerCount = Math.min(isSoroban ? window.soroban : window.classic, view.latest.sequence - view.oldest.sequence + 1);
+  const fees = Array.from({ length: ledgerCount }, (_, index) => view.at(view.latest.sequence - index)?.transactions ?? [])
+    .flat()
+    .filter(({ frame }) => frame.isSoroban === isSoroban)
+    .map(({ inclusionStroopsPerOperation }) => inclusionStroopsPerOperation)
+    .sort((one, other) => (one < other ? -1 : 1));
+  const at = (percent: number): string => String(fees[Math.max(0, Math.ceil((percent * fees.length) / 100) - 1)] ?? 0n);
+  return {
+    max: at(100),
+    min: at(0),
+    mode: String(mostFrequent(fees)),
+    ...Object.fromEntries([10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99].map((percent) => [`p${percent}`, at(percent)])),
+    transactionCount: String(fees.length),
+    ledgerCount,
+  };
+}
+
+function mostFrequent(sorted: readonly bigint[]): bigint {
+  const counts = new Map<bigint, number>();
+  for (const fee of sorted) counts.set(fee, (counts.get(fee) ?? 0) + 1);
+  const [most = [0n]] = [...counts].sort(([, one], [, other]) => other - one);
+  return most[0];
+}

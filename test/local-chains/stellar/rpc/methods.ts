@@ -1,0 +1,102 @@
+import { xdr } from '@stellar/stellar-sdk';
+import { protocolVersion } from '../closed-ledger.js';
+import type { Frame } from '../frame.js';
+import type { StellarLedger } from '../ledger.js';
+import type { Submission } from '../queue.js';
+import { feeStats } from './fee-stats.js';
+import { findEntry } from './ledger-entries.js';
+import { getLatestLedger, getLedgers } from './ledgers.js';
+import { type Params, textParam, textsParam } from './params.js';
+import { invalidParams, RpcError } from './rpc-error.js';
+import { simulateTransaction } from './simulate.js';
+import { getTransaction, getTransactions } from './transactions.js';
+import { rangeOf, type View } from './view.js';
+
+/** What a method answers from. */
+export interface MethodContext {
+  readonly ledger: StellarLedger;
+  /** What this node knows of it. */
+  readonly view: View;
+  /** What becomes of a transaction that is sent: it goes into the queue; it is lost behind a PENDING; it is turned away. */
+  readonly sending: 'queued' | 'dropped' | 'try again later';
+}
+
+type Method = (params: Params, context: MethodContext) => object;
+
+/** JSON-RPC methods of stellar-rpc, by name; params are named. Answers are in its shapes, with XDR as base64. */
+export const methods: Readonly<Record<string, Method>> = {
+  getHealth: (_params, { view }) => {
+    const { oldest, latest } = rangeOf(view);
+    return { status: 'healthy', latestLedger: latest, oldestLedger: oldest, ledgerRetentionWindow: latest - oldest + 1 };
+  },
+  getNetwork: (_params, { ledger }) => ({ passphrase: ledger.passphrase, protocolVersion }),
+  getLatestLedger: (_params, { view }) => getLatestLedger(view),
+  getLedgers: (params, { view }) => getLedgers(params, view),
+  getFeeStats: (_params, { view }) => feeStats(view),
+  getLedgerEntries: (params, { view }) => getLedgerEntries(textsParam(params, 'keys'), view),
+  getTransaction: (params, { view }) => getTransaction(params, view),
+  getTransactions: (params, { view }) => getTransactions(params, view),
+  simulateTransaction: (params, { view, ledger }) => simulateTransaction(params, view, ledger.networkId),
+  sendTransaction,
+};
+
+const maxKeys = 200;
+
+/** Entries in the order of their keys; those that are not there are left out. */
+function getLedgerEntries(keys: readonly string[], { latest }: View): object {
+  if (keys.length > maxKeys) throw new RpcError(invalidParams, `key count (${keys.length}) exceeds maximum supported (${maxKeys})`);
+  const entries = keys.flatMap((key, index) => {
+    const found = findEntry(latest.state, readKey(key, index));
+    if (found === null) return [];
+    return [
+      {
+        key,
+        xdr: found.data.toXDR('base64'),
+        lastModifiedLedgerSeq: found.modifiedAt,
+        ...(found.liveUntil === null ? {} : { liveUntilLedgerSeq: found.liveUntil }),
+        extXdr: 'AAAAAA==',
+      },
+    ];
+  });
+  return { entries, latestLedger: latest.sequence };
+}
+
+function readKey(key: string, index: number): xdr.LedgerKey {
+  try {
+    return xdr.LedgerKey.fromXDR(key, 'base64');
+  } catch {
+    throw new RpcError(invalidParams, `cannot unmarshal key value ${key} at index ${index}`);
+  }
+}
+
+/** methods/send_transaction.go: the node's word on a transaction, and for an error the result that it would have. */
+function sendTransaction(params: Params, { ledger, view, sending }: MethodContext): object {
+  const { hash, submission } = submit(textParam(params, 'transaction'), ledger, sending);
+  return {
+    status: submission.status,
+    hash,
+    latestLedger: view.latest.sequence,
+    latestLedgerCloseTime: String(view.latest.closeTimeSeconds),
+    ...(submission.status === 'ERROR' ? { errorResultXdr: submission.result.toXDR('base64') } : {}),
+  };
+}
+
+function submit(
+  envelope: string,
+  ledger: StellarLedger,
+  sending: MethodContext['sending'],
+): { readonly hash: string; readonly submission: Submission } {
+  const { hash } = readEnvelope(envelope, ledger);
+  if (sending === 'try again later') return { hash, submission: { status: 'TRY_AGAIN_LATER' } };
+  const { submission } = ledger.submit(envelope);
+  if (sending === 'dropped') ledger.forget(hash);
+  return { hash, submission };
+}
+
+function readEnvelope(envelope: string, ledger: StellarLedger): Frame {
+  try {
+    return ledger.read(envelope);
+  } catch {
+    throw new RpcError(invalidParams, 'invalid_xdr');
+  }
+}

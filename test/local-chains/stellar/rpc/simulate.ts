@@ -1,0 +1,77 @@
+import { xdr } from '@stellar/stellar-sdk';
+import { sourceOf } from '../check-valid.js';
+import { type Frame, frameOf, isSorobanOperation } from '../frame.js';
+import { type HostAnswer, runHostFunction } from '../soroban/host.js';
+import { HostError } from '../soroban/host-error.js';
+import { nonRefundableStroops, refundableStroops } from '../soroban/resource-fee.js';
+import { copyOf } from '../state.js';
+import { type Params, textParam } from './params.js';
+import { invalidParams, RpcError } from './rpc-error.js';
+import type { View } from './view.js';
+
+/** Bytes that an envelope gains when it is signed: what a simulation counts in (soroban-simulation leaves such room too). */
+const roomBytes = 500;
+
+/**
+ * `simulateTransaction` (stellar-rpc, methods/simulate_transaction.go): runs one host function on the latest ledger without changing it, and says what it must
+ * declare. Signatures, sequence and balances are not looked at. An operation without consent is told what it needs; one with some must have all.
+ */
+export function simulateTransaction(params: Params, view: View, networkId: Buffer) {
+  const frame = readFrame(textParam(params, 'transaction'), networkId);
+  const latestLedger = view.latest.sequence;
+  const operations = frame.transaction.operations();
+  const [operation] = operations;
+  if (operation === undefined || operations.length !== 1) return { error: 'Transaction contains more than one operation', latestLedger };
+  if (!isSorobanOperation(operation)) {
+    return { error: 'Transaction contains unsupported operation type: OperationType', latestLedger };
+  }
+  if (operation.body().switch().name !== 'invokeHostFunction') return { error: 'this ledger archives nothing', latestLedger };
+  const invocation = operation.body().invokeHostFunctionOp();
+  try {
+    const answer = runHostFunction(invocation.hostFunction(), {
+      state: copyOf(view.latest.state),
+      source: sourceOf(frame, operation),
+      networkId,
+      ledger: latestLedger + 1,
+      footprint: null,
+      auth: invocation.auth().length === 0 ? 'record' : invocation.auth(),
+    });
+    const auth = invocation.auth().length === 0 ? answer.recordedAuth : invocation.auth();
+    const data = declarationOf(answer, frame, auth);
+    return {
+      transactionData: data.toXDR('base64'),
+      minResourceFee: String(data.resourceFee()),
+      events: [],
+      results: [{ auth: auth.map((entry) => entry.toXDR('base64')), xdr: answer.returnValue.toXDR('base64') }],
+      latestLedger,
+    };
+  } catch (error) {
+    if (error instanceof HostError) return { error: error.message, events: [], latestLedger };
+    throw error;
+  }
+}
+
+function readFrame(envelope: string, networkId: Buffer): Frame {
+  try {
+    return frameOf(envelope, networkId);
+  } catch {
+    throw new RpcError(invalidParams, 'Could not unmarshal transaction');
+  }
+}
+
+/** What the call used, as a transaction declares it. */
+function declarationOf(answer: HostAnswer, frame: Frame, auth: readonly xdr.SorobanAuthorizationEntry[]): xdr.SorobanTransactionData {
+  const keysOf = (keys: readonly string[]) => keys.map((key) => xdr.LedgerKey.fromXDR(key, 'base64'));
+  const resources = new xdr.SorobanResources({
+    footprint: new xdr.LedgerFootprint({
+      readOnly: keysOf(answer.footprint.readOnly),
+      readWrite: keysOf(answer.footprint.readWrite),
+    }),
+    instructions: answer.instructions,
+    diskReadBytes: 0,
+    writeBytes: answer.writtenBytes,
+  });
+  const grownBytes = resources.toXDR().length + auth.reduce((sum, entry) => sum + entry.toXDR().length, 0) + roomBytes;
+  const stroops = nonRefundableStroops(resources, frame.sizeBytes + grownBytes) + refundableStroops(answer.writtenBytes);
+  return new xdr.SorobanTransactionData({ ext: new xdr.SorobanTransactionDataExt(0), resources, resourceFee: new xdr.Int64(stroops) });
+}

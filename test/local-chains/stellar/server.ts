@@ -1,0 +1,133 @@
+import { once, setMaxListeners } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createLedger, type LedgerOptions, type StellarLedger } from './ledger.js';
+import { methods } from './rpc/methods.js';
+import { asParams, type Params } from './rpc/params.js';
+import { RpcError } from './rpc/rpc-error.js';
+import { viewOf } from './rpc/view.js';
+
+/** What happens to one call; absent: it is answered. */
+export interface CallFate {
+  /** Answered at once with this HTTP status; the node never sees it. */
+  readonly refusedWith?: number;
+  /** The node acts, and the connection ends without an answer. */
+  readonly answerIsLost?: boolean;
+  /** The node acts, and the answer is held back for so long. */
+  readonly heldForMs?: number;
+  /** What becomes of a transaction that is sent; default: queued. */
+  readonly sending?: 'dropped' | 'try again later';
+}
+
+/** How to start a node. */
+export interface StellarOptions extends LedgerOptions {
+  /** Absent: a free one. */
+  readonly port?: number;
+  /** A ledger that is there already: it outlives its node, so that a node can go down and come back. */
+  readonly ledger?: StellarLedger;
+  /** Milliseconds between ledgers; absent: ledgers close on command. */
+  readonly closeEveryMs?: number;
+}
+
+/** A node that answers as stellar-rpc does. */
+export interface StellarNode {
+  readonly url: string;
+  readonly port: number;
+  readonly ledger: StellarLedger;
+  /** Names of the methods asked, in order. */
+  readonly asked: readonly string[];
+  /** From now on says what happens to each call; null: all are answered. */
+  setFate(fateOf: ((method: string, params: Params) => CallFate | null) | null): void;
+  /** From now on this node knows the ledger as it was so many ledgers ago. */
+  setBehind(ledgers: number): void;
+  /** The node goes down at once, in the middle of answers; its ledger stands still and stays. */
+  stop(): Promise<void>;
+}
+
+interface Call {
+  readonly id: unknown;
+  readonly method: string;
+  readonly params: unknown;
+}
+
+/** Starts a node on a loopback port, with a ledger of its own or a given one. */
+export async function startStellar(options: StellarOptions = {}): Promise<StellarNode> {
+  const ledger = options.ledger ?? createLedger(options);
+  const asked: string[] = [];
+  const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal);
+  let fateOf: ((method: string, params: Params) => CallFate | null) | null = null;
+  let ledgersBehind = 0;
+
+  /** What is sent back for one call, with what happens to the whole answer. */
+  function answer({ id, method, params }: Call): { readonly body: object; readonly fate: CallFate } {
+    asked.push(method);
+    try {
+      const named = asParams(params ?? {});
+      const fate = fateOf?.(method, named) ?? {};
+      if (fate.refusedWith !== undefined) return { body: {}, fate };
+      const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
+      if (run === undefined) throw new RpcError(-32601, 'method not found');
+      const result = run(named, { ledger, view: viewOf(ledger, ledgersBehind), sending: fate.sending ?? 'queued' });
+      return { body: { jsonrpc: '2.0', id, result }, fate };
+    } catch (error) {
+      const { code, message } = error instanceof RpcError ? error : { code: -32603, message: String(error) };
+      return { body: { jsonrpc: '2.0', id, error: { code, message } }, fate: {} };
+    }
+  }
+
+  async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const request = JSON.parse(await textOf(incoming)) as Call | readonly Call[];
+    const answers = [request].flat().map((call) => answer(call));
+    const fates = answers.map(({ fate }) => fate);
+    const status = fates.find((fate) => fate.refusedWith !== undefined)?.refusedWith;
+    if (status !== undefined) {
+      response.writeHead(status, { 'content-type': 'text/plain' }).end('the node is busy');
+      return;
+    }
+    const heldForMs = Math.max(0, ...fates.map((fate) => fate.heldForMs ?? 0));
+    if (heldForMs > 0) await delay(heldForMs, undefined, { signal: stopping.signal });
+    if (fates.some((fate) => fate.answerIsLost === true)) {
+      incoming.socket.destroy();
+      return;
+    }
+    const bodies = answers.map(({ body }) => body);
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(Array.isArray(request) ? bodies : bodies[0]));
+  }
+
+  const server = createServer((incoming, response) => {
+    // The caller is gone, or the node is going: nobody is there to be answered.
+    serve(incoming, response).catch(() => incoming.socket.destroy());
+  });
+  server.listen(options.port ?? 0, '127.0.0.1');
+  await once(server, 'listening');
+  const timer = options.closeEveryMs === undefined ? undefined : setInterval(() => ledger.close(), options.closeEveryMs);
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    ledger,
+    asked,
+    setFate(told) {
+      fateOf = told;
+    },
+    setBehind(ledgers) {
+      ledgersBehind = ledgers;
+    },
+    async stop() {
+      clearInterval(timer);
+      stopping.abort();
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function textOf(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}

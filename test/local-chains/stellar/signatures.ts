@@ -1,0 +1,59 @@
+import { Keypair, StrKey, type xdr } from '@stellar/stellar-sdk';
+import type { Account } from './state.js';
+
+/** A key that may sign, and what its signature weighs. */
+interface WeightedKey {
+  /** G... */
+  readonly key: string;
+  readonly weight: number;
+}
+
+/** Checks the signatures of one envelope and remembers which were of use. */
+export interface SignatureChecker {
+  /** True when keys of the account sign with at least this weight. */
+  signs(account: Account, level: keyof Account['thresholds']): boolean;
+  /** True when this key signs: all that can be asked for an account that is not there. */
+  keySigns(key: string): boolean;
+  /** A signature that nobody asked for makes a transaction invalid (txBAD_AUTH_EXTRA). */
+  allUsed(): boolean;
+}
+
+/**
+ * The rules of `SignatureChecker::checkSignature` (stellar-core, SignatureChecker.cpp) for ed25519 keys: a signature counts when its hint is the key's last
+ * four bytes and it verifies; a key counts once; a weight above 255 counts as 255; a threshold of 0 still needs one signature. A master key of weight 0
+ * does not sign. Keys of other kinds (pre-authorized, hash, signed payload) are not modelled.
+ */
+export function createSignatureChecker(hashHex: string, signatures: readonly xdr.DecoratedSignature[]): SignatureChecker {
+  const message = Buffer.from(hashHex, 'hex');
+  const used = new Set<xdr.DecoratedSignature>();
+
+  function reaches(keys: readonly WeightedKey[], needed: number): boolean {
+    const left = new Set(keys);
+    let weight = 0;
+    for (const signature of signatures) {
+      for (const candidate of left) {
+        if (!verifies(candidate.key, signature, message)) continue;
+        used.add(signature);
+        left.delete(candidate);
+        weight += Math.min(candidate.weight, 255);
+        if (weight >= needed) return true;
+        break;
+      }
+    }
+    return false;
+  }
+
+  return {
+    signs(account, level) {
+      const master = account.masterWeight > 0 ? [{ key: account.id, weight: account.masterWeight }] : [];
+      return reaches([...master, ...account.signers], account.thresholds[level]);
+    },
+    keySigns: (key) => reaches([{ key, weight: 1 }], 0),
+    allUsed: () => signatures.every((signature) => used.has(signature)),
+  };
+}
+
+function verifies(key: string, signature: xdr.DecoratedSignature, message: Buffer): boolean {
+  if (!StrKey.decodeEd25519PublicKey(key).subarray(-4).equals(signature.hint())) return false;
+  return signature.signature().length === 64 && Keypair.fromPublicKey(key).verify(message, signature.signature());
+}

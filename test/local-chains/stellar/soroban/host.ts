@@ -1,0 +1,108 @@
+import { Address, hash, xdr } from '@stellar/stellar-sdk';
+import type { LedgerState } from '../state.js';
+import { createAuthorization } from './authorization.js';
+import { HostError } from './host-error.js';
+import { codeKey, contractData, createStorage, instanceKey, type Storage } from './storage.js';
+import { callTestContract } from './test-contract.js';
+
+/** Where a host function is run. */
+export interface HostContext {
+  /** Changed by the call. */
+  readonly state: LedgerState;
+  /** The operation's source account, G... */
+  readonly source: string;
+  readonly networkId: Buffer;
+  /** Number of the ledger in the making. */
+  readonly ledger: number;
+  /** What the transaction declares; null in a simulation. */
+  readonly footprint: xdr.LedgerFootprint | null;
+  /** Consent that the operation brings; `record` in a simulation of an operation that brings none. */
+  readonly auth: readonly xdr.SorobanAuthorizationEntry[] | 'record';
+}
+
+/** What a call came to. */
+export interface HostAnswer {
+  readonly returnValue: xdr.ScVal;
+  readonly footprint: ReturnType<Storage['footprint']>;
+  readonly writtenBytes: number;
+  readonly instructions: number;
+  readonly recordedAuth: readonly xdr.SorobanAuthorizationEntry[];
+}
+
+/** Runs a host function: a call, an upload, a new contract. Throws HostError when the host ends it. */
+export function runHostFunction(hostFunction: xdr.HostFunction, context: HostContext): HostAnswer {
+  const storage = createStorage(context.state, context.footprint, context.ledger);
+  const authorization = createAuthorization({ ...context, entries: context.auth, storage });
+  const kind = hostFunction.switch().name;
+  const returnValue = ((): xdr.ScVal => {
+    if (kind === 'hostFunctionTypeUploadContractWasm') return upload(hostFunction.wasm(), storage);
+    if (kind === 'hostFunctionTypeInvokeContract') {
+      const call = hostFunction.invokeContract();
+      const contract = call.contractAddress();
+      demandContract(contract, storage);
+      return callTestContract({ contract, name: String(call.functionName()), args: call.args(), storage, authorization });
+    }
+    return create(hostFunction, context, storage, (address, invocation) => authorization.require(address, invocation));
+  })();
+  return {
+    returnValue,
+    footprint: storage.footprint(),
+    writtenBytes: storage.writtenBytes(),
+    // Real code is metered; here a call costs by what it is given.
+    instructions: 500_000 + 100 * hostFunction.toXDR().length,
+    recordedAuth: authorization.recorded(),
+  };
+}
+
+/** The contract is there, and so is its code. */
+function demandContract(contract: xdr.ScAddress, storage: Storage): void {
+  const instance = storage.get(instanceKey(contract));
+  if (instance === null) throw new HostError('Storage, MissingValue');
+  const executable = instance.contractData().val().instance().executable();
+  if (storage.get(codeKey(executable.wasmHash())) === null) throw new HostError('Storage, MissingValue');
+}
+
+const wasmMagic = Buffer.from('0061736d', 'hex');
+
+function upload(wasm: Buffer, storage: Storage): xdr.ScVal {
+  if (!wasm.subarray(0, 4).equals(wasmMagic)) throw new HostError('WasmVm, InvalidAction');
+  const id = hash(wasm);
+  // Code that is there already is not written again.
+  if (storage.get(codeKey(id)) === null) {
+    const code = new xdr.ContractCodeEntry({ ext: new xdr.ContractCodeEntryExt(0), hash: id, code: wasm });
+    storage.put(codeKey(id), xdr.LedgerEntryData.contractCode(code));
+  }
+  return xdr.ScVal.scvBytes(id);
+}
+
+/** A contract's address is the hash of who makes it and the salt (CAP-46-02); its maker must consent. Arguments of a constructor are taken and forgotten. */
+function create(
+  hostFunction: xdr.HostFunction,
+  { networkId }: HostContext,
+  storage: Storage,
+  require: (address: xdr.ScAddress, invocation: xdr.SorobanAuthorizedFunction) => void,
+): xdr.ScVal {
+  const isV2 = hostFunction.switch().name === 'hostFunctionTypeCreateContractV2';
+  const args = isV2 ? hostFunction.createContractV2() : hostFunction.createContract();
+  const preimage = args.contractIdPreimage();
+  if (preimage.switch().name !== 'contractIdPreimageFromAddress') throw new HostError('Context, InvalidAction');
+  require(preimage.fromAddress().address(), isV2
+    ? xdr.SorobanAuthorizedFunction.sorobanAuthorizedFunctionTypeCreateContractV2HostFn(hostFunction.createContractV2())
+    : xdr.SorobanAuthorizedFunction.sorobanAuthorizedFunctionTypeCreateContractHostFn(hostFunction.createContract()));
+  const contract = Address.contract(contractIdOf(preimage, networkId)).toScAddress();
+  if (storage.get(instanceKey(contract)) !== null) throw new HostError('Storage, ExistingValue');
+  if (storage.get(codeKey(args.executable().wasmHash())) === null) throw new HostError('Storage, MissingValue');
+  putInstance(contract, args.executable(), storage);
+  return xdr.ScVal.scvAddress(contract);
+}
+
+/** Writes a contract's instance. */
+export function putInstance(contract: xdr.ScAddress, executable: xdr.ContractExecutable, storage: Storage): void {
+  const instance = xdr.ScVal.scvContractInstance(new xdr.ScContractInstance({ executable, storage: null }));
+  const key = xdr.ScVal.scvLedgerKeyContractInstance();
+  storage.put(instanceKey(contract), contractData(contract, key, instance, xdr.ContractDataDurability.persistent()));
+}
+
+function contractIdOf(contractIdPreimage: xdr.ContractIdPreimage, networkId: Buffer): Buffer {
+  return hash(xdr.HashIdPreimage.envelopeTypeContractId(new xdr.HashIdPreimageContractId({ networkId, contractIdPreimage })).toXDR());
+}

@@ -1,0 +1,41 @@
+import type { xdr } from '@stellar/stellar-sdk';
+
+/** Prices of resources. The shape of the sum is CAP-46-07's; the figures are this ledger's own, near those of the public network. */
+const price = { per10kInstructions: 25n, perEntryRead: 1_563n, perEntryWritten: 2_500n, perKiBWritten: 875n, perKiBSent: 1_624n };
+
+/** What a call costs beside its resources, for rent and events: the refundable part of the resource fee, of which a call pays what it used. */
+export function refundableStroops(writtenBytes: number): bigint {
+  return 500n + 20n * BigInt(writtenBytes);
+}
+
+/** Limits of one transaction (`SorobanNetworkConfig`, figures near those of the public network). */
+export const limits = {
+  instructions: 100_000_000,
+  footprintEntries: 100,
+  writtenEntries: 50,
+  bytes: 132_096,
+  keyBytes: 250,
+  stroops: 1n << 50n,
+};
+
+/**
+ * What must be declared for these resources at least, in stroops (`computePreApplySorobanResourceFee`): it is charged whether the call succeeds or not, and
+ * grows with the envelope's size.
+ */
+export function nonRefundableStroops(resources: xdr.SorobanResources, sizeBytes: number): bigint {
+  const { readOnly, readWrite } = {
+    readOnly: resources.footprint().readOnly().length,
+    readWrite: resources.footprint().readWrite().length,
+  };
+  return (
+    ceilDivide(BigInt(resources.instructions()) * price.per10kInstructions, 10_000n) +
+    BigInt(readOnly + readWrite) * price.perEntryRead +
+    BigInt(readWrite) * price.perEntryWritten +
+    ceilDivide(BigInt(resources.writeBytes()) * price.perKiBWritten, 1024n) +
+    ceilDivide(BigInt(sizeBytes) * price.perKiBSent, 1024n)
+  );
+}
+
+function ceilDivide(value: bigint, by: bigint): bigint {
+  return (value + by - 1n) / by;
+}

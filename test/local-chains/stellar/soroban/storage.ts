@@ -1,0 +1,81 @@
+import { StrKey, xdr } from '@stellar/stellar-sdk';
+import type { ContractEntry, LedgerState } from '../state.js';
+import { HostError } from './host-error.js';
+
+/** Ledgers for which an entry lives that is written here; archiving and restoring are not modelled, so nothing gets there in a test. */
+const lifeLedgers = 2_073_600;
+
+/** What a host function reads and writes, each time noted. */
+export interface Storage {
+  get(key: xdr.LedgerKey): xdr.LedgerEntryData | null;
+  put(key: xdr.LedgerKey, data: xdr.LedgerEntryData): void;
+  /** Keys read and never written, and keys written, as base64: the footprint that the call needs. */
+  footprint(): { readonly readOnly: readonly string[]; readonly readWrite: readonly string[] };
+  /** Bytes of all that was written. */
+  writtenBytes(): number;
+}
+
+/**
+ * Opens the entries of a ledger to a host function. With a declared footprint every read must be in it, and every write among what may be written: else the host
+ * traps (soroban-env-host, storage.rs: "trying to access contract storage outside of the footprint"). Without one, as in a simulation, all is allowed and noted.
+ */
+export function createStorage(state: LedgerState, declared: xdr.LedgerFootprint | null, ledger: number): Storage {
+  const read = new Set<string>();
+  const written = new Map<string, number>();
+  const mayWrite = declared === null ? null : new Set(declared.readWrite().map((key) => key.toXDR('base64')));
+  const mayRead = declared === null ? null : new Set([...declared.readOnly(), ...declared.readWrite()].map((key) => key.toXDR('base64')));
+
+  function demand(allowed: ReadonlySet<string> | null, key: string): void {
+    if (allowed !== null && !allowed.has(key)) throw new HostError('Storage, ExceededLimit');
+  }
+
+  return {
+    get(key) {
+      const name = key.toXDR('base64');
+      demand(mayRead, name);
+      read.add(name);
+      return state.contracts.get(name)?.data ?? null;
+    },
+    put(key, data) {
+      const name = key.toXDR('base64');
+      demand(mayWrite, name);
+      written.set(name, data.toXDR().length);
+      const entry: ContractEntry = { data, liveUntil: ledger + lifeLedgers, modifiedAt: ledger };
+      state.contracts.set(name, entry);
+    },
+    footprint: () => ({ readOnly: [...read].filter((key) => !written.has(key)), readWrite: [...written.keys()] }),
+    writtenBytes: () => [...written.values()].reduce((sum, bytes) => sum + bytes, 0),
+  };
+}
+
+/** Where a contract's data is found. */
+export function contractDataKey(contract: xdr.ScAddress, key: xdr.ScVal, durability: xdr.ContractDataDurability): xdr.LedgerKey {
+  return xdr.LedgerKey.contractData(new xdr.LedgerKeyContractData({ contract, key, durability }));
+}
+
+/** Where a contract's instance is found. */
+export function instanceKey(contract: xdr.ScAddress): xdr.LedgerKey {
+  return contractDataKey(contract, xdr.ScVal.scvLedgerKeyContractInstance(), xdr.ContractDataDurability.persistent());
+}
+
+/** Where the code of this hash is found. */
+export function codeKey(hash: Buffer): xdr.LedgerKey {
+  return xdr.LedgerKey.contractCode(new xdr.LedgerKeyContractCode({ hash }));
+}
+
+/** Where an account, G..., is found. */
+export function accountKey(account: string): xdr.LedgerKey {
+  return xdr.LedgerKey.account(
+    new xdr.LedgerKeyAccount({ accountId: xdr.PublicKey.publicKeyTypeEd25519(StrKey.decodeEd25519PublicKey(account)) }),
+  );
+}
+
+/** Data of a contract. */
+export function contractData(
+  contract: xdr.ScAddress,
+  key: xdr.ScVal,
+  val: xdr.ScVal,
+  durability: xdr.ContractDataDurability,
+): xdr.LedgerEntryData {
+  return xdr.LedgerEntryData.contractData(new xdr.ContractDataEntry({ ext: new xdr.ExtensionPoint(0), contract, key, durability, val }));
+}

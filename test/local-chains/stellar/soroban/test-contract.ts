@@ -1,0 +1,67 @@
+import { hash, xdr } from '@stellar/stellar-sdk';
+import type { Authorization } from './authorization.js';
+import { HostError } from './host-error.js';
+import { contractData, contractDataKey, type Storage } from './storage.js';
+
+/** What stands for the code of every contract here: there is no machine that runs WebAssembly, so all uploaded code does what this one does. */
+export const testWasm = Buffer.from('0061736d01000000', 'hex');
+
+/** Hash that the code is found by. */
+export const testWasmHash = hash(testWasm);
+
+/** One call of a contract. */
+export interface ContractCall {
+  readonly contract: xdr.ScAddress;
+  readonly name: string;
+  readonly args: readonly xdr.ScVal[];
+  readonly storage: Storage;
+  readonly authorization: Authorization;
+}
+
+const counterKey = xdr.ScVal.scvSymbol('COUNTER');
+
+/**
+ * Runs a function of the test contract. `echo(value)` gives it back; `add(a: u32, b: u32)` their sum, and traps when that is too large; `fail()` ends with the
+ * contract's error 1; `increment(by: u32)` adds to a counter kept in persistent data and gives its value; `greet(who: address)` needs the consent of `who`.
+ */
+export function callTestContract(call: ContractCall): xdr.ScVal {
+  const { name, args } = call;
+  if (name === 'echo') return argument(args, 0, 1);
+  if (name === 'add') return u32(unsigned(argument(args, 0, 2)) + unsigned(argument(args, 1, 2)));
+  if (name === 'fail') throw new HostError('Contract, #1');
+  if (name === 'increment') return increment(call, unsigned(argument(args, 0, 1)));
+  if (name === 'greet') return greet(call);
+  throw new HostError('WasmVm, MissingValue');
+}
+
+function increment({ contract, storage }: ContractCall, by: number): xdr.ScVal {
+  const persistent = xdr.ContractDataDurability.persistent();
+  const key = contractDataKey(contract, counterKey, persistent);
+  const value = u32((storage.get(key)?.contractData().val().u32() ?? 0) + by);
+  storage.put(key, contractData(contract, counterKey, value, persistent));
+  return value;
+}
+
+function greet({ contract, name, args, authorization }: ContractCall): xdr.ScVal {
+  const who = argument(args, 0, 1);
+  if (who.switch().name !== 'scvAddress') throw new HostError('Value, UnexpectedType');
+  const call = new xdr.InvokeContractArgs({ contractAddress: contract, functionName: name, args: [...args] });
+  authorization.require(who.address(), xdr.SorobanAuthorizedFunction.sorobanAuthorizedFunctionTypeContractFn(call));
+  return xdr.ScVal.scvVoid();
+}
+
+function argument(args: readonly xdr.ScVal[], index: number, count: number): xdr.ScVal {
+  const value = args[index];
+  if (args.length !== count || value === undefined) throw new HostError('WasmVm, UnexpectedSize');
+  return value;
+}
+
+function unsigned(value: xdr.ScVal): number {
+  if (value.switch().name !== 'scvU32') throw new HostError('Value, UnexpectedType');
+  return value.u32();
+}
+
+function u32(value: number): xdr.ScVal {
+  if (value > 0xffff_ffff) throw new HostError('WasmVm, InvalidAction');
+  return xdr.ScVal.scvU32(value);
+}
