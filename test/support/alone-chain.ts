@@ -115,10 +115,11 @@ export function createAloneChain(network: Network, random: Random): AloneChain {
         }),
       async sign(draft, nonce) {
         if (nonce !== null) throw new Error('nothing here has a nonce');
-        const { to, valueWei, data, gasLimit } = onNetwork('evm', draft);
+        const said = onNetwork('evm', draft);
+        const { to, valueWei, data, gasLimit } = said;
         const raw = [network.name, to, valueWei, data, gasLimit].join();
         const hash = digest(raw);
-        return { hash, raw, fields: { ...draft, signature: { r: hash, s: hash, v: 27 } } };
+        return { hash, raw, fields: { ...said, signature: { r: hash, s: hash, v: 27 } } };
       },
       broadcastAll: (raws) =>
         ask(

@@ -177,7 +177,10 @@ export async function runAlone(store: Store, random: Random, name: string, steps
         require(!owners.has(hash), `${first.id} and ${owners.get(hash)} are one on chain`);
         owners.set(hash, first.id);
       }
-      const lives = attempts.map(({ hash, fields }) => ({ hash, lastBlock: Number(onNetwork('evm', fields).gasLimit) }));
+      const lives = attempts.map(({ hash, fields }) => {
+        const { valueWei, gasLimit } = onNetwork('evm', fields);
+        return { hash, valueWei, lastBlock: Number(gasLimit) };
+      });
       const landed = lives.filter(({ hash }) => chain.minedIn(hash) !== undefined);
       require(landed.length <= 1, `${first.id} is paid twice`);
       if (attempts.length > (versions.get(first.id) ?? 0)) {
@@ -187,7 +190,7 @@ export async function runAlone(store: Store, random: Random, name: string, steps
           (one) => chain.isDead(one) && chain.minedIn(one.hash) === undefined,
         ), `${first.id} was signed again too soon`);
         if (attempts.length > 1) met.add('signed again');
-        if (attempts.length > 1 && attempts.at(-1)?.fields.valueWei !== attempts.at(-2)?.fields.valueWei) met.add('held content is signed');
+        if (attempts.length > 1 && lives.at(-1)?.valueWei !== lives.at(-2)?.valueWei) met.add('held content is signed');
       }
       met.add(`${intent}: ${status}`);
       if (held !== null) met.add('held');
@@ -201,8 +204,7 @@ export async function runAlone(store: Store, random: Random, name: string, steps
         require(attempts.find(({ version }) => version === mined.version)?.hash ===
           landed[0]?.hash, `${first.id} shows a version that was not mined`);
         const replaced = newest.get(first.id);
-        const isNewest =
-          replaced === undefined || replaced.valueWei === attempts.find(({ hash }) => hash === landed[0]?.hash)?.fields.valueWei;
+        const isNewest = replaced === undefined || replaced.valueWei === landed[0]?.valueWei;
         // A failure has a reason of its own.
         const isTold = !mined.succeeded || /before|though/.test(view.transaction.statusReason ?? '') || unsure.has(first.id);
         require(isNewest || isTold, `${first.id} was mined as what was replaced, and does not say so`);
