@@ -83,7 +83,7 @@ type Keystore = z.infer<typeof keystoreShape>;
 export function readEd25519Keystore(json: string): Keystore {
   const read = keystoreShape.safeParse(valueFromKeystoreJson(json));
   if (read.success) return read.data;
-  const fields = read.error.issues.map(({ path }) => path.join('.') || 'the whole').join(', ');
+  const fields = [...new Set(read.error.issues.map(({ path }) => path.join('.') || 'the whole'))].join(', ');
   throw new KeystoreError('malformed', `this is no ed25519 keystore of version 1: missing or malformed: ${fields}`);
 }
 

@@ -88,7 +88,7 @@ type CryptoPart = z.infer<typeof keystoreShape>['crypto'];
 export function readKeystore(json: string): z.infer<typeof keystoreShape> {
   const read = keystoreShape.safeParse(valueFromJson(json));
   if (read.success) return read.data;
-  const fields = read.error.issues.map(({ path }) => path.join('.') || 'the whole').join(', ');
+  const fields = [...new Set(read.error.issues.map(({ path }) => path.join('.') || 'the whole'))].join(', ');
   throw new KeystoreError('malformed', `this is no keystore of version 3: missing or malformed: ${fields}`);
 }
 
