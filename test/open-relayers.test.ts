@@ -43,20 +43,15 @@ async function configWith(relayers: readonly RelayerEntry[], signerIds: readonly
 
 before(initKeccak);
 
-it('relayers have the addresses of their keys, and one chain where they use the same nodes', async () => {
+it('relayers have the addresses of their keys, and the chains of their networks', async () => {
   const own = [{ url: 'http://127.0.0.1:8', weight: 100 }];
   const other = evmNetwork({ name: 'other', chainId: 2n, rpcUrls: own });
-  const relayers = [
-    relayer('a', 'one'),
-    relayer('b', 'one', { network: other }),
-    relayer('c', 'one', { network: { ...network, chainId: 3n } }),
-  ];
+  const relayers = [relayer('a', 'one'), relayer('b', 'one', { network: other })];
   const { directory, close } = await openRelayers(await configWith(relayers, ['one']), 1_000, silentLog);
   try {
     assert.deepEqual(new Set(directory.relayers().map(({ address }) => address)), new Set([computeAddress(`0x${key.toString('hex')}`)]));
     const [a, b] = directory.relayers().map((one) => directory.chainOf(one));
-    assert.notEqual(a, b);
-    assert.equal(b?.network, other);
+    assert.deepEqual([a?.network, b?.network], [network, other]);
   } finally {
     await close();
   }
