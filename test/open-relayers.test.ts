@@ -4,6 +4,7 @@ import { before, it } from 'node:test';
 import { computeAddress } from 'ethers';
 import type { LoadedConfig } from '../src/config/config-file.js';
 import type { RelayerEntry } from '../src/config/relayer-entries.js';
+import { noTelemetry } from '../src/core/ports/telemetry.js';
 import { initKeccak } from '../src/crypto/keccak.js';
 import { openRelayers } from '../src/open-relayers.js';
 import { cheapKeystore } from './support/cheap-keystore.js';
@@ -47,7 +48,7 @@ it('relayers have the addresses of their keys, and the chains of their networks'
   const own = [{ url: 'http://127.0.0.1:8', weight: 100 }];
   const other = evmNetwork({ name: 'other', chainId: 2n, rpcUrls: own });
   const relayers = [relayer('a', 'one'), relayer('b', 'one', { network: other })];
-  const { directory, close } = await openRelayers(await configWith(relayers, ['one']), 1_000, silentLog);
+  const { directory, close } = await openRelayers(await configWith(relayers, ['one']), 1_000, silentLog, noTelemetry);
   try {
     assert.deepEqual(new Set(directory.relayers().map(({ address }) => address)), new Set([computeAddress(`0x${key.toString('hex')}`)]));
     const [a, b] = directory.relayers().map((one) => directory.chainOf(one));
@@ -60,7 +61,7 @@ it('relayers have the addresses of their keys, and the chains of their networks'
 it('keys that cannot be opened, and accounts that two relayers have, are told together', async () => {
   const relayers = [relayer('a', 'one'), relayer('b', 'two'), relayer('c', 'wrong')];
   const address = computeAddress(`0x${key.toString('hex')}`);
-  await assert.rejects(openRelayers(await configWith(relayers, ['one', 'two', 'wrong']), 1_000, silentLog), {
+  await assert.rejects(openRelayers(await configWith(relayers, ['one', 'two', 'wrong']), 1_000, silentLog, noTelemetry), {
     problems: [
       { path: 'signers[2].config.passphrase', problem: 'the passphrase does not open the keystore' },
       {
