@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
-import { loadConfig } from '../config/config-file.js';
 import { processEnvironment } from '../config/environment.js';
-import { loadSettings } from '../config/settings.js';
 import { createLogger } from '../observability/logger.js';
 import { DatabaseLockedError } from '../storage/database-locked-error.js';
 import { CliError } from './cli-error.js';
+import { loadConfiguration } from './load-configuration.js';
 import { settingsHelp } from './settings-help.js';
 import { untilSignalled } from './until-signalled.js';
 
@@ -20,8 +19,7 @@ export function registerServe(program: Command): void {
 
 async function serve(): Promise<void> {
   const env = processEnvironment();
-  const settings = loadSettings(env);
-  const config = await loadConfig({ dir: settings.configDir, fileName: settings.configFileName, env });
+  const { settings, config } = await loadConfiguration(env);
   const log = createLogger({ level: settings.logLevel });
   for (const notice of [...settings.notices, ...config.notices]) log.warn({}, notice);
   const { startApp } = await import('../app.js');

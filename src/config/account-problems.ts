@@ -5,12 +5,16 @@ import type { Problem } from './problem.js';
 /**
  * Relayers that share an account: two on one (chain, address) would take each other's nonces.
  *
- * For when the signers are open and addresses known; `relayers` in the order of the file.
+ * For when the signers are open and addresses known; `relayers` in the order of the file, address null where it is not known.
  */
-export function accountProblems(relayers: readonly Pick<Relayer, 'id' | 'network' | 'address'>[]): readonly Problem[] {
+export function accountProblems(
+  relayers: readonly (Pick<Relayer, 'id' | 'network'> & { readonly address: string | null })[],
+): readonly Problem[] {
   const idOf = new Map<string, string>();
   return relayers.flatMap(({ id, network, address }, index) => {
-    const account = `${chainKeyOf(network)} ${address.toLowerCase()}`;
+    if (address === null) return [];
+    // Base58 tells upper from lower case.
+    const account = `${chainKeyOf(network)} ${network.type === 'evm' ? address.toLowerCase() : address}`;
     const other = idOf.get(account);
     if (other === undefined) {
       idOf.set(account, id);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { EvmNetwork } from '../core/relayer/network.js';
+import type { Network } from '../core/relayer/network.js';
 import type { Environment } from './environment.js';
 import { type FileEntry, fileEntries } from './file-entries.js';
 import { fileProblem } from './file-problem.js';
@@ -12,19 +12,20 @@ import { type NotificationEntry, notificationEntries } from './notification-entr
 import { ConfigError, type Problem } from './problem.js';
 import { type RelayerEntry, relayerEntries } from './relayer-entries.js';
 import { readBySchema } from './schema-problems.js';
-import { type LocalSignerEntry, signerEntries } from './signer-entries.js';
+import { type CurvesOfKeystore, type LocalSignerEntry, signerEntries } from './signer-entries.js';
 
 /** Where the configuration file is, and the variables that its secrets are in. */
 export interface ConfigSource {
   readonly dir: string;
   readonly fileName: string;
   readonly env: Environment;
+  readonly curvesOfKeystore: CurvesOfKeystore;
 }
 
-/** The configuration file, checked and with defaults filled in; every list in the order of the file. */
+/** The configuration file, checked and with defaults filled in; lists are in the order of the file. */
 export interface LoadedConfig {
-  /** EVM networks, whether a relayer uses them or not. */
-  readonly networks: readonly EvmNetwork[];
+  /** The file's own, then those that come with the service; whether a relayer uses them or not. */
+  readonly networks: readonly Network[];
   readonly relayers: readonly RelayerEntry[];
   readonly signers: readonly LocalSignerEntry[];
   readonly notifications: readonly NotificationEntry[];
@@ -46,7 +47,7 @@ const fileSchema = z.strictObject({
  * Throws ConfigError with every problem and its path in the file (`relayers[2].policies.gas_price_cap`). Opens no keystore and calls no
  * node.
  */
-export async function loadConfig({ dir, fileName, env }: ConfigSource): Promise<LoadedConfig> {
+export async function loadConfig({ dir, fileName, env, curvesOfKeystore }: ConfigSource): Promise<LoadedConfig> {
   const problems: Problem[] = [];
   const document = await readDocument(join(dir, fileName));
   if (readBySchema(fileSchema, document, '', problems) === undefined && !isObject(document)) {
@@ -55,12 +56,12 @@ export async function loadConfig({ dir, fileName, env }: ConfigSource): Promise<
   const entriesOf = (name: string): readonly FileEntry[] => fileEntries(field(document, name), name, problems);
 
   if (entriesOf('plugins').length > 0) problems.push({ path: 'plugins', problem: 'plugins are not supported' });
-  const networks = networkEntries(await networkSources(field(document, 'networks'), dir, problems), problems);
-  const signers = signerEntries(entriesOf('signers'), env, problems);
+  const networks = networkEntries(await networkSources(field(document, 'networks'), dir, problems), env, problems);
+  const signers = await signerEntries(entriesOf('signers'), env, curvesOfKeystore, problems);
   const notifications = notificationEntries(entriesOf('notifications'), env, problems);
-  const references = { networks, signerIds: signers.declared, notificationIds: notifications.declared };
+  const references = { networks, signers: signers.declared, notificationIds: notifications.declared };
   if (field(document, 'relayers') === undefined) problems.push({ path: 'relayers', problem: 'is required' });
-  const relayers = relayerEntries(entriesOf('relayers'), references, problems);
+  const relayers = relayerEntries(entriesOf('relayers'), references, env, problems);
 
   if (problems.length > 0) throw new ConfigError(problems);
   return {
@@ -68,7 +69,7 @@ export async function loadConfig({ dir, fileName, env }: ConfigSource): Promise<
     relayers,
     signers: signers.signers,
     notifications: notifications.notifications,
-    notices: [...networks.otherKinds].map(([name, kind]) => `network ${JSON.stringify(name)} is not used: ${kind} is not supported yet`),
+    notices: networks.notices,
   };
 }
 

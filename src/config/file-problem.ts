@@ -1,3 +1,8 @@
+/** True when a file or folder is not there. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
 /** Why a file or folder cannot be used, to be read after its name. */
 export function fileProblem(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Curve } from '../core/ports/signer.js';
 import type { Environment } from './environment.js';
 import { id, someText } from './field-schemas.js';
 import { declaredNames, type FileEntry, textField } from './file-entries.js';
@@ -6,7 +7,7 @@ import type { Problem } from './problem.js';
 import { readBySchema } from './schema-problems.js';
 import { resolveSecret, secretReference } from './secret-reference.js';
 
-/** A key in an Ethereum keystore file. */
+/** A key in a keystore file. */
 export interface LocalSignerEntry {
   readonly id: string;
   /** The keystore file, relative to the working folder unless absolute. */
@@ -21,17 +22,34 @@ const signerSchema = z.strictObject({
   config: z.strictObject({ path: someText, passphrase: secretReference }),
 });
 
-/** Reads the signers. `declared`: the ids of all of them, valid or not. Problems go on the list. */
-export function signerEntries(
+/** The curves that the key in a keystore file is for, or why the file is no keystore. Needs no passphrase. */
+export type CurvesOfKeystore = (path: string) => Promise<readonly Curve[] | { readonly problem: string }>;
+
+/** The signers of the file. */
+export interface SignerEntries {
+  readonly signers: readonly LocalSignerEntry[];
+  /** Ids of all of them, valid or not, with the curves that they can sign on; undefined where that cannot be told. */
+  readonly declared: ReadonlyMap<string, readonly Curve[] | undefined>;
+}
+
+/** Reads the signers and looks at their keystores. Problems go on the list. */
+export async function signerEntries(
   entries: readonly FileEntry[],
   env: Environment,
+  curvesOfKeystore: CurvesOfKeystore,
   problems: Problem[],
-): { readonly signers: readonly LocalSignerEntry[]; readonly declared: ReadonlySet<string> } {
-  const declared = declaredNames(entries, 'id', problems);
-  const signers = entries.flatMap((entry) => {
+): Promise<SignerEntries> {
+  const declared = new Map<string, readonly Curve[] | undefined>();
+  for (const id of declaredNames(entries, 'id', problems)) declared.set(id, undefined);
+  const signers: LocalSignerEntry[] = [];
+  for (const entry of entries) {
     const signer = signerFromEntry(entry, env, problems);
-    return signer === undefined ? [] : [signer];
-  });
+    if (signer === undefined) continue;
+    signers.push(signer);
+    const curves = await curvesOfKeystore(signer.path);
+    if ('problem' in curves) problems.push({ path: `${entry.path}.config.path`, problem: curves.problem });
+    else declared.set(signer.id, curves);
+  }
   return { signers, declared };
 }
 

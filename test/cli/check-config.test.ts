@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { cheapKeystore } from '../support/cheap-keystore.js';
 import { runCli } from '../support/run-cli.js';
 import { sampleConfig, sampleSigner } from '../support/sample-config.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const settings = { API_KEY: 'k'.repeat(32), STORAGE_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'), KEY_PASSPHRASE: 'hunter2' };
 
-async function folderWithKeystore(): Promise<string> {
-  const folder = await temporaryFolder({ 'key.json': '{}' });
+async function folderWithKeystore(change: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  const folder = await temporaryFolder({ 'key.json': await cheapKeystore(Buffer.alloc(32, 1), 'hunter2') });
   return temporaryFolder({
     'config.json': sampleConfig({
       signers: [sampleSigner({ config: { path: join(folder, 'key.json'), passphrase: { type: 'env', value: 'KEY_PASSPHRASE' } } })],
+      ...change,
     }),
   });
 }
@@ -26,8 +28,7 @@ test('a good configuration is valid, and what has no effect is told', async () =
 });
 
 test('problems of settings and file are told together, without a stack or a secret', async () => {
-  const dir = await temporaryFolder({ 'config.json': sampleConfig({ extra: 1 }) });
-  const env = { ...settings, API_KEY: 'hunter2-hunter2', CONFIG_DIR: dir, APP_PORT: 'x' };
+  const env = { ...settings, API_KEY: 'hunter2-hunter2', CONFIG_DIR: await folderWithKeystore({ extra: 1 }), APP_PORT: 'x' };
   assert.deepEqual(await runCli(['check-config'], env), {
     exitCode: 2,
     stdout: '',

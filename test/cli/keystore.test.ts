@@ -58,7 +58,7 @@ test('create --type ed25519 makes a keystore of ours, and prints the address on 
   const file = join(await temporaryFolder(), 'new.json');
   const result = await runCli(['keystore', 'create', '--type', 'ed25519', '--out', file, '--passphrase-env', 'PASS'], { PASS: passphrase });
   assert.equal(result.exitCode, 0, result.stderr);
-  const { publicKey, seed } = await openEd25519Keystore(await readFile(file, 'utf8'), passphrase);
+  const { publicKey, privateKey: seed } = await openEd25519Keystore(await readFile(file, 'utf8'), passphrase);
   const onSolana = getBase58Decoder().decode(publicKey);
   assert.equal(result.stdout, `stellar: ${Keypair.fromRawEd25519Seed(seed).publicKey()}\nsolana: ${onSolana}\n`);
   assert.equal((await stat(file)).mode & 0o777, 0o600);
@@ -75,7 +75,7 @@ test('import --type ed25519 takes every form that a seed is kept in', async () =
     const result = await runCli(['keystore', 'import', '--type', 'ed25519', '--out', file], {}, `${form}\n${passphrase}\n`);
     assert.equal(result.exitCode, 0, `${index}: ${result.stderr}`);
     assert.equal(result.stdout.split('\n')[0], `stellar: ${pair.publicKey()}`);
-    assert.deepEqual((await openEd25519Keystore(await readFile(file, 'utf8'), passphrase)).seed, seed);
+    assert.deepEqual((await openEd25519Keystore(await readFile(file, 'utf8'), passphrase)).privateKey, seed);
     assertSilentAbout(result, passphrase, form);
   }
 });

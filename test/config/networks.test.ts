@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { type LoadedConfig, loadConfig } from '../../src/config/config-file.js';
 import { ConfigError } from '../../src/config/problem.js';
-import { sampleConfig, sampleEnv, sampleNetwork, sampleRelayer } from '../support/sample-config.js';
+import type { Network } from '../../src/core/relayer/network.js';
+import { anyKeystore, sampleConfig, sampleEnv, sampleNetwork, sampleRelayer } from '../support/sample-config.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 function load(dir: string): Promise<LoadedConfig> {
-  return loadConfig({ dir, fileName: 'config.json', env: sampleEnv });
+  return loadConfig({ dir, fileName: 'config.json', env: sampleEnv, curvesOfKeystore: anyKeystore });
 }
 
 async function loadNetworks(networks: readonly unknown[]): Promise<LoadedConfig> {
@@ -23,8 +24,14 @@ async function problemsOf(networks: readonly unknown[]): Promise<readonly string
   return error.problems.map(({ path, problem }) => `${path}: ${problem}`);
 }
 
+/** The networks that the file itself defines. */
+async function ownNetworks(networks: readonly unknown[]): Promise<readonly Network[]> {
+  const dir = await temporaryFolder({ 'config.json': sampleConfig({ networks, relayers: [] }) });
+  return (await load(dir)).networks.slice(0, networks.length);
+}
+
 test('a network takes over what it does not say; tags and features are united', async () => {
-  const { networks } = await loadNetworks([
+  const networks = await ownNetworks([
     { type: 'evm', network: 'anvil', from: 'middle', rpc_urls: ['http://127.0.0.1:1'], tags: ['own', 'base'] },
     { type: 'evm', network: 'middle', from: 'base', chain_id: 5, features: ['eip1559'] },
     sampleNetwork({ network: 'base', tags: ['base'], is_testnet: true, required_confirmations: 12 }),
@@ -39,7 +46,110 @@ test('a network takes over what it does not say; tags and features are united', 
     eip1559: true,
   });
   assert.equal(middle?.requiredConfirmations, 12);
-  assert.equal(base?.eip1559, false);
+  assert.ok(base?.type === 'evm' && !base.eip1559);
+});
+
+test('Stellar and Solana networks have what their kind needs, and usual block times', async () => {
+  const shared = { rpcUrls: [{ url: 'https://rpc.example.com', weight: 100 }], requiredConfirmations: 1, explorerUrls: [] };
+  assert.deepEqual(
+    await ownNetworks([
+      { type: 'stellar', network: 'testnet', rpc_urls: ['https://rpc.example.com'], passphrase: 'Test SDF Network ; September 2015' },
+      { type: 'stellar', network: 'standalone', from: 'testnet', passphrase: 'Standalone', average_blocktime_ms: 1000, is_testnet: true },
+      { type: 'solana', network: 'testnet', rpc_urls: ['https://rpc.example.com'], tags: ['public'] },
+    ]),
+    [
+      {
+        ...shared,
+        type: 'stellar',
+        name: 'testnet',
+        passphrase: 'Test SDF Network ; September 2015',
+        averageBlockTimeMs: 5000,
+        symbol: 'XLM',
+        isTestnet: false,
+        tags: [],
+      },
+      {
+        ...shared,
+        type: 'stellar',
+        name: 'standalone',
+        passphrase: 'Standalone',
+        averageBlockTimeMs: 1000,
+        symbol: 'XLM',
+        isTestnet: true,
+        tags: [],
+      },
+      { ...shared, type: 'solana', name: 'testnet', averageBlockTimeMs: 400, symbol: 'SOL', isTestnet: false, tags: ['public'] },
+    ],
+  );
+});
+
+test('a name is used once in each kind, and settings of another kind are none', async () => {
+  const rpc_urls = ['https://rpc.example.com'];
+  assert.deepEqual(
+    await problemsOf([
+      { type: 'solana', network: 'a', rpc_urls, chain_id: 1 },
+      { type: 'stellar', network: 'a', rpc_urls },
+      { type: 'stellar', network: 'a', rpc_urls, passphrase: 'x', features: ['eip1559'] },
+      { type: 'stellar', network: 'b', from: 'anvil', passphrase: 'x' },
+      sampleNetwork({ passphrase: 'x' }),
+      { network: 'untyped' },
+    ]),
+    [
+      'networks[2].network: "a" is already used by networks[1]',
+      'networks[0].chain_id: is not a known setting',
+      'networks[4].passphrase: is not a known setting',
+      'networks[5].type: is required',
+      'networks[1].passphrase: is required',
+      'networks[3].from: no Stellar network has the name "anvil"',
+    ],
+  );
+});
+
+test('URLs come from the environment where the file says so', async () => {
+  const url = 'https://rpc.example.com/secret';
+  const networks = [
+    sampleNetwork({
+      rpc_urls: [
+        { type: 'env', value: 'NODE_URL' },
+        { url: { type: 'env', value: 'NODE_URL' }, weight: 5 },
+        { type: 'plain', value: url },
+      ],
+      explorer_urls: [{ type: 'env', value: 'NODE_URL' }, 'https://explorer.example.com'],
+    }),
+  ];
+  const dir = await temporaryFolder({ 'config.json': sampleConfig({ networks }) });
+  const source = { dir, fileName: 'config.json', curvesOfKeystore: anyKeystore };
+  const [network] = (await loadConfig({ ...source, env: { ...sampleEnv, NODE_URL: url } })).networks;
+  assert.deepEqual(network?.rpcUrls, [
+    { url, weight: 100 },
+    { url, weight: 5 },
+    { url, weight: 100 },
+  ]);
+  assert.deepEqual(network.explorerUrls, [url, 'https://explorer.example.com']);
+  const { NODE_URL: _, ...bare } = { ...sampleEnv, NODE_URL: '' };
+  await assert.rejects(loadConfig({ ...source, env: bare }), {
+    problems: ['rpc_urls[0].url.value', 'rpc_urls[1].url.value', 'explorer_urls[0].value'].map((path) => ({
+      path: `networks[0].${path}`,
+      problem: 'the environment variable NODE_URL that it names is not set',
+    })),
+  });
+  assert.deepEqual(
+    await problemsOf([sampleNetwork({ rpc_urls: [{ type: 'file', value: 'x' }, 7, { type: 'plain', value: 'ftp://x' }] })]),
+    [
+      'networks[0].rpc_urls[0].url: must be a URL, or {"type": "env", "value": the variable that has it}',
+      'networks[0].rpc_urls[1].url: must be a URL, or {"type": "env", "value": the variable that has it}',
+      'networks[0].rpc_urls[2].url: must be a URL that begins with http:// or https://',
+    ],
+  );
+});
+
+test('what nothing uses is told', async () => {
+  const horizon_url = 'https://horizon.example.com';
+  const { notices } = await loadNetworks([
+    sampleNetwork(),
+    { type: 'stellar', network: 'mine', rpc_urls: ['https://rpc.example.com'], passphrase: 'x', horizon_url },
+  ]);
+  assert.deepEqual(notices, ['networks[1].horizon_url is not used: nothing here asks Horizon']);
 });
 
 test('inheriting from nobody, from oneself, in a circle, and from a wrong network', async () => {
@@ -66,28 +176,25 @@ test('inheriting from nobody, from oneself, in a circle, and from a wrong networ
 test('a large chain id is exact', async () => {
   const file = JSON.stringify(sampleConfig()).replace('31337', '18446744073709551615');
   const { networks } = await load(await temporaryFolder({ 'config.json': file }));
-  assert.equal(networks[0]?.chainId, 2n ** 64n - 1n);
+  assert.equal(networks[0]?.type === 'evm' && networks[0].chainId, 2n ** 64n - 1n);
 });
 
-test('networks come from a folder, beside the file unless it says where', async () => {
+test('networks come from a folder, beside the file unless it says where, or from one file', async () => {
   const files = {
     'networks/local.json': { networks: [sampleNetwork()] },
     'networks/more.JSON': { networks: [{ type: 'evm', network: 'fork', from: 'anvil', chain_id: 2 }] },
     'networks/readme.txt': 'not read',
   };
+  const names = async (dir: string, count: number) => (await load(dir)).networks.slice(0, count).map(({ name }) => name);
   for (const networks of [undefined, null, '']) {
     const dir = await temporaryFolder({ ...files, 'config.json': sampleConfig({ networks }) });
-    assert.deepEqual(
-      (await load(dir)).networks.map(({ name, chainId }) => [name, chainId]),
-      [
-        ['anvil', 31337n],
-        ['fork', 2n],
-      ],
-    );
+    assert.deepEqual(await names(dir, 2), ['anvil', 'fork']);
   }
   const elsewhere = await temporaryFolder(files);
-  const dir = await temporaryFolder({ 'config.json': sampleConfig({ networks: join(elsewhere, 'networks') }) });
-  assert.equal((await load(dir)).networks.length, 2);
+  const folder = await temporaryFolder({ 'config.json': sampleConfig({ networks: join(elsewhere, 'networks') }) });
+  assert.deepEqual(await names(folder, 2), ['anvil', 'fork']);
+  const file = await temporaryFolder({ 'config.json': sampleConfig({ networks: join(elsewhere, 'networks/local.json') }) });
+  assert.deepEqual(await names(file, 1), ['anvil']);
 });
 
 test('problems in a folder name the file', async () => {
@@ -113,23 +220,20 @@ test('problems in a folder name the file', async () => {
 
 test('a folder that is not there, or has no networks', async () => {
   const missing = await temporaryFolder({ 'config.json': sampleConfig({ networks: '/does/not/exist' }) });
-  await assert.rejects(
-    load(missing),
-    /^ConfigError: networks: must be a list, or a folder of \*\.json files; the folder \/does\/not\/exist does not exist/,
-  );
-  const empty = await temporaryFolder({ 'config.json': sampleConfig({ networks: undefined }), 'networks/readme.txt': '' });
-  await assert.rejects(load(empty), /networks: the folder .* has no \*\.json files/);
+  await assert.rejects(load(missing), { problems: [{ path: 'networks', problem: '/does/not/exist does not exist' }, unknown] });
+  const empty = await temporaryFolder({ 'networks/readme.txt': '' });
+  const dir = await temporaryFolder({ 'config.json': sampleConfig({ networks: join(empty, 'networks') }) });
+  await assert.rejects(load(dir), {
+    problems: [{ path: 'networks', problem: `the folder ${join(empty, 'networks')} has no *.json files` }, unknown],
+  });
 });
 
-test('networks of other kinds are told and not used', async () => {
-  const stellar = { type: 'stellar', network: 'testnet', passphrase: 'Test SDF Network' };
-  const { networks, notices } = await loadNetworks([sampleNetwork(), stellar]);
-  assert.equal(networks.length, 1);
-  assert.deepEqual(notices, ['network "testnet" is not used: stellar is not supported yet']);
-  const dir = await temporaryFolder({
-    'config.json': sampleConfig({ networks: [sampleNetwork(), stellar], relayers: [sampleRelayer({ network: 'testnet' })] }),
-  });
+const unknown = { path: 'relayers[0].network', problem: 'no network has the name "anvil"' };
+
+test('a relayer is on a network of its own kind', async () => {
+  const networks = [sampleNetwork(), { type: 'solana', network: 'own', rpc_urls: ['https://rpc.example.com'] }];
+  const dir = await temporaryFolder({ 'config.json': sampleConfig({ networks, relayers: [sampleRelayer({ network: 'own' })] }) });
   await assert.rejects(load(dir), {
-    problems: [{ path: 'relayers[0].network', problem: '"testnet" is a stellar network, network_type is "evm"' }],
+    problems: [{ path: 'relayers[0].network', problem: '"own" is the name of a network of the type solana, network_type is "evm"' }],
   });
 });

@@ -3,8 +3,7 @@ import { request as httpRequest, type OutgoingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { encryptKeystoreJsonSync, Wallet } from 'ethers';
 import { startApp } from '../../src/app.js';
-import { loadConfig } from '../../src/config/config-file.js';
-import { loadSettings } from '../../src/config/settings.js';
+import { loadConfiguration } from '../../src/cli/load-configuration.js';
 import { createAuthenticate } from '../../src/core/access/authenticate.js';
 import { everyScope, type Principal, type Scope } from '../../src/core/access/principal.js';
 import { type Clock, systemClock } from '../../src/core/ports/clock.js';
@@ -78,8 +77,7 @@ export interface AppRig {
 export async function startAppRig({ rpcUrl = 'http://127.0.0.1:9', env = {}, clock = systemClock }: AppRigOptions = {}): Promise<AppRig> {
   const home = await createServiceHome({ rpcUrl, env });
   await addRelayers(home.dir);
-  const settings = loadSettings(home.env);
-  const config = await loadConfig({ dir: settings.configDir, fileName: settings.configFileName, env: home.env });
+  const { settings, config } = await loadConfiguration(home.env);
   const errors: string[] = [];
   const audited: object[] = [];
   const info: Log['info'] = (fields, message) => {

@@ -1,3 +1,5 @@
+import type { CurvesOfKeystore } from '../../src/config/signer-entries.js';
+
 /** A configuration file in which nothing is wrong; `change` makes it another. */
 export function sampleConfig(change: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return {
@@ -37,6 +39,9 @@ export function sampleNotification(change: Readonly<Record<string, unknown>> = {
 export function sampleRelayer(change: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return { id: 'relayer-1', name: 'Relayer one', network: 'anvil', network_type: 'evm', paused: false, signer_id: 'key', ...change };
 }
+
+/** A keystore for every network, wherever it is looked for. */
+export const anyKeystore: CurvesOfKeystore = async () => ['secp256k1', 'ed25519'];
 
 /** The variables that the sample refers to. */
 export const sampleEnv = { KEY_PASSPHRASE: 'correct horse', HOOK_KEY: 'a signing key' };

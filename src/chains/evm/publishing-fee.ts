@@ -12,7 +12,7 @@ export interface PublishingFee {
   of(draft: EvmDraft): Promise<bigint>;
 }
 
-const taggedNetworks: readonly string[] = ['optimism', 'optimism-based'];
+const taggedNetworks: readonly string[] = ['optimism', 'optimism-based', 'optimism_based'];
 /** The GasPriceOracle, the same on all of them. */
 const oracle = '0x420000000000000000000000000000000000000F';
 const getL1Fee = '49948e0e';

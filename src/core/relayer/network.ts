@@ -1,3 +1,5 @@
+import type { Curve } from '../ports/signer.js';
+
 /** The kind of a network. */
 export type NetworkType = 'evm' | 'stellar' | 'solana';
 
@@ -46,6 +48,11 @@ export interface SolanaNetwork extends NetworkFields {
 
 /** A network as configured. */
 export type Network = EvmNetwork | StellarNetwork | SolanaNetwork;
+
+/** The curve that accounts of a network are on. */
+export function curveOf(type: NetworkType): Curve {
+  return type === 'evm' ? 'secp256k1' : 'ed25519';
+}
 
 /**
  * What names a chain in the store: its kind and what tells it from others of that kind (`evm:31337`, `stellar:<passphrase>`, `solana:<name>`).

@@ -25,12 +25,12 @@ const keystoreShape = z.object({
   ),
 });
 
-/** What an ed25519 keystore holds. The caller should overwrite `seed` when it is done. */
+/** What an ed25519 keystore holds. The caller should overwrite `privateKey` when it is done. */
 export interface OpenedEd25519Keystore {
   /** 32 bytes. */
   readonly publicKey: Buffer;
-  /** 32 bytes. */
-  readonly seed: Buffer;
+  /** The seed: 32 bytes. */
+  readonly privateKey: Buffer;
 }
 
 /** The same as for Ethereum keystores: 0.3 to 0.5 s and 128 MiB. */
@@ -67,22 +67,23 @@ export async function createEd25519Keystore(seed: Uint8Array, passphrase: string
 
 /** Opens a keystore that `createEd25519Keystore` made. Throws `KeystoreError`. */
 export async function openEd25519Keystore(json: string, passphrase: string): Promise<OpenedEd25519Keystore> {
-  const { public_key: said, crypto } = keystoreFromJson(json);
+  const { public_key: said, crypto } = readEd25519Keystore(json);
   const seed = await decrypted(crypto, passphrase);
   const publicKey = publicKeyOf(keyFromSeed(seed));
   if (publicKey.toString('hex') !== said) {
     seed.fill(0);
     throw new KeystoreError('malformed', `the keystore says that it holds the key of ${said}, but holds another`);
   }
-  return { publicKey, seed };
+  return { publicKey, privateKey: seed };
 }
 
 type Keystore = z.infer<typeof keystoreShape>;
 
-function keystoreFromJson(json: string): Keystore {
+/** What an ed25519 keystore says, still encrypted. Throws `KeystoreError` `malformed`. */
+export function readEd25519Keystore(json: string): Keystore {
   const read = keystoreShape.safeParse(valueFromKeystoreJson(json));
   if (read.success) return read.data;
-  const fields = read.error.issues.map(({ path }) => path.join('.') || 'the whole').join(', ');
+  const fields = [...new Set(read.error.issues.map(({ path }) => path.join('.') || 'the whole'))].join(', ');
   throw new KeystoreError('malformed', `this is no ed25519 keystore of version 1: missing or malformed: ${fields}`);
 }
 

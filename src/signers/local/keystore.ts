@@ -21,7 +21,7 @@ const keystoreShape = z.object({
   crypto: z.intersection(cipherShape, keyDerivation),
 });
 
-/** What a keystore holds. The caller should overwrite `privateKey` when it is done. */
+/** What an Ethereum keystore holds. The caller should overwrite `privateKey` when it is done. */
 export interface OpenedKeystore {
   /** EIP-55. */
   readonly address: string;
@@ -60,7 +60,7 @@ export async function createKeystore(privateKey: Uint8Array, passphrase: string)
 
 /** Opens an Ethereum keystore (version 3; scrypt or pbkdf2). Throws `KeystoreError`. `initKeccak` must have resolved. */
 export async function openKeystore(json: string, passphrase: string): Promise<OpenedKeystore> {
-  const { address, crypto } = keystoreFromJson(json);
+  const { address, crypto } = readKeystore(json);
   const ciphertext = fromHex(crypto.ciphertext);
   const key = await keyThatFits(crypto, ciphertext, fromHex(crypto.mac), passphrase);
   const decipher = createDecipheriv('aes-128-ctr', key.subarray(0, 16), fromHex(crypto.cipherparams.iv));
@@ -84,10 +84,11 @@ function addressIn(privateKey: Buffer): string {
 
 type CryptoPart = z.infer<typeof keystoreShape>['crypto'];
 
-function keystoreFromJson(json: string): z.infer<typeof keystoreShape> {
+/** What an Ethereum keystore says, still encrypted. Throws `KeystoreError` `malformed`. */
+export function readKeystore(json: string): z.infer<typeof keystoreShape> {
   const read = keystoreShape.safeParse(valueFromJson(json));
   if (read.success) return read.data;
-  const fields = read.error.issues.map(({ path }) => path.join('.') || 'the whole').join(', ');
+  const fields = [...new Set(read.error.issues.map(({ path }) => path.join('.') || 'the whole'))].join(', ');
   throw new KeystoreError('malformed', `this is no keystore of version 3: missing or malformed: ${fields}`);
 }
 

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { before, it } from 'node:test';
+import { computeAddress } from 'ethers';
+import type { LoadedConfig } from '../src/config/config-file.js';
+import type { RelayerEntry } from '../src/config/relayer-entries.js';
+import { noTelemetry } from '../src/core/ports/telemetry.js';
+import { initKeccak } from '../src/crypto/keccak.js';
+import { openRelayers } from '../src/open-relayers.js';
+import { cheapKeystore } from './support/cheap-keystore.js';
+import { evmNetwork, evmPolicies } from './support/evm.js';
+import { silentLog } from './support/stored-samples.js';
+import { temporaryFolder } from './support/temporary-folder.js';
+
+const key = Buffer.alloc(32, 1);
+const network = evmNetwork({ rpcUrls: [{ url: 'http://127.0.0.1:9', weight: 100 }] });
+
+function relayer(id: string, signerId: string, change: Partial<RelayerEntry> = {}): RelayerEntry {
+  return {
+    id,
+    name: id,
+    network,
+    networkType: 'evm',
+    signerId,
+    notificationId: null,
+    customRpcUrls: [],
+    paused: false,
+    policies: evmPolicies(),
+    ...change,
+  };
+}
+
+/** Three signers: two of one key, and one whose passphrase is wrong. */
+async function configWith(relayers: readonly RelayerEntry[], signerIds: readonly string[]): Promise<LoadedConfig> {
+  const folder = await temporaryFolder({ 'one.json': await cheapKeystore(key, 'right'), 'two.json': await cheapKeystore(key, 'right') });
+  const all = [
+    { id: 'one', path: join(folder, 'one.json'), passphrase: 'right' },
+    { id: 'two', path: join(folder, 'two.json'), passphrase: 'right' },
+    { id: 'wrong', path: join(folder, 'one.json'), passphrase: 'wrong' },
+  ];
+  const signers = all.filter(({ id }) => signerIds.includes(id));
+  return { networks: [network], relayers, signers, notifications: [], notices: [] };
+}
+
+before(initKeccak);
+
+it('relayers have the addresses of their keys, and the chains of their networks', async () => {
+  const own = [{ url: 'http://127.0.0.1:8', weight: 100 }];
+  const other = evmNetwork({ name: 'other', chainId: 2n, rpcUrls: own });
+  const relayers = [relayer('a', 'one'), relayer('b', 'one', { network: other })];
+  const { directory, close } = await openRelayers(await configWith(relayers, ['one']), 1_000, silentLog, noTelemetry);
+  try {
+    assert.deepEqual(new Set(directory.relayers().map(({ address }) => address)), new Set([computeAddress(`0x${key.toString('hex')}`)]));
+    const [a, b] = directory.relayers().map((one) => directory.chainOf(one));
+    assert.deepEqual([a?.network, b?.network], [network, other]);
+  } finally {
+    await close();
+  }
+});
+
+it('keys that cannot be opened, and accounts that two relayers have, are told together', async () => {
+  const relayers = [relayer('a', 'one'), relayer('b', 'two'), relayer('c', 'wrong')];
+  const address = computeAddress(`0x${key.toString('hex')}`);
+  await assert.rejects(openRelayers(await configWith(relayers, ['one', 'two', 'wrong']), 1_000, silentLog, noTelemetry), {
+    problems: [
+      { path: 'signers[2].config.passphrase', problem: 'the passphrase does not open the keystore' },
+      {
+        path: 'relayers[1].signer_id',
+        problem: `has the address ${address}, which relayer "a" has on the same chain; an account takes one relayer`,
+      },
+    ],
+  });
+});
