@@ -69,9 +69,10 @@ body { margin: 0; color: var(--text); font: 15px/1.6 var(--sans); }
 .swagger-ui table thead tr th, .swagger-ui table thead tr td { padding: 8px 0; border-color: var(--line); font-size: 12.5px; color: var(--quiet); }
 .swagger-ui .parameter__name { font-size: 14px; font-weight: 600; }
 .swagger-ui .parameter__type, .swagger-ui .parameter__in, .swagger-ui .prop-format { font-family: var(--mono); color: var(--quiet); }
-.swagger-ui input[type=text], .swagger-ui input[type=password], .swagger-ui textarea, .swagger-ui select { border: 1px solid var(--line); border-radius: 8px; background: var(--card); color: var(--text); box-shadow: none; }
+.swagger-ui input[type=text], .swagger-ui input[type=password], .swagger-ui textarea, .swagger-ui select { border: 1px solid var(--line); border-radius: 8px; background-color: var(--card); color: var(--text); box-shadow: none; }
 .swagger-ui textarea, .swagger-ui textarea.body-param__text { font: 13px/1.55 var(--mono); min-height: 150px; background: var(--ground); }
 .swagger-ui .highlight-code > .microlight, .swagger-ui .microlight, .swagger-ui .opblock-body pre.microlight { border-radius: 8px; font: 12.5px/1.55 var(--mono); background: #1a1f2b !important; }
+.swagger-ui .json-schema-2020-12, html.dark-mode .swagger-ui .json-schema-2020-12 { border-radius: 8px; background-color: var(--ground); }
 .swagger-ui .responses-inner { padding: 12px 20px; }
 .swagger-ui .response-col_links, .swagger-ui .responses-header .col_header.response-col_links { display: none; }
 .swagger-ui .response-col_status { min-width: 62px; font-weight: 650; font-size: 14px; }
