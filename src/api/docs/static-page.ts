@@ -41,7 +41,8 @@ export function createStaticPage({ path, contentType, load, headers = [] }: Stat
       const shared: readonly Header[] = [
         ['etag', etag],
         ['cache-control', 'no-cache'],
-        ['vary', 'Accept-Encoding'],
+        // Origin, too, since this takes the place of the header that CORS has set.
+        ['vary', 'Accept-Encoding, Origin'],
         ['x-content-type-options', 'nosniff'],
         ...headers,
       ];

@@ -79,7 +79,11 @@ Every answer below has one envelope: \`success\`, \`data\`, \`error\`; with \`pa
 
 \`message\` is a fixed text for programs, \`error\` says what exactly went wrong, and the header \`X-Error-Reason\` says why, from a closed list.
 
+<details><summary>All errors</summary>
+
 ${errorTableText()}
+
+</details>
 
 ### Rate limit
 

@@ -46,7 +46,7 @@ export function errorResponse(kinds: readonly ErrorKind[], reasons: readonly Rea
     return [message, { value: { success: false, data: null, error: exampleOf(kinds, message), message } }];
   });
   return {
-    description: `${whenOf(kinds)}. \`message\`: ${texts.map((text) => `\`${text}\``).join(' or ')}.`,
+    description: `${whenOf(kinds)}. \`message\` is ${codes(texts).join(' or ')}; \`X-Error-Reason\` is ${codes(reasons.map(({ reason }) => reason)).join(', ')}.`,
     headers: errorHeaders(
       errorTable[kinds[0] ?? 'internal'].httpStatus,
       reasons.map(({ reason }) => reason),
@@ -97,6 +97,10 @@ function nameOf(kinds: readonly ErrorKind[]): string {
 
 function whenOf(kinds: readonly ErrorKind[]): string {
   return kinds.map((kind) => errorWords[kind].when).join('. Or: ');
+}
+
+function codes(texts: readonly string[]): readonly string[] {
+  return texts.map((text) => `\`${text}\``);
 }
 
 /** A text of its own says all there is to say. */

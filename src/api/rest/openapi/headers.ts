@@ -10,11 +10,13 @@ export const headerComponents: Readonly<Record<string, Schema>> = {
     schema: { type: 'string' },
   },
   RateLimit: {
-    description: 'Calls that are left (`r`) and seconds until all are there again (`t`): `"default";r=299;t=1`.',
+    description:
+      'Calls that are left (`r`) and seconds until all are there again (`t`): `"default";r=299;t=1`. Not there where the limit is switched off.',
     schema: { type: 'string' },
   },
   'RateLimit-Policy': {
-    description: 'Calls at once (`q`) and seconds in which as many come back (`w`): `"default";q=300;w=3`.',
+    description:
+      'Calls at once (`q`) and seconds in which as many come back (`w`): `"default";q=300;w=3`. Not there where the limit is switched off.',
     schema: { type: 'string' },
   },
   'Retry-After': { description: 'Seconds to wait, at least 1.', schema: { type: 'integer', minimum: 1 } },

@@ -62,12 +62,12 @@ function ownResponse(plan: MethodPlan, http: HttpPlan, kinds: readonly ErrorKind
   return errorResponse(kinds, [...named.map((reason) => reasonText(plan, reason, kinds)), ...running]);
 }
 
-/** `{transaction_id}`, or an answer that is a `transaction`: `TRANSACTION_NOT_FOUND`. */
-function notFoundReasons({ template, responseField }: HttpPlan): readonly string[] {
+/** `{transaction_id}`, or a question for a `transaction`: `TRANSACTION_NOT_FOUND`. */
+function notFoundReasons({ verb, template, responseField }: HttpPlan): readonly string[] {
   const variables = parsePathTemplate(template).flatMap((segment) =>
     segment.kind === 'variable' ? [segment.name.replace(/_id$/, '')] : [],
   );
-  return [...variables, responseField ?? ''].map((name) => `${name.toUpperCase()}_NOT_FOUND`);
+  return [...variables, (verb === 'GET' && responseField) || ''].map((name) => `${name.toUpperCase()}_NOT_FOUND`);
 }
 
 function reasonText(plan: MethodPlan, reason: ErrorReason, kinds: readonly ErrorKind[]): ReasonText {

@@ -1,3 +1,4 @@
+import { errorRef } from './error-responses.js';
 import { answerHeaders } from './headers.js';
 import type { Schema } from './schema.js';
 
@@ -22,7 +23,7 @@ const readinessSchema: Schema = {
   required: ['ready', 'status', 'components', 'networks'],
 };
 
-/** The pages that are neither RPC nor enveloped REST, and that anyone may ask for. */
+/** The pages that are neither RPC nor enveloped REST. */
 export const pagePaths: Readonly<Record<string, Readonly<Record<string, Schema>>>> = {
   '/api/v1/health': {
     get: {
@@ -42,6 +43,20 @@ export const pagePaths: Readonly<Record<string, Readonly<Record<string, Schema>>
       responses: {
         200: { description: 'It is ready.', headers, content: { 'application/json': { schema: readinessSchema } } },
         503: { description: 'It is not ready.', headers, content: { 'application/json': { schema: readinessSchema } } },
+      },
+    },
+  },
+  '/metrics': {
+    get: {
+      operationId: 'metrics',
+      tags: ['Health'],
+      summary: 'What the service counts and times, for Prometheus',
+      description: 'Any valid key will do.',
+      security: [{ key: [] }],
+      responses: {
+        200: { description: 'The text format of Prometheus.', headers, content: { 'text/plain': { schema: { type: 'string' } } } },
+        401: errorRef(['unauthenticated']),
+        500: errorRef(['internal']),
       },
     },
   },

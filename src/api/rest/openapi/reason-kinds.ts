@@ -33,7 +33,8 @@ export const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = 
   RECEIVER_NOT_ALLOWED: ['invalid'],
   INSUFFICIENT_FUNDS: ['precondition'],
   EXECUTION_REVERTED: ['invalid'],
-  READER_TOO_SLOW: ['rate_limited'],
+  // Of streams, which are over RPC only.
+  READER_TOO_SLOW: [],
   NOTIFICATION_NOT_FOUND: ['not_found'],
   NOTIFICATION_EXISTS: ['already_exists'],
   NOTIFICATION_IN_USE: ['precondition'],

@@ -47,7 +47,12 @@ export class SchemaCompiler {
       const texts = enumTextsOf(desc);
       const values = desc.values.filter(({ number }) => number !== 0);
       const lines = values.map((value) => `- \`${texts.get(value.number)}\`: ${commentOf(value)}`);
-      this.#schemas.set(desc.name, { type: 'string', enum: [...texts.values()], description: [commentOf(desc), '', ...lines].join('\n') });
+      this.#schemas.set(desc.name, {
+        title: desc.name,
+        type: 'string',
+        enum: [...texts.values()],
+        description: [commentOf(desc), '', ...lines].join('\n'),
+      });
     }
     return refTo('schemas', desc.name);
   }
@@ -62,7 +67,7 @@ export class SchemaCompiler {
     if (direction === 'request') this.#inputNames.set(desc, name);
     // Known before it is compiled, since messages may hold themselves (a vector of values).
     this.#schemas.set(name, {});
-    this.#schemas.set(name, described(this.#withRules(desc, direction), commentOf(desc)));
+    this.#schemas.set(name, described({ title: name, ...this.#withRules(desc, direction) }, commentOf(desc)));
     return refTo('schemas', name);
   }
 

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { errorTable } from '../../../../src/api/error-table.js';
+import { compileMethodPlans } from '../../../../src/api/method-plan.js';
+import { createServices } from '../../../../src/api/services/services.js';
+import { type ApiDocument, readApiDocument } from '../../../support/api-document.js';
+import { type AppRig, askRest, startAppRig } from '../../../support/app-rig.js';
+
+let rig: AppRig;
+let document: ApiDocument;
+before(async () => {
+  rig = await startAppRig();
+  document = await readApiDocument(rig.port);
+});
+after(() => rig.stop());
+
+/** The spec's section 4 and 7: its endpoints, with the fixed texts of their errors. */
+const specified: Readonly<Record<string, readonly string[]>> = {
+  'PUT /api/v1/relayers/{relayer_id}/transactions/{transaction_id}': [
+    'Bad Request',
+    'Unauthorized',
+    'Not found',
+    'Too Many Requests',
+    'Internal Server Error',
+  ],
+  'POST /api/v1/relayers/{relayer_id}/sign-typed-data': [
+    'Bad Request',
+    'Unauthorized',
+    'Relayer with ID sandbox not found',
+    'Too Many Requests',
+    'Internal Server Error',
+  ],
+  'POST /api/v1/notifications': ['Bad Request', 'Unauthorized', 'Notification with this ID already exists', 'Internal Server Error'],
+  'PATCH /api/v1/notifications/{notification_id}': ['Bad Request', 'Unauthorized', 'Notification not found', 'Internal Server Error'],
+};
+
+describe('the OpenAPI document', () => {
+  it('passes a standard validator', async () => {
+    const validator = new Validator();
+    const { valid, errors } = await validator.validate(structuredClone(document.json) as Record<string, unknown>);
+    assert.ok(valid, JSON.stringify(errors));
+    assert.equal(validator.version, '3.1');
+  });
+
+  it('has the very routes that REST has, and the pages', () => {
+    const routes = plans().flatMap(({ http }) => (http === null ? [] : [`${http.verb} ${http.template}`]));
+    const pages = ['GET /api/v1/health', 'GET /api/v1/ready', 'GET /metrics'];
+    assert.deepEqual(document.operations.map(({ verb, template }) => `${verb} ${template}`).sort(), [...routes, ...pages].sort());
+  });
+
+  it('names each path variable as a parameter, and no operation twice', () => {
+    for (const { id, template, parameters } of document.operations) {
+      const variables = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      assert.deepEqual(
+        parameters
+          .filter((one) => one.in === 'path')
+          .map(({ name }) => name)
+          .sort(),
+        variables.sort(),
+        id,
+      );
+    }
+    const ids = document.operations.map(({ id }) => id);
+    assert.equal(new Set(ids).size, ids.length);
+  });
+
+  it('has every endpoint of the spec, with the texts of its errors', () => {
+    for (const [route, texts] of Object.entries(specified)) {
+      const operation = document.operations.find(({ verb, template }) => `${verb} ${template}` === route);
+      assert.ok(operation, route);
+      const told = JSON.stringify(
+        Object.values(operation.responses).map((response) => ('$ref' in response ? resolved(String(response.$ref)) : response)),
+      );
+      for (const text of texts) assert.ok(told.includes(`"message":"${text}"`), `${route}: ${text}`);
+      assert.equal('429' in operation.responses, texts.includes('Too Many Requests'), route);
+    }
+  });
+
+  it('tells of every error of the contract', () => {
+    const told = JSON.stringify(document.json);
+    for (const { httpStatus, text } of Object.values(errorTable)) assert.ok(told.includes(`| ${httpStatus} | \`${text}\` |`), text);
+  });
+
+  it('describes every operation, parameter and field, and every body has an example', () => {
+    for (const { id, hasBody, requests } of document.operations) if (hasBody) assert.ok(Object.keys(requests).length > 0, id);
+    const undescribed: string[] = [];
+    const look = (value: unknown, place: string): void => {
+      if (typeof value !== 'object' || value === null) return;
+      const { properties } = value as { properties?: Record<string, { description?: string }> };
+      for (const [name, property] of Object.entries(properties ?? {})) {
+        if (property.description === undefined && !['success', 'data', 'error', 'pagination', 'metadata', 'message'].includes(name))
+          undescribed.push(`${place}.${name}`);
+      }
+      for (const [key, inner] of Object.entries(value)) look(inner, `${place}/${key}`);
+    };
+    look((document.json.components as Record<string, unknown>).schemas, '');
+    // A tag, and the content beside it, are told of by the case that they are part of.
+    assert.deepEqual(
+      undescribed.filter((place) => !/oneOf\/\d+\.(?:type|from|value|config)$/.test(place)),
+      [],
+    );
+  });
+
+  it('has examples that are what it says', () => {
+    for (const { id, template, verb, requests, responses } of document.operations) {
+      const place = ['paths', template, verb.toLowerCase()];
+      for (const [name, body] of Object.entries(requests)) {
+        assert.equal(document.problems([...place, 'requestBody', 'content', 'application/json', 'schema'], body), null, `${id} ${name}`);
+      }
+      for (const [status, response] of Object.entries(responses)) {
+        const { $ref, content } = ('$ref' in response ? resolved(String(response.$ref)) : response) as {
+          $ref?: string;
+          content: Record<string, { example?: unknown; examples?: Record<string, { value: unknown }> }>;
+        };
+        assert.equal($ref, undefined);
+        const where = '$ref' in response ? String(response.$ref).slice(2).split('/') : [...place, 'responses', status];
+        const { example, examples = {} } = content['application/json'] ?? {};
+        for (const value of [...(example === undefined ? [] : [example]), ...Object.values(examples).map((one) => one.value)]) {
+          assert.equal(document.problems([...where, 'content', 'application/json', 'schema'], value), null, `${id} ${status}`);
+        }
+      }
+    }
+  });
+
+  it('reads and writes what the codec does', () => {
+    const send = (body: unknown) => document.problems(['components', 'schemas', 'SendTransactionRequest'], body);
+    for (const body of [
+      { to: '0x00', value: 0 },
+      { to: '0x00', value: '0x1F', speed: 'safeLow', gas_limit: null },
+      { value: '340282366920938463463374607431768211455' },
+      {
+        network: 'testnet',
+        operations: [{ type: 'payment', destination: 'G', amount: 1, asset: { type: 'credit_alphanum4', code: 'USD', issuer: 'G' } }],
+      },
+      { network: 'testnet', memo: { type: 'none', value: null }, transaction_xdr: 'AAAA' },
+      { network: 'testnet', memo: { type: 'hash', value: [0, 255] } },
+      {
+        network: 'testnet',
+        operations: [
+          { type: 'invoke_contract', contract_address: 'C', function_name: 'f', args: ['void', { u128: '1' }, { vec: [{ i64: -1 }] }] },
+        ],
+      },
+      { transaction: 'AAAA', valid_until: '2099-01-01T00:00:00Z' },
+    ]) {
+      assert.equal(send(body), null, JSON.stringify(body));
+    }
+    for (const body of [
+      { to: '0x00' },
+      { value: -1 },
+      { value: 1.5 },
+      { value: '1e21' },
+      { value: null },
+      { value: 1, speed: 'safe_low' },
+      { value: 1, fee_bump: true },
+      { network: 'testnet', memo: { type: 'text' } },
+      { network: 'testnet', memo: { type: 'other', value: 1 } },
+      { network: 'testnet', operations: [{ type: 'payment', destination: 'G', amount: 0, asset: { type: 'native' } }] },
+      {
+        network: 'testnet',
+        operations: [{ type: 'invoke_contract', contract_address: 'C', function_name: 'f', args: [{ u32: 1, i32: 2 }] }],
+      },
+    ]) {
+      assert.notEqual(send(body), null, JSON.stringify(body));
+    }
+  });
+
+  it('keeps integers digit for digit', async () => {
+    const { text } = await askRest(rig.port, 'GET', '/openapi.json');
+    assert.ok(text.includes('"maximum":340282366920938463463374607431768211455'));
+    assert.ok(text.includes('"maximum":9223372036854775807'));
+  });
+
+  it('holds nothing of this very server', async () => {
+    const { text } = await askRest(rig.port, 'GET', '/openapi.json');
+    for (const own of [...Object.values(rig.home.env), rig.home.address, rig.home.privateKey, String(rig.port), 'Relayer One']) {
+      if (own.length > 4 && own !== 'false') assert.ok(!text.includes(own), own);
+    }
+  });
+
+  it('is answered 304 to who has it, compressed to who takes that, and to anyone', async () => {
+    const first = await askRest(rig.port, 'GET', '/openapi.json', { headers: { authorization: undefined } });
+    assert.equal(first.headers['content-type'], 'application/json');
+    const etag = String(first.headers.etag);
+    const again = await askRest(rig.port, 'GET', '/openapi.json', { headers: { 'if-none-match': `"other", ${etag}` } });
+    assert.equal(again.status, 304);
+    assert.equal(again.text, '');
+    const fetched = await fetch(`${rig.baseUrl}/openapi.json`);
+    assert.equal(fetched.headers.get('content-encoding'), 'gzip');
+    assert.equal(await fetched.text(), first.text);
+    const refused = await askRest(rig.port, 'GET', '/openapi.json', { headers: { 'accept-encoding': 'br, gzip;q=0' } });
+    assert.equal(refused.text, first.text);
+    const head = await askRest(rig.port, 'HEAD', '/openapi.json');
+    assert.equal(head.headers['content-length'], String(Buffer.byteLength(first.text)));
+  });
+});
+
+function plans() {
+  const served = createServices({ store: { read: {} } } as never);
+  return compileMethodPlans(served.map(({ service }) => service));
+}
+
+function resolved(reference: string): Record<string, unknown> {
+  return reference
+    .slice(2)
+    .split('/')
+    .reduce<Record<string, unknown>>((value, key) => value[key] as Record<string, unknown>, document.json as Record<string, unknown>);
+}

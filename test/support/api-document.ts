@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { type AppRig, askRest, type RestAnswer } from './app-rig.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** One verb of one path of the document. */
+export interface Operation {
+  readonly id: string;
+  readonly verb: string;
+  readonly template: string;
+  readonly parameters: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
+  /** Bodies by their names; empty where it takes none. */
+  readonly requests: Readonly<Record<string, unknown>>;
+  readonly hasBody: boolean;
+  /** By status. */
+  readonly responses: Readonly<Record<string, Json>>;
+  readonly security: readonly Json[];
+}
+
+/** The OpenAPI document as a reader has it. */
+export interface ApiDocument {
+  readonly json: Json;
+  readonly operations: readonly Operation[];
+  operation(id: string): Operation;
+  /** Fails unless the answer is one that the document has for this operation: status, headers, body, and nothing that it does not tell of. */
+  check(operation: Operation, answer: RestAnswer): void;
+  /** What is wrong with a value by the schema at a place of the document; null where nothing is. */
+  problems(place: readonly string[], value: unknown): string | null;
+}
+
+/** Reads the document of a running service. */
+export async function readApiDocument(port: number): Promise<ApiDocument> {
+  const { status, text } = await askRest(port, 'GET', '/openapi.json', { headers: { authorization: undefined } });
+  assert.equal(status, 200);
+  const json: Json = JSON.parse(text);
+  const strict = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+  strict.addSchema(withNothingElse(json), 'document');
+  const compiled = new Map<string, ValidateFunction>();
+  const operations = operationsOf(json);
+
+  function problems(place: readonly string[], value: unknown): string | null {
+    const pointer = place.map((part) => `/${encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('');
+    const validate = compiled.get(pointer) ?? strict.compile({ $ref: `document#${pointer}` });
+    compiled.set(pointer, validate);
+    return validate(value) ? null : strict.errorsText(validate.errors);
+  }
+
+  return {
+    json,
+    operations,
+    operation(id) {
+      const found = operations.find((one) => one.id === id);
+      assert.ok(found, id);
+      return found;
+    },
+    problems,
+    check({ id, verb, template, responses }, answer) {
+      const told = `${id} answered ${answer.status}: ${answer.text.slice(0, 2000)}`;
+      const response = responses[answer.status];
+      assert.ok(response, `the document does not tell of it: ${told}`);
+      const reference = response.$ref;
+      const place =
+        typeof reference === 'string'
+          ? reference.slice(2).split('/')
+          : ['paths', template, verb.toLowerCase(), 'responses', String(answer.status)];
+      const resolved = at(json, place);
+      const [contentType = ''] = String(answer.headers['content-type']).split(';');
+      assert.ok(contentType in at(resolved, ['content']), told);
+      const body = contentType === 'application/json' ? JSON.parse(answer.text) : answer.text;
+      assert.equal(problems([...place, 'content', contentType, 'schema'], body), null, told);
+      for (const [name, header] of Object.entries(at(resolved, ['headers']))) {
+        const value = answer.headers[name.toLowerCase()];
+        assert.notEqual(value, undefined, `${name} is missing: ${told}`);
+        const reasons = at(header as Json, ['schema']).enum;
+        if (name === 'X-Error-Reason') assert.ok((reasons as string[]).includes(String(value)), `${value} is not told of: ${told}`);
+      }
+    },
+  };
+}
+
+/** A path with these values in its variables, and `missing` where there is none. */
+export function pathOf({ template }: Operation, values: Readonly<Record<string, string>>): string {
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? 'missing'));
+}
+
+/** Sends one of an operation's requests. */
+export function ask(
+  rig: AppRig,
+  { verb }: Operation,
+  path: string,
+  body: unknown,
+  headers: Record<string, string | undefined> = {},
+): Promise<RestAnswer> {
+  return rig.ask(verb, path, { body: body === undefined ? undefined : JSON.stringify(body), headers });
+}
+
+function operationsOf(json: Json): Operation[] {
+  return Object.entries(at(json, ['paths'])).flatMap(([template, verbs]) =>
+    Object.entries(verbs as Json).map(([verb, value]): Operation => {
+      const operation = value as Json;
+      const content = operation.requestBody === undefined ? {} : at(operation, ['requestBody', 'content', 'application/json']);
+      const requests = Object.entries((content.examples ?? {}) as Json).map(([name, example]) => [name, (example as Json).value]);
+      return {
+        id: String(operation.operationId),
+        verb: verb.toUpperCase(),
+        template,
+        parameters: ((operation.parameters ?? []) as Json[]).map(
+          (one) => ('$ref' in one ? at(json, String(one.$ref).slice(2).split('/')) : one) as never,
+        ),
+        requests: Object.fromEntries(requests),
+        hasBody: operation.requestBody !== undefined,
+        responses: operation.responses as Record<string, Json>,
+        security: operation.security as Json[],
+      };
+    }),
+  );
+}
+
+function at(json: Json, place: readonly string[]): Json {
+  return place.reduce<Json>((value, key) => (value[key] ?? {}) as Json, json);
+}
+
+/**
+ * The document with every object closed that is no part of another, so that what it does not tell of is a problem. For readers it is open:
+ * answers may get more fields.
+ */
+function withNothingElse(json: Json): Json {
+  const parts = new Set<string>();
+  const collect = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    const { oneOf, allOf, properties } = value as Record<string, { $ref?: string }[] | undefined>;
+    for (const part of [...(properties === undefined ? [] : (oneOf ?? [])), ...(allOf ?? [])])
+      if (part.$ref !== undefined) parts.add(part.$ref);
+    for (const inner of Object.values(value)) collect(inner);
+  };
+  collect(json);
+  const closed = (value: unknown, place: string, isPart: boolean): unknown => {
+    if (Array.isArray(value)) return value.map((item) => closed(item, '', isPart));
+    if (typeof value !== 'object' || value === null) return value;
+    const { type, properties, additionalProperties } = value as Json;
+    const isObject = type === 'object' && typeof properties === 'object' && additionalProperties === undefined;
+    const entries = Object.entries(value).map(([key, inner]) => {
+      const partOfThis = (key === 'allOf' || (key === 'oneOf' && typeof properties === 'object')) && Array.isArray(inner);
+      return [key, closed(inner, `${place}/${key}`, partOfThis)];
+    });
+    const close = (isObject && !isPart && !parts.has(`#${place}`)) || (Array.isArray((value as Json).allOf) && type === undefined);
+    return { ...Object.fromEntries(entries), ...(close ? { unevaluatedProperties: false } : {}) };
+  };
+  return closed(json, '', false) as Json;
+}
