@@ -27,6 +27,7 @@ export function aTransaction(over: Partial<Transaction> & Pick<Transaction, 'id'
     sentAtMs: null,
     confirmedAtMs: null,
     validUntilMs: null,
+    traceParent: null,
     revision: 1,
     ...over,
   };
@@ -71,6 +72,7 @@ export function anEvent(over: Partial<OutboxEvent> & Pick<OutboxEvent, 'id'>): O
     attempts: 0,
     nextAttemptAtMs: 0,
     createdAtMs: 1_763_600_000_000,
+    traceParent: null,
     ...over,
   };
 }

@@ -1,5 +1,6 @@
 import { greatestCost } from '../../core/fees/greatest-cost.js';
 import type { Draft, Refusal } from '../../core/ports/chain.js';
+import type { Move } from '../../core/ports/lanes.js';
 import { type Change, ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import { smallestUnits } from '../../core/relayer/network.js';
 import { maxInFlightOf, minBalanceOf } from '../../core/relayer/relayer.js';
@@ -68,9 +69,15 @@ function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly 
   return candidates;
 }
 
-function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Promise<Draft | Refusal> {
+async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Promise<Draft | Refusal> {
+  const { journal } = lane.deps;
   const { content, validUntilMs } = transaction;
-  return lane.chain.draft({ relayer: lane.relayer(), content, outbids: [], validUntilMs });
+  const step = journal.step('transaction prepared', transaction);
+  const draft = await journal.within(step, () => lane.chain.draft({ relayer: lane.relayer(), content, outbids: [], validUntilMs }));
+  // A transaction that waits is tried again and again; that it waits is told once.
+  if (!isRefusal(draft)) step?.end();
+  else if (draft.sentence !== transaction.statusReason) step?.end(draft.sentence);
+  return draft;
 }
 
 async function holdBack(lane: LaneContext, { transaction: seen }: OpenTransaction, refusal: Refusal): Promise<void> {
@@ -120,8 +127,10 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
       }
       const moves = unmoved.map(({ open }, index) => {
         const newAttempt = attempts[index] as Attempt;
-        return transactionChanges(deps, lane.relayer(), open, { steps: [signed(open.transaction, newAttempt)], newAttempt });
+        const move: Move = { steps: [signed(open.transaction, newAttempt)], newAttempt };
+        return { before: open.transaction, move, ...transactionChanges(deps, lane.relayer(), open, move) };
       });
+      const steps = moves.map(({ before }) => deps.journal.step('transaction stored', before));
       try {
         const taken = to === from ? [] : nonceChanges(lane, from, to);
         await deps.store.commit([...taken, ...moves.flatMap(({ changes }) => changes)]);
@@ -133,7 +142,9 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
       // Settling may have raised it meanwhile.
       if (lane.nextNonce < to) lane.nextNonce = to;
       if (to !== from) lane.storedNonce = to;
-      for (const { after } of moves) {
+      for (const step of steps) step?.end();
+      for (const { before, move, after } of moves) {
+        deps.journal.moved(before, move, after);
         lane.put(after);
         lane.notBeforeMs.delete(after.transaction.id);
       }
