@@ -133,6 +133,7 @@ async function inOutbox<T>(receiver: Receiver, measure: (outbox: Outbox, receive
             attempts: 0,
             nextAttemptAtMs: nowMs,
             createdAtMs: nowMs,
+            traceParent: null,
           });
         },
         deliver: delivery.start,

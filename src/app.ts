@@ -36,8 +36,9 @@ import { type Clock, systemClock } from './core/ports/clock.js';
 import type { Log } from './core/ports/log.js';
 import type { RecordEvent } from './core/ports/record-event.js';
 import type { Telemetry } from './core/ports/telemetry.js';
-import type { Relayer } from './core/relayer/relayer.js';
+import { isActive, type Relayer } from './core/relayer/relayer.js';
 import { createFeed } from './core/transaction/feed.js';
+import { createJournal } from './core/transaction/journal.js';
 import { initKeccak, keccak256 } from './crypto/keccak.js';
 import { createEngine } from './engine/engine.js';
 import { createMetrics } from './observability/metrics/metrics.js';
@@ -146,8 +147,19 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       return event === null ? [] : [event];
     };
     const feed = createFeed();
-    const engine = createEngine({ store, directory, recordEvent, feed, clock, ids, log });
+    const journal = createJournal({ log, telemetry, clock });
+    const engine = createEngine({ store, directory, recordEvent, feed, journal, clock, ids, log });
     await engine.start();
+    metrics.show({
+      relayers: () =>
+        engine.lanes().map((lane) => {
+          const relayer = directory.relayer(lane.relayerId);
+          return { ...lane, isActive: relayer !== undefined && isActive(relayer) };
+        }),
+      networks: () =>
+        engine.networks().map(({ network, head, problem }) => ({ network, head, isReachable: head !== null && problem === null })),
+      webhookBacklog: () => delivery.backlog(),
+    });
     releasers.push(() => engine.stop());
 
     // The API: the same services, plans and interceptors behind RPC and REST.
@@ -162,6 +174,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       lanes: engine,
       recordEvent,
       feed,
+      journal,
       clock,
       ids,
       keccak256,

@@ -8,8 +8,10 @@ import type { RecordEvent } from '../core/ports/record-event.js';
 import type { Store } from '../core/ports/store.js';
 import { laneOf, type Relayer } from '../core/relayer/relayer.js';
 import type { Feed } from '../core/transaction/feed.js';
+import type { Journal } from '../core/transaction/journal.js';
 import type { LaneId } from '../core/transaction/transaction.js';
 import { createLane, type Lane } from './lane/lane.js';
+import type { LaneFigures } from './lane/lane-figures.js';
 import { createWatcher, type NetworkHealth, type Watcher } from './watcher.js';
 
 /** What the engine works with. */
@@ -18,6 +20,7 @@ export interface EngineDeps {
   readonly directory: Directory;
   readonly recordEvent: RecordEvent;
   readonly feed: Feed;
+  readonly journal: Journal;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -30,6 +33,8 @@ export interface Engine extends Lanes {
   /** Signs nothing new and resolves when what runs has ended. */
   stop(): Promise<void>;
   networks(): readonly NetworkHealth[];
+  /** How the lanes stand; costs a walk over all that is open. */
+  lanes(): readonly LaneFigures[];
 }
 
 /** Makes the engine; nothing runs before `start`. */
@@ -67,6 +72,7 @@ export function createEngine(deps: EngineDeps): Engine {
       await Promise.all([...lanes.values()].map((lane) => lane.stop()));
     },
     networks: () => watchers.map((watcher) => watcher.health()),
+    lanes: () => [...lanes.values()].map((lane) => lane.figures()),
   };
 
   function openLane(relayer: Relayer, chain: Chain): Lane {

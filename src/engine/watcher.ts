@@ -9,7 +9,7 @@ import type { Relayer } from '../core/relayer/relayer.js';
 export interface NetworkHealth {
   readonly network: string;
   /** The newest block that was seen; null: none yet. */
-  readonly head: bigint | null;
+  readonly head: Head | null;
   /** Why no node can be asked; null: one can. */
   readonly problem: string | null;
 }
@@ -95,6 +95,6 @@ export function createWatcher(deps: WatcherDeps): Watcher {
       clearTimeout(timer);
       await running;
     },
-    health: () => ({ network: network.name, head: head?.number ?? null, problem }),
+    health: () => ({ network: network.name, head, problem }),
   };
 }

@@ -1,7 +1,7 @@
 import { type DestinationStream, pino, stdTimeFunctions } from 'pino';
 import type { Log } from '../core/ports/log.js';
 import { flatFieldsText } from './flat-line.js';
-import { perTurn } from './per-turn.js';
+import { standardOutput } from './standard-output.js';
 import { withoutSecrets } from './without-secrets.js';
 
 /** How grave a line is, from the least. */
@@ -16,7 +16,7 @@ export interface LoggerOptions {
 }
 
 /** A log of JSON lines: `level` as a word, `time` in ISO 8601, the fields without secrets (`withoutSecrets`), `msg`. */
-export function createLogger({ level, destination = perTurn(pino.destination({ dest: 1, sync: true })) }: LoggerOptions): Log {
+export function createLogger({ level, destination = standardOutput() }: LoggerOptions): Log {
   const log = pino(
     {
       level,

@@ -6,6 +6,7 @@ import { outcomes } from './migrations/0003-outcomes.js';
 import { heldContent } from './migrations/0004-held-content.js';
 import { apiKeys } from './migrations/0007-api-keys.js';
 import { definitions } from './migrations/0008-definitions.js';
+import { traceContext } from './migrations/0009-trace-context.js';
 
 /** All migrations, in the order of their names. */
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -16,6 +17,7 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     '0004-held-content': heldContent(),
     '0007-api-keys': apiKeys(dialect),
     '0008-definitions': definitions(dialect),
+    '0009-trace-context': traceContext(),
   };
 }
 

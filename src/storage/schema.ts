@@ -38,6 +38,8 @@ export interface TransactionTable {
   sent_at_ms: number | null;
   confirmed_at_ms: number | null;
   valid_until_ms: number | null;
+  /** `traceparent` of the span that accepted it. */
+  trace_parent: string | null;
   revision: number;
 }
 
@@ -114,6 +116,7 @@ export interface EventTable {
   attempts: number;
   next_attempt_at_ms: number;
   created_at_ms: number;
+  trace_parent: string | null;
   waits_behind: Flag;
 }
 

@@ -7,6 +7,7 @@ import type { Clock } from '../core/ports/clock.js';
 import type { Log } from '../core/ports/log.js';
 import type { SecretBox } from '../core/ports/secret-box.js';
 import type { Store } from '../core/ports/store.js';
+import type { SpanFacts, Tracer } from '../core/ports/tracer.js';
 import type { DeliveryCounters } from './delivery-counts.js';
 import { type PostOutcome, post } from './post.js';
 import { nextTryAtMs } from './retry-schedule.js';
@@ -22,6 +23,7 @@ export interface DeliverEventDeps {
   readonly timeoutMs: number;
   readonly dispatcher: Dispatcher;
   readonly counters: Pick<DeliveryCounters, 'posts'>;
+  readonly tracer: Tracer;
   /** Ends what is being posted: its outcome is unknown, and it is tried again after the next start. */
   readonly cut: AbortSignal;
 }
@@ -67,7 +69,7 @@ export async function deliverEvent(deps: DeliverEventDeps, event: OutboxEvent): 
 }
 
 async function tryToPost(deps: DeliverEventDeps, event: OutboxEvent, notification: Notification): Promise<TryOutcome> {
-  const { clock, dispatcher, timeoutMs, cut, counters } = deps;
+  const { clock, dispatcher, timeoutMs, cut, counters, tracer } = deps;
   const { goneAtMs } = notification;
   if (goneAtMs !== null) {
     const since = new Date(goneAtMs).toISOString();
@@ -89,8 +91,23 @@ async function tryToPost(deps: DeliverEventDeps, event: OutboxEvent, notificatio
     };
   }
   counters.posts += 1;
-  const headers = { 'content-type': 'application/json', 'user-agent': 'relayer-service', ...signature };
-  return post(dispatcher, { url: notification.url, headers, body, timeoutMs, signal: cut });
+  const { traceParent } = event;
+  const step = traceParent === null ? null : tracer.begin('webhook', { kind: 'client', parent: traceParent, facts: factsOf(event) });
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'relayer-service',
+    ...(traceParent === null ? {} : { traceparent: step?.traceParent ?? traceParent }),
+    ...signature,
+  };
+  const outcome = await post(dispatcher, { url: notification.url, headers, body, timeoutMs, signal: cut });
+  if (outcome.kind === 'answered')
+    step?.end(isSuccess(outcome) ? null : errorSentence(outcome.httpStatus), { 'http.response.status_code': outcome.httpStatus });
+  else step?.end(outcome.sentence);
+  return outcome;
+}
+
+function factsOf({ id, notificationId, orderKey, attempts }: OutboxEvent): SpanFacts {
+  return { 'event.id': id, 'notification.id': notificationId, 'transaction.id': orderKey, try: attempts + 1 };
 }
 
 function openedKeys(

@@ -78,14 +78,14 @@ function canTakeMore(target: Target | undefined): boolean {
 /** Makes the delivery; nothing happens before `start`. */
 export function createDelivery(deps: DeliveryDeps): Delivery {
   const { store, clock, log, telemetry = noTelemetry, timeoutMs } = deps;
-  const { meter } = telemetry;
+  const { meter, tracer } = telemetry;
   const dispatcher = new Agent({ connect: createGuardedConnector(deps), headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
   const closing = new AbortController();
   const cutting = new AbortController();
   // Each place may listen to both.
   setMaxListeners(2 * places, closing.signal, cutting.signal);
   const counters = createDeliveryCounters();
-  const eventDeps = { ...deps, dispatcher, counters, cut: cutting.signal };
+  const eventDeps = { ...deps, dispatcher, counters, tracer, cut: cutting.signal };
   /** Events being tried, by id. */
   const underWay = new Map<string, Promise<void>>();
   /** What each notification has under way and waiting; only those that have any. */

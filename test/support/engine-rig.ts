@@ -10,6 +10,7 @@ import type { EvmNetwork } from '../../src/core/relayer/network.js';
 import type { EvmPolicies, Relayer } from '../../src/core/relayer/relayer.js';
 import type { EvmRequest } from '../../src/core/transaction/evm.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
+import { noJournal } from '../../src/core/transaction/journal.js';
 import { sendTransaction, type TransactionDeps } from '../../src/core/transaction/send-transaction.js';
 import type { Attempt, TransactionStatus, TransactionView } from '../../src/core/transaction/transaction.js';
 import { initKeccak } from '../../src/crypto/keccak.js';
@@ -88,8 +89,8 @@ export async function startEngineRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options:
     return [];
   };
   const feed = createFeed();
-  const engine = createEngine({ store, directory, recordEvent, feed, clock, ids: systemIds, log: silentLog });
-  const deps: TransactionDeps = { store, directory, lanes: engine, recordEvent, feed, clock, ids: systemIds };
+  const engine = createEngine({ store, directory, recordEvent, feed, journal: noJournal, clock, ids: systemIds, log: silentLog });
+  const deps: TransactionDeps = { store, directory, lanes: engine, recordEvent, feed, journal: noJournal, clock, ids: systemIds };
   await engine.start();
 
   async function view(id: string): Promise<TransactionView> {

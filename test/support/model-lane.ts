@@ -7,6 +7,7 @@ import { createDirectory } from '../../src/core/relayer/create-directory.js';
 import type { EvmNetwork } from '../../src/core/relayer/network.js';
 import { type EvmPolicies, laneOf, type Relayer } from '../../src/core/relayer/relayer.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
+import { noJournal } from '../../src/core/transaction/journal.js';
 import type { TransactionDeps } from '../../src/core/transaction/send-transaction.js';
 import { createLane, type Lane } from '../../src/engine/lane/lane.js';
 import { evmNetwork, evmPolicies } from './evm.js';
@@ -79,6 +80,7 @@ export async function startModelLane(
     lanes: { accept: (transaction) => lane.accept(transaction), move: (_, id, decide) => lane.move(id, decide) },
     recordEvent: () => [],
     feed: createFeed(),
+    journal: noJournal,
     clock,
     ids: createIds(clock),
   };

@@ -116,13 +116,14 @@ export interface LaunchedService {
 }
 
 /** Starts the service in this home and resolves when it says that it listens. */
-export async function startService(home: ServiceHome): Promise<RunningService> {
-  return await launchService(home).listening;
+export async function startService(home: ServiceHome, enter: readonly string[] = []): Promise<RunningService> {
+  return await launchService(home, enter).listening;
 }
 
-/** Starts the service in this home, for tests that do not wait until it listens. */
-export function launchService(home: ServiceHome): LaunchedService {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', 'serve'], {
+/** Starts the service in this home, for tests that do not wait until it listens. `enter`: a program that runs it, with its arguments. */
+export function launchService(home: ServiceHome, enter: readonly string[] = []): LaunchedService {
+  const [program = process.execPath, ...args] = [...enter, process.execPath, '--import', 'tsx', 'src/main.ts', 'serve'];
+  const child = spawn(program, args, {
     env: { PATH: process.env.PATH, ...home.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -5,6 +5,7 @@ import type { Chain } from '../../src/core/ports/chain.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
 import type { Relayer, StellarPolicies } from '../../src/core/relayer/relayer.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
+import { noJournal } from '../../src/core/transaction/journal.js';
 import { sendTransaction, type TransactionDeps } from '../../src/core/transaction/send-transaction.js';
 import type { StellarRequest } from '../../src/core/transaction/stellar.js';
 import type { Attempt, TransactionStatus, TransactionView } from '../../src/core/transaction/transaction.js';
@@ -66,8 +67,8 @@ export async function startStellarRig({
   };
   const recordEvent = () => [];
   const feed = createFeed();
-  const engine = createEngine({ store, directory, recordEvent, feed, clock, ids: systemIds, log: silentLog });
-  const deps: TransactionDeps = { store, directory, lanes: engine, recordEvent, feed, clock, ids: systemIds };
+  const engine = createEngine({ store, directory, recordEvent, feed, journal: noJournal, clock, ids: systemIds, log: silentLog });
+  const deps: TransactionDeps = { store, directory, lanes: engine, recordEvent, feed, journal: noJournal, clock, ids: systemIds };
   await engine.start();
 
   async function view(id: string): Promise<TransactionView> {

@@ -28,6 +28,7 @@ export function aTransaction(over: Partial<Transaction> & Pick<Transaction, 'id'
     sentAtMs: null,
     confirmedAtMs: null,
     validUntilMs: null,
+    traceParent: null,
     revision: 1,
     ...over,
   };
@@ -75,6 +76,7 @@ export function anEvent(over: Partial<OutboxEvent> & Pick<OutboxEvent, 'id'>): O
     attempts: 0,
     nextAttemptAtMs: 0,
     createdAtMs: 1_763_600_000_000,
+    traceParent: null,
     ...over,
   };
 }

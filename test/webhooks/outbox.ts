@@ -79,6 +79,7 @@ export async function openOutbox(test: TestContext): Promise<Outbox> {
           attempts: 0,
           nextAttemptAtMs: nowMs,
           createdAtMs: nowMs,
+          traceParent: null,
         }),
       ]);
       return id;

@@ -7,6 +7,7 @@ import { findByNonce } from '../../core/transaction/find-by-nonce.js';
 import { findTransaction } from '../../core/transaction/find-transaction.js';
 import { replaceTransaction } from '../../core/transaction/replace-transaction.js';
 import { sendTransaction, type TransactionDeps } from '../../core/transaction/send-transaction.js';
+import type { TransactionView } from '../../core/transaction/transaction.js';
 import { watchTransactions } from '../../core/transaction/watch-transactions.js';
 import { callOf, relayerOf } from '../call.js';
 import { contentRequestOf } from '../mappers/content-request.js';
@@ -20,9 +21,8 @@ export function createTransactionService(deps: TransactionDeps): Partial<Service
   const { read } = deps.store;
   return {
     sendTransaction: once(TransactionService.method.sendTransaction, async (request, context, keep) => {
-      const view = await sendTransaction(deps, relayerOf(context), contentRequestOf(request), (sent) =>
-        keep({ transaction: protoOfTransaction(sent) }),
-      );
+      const kept = (sent: TransactionView) => keep({ transaction: protoOfTransaction(sent) });
+      const view = await sendTransaction(deps, relayerOf(context), contentRequestOf(request), kept, callOf(context));
       return { transaction: protoOfTransaction(view) };
     }),
     replaceTransaction: once(TransactionService.method.replaceTransaction, async (request, context, keep) => {

@@ -36,5 +36,6 @@ export function eventFor(deps: EventDeps, relayer: Pick<Relayer, 'notificationId
     attempts: 0,
     nextAttemptAtMs: nowMs,
     createdAtMs: nowMs,
+    traceParent: view.transaction.traceParent,
   });
 }

@@ -40,6 +40,8 @@ export interface OutboxEvent {
   /** When it is tried next; of one that is no longer pending: when that became so. */
   readonly nextAttemptAtMs: number;
   readonly createdAtMs: number;
+  /** W3C trace context of the transaction that it tells of; null: none. */
+  readonly traceParent: string | null;
 }
 
 /** One try to deliver an event, as it is kept for people to look at. */

@@ -25,6 +25,7 @@ export async function testNotification(deps: DeliverNowDeps & { readonly ids: Id
     attempts: 0,
     nextAttemptAtMs: nowMs,
     createdAtMs: nowMs,
+    traceParent: null,
   };
   await store.commit([store.change.insertEvent(event)]);
   return { delivery: { event, attempts: [] }, remarks: goneRemarks(notification) };

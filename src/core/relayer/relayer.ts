@@ -85,3 +85,8 @@ export function minBalanceOf(policies: RelayerPolicies): bigint {
 export function maxInFlightOf(policies: RelayerPolicies): number {
   return policies.network === 'evm' ? policies.maxInFlight : 1;
 }
+
+/** True unless it is paused or disabled. */
+export function isActive({ paused, disabledReason }: Pick<Relayer, 'paused' | 'disabledReason'>): boolean {
+  return !paused && disabledReason === null;
+}

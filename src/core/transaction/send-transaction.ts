@@ -8,6 +8,7 @@ import type { Change, Store } from '../ports/store.js';
 import { chainKeyOf } from '../relayer/network.js';
 import type { Relayer } from '../relayer/relayer.js';
 import type { Feed } from './feed.js';
+import { type Journal, noOrigin, type Origin } from './journal.js';
 import type { Content, Transaction, TransactionView } from './transaction.js';
 
 /** What else is to be committed with a caller's change, given the view that the caller is answered with. */
@@ -24,6 +25,7 @@ export interface TransactionDeps {
   readonly recordEvent: RecordEvent;
   /** Told of every change. */
   readonly feed: Feed;
+  readonly journal: Journal;
   readonly clock: Clock;
   readonly ids: Ids;
 }
@@ -37,12 +39,17 @@ export async function sendTransaction(
   relayer: Relayer,
   request: ContentRequest,
   alongside: Alongside = nothingAlongside,
+  origin: Origin = noOrigin,
 ): Promise<TransactionView> {
   const context = { relayer, nowMs: deps.clock.nowMs(), earlier: null };
   const { content, validUntilMs } = deps.directory.chainOf(relayer).contentOf(request, context);
-  const transaction = newTransaction(deps, relayer, content, validUntilMs);
+  const step = deps.journal.accepting(origin);
+  const traceParent = step?.traceParent ?? origin.traceParent;
+  const transaction = newTransaction(deps, relayer, content, { validUntilMs, traceParent });
   const view: TransactionView = { transaction, shown: null };
   await deps.store.commit([deps.store.change.insertTransaction(transaction), ...deps.recordEvent(relayer, view), ...alongside(view)]);
+  step?.end(null, { 'relayer.id': relayer.id, 'transaction.id': transaction.id });
+  deps.journal.accepted(transaction, origin);
   deps.lanes.accept(transaction);
   return view;
 }
@@ -52,7 +59,7 @@ export function newTransaction(
   { clock, ids }: Pick<TransactionDeps, 'clock' | 'ids'>,
   relayer: Relayer,
   content: Content,
-  validUntilMs: number | null,
+  { validUntilMs, traceParent }: Pick<Transaction, 'validUntilMs' | 'traceParent'>,
 ): Transaction {
   return {
     id: ids.timeOrdered(),
@@ -71,6 +78,7 @@ export function newTransaction(
     sentAtMs: null,
     confirmedAtMs: null,
     validUntilMs,
+    traceParent,
     revision: 1,
   };
 }

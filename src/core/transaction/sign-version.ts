@@ -3,6 +3,7 @@ import type { Clock } from '../ports/clock.js';
 import type { Directory } from '../ports/directory.js';
 import type { OpenTransaction } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
+import type { Journal } from './journal.js';
 import type { Attempt, Intent } from './transaction.js';
 
 /**
@@ -10,14 +11,16 @@ import type { Attempt, Intent } from './transaction.js';
  * Asks no node.
  */
 export async function signVersion(
-  deps: { readonly directory: Directory; readonly clock: Clock },
+  deps: { readonly directory: Directory; readonly clock: Clock; readonly journal: Journal },
   relayer: Relayer,
   { transaction, attempts }: OpenTransaction,
   draft: Draft,
   nonce: bigint | null,
   purpose: Intent,
 ): Promise<Attempt> {
+  const step = deps.journal.step('transaction signed', transaction);
   const { hash, raw, fields } = await deps.directory.chainOf(relayer).sign(draft, nonce, deps.directory.signerOf(relayer));
+  step?.end(null, { 'transaction.hash': hash });
   return {
     transactionId: transaction.id,
     chain: transaction.chain,

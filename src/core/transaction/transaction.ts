@@ -77,6 +77,8 @@ export interface Transaction extends LaneId {
   /** With status `confirmed` only. */
   readonly confirmedAtMs: number | null;
   readonly validUntilMs: number | null;
+  /** W3C trace context that its steps are part of; null: none. */
+  readonly traceParent: string | null;
   /** Grows with every write; what guards a write against another. */
   readonly revision: number;
 }

@@ -1,5 +1,6 @@
 import type { BroadcastOutcome } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
+import type { Span } from '../../core/ports/tracer.js';
 import { submitted, waiting } from '../../core/transaction/lifecycle.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
@@ -13,6 +14,7 @@ const retryAfterMs = 1_000;
 interface Broadcast {
   readonly open: OpenTransaction;
   readonly attempt: Attempt;
+  readonly step: Span | null;
 }
 
 /**
@@ -26,7 +28,9 @@ export async function broadcast(lane: LaneContext): Promise<void> {
       const batch = dueVersions(lane);
       if (batch.length === 0 || lane.isStopped()) return;
       const nowMs = lane.deps.clock.nowMs();
-      const outcomes = await lane.chain.broadcastAll(batch.map(({ attempt }) => attempt.raw));
+      // Nodes are told of one trace, though the request may be for many.
+      const first = batch.find(({ step }) => step !== null)?.step ?? null;
+      const outcomes = await lane.deps.journal.within(first, () => lane.chain.broadcastAll(batch.map(({ attempt }) => attempt.raw)));
       for (const [index, one] of batch.entries()) {
         const outcome = outcomes[index] ?? { kind: 'unknown', sentence: 'the node did not answer for it' };
         note(lane, one, outcome, nowMs);
@@ -42,8 +46,8 @@ export async function broadcast(lane: LaneContext): Promise<void> {
 }
 
 function dueVersions(lane: LaneContext): readonly Broadcast[] {
-  const due: Broadcast[] = [];
-  if (lane.settled === null || lane.deps.clock.nowMs() < lane.broadcastPausedUntilMs) return due;
+  const due: Omit<Broadcast, 'step'>[] = [];
+  if (lane.settled === null || lane.deps.clock.nowMs() < lane.broadcastPausedUntilMs) return [];
   const nowMs = lane.deps.clock.nowMs();
   for (const id of lane.untaken) {
     const open = lane.book.get(id);
@@ -52,7 +56,9 @@ function dueVersions(lane: LaneContext): readonly Broadcast[] {
     due.push({ open, attempt });
   }
   due.sort((a, b) => ((a.attempt.nonce ?? 0n) < (b.attempt.nonce ?? 0n) ? -1 : 1));
-  return due.slice(0, batchSize);
+  return due
+    .slice(0, batchSize)
+    .map((one) => ({ ...one, step: lane.deps.journal.step('transaction broadcast', one.open.transaction, 'client') }));
 }
 
 function note(lane: LaneContext, { attempt }: Broadcast, outcome: BroadcastOutcome, nowMs: number): void {
@@ -65,8 +71,8 @@ function note(lane: LaneContext, { attempt }: Broadcast, outcome: BroadcastOutco
   }
 }
 
-async function record(lane: LaneContext, { attempt }: Broadcast, outcome: BroadcastOutcome, nowMs: number): Promise<void> {
-  await lane.move(attempt.transactionId, ({ transaction }) => {
+async function record(lane: LaneContext, { attempt, step }: Broadcast, outcome: BroadcastOutcome, nowMs: number): Promise<void> {
+  const moved = await lane.move(attempt.transactionId, ({ transaction }) => {
     // An answer about a superseded version triggers nothing.
     if (transaction.liveVersion !== attempt.version || transaction.mined !== null) return null;
     switch (outcome.kind) {
@@ -88,4 +94,8 @@ async function record(lane: LaneContext, { attempt }: Broadcast, outcome: Broadc
       }
     }
   });
+  const isTaken = outcome.kind === 'accepted' || outcome.kind === 'known';
+  // It is sent again and again; what is no news is not told.
+  if (moved !== null || (isTaken && attempt.nonce !== null))
+    step?.end('sentence' in outcome ? outcome.sentence : null, { outcome: outcome.kind });
 }

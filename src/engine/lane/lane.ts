@@ -12,6 +12,7 @@ import { broadcast } from './broadcast.js';
 import { escalate, type WaitingSince } from './escalate.js';
 import { expire } from './expire.js';
 import type { LaneContext } from './lane-context.js';
+import { figuresOf, type LaneFigures } from './lane-figures.js';
 import { createLoop } from './loop.js';
 import { createOneAtATime } from './one-at-a-time.js';
 import { prepare } from './prepare.js';
@@ -35,8 +36,7 @@ export interface Lane {
   tick(head: Head): void;
   /** Signs nothing new, and resolves when what runs has ended. */
   stop(): Promise<void>;
-  /** For readiness and metrics. */
-  counts(): { readonly waiting: number; readonly inFlight: number };
+  figures(): LaneFigures;
 }
 
 /** What a lane works with. */
@@ -133,13 +133,16 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
         const decided = await decide(current);
         if (decided === null) return null;
         const { after, changes } = transactionChanges(deps, relayer(), current, decided);
+        const step = decided.newAttempt === undefined ? null : deps.journal.step('transaction stored', current.transaction);
         try {
           await deps.store.commit(changes);
+          step?.end();
         } catch (error) {
           if (!(error instanceof ConflictError) || conflicts >= greatestConflicts) throw error;
           await reload([transactionId]);
           continue;
         }
+        deps.journal.moved(current.transaction, decided, after);
         // Readers see every step, as webhooks do.
         for (const step of decided.steps.slice(0, -1)) deps.feed.publish(viewOf({ ...after, transaction: step }));
         put(after);
@@ -240,6 +243,6 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       stopped = true;
       await Promise.all([settling.stop(), preparing.stop(), broadcasting.stop()]);
     },
-    counts: () => ({ waiting: book.waitingCount(), inFlight: book.slottedCount() + book.aloneCount() }),
+    figures: () => ({ relayerId: relayer().id, ...figuresOf(book) }),
   };
 }

@@ -1,12 +1,13 @@
 import { greatestCost } from '../../core/fees/greatest-cost.js';
 import type { Draft, Refusal } from '../../core/ports/chain.js';
+import type { Move } from '../../core/ports/lanes.js';
 import { type Change, ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import { smallestUnits } from '../../core/relayer/network.js';
 import { maxInFlightOf, minBalanceOf } from '../../core/relayer/relayer.js';
 import { endedUnsigned, signed, waiting } from '../../core/transaction/lifecycle.js';
 import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { signVersion } from '../../core/transaction/sign-version.js';
-import type { Attempt } from '../../core/transaction/transaction.js';
+import type { Attempt, Transaction } from '../../core/transaction/transaction.js';
 import { transactionChanges } from '../../core/transaction/transaction-changes.js';
 import type { LaneContext } from './lane-context.js';
 import { twinOf } from './twin.js';
@@ -69,9 +70,15 @@ function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly 
   return candidates;
 }
 
-function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Promise<Draft | Refusal> {
+async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Promise<Draft | Refusal> {
+  const { journal } = lane.deps;
   const { content, validUntilMs } = transaction;
-  return lane.chain.draft({ relayer: lane.relayer(), content, outbids: [], validUntilMs });
+  const step = journal.step('transaction prepared', transaction);
+  const draft = await journal.within(step, () => lane.chain.draft({ relayer: lane.relayer(), content, outbids: [], validUntilMs }));
+  // A transaction that waits is tried again and again; that it waits is told once.
+  if (!isRefusal(draft)) step?.end();
+  else if (draft.sentence !== transaction.statusReason) step?.end(draft.sentence);
+  return draft;
 }
 
 async function holdBack(
@@ -118,7 +125,7 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
       const from = lane.nextNonce;
       let to = from;
       const attempts: Attempt[] = [];
-      const moves: ReturnType<typeof transactionChanges>[] = [];
+      const moves: (ReturnType<typeof transactionChanges> & { readonly before: Transaction; readonly move: Move })[] = [];
       for (const { open, draft } of unmoved) {
         const nonce = lane.chain.isStandalone(open.transaction.content) ? null : to;
         const newAttempt = await signVersion(deps, lane.relayer(), open, draft, nonce, 'content');
@@ -129,9 +136,11 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
         }
         if (nonce !== null) to += 1n;
         attempts.push(newAttempt);
-        moves.push(transactionChanges(deps, lane.relayer(), open, { steps: [signed(open.transaction, newAttempt)], newAttempt }));
+        const move: Move = { steps: [signed(open.transaction, newAttempt)], newAttempt };
+        moves.push({ before: open.transaction, move, ...transactionChanges(deps, lane.relayer(), open, move) });
       }
       if (moves.length === 0) return;
+      const steps = moves.map(({ before }) => deps.journal.step('transaction stored', before));
       try {
         const taken = to === from ? [] : nonceChanges(lane, from, to);
         await deps.store.commit([...taken, ...moves.flatMap(({ changes }) => changes)]);
@@ -143,7 +152,9 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
       // Settling may have raised it meanwhile.
       if (lane.nextNonce < to) lane.nextNonce = to;
       if (to !== from) lane.storedNonce = to;
-      for (const { after } of moves) {
+      for (const step of steps) step?.end();
+      for (const { before, move, after } of moves) {
+        deps.journal.moved(before, move, after);
         lane.put(after);
         lane.notBeforeMs.delete(after.transaction.id);
       }

@@ -1,4 +1,6 @@
 import type { Head, Sequence } from '../../core/ports/chain.js';
+import type { Move } from '../../core/ports/lanes.js';
+import { noOrigin } from '../../core/transaction/journal.js';
 import { signed } from '../../core/transaction/lifecycle.js';
 import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { newTransaction } from '../../core/transaction/send-transaction.js';
@@ -62,23 +64,24 @@ async function fill(lane: LaneContext, sequence: Sequence, nonce: bigint, outbid
     return;
   }
   const content = sequence.fillerOf(id.account);
-  const transaction = { ...newTransaction(deps, relayer, content, null), statusReason: `fills nonce ${nonce}, which nothing else has` };
+  const transaction = {
+    ...newTransaction(deps, relayer, content, { validUntilMs: null, traceParent: null }),
+    statusReason: `fills nonce ${nonce}, which nothing else has`,
+  };
   // As a cancel: should somebody else take the nonce after all, there is nothing left to send.
   const first = await signVersion(deps, relayer, { transaction, attempts: [] }, draft, nonce, 'cancel');
   // Versions count within a slot, and other transactions of ours may have had versions there.
   const newAttempt = { ...first, version: outbids.reduce((most, { version }) => Math.max(most, version), 0) + 1 };
-  const { after, changes } = transactionChanges(
-    deps,
-    relayer,
-    { transaction, attempts: [] },
-    { steps: [signed(transaction, newAttempt)], newAttempt },
-  );
+  const move: Move = { steps: [signed(transaction, newAttempt)], newAttempt };
+  const { after, changes } = transactionChanges(deps, relayer, { transaction, attempts: [] }, move);
   await deps.store.commit([
     deps.store.change.insertTransaction(transaction),
     ...nonceChanges(lane, lane.nextNonce, lane.nextNonce),
     ...changes,
   ]);
   lane.storedNonce = lane.nextNonce;
+  deps.journal.accepted(transaction, noOrigin);
+  deps.journal.moved(transaction, move, after);
   lane.put(after);
   lane.wakeBroadcast();
 }

@@ -1,16 +1,17 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { TransactionStatus } from '../../core/transaction/transaction.js';
+import { openStatuses, type TransactionStatus } from '../../core/transaction/transaction.js';
 
 /** How a relayer stands. */
 export interface RelayerFigures {
-  readonly relayer: string;
+  readonly relayerId: string;
   /** Neither paused nor disabled. */
   readonly isActive: boolean;
-  /** Open transactions that have no nonce. */
+  /** Open transactions of which nothing is signed. */
   readonly waiting: number;
-  /** Open transactions that have one. */
+  /** The other open ones. */
   readonly inFlight: number;
-  readonly open: Readonly<Partial<Record<TransactionStatus, number>>>;
+  /** By status. */
+  readonly open: ReadonlyMap<TransactionStatus, number>;
   /** When the oldest open transaction was accepted; null: none is open. */
   readonly oldestOpenMs: number | null;
 }
@@ -49,7 +50,7 @@ export function addGauges(registry: Registry, { relayers, networks, webhookBackl
     });
   }
   const perRelayer = (name: string, help: string, figureOf: (figures: RelayerFigures) => number) =>
-    gauge(name, help, ['relayer'], () => relayers().map((figures) => [{ relayer: figures.relayer }, figureOf(figures)]));
+    gauge(name, help, ['relayer'], () => relayers().map((figures) => [{ relayer: figures.relayerId }, figureOf(figures)]));
   const perNetwork = (name: string, help: string, figureOf: (figures: NetworkFigures) => number | null) =>
     gauge(name, help, ['network'], () =>
       networks().flatMap((figures) => {
@@ -59,10 +60,12 @@ export function addGauges(registry: Registry, { relayers, networks, webhookBackl
     );
 
   gauge('relayer_open_transactions', 'Transactions that are not final, by status', ['relayer', 'status'], () =>
-    relayers().flatMap(({ relayer, open }) => Object.entries(open).map(([status, count]) => [{ relayer, status }, count] as const)),
+    relayers().flatMap(({ relayerId, open }) =>
+      openStatuses.map((status) => [{ relayer: relayerId, status }, open.get(status) ?? 0] as const),
+    ),
   );
-  perRelayer('relayer_lane_waiting', 'Open transactions that wait for a nonce', ({ waiting }) => waiting);
-  perRelayer('relayer_lane_in_flight', 'Open transactions that have a nonce', ({ inFlight }) => inFlight);
+  perRelayer('relayer_lane_waiting', 'Open transactions of which nothing is signed', ({ waiting }) => waiting);
+  perRelayer('relayer_lane_in_flight', 'Open transactions that are signed', ({ inFlight }) => inFlight);
   perRelayer('relayer_oldest_open_seconds', 'Age of the oldest transaction that is not final; 0: there is none', ({ oldestOpenMs }) =>
     oldestOpenMs === null ? 0 : Math.max(0, nowMs() - oldestOpenMs) / 1000,
   );

@@ -16,6 +16,7 @@ export const eventColumns = [
   'attempts',
   'next_attempt_at_ms',
   'created_at_ms',
+  'trace_parent',
 ] as const satisfies readonly (keyof EventRow)[];
 
 /** The row that stores an event. */
@@ -30,6 +31,7 @@ export function rowFromEvent(event: OutboxEvent): EventRow {
     attempts: event.attempts,
     next_attempt_at_ms: event.nextAttemptAtMs,
     created_at_ms: event.createdAtMs,
+    trace_parent: event.traceParent,
   };
 }
 
@@ -45,5 +47,6 @@ export function eventFromRow(row: EventRow): OutboxEvent {
     attempts: row.attempts,
     nextAttemptAtMs: row.next_attempt_at_ms,
     createdAtMs: row.created_at_ms,
+    traceParent: row.trace_parent,
   };
 }

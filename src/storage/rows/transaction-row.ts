@@ -28,6 +28,7 @@ export const transactionColumns = [
   'sent_at_ms',
   'confirmed_at_ms',
   'valid_until_ms',
+  'trace_parent',
   'revision',
 ] as const satisfies readonly (keyof TransactionRow)[];
 
@@ -55,6 +56,7 @@ export function rowFromTransaction(transaction: Transaction): TransactionRow {
     sent_at_ms: transaction.sentAtMs,
     confirmed_at_ms: transaction.confirmedAtMs,
     valid_until_ms: transaction.validUntilMs,
+    trace_parent: transaction.traceParent,
     revision: transaction.revision,
   };
 }
@@ -89,6 +91,7 @@ export function transactionFromRow(row: TransactionRow): Transaction {
     sentAtMs: row.sent_at_ms,
     confirmedAtMs: row.confirmed_at_ms,
     validUntilMs: row.valid_until_ms,
+    traceParent: row.trace_parent,
     revision: row.revision,
   };
 }

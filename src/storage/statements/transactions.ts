@@ -24,7 +24,13 @@ interface StatusPage {
 
 // Who a transaction belongs to never changes.
 const changingColumns = transactionColumns.filter(
-  (column) => column !== 'id' && column !== 'relayer_id' && column !== 'chain' && column !== 'account' && column !== 'created_at_ms',
+  (column) =>
+    column !== 'id' &&
+    column !== 'relayer_id' &&
+    column !== 'chain' &&
+    column !== 'account' &&
+    column !== 'created_at_ms' &&
+    column !== 'trace_parent',
 );
 const transactionSelection = transactionColumns.map((column) => `transactions.${column}` as const);
 const attemptSelection = attemptColumns.map((column) => `attempts.${column} as attempt_${column}` as const);

@@ -15,6 +15,7 @@ const view: TransactionView = {
     intent: 'content',
     content: { network: 'evm', to: null, valueWei: 0n, data: '0x00', gasLimit: null, pricing: { kind: 'speed', speed: 'fast' } },
     held: null,
+    traceParent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     nonce: null,
     liveVersion: null,
     mined: null,
@@ -61,6 +62,7 @@ it('puts the record beside payload_type, digit for digit', () => {
       attempts: 0,
       nextAttemptAtMs: nowMs,
       createdAtMs: nowMs,
+      traceParent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     },
   ]);
 });

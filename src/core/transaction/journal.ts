@@ -1,0 +1,105 @@
+import type { Clock } from '../ports/clock.js';
+import type { Move } from '../ports/lanes.js';
+import type { Log } from '../ports/log.js';
+import type { OpenTransaction } from '../ports/store.js';
+import { noTelemetry, type Telemetry } from '../ports/telemetry.js';
+import type { Span, SpanKind } from '../ports/tracer.js';
+import { readTraceParent } from '../trace-parent.js';
+import { isFinal, type Transaction } from './transaction.js';
+import { shownAttempt } from './transaction-changes.js';
+
+/** The request by which a transaction was asked for. */
+export interface Origin {
+  readonly requestId: string | null;
+  /** W3C trace context of it; null: none. */
+  readonly traceParent: string | null;
+}
+
+/** Nobody in particular asked. */
+export const noOrigin: Origin = { requestId: null, traceParent: null };
+
+/** Writes down what happens to transactions: for the log, for metrics, for traces. It changes nothing and never throws. */
+export interface Journal {
+  /** A transaction is about to be stored: the span that all of its steps are part of; null where nothing is traced. */
+  accepting(origin: Origin): Span | null;
+  /** It was stored. */
+  accepted(transaction: Transaction, origin: Origin): void;
+  /** A step of a transaction begins; null where the transaction is not traced. What is never ended is never told. */
+  step(name: string, transaction: Transaction, kind?: SpanKind): Span | null;
+  /** Runs a step: what it asks of others is part of it. */
+  within<T>(step: Span | null, task: () => T): T;
+  /** A change was committed. */
+  moved(before: Transaction, move: Pick<Move, 'steps' | 'newAttempt'>, after: OpenTransaction): void;
+}
+
+/** Makes the journal. */
+export function createJournal({
+  log,
+  telemetry,
+  clock,
+}: {
+  readonly log: Log;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+}): Journal {
+  const { meter, tracer } = telemetry;
+  /** When open transactions that are traced were mined, as far as this process has seen it. */
+  const minedAtMs = new Map<string, number>();
+
+  function step(name: string, { traceParent, relayerId, id }: Transaction, kind: SpanKind = 'internal', startMs?: number): Span | null {
+    if (traceParent === null) return null;
+    const facts = { 'relayer.id': relayerId, 'transaction.id': id };
+    return tracer.begin(name, { kind, parent: traceParent, facts, ...(startMs === undefined ? {} : { startMs }) });
+  }
+
+  function reached(from: Transaction['status'] | null, to: Transaction, hash: string | null, requestId: string | null): void {
+    const { relayerId, id, status, statusReason, traceParent } = to;
+    meter.statusReached(relayerId, status);
+    const traceId = readTraceParent(traceParent)?.traceId ?? null;
+    log.info({ relayer: relayerId, transaction: id, from, to: status, hash, reason: statusReason, requestId, traceId }, 'transaction');
+  }
+
+  /** What waits outside is told as it ends: how long a block, and how long its confirmations took. */
+  function traceStatus(transaction: Transaction): void {
+    const { id, status, statusReason, sentAtMs, traceParent } = transaction;
+    if (traceParent === null) return;
+    const nowMs = clock.nowMs();
+    if (status === 'mined') {
+      minedAtMs.set(id, nowMs);
+      step('transaction mined', transaction, 'internal', sentAtMs ?? nowMs)?.end();
+    } else if (isFinal(status)) {
+      step(`transaction ${status}`, transaction, 'internal', minedAtMs.get(id) ?? nowMs)?.end(status === 'failed' ? statusReason : null);
+      minedAtMs.delete(id);
+    }
+  }
+
+  return {
+    accepting: ({ traceParent }) => tracer.begin('transaction accepted', { kind: 'internal', parent: traceParent }),
+    accepted: (transaction, { requestId }) => reached(null, transaction, null, requestId),
+    step,
+    within: (span, task) => tracer.within(span, task),
+    moved(before, { steps, newAttempt }, after) {
+      if (newAttempt !== undefined) meter.attemptStored(before.relayerId, isEscalation(before, after) ? 'escalation' : newAttempt.purpose);
+      let previous = before;
+      for (const next of steps) {
+        if (next.status !== previous.status) {
+          reached(previous.status, next, shownAttempt(next, after.attempts)?.hash ?? null, null);
+          traceStatus(next);
+        }
+        previous = next;
+      }
+    },
+  };
+}
+
+/** True where the new version says what the one before it said, for another price. */
+function isEscalation(before: Transaction, { transaction: after }: OpenTransaction): boolean {
+  return before.liveVersion !== null && before.nonce !== null && before.intent === after.intent && before.content === after.content;
+}
+
+/** Writes nothing down. */
+export const noJournal: Journal = createJournal({
+  log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
+  telemetry: noTelemetry,
+  clock: { nowMs: () => 0 },
+});

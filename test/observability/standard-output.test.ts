@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { test } from 'node:test';
+
+/** Logs over many turns, more than is kept for later, and then says so on standard error. */
+const script = `
+  import { setImmediate as turn } from 'node:timers/promises';
+  import { createLogger } from './src/observability/logger.ts';
+  const log = createLogger({ level: 'info' });
+  for (let count = 0; count < 200; count++) {
+    log.info({ filler: 'x'.repeat(100_000) }, 'a line');
+    await turn();
+  }
+  process.stderr.write('still here, ' + (process.memoryUsage().rss > 400e6 ? 'fat' : 'lean'));`;
+
+test('a log that cannot be written, as on a full disk, does not end the process, nor does it gather without end', async () => {
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], { stdio: ['ignore', full, 'pipe'] });
+  closeSync(full);
+  let said = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const [code] = await once(child, 'close');
+  assert.equal(said, 'still here, lean');
+  assert.equal(code, 0);
+});
+
+test('a log whose reader is gone does not end the process', async () => {
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.stdout.once('data', () => child.stdout.destroy());
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const [code] = await once(child, 'close');
+  assert.equal(said, 'still here, lean');
+  assert.equal(code, 0);
+});
