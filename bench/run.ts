@@ -6,6 +6,7 @@ import { startAnvil } from '../test/support/anvil.js';
 import { type Case, casesFor, type ServerName, sampleTransaction } from './cases.js';
 import type { Sample } from './load/job.js';
 import { startLoadGenerator } from './load/load-generator.js';
+import { benchMillion } from './million.js';
 import { pinned } from './pinned-process.js';
 import { authorization, type MeasuredServer, startBaseline, startBuiltService } from './servers.js';
 import { resultsOf, tableText } from './table.js';
@@ -61,9 +62,14 @@ try {
   }
   const results = resultsOf(chosen, samples);
   const webhooks = names.length === 0 || names.includes('webhooks') ? await benchWebhooks() : [];
-  const webhookLines = webhooks.map(({ what, value, unit, goal }) => `${what}: ${value.toFixed(value < 100 ? 1 : 0)} ${unit} ${goal}`);
+  const million = names.length === 0 || names.includes('million') ? await benchMillion(options.service) : [];
+  const lines = [...webhooks, ...million].map(
+    ({ what, value, unit, goal }) => `${what}: ${value.toFixed(value < 100 ? 1 : 0)} ${unit} ${goal}`,
+  );
   process.stdout.write(
-    options.json ? `${JSON.stringify({ callers, results, webhooks }, null, 2)}\n` : `${[tableText(results), ...webhookLines].join('\n')}\n`,
+    options.json
+      ? `${JSON.stringify({ callers, results, webhooks, million }, null, 2)}\n`
+      : `${[tableText(results), ...lines].join('\n')}\n`,
   );
 } finally {
   for (const release of releasers.reverse()) await release();
@@ -82,7 +88,7 @@ function addressOf({ pid, ports }: MeasuredServer, index: number): { pid: number
 /** The rows that were asked for, their baselines with them; all where none was. */
 function chosenFrom(cases: readonly Case[]): readonly Case[] {
   if (names.length === 0) return cases;
-  const known = new Set(['webhooks', ...cases.map(({ name }) => name)]);
+  const known = new Set(['webhooks', 'million', ...cases.map(({ name }) => name)]);
   const unknown = names.filter((name) => !known.has(name));
   if (unknown.length > 0) throw new Error(`there is no row ${unknown.join(', ')}; there are ${[...known].join(', ')}`);
   const baselines = cases.filter(({ name }) => names.includes(name)).map(({ of }) => of?.baseline);

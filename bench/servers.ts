@@ -4,7 +4,7 @@ import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as elapsed } from 'node:timers/promises';
-import { apiKey, createServiceHome } from '../test/support/service.js';
+import { apiKey, createServiceHome, type ServiceHome } from '../test/support/service.js';
 import { pinned } from './pinned-process.js';
 
 /** A server that is measured. */
@@ -18,19 +18,24 @@ export interface MeasuredServer {
 /** The built service, as users run it: its own home, a durable database file, its log in a file. */
 export async function startBuiltService(main: string, rpcUrl: string, nodeFlags: readonly string[]): Promise<MeasuredServer> {
   const home = await createServiceHome({ rpcUrl, env: { LOG_LEVEL: 'info' } });
+  const service = await startServiceIn(home, main, nodeFlags);
+  return {
+    ...service,
+    async stop() {
+      await service.stop();
+      await home.remove();
+    },
+  };
+}
+
+/** The built service in a home that outlives it. */
+export async function startServiceIn(home: ServiceHome, main: string, nodeFlags: readonly string[]): Promise<MeasuredServer> {
   const logFile = join(home.dir, 'service.log');
   const log = openSync(logFile, 'w');
   const [program, ...args] = pinned(0, [process.execPath, ...nodeFlags, main, 'serve']);
   const child = spawn(program, args, { env: { PATH: process.env.PATH, ...home.env }, stdio: ['ignore', log, log] });
   const port = await portInLog(child, logFile);
-  return {
-    pid: child.pid ?? 0,
-    ports: [port],
-    async stop() {
-      await ended(child);
-      await home.remove();
-    },
-  };
+  return { pid: child.pid ?? 0, ports: [port], stop: () => ended(child) };
 }
 
 /** One of the baselines: it says its ports on its first line. */
