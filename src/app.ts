@@ -39,6 +39,7 @@ import type { Telemetry } from './core/ports/telemetry.js';
 import { isActive, type Relayer } from './core/relayer/relayer.js';
 import { createFeed } from './core/transaction/feed.js';
 import { createJournal } from './core/transaction/journal.js';
+import { createTransactionCleaner } from './core/transaction/transaction-cleaner.js';
 import { initKeccak, keccak256 } from './crypto/keccak.js';
 import { createEngine } from './engine/engine.js';
 import { createMetrics } from './observability/metrics/metrics.js';
@@ -134,6 +135,11 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     const retention = createRetention({ store, clock, log, retentionDays: settings.webhookRetentionDays });
     retention.start();
     releasers.push(() => retention.stop());
+    if (settings.transactionExpirationHours !== null) {
+      const transactionCleaner = createTransactionCleaner({ store, clock, log, expirationHours: settings.transactionExpirationHours });
+      transactionCleaner.start();
+      releasers.push(() => transactionCleaner.stop());
+    }
 
     // What runs without a request.
     const eventDeps = {

@@ -80,9 +80,14 @@ export function origins(input: string): Parsed<readonly string[]> {
   return { problem: 'must be origins separated by commas, such as https://app.example.com without a path or a slash at the end' };
 }
 
-/** For a setting that is known and not honoured: only its default is taken. */
-export function onlyOff(why: string): (input: string) => Parsed<null> {
-  return (input) => (input === 'off' ? { value: null } : { problem: why });
+const greatestHours = 876_000;
+
+/** `off` (null), or hours above 0, with decimals if need be. */
+export function hoursOrOff(input: string): Parsed<number | null> {
+  if (input === 'off') return { value: null };
+  const value = Number(input);
+  if (/^\d{1,6}(?:\.\d{1,6})?$/.test(input) && value > 0 && value <= greatestHours) return { value };
+  return { problem: `must be off, or hours above 0 and up to ${greatestHours}, such as 4 or 0.5` };
 }
 
 function listed(input: string): readonly string[] {

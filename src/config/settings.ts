@@ -5,10 +5,10 @@ import {
   apiKey,
   base64Key,
   databaseUrl,
+  hoursOrOff,
   integer,
   logLevels,
   oneOf,
-  onlyOff,
   optionalHttpUrl,
   optionalText,
   origins,
@@ -122,8 +122,8 @@ const table = {
   transactionExpirationHours: setting({
     name: 'TRANSACTION_EXPIRATION_HOURS',
     default: 'off',
-    doc: 'Not supported yet: finished transactions are kept for ever.',
-    parse: onlyOff('is not supported yet: finished transactions are kept for ever; unset it'),
+    doc: 'Hours after which finished transactions are removed, with their attempts and deliveries; off keeps them.',
+    parse: hoursOrOff,
   }),
   sandboxRpcPort: setting({
     name: 'SANDBOX_RPC_PORT',

@@ -31,6 +31,15 @@ export function createChanges(statements: Statements): Changes {
   return {
     insertTransaction,
     updateTransaction,
+    endTransaction: (id, endedAtMs) => new BoundChange('endTransaction', [step(transactions.end, { id, ended_at_ms: endedAtMs })]),
+    removeTransaction: (id) =>
+      new BoundChange('removeTransaction', [
+        step(transactions.subtractFinished, { id }),
+        step(attempts.deleteOf, { transaction_id: id }),
+        step(events.deleteFinishedOf, { order_key: id }),
+        guarded(transactions.deleteFinal, { id }),
+      ]),
+    moveTransaction: (id, from, to) => new BoundChange('moveTransaction', [guarded(transactions.moveOrdinal, { id, from, to })]),
     insertAttempt: (attempt) => new BoundChange('insertAttempt', [guarded(attempts.insert, rowFromAttempt(attempt))]),
     openLane: ({ chain, account }, nextNonce) =>
       new BoundChange('openLane', [step(lanes.open, { chain, account, next_nonce: nextNonce.toString() })]),

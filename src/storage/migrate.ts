@@ -7,6 +7,7 @@ import { heldContent } from './migrations/0004-held-content.js';
 import { apiKeys } from './migrations/0007-api-keys.js';
 import { definitions } from './migrations/0008-definitions.js';
 import { traceContext } from './migrations/0009-trace-context.js';
+import { transactionEnds } from './migrations/0010-transaction-ends.js';
 
 /** All migrations, in the order of their names. */
 function migrationsFor(dialect: Dialect): Record<string, Migration> {
@@ -18,6 +19,7 @@ function migrationsFor(dialect: Dialect): Record<string, Migration> {
     '0007-api-keys': apiKeys(dialect),
     '0008-definitions': definitions(dialect),
     '0009-trace-context': traceContext(),
+    '0010-transaction-ends': transactionEnds(),
   };
 }
 

@@ -63,10 +63,11 @@ export function createReads(statements: Statements, query: Query): Reads {
   }
 
   async function allOf(relayerId: string, { offset, limit }: PageQuery): Promise<PageOf<TransactionView>> {
-    const [last] = await query(transactions.lastOrdinal, { relayer_id: relayerId });
-    const total = last?.total ?? 0;
+    const [ordinals] = await query(transactions.ordinals, { relayer_id: relayerId });
+    const last = ordinals?.last ?? 0;
+    const total = last - (ordinals?.first ?? 1) + 1;
     if (offset >= total) return { items: [], total };
-    const rows = await query(transactions.page, { relayer_id: relayerId, highest: total - offset, limit });
+    const rows = await query(transactions.page, { relayer_id: relayerId, highest: last - offset, limit });
     return { items: rows.map(viewFromRow), total };
   }
 
@@ -94,6 +95,11 @@ export function createReads(statements: Statements, query: Query): Reads {
       const versions = (await query(attempts.inSlot, values)).map(attemptFromRow);
       const finals = new Set((await query(attempts.finalInSlot, values)).map(({ version }) => version));
       return { versions, mined: versions.find(({ version }) => finals.has(version)) ?? null };
+    },
+    relayersWithFinished: async () => (await query(transactions.relayers, {})).map((row) => row.relayer_id),
+    oldestTransactions: async (relayerId, limit) => {
+      const rows = await query(transactions.oldest, { relayer_id: relayerId, limit });
+      return rows.map((row) => ({ id: row.id, place: row.ordinal, endedAtMs: row.ended_at_ms, sharesSlot: row.shares_slot === 1 }));
     },
     openTransactions: async ({ chain, account }) => openFromRows(await query(transactions.openOfLane, { chain, account })),
     openLanes: () => query(transactions.openLanes, {}),

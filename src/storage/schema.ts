@@ -11,7 +11,7 @@ import type { Intent, TransactionStatus } from '../core/transaction/transaction.
 /** Yes or no, as both dialects can store and compare it. */
 export type Flag = 0 | 1;
 
-/** A transaction. `ordinal` counts within its relayer from 1 without gaps (nothing is ever deleted), so a page is found by its number. */
+/** A transaction. `ordinal` counts within its relayer without gaps, upwards by acceptance, so a page is found by its number: what is removed is closed up. */
 export interface TransactionTable {
   seq: Generated<number>;
   ordinal: number;
@@ -40,6 +40,8 @@ export interface TransactionTable {
   valid_until_ms: number | null;
   /** `traceparent` of the span that accepted it. */
   trace_parent: string | null;
+  /** Null until its status is final. */
+  ended_at_ms: Generated<number | null>;
   revision: number;
 }
 

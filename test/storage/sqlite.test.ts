@@ -8,6 +8,7 @@ import { sqlite } from '../../src/storage/dialect.js';
 import { openStore } from '../../src/storage/open-store.js';
 import type { Statement } from '../../src/storage/statement.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
+import { removalContract } from '../contracts/removal.contract.js';
 import { storeContract } from '../contracts/store.contract.js';
 import { migrationNames } from '../support/migration-names.js';
 import { aTransaction, silentLog } from '../support/stored-samples.js';
@@ -22,6 +23,7 @@ function newFile(): string {
 }
 
 storeContract('sqlite', async () => `sqlite:${newFile()}`);
+removalContract('sqlite', async () => `sqlite:${newFile()}`);
 
 describe('sqlite alone', () => {
   test('one lock for all names of a file', async () => {
@@ -102,7 +104,10 @@ describe('sqlite alone', () => {
         .map(({ detail }) => detail);
     const reads = [
       transactions.byId,
-      transactions.lastOrdinal,
+      transactions.ordinals,
+      transactions.oldest,
+      transactions.subtractFinished,
+      transactions.deleteFinal,
       transactions.page,
       transactions.totals,
       transactions.pageOfStatuses(1),
@@ -110,6 +115,7 @@ describe('sqlite alone', () => {
       transactions.openOfLane,
       transactions.openLanes,
       attempts.ofTransaction,
+      attempts.deleteOf,
       lanes.nextNonce,
       lanes.genesisHash,
       notifications.byId,
@@ -126,6 +132,7 @@ describe('sqlite alone', () => {
       events.redeliver,
       events.holdLater,
       events.deleteUndelivered,
+      events.deleteFinishedOf,
       deliveryAttempts.ofEvents(4),
       deliveryAttempts.deleteOldest,
     ];

@@ -37,6 +37,17 @@ export interface PageOf<T> {
   readonly total: number;
 }
 
+/** What decides when a transaction can be removed. */
+export interface OldTransaction {
+  readonly id: string;
+  /** Counts the transactions of its relayer without gaps, upwards by acceptance. */
+  readonly place: number;
+  /** When it became final; null: it is not. */
+  readonly endedAtMs: number | null;
+  /** A transaction that is open has a version in a slot of this one's, and must outbid what this one has there. */
+  readonly sharesSlot: boolean;
+}
+
 /** A transaction that may still change, with all its attempts, oldest first. */
 export interface OpenTransaction {
   readonly transaction: Transaction;
@@ -78,6 +89,15 @@ export interface Changes {
   insertTransaction(transaction: Transaction): Change;
   /** Writes `next`, whose revision must be one more than the stored one; fails where it is not. */
   updateTransaction(next: Transaction): Change;
+  /** Remembers when a transaction became final; in the commit that made it so. Never fails. */
+  endTransaction(id: string, endedAtMs: number): Change;
+  /**
+   * Removes a final transaction with its attempts and those of its deliveries that are done; fails where it is open or gone. Places must be closed up
+   * in the same commit, see `moveTransaction`.
+   */
+  removeTransaction(id: string): Change;
+  /** Gives a transaction another place in its relayer's list; fails where it is not at `from`, or another is at `to`. */
+  moveTransaction(id: string, from: number, to: number): Change;
   /** Fails where the slot already has this version, or the transaction has; where it stands alone, also where another one has its hash. */
   insertAttempt(attempt: Attempt): Change;
   /** Makes the lane's row unless there is one; never fails. */
@@ -134,6 +154,10 @@ export interface Reads {
   transactionIdAt(lane: LaneId, nonce: bigint): Promise<string | undefined>;
   /** The transaction that stands alone and has a version with this hash; undefined when none has. */
   transactionIdOf(chain: string, hash: string): Promise<string | undefined>;
+  /** Ids of relayers that have finished transactions. */
+  relayersWithFinished(): Promise<readonly string[]>;
+  /** The oldest of a relayer, oldest first by acceptance. */
+  oldestTransactions(relayerId: string, limit: number): Promise<readonly OldTransaction[]>;
   /** Of one lane, oldest first by acceptance. */
   openTransactions(lane: LaneId): Promise<readonly OpenTransaction[]>;
   /** Lanes that have open transactions. */

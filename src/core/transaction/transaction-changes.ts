@@ -1,16 +1,17 @@
+import type { Clock } from '../ports/clock.js';
 import type { Move } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
 import type { Change, OpenTransaction, Store } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
-import type { Attempt, Transaction, TransactionView } from './transaction.js';
+import { type Attempt, isFinal, type Transaction, type TransactionView } from './transaction.js';
 
 /**
  * What is committed when an open transaction moves: each new revision of its row, a new attempt if there is one, and the events.
  *
- * One event for each change of status and for each replacement (`tell`), none for anything else.
+ * When it ends is remembered beside. One event for each change of status and for each replacement (`tell`), none for anything else.
  */
 export function transactionChanges(
-  deps: { readonly store: Pick<Store, 'change'>; readonly recordEvent: RecordEvent },
+  deps: { readonly store: Pick<Store, 'change'>; readonly recordEvent: RecordEvent; readonly clock: Clock },
   relayer: Relayer,
   before: OpenTransaction,
   move: Move,
@@ -20,6 +21,7 @@ export function transactionChanges(
   let previous = before.transaction;
   for (const step of move.steps) {
     changes.push(deps.store.change.updateTransaction(step));
+    if (isFinal(step.status)) changes.push(deps.store.change.endTransaction(step.id, deps.clock.nowMs()));
     const isTold = step.status !== previous.status || (move.tell === true && step === move.steps.at(-1));
     if (isTold) changes.push(...deps.recordEvent(relayer, viewOf({ transaction: step, attempts })));
     previous = step;

@@ -4,7 +4,7 @@ import type { TransactionTable } from '../schema.js';
 import { exactJsonFrom, valueFromExactJson } from './exact-json.js';
 
 /** A transaction's columns, without those that the store gives it. */
-export type TransactionRow = Omit<Selectable<TransactionTable>, 'seq' | 'ordinal'>;
+export type TransactionRow = Omit<Selectable<TransactionTable>, 'seq' | 'ordinal' | 'ended_at_ms'>;
 
 /** The columns of a row, by name. */
 export const transactionColumns = [

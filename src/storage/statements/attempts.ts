@@ -39,6 +39,10 @@ export function attemptStatements(db: Kysely<Schema>) {
         .whereRef('nonce', '=', 'transaction_id'),
     ),
 
+    deleteOf: statement<{ transaction_id: string }, never>('attempts_delete_of', (values) =>
+      db.deleteFrom('attempts').where('transaction_id', '=', values.transaction_id),
+    ),
+
     /** The transaction that has a slot now. */
     ownerOfSlot: statement<SlotQuery, { id: string }>('attempts_owner_of_slot', (values) =>
       db

@@ -108,6 +108,11 @@ export function eventStatements(db: Kysely<Schema>) {
       db.deleteFrom('events').where('id', '=', values.id).where(sql<boolean>`status <> 'pending'`),
     ),
 
+    /** Those that are done of one order key, whatever their notification. */
+    deleteFinishedOf: statement<{ order_key: string }, never>('events_delete_finished_of', (values) =>
+      db.deleteFrom('events').where('order_key', '=', values.order_key).where(sql<boolean>`status <> 'pending'`),
+    ),
+
     /** Steps through the index from one notification to the next, past whatever each of them has waiting. */
     pendingTargets: statement<{ now_ms: number }, PendingTargetRow>('events_pending_targets', (values) => ({
       compile: () =>

@@ -3,7 +3,7 @@ import type { LaneId, TransactionStatus } from '../../core/transaction/transacti
 import { isOpen } from '../open-condition.js';
 import { attemptColumns, type JoinedAttemptRow } from '../rows/attempt-row.js';
 import { type TransactionRow, transactionColumns } from '../rows/transaction-row.js';
-import type { Schema } from '../schema.js';
+import type { Flag, Schema } from '../schema.js';
 import { perCount, pick, statement } from '../statement.js';
 
 /** A transaction beside one of its attempts. */
@@ -11,6 +11,13 @@ export type TransactionViewRow = TransactionRow & JoinedAttemptRow;
 
 /** What an update needs beside the row: the revision that must be stored now. */
 export type TransactionUpdateRow = TransactionRow & { readonly revision_before: number };
+
+interface OldestRow {
+  readonly id: string;
+  readonly ordinal: number;
+  readonly ended_at_ms: number | null;
+  readonly shares_slot: Flag;
+}
 
 interface StatusPage {
   readonly relayer_id: string;
@@ -101,12 +108,14 @@ export function transactionStatements(db: Kysely<Schema>) {
 
     byId: statement<{ id: string }, TransactionViewRow>('transactions_by_id', (values) => views().where('transactions.id', '=', values.id)),
 
-    lastOrdinal: statement<{ relayer_id: string }, { total: number }>('transactions_last_ordinal', (values) =>
-      db
-        .selectFrom('transactions')
-        .select((eb) => eb.fn.coalesce(eb.fn.max('ordinal'), sql.lit(0)).as('total'))
-        .where('relayer_id', '=', values.relayer_id),
-    ),
+    /** The least and the greatest ordinal; each from an end of the index. */
+    ordinals: statement<{ relayer_id: string }, { first: number | null; last: number | null }>('transactions_ordinals', (values) => {
+      const ordinals = db.selectFrom('transactions').where('relayer_id', '=', values.relayer_id);
+      return db.selectNoFrom([
+        ordinals.select((inner) => inner.fn.min('ordinal').as('first')).as('first'),
+        ordinals.select((inner) => inner.fn.max('ordinal').as('last')).as('last'),
+      ]);
+    }),
 
     /** The page that begins at ordinal `highest` and goes down. */
     page: statement<{ relayer_id: string; highest: number; limit: number }, TransactionViewRow>('transactions_page', (values) =>
@@ -173,6 +182,73 @@ export function transactionStatements(db: Kysely<Schema>) {
         .where(isOpen('transactions.status'))
         .orderBy('transactions.seq')
         .orderBy('attempts.version'),
+    ),
+
+    end: statement<{ id: string; ended_at_ms: number }, never>('transactions_end', (values) =>
+      db.updateTable('transactions').set({ ended_at_ms: values.ended_at_ms }).where('id', '=', values.id),
+    ),
+
+    /** Those that have finished transactions. */
+    relayers: statement<object, { relayer_id: string }>('transactions_relayers', () =>
+      db.selectFrom('transaction_totals').select('relayer_id').distinct().where('total', '>', sql.lit(0)),
+    ),
+
+    /** The oldest of a relayer. `shares_slot`: an open transaction has a version in a slot of its versions. */
+    oldest: statement<{ relayer_id: string; limit: number }, OldestRow>('transactions_oldest', (values) =>
+      db
+        .selectFrom('transactions')
+        .select((eb) => [
+          'id',
+          'ordinal',
+          'ended_at_ms',
+          eb
+            .case()
+            .when(
+              eb.exists(
+                eb
+                  .selectFrom('attempts as own')
+                  .innerJoin('attempts as other', (join) =>
+                    join
+                      .onRef('other.chain', '=', 'own.chain')
+                      .onRef('other.account', '=', 'own.account')
+                      .onRef('other.nonce', '=', 'own.nonce'),
+                  )
+                  .innerJoin('transactions as open', 'open.id', 'other.transaction_id')
+                  .select(sql.lit(1).as('one'))
+                  .whereRef('own.transaction_id', '=', 'transactions.id')
+                  .whereRef('open.id', '<>', 'transactions.id')
+                  .where(isOpen('open.status')),
+              ),
+            )
+            .then(sql.lit<Flag>(1))
+            .else(sql.lit<Flag>(0))
+            .end()
+            .as('shares_slot'),
+        ])
+        .where('relayer_id', '=', values.relayer_id)
+        .orderBy('ordinal')
+        .limit(values.limit),
+    ),
+
+    /** Counts one less of its relayer and status; before it is deleted. */
+    subtractFinished: statement<{ id: string }, never>('transactions_subtract_finished', (values) =>
+      db
+        .updateTable('transaction_totals')
+        .set((eb) => ({ total: eb('total', '-', sql.lit(1)) }))
+        .where(
+          sql<boolean>`(relayer_id, status) = (select transactions.relayer_id, transactions.status from transactions where transactions.id = ${values.id})`,
+        ),
+    ),
+
+    deleteFinal: statement<{ id: string }, never>('transactions_delete_final', (values) =>
+      db
+        .deleteFrom('transactions')
+        .where('id', '=', values.id)
+        .where((eb) => eb.not(isOpen('status'))),
+    ),
+
+    moveOrdinal: statement<{ id: string; from: number; to: number }, never>('transactions_move_ordinal', (values) =>
+      db.updateTable('transactions').set({ ordinal: values.to }).where('id', '=', values.id).where('ordinal', '=', values.from),
     ),
 
     openLanes: statement<object, LaneId>('transactions_open_lanes', () =>
