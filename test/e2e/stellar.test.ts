@@ -352,8 +352,15 @@ describe('Stellar, from the request to the ledger', () => {
       const sent = await rig.send(paymentBody(bob.address, 101n));
       await rig.untilWaiting(sent.id);
       for (let ledgers = 0; ledgers < 4; ledgers += 1) rig.ledger.close();
-      await rig.untilWithLedgers(sent.id, 'confirmed');
+      const { hash } = await rig.untilWithLedgers(sent.id, 'confirmed');
       assert.equal(gained(bob), 101n);
+      // A node finds what landed by the hash of the first version, too, which is inside of it; it is the second that landed.
+      const attempts = await rig.client.attempts(sent.id);
+      assert.ok(attempts.length > 1);
+      assert.deepEqual(
+        attempts.filter(({ is_mined }) => is_mined).map((attempt) => attempt.hash),
+        [hash],
+      );
     });
 
     it('a full queue gets the bid that it asks for', async () => {
