@@ -9,7 +9,9 @@ import { rewound } from './healing/rewound.js';
 import { kill } from './kill.js';
 import { races } from './races.js';
 import { reorgs } from './reorgs.js';
+import { solanaKill } from './solana/solana-kill.js';
 import { spike } from './spike.js';
+import { stellarKill } from './stellar/stellar-kill.js';
 import type { FaultSuite } from './suite.js';
 
 /** Every suite by the name it is run by; a part of a name, up to a slash, runs all that begin so. */
@@ -30,4 +32,6 @@ export const suites: ReadonlyMap<string, FaultSuite> = new Map([
   ['healing/funds', funds],
   ['healing/other-genesis/at-start', otherGenesis.atStart],
   ['healing/other-genesis/while-running', otherGenesis.whileRunning],
+  ['solana/kill', solanaKill],
+  ['stellar/kill', stellarKill],
 ]);

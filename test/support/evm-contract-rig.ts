@@ -26,6 +26,8 @@ export async function openEvmRig(): Promise<ChainRig> {
     relayer: evmRelayer(signer.address),
     signer,
     requestOf: (amount) => evmRequest({ to: receiver, valueWei: amount, speed: 'fast' }),
+    tooMuch: 10n ** 22n,
+    tellsWhatWaits: true,
     failingRequest: () => failing(anvil),
     received: async () => BigInt(String(await anvil.rpc('eth_getBalance', [receiver, 'latest']))),
     settle: () => anvil.mine(),

@@ -34,8 +34,13 @@ export interface Wallet {
 /** Makes an account, with so many stroops, on a ledger; with none it is not there. */
 export function createWallet(ledger: StellarLedger, stroops = 100_000_000_000n): Wallet {
   const keys = Keypair.random();
+  if (stroops > 0n) ledger.fund(keys.publicKey(), stroops);
+  return walletOf(ledger, keys);
+}
+
+/** The account of this key, whether it is there or not. */
+export function walletOf(ledger: StellarLedger, keys: Keypair): Wallet {
   const address = keys.publicKey();
-  if (stroops > 0n) ledger.fund(address, stroops);
   const held = () => ledger.latest().state.accounts.get(address);
   return {
     keys,

@@ -1,0 +1,61 @@
+import { TransactionBuilder } from '@stellar/stellar-sdk';
+import type { StellarLedger } from '../../local-chains/stellar/ledger.js';
+import { readStellarBooks, type StellarBooks } from '../../support/stellar-books.js';
+import type { StellarAttempt, StellarClient, StellarRecord } from '../../support/stellar-service.js';
+import type { FaultRun } from '../suite.js';
+import { finalStatuses } from '../until.js';
+
+/** What is compared with what. */
+export interface StellarAuditInput {
+  readonly ledger: StellarLedger;
+  /** The relayer's account. */
+  readonly account: string;
+  readonly client: StellarClient;
+}
+
+/**
+ * Compares every record and every version with the ledgers. Violations: a record that is final otherwise than the ledgers say, one that did not end
+ * confirmed, two versions of one transaction in ledgers, something of the account in a ledger that no record has, a sequence number used up by nothing.
+ */
+export async function auditStellar(
+  run: Pick<FaultRun, 'violation'>,
+  { ledger, account, client }: StellarAuditInput,
+): Promise<{ readonly books: StellarBooks /** How many were signed. */; readonly versions: number }> {
+  const books = readStellarBooks(ledger, account);
+  const owned = new Set<string>();
+  for (const record of await client.list()) {
+    const attempts = await client.attempts(record.id);
+    for (const { hash } of attempts) owned.add(hash);
+    const landed = attempts.filter(({ hash }) => books.byHash.has(hash));
+    if (landed.length > 1) run.violation('PAID TWICE: ledgers hold several versions of one transaction', { record, attempts });
+    if (!finalStatuses.includes(record.status)) continue;
+    const marked = attempts.filter(({ is_mined }) => is_mined).map(({ hash }) => hash);
+    if (marked.length !== 1 || marked[0] !== record.hash)
+      run.violation('not exactly the version that the record shows is marked as mined', { record, marked });
+    compare(run, record, attempts, books, ledger.passphrase);
+  }
+  for (const landed of books.transactions) if (!owned.has(landed.hash)) run.violation('a ledger holds what no record has', landed);
+  return { books, versions: owned.size };
+}
+
+function compare(
+  run: Pick<FaultRun, 'violation'>,
+  record: StellarRecord,
+  attempts: readonly StellarAttempt[],
+  books: StellarBooks,
+  passphrase: string,
+): void {
+  const found = books.byHash.get(record.hash ?? '');
+  const shown = attempts.find(({ hash }) => hash === record.hash);
+  if (record.status !== 'confirmed') run.violation(`a transaction is ${record.status}`, { record, found });
+  else if (found === undefined || shown === undefined) run.violation('a confirmed record names what no ledger holds', { record, books });
+  else if (!found.succeeded || String(found.sequence) !== record.sequence_number || found.value !== paidBy(shown, passphrase))
+    run.violation('a confirmed record is not what the ledger holds', { record, found });
+}
+
+/** Stroops that a version's only operation, a payment, pays. */
+function paidBy({ envelope_xdr: envelope }: StellarAttempt, passphrase: string): bigint | undefined {
+  const transaction = TransactionBuilder.fromXDR(envelope, passphrase);
+  const [payment] = transaction.operations;
+  return payment?.type === 'payment' ? BigInt(payment.amount.replace('.', '')) : undefined;
+}

@@ -1,0 +1,45 @@
+import { accountOf } from '../local-chains/stellar/frame.js';
+import type { StellarLedger } from '../local-chains/stellar/ledger.js';
+
+/** A transaction that a ledger holds. */
+export interface LandedTransaction {
+  /** Lower-case hex; of a fee bump its own. */
+  readonly hash: string;
+  readonly sequence: bigint;
+  /** Stroops that its only operation pays; 0 when that pays nothing. */
+  readonly value: bigint;
+  /** Who is paid, G...; null: nobody. */
+  readonly receiver: string | null;
+  readonly succeeded: boolean;
+  readonly ledger: number;
+}
+
+/** What the ledgers say of one account. */
+export interface StellarBooks {
+  /** Number of the newest ledger. */
+  readonly height: number;
+  /** All that it signed and numbered itself, in the order of ledgers. */
+  readonly transactions: readonly LandedTransaction[];
+  readonly byHash: ReadonlyMap<string, LandedTransaction>;
+}
+
+/** Reads what the ledgers hold of an account; none of them must be forgotten. */
+export function readStellarBooks(ledger: StellarLedger, account: string): StellarBooks {
+  const transactions: LandedTransaction[] = [];
+  for (let number = ledger.oldest().sequence; number <= ledger.latest().sequence; number++) {
+    for (const { frame, isSuccess } of ledger.at(number)?.transactions ?? []) {
+      if (frame.source !== account) continue;
+      const body = frame.transaction.operations()[0]?.body();
+      const payment = body?.switch().name === 'payment' ? body.paymentOp() : null;
+      transactions.push({
+        hash: frame.hash,
+        sequence: frame.sequence,
+        value: payment?.amount().toBigInt() ?? 0n,
+        receiver: payment === null ? null : accountOf(payment.destination()),
+        succeeded: isSuccess,
+        ledger: number,
+      });
+    }
+  }
+  return { height: ledger.latest().sequence, transactions, byHash: new Map(transactions.map((landed) => [landed.hash, landed])) };
+}
