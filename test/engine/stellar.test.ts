@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { payment, stellarKey } from '../support/stellar.js';
-import { type StellarRigOptions, startStellarRig } from '../support/stellar-rig.js';
+import { Account, Asset, BASE_FEE, FeeBumpTransaction, Keypair, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
+import { DomainError } from '../../src/core/errors.js';
+import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
+import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
+import type { StellarAttemptFields, StellarRequest } from '../../src/core/transaction/stellar.js';
+import type { Attempt } from '../../src/core/transaction/transaction.js';
+import { payment, stellarKey, stellarRequest } from '../support/stellar.js';
+import { type StellarRig, type StellarRigOptions, startStellarRig } from '../support/stellar-rig.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
 
 async function start(test: TestContext, options: Partial<StellarRigOptions> = {}) {
   const rig = await startStellarRig({ folder: await temporaryFolder(), ...options });
@@ -10,16 +17,340 @@ async function start(test: TestContext, options: Partial<StellarRigOptions> = {}
   return rig;
 }
 
-describe('transactions on Stellar', () => {
+const receiver = stellarKey().address;
+const other = stellarKey().address;
+const accounts = { [receiver]: 10_000_000n, [other]: 10_000_000n };
+
+function replace(rig: StellarRig, id: string, changes: Partial<StellarRequest>) {
+  return replaceTransaction(rig.deps, rig.relayer, id, stellarRequest(changes));
+}
+
+async function refusalOf(doing: Promise<unknown>): Promise<string> {
+  const error = await doing.then(
+    () => assert.fail('it was accepted'),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof DomainError, String(error));
+  return `${error.kind} ${error.reason}: ${error.message}`;
+}
+
+function saysOf(attempt: Attempt | undefined): StellarAttemptFields {
+  assert.ok(attempt?.fields.network === 'stellar');
+  return attempt.fields;
+}
+
+/** A payment of one stroop to `receiver` that `wallet` numbered and signed. */
+function signedXdr(rig: StellarRig, wallet: Keypair, maxTimeS = 0, stroops = '0.0000001'): string {
+  const sequence = rig.node.ledger.latest().state.accounts.get(wallet.publicKey())?.sequence ?? 0n;
+  const transaction = new TransactionBuilder(new Account(wallet.publicKey(), sequence.toString()), {
+    fee: BASE_FEE,
+    networkPassphrase: rig.node.ledger.passphrase,
+    timebounds: { minTime: 0, maxTime: maxTimeS },
+  })
+    .addOperation(Operation.payment({ destination: receiver, asset: Asset.native(), amount: stroops }))
+    .build();
+  transaction.sign(wallet);
+  return transaction.toXDR();
+}
+
+describe('transactions on Stellar', { concurrency: 4 }, () => {
   it('are signed, sent, mined and confirmed', async (test) => {
-    const to = stellarKey().address;
-    const rig = await start(test, { accounts: { [to]: 10_000_000n } });
-    const { transaction } = await rig.send({ operations: [payment(to, 5_000_000n)] });
+    const rig = await start(test, { accounts });
+    const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
     await rig.until(transaction.id, 'submitted');
     const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.statusReason, null);
     assert.deepEqual(confirmed.transaction.mined?.facts, { network: 'stellar', feeChargedStroops: 100n, returnValueXdr: null });
-    assert.equal(await rig.chain.balanceOf(to), 15_000_000n);
+    assert.equal(await rig.chain.balanceOf(receiver), 15_000_000n);
     assert.equal(await rig.chain.balanceOf(rig.key.address), 1_000_000_000n - 5_000_000n - 100n);
+  });
+
+  it("go one after the other in the account's sequence", async (test) => {
+    const rig = await start(test, { accounts });
+    const ids = [];
+    for (let count = 0; count < 3; count += 1) ids.push((await rig.send({ operations: [payment(receiver, 1n)] })).transaction.id);
+    const nonces = [];
+    for (const id of ids) nonces.push((await rig.untilWithLedgers(id, 'confirmed')).transaction.nonce ?? 0n);
+    const [first = 0n] = nonces;
+    assert.deepEqual(nonces, [first, first + 1n, first + 2n]);
+  });
+
+  it('are replaced by a fee bump in the same place, with ten times the bid for each operation', async (test) => {
+    const rig = await start(test, { accounts });
+    const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
+    await rig.until(transaction.id, 'submitted');
+    const replaced = await replace(rig, transaction.id, { operations: [payment(other, 7_000_000n)] });
+    const [first, second] = await rig.attempts(transaction.id);
+    assert.deepEqual(
+      [first?.nonce, saysOf(first).bid.feeStroops, saysOf(first).innerHash],
+      [transaction.nonce ?? replaced.transaction.nonce, 100n, null],
+    );
+    assert.deepEqual([second?.nonce, saysOf(second).bid.feeStroops], [first?.nonce, 2_000n]);
+    assert.equal(replaced.shown?.hash, second?.hash);
+    await rig.untilWaiting(transaction.id);
+    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    assert.equal(confirmed.transaction.mined?.version, 2);
+    assert.equal(await rig.chain.balanceOf(other), 17_000_000n);
+    assert.equal(await rig.chain.balanceOf(receiver), 10_000_000n);
+  });
+
+  it('tell which version won the race', async (test) => {
+    const rig = await start(test, { accounts });
+    const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
+    await rig.until(transaction.id, 'submitted');
+    rig.node.setFate((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+    await replace(rig, transaction.id, { operations: [payment(other, 7_000_000n)] });
+    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    assert.equal(confirmed.transaction.mined?.version, 1);
+    assert.equal(confirmed.transaction.statusReason, 'version 1 was mined, not the newest one, version 2');
+  });
+
+  it('name the least max_fee that replaces', async (test) => {
+    const rig = await start(test, { accounts });
+    const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
+    await rig.until(transaction.id, 'submitted');
+    const replacing = replace(rig, transaction.id, { operations: [payment(other, 7n)], maxFeeStroops: 1_999n });
+    assert.equal(
+      await refusalOf(replacing),
+      'invalid REPLACEMENT_UNDERPRICED: max_fee allows a fee of 1999 stroops, but it takes at least 2000',
+    );
+    assert.equal((await rig.attempts(transaction.id)).length, 1);
+  });
+
+  it('are cancelled by a transaction that changes nothing', async (test) => {
+    const rig = await start(test, { accounts });
+    const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
+    await rig.until(transaction.id, 'submitted');
+    await cancelTransaction(rig.deps, rig.relayer, transaction.id);
+    await rig.untilWaiting(transaction.id);
+    const canceled = await rig.untilWithLedgers(transaction.id, 'canceled');
+    assert.equal(canceled.transaction.statusReason, 'cancelled: a transaction that changes nothing took its sequence number');
+    assert.equal(await rig.chain.balanceOf(receiver), 10_000_000n);
+  });
+
+  it('expire: what is out dies of its time bounds, and its place is taken by what changes nothing', async (test) => {
+    const rig = await start(test, { accounts });
+    rig.node.setFate((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+    const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
+    await rig.until(transaction.id, 'submitted');
+    rig.node.ledger.pass(121);
+    rig.node.ledger.close();
+    rig.node.setFate(null);
+    rig.clock.moveOn(121_000);
+    await rig.untilWithLedgers(transaction.id, 'expired');
+    const attempts = await rig.attempts(transaction.id);
+    assert.deepEqual(
+      attempts.map((attempt) => [attempt.purpose, saysOf(attempt).bid.feeStroops, saysOf(attempt).maxTimeS === null]),
+      [
+        ['content', 100n, false],
+        ['expire', 100n, true],
+      ],
+    );
+  });
+
+  it('bid what a full queue asks for', async (test) => {
+    const rig = await start(test, { accounts });
+    rig.node.ledger.setQueueFullBelow(500n);
+    const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
+    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    const attempts = await rig.attempts(transaction.id);
+    assert.equal(confirmed.transaction.mined?.version, 2);
+    assert.deepEqual(
+      attempts.map((attempt) => saysOf(attempt).bid.feeStroops),
+      [100n, 1_000n],
+    );
+  });
+
+  it('get another sequence number where somebody else used theirs', async (test) => {
+    const rig = await start(test, { accounts });
+    rig.node.setFate((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+    const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
+    const before = await rig.until(transaction.id, 'submitted');
+    rig.node.ledger.submit(signedXdr(rig, rig.key.keys));
+    rig.node.setFate(null);
+    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    assert.equal(confirmed.transaction.nonce, (before.transaction.nonce ?? 0n) + 1n);
+    assert.equal(await rig.chain.balanceOf(receiver), 15_000_001n);
+  });
+
+  it('are done, and not done again, where somebody else put a fee bump around a version', async (test) => {
+    const payer = Keypair.random();
+    const rig = await start(test, { accounts: { ...accounts, [payer.publicKey()]: 100_000_000n } });
+    const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
+    await rig.until(transaction.id, 'submitted');
+    rig.node.setFate((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+    await replace(rig, transaction.id, { operations: [payment(other, 7_000_000n)] });
+    const [first, second] = await rig.attempts(transaction.id);
+    const inner = TransactionBuilder.fromXDR(second?.raw ?? '', rig.node.ledger.passphrase);
+    assert.ok(inner instanceof FeeBumpTransaction);
+    const foreign = TransactionBuilder.buildFeeBumpTransaction(payer, '50000', inner.innerTransaction, rig.node.ledger.passphrase);
+    foreign.sign(payer);
+    rig.node.ledger.submit(foreign.toXDR());
+    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    assert.deepEqual([confirmed.transaction.mined?.version, confirmed.transaction.mined?.facts?.feeChargedStroops], [2, 0n]);
+    assert.equal(first?.nonce, confirmed.transaction.nonce);
+    assert.equal(await rig.chain.balanceOf(other), 17_000_000n);
+  });
+
+  it('fail on chain with the codes of the result', async (test) => {
+    const rig = await start(test);
+    const nobody = stellarKey().address;
+    const { transaction } = await rig.send({ operations: [payment(nobody, 5_000_000n)] });
+    const failed = await rig.untilWithLedgers(transaction.id, 'failed');
+    assert.equal(failed.transaction.statusReason, 'failed on chain: txFAILED: operation 1: PAYMENT_NO_DESTINATION');
+  });
+
+  it('wait for the account to be there', async (test) => {
+    const rig = await start(test, { accounts, fundsStroops: 0n });
+    const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
+    const waiting = await waitFor('a reason', async () => {
+      const { transaction: now } = await rig.view(transaction.id);
+      return now.statusReason ?? undefined;
+    });
+    assert.equal(waiting, `account ${rig.key.address} does not exist on local yet: it must be funded`);
+    rig.node.ledger.fund(rig.key.address, 1_000_000_000n);
+    await rig.untilWithLedgers(transaction.id, 'confirmed');
+  });
+});
+
+describe('contract calls', { concurrency: 4 }, () => {
+  it('are simulated, paid for, and give a value back', async (test) => {
+    const rig = await start(test);
+    const { transaction } = await rig.send({
+      operations: [
+        {
+          kind: 'invoke_contract',
+          contractAddress: rig.node.ledger.testContract,
+          functionName: 'add',
+          args: [
+            { kind: 'u32', value: 2 },
+            { kind: 'u32', value: 3 },
+          ],
+          auth: undefined,
+        },
+      ],
+    });
+    const { transaction: after } = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    assert.equal(after.mined?.facts?.returnValueXdr, 'AAAAAwAAAAU=');
+    assert.ok((after.mined?.facts?.feeChargedStroops ?? 0n) > 100n);
+  });
+
+  it('are authorized by the source account, as their simulation says', async (test) => {
+    const rig = await start(test);
+    const greet = (who: string) =>
+      rig.send({
+        operations: [
+          {
+            kind: 'invoke_contract',
+            contractAddress: rig.node.ledger.testContract,
+            functionName: 'greet',
+            args: [{ kind: 'address', value: who }],
+            auth: undefined,
+          },
+        ],
+      });
+    const own = await greet(rig.key.address);
+    await rig.untilWithLedgers(own.transaction.id, 'confirmed');
+    const foreign = await greet(other);
+    const { transaction } = await rig.until(foreign.transaction.id, 'failed');
+    assert.equal(
+      transaction.statusReason,
+      'the contract call must be authorized by another address than the source account: send its signed entries with auth of type xdr',
+    );
+  });
+
+  it('are not signed when they fail in the simulation', async (test) => {
+    const rig = await start(test);
+    const { transaction } = await rig.send({
+      operations: [
+        { kind: 'invoke_contract', contractAddress: rig.node.ledger.testContract, functionName: 'fail', args: [], auth: undefined },
+      ],
+    });
+    const { transaction: failed } = await rig.until(transaction.id, 'failed');
+    assert.match(failed.statusReason ?? '', /^the simulation failed: HostError: Error\(Contract, #1\)/);
+    assert.deepEqual(await rig.attempts(transaction.id), []);
+  });
+
+  it('are replaced by contract calls', async (test) => {
+    const rig = await start(test);
+    const increment = (by: number): Partial<StellarRequest> => ({
+      operations: [
+        {
+          kind: 'invoke_contract',
+          contractAddress: rig.node.ledger.testContract,
+          functionName: 'increment',
+          args: [{ kind: 'u32', value: by }],
+          auth: undefined,
+        },
+      ],
+    });
+    const { transaction } = await rig.send(increment(1));
+    await rig.until(transaction.id, 'submitted');
+    await replace(rig, transaction.id, increment(5));
+    await rig.untilWaiting(transaction.id);
+    const { transaction: after } = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    assert.deepEqual([after.mined?.version, after.mined?.facts?.returnValueXdr], [2, 'AAAAAwAAAAU=']);
+    const [first, second] = (await rig.attempts(transaction.id)).map((attempt) => saysOf(attempt).bid);
+    assert.equal((second?.feeStroops ?? 0n) - (second?.resourceFeeStroops ?? 0n), 2_000n);
+    assert.equal((first?.feeStroops ?? 0n) - (first?.resourceFeeStroops ?? 0n), 100n);
+  });
+});
+
+describe('fee bumps of what other accounts signed', { concurrency: 4 }, () => {
+  it('land, and take only the fee', async (test) => {
+    const user = Keypair.random();
+    const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
+    const { transaction } = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
+    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    assert.equal(confirmed.transaction.nonce, null);
+    assert.equal(await rig.chain.balanceOf(user.publicKey()), 100_000_000n - 1n);
+    assert.equal(await rig.chain.balanceOf(rig.key.address), 1_000_000_000n - 200n);
+  });
+
+  it('are replaced by what the same account signed for the same place', async (test) => {
+    const user = Keypair.random();
+    const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
+    const { transaction } = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
+    await rig.until(transaction.id, 'submitted');
+    assert.match(
+      await refusalOf(replace(rig, transaction.id, { operations: [payment(receiver, 1n)] })),
+      /^invalid FIELD_INVALID: transaction_xdr must be signed by G\w+ with sequence number \d+, as what it replaces$/,
+    );
+    await replace(rig, transaction.id, { transactionXdr: signedXdr(rig, user, 0, '0.0000005'), feeBump: true });
+    await rig.untilWaiting(transaction.id);
+    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    assert.equal(confirmed.transaction.mined?.version, 2);
+    assert.equal(await rig.chain.balanceOf(user.publicKey()), 100_000_000n - 5n);
+  });
+
+  it('cannot be cancelled without time bounds, and with them end when they are over', async (test) => {
+    const user = Keypair.random();
+    const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
+    rig.node.setFate((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+    const endless = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
+    await rig.until(endless.transaction.id, 'submitted');
+    assert.equal(
+      await refusalOf(cancelTransaction(rig.deps, rig.relayer, endless.transaction.id)),
+      `precondition CANCEL_NOT_POSSIBLE: transaction_xdr has no time bounds, so it can land at any time: only its source account ${user.publicKey()} can take its sequence number`,
+    );
+    const bounded = await rig.send({ transactionXdr: signedXdr(rig, user, Math.floor(Date.now() / 1000) + 60), feeBump: true });
+    await rig.until(bounded.transaction.id, 'submitted');
+    await cancelTransaction(rig.deps, rig.relayer, bounded.transaction.id);
+    rig.node.ledger.pass(61);
+    await rig.untilWithLedgers(bounded.transaction.id, 'canceled');
+  });
+
+  it('fail when their place is used by somebody else', async (test) => {
+    const user = Keypair.random();
+    const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
+    rig.node.setFate((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+    const { transaction } = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
+    await rig.until(transaction.id, 'submitted');
+    rig.node.ledger.submit(signedXdr(rig, user, 0, '0.0000009'));
+    const { transaction: failed } = await rig.untilWithLedgers(transaction.id, 'failed');
+    assert.match(
+      failed.statusReason ?? '',
+      /^sequence number \d+ of its source account was used by another transaction, and it cannot be sent again: sequence number \d+ of G\w+ is used already/,
+    );
   });
 });

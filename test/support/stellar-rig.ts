@@ -32,6 +32,8 @@ export interface StellarRig {
   until(id: string, status: TransactionStatus): Promise<TransactionView>;
   /** The same, with a ledger closed at each look. */
   untilWithLedgers(id: string, status: TransactionStatus): Promise<TransactionView>;
+  /** Resolves when the transaction's newest version waits in the node's queue. */
+  untilWaiting(id: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -99,6 +101,12 @@ export async function startStellarRig({
     view,
     attempts: (id) => store.read.attemptsOf(id),
     until: (id, status) => until(id, status, () => undefined),
+    async untilWaiting(id) {
+      await waitFor(`the newest version of ${id} to wait in the queue`, async () => {
+        const newest = (await store.read.attemptsOf(id)).at(-1);
+        return node.ledger.waiting().some(({ hash }) => hash === newest?.hash) || undefined;
+      });
+    },
     untilWithLedgers: (id, status) => until(id, status, () => void node.ledger.close()),
     async stop() {
       await engine.stop();

@@ -8,12 +8,6 @@ export function integerFrom(value: unknown, what: string): bigint {
   throw new MalformedAnswerError(what);
 }
 
-/** Reads 32 bytes of hex, into lower case. Throws `MalformedAnswerError`. */
-export function hashFrom(value: unknown, what: string): string {
-  if (typeof value !== 'string' || !/^[0-9a-f]{64}$/i.test(value)) throw new MalformedAnswerError(what);
-  return value.toLowerCase();
-}
-
 /** Reads a text. Throws `MalformedAnswerError`. */
 export function textFrom(value: unknown, what: string): string {
   if (typeof value !== 'string') throw new MalformedAnswerError(what);

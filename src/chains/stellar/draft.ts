@@ -21,6 +21,7 @@ export interface DraftDeps {
   readonly rpc: Rpc;
   readonly market: Market;
   readonly networkName: string;
+  readonly networkId: Buffer;
 }
 
 interface Drafting extends DraftDeps {
@@ -52,7 +53,7 @@ export async function draftVersion(deps: DraftDeps, request: DraftRequest): Prom
     isFiller,
     payer,
     payerAddress: relayer.address,
-    outbids: await livingBids(deps.rpc, request.outbids),
+    outbids: await livingBids(deps, request.outbids),
     validUntilMs,
   };
   const draft = content.kind === 'operations' ? await draftOwn(drafting, content) : await draftFeeBump(drafting, content);
@@ -61,11 +62,11 @@ export async function draftVersion(deps: DraftDeps, request: DraftRequest): Prom
 }
 
 /** What nodes have thrown out because its time is over needs not be outbid; one last look, since it may be of another node's opinion. */
-async function livingBids(rpc: Rpc, attempts: readonly Attempt[]): Promise<readonly StellarBid[]> {
+async function livingBids({ rpc, networkId }: DraftDeps, attempts: readonly Attempt[]): Promise<readonly StellarBid[]> {
   const versions = attempts.map(({ fields }) => onNetwork('stellar', fields));
   const [first] = attempts;
   if (first === undefined || versions.every(({ maxTimeS }) => maxTimeS === null)) return versions.map(({ bid }) => bid);
-  const { method, params, read } = getTransactionCall(first.hash);
+  const { method, params, read } = getTransactionCall(first.hash, networkId);
   const { latestCloseTimeS } = await rpc.ask(method, params, read, { first: 'head' });
   return versions.filter(({ maxTimeS }) => maxTimeS === null || latestCloseTimeS < maxTimeS).map(({ bid }) => bid);
 }

@@ -1,30 +1,23 @@
 import type { Fate } from '../../core/ports/chain.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
-import type { Attempt } from '../../core/transaction/transaction.js';
-import { nodeUnavailable } from '../rpc/node-error.js';
+import { type Attempt, hashesOf } from '../../core/transaction/transaction.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type Account, readAccount } from './account.js';
 import { accountOf } from './address.js';
-import { getTransactionCall, type NodeView, receiptFrom } from './get-transaction.js';
+import type { NodeView } from './get-transaction.js';
+import { readTransactions, receiptFrom } from './receipts.js';
 
 /**
  * What became of fee bumps of other accounts' envelopes. One is dead when the same node that does not know it has closed a ledger after its time bounds, or
  * has its sequence number used, and still has every ledger since it was signed. The number may be used by another version of ours: that one has landed.
  * Throws `NODE_UNAVAILABLE`.
  */
-export async function readFates(rpc: Rpc, attempts: readonly Attempt[]): Promise<ReadonlyMap<string, Fate>> {
+export async function readFates(rpc: Rpc, networkId: Buffer, attempts: readonly Attempt[]): Promise<ReadonlyMap<string, Fate>> {
   // Before the transactions: what has used a number by then, a node that knows as much must know.
   const accounts = await readAccounts(rpc, attempts);
-  const views = await rpc.batch(
-    attempts.map(({ hash }) => getTransactionCall(hash)),
-    { first: 'head' },
-  );
+  const views = await readTransactions(rpc, networkId, attempts.flatMap(hashesOf));
   const fates = new Map<string, Fate>();
-  for (const [index, attempt] of attempts.entries()) {
-    const view = views[index];
-    if (view === undefined || 'error' in view) throw nodeUnavailable(view?.error);
-    fates.set(attempt.hash, fateOf(attempt, view.result, accounts.get(sourceOf(attempt)) ?? null));
-  }
+  for (const attempt of attempts) fates.set(attempt.hash, fateOf(attempt, views, accounts.get(sourceOf(attempt)) ?? null));
   return fates;
 }
 
@@ -38,8 +31,14 @@ async function readAccounts(rpc: Rpc, attempts: readonly Attempt[]): Promise<Rea
   return new Map(addresses.map((address, index) => [address, accounts[index] ?? null]));
 }
 
-function fateOf(attempt: Attempt, view: NodeView, account: Account | null): Fate {
-  if (view.found !== null) return { kind: 'landed', receipt: receiptFrom(attempt.hash, view.found), isFinal: true };
+function fateOf(attempt: Attempt, views: ReadonlyMap<string, NodeView>, account: Account | null): Fate {
+  for (const hash of hashesOf(attempt)) {
+    const view = views.get(hash);
+    const receipt = view === undefined ? null : receiptFrom(hash, view);
+    if (receipt !== null) return { kind: 'landed', receipt, isFinal: true };
+  }
+  const view = views.get(attempt.hash);
+  if (view === undefined) return { kind: 'open' };
   const { maxTimeS, sequence } = onNetwork('stellar', attempt.fields);
   // A node that has dropped ledgers since may only have forgotten it.
   if (view.oldestCloseTimeS * 1000n > BigInt(attempt.createdAtMs)) return { kind: 'open' };

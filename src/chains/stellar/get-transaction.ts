@@ -1,10 +1,10 @@
 import { xdr } from '@stellar/stellar-sdk';
-import type { Receipt } from '../../core/ports/chain.js';
 import type { MinedFacts } from '../../core/transaction/transaction.js';
-import { objectFrom } from '../rpc/answer.js';
+import { type Answer, objectFrom } from '../rpc/answer.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
-import { hashFrom, integerFrom, xdrFrom } from './answer.js';
+import { integerFrom, xdrFrom } from './answer.js';
+import { senderOf } from './sender.js';
 
 /** What a node knows of a transaction, and which ledgers it knows at all. */
 export interface NodeView {
@@ -18,6 +18,8 @@ export interface NodeView {
 
 /** A transaction that a ledger holds. */
 export interface FoundTransaction {
+  /** Its own hash: not the one that was asked for, where that is of a transaction inside a fee bump. */
+  readonly hash: string;
   readonly ledger: bigint;
   readonly succeeded: boolean;
   readonly result: xdr.TransactionResult;
@@ -27,19 +29,15 @@ export interface FoundTransaction {
 /** A value that a function gave back is shown up to this length of its base64. */
 const greatestReturnValueLength = 256 * 1024;
 
-/** Asks for a transaction by its hash, 64 hex digits; that of a fee bump is its own, not that of what is in it. */
-export function getTransactionCall(hash: string): RpcCall<NodeView> {
+/** Asks for a transaction by its hash, 64 hex digits. Nodes find a fee bump also by the hash of what is inside. */
+export function getTransactionCall(hash: string, networkId: Buffer): RpcCall<NodeView> {
   return {
     method: 'getTransaction',
     params: { hash },
     read(answer) {
       const view = objectFrom(answer, 'transaction');
-      // An answer to another question, as when a gateway mixes up a batch.
-      if (view.txHash !== undefined && hashFrom(view.txHash, 'transaction hash') !== hash) {
-        throw new MalformedAnswerError('transaction: it is another one');
-      }
       return {
-        found: foundFrom(view),
+        found: foundFrom(view, hash, networkId),
         latestLedger: integerFrom(view.latestLedger, 'latest ledger'),
         latestCloseTimeS: integerFrom(view.latestLedgerCloseTime, 'close time'),
         oldestCloseTimeS: integerFrom(view.oldestLedgerCloseTime, 'close time'),
@@ -48,24 +46,21 @@ export function getTransactionCall(hash: string): RpcCall<NodeView> {
   };
 }
 
-/**
- * What records know of where it is. A ledger is final when it is closed, and nodes name no hash beside a transaction, so its number stands for it.
- */
-export function receiptFrom(hash: string, { ledger, succeeded, facts }: FoundTransaction): Receipt {
-  return { hash, blockNumber: ledger, blockHash: ledgerName(ledger), succeeded, facts };
-}
-
 /** What stands for a ledger's hash. */
 export function ledgerName(number: bigint): string {
   return `ledger ${number}`;
 }
 
-function foundFrom(view: Readonly<Record<string, unknown>>): FoundTransaction | null {
+function foundFrom(view: Answer, asked: string, networkId: Buffer): FoundTransaction | null {
   if (view.status === 'NOT_FOUND') return null;
   if (view.status !== 'SUCCESS' && view.status !== 'FAILED') throw new MalformedAnswerError('transaction status');
+  const { hash, innerHash } = senderOf(xdrFrom(xdr.TransactionEnvelope, view.envelopeXdr, 'envelope'), networkId);
+  // An answer to another question, as when a gateway mixes up a batch.
+  if (asked !== hash && asked !== innerHash) throw new MalformedAnswerError('transaction: it is another one');
   const result = xdrFrom(xdr.TransactionResult, view.resultXdr, 'transaction result');
   const succeeded = view.status === 'SUCCESS';
   return {
+    hash,
     ledger: integerFrom(view.ledger, 'ledger'),
     succeeded,
     result,

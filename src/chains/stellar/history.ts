@@ -4,11 +4,10 @@ import { listFrom, objectFrom } from '../rpc/answer.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type Account, readAccount } from './account.js';
-import { accountOf, addressFromMuxedAccount } from './address.js';
+import { accountOf } from './address.js';
 import { integerFrom, textFrom, xdrFrom } from './answer.js';
-import { upgraded } from './envelope.js';
 import { ledgerName } from './get-transaction.js';
-import { hashOfFeeBump, hashOfTransaction } from './transaction-hash.js';
+import { senderOf } from './sender.js';
 
 /** The most that nodes give at a time. */
 const pageSize = 200;
@@ -28,7 +27,7 @@ export async function readSequenceAt(rpc: Rpc, address: string, ledger: bigint):
 }
 
 /**
- * Which transaction of these ledgers used the account's sequence number. The account itself says in which ledger its last one was used; one before that is
+ * Which transaction of these ledgers used the account's sequence number; of a fee bump the one inside, since that is what used it. The account itself says in which ledger its last one was used; one before that is
  * looked for a little further back. A bounded number of calls. Throws `NODE_UNAVAILABLE`.
  */
 export async function findSenderTransaction(
@@ -100,7 +99,7 @@ function pageFrom(answer: unknown, networkId: Buffer, address: string, sequence:
       const number = integerFrom(ledger, 'ledger');
       const sender = senderOf(xdrFrom(xdr.TransactionEnvelope, envelopeXdr, 'envelope'), networkId);
       return {
-        hash: sender.hash,
+        hash: sender.innerHash,
         blockNumber: number,
         blockHash: ledgerName(number),
         succeeded: status === 'SUCCESS',
@@ -108,38 +107,5 @@ function pageFrom(answer: unknown, networkId: Buffer, address: string, sequence:
       };
     }),
     cursor: typeof cursor === 'number' ? String(cursor) : textFrom(cursor ?? '', 'cursor'),
-  };
-}
-
-/** Whose sequence number an envelope uses: a fee bump uses none of its own. */
-function senderOf(
-  envelope: xdr.TransactionEnvelope,
-  networkId: Buffer,
-): { readonly hash: string; readonly address: string; readonly sequence: bigint } {
-  switch (envelope.switch().name) {
-    case 'envelopeTypeTxFeeBump': {
-      const bump = envelope.feeBump().tx();
-      const inner = bump.innerTx().v1().tx();
-      return {
-        hash: hashOfFeeBump(networkId, bump).toString('hex'),
-        address: addressFromMuxedAccount(inner.sourceAccount()),
-        sequence: inner.seqNum().toBigInt(),
-      };
-    }
-    case 'envelopeTypeTxV0':
-      return ofTransaction(upgraded(envelope.v0()).tx(), networkId);
-    default:
-      return ofTransaction(envelope.v1().tx(), networkId);
-  }
-}
-
-function ofTransaction(
-  transaction: xdr.Transaction,
-  networkId: Buffer,
-): { readonly hash: string; readonly address: string; readonly sequence: bigint } {
-  return {
-    hash: hashOfTransaction(networkId, transaction).toString('hex'),
-    address: addressFromMuxedAccount(transaction.sourceAccount()),
-    sequence: transaction.seqNum().toBigInt(),
   };
 }

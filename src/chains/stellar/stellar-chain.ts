@@ -6,7 +6,6 @@ import type { RpcUrl, StellarNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import { objectFrom } from '../rpc/answer.js';
 import { createBlockMemory } from '../rpc/block-memory.js';
-import { nodeUnavailable } from '../rpc/node-error.js';
 import { createRpc } from '../rpc/rpc.js';
 import { readAccount } from './account.js';
 import { integerFrom } from './answer.js';
@@ -16,10 +15,11 @@ import { passphraseCall, stellarDialect } from './dialect.js';
 import { draftVersion } from './draft.js';
 import { readFates } from './fates.js';
 import { fillerOf } from './filler.js';
-import { getTransactionCall, ledgerName, receiptFrom } from './get-transaction.js';
+import { getTransactionCall, ledgerName } from './get-transaction.js';
 import { findSenderTransaction, readSequenceAt } from './history.js';
 import { createMarket } from './market.js';
 import { raiseVersion } from './raise.js';
+import { readTransactions, receiptFrom } from './receipts.js';
 import { resultCodesOf, sentenceOf } from './result-codes.js';
 import { signDraft } from './sign.js';
 import { signForeignTransaction } from './sign-foreign.js';
@@ -62,7 +62,7 @@ export function createStellarChain({ network, rpcUrls, rpcTimeoutMs, log, teleme
   const market = createMarket(rpc, memory);
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const askTransaction = (hash: string) => {
-    const { method, params, read } = getTransactionCall(hash);
+    const { method, params, read } = getTransactionCall(hash, networkId);
     return rpc.ask(method, params, read, { first: 'head' });
   };
 
@@ -91,7 +91,7 @@ export function createStellarChain({ network, rpcUrls, rpcTimeoutMs, log, teleme
         return { number, hash: ledgerName(number), timestampMs };
       }),
     balanceOf: async (account) => (await readAccount(rpc, account))?.balanceStroops ?? 0n,
-    draft: (request) => draftVersion({ rpc, market, networkName }, request),
+    draft: (request) => draftVersion({ rpc, market, networkName, networkId }, request),
     sign: (draft, nonce, signer) => signDraft(networkId, onNetwork('stellar', draft), nonce, ed25519(signer)),
     broadcastAll: (raws) => broadcaster.send(raws),
     async whyFailed({ hash }) {
@@ -104,15 +104,9 @@ export function createStellarChain({ network, rpcUrls, rpcTimeoutMs, log, teleme
       nextAt: (account, ledger) => readSequenceAt(rpc, account, ledger),
       findSender: (account, sequence, blocks) => findSenderTransaction(rpc, networkId, account, sequence, blocks),
       async receipts(hashes) {
-        const views = await rpc.batch(hashes.map(getTransactionCall), { first: 'head' });
-        return new Map(
-          views.flatMap((view, index) => {
-            const hash = hashes[index];
-            if ('error' in view) throw nodeUnavailable(view.error);
-            const { found } = view.result;
-            return hash === undefined || found === null ? [] : [[hash, receiptFrom(hash, found)]];
-          }),
-        );
+        const views = await readTransactions(rpc, networkId, hashes);
+        const receipts = [...views].map(([hash, view]) => receiptFrom(hash, view));
+        return new Map(receipts.flatMap((receipt) => (receipt === null ? [] : [[receipt.hash, receipt]])));
       },
       blockHash: async (height) => {
         const latest = await rpc.ask('getLatestLedger', null, (answer) =>
@@ -126,7 +120,7 @@ export function createStellarChain({ network, rpcUrls, rpcTimeoutMs, log, teleme
       fillerOf,
     },
     standalone: {
-      fates: (attempts) => readFates(rpc, attempts),
+      fates: (attempts) => readFates(rpc, networkId, attempts),
       // Versions of one sequence number: only one of them can land.
       replacement: 'outbid',
       whyEndless({ fields }) {

@@ -99,6 +99,14 @@ export interface Attempt extends LaneId {
   readonly createdAtMs: number;
 }
 
+/**
+ * The hashes by which a block may have what a version does: its own, and on Stellar that of the transaction inside a fee bump, around which anybody may put a
+ * fee bump of his own.
+ */
+export function hashesOf({ hash, fields }: Pick<Attempt, 'hash' | 'fields'>): readonly string[] {
+  return fields.network === 'stellar' && fields.innerHash !== null ? [hash, fields.innerHash] : [hash];
+}
+
 /** What a reader sees: the transaction and the attempt that its record shows (the mined one, else the live one). */
 export interface TransactionView {
   readonly transaction: Transaction;

@@ -4,7 +4,7 @@ import type { OpenTransaction } from '../../core/ports/store.js';
 
 import { displaced, mined, resolved, takenBack, unresolvable, waiting } from '../../core/transaction/lifecycle.js';
 import { versionsInSlot } from '../../core/transaction/outbid.js';
-import type { Attempt, MinedAt, Transaction } from '../../core/transaction/transaction.js';
+import { type Attempt, hashesOf, type MinedAt, type Transaction } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
 
 /** So many slots that no version of ours explains are searched for at a head: each search asks about twenty questions. */
@@ -82,7 +82,7 @@ async function receiptsOf(
   open: readonly OpenTransaction[],
   head: Head,
 ): Promise<ReadonlyMap<string, Receipt>> {
-  const hashes = open.flatMap((one) => versionsInSlot(one).map(({ hash }) => hash));
+  const hashes = open.flatMap((one) => versionsInSlot(one).flatMap(hashesOf));
   if (hashes.length === 0) return new Map();
   const from = lane.settled === null ? 0n : lane.settled.number < head.number ? lane.settled.number + 1n : head.number;
   return sequence.receipts(hashes, { from, to: head.number });
@@ -119,11 +119,11 @@ async function settleOne(
 }
 
 function foundVersion(open: OpenTransaction, receipts: ReadonlyMap<string, Receipt>): { attempt: Attempt; receipt: Receipt } | null {
-  for (const attempt of versionsInSlot(open)) {
-    const receipt = receipts.get(attempt.hash);
-    if (receipt !== undefined) return { attempt, receipt };
-  }
-  return null;
+  const versions = versionsInSlot(open);
+  const attempt =
+    versions.find(({ hash }) => receipts.has(hash)) ?? versions.find((one) => hashesOf(one).some((hash) => receipts.has(hash)));
+  const receipt = attempt && receipts.get(hashesOf(attempt).find((hash) => receipts.has(hash)) ?? '');
+  return attempt === undefined || receipt === undefined ? null : { attempt, receipt };
 }
 
 function isDeep(lane: LaneContext, head: Head, blockNumber: bigint): boolean {
@@ -181,7 +181,7 @@ async function explainOthers(
           ? { steps: [unresolvable(transaction)] }
           : explain(transaction, unknownUser(nonce));
       // Ours after all: the next head finds its receipt.
-      if (open.attempts.some(({ hash }) => hash === user.hash)) return null;
+      if (open.attempts.some((attempt) => hashesOf(attempt).includes(user.hash))) return null;
       return isDeep(lane, head, user.blockNumber)
         ? { steps: [displaced(transaction, user.hash)] }
         : explain(transaction, foreignUser(nonce, user.hash));
