@@ -66,7 +66,7 @@ const foreign: readonly ForeignSetting[] = [
   { name: 'LOG_DATA_DIR', effect: 'notice', sentence: outputLog },
   { name: 'LOG_MAX_SIZE', effect: 'notice', sentence: outputLog },
   { name: 'IN_DOCKER', effect: 'notice', sentence: 'has no effect: CONFIG_DIR says where the configuration file is' },
-  { name: 'STELLAR_*', effect: 'notice', sentence: 'has no effect: Stellar is not supported yet' },
+  { name: 'STELLAR_*', effect: 'notice', sentence: 'has no effect: this service has no such settings' },
   { name: 'PLUGIN_*', effect: 'notice', sentence: 'has no effect: plugins are not supported' },
 ];
 
