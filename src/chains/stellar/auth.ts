@@ -22,7 +22,7 @@ export function authFrom(
     case undefined:
       return { source: whenAbsent, entries: [] };
     case 'unset':
-      throw invalidField(`${path}.auth.type`, 'must be one of none, source_account, addresses, xdr');
+      throw invalidField(`${path}.auth.type`, 'is required');
     case 'none':
       return { source: 'given', entries: [] };
     case 'source_account':

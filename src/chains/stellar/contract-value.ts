@@ -91,16 +91,16 @@ function wideInteger({ kind, decimal, parts }: WideValue, path: string): bigint 
   const { bits, isSigned, range } = wideKinds[kind];
   const hasParts = parts.some((part) => part !== undefined);
   if (decimal === undefined) {
-    if (!hasParts) throw invalidField(path, `must be decimal digits, or have parts of 64 bits`);
+    if (!hasParts) throw invalidField(path, 'must be decimal digits, or have parts of 64 bits');
     return parts.reduce<bigint>((sum, part) => (sum << 64n) + (part ?? 0n), 0n);
   }
   if (hasParts) throw invalidField(path, 'must have either decimal or parts');
-  const refusal = `must be an integer from ${range}`;
+  if (!/^-?[0-9]+$/.test(decimal)) throw invalidField(`${path}.decimal`, 'must be an integer');
   // 2^256 has 78 digits.
-  if (!/^-?[0-9]{1,78}$/.test(decimal)) throw invalidField(path, refusal);
-  const integer = BigInt(decimal);
-  const isInRange = (isSigned ? BigInt.asIntN(bits, integer) : BigInt.asUintN(bits, integer)) === integer;
-  if (!isInRange) throw invalidField(path, refusal);
+  const integer = decimal.length > 79 ? null : BigInt(decimal);
+  if (integer === null || (isSigned ? BigInt.asIntN(bits, integer) : BigInt.asUintN(bits, integer)) !== integer) {
+    throw invalidField(path, `must be an integer from ${range}`);
+  }
   return integer;
 }
 

@@ -3,6 +3,9 @@ import type { NodeDialect } from '../rpc/dialect.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
 import { integerFrom, textFrom } from './answer.js';
 
+/** How nodes word that a ledger is none that they have: dropped already, or still to come. */
+export const rangeText = /ledger range|oldest ledger/i;
+
 /** Internal error, no such method: JSON-RPC's own codes are all that Soroban RPC has. */
 const codesAboutNode: readonly number[] = [-32603, -32601];
 
@@ -26,8 +29,7 @@ export function stellarDialect(passphrase: string): NodeDialect {
       params: null,
       read: (answer) => integerFrom(objectFrom(answer, 'ledger').sequence, 'ledger sequence'),
     },
-    // A range of ledgers that the node has dropped, or has not yet.
-    isAboutNode: (code, text) => codesAboutNode.includes(code) || /must be within the ledger range/i.test(text),
+    isAboutNode: (code, text) => codesAboutNode.includes(code) || rangeText.test(text),
     dataFrom: () => null,
   };
 }

@@ -5,7 +5,7 @@ import type { Rpc } from '../rpc/rpc.js';
 import { type Account, readAccount } from './account.js';
 import { accountOf } from './address.js';
 import type { NodeView } from './get-transaction.js';
-import { readTransactions, receiptFrom } from './receipts.js';
+import { readTransactions, receiptFrom, withoutFee } from './receipts.js';
 
 /**
  * What became of fee bumps of other accounts' envelopes. One is dead when the same node that does not know it has closed a ledger after its time bounds, or
@@ -33,9 +33,10 @@ async function readAccounts(rpc: Rpc, attempts: readonly Attempt[]): Promise<Rea
 
 function fateOf(attempt: Attempt, views: ReadonlyMap<string, NodeView>, account: Account | null): Fate {
   for (const hash of hashesOf(attempt)) {
-    const view = views.get(hash);
-    const receipt = view === undefined ? null : receiptFrom(hash, view);
-    if (receipt !== null) return { kind: 'landed', receipt, isFinal: true };
+    const known = views.get(hash);
+    const receipt = known === undefined ? null : receiptFrom(hash, known);
+    // Without our fee bump around it the fee is not ours.
+    if (receipt !== null) return { kind: 'landed', receipt: hash === attempt.hash ? receipt : withoutFee(receipt), isFinal: true };
   }
   const view = views.get(attempt.hash);
   if (view === undefined) return { kind: 'open' };

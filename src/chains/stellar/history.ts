@@ -1,11 +1,13 @@
 import { xdr } from '@stellar/stellar-sdk';
 import type { BlockRange, SenderTransaction } from '../../core/ports/chain.js';
 import { listFrom, objectFrom } from '../rpc/answer.js';
+import type { RpcCall } from '../rpc/json-rpc.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type Account, readAccount } from './account.js';
 import { accountOf } from './address.js';
 import { integerFrom, textFrom, xdrFrom } from './answer.js';
+import { rangeText } from './dialect.js';
 import { ledgerName } from './get-transaction.js';
 import { senderOf } from './sender.js';
 
@@ -39,19 +41,32 @@ export async function findSenderTransaction(
 ): Promise<SenderTransaction | 'not_found' | 'pruned'> {
   const account = await readAccount(rpc, address);
   if (account === null || account.sequence < sequence) return 'not_found';
-  const ledgers = likelyLedgers(account, sequence, blocks);
+  const { method, params, read } = oldestLedgerCall;
+  const ledgers = likelyLedgers(account, sequence, blocks, await rpc.ask(method, params, read, { first: 'head' }));
   if (ledgers === null) return 'pruned';
   const found = await scan(rpc, networkId, address, sequence, ledgers);
   if (found !== 'not_found') return found;
   return account.sequence === sequence || ledgers.from <= blocks.from ? 'not_found' : 'pruned';
 }
 
-/** Null: the account does not say. */
-function likelyLedgers({ sequence: last, sequenceLedger }: Account, sequence: bigint, { from, to }: BlockRange): BlockRange | null {
+const oldestLedgerCall: RpcCall<bigint> = {
+  method: 'getHealth',
+  params: null,
+  read: (answer) => integerFrom(objectFrom(answer, 'health').oldestLedger, 'oldest ledger'),
+};
+
+/** Null: the account does not say, or the node has dropped them. */
+function likelyLedgers(
+  { sequence: last, sequenceLedger }: Account,
+  sequence: bigint,
+  { from, to }: BlockRange,
+  oldest: bigint,
+): BlockRange | null {
   if (sequenceLedger === null) return null;
   const end = sequenceLedger < to ? sequenceLedger : to;
   const start = last === sequence ? end : end - ledgersBefore;
-  return { from: start > from ? start : from, to: end };
+  const first = [start, from, oldest].reduce((most, ledger) => (ledger > most ? ledger : most));
+  return first > end ? null : { from: first, to: end };
 }
 
 interface Page {
@@ -76,7 +91,7 @@ async function scan(
       page = await rpc.call('getTransactions', params, read, { first: 'head' });
     } catch (error) {
       // Ledgers that the node has dropped.
-      if (error instanceof NodeError && /ledger range/i.test(error.message)) return 'pruned';
+      if (error instanceof NodeError && rangeText.test(error.message)) return 'pruned';
       throw nodeUnavailable(error);
     }
     const wanted = page.transactions.find(({ isWanted }) => isWanted);

@@ -11,7 +11,7 @@ export function memoFrom(memo: StellarMemo | undefined): xdr.Memo {
     case 'none':
       return Memo.none().toXDRObject();
     case 'unset':
-      throw invalidField('memo.type', 'must be one of none, text, id, hash, return');
+      throw invalidField('memo.type', 'is required');
     case 'text':
       if (Buffer.byteLength(memo.text) > greatestTextBytes) throw invalidField('memo.value', 'must be at most 28 bytes in UTF-8');
       return Memo.text(memo.text).toXDRObject();

@@ -19,7 +19,7 @@ const wasmMagic = Buffer.from([0, 0x61, 0x73, 0x6d]);
 export function operationFrom(operation: StellarOperation, path: string): ReadOperation {
   switch (operation.kind) {
     case 'unset':
-      throw invalidField(`${path}.type`, 'must be one of payment, invoke_contract, create_contract, upload_wasm');
+      throw invalidField(`${path}.type`, 'is required');
     case 'payment':
       return { operation: paymentFrom(operation, path), auth: 'given' };
     case 'invoke_contract':
@@ -54,7 +54,7 @@ function assetFrom(asset: StellarAsset | undefined, path: string): xdr.Asset {
   if (asset === undefined) throw invalidField(path, 'is required');
   switch (asset.kind) {
     case 'unset':
-      throw invalidField(`${path}.type`, 'must be one of native, credit4, credit12');
+      throw invalidField(`${path}.type`, 'is required');
     case 'native':
       return xdr.Asset.assetTypeNative();
     case 'credit4':
@@ -95,11 +95,12 @@ function invocationFrom(operation: Extract<StellarOperation, { kind: 'invoke_con
 function creationFrom(operation: Extract<StellarOperation, { kind: 'create_contract' }>, path: string): xdr.HostFunction {
   const { source, wasmHash, salt, constructorArgs } = operation;
   if (source === undefined) throw invalidField(`${path}.source`, 'is required');
+  const address = creatorFrom(source, `${path}.source`);
   if (wasmHash.length !== 32) throw invalidField(`${path}.wasm_hash`, 'must be 32 bytes: 64 hex digits');
   if (salt !== undefined && salt.length !== 32) throw invalidField(`${path}.salt`, 'must be 32 bytes: 64 hex digits');
   const contractIdPreimage = xdr.ContractIdPreimage.contractIdPreimageFromAddress(
     new xdr.ContractIdPreimageFromAddress({
-      address: creatorFrom(source, `${path}.source`),
+      address,
       salt: salt === undefined ? Buffer.alloc(32) : Buffer.from(salt),
     }),
   );
@@ -116,7 +117,7 @@ function creationFrom(operation: Extract<StellarOperation, { kind: 'create_contr
 function creatorFrom(source: NonNullable<Extract<StellarOperation, { kind: 'create_contract' }>['source']>, path: string): xdr.ScAddress {
   switch (source.kind) {
     case 'unset':
-      throw invalidField(`${path}.from`, 'must be one of address, contract');
+      throw invalidField(`${path}.from`, 'is required');
     case 'address':
       if (!StrKey.isValidEd25519PublicKey(source.address))
         throw invalidField(`${path}.address`, 'must be the address of an account (G...)');

@@ -19,8 +19,13 @@ const greatestOperationBytes = 131_072;
 export function ownContentFrom(parts: OwnParts, fields: OwnFields): StellarOperationsContent {
   if (parts.operations.some(isContractOperation)) {
     if (parts.operations.length > 1) throw invalidField(fields.operations, 'must have no other operation beside a contract operation');
-    if (parts.memo.switch().name !== 'memoNone') throw invalidField(fields.memo, 'must be none with a contract operation');
-    if (parts.sourceAccount.startsWith('M')) throw invalidField(fields.sourceAccount, 'must not be muxed with a contract operation');
+    const isEnvelope = fields.memo === fields.operations;
+    if (parts.memo.switch().name !== 'memoNone') {
+      throw invalidField(fields.memo, `must ${isEnvelope ? 'have no memo' : 'be none'} with a contract operation`);
+    }
+    if (parts.sourceAccount.startsWith('M')) {
+      throw invalidField(fields.sourceAccount, `must not be ${isEnvelope ? 'of a muxed account' : 'muxed'} with a contract operation`);
+    }
   }
   const operations = parts.operations.map((operation) => operation.toXDR());
   if (operations.reduce((sum, { length }) => sum + length, 0) > greatestOperationBytes) {

@@ -39,7 +39,8 @@ export async function raiseVersion(
       ...outbids.map((attempt) => leastOver(attempt, broadcaster, operationCount)),
     ]),
     bidPerOperationStroops: await market.bidPerOperationStroops(resourceFeeStroops > 0n),
-    isFiller: live.purpose !== 'content',
+    // A filler was let past the ceiling once, when it was made: raised tenfold again and again it would eat the account.
+    isFiller: false,
   });
   if ('refused' in bid) return bid;
   const { sourceAccount, sequence, maxTimeS, costStroops } = fields;

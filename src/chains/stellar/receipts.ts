@@ -31,11 +31,11 @@ export async function readTransactions(rpc: Rpc, networkId: Buffer, hashes: read
 export function receiptFrom(hash: string, { found }: NodeView): Receipt | null {
   if (found === null) return null;
   const { ledger, succeeded, facts } = found;
-  return {
-    hash,
-    blockNumber: ledger,
-    blockHash: ledgerName(ledger),
-    succeeded,
-    facts: found.hash === hash ? facts : { ...facts, feeChargedStroops: 0n },
-  };
+  const receipt: Receipt = { hash, blockNumber: ledger, blockHash: ledgerName(ledger), succeeded, facts };
+  return found.hash === hash ? receipt : withoutFee(receipt);
+}
+
+/** The same, paid by somebody else. */
+export function withoutFee(receipt: Receipt): Receipt {
+  return receipt.facts === null ? receipt : { ...receipt, facts: { ...receipt.facts, feeChargedStroops: 0n } };
 }

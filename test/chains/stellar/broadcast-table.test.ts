@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { xdr } from '@stellar/stellar-sdk';
+import { broadcastTable } from '../../../src/chains/stellar/broadcast-table.js';
+import { resultCodesOf, sentenceOf } from '../../../src/chains/stellar/result-codes.js';
+
+/** A result with a code that has no more to say. */
+function resultOf(code: number): xdr.TransactionResult {
+  const bytes = Buffer.alloc(16);
+  bytes.writeInt32BE(code, 8);
+  return xdr.TransactionResult.fromXDR(bytes);
+}
+
+describe('what nodes refuse transactions with', () => {
+  it('every code of the protocol is in the table, as the protocol spells it', () => {
+    const codes: string[] = [];
+    // TransactionResultCode goes from -17 (txSOROBAN_INVALID) to 1 (txFEE_BUMP_INNER_SUCCESS).
+    for (let code = -17; code < -1; code += 1) {
+      if (code === -13) continue;
+      codes.push(resultCodesOf(resultOf(code)).transaction);
+    }
+    assert.deepEqual([...codes, 'txFAILED'].sort(), Object.keys(broadcastTable).sort());
+  });
+
+  it('tells the code of the first operation that failed', () => {
+    const inner = (result: xdr.OperationResult[]): xdr.TransactionResult =>
+      new xdr.TransactionResult({
+        feeCharged: new xdr.Int64(100n),
+        result: xdr.TransactionResultResult.txFailed(result),
+        ext: xdr.TransactionResultExt.fromXDR(Buffer.alloc(4)),
+      });
+    const paid = xdr.OperationResult.opInner(xdr.OperationResultTr.payment(xdr.PaymentResult.paymentSuccess()));
+    const refused = xdr.OperationResult.opInner(xdr.OperationResultTr.payment(xdr.PaymentResult.paymentNoTrust()));
+    assert.equal(sentenceOf(resultCodesOf(inner([paid, refused]))), 'txFAILED: operation 2: PAYMENT_NO_TRUST');
+    assert.equal(sentenceOf(resultCodesOf(inner([xdr.OperationResult.opBadAuth()]))), 'txFAILED: operation 1: opBAD_AUTH');
+  });
+});

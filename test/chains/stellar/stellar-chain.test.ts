@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { Asset, Operation, xdr } from '@stellar/stellar-sdk';
+import { createStellarChain, type StellarChain } from '../../../src/chains/stellar/stellar-chain.js';
+import { DomainError } from '../../../src/core/errors.js';
+import type { StellarAttemptFields } from '../../../src/core/transaction/stellar.js';
+import type { Attempt } from '../../../src/core/transaction/transaction.js';
+import { type StellarNode, type StellarOptions, startStellar } from '../../local-chains/stellar/server.js';
+import { createWallet, type Wallet } from '../../local-chains/stellar/wallet.js';
+import { startFakeNode } from '../../support/fake-node.js';
+import { payment, stellarKey, stellarNetwork, stellarRelayer, stellarRequest } from '../../support/stellar.js';
+import { silentLog } from '../../support/stored-samples.js';
+
+interface Rig {
+  readonly node: StellarNode;
+  readonly chain: StellarChain;
+  readonly wallet: Wallet;
+  readonly other: Wallet;
+}
+
+function open(test: TestContext, url: string): StellarChain {
+  const chain = createStellarChain({
+    network: stellarNetwork(),
+    rpcUrls: [{ url, weight: 100 }],
+    rpcTimeoutMs: 2_000,
+    log: silentLog,
+  });
+  test.after(() => chain.close());
+  return chain;
+}
+
+async function start(test: TestContext, options: StellarOptions = {}): Promise<Rig> {
+  const node = await startStellar(options);
+  test.after(() => node.stop());
+  return { node, chain: open(test, node.url), wallet: createWallet(node.ledger), other: createWallet(node.ledger) };
+}
+
+const pay = (to: Wallet, amount = '1'): xdr.Operation => Operation.payment({ destination: to.address, asset: Asset.native(), amount });
+
+describe('what a node says of a transaction', { concurrency: 4 }, () => {
+  const now = () => Math.floor(Date.now() / 1000);
+  const rows: Readonly<Record<string, readonly [raw: (rig: Rig) => string, outcome: object]>> = {
+    taken: [({ wallet, other }) => wallet.build([pay(other)]).toXDR(), { kind: 'accepted' }],
+    'there already': [
+      ({ node, wallet, other }) => {
+        const raw = wallet.build([pay(other)]).toXDR();
+        node.ledger.submit(raw);
+        return raw;
+      },
+      { kind: 'known' },
+    ],
+    'another waits': [
+      ({ node, wallet, other }) => {
+        node.ledger.submit(wallet.build([pay(other)]).toXDR());
+        return wallet.build([pay(other, '2')]).toXDR();
+      },
+      { kind: 'wait', sentence: 'the node answered TRY_AGAIN_LATER' },
+    ],
+    'the number is used': [
+      ({ wallet, other }) => wallet.build([pay(other)], { sequence: wallet.sequence() }).toXDR(),
+      { kind: 'nonce_used' },
+    ],
+    'it bids too little': [
+      ({ wallet, other }) => wallet.build([pay(other), pay(other)], { feeStroops: 199n }).toXDR(),
+      { kind: 'underpriced', sentence: 'the node answered txINSUFFICIENT_FEE: it bids too little; it asks for a fee of 200 stroops' },
+    ],
+    'a fee bump bids too little to replace': [
+      ({ node, wallet, other }) => {
+        const first = wallet.build([pay(other)]);
+        node.ledger.submit(first.toXDR());
+        return other.bump(first, 1_999n).toXDR();
+      },
+      { kind: 'underpriced', sentence: 'the node answered txINSUFFICIENT_FEE: it bids too little; it asks for a fee of 2000 stroops' },
+    ],
+    'its time is over': [
+      ({ wallet, other }) => wallet.build([pay(other)], { maxTimeSeconds: now() - 60 }).toXDR(),
+      { kind: 'wait', sentence: 'the node answered txTOO_LATE: its time is over' },
+    ],
+    'its time has not come': [
+      ({ wallet, other }) => wallet.build([pay(other)], { minTimeSeconds: now() + 600 }).toXDR(),
+      { kind: 'wait', sentence: 'the node answered txTOO_EARLY: its time has not come' },
+    ],
+    'somebody else signed it': [
+      ({ wallet, other }) => wallet.build([pay(other)], { signers: [other.keys] }).toXDR(),
+      { kind: 'wait', sentence: 'the node answered txBAD_AUTH: its signatures do not suffice' },
+    ],
+    'what is inside a fee bump has a used number': [
+      ({ wallet, other }) => other.bump(wallet.build([pay(other)], { sequence: wallet.sequence() }), 200n).toXDR(),
+      { kind: 'nonce_used' },
+    ],
+    'its account is not there': [
+      ({ node, other }) =>
+        createWallet(node.ledger, 0n)
+          .build([pay(other)])
+          .toXDR(),
+      { kind: 'wait', sentence: 'the node answered txNO_ACCOUNT: its source account does not exist' },
+    ],
+  };
+  for (const [what, [raw, outcome]] of Object.entries(rows)) {
+    it(what, async (test) => {
+      const rig = await start(test);
+      assert.deepEqual(await rig.chain.broadcastAll([raw(rig)]), [outcome]);
+    });
+  }
+});
+
+describe('who used a sequence number', { concurrency: 4 }, () => {
+  it('is found: the last one, and one shortly before', async (test) => {
+    const { node, chain, wallet, other } = await start(test);
+    const first = wallet.build([pay(other)]);
+    node.ledger.submit(first.toXDR());
+    node.ledger.close();
+    node.ledger.submit(other.build([pay(wallet)]).toXDR());
+    node.ledger.close();
+    const second = other.bump(wallet.build([pay(other)]), 400n);
+    node.ledger.submit(second.toXDR());
+    const { sequence } = node.ledger.close();
+    node.ledger.close();
+    const head = await chain.head();
+    const find = (nonce: bigint) => chain.sequence.findSender(wallet.address, nonce, { from: 0n, to: head.number });
+    assert.deepEqual(await find(BigInt(second.innerTransaction.sequence)), {
+      hash: second.innerTransaction.hash().toString('hex'),
+      blockNumber: BigInt(sequence),
+      blockHash: `ledger ${sequence}`,
+      succeeded: true,
+    });
+    const before = await find(BigInt(first.sequence));
+    assert.ok(typeof before === 'object');
+    assert.equal(before.hash, first.hash().toString('hex'));
+    assert.equal(await find(BigInt(second.innerTransaction.sequence) + 1n), 'not_found');
+  });
+
+  it('is forgotten with its ledger', async (test) => {
+    const { node, chain, wallet, other } = await start(test, { retentionLedgers: 3 });
+    const first = wallet.build([pay(other)]);
+    node.ledger.submit(first.toXDR());
+    for (let count = 0; count < 10; count += 1) node.ledger.close();
+    const head = await chain.head();
+    assert.equal(await chain.sequence.findSender(wallet.address, BigInt(first.sequence), { from: 0n, to: head.number }), 'pruned');
+  });
+
+  it('where it was free is known since the account last used one', async (test) => {
+    const { node, chain, wallet, other } = await start(test);
+    const first = wallet.build([pay(other)]);
+    node.ledger.submit(first.toXDR());
+    const used = BigInt(node.ledger.close().sequence);
+    node.ledger.close();
+    const next = BigInt(first.sequence) + 1n;
+    assert.equal(await chain.sequence.nextOf(wallet.address), next);
+    assert.equal(await chain.sequence.nextAt(wallet.address, used), next);
+    assert.equal(await chain.sequence.nextAt(wallet.address, used - 1n), 'pruned');
+  });
+});
+
+describe('the fate of a fee bump of somebody else’s envelope', { concurrency: 4 }, () => {
+  async function signed({ chain, wallet, other }: Rig, maxTimeSeconds: number, createdAtMs = Date.now()): Promise<Attempt> {
+    const key = stellarKey();
+    const relayer = stellarRelayer(key.address);
+    const envelope = wallet.build([pay(other)], { maxTimeSeconds }).toXDR();
+    const request = stellarRequest({ transactionXdr: envelope, feeBump: true });
+    const { content } = chain.contentOf(request, { relayer, nowMs: Date.now(), earlier: null });
+    assert.ok(content.network === 'stellar' && content.kind === 'fee_bump');
+    const bid = { feeStroops: 200n, resourceFeeStroops: 0n, operationCount: 2 };
+    const { sourceAccount, sequence, maxTimeS } = content;
+    const inner = { kind: 'signed', envelope: content.envelope } as const;
+    const draft = { network: 'stellar', inner, bumpFeeStroops: 200n, bid, sourceAccount, sequence, maxTimeS, costStroops: 200n } as const;
+    const version = await chain.sign(draft, null, key.signer);
+    return { ...version, transactionId: 't', chain: 'c', account: key.address, version: 1, purpose: 'content', nonce: null, createdAtMs };
+  }
+  const soon = () => Math.floor(Date.now() / 1000) + 60;
+  const fateOf = async ({ chain }: Rig, attempt: Attempt) => (await chain.standalone?.fates([attempt]))?.get(attempt.hash)?.kind;
+
+  it('is open until its time bounds have passed on a ledger', async (test) => {
+    const rig = await start(test);
+    const attempt = await signed(rig, soon());
+    assert.equal(await fateOf(rig, attempt), 'open');
+    rig.node.ledger.pass(120);
+    assert.equal(await fateOf(rig, attempt), 'open');
+    rig.node.ledger.close();
+    assert.equal(await fateOf(rig, attempt), 'dead');
+  });
+
+  it('is open, whatever the time, where the node has forgotten ledgers since it was signed', async (test) => {
+    const rig = await start(test, { retentionLedgers: 3 });
+    const attempt = await signed(rig, soon(), Date.now() - 1_000);
+    for (let count = 0; count < 5; count += 1) {
+      rig.node.ledger.pass(60);
+      rig.node.ledger.close();
+    }
+    assert.equal(await fateOf(rig, attempt), 'open');
+  });
+
+  it('is landed where its envelope landed in somebody else’s fee bump, which is not ours to pay', async (test) => {
+    const rig = await start(test);
+    const attempt = await signed(rig, soon());
+    const fields = attempt.fields as StellarAttemptFields;
+    const envelope = xdr.TransactionEnvelope.fromXDR(attempt.raw, 'base64').feeBump().tx().innerTx().v1();
+    rig.node.ledger.submit(xdr.TransactionEnvelope.envelopeTypeTx(envelope).toXDR('base64'));
+    rig.node.ledger.close();
+    const fate = (await rig.chain.standalone?.fates([attempt]))?.get(attempt.hash);
+    assert.ok(fate?.kind === 'landed');
+    assert.deepEqual([fate.receipt.hash, fate.receipt.facts?.feeChargedStroops], [fields.innerHash, 0n]);
+  });
+});
+
+describe('a node that talks nonsense', { concurrency: 4 }, () => {
+  const nonsense: Readonly<Record<string, unknown>> = {
+    'no object': 5,
+    nothing: null,
+    'no account': { entries: [{ xdr: 'AAAA' }], latestLedger: 1 },
+    'another account': {
+      entries: [
+        {
+          xdr: xdr.LedgerEntryData.account(
+            new xdr.AccountEntry({
+              accountId: stellarKey().keys.xdrAccountId(),
+              balance: new xdr.Int64(1n),
+              seqNum: new xdr.Int64(1n),
+              numSubEntries: 0,
+              inflationDest: null,
+              flags: 0,
+              homeDomain: '',
+              thresholds: Buffer.alloc(4),
+              signers: [],
+              ext: xdr.AccountEntryExt.fromXDR(Buffer.alloc(4)),
+            }),
+          ).toXDR('base64'),
+        },
+      ],
+      latestLedger: 1,
+    },
+    'no ledger': { entries: [], latestLedger: 'now' },
+  };
+  for (const [what, result] of Object.entries(nonsense)) {
+    it(what, async (test) => {
+      const fake = await startFakeNode(test, ({ calls }) => {
+        const said = calls[0]?.method === 'getNetwork' ? { passphrase: stellarNetwork().passphrase } : result;
+        return { body: JSON.stringify({ jsonrpc: '2.0', id: 1, result: said }) };
+      });
+      const chain = open(test, fake.url);
+      const asking = what === 'no ledger' ? chain.head() : chain.balanceOf(stellarKey().address);
+      await assert.rejects(asking, (error) => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE');
+    });
+  }
+});
+
+describe('a draft', { concurrency: 4 }, () => {
+  it('leaves the account its reserve and the least balance', async (test) => {
+    const { chain, wallet, other } = await start(test);
+    const draft = async (amount: bigint, minBalanceStroops = 0n) => {
+      const relayer = stellarRelayer(wallet.address, { minBalanceStroops });
+      const { content } = chain.contentOf(stellarRequest({ operations: [payment(other.address, amount)] }), {
+        relayer,
+        nowMs: Date.now(),
+        earlier: null,
+      });
+      return chain.draft({ relayer, content, outbids: [], validUntilMs: null });
+    };
+    const all = wallet.balance();
+    assert.ok(!('refused' in (await draft(all - 10_000_000n - 100n))));
+    assert.deepEqual(await draft(all - 10_000_000n - 99n), {
+      refused: 'insufficient_funds',
+      sentence: `insufficient funds: the account has ${all} stroops, of which 10000000 are reserved; the transaction may cost ${all - 9_999_999n}`,
+      lasting: false,
+    });
+    assert.deepEqual(await draft(all - 50_000_000n, 50_000_000n), {
+      refused: 'insufficient_funds',
+      sentence: `insufficient funds: the account has ${all} stroops, of which 10000000 are reserved; the transaction may cost ${all - 49_999_900n}, and 50000000 must remain`,
+      lasting: false,
+    });
+  });
+});
