@@ -70,8 +70,14 @@ interface ChainOptions {
 
 /** The chain of a network. Only the kinds that are used are loaded: each library costs time at the start, and memory. */
 async function createChain(network: Network, options: ChainOptions): Promise<Chain> {
-  if (network.type === 'evm') return (await import('./chains/evm/evm-chain.js')).createEvmChain({ network, ...options });
-  throw new ConfigError([{ path: 'relayers', problem: `relayers on ${network.type} networks are not supported yet` }]);
+  switch (network.type) {
+    case 'evm':
+      return (await import('./chains/evm/evm-chain.js')).createEvmChain({ network, ...options });
+    case 'stellar':
+      return (await import('./chains/stellar/stellar-chain.js')).createStellarChain({ network, ...options });
+    case 'solana':
+      return (await import('./chains/solana/solana-chain.js')).createSolanaChain({ network, ...options });
+  }
 }
 
 /** The address of a signer's account on networks of a kind. */
