@@ -92,7 +92,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.ErrorReason.ERROR_REASON_TRANSACTION_CANCELED": "The transaction is cancelled, or its cancelling was accepted.",
   "relayer.v1.ErrorReason.ERROR_REASON_REPLACEMENT_UNDERPRICED": "A price is below the least that replaces the earlier version.",
   "relayer.v1.ErrorReason.ERROR_REASON_GAS_PRICE_CAP_EXCEEDED": "A price is above the relayer's `gas_price_cap`.",
-  "relayer.v1.ErrorReason.ERROR_REASON_RECEIVER_NOT_ALLOWED": "The relayer's policy does not allow the receiver.",
+  "relayer.v1.ErrorReason.ERROR_REASON_RECEIVER_NOT_ALLOWED": "The relayer's policy does not allow the receiver; on Solana an account or a program.",
   "relayer.v1.ErrorReason.ERROR_REASON_INSUFFICIENT_FUNDS": "The relayer cannot pay for it.",
   "relayer.v1.ErrorReason.ERROR_REASON_EXECUTION_REVERTED": "The network refuses to run it: its estimate reverts.",
   "relayer.v1.ErrorReason.ERROR_REASON_READER_TOO_SLOW": "The reader of a stream fell too far behind, and was dropped.",

@@ -217,7 +217,7 @@ export enum ErrorReason {
   GAS_PRICE_CAP_EXCEEDED = 37,
 
   /**
-   * The relayer's policy does not allow the receiver.
+   * The relayer's policy does not allow the receiver; on Solana an account or a program.
    *
    * @generated from enum value: ERROR_REASON_RECEIVER_NOT_ALLOWED = 38;
    */

@@ -7,6 +7,7 @@ import type { BlockMemory } from '../rpc/block-memory.js';
 import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { integerFrom } from './answer.js';
+import { holdsEveryBlock } from './history.js';
 import { latestBlockhash, validBlocks } from './latest-blockhash.js';
 import { greatestStatusesAsked, readStatuses, type SignatureStatus } from './statuses.js';
 
@@ -23,7 +24,7 @@ export interface Fates {
    *
    * - a finalized block is higher than the last one that could take it, so that no later one will;
    * - a node that has come at least that far does not find it in its whole history;
-   * - and that history reaches back to before the version was made. A node that has dropped old blocks does not know what was in them.
+   * - and that history holds every block that could have taken it.
    *
    * Where only the last is missing another node may know; after a day it is lost. Everything else is open. Throws `NODE_UNAVAILABLE` where not even
    * the newest blocks can be asked for.
@@ -58,13 +59,18 @@ export function createFates({ rpc, memory, log, networkName }: FatesDeps): Fates
     const finalized = await readFinalized(rpc);
     const late = versions.filter(({ fields }) => fields.lastValidBlockHeight < finalized.height);
     if (late.length === 0) return;
-    const firstSlot = await rpc.ask('getFirstAvailableBlock', [], (answer) => integerFrom(answer, 'first available block'), atHead);
-    await eachStatus(rpc, late, true, ({ hash, fields }, status, slot) => {
-      if (status !== null) fates.set(hash, fateFrom(hash, status));
-      else if (slot < finalized.slot) return;
-      else if (firstSlot <= fields.sinceSlot) fates.set(hash, dead);
-      else if (fields.lastValidBlockHeight < finalized.height - blocksUntilLost) fates.set(hash, { kind: 'lost' });
+    const wholeSince = new Map<bigint, boolean>();
+    const unfound: Version[] = [];
+    await eachStatus(rpc, late, true, (version, status, slot) => {
+      if (status !== null) fates.set(version.hash, fateFrom(version.hash, status));
+      else if (slot >= finalized.slot) unfound.push(version);
     });
+    for (const { hash, fields } of unfound) {
+      const isWhole = wholeSince.get(fields.sinceSlot) ?? (await holdsEveryBlock(rpc, fields));
+      wholeSince.set(fields.sinceSlot, isWhole);
+      if (isWhole) fates.set(hash, dead);
+      else if (fields.lastValidBlockHeight < finalized.height - blocksUntilLost) fates.set(hash, { kind: 'lost' });
+    }
   }
 
   /** What is gone stays open while nobody can search for it; that must hold up nothing else. */

@@ -1,6 +1,6 @@
+import { invalidField } from '../../core/errors.js';
 import type { SolanaPolicies } from '../../core/relayer/relayer.js';
 import { computeBudgetOf, priorityFeeLamports, unitLimitOf } from './compute-budget.js';
-import { notAllowed } from './policy.js';
 import type { Message } from './wire.js';
 
 /** What the network has charged for a signature since its beginning. What it charges now is asked when a version is made. */
@@ -20,6 +20,6 @@ export function namedFeeLamports(message: Message): bigint {
 export function requireFeeAllowed(field: string, message: Message, { maxAllowedFeeLamports }: SolanaPolicies): void {
   const fee = namedFeeLamports(message);
   if (maxAllowedFeeLamports !== null && fee > maxAllowedFeeLamports) {
-    throw notAllowed(field, `costs a fee of ${fee} lamports: at most ${maxAllowedFeeLamports}, the relayer's max_allowed_fee_lamports`);
+    throw invalidField(field, `costs a fee of ${fee} lamports: at most ${maxAllowedFeeLamports}, the relayer's max_allowed_fee_lamports`);
   }
 }

@@ -1,4 +1,4 @@
-import { DomainError } from '../../core/errors.js';
+import { DomainError, invalidField } from '../../core/errors.js';
 import type { SolanaPolicies } from '../../core/relayer/relayer.js';
 import { computeBudgetProgram } from './programs.js';
 import { type Message, unsignedTransactionBytes } from './wire.js';
@@ -13,9 +13,9 @@ export function requireAllowed(field: string, message: Message, relayer: string,
   const { allowedPrograms, maxSignatures, maxTxDataSizeBytes } = policies;
   const bytes = unsignedTransactionBytes(message).length;
   if (bytes > maxTxDataSizeBytes)
-    throw notAllowed(field, `takes ${bytes} bytes as a transaction: at most ${maxTxDataSizeBytes}, the relayer's max_tx_data_size`);
+    throw invalidField(field, `takes ${bytes} bytes as a transaction: at most ${maxTxDataSizeBytes}, the relayer's max_tx_data_size`);
   if (maxSignatures !== null && message.signers > maxSignatures) {
-    throw notAllowed(field, `needs ${message.signers} signatures: at most ${maxSignatures}, the relayer's max_signatures`);
+    throw invalidField(field, `needs ${message.signers} signatures: at most ${maxSignatures}, the relayer's max_signatures`);
   }
   for (const { program } of message.instructions) {
     const key = message.accounts[program] ?? '';
@@ -51,7 +51,7 @@ export function disallowedAmong(
   return null;
 }
 
-/** The 400 of what the relayer's policies do not allow. */
-export function notAllowed(field: string, description: string): DomainError {
+/** The 400 of a program or an account that the relayer's policies do not allow. */
+function notAllowed(field: string, description: string): DomainError {
   return new DomainError('invalid', 'RECEIVER_NOT_ALLOWED', `${field} ${description}`, { fields: [{ field, description }] });
 }

@@ -32,7 +32,7 @@ export interface PricedMessage {
 const greatestPriorityFeeLamports = 10_000_000n;
 const microLamportsPerLamport = 1_000_000n;
 /** Limits are drawn from so many, so that transactions which say the same are not the same: see `MadeMessages`. */
-const limitsDrawnFrom = 4_096;
+const limitsDrawnFrom = 512;
 const greatestDraws = 16;
 
 /**
@@ -61,10 +61,10 @@ export async function priceVersion(rpc: Rpc, made: MadeMessages, pricing: Pricin
 
   const leastLimit = budget.unitLimit ?? limitFor(simulation.unitsConsumed);
   const limitEnd = budget.unitLimit ?? Math.min(greatestUnitLimit, leastLimit + limitsDrawnFrom - 1);
-  const affordable = ((greatestFee - baseFee) * microLamportsPerLamport) / BigInt(Math.max(1, limitEnd));
-  const unitPrice = marketPrice < affordable ? marketPrice : affordable;
   for (let draws = 0; draws < greatestDraws; draws += 1) {
     const unitLimit = randomInt(leastLimit, limitEnd + 1);
+    const affordable = ((greatestFee - baseFee) * microLamportsPerLamport) / BigInt(Math.max(1, unitLimit));
+    const unitPrice = marketPrice < affordable ? marketPrice : affordable;
     const budgeted = withBudget(unitLimit, unitPrice === 0n ? null : unitPrice);
     if (budgeted !== null && made.add(budgeted)) {
       return { message: budgeted, feeLamports: baseFee + priorityFeeLamports(unitPrice, unitLimit) };

@@ -54,10 +54,15 @@ function refusalFrom(error: TransactionError, logs: readonly string[]): Refusal 
   const name = nameOf(error);
   const sentence = failureSentence(error, logs);
   if (name === 'BlockhashNotFound') throw nodeUnavailable(new Error('the node does not know the blockhash'));
-  if (unpaidFailures.includes(name)) {
-    return { refused: 'insufficient_funds', sentence: `insufficient funds: the account cannot pay the fee (${sentence})`, lasting: false };
+  if (unpaidFailures.includes(name) || leavesPayerBelowRent(error)) {
+    return { refused: 'insufficient_funds', sentence: `insufficient funds: the account cannot pay it (${sentence})`, lasting: false };
   }
   return { refused: 'reverts', sentence: `the transaction would fail: ${sentence}`, lasting: !passingFailures.includes(name) };
+}
+
+/** The payer, the first of all accounts, would keep something, but less than an account must hold. */
+function leavesPayerBelowRent(error: TransactionError): boolean {
+  return JSON.stringify(error) === '{"InsufficientFundsForRent":{"account_index":0}}';
 }
 
 /** Lines beyond are not looked at; the runtime itself cuts logs at 10 KB. */

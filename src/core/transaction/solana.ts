@@ -14,7 +14,7 @@ export interface SolanaInstruction {
   readonly data: string;
 }
 
-/** A Solana transaction as a caller words it; nothing of it is checked. */
+/** A Solana transaction as a caller words it; nothing of it is checked but that `data` is base64. */
 export interface SolanaRequest {
   readonly network: 'solana';
   /** Wire form, base64. */

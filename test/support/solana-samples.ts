@@ -1,0 +1,45 @@
+import { address, type Instruction, type KeyPairSigner } from '@solana/kit';
+import { base64From } from '../../src/chains/solana/base64.js';
+import { compileInstructions } from '../../src/chains/solana/compile.js';
+import { type Message, messageBytes, transactionBytes } from '../../src/chains/solana/wire.js';
+import type { SolanaInstruction } from '../../src/core/transaction/solana.js';
+import { buildTransaction } from '../local-chains/solana/build-transaction.js';
+import { solanaKey, transferInstruction } from './solana.js';
+
+/** A program that no relayer of the tests calls on a chain. */
+export const memoProgram = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
+/** What transactions are bound to that never go anywhere. */
+export const someBlockhash = 'GfVcyD4kkTrj4bKc7WA9sZCin9JDbdT4Zkd3EittNR1W';
+
+/** An instruction with this text as its data. */
+export function memoInstruction(text = 'hello', accounts: SolanaInstruction['accounts'] = []): SolanaInstruction {
+  return { programId: memoProgram, accounts, data: Buffer.from(text).toString('base64') };
+}
+
+/** So many accounts that are only read. */
+export function readonlyAccounts(count: number): SolanaInstruction['accounts'] {
+  return Array.from({ length: count }, () => ({ pubkey: solanaKey().address, isSigner: false, isWritable: false }));
+}
+
+/** A transaction of any message, signed by nobody: what a library would refuse to build. `changes` are made to a transfer of the payer's. */
+export function rawTransaction(payer: string, to: string, changes: Partial<Message>, signatures?: number): string {
+  const message = { ...compileInstructions(payer, [transferInstruction(payer, to, 5n)]), ...changes };
+  const missing = Array.from({ length: signatures ?? message.signers }, () => new Uint8Array(64));
+  return base64From(transactionBytes(missing, messageBytes(message)));
+}
+
+/** What the public library builds, with the signatures of these, in base64. */
+export async function builtTransaction(
+  payer: string,
+  instructions: readonly Instruction[],
+  { version = 'legacy', signers = [] }: { readonly version?: 'legacy' | 0; readonly signers?: readonly KeyPairSigner[] } = {},
+): Promise<string> {
+  return base64From(await buildTransaction({ payer: address(payer), instructions, blockhash: someBlockhash, version, signers }));
+}
+
+/** The transaction with this signature in a signer's place. */
+export function withSignature(transaction: string, place: number, signature: Uint8Array): string {
+  const bytes = Buffer.from(transaction, 'base64');
+  bytes.set(signature, 1 + place * 64);
+  return bytes.toString('base64');
+}

@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type JsonValue, toJson } from '@bufbuild/protobuf';
+import { address } from '@solana/kit';
+import { SigningService, type SignTransactionResponse, SignTransactionResponseSchema } from '../../gen/relayer/v1/signing_service_pb.js';
+import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
+import type { SolanaRequest } from '../../src/core/transaction/solana.js';
+import { signerOf } from '../local-chains/solana/build-transaction.js';
+import { transferOf } from '../local-chains/solana/instructions.js';
+import { rest } from '../support/callers.js';
+import { createEd25519Home } from '../support/ed25519-home.js';
+import { type RpcAsker, rpcAskers } from '../support/rpc-askers.js';
+import { type RunningService, type ServiceHome, startService } from '../support/service.js';
+import { transferInstruction } from '../support/solana.js';
+import { solanaRefusals, strictRefusals, strictSolanaPolicies } from '../support/solana-refusals.js';
+import { builtTransaction, rawTransaction } from '../support/solana-samples.js';
+
+const to = (await signerOf(8)).address;
+const other = await signerOf(7);
+
+let home: ServiceHome;
+let service: RunningService;
+let askers: readonly RpcAsker[];
+
+before(async () => {
+  // Nothing listens there, so that what is accepted stays pending.
+  home = await createEd25519Home({
+    network: 'solana',
+    rpcUrls: ['http://127.0.0.1:9'],
+    policies: {
+      allowed_programs: strictSolanaPolicies.allowedPrograms,
+      disallowed_accounts: strictSolanaPolicies.disallowedAccounts,
+      max_signatures: strictSolanaPolicies.maxSignatures,
+      max_tx_data_size: strictSolanaPolicies.maxTxDataSizeBytes,
+      max_allowed_fee_lamports: Number(strictSolanaPolicies.maxAllowedFeeLamports),
+    },
+  });
+  service = await startService(home);
+  askers = rpcAskers(service.baseUrl);
+});
+
+after(async () => {
+  for (const asker of askers ?? []) asker.close();
+  await service?.stop();
+  await home?.remove();
+});
+
+/** The request as REST has it; protobuf JSON reads the same. */
+function bodyOf({ transaction, instructions = [], validUntil }: Partial<SolanaRequest>): Record<string, JsonValue> {
+  return {
+    ...(transaction === undefined ? {} : { transaction }),
+    ...(instructions.length === 0
+      ? {}
+      : {
+          instructions: instructions.map(({ programId, accounts, data }) => ({
+            program_id: programId,
+            accounts: accounts.map(({ pubkey, isSigner, isWritable }) => ({ pubkey, is_signer: isSigner, is_writable: isWritable })),
+            data,
+          })),
+        }),
+    ...(validUntil === undefined ? {} : { valid_until: validUntil }),
+  };
+}
+
+const send = (body: unknown) => rest(service.baseUrl, 'POST', '/relayers/r1/transactions', body);
+const sign = (body: unknown) => rest(service.baseUrl, 'POST', '/relayers/r1/sign-transaction', body);
+const transfer = () => transferInstruction(home.address, to, 5n);
+
+/** What a refusal says by REST: reason, sentence and the spec's text. */
+async function restRefusal(asked: ReturnType<typeof send>): Promise<readonly string[]> {
+  const { status, headers, body } = await asked;
+  return [`${status} ${headers.get('x-error-reason')}`, body.error, body.message];
+}
+
+/** What it says by every RPC protocol, which must be the same. */
+async function rpcRefusal(method: Parameters<RpcAsker['ask']>[0], message: JsonValue): Promise<readonly string[]> {
+  const answers = await Promise.all(
+    askers.map(async ({ ask }) => {
+      const answer = await ask(method, message);
+      assert.ok(!answer.ok);
+      const [field] = answer.fields;
+      assert.ok(field === undefined || answer.sentence === `${field.field} ${field.description}`);
+      return [`${answer.code} ${answer.info?.reason}`, answer.sentence, answer.info?.metadata.message ?? ''];
+    }),
+  );
+  const [first = []] = answers;
+  for (const answer of answers) assert.deepEqual(answer, first);
+  return first;
+}
+
+describe('a Solana request that is refused', () => {
+  it('says what is wrong with it, by REST and by every RPC protocol', async () => {
+    const refusals = [...(await solanaRefusals(home.address)), ...(await strictRefusals(home.address))];
+    assert.ok(refusals.length > 50);
+    for (const { what, request, sentence, reason = 'FIELD_INVALID' } of refusals) {
+      const body = bodyOf(request);
+      assert.deepEqual(await restRefusal(send(body)), [`400 ${reason}`, sentence, 'Bad Request'], what);
+      const rpc = await rpcRefusal(TransactionService.method.sendTransaction, { relayerId: 'r1', solana: body });
+      assert.deepEqual(rpc, [`InvalidArgument ${reason}`, sentence, 'Bad Request'], what);
+    }
+  });
+
+  it('says so on a replacement too, and nothing changes', async () => {
+    const { body: sent } = await send(bodyOf({ instructions: [transfer()] }));
+    const put = (body: unknown) => rest(service.baseUrl, 'PUT', `/relayers/r1/transactions/${sent.data.id}`, body);
+    assert.deepEqual(await restRefusal(put({})), [
+      '400 FIELD_INVALID',
+      'transaction is required when there are no instructions',
+      'Bad Request',
+    ]);
+    const { body: after } = await rest(service.baseUrl, 'GET', `/relayers/r1/transactions/${sent.data.id}`);
+    assert.deepEqual(after.data.instructions, sent.data.instructions);
+  });
+
+  it('says where JSON of another type stands than is asked for', async () => {
+    const instruction = bodyOf({ instructions: [transfer()] }).instructions as JsonValue[];
+    const [whole] = instruction as Record<string, JsonValue>[];
+    const [first, second] = (whole?.accounts ?? []) as Record<string, JsonValue>[];
+    const cases: readonly (readonly [JsonValue, string])[] = [
+      [{ transaction: 7 }, '400 FIELD_INVALID: transaction must be a string'],
+      [{ instructions: {} }, '400 FIELD_INVALID: instructions must be an array'],
+      [{ instructions: ['x'] }, '400 FIELD_INVALID: instructions[0] must be an object'],
+      [{ instructions: [{ ...whole, data: '====' }] }, '400 FIELD_INVALID: instructions[0].data must be base64'],
+      [{ instructions: [{ ...whole, data: [1, 2] }] }, '400 FIELD_INVALID: instructions[0].data must be base64'],
+      [
+        { instructions: [{ ...whole, accounts: [first ?? null, { ...second, is_writable: 'yes' }] }] },
+        '400 FIELD_INVALID: instructions[0].accounts[1].is_writable must be true or false',
+      ],
+      [
+        { instructions: [{ ...whole, account: [] }] },
+        '400 FIELD_UNKNOWN: instructions[0].account is not a known field; did you mean `accounts`?',
+      ],
+    ];
+    for (const [body, said] of cases) {
+      const [status, sentence] = await restRefusal(send(body));
+      assert.equal(`${status}: ${sentence}`, said);
+    }
+  });
+
+  it('is of another network’s shape, by RPC', async () => {
+    const evm = { relayerId: 'r1', evm: { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value: '1' } };
+    assert.deepEqual(await rpcRefusal(TransactionService.method.sendTransaction, evm), [
+      'InvalidArgument WRONG_NETWORK_SHAPE',
+      'transaction is of the evm shape, but the relayer is on a network of type solana',
+      'Bad Request',
+    ]);
+  });
+});
+
+describe('a Solana transaction', () => {
+  it('is shown with the common fields and its own', async () => {
+    const { status, body } = await send(bodyOf({ instructions: [transfer()] }));
+    assert.equal(status, 200);
+    const { id, created_at, ...record } = body.data;
+    assert.ok(id && created_at);
+    assert.deepEqual(record, {
+      relayer_id: 'r1',
+      status: 'pending',
+      status_reason: null,
+      sent_at: null,
+      confirmed_at: null,
+      hash: null,
+      transaction: '',
+      signature: null,
+      instructions: bodyOf({ instructions: [transfer()] }).instructions,
+    });
+  });
+
+  it('is shown as the caller sent it, before it is signed', async () => {
+    const transaction = await builtTransaction(home.address, [transferOf(other.address, to, 5n)], { version: 0, signers: [other] });
+    const { body } = await send({ transaction });
+    assert.deepEqual([body.data.transaction, body.data.instructions], [transaction, []]);
+    for (const asker of askers) {
+      const answer = await asker.ask(TransactionService.method.getTransaction, { relayerId: 'r1', transactionId: body.data.id });
+      assert.ok(answer.ok, asker.protocol);
+    }
+  });
+
+  it('may come with fields of other networks, which are ignored and told of', async () => {
+    const { status, body } = await send({
+      ...bodyOf({ instructions: [transfer()] }),
+      to: 'x',
+      value: 1,
+      network: 'testnet',
+      fee_bump: true,
+    });
+    assert.equal(status, 200);
+    assert.deepEqual(
+      body.metadata.logs.map(({ level, message }: { level: string; message: string }) => `${level}: ${message}`),
+      [
+        'warn: to is ignored: it is a field of evm, not of solana',
+        'warn: value is ignored: it is a field of evm, not of solana',
+        'warn: network is ignored: it is a field of stellar, not of solana',
+        'warn: fee_bump is ignored: it is a field of stellar, not of solana',
+      ],
+    );
+  });
+
+  it('is replaced and cancelled while nothing of it is signed', async () => {
+    const { body: sent } = await send(bodyOf({ instructions: [transfer()] }));
+    const path = `/relayers/r1/transactions/${sent.data.id}`;
+    const transaction = await builtTransaction(home.address, [transferOf(address(home.address), to, 6n)]);
+    const { status, body: replaced } = await rest(service.baseUrl, 'PUT', path, { transaction });
+    assert.equal(status, 200);
+    assert.deepEqual([replaced.data.id, replaced.data.transaction, replaced.data.instructions], [sent.data.id, transaction, []]);
+    const { body: canceled } = await rest(service.baseUrl, 'DELETE', path);
+    assert.equal(canceled.data.status, 'canceled');
+  });
+
+  it('has no nonce to be found by', async () => {
+    const { status } = await rest(service.baseUrl, 'GET', '/relayers/r1/transactions/by-nonce/1');
+    assert.equal(status, 501);
+  });
+});
+
+describe('signing on a Solana relayer', () => {
+  it("fills the relayer's place in a transaction, by REST and by every RPC protocol", async () => {
+    const transaction = await builtTransaction(home.address, [transferOf(other.address, to, 5n)]);
+    const { status, body } = await sign({ transaction });
+    assert.equal(status, 200);
+    assert.deepEqual(Object.keys(body.data), ['transaction', 'signature']);
+    assert.match(body.data.signature, /^[1-9A-HJ-NP-Za-km-z]{80,88}$/);
+    assert.notEqual(body.data.transaction, transaction);
+    for (const asker of askers) {
+      const answer = await asker.ask(SigningService.method.signTransaction, { relayerId: 'r1', solana: { transaction } });
+      assert.ok(answer.ok, asker.protocol);
+      const { result } = toJson(SignTransactionResponseSchema, answer.response as SignTransactionResponse) as { result: object };
+      assert.deepEqual(result, { solana: body.data });
+    }
+  });
+
+  it('is refused with a sentence about what is wrong', async () => {
+    const tables = [{ table: to, writable: [0], readonly: [] }];
+    const refusals = [
+      ...(await strictRefusals(home.address)).filter(({ request }) => request.transaction !== undefined),
+      {
+        request: { transaction: '' },
+        sentence: 'transaction is not a transaction in wire form: it ends within its signatures, or has none',
+      },
+      {
+        request: { transaction: rawTransaction(home.address, to, { version: 0, tables }) },
+        sentence: "transaction looks accounts up in tables, which cannot be judged by the relayer's policies without sending it",
+      },
+    ];
+    for (const { request, sentence } of refusals) {
+      const body = bodyOf(request);
+      assert.equal((await restRefusal(sign(body)))[1], sentence);
+      assert.equal((await rpcRefusal(SigningService.method.signTransaction, { relayerId: 'r1', solana: body }))[1], sentence);
+    }
+  });
+
+  it('has nothing but transactions', async () => {
+    for (const [path, body] of [
+      ['sign', { message: 'x' }],
+      ['sign-typed-data', { domain_separator: '00'.repeat(32), hash_struct_message: '00'.repeat(32) }],
+    ] as const) {
+      const said = await restRefusal(rest(service.baseUrl, 'POST', `/relayers/r1/${path}`, body));
+      assert.deepEqual(said, [
+        '400 NOT_SUPPORTED_ON_NETWORK',
+        'relayer r1 is on a solana network, which has no such signatures',
+        'Bad Request',
+      ]);
+    }
+  });
+});
