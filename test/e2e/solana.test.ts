@@ -1,0 +1,366 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { address, type KeyPairSigner } from '@solana/kit';
+import { signerOf } from '../local-chains/solana/build-transaction.js';
+import { newest } from '../local-chains/solana/chain.js';
+import { systemProgram, transferOf } from '../local-chains/solana/instructions.js';
+import { paymentBody, transactionBody } from '../support/solana-body.js';
+import { readSolanaLedger, type SolanaLedger } from '../support/solana-ledger.js';
+import { type SolanaRecord, type SolanaService, startSolanaService } from '../support/solana-service.js';
+import { waitFor } from '../support/wait-for.js';
+
+const sol = 1_000_000_000n;
+/** No block takes a version any more, and the last that could have is final. */
+const blocksUntilDead = 150 + 1 + 31 + 2;
+const blocksUntilFinal = 31;
+
+const [bob, carol] = await Promise.all([signerOf(2), signerOf(3)]);
+
+describe('a Solana relayer', () => {
+  let s: SolanaService;
+  let amount = sol;
+
+  before(async () => {
+    s = await startSolanaService();
+    for (const { address } of [bob, carol]) await s.solana.faucet(address, 100n * sol);
+    s.solana.chain.advance(2);
+  });
+
+  after(() => s?.stop());
+
+  /** A payment that its amount tells from all others. */
+  function payment(to: KeyPairSigner = bob): { readonly value: bigint; readonly body: object } {
+    amount += 1n;
+    return { value: amount, body: paymentBody(s.home.address, to.address, amount) };
+  }
+
+  const ledger = (): SolanaLedger => readSolanaLedger(s.solana.chain, s.home.address);
+  const paid = (value: bigint): number => ledger().transactions.filter((landed) => landed.value === value && landed.succeeded).length;
+
+  /** Blocks until nothing that is out can land any more, and none of it has. */
+  function outlive(): void {
+    s.solana.chain.pool.losesPackets = true;
+    s.solana.chain.advance(blocksUntilDead);
+    s.solana.chain.pool.losesPackets = false;
+  }
+
+  /** Waits until the newest version is at the node, then until it is final. */
+  async function confirm(id: string): Promise<SolanaRecord> {
+    await s.untilWaiting(id);
+    s.solana.chain.advance(1 + blocksUntilFinal);
+    return s.until(id, 'confirmed');
+  }
+
+  async function replace(id: string, body: object): Promise<SolanaRecord> {
+    const { status, text, record } = await s.client.replace(id, body);
+    assert.equal(status, 200, text);
+    assert.ok(record);
+    return record;
+  }
+
+  async function cancel(id: string): Promise<SolanaRecord> {
+    const { status, text, record } = await s.client.cancel(id);
+    assert.equal(status, 200, text);
+    assert.ok(record);
+    return record;
+  }
+
+  describe('sends', () => {
+    it('instructions, from which it builds a transaction: mined when a block holds it, confirmed when that is final', async () => {
+      const { value, body } = payment();
+      const sent = await s.send(body);
+      assert.deepEqual([sent.status, sent.hash, sent.signature], ['pending', null, null]);
+      const waiting = await s.untilWaiting(sent.id);
+      s.solana.chain.advance();
+      const mined = await s.until(sent.id, 'mined');
+      assert.deepEqual([mined.hash, mined.signature, mined.confirmed_at], [waiting.hash, waiting.hash, null]);
+      s.solana.chain.advance(blocksUntilFinal);
+      const confirmed = await s.until(sent.id, 'confirmed');
+      assert.deepEqual([confirmed.hash, confirmed.sent_at], [waiting.hash, waiting.sent_at]);
+      assert.ok(confirmed.confirmed_at !== null && confirmed.sent_at !== null);
+      assert.equal(ledger().byHash.get(waiting.hash ?? '')?.value, value);
+    });
+
+    for (const version of ['legacy', 0] as const) {
+      it(`a transaction of version ${version} that it signs alone`, async () => {
+        const { value } = payment();
+        const instructions = [transferOf(address(s.home.address), bob.address, value)];
+        const sent = await s.send(await transactionBody(s.solana.chain, { payer: s.home.address, instructions, version }));
+        const { hash } = await confirm(sent.id);
+        assert.equal(ledger().byHash.get(hash ?? '')?.value, value);
+        assert.equal(s.solana.chain.landed(hash ?? '', newest)?.transaction.message.version, version);
+      });
+
+      it(`a transaction of version ${version} that another has signed`, async () => {
+        const before = s.solana.chain.account(carol.address, newest)?.lamports;
+        const instructions = [transferOf(bob.address, carol.address, 7n)];
+        const body = await transactionBody(s.solana.chain, { payer: s.home.address, signers: [bob], instructions, version });
+        const { hash } = await confirm((await s.send(body)).id);
+        assert.equal(s.solana.chain.landed(hash ?? '', newest)?.error, null);
+        assert.equal(s.solana.chain.account(carol.address, newest)?.lamports, (before ?? 0n) + 7n);
+      });
+    }
+
+    it('again what the network has dropped, until it lands', async () => {
+      const { value, body } = payment();
+      s.solana.chain.pool.losesPackets = true;
+      const { id } = await s.send(body);
+      const { hash } = await s.untilWaiting(id);
+      s.solana.chain.advance();
+      assert.deepEqual(s.solana.chain.pool.waiting(), [], 'the node does not send it again by itself');
+      s.solana.chain.pool.losesPackets = false;
+      assert.equal((await confirm(id)).hash, hash);
+      assert.equal(paid(value), 1);
+    });
+
+    it('anew what died with its blockhash, when it is the only signer: under the same id, once', async () => {
+      const { value, body } = payment();
+      const { id } = await s.send(body);
+      const { hash: first } = await s.untilWaiting(id);
+      outlive();
+      await waitFor('a new version', async () => ((await s.client.attempts(id)).length === 2 ? true : undefined));
+      const confirmed = await confirm(id);
+      assert.notEqual(confirmed.hash, first);
+      const attempts = await s.client.attempts(id);
+      assert.deepEqual(
+        attempts.map(({ hash, is_mined }) => [hash, is_mined]),
+        [
+          [confirmed.hash, true],
+          [first, false],
+        ],
+      );
+      assert.equal(paid(value), 1);
+    });
+
+    it('nothing anew where another has signed: it fails when its blockhash has died', async () => {
+      const instructions = [transferOf(bob.address, carol.address, 9n)];
+      const { id } = await s.send(await transactionBody(s.solana.chain, { payer: s.home.address, signers: [bob], instructions }));
+      await s.untilWaiting(id);
+      // For a blockhash that others chose, the last height is what it could be at most.
+      outlive();
+      outlive();
+      const failed = await s.until(id, 'failed');
+      assert.match(failed.status_reason ?? '', /blockhash.*others signed/);
+      assert.equal((await s.client.attempts(id)).length, 1);
+    });
+
+    it('what then fails on chain: it is failed when that is final, and the record says why', async () => {
+      const drained = await signerOf(9);
+      await s.solana.faucet(drained.address, 5n * sol);
+      s.solana.chain.advance(2);
+      const instructions = [transferOf(drained.address, carol.address, 4n * sol)];
+      const { id } = await s.send(await transactionBody(s.solana.chain, { payer: s.home.address, signers: [drained], instructions }));
+      const { hash } = await s.untilWaiting(id);
+      s.solana.chain.putAccount(drained.address, { lamports: sol, owner: systemProgram, data: new Uint8Array(), executable: false });
+      s.solana.chain.advance();
+      assert.equal((await s.until(id, 'mined')).hash, hash);
+      s.solana.chain.advance(blocksUntilFinal);
+      const failed = await s.until(id, 'failed');
+      assert.equal(failed.hash, hash);
+      assert.match(failed.status_reason ?? '', /insufficient lamports/);
+    });
+
+    it('what a fork that lost had taken: it is sent again, and lands once', async () => {
+      const { value, body } = payment();
+      const { id } = await s.send(body);
+      const { hash } = await s.untilWaiting(id);
+      s.solana.chain.advance(2);
+      await s.until(id, 'mined');
+      s.solana.chain.takeBack(2);
+      s.solana.chain.advance();
+      const taken = await s.untilWaiting(id);
+      assert.deepEqual([taken.hash, taken.confirmed_at], [hash, null]);
+      assert.equal((await confirm(id)).hash, hash);
+      assert.equal(paid(value), 1);
+    });
+
+    it('nothing that would fail: the record says why, and it goes when it would not any more', async () => {
+      const poor = await signerOf(8);
+      const instructions = [transferOf(poor.address, carol.address, sol)];
+      const { id } = await s.send(await transactionBody(s.solana.chain, { payer: s.home.address, signers: [poor], instructions }));
+      const ended = await s.until(id, 'failed');
+      assert.match(ended.status_reason ?? '', /no record of a prior credit|insufficient/i);
+      assert.equal(ended.hash, null);
+    });
+  });
+
+  describe('replaces', () => {
+    for (const status of ['sent', 'submitted'] as const) {
+      /** Sends a payment and brings it to that status; `isAtNode`: its packet has come through. */
+      async function out(isAtNode: boolean): Promise<{ readonly id: string; readonly value: bigint; readonly hash: string }> {
+        if (status === 'sent') s.solana.node.fail('sendTransaction', isAtNode ? 'answer_lost' : 'request_lost', 1_000);
+        else s.solana.chain.pool.losesPackets = !isAtNode;
+        const { value, body } = payment();
+        const { id } = await s.send(body);
+        const record = status === 'submitted' ? await s.untilWaiting(id) : await s.until(id, 'sent');
+        if (isAtNode) await waitFor('the packet', () => s.solana.chain.pool.waiting().find((hash) => hash === record.hash));
+        return { id, value, hash: record.hash ?? '' };
+      }
+
+      it(`in ${status}, when the earlier version dies: what it holds is sent, and lands alone`, async () => {
+        const { id, value, hash } = await out(false);
+        const second = payment(carol);
+        const third = payment(carol);
+        const held = await replace(id, second.body);
+        assert.deepEqual([held.id, held.status, held.hash], [id, status, hash]);
+        assert.match(held.status_reason ?? '', /held/);
+        await replace(id, third.body);
+        s.solana.node.heal();
+        outlive();
+        await waitFor('a new version', async () => ((await s.client.attempts(id)).length === 2 ? true : undefined));
+        const confirmed = await confirm(id);
+        assert.notEqual(confirmed.hash, hash);
+        assert.deepEqual([paid(value), paid(second.value), paid(third.value)], [0, 0, 1]);
+        assert.deepEqual(ledger().byHash.get(confirmed.hash ?? '')?.receivers, [carol.address]);
+      });
+
+      it(`in ${status}, when the earlier version lands first: the record says so, and what it holds is dropped`, async () => {
+        const { id, value, hash } = await out(true);
+        const second = payment(carol);
+        await replace(id, second.body);
+        s.solana.chain.advance();
+        s.solana.node.heal();
+        await s.until(id, 'mined');
+        s.solana.chain.advance(blocksUntilFinal);
+        const confirmed = await s.until(id, 'confirmed');
+        assert.equal(confirmed.hash, hash);
+        assert.equal(confirmed.status_reason, 'it was mined before what replaced it could be sent');
+        outlive();
+        assert.deepEqual([paid(value), paid(second.value)], [1, 0]);
+        assert.equal((await s.client.attempts(id)).length, 1);
+      });
+    }
+
+    it('nothing that is confirmed', async () => {
+      const { id } = await s.send(payment().body);
+      await confirm(id);
+      const refused = await s.client.replace(id, payment().body);
+      assert.deepEqual([refused.status, refused.reason], [400, 'TRANSACTION_CONFIRMED']);
+    });
+  });
+
+  describe('cancels', () => {
+    it('what is out, once it can no longer land; a second cancel changes nothing, and it cannot be replaced', async () => {
+      const { value, body } = payment();
+      s.solana.chain.pool.losesPackets = true;
+      const { id } = await s.send(body);
+      const { hash } = await s.untilWaiting(id);
+      assert.match((await cancel(id)).status_reason ?? '', /being cancelled/);
+      assert.equal((await cancel(id)).status, 'submitted');
+      assert.deepEqual([(await s.client.replace(id, payment().body)).reason], ['TRANSACTION_CANCELED']);
+      outlive();
+      const canceled = await s.until(id, 'canceled');
+      assert.equal(canceled.hash, hash);
+      assert.equal(paid(value), 0);
+      assert.equal((await s.client.attempts(id)).length, 1);
+    });
+
+    it('with what is held', async () => {
+      const [first, second] = [payment(), payment()];
+      s.solana.chain.pool.losesPackets = true;
+      const { id } = await s.send(first.body);
+      await s.untilWaiting(id);
+      await replace(id, second.body);
+      await cancel(id);
+      outlive();
+      await s.until(id, 'canceled');
+      assert.deepEqual([paid(first.value), paid(second.value)], [0, 0]);
+    });
+
+    it('too late: what lands all the same is confirmed, and the record says so', async () => {
+      const { value, body } = payment();
+      const { id } = await s.send(body);
+      await s.untilWaiting(id);
+      await cancel(id);
+      s.solana.chain.advance(1 + blocksUntilFinal);
+      const confirmed = await s.until(id, 'confirmed');
+      assert.equal(confirmed.status_reason, 'it was mined before it was cancelled');
+      assert.equal(paid(value), 1);
+    });
+  });
+
+  describe('lets expire', () => {
+    it('what is out when valid_until passes, once it can no longer land', async () => {
+      const { value, body } = payment();
+      s.solana.chain.pool.losesPackets = true;
+      const { id } = await s.send({ ...body, valid_until: new Date(Date.now() + 2_000).toISOString() });
+      await s.untilWaiting(id);
+      await waitFor('valid_until to pass', async () =>
+        /valid_until/.test((await s.client.get(id)).status_reason ?? '') ? true : undefined,
+      );
+      outlive();
+      await s.until(id, 'expired');
+      assert.equal(paid(value), 0);
+    });
+  });
+});
+
+describe('a Solana relayer without funds', () => {
+  it('keeps what is sent pending, where it is replaced in place, cancelled and let expire; what is left goes when there are funds', async () => {
+    const s = await startSolanaService({ lamports: 0n });
+    try {
+      await s.solana.faucet(bob.address, sol);
+      s.solana.chain.advance(2);
+      const pay = (lamports: bigint): object => paymentBody(s.home.address, bob.address, lamports);
+      const kept = await s.send(pay(1n));
+      const canceled = await s.send(pay(2n));
+      const expired = await s.send({ ...pay(3n), valid_until: new Date(Date.now() + 1_000).toISOString() });
+      await waitFor('the reason', async () => ((await s.client.get(kept.id)).status_reason === null ? undefined : true));
+      const replaced = await s.client.replace(kept.id, pay(4n));
+      assert.deepEqual([replaced.status, replaced.record?.status, replaced.record?.hash], [200, 'pending', null]);
+      assert.equal((await s.client.cancel(canceled.id)).record?.status, 'canceled');
+      await s.until(expired.id, 'expired');
+      await s.solana.faucet(s.home.address, sol);
+      s.solana.chain.advance(2);
+      await s.untilWaiting(kept.id);
+      s.solana.chain.advance(1 + blocksUntilFinal);
+      await s.until(kept.id, 'confirmed');
+      assert.deepEqual(
+        readSolanaLedger(s.solana.chain, s.home.address).transactions.map(({ value }) => value),
+        [4n],
+      );
+    } finally {
+      await s.stop();
+    }
+  });
+});
+
+describe('a Solana relayer with two nodes', () => {
+  it('takes nothing for dead on the word of a node that cannot know: one behind, one on a fork, one that has dropped its history', async () => {
+    const s = await startSolanaService({ nodes: 2 });
+    const [first, second] = s.nodes;
+    assert.ok(first && second);
+    try {
+      await s.solana.faucet(bob.address, sol);
+      s.solana.chain.advance(2);
+      const { id } = await s.send(paymentBody(s.home.address, bob.address, 5n));
+      await s.untilWaiting(id);
+      // The node that tells heads and heights no longer tells statuses: they are asked of the other.
+      first.fail('getSignatureStatuses', { error: { code: -32603, message: 'Internal error' } }, 1_000_000);
+      const { condition } = second;
+      const { slot } = s.solana.chain.tip(newest);
+      const states: readonly Partial<typeof condition>[] = [
+        { forkedAfterSlot: slot },
+        { blocksBehind: 400 },
+        { historyFromSlot: 1_000_000n },
+      ];
+      Object.assign(condition, states[0]);
+      // It lands, and is so long ago that no node has it in its newest statuses.
+      s.solana.chain.advance(blocksUntilDead + 200);
+      for (const state of states) {
+        Object.assign(condition, { forkedAfterSlot: null, blocksBehind: 0, historyFromSlot: 0n }, state);
+        const asked = second.calls.get('getSignatureStatuses') ?? 0;
+        s.solana.chain.advance();
+        await waitFor('three looks', () => ((second.calls.get('getSignatureStatuses') ?? 0) >= asked + 3 ? true : undefined));
+        assert.equal((await s.client.attempts(id)).length, 1, JSON.stringify(Object.keys(state)));
+        assert.equal((await s.client.get(id)).status, 'submitted');
+      }
+      first.heal();
+      Object.assign(condition, { forkedAfterSlot: null, blocksBehind: 0, historyFromSlot: 0n });
+      await s.until(id, 'confirmed');
+      assert.equal(readSolanaLedger(s.solana.chain, s.home.address).transactions.length, 1);
+    } finally {
+      await s.stop();
+    }
+  });
+});
