@@ -4,6 +4,7 @@ import { address, type KeyPairSigner } from '@solana/kit';
 import { signerOf } from '../local-chains/solana/build-transaction.js';
 import { newest } from '../local-chains/solana/chain.js';
 import { systemProgram, transferOf } from '../local-chains/solana/instructions.js';
+import type { NodeCondition } from '../local-chains/solana/methods.js';
 import { paymentBody, transactionBody } from '../support/solana-body.js';
 import { readSolanaLedger, type SolanaLedger } from '../support/solana-ledger.js';
 import { type SolanaRecord, type SolanaService, startSolanaService } from '../support/solana-service.js';
@@ -44,13 +45,6 @@ describe('a Solana relayer', () => {
     s.solana.chain.pool.losesPackets = false;
   }
 
-  /** Waits until the newest version is at the node, then until it is final. */
-  async function confirm(id: string): Promise<SolanaRecord> {
-    await s.untilWaiting(id);
-    s.solana.chain.advance(1 + blocksUntilFinal);
-    return s.until(id, 'confirmed');
-  }
-
   async function replace(id: string, body: object): Promise<SolanaRecord> {
     const { status, text, record } = await s.client.replace(id, body);
     assert.equal(status, 200, text);
@@ -86,7 +80,7 @@ describe('a Solana relayer', () => {
         const { value } = payment();
         const instructions = [transferOf(address(s.home.address), bob.address, value)];
         const sent = await s.send(await transactionBody(s.solana.chain, { payer: s.home.address, instructions, version }));
-        const { hash } = await confirm(sent.id);
+        const { hash } = await s.untilWithBlocks(sent.id, 'confirmed');
         assert.equal(ledger().byHash.get(hash ?? '')?.value, value);
         assert.equal(s.solana.chain.landed(hash ?? '', newest)?.transaction.message.version, version);
       });
@@ -95,7 +89,7 @@ describe('a Solana relayer', () => {
         const before = s.solana.chain.account(carol.address, newest)?.lamports;
         const instructions = [transferOf(bob.address, carol.address, 7n)];
         const body = await transactionBody(s.solana.chain, { payer: s.home.address, signers: [bob], instructions, version });
-        const { hash } = await confirm((await s.send(body)).id);
+        const { hash } = await s.untilWithBlocks((await s.send(body)).id, 'confirmed');
         assert.equal(s.solana.chain.landed(hash ?? '', newest)?.error, null);
         assert.equal(s.solana.chain.account(carol.address, newest)?.lamports, (before ?? 0n) + 7n);
       });
@@ -109,7 +103,7 @@ describe('a Solana relayer', () => {
       s.solana.chain.advance();
       assert.deepEqual(s.solana.chain.pool.waiting(), [], 'the node does not send it again by itself');
       s.solana.chain.pool.losesPackets = false;
-      assert.equal((await confirm(id)).hash, hash);
+      assert.equal((await s.untilWithBlocks(id, 'confirmed')).hash, hash);
       assert.equal(paid(value), 1);
     });
 
@@ -119,7 +113,7 @@ describe('a Solana relayer', () => {
       const { hash: first } = await s.untilWaiting(id);
       outlive();
       await waitFor('a new version', async () => ((await s.client.attempts(id)).length === 2 ? true : undefined));
-      const confirmed = await confirm(id);
+      const confirmed = await s.untilWithBlocks(id, 'confirmed');
       assert.notEqual(confirmed.hash, first);
       const attempts = await s.client.attempts(id);
       assert.deepEqual(
@@ -139,7 +133,7 @@ describe('a Solana relayer', () => {
       // For a blockhash that others chose, the last height is what it could be at most.
       outlive();
       outlive();
-      const failed = await s.until(id, 'failed');
+      const failed = await s.untilWithBlocks(id, 'failed');
       assert.match(failed.status_reason ?? '', /blockhash.*others signed/);
       assert.equal((await s.client.attempts(id)).length, 1);
     });
@@ -167,10 +161,10 @@ describe('a Solana relayer', () => {
       s.solana.chain.advance(2);
       await s.until(id, 'mined');
       s.solana.chain.takeBack(2);
+      assert.equal(paid(value), 0);
       s.solana.chain.advance();
-      const taken = await s.untilWaiting(id);
-      assert.deepEqual([taken.hash, taken.confirmed_at], [hash, null]);
-      assert.equal((await confirm(id)).hash, hash);
+      assert.equal((await s.until(id, 'submitted')).hash, hash);
+      assert.equal((await s.untilWithBlocks(id, 'confirmed')).hash, hash);
       assert.equal(paid(value), 1);
     });
 
@@ -208,7 +202,7 @@ describe('a Solana relayer', () => {
         s.solana.node.heal();
         outlive();
         await waitFor('a new version', async () => ((await s.client.attempts(id)).length === 2 ? true : undefined));
-        const confirmed = await confirm(id);
+        const confirmed = await s.untilWithBlocks(id, 'confirmed');
         assert.notEqual(confirmed.hash, hash);
         assert.deepEqual([paid(value), paid(second.value), paid(third.value)], [0, 0, 1]);
         assert.deepEqual(ledger().byHash.get(confirmed.hash ?? '')?.receivers, [carol.address]);
@@ -233,7 +227,7 @@ describe('a Solana relayer', () => {
 
     it('nothing that is confirmed', async () => {
       const { id } = await s.send(payment().body);
-      await confirm(id);
+      await s.untilWithBlocks(id, 'confirmed');
       const refused = await s.client.replace(id, payment().body);
       assert.deepEqual([refused.status, refused.reason], [400, 'TRANSACTION_CONFIRMED']);
     });
@@ -325,42 +319,42 @@ describe('a Solana relayer without funds', () => {
   });
 });
 
-describe('a Solana relayer with two nodes', () => {
-  it('takes nothing for dead on the word of a node that cannot know: one behind, one on a fork, one that has dropped its history', async () => {
-    const s = await startSolanaService({ nodes: 2 });
-    const [first, second] = s.nodes;
-    assert.ok(first && second);
-    try {
-      await s.solana.faucet(bob.address, sol);
-      s.solana.chain.advance(2);
-      const { id } = await s.send(paymentBody(s.home.address, bob.address, 5n));
-      await s.untilWaiting(id);
-      // The node that tells heads and heights no longer tells statuses: they are asked of the other.
-      first.fail('getSignatureStatuses', { error: { code: -32603, message: 'Internal error' } }, 1_000_000);
-      const { condition } = second;
-      const { slot } = s.solana.chain.tip(newest);
-      const states: readonly Partial<typeof condition>[] = [
-        { forkedAfterSlot: slot },
-        { blocksBehind: 400 },
-        { historyFromSlot: 1_000_000n },
-      ];
-      Object.assign(condition, states[0]);
-      // It lands, and is so long ago that no node has it in its newest statuses.
-      s.solana.chain.advance(blocksUntilDead + 200);
-      for (const state of states) {
-        Object.assign(condition, { forkedAfterSlot: null, blocksBehind: 0, historyFromSlot: 0n }, state);
+describe('a Solana relayer with two nodes, of which the one that tells heights tells no statuses', () => {
+  const states: readonly (readonly [what: string, state: (slot: bigint) => Partial<NodeCondition>])[] = [
+    ['is on a fork of its own', (slot) => ({ forkedAfterSlot: slot })],
+    ['is far behind', () => ({ blocksBehind: 100_000 })],
+    ['has no history so far back', () => ({ historyFromSlot: 1_000_000n })],
+    ['has no history', () => ({ keepsHistory: false })],
+  ];
+  for (const [what, stateAt] of states) {
+    it(`takes nothing for dead when the other ${what}`, async () => {
+      const s = await startSolanaService({ nodes: 2 });
+      const [first, second] = s.nodes;
+      assert.ok(first && second);
+      try {
+        await s.solana.faucet(bob.address, sol);
+        s.solana.chain.advance(2);
+        const { id } = await s.send(paymentBody(s.home.address, bob.address, 5n));
+        await s.untilWaiting(id);
+        first.fail('getSignatureStatuses', { error: { code: -32603, message: 'Internal error' } }, 1_000_000);
+        const well = { ...second.condition };
+        Object.assign(second.condition, stateAt(s.solana.chain.tip(newest).slot));
+        // It lands, and so long ago that no node has it among its newest statuses.
+        s.solana.chain.advance(blocksUntilDead + 200);
         const asked = second.calls.get('getSignatureStatuses') ?? 0;
-        s.solana.chain.advance();
-        await waitFor('three looks', () => ((second.calls.get('getSignatureStatuses') ?? 0) >= asked + 3 ? true : undefined));
-        assert.equal((await s.client.attempts(id)).length, 1, JSON.stringify(Object.keys(state)));
+        await waitFor('ten looks', () => {
+          s.solana.chain.advance();
+          return (second.calls.get('getSignatureStatuses') ?? 0) >= asked + 10 ? true : undefined;
+        });
+        assert.equal((await s.client.attempts(id)).length, 1);
         assert.equal((await s.client.get(id)).status, 'submitted');
+        first.heal();
+        Object.assign(second.condition, well);
+        await s.untilWithBlocks(id, 'confirmed');
+        assert.equal(readSolanaLedger(s.solana.chain, s.home.address).transactions.length, 1);
+      } finally {
+        await s.stop();
       }
-      first.heal();
-      Object.assign(condition, { forkedAfterSlot: null, blocksBehind: 0, historyFromSlot: 0n });
-      await s.until(id, 'confirmed');
-      assert.equal(readSolanaLedger(s.solana.chain, s.home.address).transactions.length, 1);
-    } finally {
-      await s.stop();
-    }
-  });
+    });
+  }
 });

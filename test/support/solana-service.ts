@@ -38,6 +38,8 @@ export interface SolanaService {
   untilWaiting(id: string): Promise<SolanaRecord>;
   /** Resolves to the record when it has that status. */
   until(id: string, status: string): Promise<SolanaRecord>;
+  /** The same, with a block made at each look. */
+  untilWithBlocks(id: string, status: string): Promise<SolanaRecord>;
   stop(): Promise<void>;
 }
 
@@ -85,6 +87,12 @@ export async function startSolanaService(options: SolanaServiceOptions = {}): Pr
     untilWaiting: (id) =>
       until(id, 'the newest version at a node', ({ status, hash }) => {
         return status === 'submitted' && hash !== null && solana.chain.pool.waiting().includes(hash);
+      }),
+    untilWithBlocks: (id, status) =>
+      until(id, `${id} to be ${status}`, (record) => {
+        if (record.status === status) return true;
+        solana.chain.advance();
+        return false;
       }),
     until: (id, status) => until(id, `${id} to be ${status}`, (record) => record.status === status),
     async stop() {
