@@ -13,7 +13,7 @@ export function evmKillTarget(run: FaultRun, { anvil, home, launch }: FaultRig):
       const body = paymentOf(index);
       return { value: BigInt(body.value), body };
     },
-    async moveMarket() {
+    async beforeLife() {
       await anvil.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${run.random.between(1, 3_000_000_000).toString(16)}`]);
     },
     // The relayer is of this network, so its records are.

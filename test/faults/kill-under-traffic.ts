@@ -14,8 +14,11 @@ export interface KillTarget {
   launch(): LaunchedService;
   /** The body of the payment that has this number, and what it pays: no two pay the same. */
   paymentOf(index: number): { readonly value: bigint; readonly body: object };
-  /** Called between the lives. The market moves: what is signed again, and should not be, is another version. */
-  moveMarket(): Promise<void>;
+  /**
+   * Called before each life. The market moves: what is signed again, and should not be, is another version. Before the last life whatever keeps
+   * transactions from blocks is to end.
+   */
+  beforeLife(life: { readonly isLast: boolean }): Promise<void>;
   /** Compares every record and every version with what the chain holds, which it resolves to. */
   audit(client: AnyRelayerClient): Promise<{ readonly transactions: readonly { readonly value: bigint }[]; readonly height: number }>;
 }
@@ -65,7 +68,7 @@ export async function killUnderTraffic(run: FaultRun, target: KillTarget, option
   }
 
   for (let life = 0; life < kills; life++) {
-    await target.moveMarket();
+    await target.beforeLife({ isLast: false });
     const launched = target.launch();
     if (random.chance(0.15)) {
       killsInStart += 1;
@@ -101,6 +104,7 @@ export async function killUnderTraffic(run: FaultRun, target: KillTarget, option
     await Promise.all([...callers, ...last]);
   }
 
+  await target.beforeLife({ isLast: true });
   const client: AnyRelayerClient = createRelayerClient((await target.launch().listening).baseUrl);
   await Promise.all(waiting.splice(0).map((payment) => send(client, payment)));
   const records = await untilEverythingIsFinal(run, client, limitMs);

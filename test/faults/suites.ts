@@ -9,6 +9,7 @@ import { rewound } from './healing/rewound.js';
 import { kill } from './kill.js';
 import { races } from './races.js';
 import { reorgs } from './reorgs.js';
+import { solanaKill } from './solana/solana-kill.js';
 import { spike } from './spike.js';
 import type { FaultSuite } from './suite.js';
 
@@ -30,4 +31,5 @@ export const suites: ReadonlyMap<string, FaultSuite> = new Map([
   ['healing/funds', funds],
   ['healing/other-genesis/at-start', otherGenesis.atStart],
   ['healing/other-genesis/while-running', otherGenesis.whileRunning],
+  ['solana/kill', solanaKill],
 ]);

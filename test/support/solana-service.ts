@@ -9,6 +9,7 @@ import { waitFor } from './wait-for.js';
 export interface SolanaRecord extends CommonRecord {
   readonly transaction: string;
   readonly signature: string | null;
+  readonly instructions: readonly { readonly data: string }[];
 }
 
 /** Calls a Solana relayer. */

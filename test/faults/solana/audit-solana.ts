@@ -1,0 +1,49 @@
+import type { SolanaChain } from '../../local-chains/solana/chain.js';
+import { readSolanaLedger, type SolanaLedger } from '../../support/solana-ledger.js';
+import type { SolanaClient, SolanaRecord } from '../../support/solana-service.js';
+import type { FaultRun } from '../suite.js';
+import { finalStatuses } from '../until.js';
+
+/** What is compared with what. */
+export interface SolanaAuditInput {
+  readonly chain: SolanaChain;
+  /** The relayer's account. */
+  readonly payer: string;
+  readonly client: SolanaClient;
+}
+
+/**
+ * Compares every record and every version with the chain's own blocks. Violations: a record that is final otherwise than the chain says, one that did
+ * not end confirmed, two versions of one transaction in blocks, something of the account in a block that no record has.
+ */
+export async function auditSolana(run: Pick<FaultRun, 'violation'>, { chain, payer, client }: SolanaAuditInput): Promise<SolanaLedger> {
+  const ledger = readSolanaLedger(chain, payer);
+  const owned = new Set<string>();
+  for (const record of await client.list()) {
+    const attempts = await client.attempts(record.id);
+    for (const { hash } of attempts) owned.add(hash);
+    if (attempts.filter(({ hash }) => ledger.byHash.has(hash)).length > 1)
+      run.violation('PAID TWICE: blocks hold several versions of one transaction', { record, attempts });
+    if (!finalStatuses.includes(record.status)) continue;
+    const marked = attempts.filter(({ is_mined }) => is_mined).map(({ hash }) => hash);
+    if (marked.length !== 1 || marked[0] !== record.hash)
+      run.violation('not exactly the version that the record shows is marked as mined', { record, marked });
+    compare(run, record, ledger);
+  }
+  for (const landed of ledger.transactions) if (!owned.has(landed.hash)) run.violation('a block holds what no record has', landed);
+  return ledger;
+}
+
+function compare(run: Pick<FaultRun, 'violation'>, record: SolanaRecord, ledger: SolanaLedger): void {
+  const found = ledger.byHash.get(record.hash ?? '');
+  if (record.status !== 'confirmed') run.violation(`a transaction is ${record.status}`, { record, found });
+  else if (found === undefined) run.violation('a confirmed record names what no block holds', { record, height: ledger.height });
+  else if (!found.succeeded || found.value !== valueOf(record))
+    run.violation('a confirmed record is not what the block holds', { record, found });
+}
+
+/** What the record's only instruction, a transfer, moves. */
+function valueOf({ instructions }: SolanaRecord): bigint | undefined {
+  const [transfer] = instructions;
+  return transfer === undefined ? undefined : Buffer.from(transfer.data, 'base64').readBigUInt64LE(4);
+}
