@@ -16,7 +16,10 @@ export interface SolanaAuditInput {
  * Compares every record and every version with the chain's own blocks. Violations: a record that is final otherwise than the chain says, one that did
  * not end confirmed, two versions of one transaction in blocks, something of the account in a block that no record has.
  */
-export async function auditSolana(run: Pick<FaultRun, 'violation'>, { chain, payer, client }: SolanaAuditInput): Promise<SolanaLedger> {
+export async function auditSolana(
+  run: Pick<FaultRun, 'violation'>,
+  { chain, payer, client }: SolanaAuditInput,
+): Promise<{ readonly ledger: SolanaLedger /** How many were signed. */; readonly versions: number }> {
   const ledger = readSolanaLedger(chain, payer);
   const owned = new Set<string>();
   for (const record of await client.list()) {
@@ -31,19 +34,19 @@ export async function auditSolana(run: Pick<FaultRun, 'violation'>, { chain, pay
     compare(run, record, ledger);
   }
   for (const landed of ledger.transactions) if (!owned.has(landed.hash)) run.violation('a block holds what no record has', landed);
-  return ledger;
+  return { ledger, versions: owned.size };
 }
 
 function compare(run: Pick<FaultRun, 'violation'>, record: SolanaRecord, ledger: SolanaLedger): void {
   const found = ledger.byHash.get(record.hash ?? '');
   if (record.status !== 'confirmed') run.violation(`a transaction is ${record.status}`, { record, found });
   else if (found === undefined) run.violation('a confirmed record names what no block holds', { record, height: ledger.height });
-  else if (!found.succeeded || found.value !== valueOf(record))
+  else if (!found.succeeded || found.value !== movedBy(record))
     run.violation('a confirmed record is not what the block holds', { record, found });
 }
 
 /** What the record's only instruction, a transfer, moves. */
-function valueOf({ instructions }: SolanaRecord): bigint | undefined {
+function movedBy({ instructions }: SolanaRecord): bigint | undefined {
   const [transfer] = instructions;
   return transfer === undefined ? undefined : Buffer.from(transfer.data, 'base64').readBigUInt64LE(4);
 }

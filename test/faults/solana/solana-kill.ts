@@ -1,10 +1,11 @@
+import type { SolanaChain } from '../../local-chains/solana/chain.js';
 import { paymentBody } from '../../support/solana-body.js';
 import type { SolanaClient } from '../../support/solana-service.js';
 import { type KillTarget, killUnderTraffic } from '../kill-under-traffic.js';
 import { type Striker, startStriker } from '../strike-at-broadcast.js';
 import type { FaultRun, FaultSuite } from '../suite.js';
 import { auditSolana } from './audit-solana.js';
-import { openSolanaRig, type SolanaRig } from './solana-rig.js';
+import { openSolanaRig } from './solana-rig.js';
 
 /**
  * SIGKILL at random moments, while the cluster loses packets, prices some out, and loses forks; blockhashes live so short that versions die and are signed
@@ -21,28 +22,46 @@ export const solanaKill: FaultSuite = async (run) => {
   });
   const [sends, kills] = run.isShort ? [40, 6] : [100, 20];
   const atNextBroadcast: Striker['atNextBroadcast'] = (strike) => strikers[0]?.atNextBroadcast(strike);
-  const counts = { forks: 0 };
-  const figures = await killUnderTraffic(run, targetOf(run, rig, counts), { sends, kills, limitMs: 120_000, atNextBroadcast });
-  return { ...figures, 'forks lost': counts.forks, 'refused by leaders': rig.solana.chain.refused.size };
-};
-
-function targetOf(run: FaultRun, { solana: { chain }, home, receiver, launch }: SolanaRig, counts: { forks: number }): KillTarget {
-  const { random } = run;
-  return {
-    launch,
+  const weather = badWeather(run, rig.solana.chain);
+  const seen = { versions: 0 };
+  const target: KillTarget = {
+    launch: rig.launch,
     paymentOf(index) {
       const value = BigInt(1_000_000 + index);
-      return { value, body: paymentBody(home.address, receiver, value) };
+      return { value, body: paymentBody(rig.home.address, rig.receiver, value) };
     },
     async beforeLife({ isLast }) {
-      chain.pool.losesPackets = !isLast && random.chance(0.4);
-      chain.pool.lowestBidMicroLamports = isLast ? 0n : BigInt(random.between(0, 5_000));
-      if (!isLast && random.chance(0.5)) {
-        chain.takeBack(random.between(1, 4));
-        counts.forks += 1;
-      }
+      if (isLast) weather.clear();
     },
-    // The relayer is of this network, so its records are.
-    audit: (client) => auditSolana(run, { chain, payer: home.address, client: client as SolanaClient }),
+    async audit(client) {
+      // The relayer is of this network, so its records are.
+      const books = await auditSolana(run, { chain: rig.solana.chain, payer: rig.home.address, client: client as SolanaClient });
+      seen.versions = books.versions;
+      return books.ledger;
+    },
   };
+  const figures = await killUnderTraffic(run, target, { sends, kills, limitMs: 120_000, atNextBroadcast });
+  return { ...figures, versions: seen.versions, 'forks lost': weather.forks(), 'refused by leaders': rig.solana.chain.refused.size };
+};
+
+const weatherChangesMs = 400;
+
+/** A cluster that loses packets, prices transactions out and loses forks, now and then, until it is cleared. */
+function badWeather(run: FaultRun, { pool, takeBack }: SolanaChain): { clear(): void; forks(): number } {
+  const random = run.random.fork('weather');
+  let forks = 0;
+  const changes = setInterval(() => {
+    pool.losesPackets = random.chance(0.4);
+    pool.lowestBidMicroLamports = random.chance(0.3) ? BigInt(random.between(1, 5_000)) : 0n;
+    if (!random.chance(0.2)) return;
+    takeBack(random.between(1, 4));
+    forks += 1;
+  }, weatherChangesMs);
+  const clear = (): void => {
+    clearInterval(changes);
+    pool.losesPackets = false;
+    pool.lowestBidMicroLamports = 0n;
+  };
+  run.atEnd(async () => clear());
+  return { clear, forks: () => forks };
 }

@@ -1,3 +1,4 @@
+import { systemProgram } from '../../local-chains/solana/instructions.js';
 import { type LocalSolana, type SolanaOptions, startSolana } from '../../local-chains/solana/start-solana.js';
 import { createEd25519Home } from '../../support/ed25519-home.js';
 import { type LaunchedService, launchService, type ServiceHome } from '../../support/service.js';
@@ -30,7 +31,9 @@ export async function openSolanaRig(run: FaultRun, { chain, nodesBefore, env }: 
   const rpcUrls = (await nodesBefore?.(solana)) ?? [solana.url];
   const home = await createEd25519Home({ network: 'solana', rpcUrls, ...(env === undefined ? {} : { env }) });
   run.atEnd(() => home.remove());
-  for (const address of [home.address, receiver]) await solana.faucet(address, 1_000_000_000_000n);
+  // Not by transactions, which a fork could take back.
+  const funds = { lamports: 1_000_000_000_000n, owner: systemProgram, data: new Uint8Array(), executable: false };
+  for (const address of [home.address, receiver]) solana.chain.putAccount(address, funds);
   return {
     solana,
     home,
