@@ -20,7 +20,7 @@ export const solanaKill: FaultSuite = async (run) => {
       return strikers.map(({ url }) => url);
     },
   });
-  const [sends, kills] = run.isShort ? [40, 6] : [100, 20];
+  const [sends, kills] = run.isShort ? [40, 6] : [160, 20];
   const atNextBroadcast: Striker['atNextBroadcast'] = (strike) => strikers[0]?.atNextBroadcast(strike);
   const weather = badWeather(run, rig.solana.chain);
   const seen = { versions: 0 };
