@@ -259,23 +259,6 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
       error: 'SignTransaction is not supported on a relayer of the evm network type',
     },
   ],
-  [
-    'a method that is not built',
-    {
-      verb: 'POST',
-      path: '/api/v1/relayers/r1/sign-transaction',
-      body: {},
-      method: SigningService.method.signTransaction,
-      request: { relayer_id: 'r1' },
-    },
-    {
-      status: 501,
-      code: 'Unimplemented',
-      reason: 'NOT_IMPLEMENTED',
-      message: 'Not Implemented',
-      error: 'relayer.v1.SigningService.SignTransaction is not implemented',
-    },
-  ],
   ['a fault of ours, before the body is read', { ...sign('r1'), key: keys.faulty }, internal],
   [
     'an idempotency key that is none',
