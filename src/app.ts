@@ -15,27 +15,31 @@ import { createErrorInterceptor } from './api/interceptors/errors.js';
 import { createGate } from './api/interceptors/gate.js';
 import { createRemarks } from './api/interceptors/remarks.js';
 import { createServeOnce } from './api/interceptors/serve-once.js';
+import { protoOfRelayer } from './api/mappers/relayer.js';
 import { protoOfTransaction } from './api/mappers/transaction.js';
 import { compileMethodPlans } from './api/method-plan.js';
 import { createMetricsPage } from './api/metrics-page.js';
 import { createReflection } from './api/reflection.js';
-import { createRestGateway, renderTransaction } from './api/rest/gateway.js';
+import { createRestGateway, renderRelayer, renderTransaction } from './api/rest/gateway.js';
 import { createServer } from './api/server.js';
 import { createServices, isBuilt } from './api/services/services.js';
 import type { LoadedConfig } from './config/config-file.js';
 import { packageVersion } from './config/package-version.js';
 import type { Settings } from './config/settings.js';
+import { configInForce } from './config-in-force.js';
 import { createAuthenticate } from './core/access/authenticate.js';
 import { createIdempotency } from './core/access/idempotency.js';
 import { createKeyRing } from './core/access/key-ring.js';
 import { createOutcomeCleaner } from './core/access/outcome-cleaner.js';
+import { createExclusively } from './core/exclusively.js';
 import { systemIds } from './core/ids.js';
-import { eventFor } from './core/notification/events.js';
+import { eventFor, relayerEventFor } from './core/notification/events.js';
 import { followFile } from './core/notification/follow-file.js';
 import { type Clock, systemClock } from './core/ports/clock.js';
 import type { Log } from './core/ports/log.js';
-import type { RecordEvent } from './core/ports/record-event.js';
+import type { RecordEvent, RecordRelayerState } from './core/ports/record-event.js';
 import type { Telemetry } from './core/ports/telemetry.js';
+import { createFleet } from './core/relayer/fleet.js';
 import { isActive, type Relayer } from './core/relayer/relayer.js';
 import { createFeed } from './core/transaction/feed.js';
 import { createJournal } from './core/transaction/journal.js';
@@ -44,7 +48,9 @@ import { initKeccak, keccak256 } from './crypto/keccak.js';
 import { createEngine } from './engine/engine.js';
 import { createMetrics } from './observability/metrics/metrics.js';
 import { openTracer } from './observability/traces/tracer.js';
-import { openRelayers } from './open-relayers.js';
+import { openChains } from './open-chains.js';
+import { accountOf, openRelayers } from './open-relayers.js';
+import { localKeys } from './signers/local/local-keys.js';
 import { openStore } from './storage/open-store.js';
 import { createSecretBox } from './storage/secret-box.js';
 import { wakingOnEvents } from './storage/waking-on-events.js';
@@ -101,12 +107,9 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     releasers.push(() => traces.close());
     const telemetry: Telemetry = { meter: metrics.meter, tracer: traces.tracer };
 
-    // Keys and chains.
+    // What the rest stands on.
     await initKeccak();
     const secretBox = createSecretBox(settings.storageEncryptionKey);
-    const relayers = await openRelayers(config, settings.rpcTimeoutMs, log, telemetry);
-    releasers.push(() => relayers.close());
-    const { directory } = relayers;
 
     // The store and its outbox.
     const opened = await parts.openStore(settings.databaseUrl, { log, meter: metrics.meter });
@@ -141,20 +144,32 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       releasers.push(() => transactionCleaner.stop());
     }
 
+    // Keys, chains and relayers: the file's, and what the API made of them.
+    const inForce = await configInForce({ store, secretBox }, config);
+    for (const remark of inForce.remarks) log.warn({}, remark);
+    const chains = openChains({ rpcTimeoutMs: settings.rpcTimeoutMs, log, telemetry });
+    releasers.push(() => chains.close());
+    const { directory, signers } = await openRelayers(inForce, chains);
+
     // What runs without a request.
     const eventDeps = {
       change: store.change,
       clock,
       ids,
       renderTransaction: (view: Parameters<RecordEvent>[1]) => renderTransaction(protoOfTransaction(view)),
+      renderRelayer: (relayer: Relayer) => renderRelayer(protoOfRelayer(relayer)),
     };
     const recordEvent: RecordEvent = (relayer, view) => {
       const event = eventFor(eventDeps, relayer, view);
       return event === null ? [] : [event];
     };
+    const recordRelayerState: RecordRelayerState = (relayer, name) => {
+      const event = relayerEventFor(eventDeps, relayer, name);
+      return event === null ? [] : [event];
+    };
     const feed = createFeed();
     const journal = createJournal({ log, telemetry, clock });
-    const engine = createEngine({ store, directory, recordEvent, feed, journal, clock, ids, log });
+    const engine = createEngine({ store, directory, recordEvent, recordRelayerState, feed, journal, clock, ids, log });
     await engine.start();
     metrics.show({
       relayers: () =>
@@ -177,6 +192,14 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     const served = createServices({
       store,
       directory,
+      networks: inForce.networks,
+      signers,
+      fileSigners: idsOf(config.signers),
+      fileRelayers: idsOf(config.relayers),
+      localKeys,
+      accountOf,
+      fleet: createFleet({ directory, chains, engine }),
+      exclusively: createExclusively(),
       lanes: engine,
       recordEvent,
       feed,
@@ -258,6 +281,10 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     await stop();
     throw error;
   }
+}
+
+function idsOf(entries: readonly { readonly id: string }[]): ReadonlySet<string> {
+  return new Set(entries.map(({ id }) => id));
 }
 
 async function readTls({ tlsCertFile, tlsKeyFile }: Settings): Promise<{ certPem: string; keyPem: string } | null> {

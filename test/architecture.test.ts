@@ -80,7 +80,9 @@ describe('dependencies point one way', () => {
     );
     assert.deepEqual(files.filter((file) => roomOf(file) === 'root' && !file.startsWith(`cli${sep}`)).sort(), [
       'app.ts',
+      'config-in-force.ts',
       'main.ts',
+      'open-chains.ts',
       'open-relayers.ts',
     ]);
   });

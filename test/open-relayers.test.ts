@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, it } from 'node:test';
 import { computeAddress } from 'ethers';
-import type { LoadedConfig } from '../src/config/config-file.js';
 import type { RelayerEntry } from '../src/config/relayer-entries.js';
+import type { ConfigInForce } from '../src/config-in-force.js';
+import { createNetworks } from '../src/core/network/networks.js';
 import { noTelemetry } from '../src/core/ports/telemetry.js';
 import { initKeccak } from '../src/crypto/keccak.js';
+import { openChains } from '../src/open-chains.js';
 import { openRelayers } from '../src/open-relayers.js';
 import { cheapKeystore } from './support/cheap-keystore.js';
 import { evmNetwork, evmPolicies } from './support/evm.js';
@@ -31,7 +33,7 @@ function relayer(id: string, signerId: string, change: Partial<RelayerEntry> = {
 }
 
 /** Three signers: two of one key, and one whose passphrase is wrong. */
-async function configWith(relayers: readonly RelayerEntry[], signerIds: readonly string[]): Promise<LoadedConfig> {
+async function configWith(relayers: readonly RelayerEntry[], signerIds: readonly string[]): Promise<ConfigInForce> {
   const folder = await temporaryFolder({ 'one.json': await cheapKeystore(key, 'right'), 'two.json': await cheapKeystore(key, 'right') });
   const all = [
     { id: 'one', path: join(folder, 'one.json'), passphrase: 'right' },
@@ -39,8 +41,16 @@ async function configWith(relayers: readonly RelayerEntry[], signerIds: readonly
     { id: 'wrong', path: join(folder, 'one.json'), passphrase: 'wrong' },
   ];
   const signers = all.filter(({ id }) => signerIds.includes(id));
-  return { networks: [network], relayers, signers, notifications: [], notices: [] };
+  return {
+    networks: createNetworks([network]),
+    relayers: relayers.map((entry, index) => ({ ...entry, origin: `relayers[${index}]` })),
+    fileSigners: signers.map((entry, index) => ({ entry, origin: `signers[${index}]` })),
+    storedKeys: [],
+    remarks: [],
+  };
 }
+
+const options = { rpcTimeoutMs: 1_000, log: silentLog, telemetry: noTelemetry };
 
 before(initKeccak);
 
@@ -48,20 +58,21 @@ it('relayers have the addresses of their keys, and the chains of their networks'
   const own = [{ url: 'http://127.0.0.1:8', weight: 100 }];
   const other = evmNetwork({ name: 'other', chainId: 2n, rpcUrls: own });
   const relayers = [relayer('a', 'one'), relayer('b', 'one', { network: other })];
-  const { directory, close } = await openRelayers(await configWith(relayers, ['one']), 1_000, silentLog, noTelemetry);
+  const chains = openChains(options);
+  const { directory } = await openRelayers(await configWith(relayers, ['one']), chains);
   try {
     assert.deepEqual(new Set(directory.relayers().map(({ address }) => address)), new Set([computeAddress(`0x${key.toString('hex')}`)]));
     const [a, b] = directory.relayers().map((one) => directory.chainOf(one));
     assert.deepEqual([a?.network, b?.network], [network, other]);
   } finally {
-    await close();
+    await chains.close();
   }
 });
 
 it('keys that cannot be opened, and accounts that two relayers have, are told together', async () => {
   const relayers = [relayer('a', 'one'), relayer('b', 'two'), relayer('c', 'wrong')];
   const address = computeAddress(`0x${key.toString('hex')}`);
-  await assert.rejects(openRelayers(await configWith(relayers, ['one', 'two', 'wrong']), 1_000, silentLog, noTelemetry), {
+  await assert.rejects(openRelayers(await configWith(relayers, ['one', 'two', 'wrong']), openChains(options)), {
     problems: [
       { path: 'signers[2].config.passphrase', problem: 'the passphrase does not open the keystore' },
       {

@@ -22,8 +22,8 @@ test('one account takes one relayer, on networks of another name and in any case
   const sameChain = { ...network, name: 'anvil-docker' };
   assert.deepEqual(
     accountProblems([
-      { id: 'a', network, address },
-      { id: 'b', network: sameChain, address: address.toLowerCase() },
+      { id: 'a', network, address, origin: 'relayers[0]' },
+      { id: 'b', network: sameChain, address: address.toLowerCase(), origin: 'relayers[1]' },
     ]),
     [
       {
@@ -37,8 +37,8 @@ test('one account takes one relayer, on networks of another name and in any case
 test('one address on two chains is two accounts', () => {
   assert.deepEqual(
     accountProblems([
-      { id: 'a', network, address },
-      { id: 'b', network: { ...network, chainId: 1n }, address },
+      { id: 'a', network, address, origin: 'relayers[0]' },
+      { id: 'b', network: { ...network, chainId: 1n }, address, origin: 'relayers[1]' },
     ]),
     [],
   );

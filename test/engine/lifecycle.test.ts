@@ -191,7 +191,7 @@ describe('the lifecycle on a real node', () => {
       await anvil.rpc('anvil_dropTransaction', [shown?.hash]);
     }
     // The same relayer again, in a new engine on the same store.
-    const engine = createEngine({ ...before.deps, log: silentLog });
+    const engine = createEngine({ ...before.deps, recordRelayerState: () => [], log: silentLog });
     await engine.start();
     try {
       await before.until(late.transaction.id, 'submitted');

@@ -102,6 +102,7 @@ export function createAloneChain(network: Network, random: Random): AloneChain {
       expectGenesis: unused,
       foreignGenesis: unused,
       calls: unused,
+      forward: unused,
       close: unused,
       head: () => ask('head', () => ({ number: BigInt(height()), hash: blocks.at(-1)?.hash ?? '', timestampMs: 0 })),
       balanceOf: () => ask('balanceOf', () => 10n ** 30n),

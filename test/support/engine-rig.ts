@@ -89,7 +89,18 @@ export async function startEngineRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options:
     return [];
   };
   const feed = createFeed();
-  const engine = createEngine({ store, directory, recordEvent, feed, journal: noJournal, clock, ids: systemIds, log: silentLog });
+  const recordRelayerState = () => [];
+  const engine = createEngine({
+    store,
+    directory,
+    recordEvent,
+    recordRelayerState,
+    feed,
+    journal: noJournal,
+    clock,
+    ids: systemIds,
+    log: silentLog,
+  });
   const deps: TransactionDeps = { store, directory, lanes: engine, recordEvent, feed, journal: noJournal, clock, ids: systemIds };
   await engine.start();
 

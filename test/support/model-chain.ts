@@ -225,6 +225,7 @@ export function createModelChain(network: Network, account: string, random: Rand
       expectGenesis: unused,
       foreignGenesis: unused,
       calls: unused,
+      forward: unused,
       close: unused,
       head: () => ask('head', () => headOf(seen())),
       balanceOf: () => ask('balanceOf', () => fundsWei),

@@ -84,7 +84,13 @@ export async function startModelLane(
     clock,
     ids: createIds(clock),
   };
-  const lane: Lane = createLane({ id: laneOf(relayer), deps, chain: connection.chain, log, relayer: () => relayer });
+  const lane: Lane = createLane({
+    id: laneOf(relayer),
+    deps: { ...deps, recordRelayerState: () => [] },
+    chain: connection.chain,
+    log,
+    relayer: () => relayer,
+  });
   let isLooking = false;
   await lane.load();
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { DescMethodUnary, JsonValue } from '@bufbuild/protobuf';
-import { NetworkService } from '../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
 import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
@@ -258,23 +257,6 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
       reason: 'NOT_SUPPORTED_ON_NETWORK',
       message: 'Bad Request',
       error: 'SignTransaction is not supported on a relayer of the evm network type',
-    },
-  ],
-  [
-    'a method that is not built',
-    {
-      verb: 'PATCH',
-      path: '/api/v1/networks/evm:local',
-      body: {},
-      method: NetworkService.method.updateNetwork,
-      request: { network_id: 'evm:local' },
-    },
-    {
-      status: 501,
-      code: 'Unimplemented',
-      reason: 'NOT_IMPLEMENTED',
-      message: 'Not Implemented',
-      error: 'relayer.v1.NetworkService.UpdateNetwork is not implemented',
     },
   ],
   ['a fault of ours, before the body is read', { ...sign('r1'), key: keys.faulty }, internal],

@@ -22,7 +22,7 @@ import { compileRoutes, type RestMatch, type RouteMatch } from './routes.js';
 import { writeAnswer, writeError } from './write-answer.js';
 
 export type { RestExchange } from './exchange.js';
-export { renderTransaction } from './render-transaction.js';
+export { renderRelayer, renderTransaction } from './render-record.js';
 export type { RestMatch, RouteMatch } from './routes.js';
 
 /** What the gateway works with. */

@@ -6,11 +6,14 @@ import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { SignerService } from '../../../gen/relayer/v1/signer_service_pb.js';
 import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
+import type { UpdateNetworkDeps } from '../../core/network/update-network.js';
 import type { Keccak256 } from '../../core/ports/hash.js';
 import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
 import { type ApiKeyServiceDeps, createApiKeyService } from './api-key-service.js';
+import { createNetworkService } from './network-service.js';
 import { createNotificationService, type NotificationServiceDeps } from './notification-service.js';
-import { createRelayerService } from './relayer-service.js';
+import { createRelayerService, type RelayerServiceDeps } from './relayer-service.js';
+import { createSignerService, type SignerServiceDeps } from './signer-service.js';
 import { createSigningService } from './signing-service.js';
 import { createTransactionService } from './transaction-service.js';
 
@@ -26,7 +29,12 @@ export function isBuilt(served: readonly ServedService[], method: DescMethod): b
 }
 
 /** What all services together work with. */
-export type ServicesDeps = TransactionDeps & NotificationServiceDeps & ApiKeyServiceDeps & { readonly keccak256: Keccak256 };
+export type ServicesDeps = TransactionDeps &
+  NotificationServiceDeps &
+  RelayerServiceDeps &
+  SignerServiceDeps &
+  UpdateNetworkDeps &
+  ApiKeyServiceDeps & { readonly keccak256: Keccak256 };
 
 /** Every service of the contract. */
 export function createServices(deps: ServicesDeps): readonly ServedService[] {
@@ -35,8 +43,8 @@ export function createServices(deps: ServicesDeps): readonly ServedService[] {
     { service: SigningService, implementation: createSigningService(deps) },
     { service: NotificationService, implementation: createNotificationService(deps) },
     { service: RelayerService, implementation: createRelayerService(deps) },
-    { service: SignerService, implementation: {} },
-    { service: NetworkService, implementation: {} },
+    { service: SignerService, implementation: createSignerService(deps) },
+    { service: NetworkService, implementation: createNetworkService(deps) },
     { service: ApiKeyService, implementation: createApiKeyService(deps) },
   ];
 }

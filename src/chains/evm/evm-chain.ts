@@ -8,6 +8,7 @@ import { requireEvmPolicy } from '../../core/transaction/evm-policy.js';
 import type { Content } from '../../core/transaction/transaction.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';
 import { createBlockMemory } from '../rpc/block-memory.js';
+import { createForwarder } from '../rpc/forwarder.js';
 import type { HostCalls } from '../rpc/http-wire.js';
 import { createRpc } from '../rpc/rpc.js';
 import { quantityFrom } from './answer.js';
@@ -55,7 +56,7 @@ const leastMemoryMs = 200;
 /** Opens an EVM network. Asks no node until it must. `initKeccak` must have resolved. */
 export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry = noTelemetry }: EvmChainOptions): EvmChain {
   const { chainId, name: networkName, averageBlockTimeMs } = network;
-  const rpc = createRpc({
+  const rpcOptions = {
     dialect: evmDialect(chainId),
     networkName,
     averageBlockTimeMs,
@@ -63,7 +64,9 @@ export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry 
     timeoutMs: rpcTimeoutMs,
     log,
     telemetry,
-  });
+  };
+  const rpc = createRpc(rpcOptions);
+  const forwarder = createForwarder(rpcOptions);
   const memory = createBlockMemory(Math.min(greatestMemoryMs, Math.max(leastMemoryMs, averageBlockTimeMs / 2)));
   const market = createMarket(rpc, memory, network.eip1559);
   const publishingFee = createPublishingFee(network, rpc, memory, log);
@@ -83,7 +86,10 @@ export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry 
     },
     isStandalone: () => false,
     genesisHash: async () => (await readBlock(rpc, '0x0')).hash,
-    expectGenesis: (hash) => rpc.expectGenesis(hash),
+    expectGenesis(hash) {
+      rpc.expectGenesis(hash);
+      forwarder.expectGenesis(hash);
+    },
     foreignGenesis: () => rpc.foreignGenesis(),
     async head() {
       const block = await rpc.askHead('eth_getBlockByNumber', ['latest', false], blockFrom);
@@ -126,12 +132,15 @@ export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry 
     },
     standalone: null,
     signForeign: null,
+    forward: forwarder.forward,
     calls() {
       const hosts = rpc.calls();
       return { http: hosts.reduce((sum, { http }) => sum + http, 0), items: hosts.reduce((sum, { items }) => sum + items, 0) };
     },
     callsByHost: () => rpc.calls(),
-    close: () => rpc.close(),
+    async close() {
+      await Promise.all([rpc.close(), forwarder.close()]);
+    },
   };
 }
 

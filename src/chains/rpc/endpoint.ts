@@ -28,7 +28,7 @@ export interface Endpoint {
   ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]>;
   /** The number of its newest block. Throws `TransportError`. */
   height(): Promise<bigint>;
-  /** The genesis block it told of, when it was not ours; null: never seen. */
+  /** The genesis block that it told of last, when it was not ours; null: it was, or none was seen. */
   foreignGenesis(): string | null;
   /** Its head is far behind others': it rests. */
   lags(): void;
@@ -105,7 +105,10 @@ export function createEndpoint({ url, dialect, genesisHash, networkName, timeout
     const expected = genesisHash();
     if (genesis === null || expected === null) return;
     const hash = await told(genesis, 'genesis block');
-    if (hash === expected) return;
+    if (hash === expected) {
+      foreignGenesis = null;
+      return;
+    }
     foreignGenesis = hash;
     refuseAsOtherChain(said === null ? `genesis ${hash}` : `${said}, with genesis block ${hash}`, mark);
   }

@@ -11,8 +11,10 @@ export type RpcParams = readonly unknown[] | Readonly<Record<string, unknown>> |
 export interface RpcCall<T> {
   readonly method: string;
   readonly params: RpcParams;
-  /** Reads the result. Throws `MalformedAnswerError`. */
-  readonly read: (result: unknown) => T;
+  /** The text that is sent in their place, digit for digit. */
+  readonly paramsJson?: string;
+  /** Reads the result; `answerText` is that of the whole answer, null where it answers others too. Throws `MalformedAnswerError`. */
+  readonly read: (result: unknown, answerText: string | null) => T;
 }
 
 /** What became of one call. */
@@ -20,6 +22,8 @@ export type Settled<T> = { readonly result: T } | { readonly error: NodeError | 
 
 /** The body of a request with one call. */
 export function singleBody(call: RpcCall<unknown>): string {
+  const { method, paramsJson } = call;
+  if (paramsJson !== undefined) return `{"jsonrpc":"2.0","id":1,"method":${JSON.stringify(method)},"params":${paramsJson}}`;
   return JSON.stringify(itemOf(call, 1));
 }
 
@@ -49,7 +53,7 @@ export function settledFromSingle<T>(answer: HttpAnswer, call: RpcCall<T>, answe
   }
   if (statusCode < 200 || statusCode > 299) throw new TransportError(target.host, `answered HTTP ${statusCode}`, answer.retryAfterMs);
   if (item === null || item.result === undefined) throw new TransportError(target.host, 'answered no JSON-RPC');
-  const settled = readItem(item, call, target);
+  const settled = readItem(item, call, target, answer.text);
   if ('error' in settled) throw settled.error;
   return settled;
 }
@@ -73,7 +77,7 @@ export function settledFromBatch<T>(answer: HttpAnswer, calls: readonly RpcCall<
     const item = byId.get(index + 1) ?? null;
     if (item?.error !== undefined && item.error !== null) return { error: nodeErrorFrom(item.error, 200, answerer) };
     if (item === null || item.result === undefined) return { error: new TransportError(target.host, 'left a call of a batch unanswered') };
-    return readItem(item, call, target);
+    return readItem(item, call, target, null);
   });
 }
 
@@ -86,9 +90,14 @@ interface RpcItem {
 /** Too many requests, and what gateways say when the node behind them is down. */
 const overloadStatuses: readonly number[] = [408, 429, 502, 503, 504];
 
-function readItem<T>({ result }: RpcItem, call: RpcCall<T>, target: RpcTarget): Settled<T> | { readonly error: TransportError } {
+function readItem<T>(
+  { result }: RpcItem,
+  call: RpcCall<T>,
+  target: RpcTarget,
+  answerText: string | null,
+): Settled<T> | { readonly error: TransportError } {
   try {
-    return { result: call.read(result) };
+    return { result: call.read(result, answerText) };
   } catch (error) {
     if (!(error instanceof MalformedAnswerError)) throw error;
     return { error: new TransportError(target.host, error.message) };
@@ -113,15 +122,17 @@ const rateLimitText =
 function nodeErrorFrom(error: unknown, statusCode: number, { target, dialect }: Answerer): NodeError {
   const { code, message, data } = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {};
   const codeNumber = typeof code === 'number' ? code : 0;
-  const text = target.secrets.reduce(
-    (rest, secret) => rest.replaceAll(secret, '***'),
-    typeof message === 'string' ? message : 'no message',
-  );
+  const withoutSecrets = (said: string) => target.secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), said);
+  const text = withoutSecrets(typeof message === 'string' ? message : 'no message');
   const isErrorStatus = statusCode !== 400 && (statusCode < 200 || statusCode > 299);
   const isRateLimit = (codeNumber === -32005 || codeNumber === 429) && rateLimitText.test(text.slice(0, 1024));
   return new NodeError(nodeText(text), {
     code: codeNumber,
     data: dialect.dataFrom(data),
+    dataJson:
+      data === undefined || data === null
+        ? null
+        : JSON.stringify(data, (_, part: unknown) => (typeof part === 'string' ? withoutSecrets(part) : part)),
     isAboutNode: isErrorStatus || isRateLimit || dialect.isAboutNode(codeNumber, text.slice(0, 1024)),
     isOverload: isRateLimit || statusCode >= 500,
   });

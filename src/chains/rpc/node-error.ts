@@ -5,6 +5,8 @@ export interface NodeErrorDetails {
   readonly code: number;
   /** What the dialect keeps of the error's data (EVM: revert data, lower-case hex with `0x`); null when it carries none. */
   readonly data: string | null;
+  /** The error's data as JSON text, for callers who asked themselves; absent or null when it carries none. */
+  readonly dataJson?: string | null;
   /** True when it speaks of the node and not of the request (overload, a missing method, dropped state): another node may answer better. */
   readonly isAboutNode: boolean;
   /** True when the node has trouble of its own, or asks to be asked less. */
@@ -16,13 +18,15 @@ export class NodeError extends Error {
   override readonly name = 'NodeError';
   readonly code: number;
   readonly data: string | null;
+  readonly dataJson: string | null;
   readonly isAboutNode: boolean;
   readonly isOverload: boolean;
 
-  constructor(message: string, { code, data, isAboutNode, isOverload }: NodeErrorDetails) {
+  constructor(message: string, { code, data, dataJson = null, isAboutNode, isOverload }: NodeErrorDetails) {
     super(message);
     this.code = code;
     this.data = data;
+    this.dataJson = dataJson;
     this.isAboutNode = isAboutNode;
     this.isOverload = isOverload;
   }

@@ -25,13 +25,13 @@ export interface Asking {
 /** Asks a network's nodes. */
 export interface Rpc {
   /** Throws `NodeError` for a node's refusal, `NODE_UNAVAILABLE` when none can be asked. */
-  call<T>(method: string, params: RpcParams, read: (result: unknown) => T, asking?: Asking): Promise<T>;
+  call<T>(method: string, params: RpcParams, read: RpcCall<T>['read'], asking?: Asking): Promise<T>;
   /** The same for what no node has a reason to refuse: a refusal, too, is `NODE_UNAVAILABLE`. */
-  ask<T>(method: string, params: RpcParams, read: (result: unknown) => T, asking?: Asking): Promise<T>;
+  ask<T>(method: string, params: RpcParams, read: RpcCall<T>['read'], asking?: Asking): Promise<T>;
   /** What became of each call, in their order; in batches where nodes take them. Never throws for a node's sake. */
   batch<T>(calls: readonly RpcCall<T>[], asking?: Asking): Promise<readonly Settled<T>[]>;
   /** Like `ask`, for the newest block; the URL that answers is the one that `first: 'head'` means from then on. */
-  askHead<T extends { readonly number: bigint }>(method: string, params: RpcParams, read: (result: unknown) => T): Promise<T>;
+  askHead<T extends { readonly number: bigint }>(method: string, params: RpcParams, read: RpcCall<T>['read']): Promise<T>;
   /** From now on only nodes with this genesis block are asked. */
   expectGenesis(hash: string): void;
   /** The genesis block of a URL that has another one; null: none has. */
@@ -128,7 +128,7 @@ export function createRpc({ dialect, networkName, averageBlockTimeMs, urls, time
       });
   }
 
-  async function call<T>(method: string, params: RpcParams, read: (result: unknown) => T, asking: Asking = {}): Promise<T> {
+  async function call<T>(method: string, params: RpcParams, read: RpcCall<T>['read'], asking: Asking = {}): Promise<T> {
     const { settled } = await settle([{ method, params, read }], asking);
     return resultOf(settled[0]);
   }

@@ -4,6 +4,7 @@ import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.js';
 import type { RpcUrl, SolanaNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import { createBlockMemory } from '../rpc/block-memory.js';
+import { createForwarder } from '../rpc/forwarder.js';
 import { createRpc } from '../rpc/rpc.js';
 import { readBalance } from './balance.js';
 import { createBroadcaster } from './broadcast.js';
@@ -38,7 +39,7 @@ const leastMemoryMs = 200;
  */
 export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry = noTelemetry }: SolanaChainOptions): Chain {
   const { name: networkName, averageBlockTimeMs } = network;
-  const rpc = createRpc({
+  const rpcOptions = {
     dialect: solanaDialect,
     networkName,
     averageBlockTimeMs,
@@ -46,7 +47,9 @@ export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemet
     timeoutMs: rpcTimeoutMs,
     log,
     telemetry,
-  });
+  };
+  const rpc = createRpc(rpcOptions);
+  const forwarder = createForwarder(rpcOptions);
   const memory = createBlockMemory(Math.min(greatestMemoryMs, Math.max(leastMemoryMs, 2 * averageBlockTimeMs)));
   const lifetimes = createLifetimes(rpc, memory);
   const made = createMadeMessages();
@@ -72,7 +75,10 @@ export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemet
     contentOf: (request, context) => contentFromRequest(onNetwork('solana', request), context),
     isStandalone: () => true,
     genesisHash: () => rpc.ask(genesis.method, genesis.params, genesis.read),
-    expectGenesis: (hash) => rpc.expectGenesis(hash),
+    expectGenesis(hash) {
+      rpc.expectGenesis(hash);
+      forwarder.expectGenesis(hash);
+    },
     foreignGenesis: () => rpc.foreignGenesis(),
     async head() {
       const { slot, blockhash } = await readHead();
@@ -93,10 +99,13 @@ export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemet
       whyEndless: () => null,
     },
     signForeign: { sign: (transaction, relayer, signer) => signForCaller(transaction, relayer, ed25519SignerOf(signer)) },
+    forward: forwarder.forward,
     calls() {
       const hosts = rpc.calls();
       return { http: hosts.reduce((sum, { http }) => sum + http, 0), items: hosts.reduce((sum, { items }) => sum + items, 0) };
     },
-    close: () => rpc.close(),
+    async close() {
+      await Promise.all([rpc.close(), forwarder.close()]);
+    },
   };
 }

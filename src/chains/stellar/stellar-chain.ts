@@ -6,6 +6,7 @@ import type { RpcUrl, StellarNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import { objectFrom } from '../rpc/answer.js';
 import { createBlockMemory } from '../rpc/block-memory.js';
+import { createForwarder } from '../rpc/forwarder.js';
 import { createRpc } from '../rpc/rpc.js';
 import { readAccount } from './account.js';
 import { integerFrom } from './answer.js';
@@ -49,7 +50,7 @@ const leastMemoryMs = 200;
 export function createStellarChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry = noTelemetry }: StellarChainOptions): StellarChain {
   const { name: networkName, averageBlockTimeMs, passphrase } = network;
   const networkId = networkIdOf(passphrase);
-  const rpc = createRpc({
+  const rpcOptions = {
     dialect: stellarDialect(passphrase),
     networkName,
     averageBlockTimeMs,
@@ -57,7 +58,9 @@ export function createStellarChain({ network, rpcUrls, rpcTimeoutMs, log, teleme
     timeoutMs: rpcTimeoutMs,
     log,
     telemetry,
-  });
+  };
+  const rpc = createRpc(rpcOptions);
+  const forwarder = createForwarder(rpcOptions);
   const memory = createBlockMemory(Math.min(greatestMemoryMs, Math.max(leastMemoryMs, averageBlockTimeMs / 2)));
   const market = createMarket(rpc, memory);
   const broadcaster = createBroadcaster(rpc, log, networkName);
@@ -80,7 +83,10 @@ export function createStellarChain({ network, rpcUrls, rpcTimeoutMs, log, teleme
     isStandalone: (content) => onNetwork('stellar', content).kind === 'fee_bump',
     // The first ledger is made from the passphrase alone: who has the one has the other.
     genesisHash: async () => networkIdOf(await rpc.ask(passphraseCall.method, null, passphraseCall.read)).toString('hex'),
-    expectGenesis: (hash) => rpc.expectGenesis(hash),
+    expectGenesis(hash) {
+      rpc.expectGenesis(hash);
+      forwarder.expectGenesis(hash);
+    },
     foreignGenesis: () => rpc.foreignGenesis(),
     head: () =>
       rpc.askHead('getLatestLedger', null, (answer) => {
@@ -130,11 +136,14 @@ export function createStellarChain({ network, rpcUrls, rpcTimeoutMs, log, teleme
       },
     },
     signForeign: { sign: (transaction, relayer, signer) => signForeignTransaction(networkId, transaction, relayer, ed25519(signer)) },
+    forward: forwarder.forward,
     calls() {
       const hosts = rpc.calls();
       return { http: hosts.reduce((sum, { http }) => sum + http, 0), items: hosts.reduce((sum, { items }) => sum + items, 0) };
     },
-    close: () => rpc.close(),
+    async close() {
+      await Promise.all([rpc.close(), forwarder.close()]);
+    },
   };
 }
 

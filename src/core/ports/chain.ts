@@ -173,6 +173,12 @@ export interface SignForeign {
   sign(transaction: string, relayer: Relayer, signer: Signer): Promise<{ readonly transaction: string; readonly signature: string }>;
 }
 
+/** A node's answer to a call that a caller wanted asked; JSON texts digit for digit as the node wrote them. */
+export type ForwardedAnswer =
+  | { readonly resultJson: string }
+  /** `message` is safe to show; `dataJson`: what the node adds, null where nothing. */
+  | { readonly code: number; readonly message: string; readonly dataJson: string | null };
+
 /** A network's chain. Methods that ask a node throw DomainError `NODE_UNAVAILABLE` when none can be asked. */
 export interface Chain {
   readonly network: Network;
@@ -205,6 +211,8 @@ export interface Chain {
   readonly standalone: Standalone | null;
   /** Null where the network has no such thing. */
   readonly signForeign: SignForeign | null;
+  /** Asks one node a caller's question as it is, and tells what it says; `paramsJson` is an array or an object, null: none is sent. */
+  forward(method: string, paramsJson: string | null): Promise<ForwardedAnswer>;
   /** How much the nodes were asked. */
   calls(): NodeCalls;
   close(): Promise<void>;

@@ -10,9 +10,16 @@ export interface DirectoryEntry {
   readonly signer: Signer;
 }
 
-/** Makes the directory of the configured relayers, in the order given. */
-export function createDirectory(entries: readonly DirectoryEntry[]): Directory {
-  const byId = new Map(entries.map((entry) => [entry.relayer.id, { ...entry }]));
+/** A directory whose relayers come and go. */
+export interface ChangeableDirectory extends Directory {
+  /** Takes the place of the one of its id, or the last place. */
+  put(entry: DirectoryEntry): void;
+  remove(relayerId: string): void;
+}
+
+/** Makes the directory of these relayers, in the order given. */
+export function createDirectory(entries: readonly DirectoryEntry[]): ChangeableDirectory {
+  const byId = new Map(entries.map((entry) => [entry.relayer.id, entry]));
 
   function entryOf(relayer: Relayer): DirectoryEntry {
     const entry = byId.get(relayer.id);
@@ -25,9 +32,11 @@ export function createDirectory(entries: readonly DirectoryEntry[]): Directory {
     relayers: () => [...byId.values()].map(({ relayer }) => relayer),
     chainOf: (relayer) => entryOf(relayer).chain,
     signerOf: (relayer) => entryOf(relayer).signer,
-    disable(relayerId, reason) {
+    setDisabled(relayerId, reason) {
       const entry = byId.get(relayerId);
-      if (entry !== undefined) entry.relayer = { ...entry.relayer, disabledReason: reason };
+      if (entry !== undefined) byId.set(relayerId, { ...entry, relayer: { ...entry.relayer, disabledReason: reason } });
     },
+    put: (entry) => void byId.set(entry.relayer.id, entry),
+    remove: (relayerId) => void byId.delete(relayerId),
   };
 }

@@ -1,11 +1,17 @@
 import type { Chain, Head } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import type { Log } from '../../core/ports/log.js';
+import type { RecordRelayerState } from '../../core/ports/record-event.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
 import type { Attempt, LaneId } from '../../core/transaction/transaction.js';
 import type { Book } from './book.js';
+
+/** What a lane works with, beside what callers do. */
+export interface LaneWork extends TransactionDeps {
+  readonly recordRelayerState: RecordRelayerState;
+}
 
 /**
  * What the parts of a lane share. All of it but the store can be lost: a restart resolves every slot up to the chain's nonce first, then checks
@@ -13,7 +19,7 @@ import type { Book } from './book.js';
  */
 export interface LaneContext {
   readonly id: LaneId;
-  readonly deps: TransactionDeps;
+  readonly deps: LaneWork;
   readonly chain: Chain;
   readonly log: Log;
   readonly book: Book;
@@ -35,6 +41,8 @@ export interface LaneContext {
   nextNonce: bigint;
   /** The next nonce as the store has it, which is behind where somebody else used the key; null: not stored yet. */
   storedNonce: bigint | null;
+  /** The balance was below what must remain when it was looked at last, which has been told. */
+  isBalanceLow: boolean;
   /** Nothing is broadcast before: nodes make the lowest version wait. */
   broadcastPausedUntilMs: number;
   /** When a transaction may be tried again, by id and kind of work. */

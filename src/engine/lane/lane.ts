@@ -4,14 +4,13 @@ import type { Decide } from '../../core/ports/lanes.js';
 import type { Log } from '../../core/ports/log.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
-import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
 import { type Attempt, isFinal, isSigned, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
 import { shownAttempt, transactionChanges, viewOf } from '../../core/transaction/transaction-changes.js';
 import { createBook } from './book.js';
 import { broadcast } from './broadcast.js';
 import { escalate, type WaitingSince } from './escalate.js';
 import { expire } from './expire.js';
-import type { LaneContext } from './lane-context.js';
+import type { LaneContext, LaneWork } from './lane-context.js';
 import { figuresOf, type LaneFigures } from './lane-figures.js';
 import { createLoop } from './loop.js';
 import { createOneAtATime } from './one-at-a-time.js';
@@ -42,7 +41,7 @@ export interface Lane {
 /** What a lane works with. */
 export interface LaneDeps {
   readonly id: LaneId;
-  readonly deps: TransactionDeps;
+  readonly deps: LaneWork;
   readonly chain: Chain;
   readonly log: Log;
   readonly relayer: () => Relayer;
@@ -83,6 +82,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     chainNonce: 0n,
     nextNonce: 0n,
     storedNonce: null,
+    isBalanceLow: false,
     broadcastPausedUntilMs: 0,
     notBeforeMs: new Map(),
     taken: new Map(),

@@ -10,6 +10,7 @@ import { signVersion } from '../../core/transaction/sign-version.js';
 import type { Attempt, Transaction } from '../../core/transaction/transaction.js';
 import { transactionChanges } from '../../core/transaction/transaction-changes.js';
 import type { LaneContext } from './lane-context.js';
+import { noteBalance } from './low-balance.js';
 import { twinOf } from './twin.js';
 
 /** So many are signed in one go and stored in one commit: more would hold the event loop for longer than 10 ms. */
@@ -46,6 +47,9 @@ export async function prepare(lane: LaneContext): Promise<void> {
       if (open === undefined) continue;
       if (isRefusal(outcome)) await holdBack(lane, open, outcome);
       else drafted.push({ open, draft: outcome });
+    }
+    if (outcomes.some((outcome) => isRefusal(outcome) && outcome.refused === 'insufficient_funds')) {
+      await noteBalance(lane, await lane.chain.balanceOf(lane.id.account));
     }
     const affordable = await withinFunds(lane, drafted);
     if (affordable.length > 0) await signAll(lane, affordable);
@@ -98,6 +102,7 @@ async function holdBack(
 async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Promise<readonly Drafted[]> {
   if (drafted.length === 0) return drafted;
   const balance = await lane.chain.balanceOf(lane.id.account);
+  await noteBalance(lane, balance);
   const unit = smallestUnits[lane.relayer().networkType];
   let free = balance - lane.book.reserved() - minBalanceOf(lane.relayer().policies);
   const affordable: Drafted[] = [];

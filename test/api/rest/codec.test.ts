@@ -25,7 +25,7 @@ import { CodecCompiler } from '../../../src/api/rest/codec/message-codec.js';
 import { Reading } from '../../../src/api/rest/codec/reading.js';
 import type { ValueCodec } from '../../../src/api/rest/codec/value-codec.js';
 import { scanJson } from '../../../src/api/rest/json-scanner.js';
-import { renderTransaction } from '../../../src/api/rest/render-transaction.js';
+import { renderTransaction } from '../../../src/api/rest/render-record.js';
 
 const compiler = new CodecCompiler();
 

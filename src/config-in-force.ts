@@ -1,0 +1,144 @@
+import type { LoadedConfig } from './config/config-file.js';
+import { ConfigError, type Problem } from './config/problem.js';
+import type { RelayerEntry } from './config/relayer-entries.js';
+import { createNetworks, type Networks, networkIdOf } from './core/network/networks.js';
+import { urlsOf } from './core/network/stored-urls.js';
+import type { SecretBox } from './core/ports/secret-box.js';
+import type { Definition, Store } from './core/ports/store.js';
+import { storedRelayerFrom } from './core/relayer/stored-relayer.js';
+import { signerPurpose } from './core/signer/signer-purpose.js';
+
+/** A relayer as it is to run, and where it comes from, for whoever must be told what is wrong with it. */
+export type RelayerInForce = RelayerEntry & { readonly origin: string };
+
+/** A key that the API created. */
+export interface StoredKey {
+  readonly id: string;
+  /** 32 bytes, to be overwritten by whoever has taken them. */
+  readonly privateKey: Buffer;
+}
+
+/** The configuration file with what the API made of it. */
+export interface ConfigInForce {
+  readonly networks: Networks;
+  /** Signers of the file, with their places in it. */
+  readonly fileSigners: readonly { readonly entry: LoadedConfig['signers'][number]; readonly origin: string }[];
+  /** Oldest first. */
+  readonly storedKeys: readonly StoredKey[];
+  /** Those of the file in its order, then those of the API, oldest first. */
+  readonly relayers: readonly RelayerInForce[];
+  /** Sentences about what of the file is not used. */
+  readonly remarks: readonly string[];
+}
+
+/** What following works with. */
+interface Deps {
+  readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
+  readonly secretBox: Pick<SecretBox, 'open'>;
+}
+
+/**
+ * Puts the configuration file and the stored definitions together, at a start. An entry without a definition follows the file; one that the API created or
+ * changed is kept, one that it deleted stays deleted until it has left the file. Throws ConfigError where a stored relayer refers to what the file has no more.
+ */
+export async function configInForce({ store, secretBox }: Deps, config: LoadedConfig): Promise<ConfigInForce> {
+  const remarks: string[] = [];
+  const problems: Problem[] = [];
+  const networks = createNetworks(config.networks);
+  for (const definition of await store.read.definitions('network')) {
+    const network = networks.find(definition.id);
+    if (network === undefined) {
+      remarks.push(`the RPC URLs that the API gave to the network ${definition.id} are not used: the configuration has no such network`);
+    } else {
+      networks.put({ ...network, rpcUrls: urlsOf(secretBox, definition) });
+      remarks.push(keptSentence('network', definition.id));
+    }
+  }
+
+  const signers = split(await store.read.definitions('signer'));
+  const fileSigners = config.signers.flatMap((entry, index) =>
+    isHidden('signer', entry.id, signers, remarks) ? [] : [{ entry, origin: `signers[${index}]` }],
+  );
+  const storedKeys = [...signers.kept.values()].map(({ id, sealed }) => ({ id, privateKey: openedKey(secretBox, id, sealed) }));
+  const signerIds = new Set([...fileSigners.map(({ entry }) => entry.id), ...signers.kept.keys()]);
+
+  const definitions = split(await store.read.definitions('relayer'));
+  const stored = new Map([...definitions.kept.values()].map((definition) => [definition.id, relayerFrom(definition)]));
+  const fromFile = config.relayers.flatMap((entry, index): readonly (RelayerInForce | null)[] => {
+    if (!isHidden('relayer', entry.id, definitions, remarks)) return [{ ...entry, ...currentNetwork(entry), origin: `relayers[${index}]` }];
+    const kept = stored.get(entry.id);
+    stored.delete(entry.id);
+    return kept === undefined ? [] : [kept];
+  });
+  const relayers = [...fromFile, ...stored.values()].filter((relayer) => relayer !== null);
+  for (const { origin, signerId } of relayers) {
+    if (!signerIds.has(signerId))
+      problems.push({
+        path: `${origin}.signer_id`,
+        problem: `no signer has the id ${JSON.stringify(signerId)}: the API deleted it, or it has left the file`,
+      });
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+
+  await forgetDeleted(store, 'signer', signers.deleted, config.signers);
+  await forgetDeleted(store, 'relayer', definitions.deleted, config.relayers);
+  return { networks, fileSigners, storedKeys, relayers, remarks };
+
+  function relayerFrom(definition: Definition): RelayerInForce | null {
+    const { network: name, ...relayer } = storedRelayerFrom(secretBox, definition);
+    const origin = `the stored relayer ${definition.id}`;
+    const network = networks.find(networkIdOf({ type: relayer.networkType, name }));
+    if (network !== undefined) return { ...relayer, network, origin };
+    problems.push({
+      path: `${origin}.network`,
+      problem: `no ${relayer.networkType} network has the name ${JSON.stringify(name)}: it has left the file`,
+    });
+    return null;
+  }
+
+  /** The network with the URLs that the API gave it. */
+  function currentNetwork({ network }: RelayerEntry): Pick<RelayerEntry, 'network'> {
+    return { network: networks.find(networkIdOf(network)) ?? network };
+  }
+}
+
+/** Definitions by id: those that have content, and those that say that something is deleted. */
+interface Split {
+  readonly kept: ReadonlyMap<string, Definition>;
+  readonly deleted: ReadonlySet<string>;
+}
+
+function split(definitions: readonly Definition[]): Split {
+  return {
+    kept: new Map(definitions.filter(({ content }) => content !== null).map((definition) => [definition.id, definition])),
+    deleted: new Set(definitions.filter(({ content }) => content === null).map(({ id }) => id)),
+  };
+}
+
+function isHidden(kind: 'signer' | 'relayer', id: string, { kept, deleted }: Split, remarks: string[]): boolean {
+  if (deleted.has(id)) remarks.push(`${kind} ${id} of the configuration file was deleted by API and stays deleted`);
+  else if (kept.has(id)) remarks.push(keptSentence(kind, id));
+  else return false;
+  return true;
+}
+
+function keptSentence(kind: Definition['kind'], id: string): string {
+  const what = kind === 'network' ? "the configuration file's RPC URLs are not used" : "the configuration file's entry is not used";
+  return `${kind} ${id} was changed by API and is kept; ${what}`;
+}
+
+function openedKey(secretBox: Pick<SecretBox, 'open'>, id: string, sealed: string | null): Buffer {
+  if (sealed === null) throw new Error(`the stored signer ${id} has no key`);
+  return Buffer.from(secretBox.open(sealed, signerPurpose(id)), 'hex');
+}
+
+/** What has left the file may come back to it as something new. */
+async function forgetDeleted(
+  { change, commit }: Deps['store'],
+  kind: Definition['kind'],
+  deleted: ReadonlySet<string>,
+  entries: readonly { readonly id: string }[],
+): Promise<void> {
+  const gone = [...deleted].filter((id) => !entries.some((entry) => entry.id === id));
+  if (gone.length > 0) await commit(gone.map((id) => change.deleteDefinition({ kind, id })));
+}

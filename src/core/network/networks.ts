@@ -1,0 +1,26 @@
+import type { Network } from '../relayer/network.js';
+
+/** The networks that relayers may be on. */
+export interface Networks {
+  /** By `networkIdOf`. */
+  find(id: string): Network | undefined;
+  /** In the order of the configuration. */
+  all(): readonly Network[];
+  /** Takes the place of the one of its id. */
+  put(network: Network): void;
+}
+
+/** What names a network to callers: its kind and its name (`evm:sepolia`). */
+export function networkIdOf({ type, name }: Pick<Network, 'type' | 'name'>): string {
+  return `${type}:${name}`;
+}
+
+/** Makes the collection. */
+export function createNetworks(networks: readonly Network[]): Networks {
+  const byId = new Map(networks.map((network) => [networkIdOf(network), network]));
+  return {
+    find: (id) => byId.get(id),
+    all: () => [...byId.values()],
+    put: (network) => void byId.set(networkIdOf(network), network),
+  };
+}

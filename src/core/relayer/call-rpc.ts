@@ -1,0 +1,75 @@
+import { type DomainError, invalidField } from '../errors.js';
+import type { ForwardedAnswer } from '../ports/chain.js';
+import type { Directory } from '../ports/directory.js';
+import { shownName } from '../shown-name.js';
+import { readableMethods } from './readable-methods.js';
+import type { Relayer } from './relayer.js';
+
+/** A JSON-RPC call as its caller words it; JSON texts are passed on digit for digit. */
+export interface WantedCall {
+  /** Absent: 2.0. */
+  readonly jsonrpc: string | undefined;
+  readonly method: string;
+  /** An array or an object; absent: none. */
+  readonly paramsJson: string | undefined;
+  /** A string, an integer or null; absent: 1. */
+  readonly idJson: string | undefined;
+}
+
+/** The answer to a call. */
+export interface AnsweredCall {
+  readonly idJson: string;
+  readonly answer: ForwardedAnswer;
+}
+
+/** What is sent where a caller gives no parameters: nodes of Stellar refuse even an empty list, some of others miss it. */
+const noParams = { evm: '[]', stellar: null, solana: '[]' } as const;
+
+/** Longest id that an answer repeats. */
+const maxIdLength = 256;
+
+/**
+ * Asks a node of the relayer's network. What the node refuses is an answer. Throws `FIELD_INVALID`, also for a method that is not let through, and
+ * `NODE_UNAVAILABLE`.
+ */
+export async function callRpc(
+  { directory }: { readonly directory: Pick<Directory, 'chainOf'> },
+  relayer: Relayer,
+  call: WantedCall,
+): Promise<AnsweredCall> {
+  const { jsonrpc = '2.0', method, idJson = '1' } = call;
+  const paramsJson = call.paramsJson ?? noParams[relayer.networkType];
+  if (jsonrpc !== '2.0') throw invalidField('jsonrpc', 'must be 2.0');
+  if (method === '') throw invalidField('method', 'is required');
+  if (!readableMethods[relayer.networkType].has(method)) throw methodRefused(method, relayer);
+  if (call.paramsJson !== undefined) checkParams(call.paramsJson);
+  checkId(idJson);
+  return { idJson, answer: await directory.chainOf(relayer).forward(method, paramsJson) };
+}
+
+function methodRefused(method: string, { networkType }: Relayer): DomainError {
+  return invalidField(
+    'method',
+    `must be one that reads, of those that networks of the type ${networkType} have; ${shownName(method)} is none`,
+  );
+}
+
+function checkParams(paramsJson: string): void {
+  const params = valueFromJson('params', paramsJson);
+  if (typeof params !== 'object' || params === null) throw invalidField('params', 'must be an array or an object');
+}
+
+function checkId(idJson: string): void {
+  const id = valueFromJson('id', idJson);
+  const isFine = idJson.length <= maxIdLength && (id === null || typeof id === 'string' || /^-?(0|[1-9][0-9]*)$/.test(idJson));
+  if (!isFine) throw invalidField('id', `must be a string, an integer or null, of at most ${maxIdLength} characters`);
+}
+
+/** Over RPC these are texts of the caller's own making. */
+function valueFromJson(field: string, json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw invalidField(field, 'must be JSON');
+  }
+}

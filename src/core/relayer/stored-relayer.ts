@@ -1,0 +1,35 @@
+import { sealedUrls, urlsOf } from '../network/stored-urls.js';
+import type { SecretBox } from '../ports/secret-box.js';
+import type { Definition } from '../ports/store.js';
+import type { NetworkType, RpcUrl } from './network.js';
+import type { Relayer, RelayerPolicies } from './relayer.js';
+
+/** What a relayer's definition says; the nodes of its own are sealed beside it. */
+interface Content {
+  readonly name: string;
+  readonly networkType: NetworkType;
+  readonly network: string;
+  readonly paused: boolean;
+  readonly policies: RelayerPolicies;
+  readonly signerId: string;
+  readonly notificationId: string | null;
+}
+
+/** A relayer as it is stored: its network by name, and nothing that only its signer or its running can tell. */
+export interface StoredRelayer extends Content {
+  readonly id: string;
+  readonly customRpcUrls: readonly RpcUrl[];
+}
+
+/** What stores a relayer. */
+export function definitionFromRelayer(secretBox: Pick<SecretBox, 'seal'>, relayer: Relayer): Definition {
+  const { id, name, networkType, network, paused, policies, signerId, notificationId, customRpcUrls } = relayer;
+  const content: Content = { name, networkType, network: network.name, paused, policies, signerId, notificationId };
+  const key = { kind: 'relayer', id } as const;
+  return { ...key, content, sealed: sealedUrls(secretBox, key, customRpcUrls) };
+}
+
+/** What a definition stores, which must have content. Throws where its nodes were sealed under another key. */
+export function storedRelayerFrom(secretBox: Pick<SecretBox, 'open'>, definition: Definition): StoredRelayer {
+  return { ...(definition.content as Content), id: definition.id, customRpcUrls: urlsOf(secretBox, definition) };
+}

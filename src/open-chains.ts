@@ -1,0 +1,65 @@
+import { networkIdOf } from './core/network/networks.js';
+import type { Chain } from './core/ports/chain.js';
+import type { Log } from './core/ports/log.js';
+import type { Telemetry } from './core/ports/telemetry.js';
+import type { Chains } from './core/relayer/fleet.js';
+import type { Network, RpcUrl } from './core/relayer/network.js';
+
+/** What every chain is opened with beside its network and its nodes. */
+export interface OpenChainsOptions {
+  readonly rpcTimeoutMs: number;
+  readonly log: Log;
+  readonly telemetry: Telemetry;
+}
+
+/** The connections to chains, all of which can be closed. */
+export interface OpenedChains extends Chains {
+  close(): Promise<void>;
+}
+
+interface Shared {
+  readonly chain: Promise<Chain>;
+  users: number;
+}
+
+/** Makes the connections: relayers that use the same nodes of a network share one. */
+export function openChains(options: OpenChainsOptions): OpenedChains {
+  const byKey = new Map<string, Shared>();
+  const keyOf = new Map<Chain, string>();
+
+  return {
+    async acquire(network, rpcUrls) {
+      const key = JSON.stringify([networkIdOf(network), rpcUrls]);
+      const shared = byKey.get(key) ?? { chain: openChain(network, rpcUrls, options), users: 0 };
+      byKey.set(key, shared);
+      shared.users += 1;
+      const chain = await shared.chain.catch((error: unknown) => {
+        byKey.delete(key);
+        throw error;
+      });
+      keyOf.set(chain, key);
+      return chain;
+    },
+    async release(chain) {
+      const key = keyOf.get(chain);
+      const shared = key === undefined ? undefined : byKey.get(key);
+      if (key === undefined || shared === undefined) throw new Error('nobody has this chain');
+      shared.users -= 1;
+      if (shared.users > 0) return;
+      byKey.delete(key);
+      keyOf.delete(chain);
+      await chain.close();
+    },
+    async close() {
+      await Promise.all([...byKey.values()].map(async ({ chain }) => (await chain).close()));
+    },
+  };
+}
+
+/** The chain of a network. Only the kinds that are used are loaded: each library costs time at the start, and memory. */
+async function openChain(network: Network, rpcUrls: readonly RpcUrl[], options: OpenChainsOptions): Promise<Chain> {
+  const shared = { rpcUrls, ...options };
+  if (network.type === 'evm') return (await import('./chains/evm/evm-chain.js')).createEvmChain({ network, ...shared });
+  if (network.type === 'stellar') return (await import('./chains/stellar/stellar-chain.js')).createStellarChain({ network, ...shared });
+  return (await import('./chains/solana/solana-chain.js')).createSolanaChain({ network, ...shared });
+}
