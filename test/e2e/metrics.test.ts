@@ -149,7 +149,7 @@ describe('metrics after traffic', () => {
   it('needs a key, any key', async () => {
     assert.equal((await fetch(`${service.baseUrl}/metrics`)).status, 401);
     const { body } = await rest(service.baseUrl, 'POST', '/api-keys', { name: 'scraper', scopes: ['transactions:read'] });
-    const answer = await fetch(`${service.baseUrl}/metrics`, { headers: { authorization: `Bearer ${body.data.key ?? body.data.secret}` } });
+    const answer = await fetch(`${service.baseUrl}/metrics`, { headers: { authorization: `Bearer ${body.data.key}` } });
     assert.equal(answer.status, 200, JSON.stringify(body));
   });
 });
