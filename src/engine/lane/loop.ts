@@ -1,3 +1,5 @@
+import { AsyncResource } from 'node:async_hooks';
+
 /** Work that is done again and again, one round at a time. */
 export interface Loop {
   /** Says that there is work; a round that runs is followed by another. Returns at once. */
@@ -12,7 +14,8 @@ export function createLoop(round: () => Promise<void>, onError: (error: unknown)
   let stopped = false;
   let running: Promise<void> | null = null;
 
-  async function run(): Promise<void> {
+  // A request that wakes it must not count its rounds as its own.
+  const run = AsyncResource.bind(async (): Promise<void> => {
     while (wanted && !stopped) {
       wanted = false;
       try {
@@ -22,7 +25,7 @@ export function createLoop(round: () => Promise<void>, onError: (error: unknown)
       }
     }
     running = null;
-  }
+  });
 
   return {
     wake() {

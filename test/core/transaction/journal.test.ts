@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Meter, noMeter } from '../../../src/core/ports/meter.js';
+import type { SpanStart, Tracer } from '../../../src/core/ports/tracer.js';
+import { createJournal } from '../../../src/core/transaction/journal.js';
+import { anAttempt, aTransaction, next } from '../../support/stored-samples.js';
+
+const traceParent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const id = 'tx-1';
+
+/** A journal, and what it wrote down. */
+function recorded(nowMs = 5_000) {
+  const lines: Record<string, unknown>[] = [];
+  const counts: string[] = [];
+  const spans: (SpanStart & { name: string; failure: string | null })[] = [];
+  const meter: Meter = {
+    ...noMeter,
+    statusReached: (relayer, status) => void counts.push(`${relayer} ${status}`),
+    attemptStored: (relayer, kind) => void counts.push(`${relayer} signed for ${kind}`),
+  };
+  const tracer: Tracer = {
+    begin: (name, start) => ({ traceParent, end: (failure = null) => void spans.push({ ...start, name, failure }) }),
+    within: (_span, task) => task(),
+    current: () => null,
+  };
+  const write = (fields: object) => void lines.push(fields as Record<string, unknown>);
+  const log = { debug: write, info: write, warn: write, error: write };
+  return { journal: createJournal({ log, telemetry: { meter, tracer }, clock: { nowMs: () => nowMs } }), lines, counts, spans };
+}
+
+const pending = aTransaction({ id, traceParent });
+const first = anAttempt({ transactionId: id });
+const sent = next(pending, { status: 'sent', nonce: 0n, liveVersion: 1 });
+
+test('each change of status is a line and a count; what changes no status is neither', () => {
+  const { journal, lines, counts } = recorded();
+  journal.accepted(pending, { requestId: 'r-1', traceParent });
+  journal.moved(pending, { steps: [next(pending, { statusReason: 'waits' })] }, { transaction: pending, attempts: [] });
+  journal.moved(pending, { steps: [sent], newAttempt: first }, { transaction: sent, attempts: [first] });
+  const common = { relayer: 'relayer-1', transaction: id, reason: null, traceId: '0af7651916cd43dd8448eb211c80319c' };
+  assert.deepEqual(lines, [
+    { ...common, from: null, to: 'pending', hash: null, requestId: 'r-1' },
+    { ...common, from: 'pending', to: 'sent', hash: first.hash, requestId: null },
+  ]);
+  assert.deepEqual(counts, ['relayer-1 pending', 'relayer-1 signed for content', 'relayer-1 sent']);
+});
+
+test('several steps of one commit are told one by one', () => {
+  const { journal, lines } = recorded();
+  const mined = next(sent, { status: 'mined', mined: { version: 1, blockNumber: 1n, blockHash: '0x', succeeded: true, facts: null } });
+  const confirmed = next(mined, { status: 'confirmed' });
+  journal.moved(sent, { steps: [mined, confirmed] }, { transaction: confirmed, attempts: [first] });
+  assert.deepEqual(
+    lines.map(({ from, to, hash }) => [from, to, hash]),
+    [
+      ['sent', 'mined', first.hash],
+      ['mined', 'confirmed', first.hash],
+    ],
+  );
+});
+
+test('a version that only bids more is an escalation; one with new content or another purpose is not', () => {
+  const { journal, counts } = recorded();
+  const second = anAttempt({ transactionId: id, version: 2 });
+  const signAgain = (over: Parameters<typeof next>[1], purpose: 'content' | 'cancel') => {
+    const after = next(sent, { liveVersion: 2, ...over });
+    journal.moved(sent, { steps: [after], newAttempt: { ...second, purpose } }, { transaction: after, attempts: [first, second] });
+  };
+  signAgain({}, 'content');
+  signAgain({ content: { ...sent.content } }, 'content');
+  signAgain({ intent: 'cancel' }, 'cancel');
+  assert.deepEqual(counts, ['relayer-1 signed for escalation', 'relayer-1 signed for content', 'relayer-1 signed for cancel']);
+});
+
+test('what waits outside is a span from when it began to wait; what no caller traced is none', () => {
+  const { journal, spans } = recorded(5_000);
+  const submitted = next(sent, { status: 'submitted', sentAtMs: 1_000 });
+  const mined = next(submitted, {
+    status: 'mined',
+    mined: { version: 1, blockNumber: 1n, blockHash: '0x', succeeded: false, facts: null },
+  });
+  const failed = next(mined, { status: 'failed', statusReason: 'reverted on chain' });
+  journal.moved(submitted, { steps: [mined] }, { transaction: mined, attempts: [first] });
+  journal.moved(mined, { steps: [failed] }, { transaction: failed, attempts: [first] });
+  assert.deepEqual(
+    spans.map(({ name, startMs, failure }) => [name, startMs, failure]),
+    [
+      ['transaction mined', 1_000, null],
+      ['transaction failed', 5_000, 'reverted on chain'],
+    ],
+  );
+  const untraced = aTransaction({ id: 'tx-2' });
+  assert.equal(journal.step('transaction signed', untraced), null);
+});

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { type Anvil, startAnvil } from '../support/anvil.js';
+import { rest, rpcCallers } from '../support/callers.js';
+import { startHttpReceiver } from '../support/http-receiver.js';
+import { type MetricsText, readMetrics, sumOf } from '../support/metrics-text.js';
+import { apiKey, createServiceHome, type RunningService, type ServiceHome, startService } from '../support/service.js';
+import { waitFor } from '../support/wait-for.js';
+
+const transfer = { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value: 1 };
+
+describe('metrics after traffic', () => {
+  let anvil: Anvil;
+  let home: ServiceHome;
+  let service: RunningService;
+  let scraped: MetricsText;
+  let text = '';
+  const secret = 'never-in-metrics';
+
+  before(async () => {
+    anvil = await startAnvil({ noMining: true });
+    const receiver = await startHttpReceiver({ after }, (response) => response.end());
+    home = await createServiceHome({
+      rpcUrl: `${anvil.url}/?key=${secret}`,
+      notifications: [{ id: 'hook', type: 'webhook', url: receiver.url(`/${secret}`) }],
+      notificationId: 'hook',
+    });
+    await anvil.rpc('anvil_setBalance', [home.address, '0x21e19e0c9bab2400000']);
+    service = await startService(home);
+    const [grpc, grpcWeb] = rpcCallers(service.baseUrl);
+
+    const { body } = await rest(service.baseUrl, 'POST', '/relayers/r1/transactions', transfer);
+    const evm = { ...transfer, value: '1' };
+    assert.ok((await grpc?.call('TransactionService', 'SendTransaction', { relayer_id: 'r1', evm }))?.ok);
+    assert.ok(!(await grpc?.call('TransactionService', 'SendTransaction', { relayer_id: 'r1', evm: {} }))?.ok);
+    assert.ok(!(await grpcWeb?.call('TransactionService', 'SendTransaction', { relayer_id: secret, evm }))?.ok);
+    await rest(service.baseUrl, 'GET', `/nowhere/${secret}`);
+    await rest(service.baseUrl, 'POST', '/relayers/r1/sign', { message: secret });
+    await rest(service.baseUrl, 'POST', '/relayers/r1/sign', { message: secret }, { authorization: `Bearer ${secret}` });
+    grpc?.close();
+    grpcWeb?.close();
+
+    const sent = `/relayers/r1/transactions/${body.data.id}`;
+    const status = async () => (await rest(service.baseUrl, 'GET', sent)).body.data.status as string;
+    await waitFor('the first to be submitted', async () => ((await status()) === 'submitted' ? true : undefined));
+    await rest(service.baseUrl, 'DELETE', sent);
+    await waitFor('the first to be canceled', async () => {
+      await anvil.mine();
+      return (await status()) === 'canceled' ? true : undefined;
+    });
+    await waitFor('all webhooks', async () => {
+      text = await scrape();
+      scraped = readMetrics(text);
+      return sumOf(scraped, 'relayer_webhook_tries_total', { outcome: 'delivered' }) >= 8 ? true : undefined;
+    });
+  });
+  after(async () => {
+    await service?.stop();
+    await anvil?.stop();
+    await home?.remove();
+  });
+
+  async function scrape(): Promise<string> {
+    const answer = await fetch(`${service.baseUrl}/metrics`, { headers: { authorization: `Bearer ${apiKey}` } });
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
+    return answer.text();
+  }
+
+  it('a scrape has every metric that the docs name, with a value, and the docs name all of ours', () => {
+    const docs = readFileSync('docs/metrics.md', 'utf8');
+    const named = new Set([...docs.matchAll(/`((?:relayer|nodejs|process)_\w+)`/g)].map(([, name = '']) => name));
+    assert.ok(named.size > 25);
+    for (const name of named) {
+      assert.ok(scraped.types.has(name), `${name} is in the docs only`);
+      const first = scraped.types.get(name) === 'histogram' ? `${name}_count` : name;
+      assert.ok((scraped.samples.get(first)?.length ?? 0) > 0 || name === 'nodejs_gc_duration_seconds', `${name} has no value`);
+    }
+    for (const name of scraped.types.keys()) if (name.startsWith('relayer_')) assert.ok(named.has(name), `${name} is not in the docs`);
+    for (const [, name = '', labels = ''] of docs.matchAll(/^\| `(relayer_\w+)` \| ([^|]*)\|/gm)) {
+      const [sample] = scraped.samples.get(name) ?? scraped.samples.get(`${name}_count`) ?? [];
+      assert.deepEqual(
+        Object.keys(sample?.labels ?? {}),
+        labels
+          .replaceAll('`', '')
+          .split(',')
+          .map((label) => label.trim())
+          .filter(Boolean),
+        name,
+      );
+    }
+  });
+
+  for (const file of ['docs/grafana/relayer.json', 'docs/prometheus/alerts.yml']) {
+    it(`${file} uses only metrics and labels that are there`, () => {
+      const used = expressionsOf(file);
+      assert.ok(used.length > 8);
+      for (const expression of used) {
+        for (const [, name = '', , matchers = ''] of expression.matchAll(/\b((relayer|nodejs|process)_\w+)(?:\{([^}]*)\})?/g)) {
+          const samples = scraped.samples.get(name);
+          assert.ok(samples !== undefined, `${name} is not there: ${expression}`);
+          for (const [, label = ''] of matchers.matchAll(/(\w+)\s*[=!]/g)) {
+            // Prometheus adds these two by itself.
+            if (label === 'instance' || label === 'job') continue;
+            assert.ok(
+              samples.some(({ labels }) => label in labels),
+              `${name} has no label ${label}`,
+            );
+          }
+        }
+      }
+    });
+  }
+
+  it('requests are counted by method, protocol and outcome', () => {
+    const count = (method: string, protocol: string, code: string) => sumOf(scraped, 'relayer_requests_total', { method, protocol, code });
+    assert.equal(count('TransactionService.SendTransaction', 'rest', '200'), 1);
+    assert.equal(count('TransactionService.SendTransaction', 'grpc', '200'), 1);
+    assert.equal(count('TransactionService.SendTransaction', 'grpc', '400'), 1);
+    assert.equal(count('TransactionService.SendTransaction', 'grpc-web', '404'), 1);
+    assert.equal(count('SigningService.SignData', 'rest', '200'), 1);
+    assert.equal(count('SigningService.SignData', 'rest', '401'), 1);
+    assert.equal(count('none', 'rest', '404'), 1);
+    assert.equal(sumOf(scraped, 'relayer_request_duration_seconds_count', { method: 'SigningService.SignData', result: 'refused' }), 1);
+  });
+
+  it('transactions are counted by what became of them, and versions by what for', () => {
+    const reached = (status: string) => sumOf(scraped, 'relayer_transactions_total', { relayer: 'r1', status });
+    assert.deepEqual([reached('pending'), reached('sent'), reached('submitted'), reached('canceled')], [2, 2, 2, 1]);
+    assert.equal(sumOf(scraped, 'relayer_attempts_total', { relayer: 'r1', kind: 'content' }), 2);
+    assert.equal(sumOf(scraped, 'relayer_attempts_total', { relayer: 'r1', kind: 'cancel' }), 1);
+  });
+
+  it('networks, nodes and commits are there as they stand', async () => {
+    assert.equal(sumOf(scraped, 'relayer_network_reachable', { network: 'local' }), 1);
+    assert.ok(sumOf(scraped, 'relayer_head_block', { network: 'local' }) >= 1);
+    assert.ok(sumOf(scraped, 'relayer_node_requests_total', { network: 'local', host: new URL(anvil.url).host, result: 'answered' }) > 5);
+    assert.ok(sumOf(scraped, 'relayer_commits_total', { result: 'written' }) > 5);
+    assert.equal(sumOf(scraped, 'relayer_active', { relayer: 'r1' }), 1);
+  });
+
+  it('no label is an id, a path or a text of a caller', () => {
+    assert.ok(!text.includes(secret));
+    assert.doesNotMatch(text, /[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    for (const samples of scraped.samples.values()) for (const { labels } of samples) assert.ok(!('transaction' in labels));
+  });
+
+  it('needs a key, any key', async () => {
+    assert.equal((await fetch(`${service.baseUrl}/metrics`)).status, 401);
+    const { body } = await rest(service.baseUrl, 'POST', '/api-keys', { name: 'scraper', scopes: ['transactions:read'] });
+    const answer = await fetch(`${service.baseUrl}/metrics`, { headers: { authorization: `Bearer ${body.data.key}` } });
+    assert.equal(answer.status, 200, JSON.stringify(body));
+  });
+});
+
+/** The expressions of a dashboard or of alert rules. */
+function expressionsOf(file: string): readonly string[] {
+  const content = readFileSync(file, 'utf8');
+  if (!file.endsWith('.json')) return [...content.matchAll(/^ +expr: (.*)$/gm)].map(([, expression = '']) => expression);
+  const { panels } = JSON.parse(content) as { panels: readonly { targets?: readonly { expr: string }[] }[] };
+  return panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+}

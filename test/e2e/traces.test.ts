@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { it, type TestContext } from 'node:test';
+import { startAnvil } from '../support/anvil.js';
+import { rest, rpcCallers } from '../support/callers.js';
+import { startHttpReceiver } from '../support/http-receiver.js';
+import { type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.js';
+import { createServiceHome, startService } from '../support/service.js';
+import { waitFor } from '../support/wait-for.js';
+
+const transfer = { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value: 1 };
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+const callersSpan = 'b7ad6b7169203331';
+
+it('one trace from the request to the confirmation and its webhooks, over a kill -9 in between', async (test) => {
+  const collector = await startOtlpReceiver(test);
+  const receiver = await startHttpReceiver(test, (response) => response.end());
+  const { home, anvil } = await started(
+    test,
+    { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, OTEL_BSP_SCHEDULE_DELAY: '50' },
+    receiver.url('/'),
+  );
+  let service = await startService(home);
+  test.after(() => service.stop());
+  const spans = () => collector.spans().filter((span) => span.traceId === traceId);
+  const named = (name: string) => spans().filter((span) => span.name === name);
+
+  const traceparent = `00-${traceId}-${callersSpan}-01`;
+  const { body } = await rest(service.baseUrl, 'POST', '/relayers/r1/transactions', transfer, { traceparent });
+  assert.deepEqual(body.metadata, { logs: [], traces: [traceId] });
+  const path = `/relayers/r1/transactions/${body.data.id}`;
+  await waitFor('the broadcast to be traced', () => named('transaction broadcast')[0]);
+  await waitFor('the webhook of submitted to be traced', () => named('webhook')[2]);
+  await service.kill();
+  service = await startService(home);
+  await waitFor('the confirmation', async () => {
+    await anvil.mine();
+    return (await rest(service.baseUrl, 'GET', path)).body.data.status === 'confirmed' ? true : undefined;
+  });
+  await waitFor('the last webhook to be traced', () => named('webhook')[4]);
+
+  const [request, ...noMore] = named('TransactionService.SendTransaction');
+  const [accepted] = named('transaction accepted');
+  assert.deepEqual(noMore, []);
+  assert.equal(request?.parentSpanId, callersSpan);
+  assert.equal(accepted?.parentSpanId, request?.spanId);
+  for (const step of ['prepared', 'signed', 'stored', 'broadcast', 'mined', 'confirmed']) {
+    const [span] = named(`transaction ${step}`);
+    assert.equal(span?.parentSpanId, accepted?.spanId, `${step} is not part of the transaction`);
+    assert.equal(span?.facts['transaction.id'], body.data.id);
+    assert.ok((span?.endMs ?? 0) >= (span?.startMs ?? 1));
+  }
+  for (const span of named('webhook')) assert.equal(span.parentSpanId, accepted?.spanId);
+  for (const { headers } of receiver.requests) {
+    const spanId = /^00-0af7651916cd43dd8448eb211c80319c-([0-9a-f]{16})-01$/.exec(String(headers.traceparent))?.[1];
+    assert.ok(
+      named('webhook').some((span) => span.spanId === spanId),
+      `the webhook's own span is told to its receiver: ${headers.traceparent}`,
+    );
+  }
+  const lines = service
+    .output()
+    .split('\n')
+    .filter((line) => line.includes('"msg":"transaction"'));
+  assert.ok(lines.length > 0 && lines.every((line) => line.includes(`"traceId":"${traceId}"`)));
+});
+
+it('without a caller that traces, each request begins a trace, and nodes are told of it', async (test) => {
+  const collector = await startOtlpReceiver(test);
+  const { home, anvil, node } = await started(test, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, OTEL_BSP_SCHEDULE_DELAY: '50' });
+  const service = await startService(home);
+  test.after(() => service.stop());
+  const { body } = await rest(service.baseUrl, 'POST', '/relayers/r1/transactions', transfer);
+  const traces: string[] = [...body.metadata.traces];
+  const [grpc] = rpcCallers(service.baseUrl);
+  const outcome = await grpc?.call('TransactionService', 'SendTransaction', { relayer_id: 'r1', evm: { ...transfer, value: '1' } });
+  grpc?.close();
+  assert.ok(outcome?.ok);
+  traces.push(...(outcome.response as { metadata: { traces: string[] } }).metadata.traces);
+  const failed = await rest(service.baseUrl, 'GET', '/relayers/r1/transactions/none');
+  traces.push(...failed.body.metadata.traces);
+  assert.equal(new Set(traces).size, 3);
+  await anvil.mine();
+  const roots = await waitFor('the traces', () => {
+    const found = collector.spans().filter((span: ReceivedSpan) => span.parentSpanId === '' && traces.includes(span.traceId));
+    return found.length === 3 ? found : undefined;
+  });
+  assert.ok(roots.every(({ kind, statusCode }) => kind === 2 && statusCode === 0));
+  const broadcast = await waitFor('a broadcast', () => collector.spans().find(({ name }) => name === 'transaction broadcast'));
+  const tracesOf = (method: string) =>
+    node.requests.filter(({ body: asked }) => asked.includes(method)).map(({ headers }) => headers.traceparent);
+  assert.ok(tracesOf('eth_sendRawTransaction').includes(`00-${broadcast.traceId}-${broadcast.spanId}-01`));
+  assert.deepEqual(new Set(tracesOf('"latest",false')), new Set([undefined]), "looking at the head is part of nobody's trace");
+});
+
+it('without an endpoint nothing is traced, and what a caller traces is passed on', async (test) => {
+  const receiver = await startHttpReceiver(test, (response) => response.end());
+  const { home } = await started(test, {}, receiver.url('/'));
+  const service = await startService(home);
+  test.after(() => service.stop());
+  const traceparent = `00-${traceId}-${callersSpan}-01`;
+  const { body } = await rest(service.baseUrl, 'POST', '/relayers/r1/transactions', transfer, { traceparent });
+  assert.equal(body.metadata, undefined);
+  const [webhook] = await waitFor('a webhook', () => (receiver.requests.length > 0 ? receiver.requests : undefined));
+  assert.equal(webhook?.headers.traceparent, traceparent);
+});
+
+it('a collector that cannot be reached costs nothing but its spans, and is told of once', async (test) => {
+  const { home, anvil } = await started(test, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_BSP_SCHEDULE_DELAY: '50' });
+  const service = await startService(home);
+  const { body } = await rest(service.baseUrl, 'POST', '/relayers/r1/transactions', transfer);
+  await waitFor('the confirmation', async () => {
+    await anvil.mine();
+    return (await rest(service.baseUrl, 'GET', `/relayers/r1/transactions/${body.data.id}`)).body.data.status === 'confirmed'
+      ? true
+      : undefined;
+  });
+  await waitFor('the trouble to be told', () => (service.output().includes('traces cannot be sent to the collector') ? true : undefined));
+  assert.equal(await service.stop(), 0);
+  assert.equal(service.output().match(/traces cannot be sent/g)?.length, 1);
+});
+
+/** A home whose node only mines when told, seen through a proxy that remembers what was asked, and by which trace. */
+async function started(test: TestContext, env: Readonly<Record<string, string>>, webhookUrl?: string) {
+  const anvil = await startAnvil({ noMining: true });
+  test.after(() => anvil.stop());
+  const node = await startHttpReceiver(test, (response, { body }) => {
+    fetch(anvil.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+      .then(async (answer) => response.end(await answer.text()))
+      .catch(() => response.destroy());
+  });
+  const home = await createServiceHome({
+    rpcUrl: node.url('/'),
+    ...(webhookUrl === undefined ? {} : { notifications: [{ id: 'hook', type: 'webhook', url: webhookUrl }], notificationId: 'hook' }),
+    env,
+  });
+  test.after(() => home.remove());
+  await anvil.rpc('anvil_setBalance', [home.address, '0x21e19e0c9bab2400000']);
+  return { anvil, home, node };
+}

@@ -1,0 +1,40 @@
+/** Prometheus' text format, read. */
+export interface MetricsText {
+  /** Names as they are declared: of a histogram without `_bucket`, `_sum`, `_count`. */
+  readonly types: ReadonlyMap<string, string>;
+  /** Lines with a value, by the name as it stands there. */
+  readonly samples: ReadonlyMap<string, readonly Sample[]>;
+}
+
+/** One line with a value. */
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** Reads a scrape; throws at a line that is no part of the format. */
+export function readMetrics(text: string): MetricsText {
+  const types = new Map<string, string>();
+  const samples = new Map<string, Sample[]>();
+  for (const line of text.split('\n')) {
+    if (line === '' || line.startsWith('# HELP ')) continue;
+    const type = /^# TYPE (\S+) (\S+)$/.exec(line);
+    const sample = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/.exec(line);
+    if (type !== null) types.set(type[1] ?? '', type[2] ?? '');
+    else if (sample !== null) {
+      const [, name = '', labelText = '', value] = sample;
+      const labels = Object.fromEntries(
+        [...labelText.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, label = '', content = '']) => [label, content]),
+      );
+      samples.set(name, [...(samples.get(name) ?? []), { labels, value: Number(value) }]);
+    } else throw new Error(`no line of the text format: ${line}`);
+  }
+  return { types, samples };
+}
+
+/** The sum of all samples of this name that have these labels. */
+export function sumOf({ samples }: MetricsText, name: string, labels: Readonly<Record<string, string>> = {}): number {
+  return (samples.get(name) ?? [])
+    .filter((sample) => Object.entries(labels).every(([label, value]) => sample.labels[label] === value))
+    .reduce((sum, { value }) => sum + value, 0);
+}

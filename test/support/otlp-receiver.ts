@@ -1,0 +1,72 @@
+import { startHttpReceiver } from './http-receiver.js';
+
+/** A span as a collector gets it. */
+export interface ReceivedSpan {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Empty where it has none. */
+  readonly parentSpanId: string;
+  /** 1 internal, 2 server, 3 client. */
+  readonly kind: number;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly facts: Readonly<Record<string, unknown>>;
+  /** 2: it failed. */
+  readonly statusCode: number;
+  readonly statusMessage: string;
+}
+
+/** An OTLP/HTTP collector that remembers what it got. */
+export interface OtlpReceiver {
+  /** What OTEL_EXPORTER_OTLP_ENDPOINT is set to. */
+  readonly endpoint: string;
+  spans(): readonly ReceivedSpan[];
+  /** Everything that was posted, as it came. */
+  text(): string;
+}
+
+interface Batch {
+  readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly RawSpan[] }[] }[];
+}
+
+interface RawSpan {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly kind: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[];
+  readonly status: { readonly code: number; readonly message?: string };
+}
+
+/** Starts a collector on a free loopback port, stopped at the end of the test. */
+export async function startOtlpReceiver(test: { after(release: () => void): void }): Promise<OtlpReceiver> {
+  const receiver = await startHttpReceiver(test, (response) => response.end('{}'));
+  const bodies = () => receiver.requests.filter(({ path }) => path === '/v1/traces').map(({ body }) => body.toString());
+  return {
+    endpoint: receiver.url(''),
+    spans: () =>
+      bodies()
+        .flatMap((body) => (JSON.parse(body) as Batch).resourceSpans)
+        .flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans.map(spanOf))),
+    text: () => bodies().join('\n'),
+  };
+}
+
+function spanOf(raw: RawSpan): ReceivedSpan {
+  return {
+    name: raw.name,
+    traceId: raw.traceId,
+    spanId: raw.spanId,
+    parentSpanId: raw.parentSpanId ?? '',
+    kind: raw.kind,
+    startMs: Number(raw.startTimeUnixNano) / 1e6,
+    endMs: Number(raw.endTimeUnixNano) / 1e6,
+    facts: Object.fromEntries(raw.attributes.map(({ key, value }) => [key, Object.values(value)[0]])),
+    statusCode: raw.status.code,
+    statusMessage: raw.status.message ?? '',
+  };
+}
