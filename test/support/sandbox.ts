@@ -1,0 +1,56 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import { freePort } from './free-port.js';
+import { temporaryFolder } from './temporary-folder.js';
+import { waitFor } from './wait-for.js';
+
+/** A running sandbox: `npm start` in a folder and on ports of its own. */
+export interface Sandbox {
+  /** `http://127.0.0.1:<port>`. */
+  readonly url: string;
+  readonly token: string;
+  /** Mines a block on its local chain, which mines none by itself. */
+  mine(): Promise<void>;
+  /** Everything it has written. */
+  output(): string;
+  /** As Ctrl-C does; resolves to its exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** Starts it and resolves when it is ready. Its chain mines only when told. */
+export async function startSandbox(env: Readonly<Record<string, string>> = {}): Promise<Sandbox> {
+  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), resolve('src/main.ts'), 'dev'], {
+    cwd: await temporaryFolder(),
+    env: { PATH: process.env.PATH, SANDBOX_BLOCK_TIME: '0', SANDBOX_RPC_PORT: String(await freePort()), APP_PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const stopWithUs = (): void => void child.kill('SIGKILL');
+  process.once('exit', stopWithUs);
+  child.once('exit', () => process.removeListener('exit', stopWithUs));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  await waitFor('the sandbox to be ready', () => {
+    if (child.exitCode !== null) throw new Error(`the sandbox ended with ${child.exitCode}:\n${output}`);
+    return output.includes('Ctrl-C stops everything.') ? true : undefined;
+  });
+  const [, url = '', token = ''] = /URL=(\S+)\/api\/v1 TOKEN=(\S+)/.exec(output) ?? [];
+  const rpcUrl = /chain \d+ at (http:\S+)/.exec(output)?.[1] ?? '';
+  return {
+    url,
+    token,
+    async mine() {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'anvil_mine', params: [] });
+      await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    },
+    output: () => output,
+    stop: () => interrupt(child),
+  };
+}
+
+/** Ends a process as Ctrl-C does; resolves to its exit code. */
+export async function interrupt(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+  const ended = new Promise<number | null>((exited) => child.once('exit', exited));
+  child.kill('SIGINT');
+  return ended;
+}
