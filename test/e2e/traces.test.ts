@@ -124,7 +124,7 @@ async function started(test: TestContext, env: Readonly<Record<string, string>>,
   const anvil = await startAnvil({ noMining: true });
   test.after(() => anvil.stop());
   const node = await startHttpReceiver(test, (response, { body }) => {
-    fetch(anvil.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    fetch(anvil.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: new Uint8Array(body) })
       .then(async (answer) => response.end(await answer.text()))
       .catch(() => response.destroy());
   });
