@@ -59,15 +59,16 @@ export function createFates({ rpc, memory, log, networkName }: FatesDeps): Fates
     const finalized = await readFinalized(rpc);
     const late = versions.filter(({ fields }) => fields.lastValidBlockHeight < finalized.height);
     if (late.length === 0) return;
-    const wholeSince = new Map<bigint, boolean>();
+    const known = new Map<string, boolean>();
     const unfound: Version[] = [];
     await eachStatus(rpc, late, true, (version, status, slot) => {
       if (status !== null) fates.set(version.hash, fateFrom(version.hash, status));
       else if (slot >= finalized.slot) unfound.push(version);
     });
     for (const { hash, fields } of unfound) {
-      const isWhole = wholeSince.get(fields.sinceSlot) ?? (await holdsEveryBlock(rpc, fields));
-      wholeSince.set(fields.sinceSlot, isWhole);
+      const window = `${fields.sinceSlot} ${fields.lastValidBlockHeight}`;
+      const isWhole = known.get(window) ?? (await holdsEveryBlock(rpc, fields));
+      known.set(window, isWhole);
       if (isWhole) fates.set(hash, dead);
       else if (fields.lastValidBlockHeight < finalized.height - blocksUntilLost) fates.set(hash, { kind: 'lost' });
     }

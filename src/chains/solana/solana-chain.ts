@@ -1,4 +1,4 @@
-import type { Chain } from '../../core/ports/chain.js';
+import type { Chain, Head } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
 import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.js';
 import type { RpcUrl, SolanaNetwork } from '../../core/relayer/network.js';
@@ -11,7 +11,7 @@ import { contentFromRequest } from './content.js';
 import { solanaDialect } from './dialect.js';
 import { draftVersion } from './draft.js';
 import { createFates } from './fates.js';
-import { type LatestBlockhash, latestBlockhashCall, latestBlockhashFrom, rememberBlockhash } from './latest-blockhash.js';
+import { latestBlockhashCall, latestBlockhashFrom, rememberBlockhash } from './latest-blockhash.js';
 import { createLifetimes } from './lifetime.js';
 import { createMadeMessages } from './made-messages.js';
 import { ed25519SignerOf, signDraft } from './sign.js';
@@ -53,18 +53,18 @@ export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemet
   const fates = createFates({ rpc, memory, log, networkName });
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const { genesis } = solanaDialect;
-  let seen: { readonly blockhash: string; readonly atMs: number } = { blockhash: '', atMs: 0 };
+  let seen: Head = { number: 0n, hash: '', timestampMs: 0 };
 
   /** The newest confirmed block. What is remembered of the one before is forgotten. */
-  async function readHead(): Promise<LatestBlockhash> {
+  async function readHead(): Promise<Head> {
     const { method, params } = latestBlockhashCall;
     const latest = await rpc.askHead(method, params, (answer) => {
       const read = latestBlockhashFrom(answer);
       return { ...read, number: read.slot };
     });
     rememberBlockhash(memory, latest);
-    if (latest.blockhash !== seen.blockhash) seen = { blockhash: latest.blockhash, atMs: Date.now() };
-    return latest;
+    if (latest.blockhash !== seen.hash) seen = { number: latest.slot, hash: latest.blockhash, timestampMs: Date.now() };
+    return seen;
   }
 
   return {
@@ -74,10 +74,7 @@ export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemet
     genesisHash: () => rpc.ask(genesis.method, genesis.params, genesis.read),
     expectGenesis: (hash) => rpc.expectGenesis(hash),
     foreignGenesis: () => rpc.foreignGenesis(),
-    async head() {
-      const { slot, blockhash } = await readHead();
-      return { number: slot, hash: blockhash, timestampMs: seen.atMs };
-    },
+    head: readHead,
     balanceOf: (account) => readBalance(rpc, account, 'confirmed'),
     draft({ relayer, content }) {
       if (content === 'filler') throw new Error('a Solana transaction has no slot to fill');

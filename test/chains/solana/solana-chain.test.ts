@@ -32,7 +32,7 @@ async function rigOf(test: TestContext, { lamports = funds }: { lamports?: bigin
   ];
   const solana = await startSolana({ accounts });
   const warnings: string[] = [];
-  const relayer = solanaRelayer(payer, {}, { rpcUrls: [{ url: solana.url, weight: 100 }] });
+  const relayer = solanaRelayer(payer, {}, { rpcUrls: [{ url: solana.url, weight: 100 }], averageBlockTimeMs: 1 });
   const network = relayer.network;
   if (network.type !== 'solana') throw new Error('it is on Solana');
   const log = { ...silentLog, warn: (_fields: object, message: string) => void warnings.push(message) };
@@ -391,6 +391,9 @@ describe('the fate of a version', () => {
     assert.equal(warnings.filter((message) => message.includes('seem gone')).length, 1);
     condition.keepsHistory = true;
     condition.historyFromSlot = 0n;
+    condition.historyGap = { from: slot, to: slot };
+    assert.deepEqual(await fateOf(attempt), { kind: 'open' }, 'the node was down when its block came');
+    condition.historyGap = null;
     assert.equal((await fateOf(attempt)).kind, 'landed');
   });
 
