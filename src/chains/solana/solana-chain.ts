@@ -6,12 +6,12 @@ import { onNetwork } from '../../core/relayer/on-network.js';
 import { createBlockMemory } from '../rpc/block-memory.js';
 import { createRpc } from '../rpc/rpc.js';
 import { readBalance } from './balance.js';
+import { placeCall, rememberPlace } from './block-place.js';
 import { createBroadcaster } from './broadcast.js';
 import { contentFromRequest } from './content.js';
 import { solanaDialect } from './dialect.js';
 import { draftVersion } from './draft.js';
 import { createFates } from './fates.js';
-import { latestBlockhashCall, latestBlockhashFrom, rememberBlockhash } from './latest-blockhash.js';
 import { createLifetimes } from './lifetime.js';
 import { createMadeMessages } from './made-messages.js';
 import { ed25519SignerOf, signDraft } from './sign.js';
@@ -55,15 +55,15 @@ export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemet
   const { genesis } = solanaDialect;
   let seen: Head = { number: 0n, hash: '', timestampMs: 0 };
 
-  /** The newest confirmed block. What is remembered of the one before is forgotten. */
+  /** The newest confirmed block, named by its slot. What is remembered of the one before is forgotten. */
   async function readHead(): Promise<Head> {
-    const { method, params } = latestBlockhashCall;
-    const latest = await rpc.askHead(method, params, (answer) => {
-      const read = latestBlockhashFrom(answer);
-      return { ...read, number: read.slot };
+    const { method, params, read } = placeCall('confirmed');
+    const place = await rpc.askHead(method, params, (answer) => {
+      const told = read(answer);
+      return { ...told, number: told.slot };
     });
-    rememberBlockhash(memory, latest);
-    if (latest.blockhash !== seen.hash) seen = { number: latest.slot, hash: latest.blockhash, timestampMs: Date.now() };
+    rememberPlace(memory, place);
+    if (place.slot !== seen.number) seen = { number: place.slot, hash: place.slot.toString(), timestampMs: Date.now() };
     return seen;
   }
 
