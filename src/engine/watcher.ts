@@ -49,8 +49,10 @@ export interface WatcherDeps {
  */
 export function createWatcher({ chain, store, directory, recordRelayerState, log }: WatcherDeps): Watcher {
   const { network } = chain;
-  // Four looks a block see it soon enough; slower than every 4 s helps nobody, faster than every 100 ms costs.
-  const intervalMs = Math.min(4_000, Math.max(100, network.averageBlockTimeMs / 4));
+  // Four looks a block see it soon enough; slower than every 4 s helps nobody, faster than every 100 ms costs. Solana's blocks are so quick that one
+  // look at each is enough, and its public nodes let nobody call much more often.
+  const looksPerBlock = network.type === 'solana' ? 1 : 4;
+  const intervalMs = Math.min(4_000, Math.max(100, network.averageBlockTimeMs / looksPerBlock));
   let members: readonly Watched[] = [];
   let head: Head | null = null;
   let problem: string | null = null;

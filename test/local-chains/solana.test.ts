@@ -502,6 +502,16 @@ describe('a node in trouble', () => {
     node.condition.historyFromSlot = chain.tip(newest).slot;
     assert.equal(await rpc.getFirstAvailableBlock().send(), node.condition.historyFromSlot);
     assert.deepEqual((await rpc.getSignatureStatuses([signature], { searchTransactionHistory: true }).send()).value, [null]);
+    node.condition.historyFromSlot = 0n;
+    const { slot, height } = chain.block(found.value[0]?.slot ?? 0n) ?? chain.tip(newest);
+    const after = await rpc.getBlocksWithLimit(slot, 3).send();
+    assert.equal(after[0], slot);
+    assert.equal((await rpc.getBlock(slot, { transactionDetails: 'none', rewards: false }).send())?.blockHeight, height);
+    node.condition.historyGap = { from: slot, to: slot };
+    assert.deepEqual(await rpc.getBlocksWithLimit(slot, 2).send(), after.slice(1));
+    assert.deepEqual((await rpc.getSignatureStatuses([signature], { searchTransactionHistory: true }).send()).value, [null]);
+    const missing = await errorOf(url, 'getBlock', [Number(slot), { transactionDetails: 'none' }]);
+    assert.equal((missing as { code: number }).code, -32007);
     node.condition.keepsHistory = false;
     const refused = { code: -32011, message: 'Transaction history is not available from this node' };
     assert.deepEqual(await errorOf(url, 'getSignatureStatuses', [[signature], { searchTransactionHistory: true }]), refused);

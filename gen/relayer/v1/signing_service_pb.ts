@@ -205,13 +205,13 @@ export const StellarSignRequestSchema: GenMessage<StellarSignRequest> = /*@__PUR
   messageDesc(file_relayer_v1_signing_service, 5);
 
 /**
- * An unsigned Solana transaction.
+ * A Solana transaction that the relayer is to sign, in any place among its signers. The relayer's policies hold as for sending.
  *
  * @generated from message relayer.v1.SolanaSignRequest
  */
 export type SolanaSignRequest = Message<"relayer.v1.SolanaSignRequest"> & {
   /**
-   * Transaction in wire form, base64.
+   * Transaction in wire form, base64, with or without the signatures of others.
    *
    * @generated from field: string transaction = 1;
    */

@@ -14,6 +14,8 @@ export interface Asking {
   readonly first?: 'head';
   /** True: a URL that takes no batches gets the calls one after the other. */
   readonly inOrder?: boolean;
+  /** True: one URL must answer all of them. */
+  readonly whole?: boolean;
   /** True: one more URL gets the same calls; what it answers does not matter. */
   readonly copied?: boolean;
   /** Whether a refusal speaks of the node, so that the next URL is asked; absent: `NodeError.isAboutNode`. */
@@ -30,6 +32,11 @@ export interface Rpc {
   ask<T>(method: string, params: RpcParams, read: RpcCall<T>['read'], asking?: Asking): Promise<T>;
   /** What became of each call, in their order; in batches where nodes take them. Never throws for a node's sake. */
   batch<T>(calls: readonly RpcCall<T>[], asking?: Asking): Promise<readonly Settled<T>[]>;
+  /**
+   * All of these of one URL, in one request where it takes batches, so that the answers fit one another: where it refuses one of them, the next URL is
+   * asked for all. Throws `NODE_UNAVAILABLE` when none answers them all.
+   */
+  together<T extends readonly unknown[]>(calls: { readonly [K in keyof T]: RpcCall<T[K]> }, asking?: Asking): Promise<T>;
   /** Like `ask`, for the newest block; the URL that answers is the one that `first: 'head'` means from then on. */
   askHead<T extends { readonly number: bigint }>(method: string, params: RpcParams, read: RpcCall<T>['read']): Promise<T>;
   /** From now on only nodes with this genesis block are asked. */
@@ -94,6 +101,11 @@ export function createRpc({ dialect, networkName, averageBlockTimeMs, urls, time
         return null;
       });
       if (answers === null) continue;
+      const missing = asking.whole === true ? answers.find((answer) => 'error' in answer) : undefined;
+      if (missing !== undefined && 'error' in missing) {
+        troubles.push(missing.error.message);
+        continue;
+      }
       open.forEach((call, index) => {
         const answer = answers[index];
         if (answer === undefined) return;
@@ -143,6 +155,13 @@ export function createRpc({ dialect, networkName, averageBlockTimeMs, urls, time
     call,
     ask: (method, params, read, asking) => call(method, params, read, asking).catch(asUnavailable),
     batch,
+    async together<T extends readonly unknown[]>(calls: { readonly [K in keyof T]: RpcCall<T[K]> }, asking: Asking = {}) {
+      const { settled } = await settle<T[number]>(calls, { ...asking, whole: true });
+      return settled.map((answer) => {
+        if ('error' in answer) throw nodeUnavailable(answer.error);
+        return answer.result;
+      }) as readonly unknown[] as T;
+    },
     async askHead(method, params, read) {
       const { settled, by } = await settle([{ method, params, read }], { first: 'head' });
       const [answer] = settled;

@@ -39,14 +39,14 @@ export async function draftVersion(deps: DraftDeps, relayer: Relayer, content: S
   // Funds first, since programs refuse what the account cannot pay each in their own words.
   const unpaid = await fundsRefusal(deps, relayer, outflow + namedFeeLamports(bound));
   if (unpaid !== null) return unpaid;
-  const disallowed = await accountsRefusal(deps.rpc, relayer, bound, lifetime.slot);
+  const disallowed = await accountsRefusal(deps.rpc, relayer, bound, lifetime.since.slot);
   if (disallowed !== null) return disallowed;
-  const pricing = { message: bound, isFixed: fixed, slot: lifetime.slot, policies: onNetwork('solana', relayer.policies) };
+  const pricing = { message: bound, isFixed: fixed, slot: lifetime.since.slot, policies: onNetwork('solana', relayer.policies) };
   const priced = await priceVersion(deps.rpc, deps.made, pricing);
   if ('refused' in priced) return priced;
   const { message, feeLamports } = priced;
   const costLamports = outflow + feeLamports;
-  const { blockhash: recentBlockhash, lastValidBlockHeight, slot: sinceSlot } = lifetime;
+  const { blockhash: recentBlockhash, lastValidBlockHeight, since } = lifetime;
   return (
     (await fundsRefusal(deps, relayer, costLamports)) ?? {
       network: 'solana',
@@ -54,7 +54,8 @@ export async function draftVersion(deps: DraftDeps, relayer: Relayer, content: S
       signatures,
       recentBlockhash,
       lastValidBlockHeight,
-      sinceSlot,
+      sinceSlot: since.slot,
+      sinceHeight: since.height,
       feeLamports,
       costLamports,
     }

@@ -1,4 +1,5 @@
 import { listFrom, objectFrom } from '../rpc/answer.js';
+import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { integerFrom } from './answer.js';
 
@@ -8,12 +9,16 @@ const greatestAccountsAsked = 128;
 const percentile = 75;
 
 /**
- * What a unit costs now, in micro-lamports, for a transaction that writes to these accounts: what entered most of the slots of late. 0 where nobody bids.
- * Throws `NODE_UNAVAILABLE`.
+ * What a unit costs now, in micro-lamports, for a transaction that writes to these accounts: what entered most of the slots of late. 0 where nobody bids,
+ * and where nodes tell of no market. Throws `NODE_UNAVAILABLE`.
  */
 export async function marketUnitPrice(rpc: Rpc, writable: readonly string[]): Promise<bigint> {
   const params = [writable.slice(0, greatestAccountsAsked)];
-  const fees = await rpc.ask('getRecentPrioritizationFees', params, prioritizationFeesFrom);
+  const fees = await rpc.call('getRecentPrioritizationFees', params, prioritizationFeesFrom).catch((error: unknown) => {
+    if (!(error instanceof NodeError)) throw error;
+    if (error.isOverload) throw nodeUnavailable(error);
+    return [];
+  });
   const ordered = fees.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   return ordered[Math.floor((ordered.length * percentile) / 100)] ?? 0n;
 }

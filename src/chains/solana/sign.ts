@@ -16,11 +16,11 @@ export async function signDraft(draft: SolanaDraft, signer: Ed25519Signer): Prom
   const message = Buffer.from(draft.message, 'base64');
   const own = await signer.sign(message);
   const signatures = draft.signatures.map((signature) => (signature === null ? own : Buffer.from(signature, 'base64')));
-  const { network, recentBlockhash, lastValidBlockHeight, sinceSlot, feeLamports, costLamports } = draft;
+  const { network, recentBlockhash, lastValidBlockHeight, sinceSlot, sinceHeight, feeLamports, costLamports } = draft;
   return {
     hash: signatureText(own),
     raw: base64From(transactionBytes(signatures, message)),
-    fields: { network, recentBlockhash, lastValidBlockHeight, sinceSlot, feeLamports, costLamports },
+    fields: { network, recentBlockhash, lastValidBlockHeight, sinceSlot, sinceHeight, feeLamports, costLamports },
   };
 }
 

@@ -39,12 +39,11 @@ export async function simulate(rpc: Rpc, transaction: Uint8Array, slot: bigint):
     if (error === null || nameOf(error) === 'AlreadyProcessed') return { unitsConsumed };
     return refusalFrom(error, logs);
   } catch (error) {
-    if (!(error instanceof NodeError) || error.code !== invalidParams) throw error instanceof NodeError ? nodeUnavailable(error) : error;
-    return {
-      refused: 'reverts',
-      sentence: `the network does not take the transaction: the node answered "${error.message}"`,
-      lasting: true,
-    };
+    if (!(error instanceof NodeError)) throw error;
+    if (error.isAboutNode) throw nodeUnavailable(error);
+    // What nodes cannot even read stays so; anything else may pass. Neither holds up other transactions.
+    const sentence = `the network does not take the transaction: the node answered "${error.message}"`;
+    return { refused: 'reverts', sentence, lasting: error.code === invalidParams };
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Chain } from '../../core/ports/chain.js';
+import type { Chain, Head } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
 import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.js';
 import type { RpcUrl, SolanaNetwork } from '../../core/relayer/network.js';
@@ -7,12 +7,12 @@ import { createBlockMemory } from '../rpc/block-memory.js';
 import { createForwarder } from '../rpc/forwarder.js';
 import { createRpc } from '../rpc/rpc.js';
 import { readBalance } from './balance.js';
+import { placeCall, rememberPlace } from './block-place.js';
 import { createBroadcaster } from './broadcast.js';
 import { contentFromRequest } from './content.js';
 import { solanaDialect } from './dialect.js';
 import { draftVersion } from './draft.js';
 import { createFates } from './fates.js';
-import { type LatestBlockhash, latestBlockhashCall, latestBlockhashFrom, rememberBlockhash } from './latest-blockhash.js';
 import { createLifetimes } from './lifetime.js';
 import { createMadeMessages } from './made-messages.js';
 import { ed25519SignerOf, signDraft } from './sign.js';
@@ -56,18 +56,18 @@ export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemet
   const fates = createFates({ rpc, memory, log, networkName });
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const { genesis } = solanaDialect;
-  let seen: { readonly blockhash: string; readonly atMs: number } = { blockhash: '', atMs: 0 };
+  let seen: Head = { number: 0n, hash: '', timestampMs: 0 };
 
-  /** The newest confirmed block. What is remembered of the one before is forgotten. */
-  async function readHead(): Promise<LatestBlockhash> {
-    const { method, params } = latestBlockhashCall;
-    const latest = await rpc.askHead(method, params, (answer) => {
-      const read = latestBlockhashFrom(answer);
-      return { ...read, number: read.slot };
+  /** The newest confirmed block, named by its slot. What is remembered of the one before is forgotten. */
+  async function readHead(): Promise<Head> {
+    const { method, params, read } = placeCall('confirmed');
+    const place = await rpc.askHead(method, params, (answer) => {
+      const told = read(answer);
+      return { ...told, number: told.slot };
     });
-    rememberBlockhash(memory, latest);
-    if (latest.blockhash !== seen.blockhash) seen = { blockhash: latest.blockhash, atMs: Date.now() };
-    return latest;
+    rememberPlace(memory, place);
+    if (place.slot !== seen.number) seen = { number: place.slot, hash: place.slot.toString(), timestampMs: Date.now() };
+    return seen;
   }
 
   return {
@@ -80,10 +80,7 @@ export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemet
       forwarder.expectGenesis(hash);
     },
     foreignGenesis: () => rpc.foreignGenesis(),
-    async head() {
-      const { slot, blockhash } = await readHead();
-      return { number: slot, hash: blockhash, timestampMs: seen.atMs };
-    },
+    head: readHead,
     balanceOf: (account) => readBalance(rpc, account, 'confirmed'),
     draft({ relayer, content }) {
       if (content === 'filler') throw new Error('a Solana transaction has no slot to fill');

@@ -1,6 +1,6 @@
 import { listFrom, objectFrom } from '../rpc/answer.js';
+import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
-import type { Rpc } from '../rpc/rpc.js';
 import { type AtSlot, atSlotFrom, integerFrom } from './answer.js';
 import { type TransactionError, transactionErrorFrom } from './failure.js';
 
@@ -13,25 +13,24 @@ export interface SignatureStatus {
   readonly error: TransactionError | null;
 }
 
+/** One for each signature, in their order; null of one that the node has not seen. */
+export type Statuses = AtSlot<readonly (SignatureStatus | null)[]>;
+
 /** Nodes answer no more at once (`MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
 export const greatestStatusesAsked = 256;
 
-/**
- * What a node knows of these signatures, at most `greatestStatusesAsked`, in their order; null of one that it has not seen. Without history it looks at the newest
- * 300 blocks or so. Throws `NODE_UNAVAILABLE`, also where the node keeps no history.
- */
-export function readStatuses(
-  rpc: Rpc,
-  signatures: readonly string[],
-  withHistory: boolean,
-): Promise<AtSlot<readonly (SignatureStatus | null)[]>> {
+/** Asks what a node knows of these signatures, at most `greatestStatusesAsked`. Without history it looks at the newest 300 blocks or so. */
+export function statusesCall(signatures: readonly string[], withHistory: boolean): RpcCall<Statuses> {
   const read = (value: unknown): readonly (SignatureStatus | null)[] => {
     const statuses = listFrom(value, 'signature statuses').map(statusFrom);
     if (statuses.length !== signatures.length) throw new MalformedAnswerError('list of signature statuses');
     return statuses;
   };
-  const params = [signatures, { searchTransactionHistory: withHistory }];
-  return rpc.ask('getSignatureStatuses', params, (answer) => atSlotFrom(answer, 'signature statuses', read), { first: 'head' });
+  return {
+    method: 'getSignatureStatuses',
+    params: [signatures, { searchTransactionHistory: withHistory }],
+    read: (answer) => atSlotFrom(answer, 'signature statuses', read),
+  };
 }
 
 function statusFrom(value: unknown): SignatureStatus | null {

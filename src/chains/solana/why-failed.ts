@@ -2,7 +2,7 @@ import { objectFrom } from '../rpc/answer.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { failureSentence, transactionErrorFrom } from './failure.js';
 import { linesFrom } from './simulate.js';
-import { readStatuses } from './statuses.js';
+import { statusesCall } from './statuses.js';
 
 /** Why a transaction failed on the chain, with what its programs logged where the node keeps that. Never throws. */
 export async function whyFailed(rpc: Rpc, signature: string): Promise<string> {
@@ -16,7 +16,8 @@ function withLogs(rpc: Rpc, signature: string): Promise<string | null> {
 }
 
 async function withoutLogs(rpc: Rpc, signature: string): Promise<string | null> {
-  const { value } = await readStatuses(rpc, [signature], false);
+  const { method, params, read } = statusesCall([signature], false);
+  const { value } = await rpc.call(method, params, read, { first: 'head' });
   const error = value[0]?.error ?? null;
   return error === null ? null : failureSentence(error, []);
 }

@@ -30,6 +30,7 @@ export interface Wanted {
 /** The newest block that a node knows: a ledger on Stellar, a slot on Solana. */
 export interface Head {
   readonly number: bigint;
+  /** On Solana its slot. */
   readonly hash: string;
   /** What this block says of its own time; on Solana, which would have to be asked for it, when it was first seen. */
   readonly timestampMs: number;

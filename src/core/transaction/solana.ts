@@ -44,8 +44,9 @@ export interface SolanaDraft {
   readonly recentBlockhash: string;
   /** No block above this height takes it; where others chose the blockhash, the greatest height that is possible. */
   readonly lastValidBlockHeight: bigint;
-  /** A slot that had passed when it was made: no block before it holds it. */
+  /** A confirmed block at the time it was made: its slot, and its height. No block before it holds it. */
   readonly sinceSlot: bigint;
+  readonly sinceHeight: bigint;
   /** Priority fee included. */
   readonly feeLamports: bigint;
   /** Fee, and what its own instructions move out of the relayer's account, as far as they say so. */
@@ -58,6 +59,7 @@ export interface SolanaAttemptFields {
   readonly recentBlockhash: string;
   readonly lastValidBlockHeight: bigint;
   readonly sinceSlot: bigint;
+  readonly sinceHeight: bigint;
   readonly feeLamports: bigint;
   readonly costLamports: bigint;
 }

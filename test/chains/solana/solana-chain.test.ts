@@ -32,7 +32,7 @@ async function rigOf(test: TestContext, { lamports = funds }: { lamports?: bigin
   ];
   const solana = await startSolana({ accounts });
   const warnings: string[] = [];
-  const relayer = solanaRelayer(payer, {}, { rpcUrls: [{ url: solana.url, weight: 100 }] });
+  const relayer = solanaRelayer(payer, {}, { rpcUrls: [{ url: solana.url, weight: 100 }], averageBlockTimeMs: 1 });
   const network = relayer.network;
   if (network.type !== 'solana') throw new Error('it is on Solana');
   const log = { ...silentLog, warn: (_fields: object, message: string) => void warnings.push(message) };
@@ -122,7 +122,7 @@ describe('a Solana cluster', () => {
     await advance(3);
     const confirmed = solana.chain.tip({ ...newest, commitment: 'confirmed' });
     const first = await chain.head();
-    assert.deepEqual([first.number, first.hash], [confirmed.slot, confirmed.hash]);
+    assert.deepEqual([first.number, first.hash], [confirmed.slot, confirmed.slot.toString()]);
     assert.deepEqual(await chain.head(), first);
     assert.equal(await chain.balanceOf(payer), funds);
     assert.equal(await chain.balanceOf(solanaKey().address), 0n);
@@ -151,14 +151,14 @@ describe('a version', () => {
   });
 
   it('of a transaction that the relayer signs alone gets the newest blockhash and what was missing; the rest stays', async (test) => {
-    const { payer, drafted, built, advance, chain } = await rigOf(test);
+    const { payer, drafted, built, advance, solana } = await rigOf(test);
     const plain = [transferOf(payer, to, 5n)];
     for (const version of ['legacy', 0] as const) {
       const transaction = await built(plain, version);
       await advance(200);
       const message = messageOf(await drafted({ transaction }));
       assert.equal(message.version, version);
-      assert.equal(message.blockhash, (await chain.head()).hash);
+      assert.equal(message.blockhash, solana.chain.tip({ ...newest, commitment: 'confirmed' }).hash);
       assert.ok(computeBudgetOf(message).unitLimit !== null);
       const priced = messageOf(await drafted({ transaction: await built([...plain, unitPriceOf(77n)], version) }));
       assert.deepEqual(computeBudgetOf(priced), { unitLimit: null, unitPriceMicroLamports: 77n });
@@ -391,6 +391,9 @@ describe('the fate of a version', () => {
     assert.equal(warnings.filter((message) => message.includes('seem gone')).length, 1);
     condition.keepsHistory = true;
     condition.historyFromSlot = 0n;
+    condition.historyGap = { from: slot, to: slot };
+    assert.deepEqual(await fateOf(attempt), { kind: 'open' }, 'the node was down when its block came');
+    condition.historyGap = null;
     assert.equal((await fateOf(attempt)).kind, 'landed');
   });
 

@@ -18,6 +18,7 @@ import {
   nodeIsBehind,
   preflightFailure,
   signatureFailure,
+  slotSkipped,
 } from './rpc-error.js';
 import type { Execution } from './runtime.js';
 import { textOfTransactionError } from './transaction-error.js';
@@ -33,6 +34,8 @@ export interface NodeCondition {
   keepsHistory: boolean;
   /** Its history begins with this slot: what was before, it has dropped or never had. */
   historyFromSlot: bigint;
+  /** Its history lacks these slots, both included: it was down then, and started anew from a snapshot. Null: none. */
+  historyGap: { readonly from: bigint; readonly to: bigint } | null;
   /** True: what is sent to it is answered as ever, and never forwarded. */
   forwardsNothing: boolean;
 }
@@ -44,6 +47,8 @@ export type Methods = Readonly<Record<string, (params: readonly unknown[]) => un
 const healthySlots = 128;
 /** How many blocks' statuses a node has at hand without its history (MAX_RECENT_BLOCKHASHES). */
 const recentBlocks = 300;
+/** More than the chain keeps. */
+const greatestBlocks = 500_000;
 const slotsInEpoch = 432_000n;
 const version = '3.0.0';
 
@@ -91,13 +96,19 @@ export function createMethods(
     if (outcome.error !== null) throw preflightFailure(textOfTransactionError(outcome.error), simulationAnswer(outcome));
   }
 
+  /** True for a block that its history holds, if there is such a block. */
+  function isInHistory(slot: bigint): boolean {
+    const { keepsHistory, historyFromSlot, historyGap } = condition;
+    return keepsHistory && slot >= historyFromSlot && (historyGap === null || slot < historyGap.from || slot > historyGap.to);
+  }
+
   function statusOf(signature: string, searchesHistory: boolean): unknown {
     const view = viewOf('processed');
     const found = chain.landed(signature, view);
     if (found === undefined) return null;
     const above = chain.blocksOnTop(found.slot, view);
-    const isRecent = above <= recentBlocks || (searchesHistory && found.slot >= condition.historyFromSlot);
-    return isRecent ? statusAnswer(found, above, chain.commitmentOf(found.slot, view)) : null;
+    const isKnown = above <= recentBlocks || (searchesHistory && isInHistory(found.slot));
+    return isKnown ? statusAnswer(found, above, chain.commitmentOf(found.slot, view)) : null;
   }
 
   return {
@@ -123,6 +134,27 @@ export function createMethods(
       };
     },
     getFirstAvailableBlock: () => condition.historyFromSlot,
+    getBlocksWithLimit(params) {
+      if (!condition.keepsHistory) throw historyNotAvailable();
+      const [from, limit] = params;
+      if (typeof from !== 'number' || typeof limit !== 'number') throw invalidParams('Invalid params: expected u64.');
+      const known = chain.recentBlocks(greatestBlocks, atLeastConfirmed(lookFrom(optionsAt(params, 2))));
+      const slots = known.map(({ slot }) => slot).filter((slot) => slot >= BigInt(from) && isInHistory(slot));
+      return slots.slice(0, limit);
+    },
+    getBlock(params) {
+      if (!condition.keepsHistory) throw historyNotAvailable();
+      const [slot] = params;
+      const options = optionsAt(params, 1);
+      if (typeof slot !== 'number') throw invalidParams('Invalid params: expected u64.');
+      if (options.transactionDetails !== 'none') throw invalidParams('transactionDetails other than none are not modelled');
+      const block = chain.block(BigInt(slot));
+      const view = atLeastConfirmed(lookFrom(options));
+      if (block === undefined || block.slot > chain.tip(view).slot || !isInHistory(block.slot)) throw slotSkipped(BigInt(slot));
+      const { hash, height, parentSlot, unixSeconds } = block;
+      const parent = chain.block(parentSlot);
+      return { blockhash: hash, previousBlockhash: parent?.hash ?? hash, parentSlot, blockHeight: height, blockTime: unixSeconds };
+    },
 
     getLatestBlockhash(params) {
       const view = lookFrom(optionsAt(params, 0));
@@ -213,9 +245,7 @@ export function createMethods(
       const options = typeof params[1] === 'string' ? { encoding: params[1] } : optionsAt(params, 1);
       const view = atLeastConfirmed(lookFrom(options));
       const found = chain.landed(signatureFrom(textAt(params, 0)), view);
-      return found === undefined || found.slot < condition.historyFromSlot
-        ? null
-        : transactionAnswer(found, chain.block(found.slot), options);
+      return found === undefined || !isInHistory(found.slot) ? null : transactionAnswer(found, chain.block(found.slot), options);
     },
     getSignaturesForAddress(params) {
       if (!condition.keepsHistory) throw historyNotAvailable();

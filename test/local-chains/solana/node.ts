@@ -62,6 +62,7 @@ export async function startSolanaNode({ chain, airdrop, port = 0 }: SolanaNodeOp
     forkedAfterSlot: null,
     keepsHistory: true,
     historyFromSlot: 0n,
+    historyGap: null,
     forwardsNothing: false,
   };
   const methods: Methods = createMethods(chain, condition, airdrop);

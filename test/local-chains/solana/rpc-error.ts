@@ -30,6 +30,11 @@ export function nodeIsBehind(slots: number): RpcError {
   return new RpcError(-32005, `Node is behind by ${slots} slots`, { numSlotsBehind: slots });
 }
 
+/** -32007: no block at that slot, or none that the node has. */
+export function slotSkipped(slot: bigint): RpcError {
+  return new RpcError(-32007, `Slot ${slot} was skipped, or missing due to ledger jump to recent snapshot`);
+}
+
 /** -32011: the node was started without history. */
 export function historyNotAvailable(): RpcError {
   return new RpcError(-32011, 'Transaction history is not available from this node');
