@@ -184,13 +184,14 @@ export const SignTransactionRequestSchema: GenMessage<SignTransactionRequest> = 
   messageDesc(file_relayer_v1_signing_service, 4);
 
 /**
- * An unsigned Stellar transaction.
+ * A Stellar transaction that lacks the relayer's signature.
  *
  * @generated from message relayer.v1.StellarSignRequest
  */
 export type StellarSignRequest = Message<"relayer.v1.StellarSignRequest"> & {
   /**
-   * Transaction envelope, base64 XDR.
+   * Transaction envelope, base64 XDR, with or without signatures of others, which stay. Something in it must be of the relayer's account: the transaction, an
+   * operation, or the fee of a fee bump. A fee that the relayer's account pays is at most its policy `max_fee`.
    *
    * @generated from field: string unsigned_xdr = 1;
    */

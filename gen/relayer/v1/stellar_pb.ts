@@ -43,7 +43,8 @@ export type StellarTransactionRequest = Message<"relayer.v1.StellarTransactionRe
   operations: OperationSpec[];
 
   /**
-   * Pre-built transaction envelope, base64 XDR, signed or unsigned. An unsigned one must be of the relayer's own account; it is numbered and signed here.
+   * Pre-built transaction envelope, base64 XDR, signed or unsigned. An unsigned one must be of the relayer's own account, all its operations too, with no
+   * conditions beside time bounds; it gets sequence number, fee and signature here. A signed one is another account's, for `fee_bump`.
    *
    * @generated from field: optional string transaction_xdr = 4;
    */
@@ -72,7 +73,8 @@ export type StellarTransactionRequest = Message<"relayer.v1.StellarTransactionRe
   feeBump?: boolean | undefined;
 
   /**
-   * Ceiling of the fee in stroops (10^-7 XLM), 1 to 2^63-1; never the bid. Default 1000000.
+   * Ceiling of the whole fee in stroops (10^-7 XLM), 1 to 2^63-1; never the bid. Absent: 1000000 and the resource fee of a contract operation on top, at most
+   * what the relayer's policies allow.
    *
    * @generated from field: optional int64 max_fee = 8;
    */
@@ -278,7 +280,7 @@ export type InvokeContractOperation = Message<"relayer.v1.InvokeContractOperatio
   args: ScVal[];
 
   /**
-   * Who authorizes the call. Absent: the account that the transaction is of.
+   * Who authorizes the call. Absent: the account that the transaction is of, for all that a simulation of the call says it must.
    *
    * @generated from field: optional relayer.v1.AuthSpec auth = 4;
    */
@@ -601,7 +603,7 @@ export type AuthSpec = Message<"relayer.v1.AuthSpec"> & {
     case: "none";
   } | {
     /**
-     * The account that the transaction is of.
+     * The account that the transaction is of, as a simulation of the operation says it must.
      *
      * @generated from field: relayer.v1.SourceAccountAuth source_account = 2;
      */
@@ -1082,7 +1084,7 @@ export const ScVecSchema: GenMessage<ScVec> = /*@__PURE__*/
  */
 export type ScMap = Message<"relayer.v1.ScMap"> & {
   /**
-   * The entries; no key twice.
+   * The entries, in any order; no key twice.
    *
    * @generated from field: repeated relayer.v1.ScMapEntry entries = 1;
    */

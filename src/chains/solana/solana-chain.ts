@@ -62,7 +62,7 @@ export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemet
   async function readHead(): Promise<Head> {
     const { method, params, read } = placeCall('confirmed');
     const place = await rpc.askHead(method, params, (answer) => {
-      const told = read(answer);
+      const told = read(answer, null);
       return { ...told, number: told.slot };
     });
     rememberPlace(memory, place);
