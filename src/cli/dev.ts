@@ -7,12 +7,12 @@ const homeDir = join('data', 'sandbox');
 export function registerDev(program: Command): void {
   program
     .command('dev')
-    .description('run a sandbox: the service with a local chain, a funded relayer and a webhook receiver')
+    .description('run a sandbox: the service with local chains, a funded relayer on each and a webhook receiver')
     .addHelpText(
       'after',
       `
-All that it keeps is in ${homeDir}. SANDBOX_RPC_PORT (8545) is the port of the local chain, SANDBOX_BLOCK_TIME (2) its seconds between
-blocks; with 0 it mines only when told. HOST, APP_PORT, API_KEY and LOG_LEVEL work as for serve.
+All that it keeps is in ${homeDir}. SANDBOX_RPC_PORT (8545) is the port of the local EVM chain, SANDBOX_BLOCK_TIME (2) the seconds between
+blocks of all; with 0 they come only when told. HOST, APP_PORT, API_KEY and LOG_LEVEL work as for serve.
 
 Example:
   SANDBOX_BLOCK_TIME=0 relayer dev`,

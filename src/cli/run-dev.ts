@@ -1,24 +1,21 @@
 import { startApp } from '../app.js';
-import { createEvmChain } from '../chains/evm/evm-chain.js';
 import { processEnvironment } from '../config/environment.js';
 import { loadSettings } from '../config/settings.js';
-import type { Log } from '../core/ports/log.js';
-import { chainKeyOf, type EvmNetwork } from '../core/relayer/network.js';
 import { initKeccak } from '../crypto/keccak.js';
 import { createLogger } from '../observability/logger.js';
-import { openStore } from '../storage/open-store.js';
 import { CliError } from './cli-error.js';
 import { writeLine } from './output.js';
+import { startEvmSandbox } from './sandbox/evm-sandbox.js';
 import { greeting } from './sandbox/greeting.js';
-import { LocalChainError, sandboxChainId, startLocalChain } from './sandbox/local-chain.js';
-import { rpcCall } from './sandbox/rpc-call.js';
-import { sandboxConfig, sandboxEnvironment, sandboxNetwork } from './sandbox/sandbox-config.js';
+import { LocalChainError, type SandboxChain } from './sandbox/sandbox-chain.js';
+import { sandboxConfig, sandboxEnvironment } from './sandbox/sandbox-config.js';
 import { openSandboxHome } from './sandbox/sandbox-home.js';
+import { startStellarSandbox } from './sandbox/stellar-sandbox.js';
 import { startWebhookReceiver } from './sandbox/webhook-receiver.js';
 import { untilSignalled } from './until-signalled.js';
 
-/** 1000 ETH. */
-const fundsWei = 10n ** 21n;
+/** Chains beside the EVM one, each with its seconds between blocks; a sentence where there can be none. */
+const otherChains: readonly ((blockSeconds: number) => Promise<SandboxChain | string>)[] = [startStellarSandbox];
 
 /** Runs the sandbox, with all that it keeps in this folder, until it is told to stop. */
 export async function runDev(homeDir: string): Promise<void> {
@@ -31,27 +28,33 @@ export async function runDev(homeDir: string): Promise<void> {
     const log = createLogger({ level: settings.logLevel });
     const { sandboxRpcPort, sandboxBlockTimeSeconds } = settings;
 
-    const chain = await startLocalChain(sandboxRpcPort, sandboxBlockTimeSeconds);
-    releasers.push(chain.stop);
-    writeLine(
-      `${chain.isOurs ? 'started a local chain' : 'using the local chain that is there'}: chain ${sandboxChainId} at ${chain.rpcUrl}`,
-    );
-    const network = sandboxNetwork(chain.rpcUrl, sandboxBlockTimeSeconds);
-    if (await isOtherChain(settings.databaseUrl, network, log)) {
+    const chains: SandboxChain[] = [];
+    const add = (chain: SandboxChain): void => {
+      releasers.push(chain.stop);
+      chains.push(chain);
+      writeLine(chain.told);
+    };
+    add(await startEvmSandbox(sandboxRpcPort, sandboxBlockTimeSeconds, log));
+    for (const start of otherChains) {
+      const chain = await start(sandboxBlockTimeSeconds);
+      if (typeof chain === 'string') writeLine(chain);
+      else add(chain);
+    }
+    if (home.hasDatabase() && (await areNew(chains, settings.databaseUrl))) {
       await home.renewDatabase();
-      writeLine('this chain is a new one, so a new database is started; the one before is kept as relayer.previous.db');
+      writeLine('these chains are new ones, so a new database is started; the one before is kept as relayer.previous.db');
     }
 
     const receiver = await startWebhookReceiver(home.webhookSigningKey, writeLine);
     releasers.push(receiver.stop);
-    const app = await startApp(settings, sandboxConfig(home, network, receiver.url), log);
+    const app = await startApp(settings, sandboxConfig(home, chains, receiver.url), log);
     releasers.push(app.stop);
-    const relayerAddress = app.relayers[0]?.address ?? '';
-    await rpcCall(chain.rpcUrl, 'hardhat_setBalance', [relayerAddress, `0x${fundsWei.toString(16)}`]);
+    const addresses = new Map(app.relayers.map(({ id, address }) => [id, address]));
+    const relayers = chains.map((chain) => ({ chain, address: addresses.get(chain.relayerId) ?? '' }));
+    await Promise.all(relayers.map(({ chain, address }) => chain.fund(address)));
 
     const baseUrl = `http://${app.host}:${app.port}`;
-    const minesItself = sandboxBlockTimeSeconds > 0;
-    for (const line of greeting({ baseUrl, token: settings.apiKey, relayerAddress, rpcUrl: chain.rpcUrl, minesItself })) writeLine(line);
+    for (const line of greeting({ baseUrl, token: settings.apiKey, relayers })) writeLine(line);
     await signalled;
     writeLine('\nstopping');
   } catch (error) {
@@ -61,15 +64,8 @@ export async function runDev(homeDir: string): Promise<void> {
   }
 }
 
-/** True when the database remembers another genesis block than the chain has: its transactions are not of this chain. */
-async function isOtherChain(databaseUrl: string, network: EvmNetwork, log: Log): Promise<boolean> {
-  const chain = createEvmChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 5_000, log });
-  const { store } = await openStore(databaseUrl, { log });
-  try {
-    const remembered = await store.read.genesisHash(chainKeyOf(network));
-    return remembered !== undefined && remembered !== (await chain.genesisHash());
-  } finally {
-    await chain.close();
-    await store.close();
-  }
+/** True when the database of an earlier start holds transactions that are not of one of these chains. */
+async function areNew(chains: readonly SandboxChain[], databaseUrl: string): Promise<boolean> {
+  for (const chain of chains) if (await chain.isNewTo(databaseUrl)) return true;
+  return false;
 }

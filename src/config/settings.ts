@@ -128,13 +128,13 @@ const table = {
   sandboxRpcPort: setting({
     name: 'SANDBOX_RPC_PORT',
     default: '8545',
-    doc: 'dev only: the port of the local chain.',
+    doc: 'dev only: the port of the local EVM chain.',
     parse: integer(0, 65_535),
   }),
   sandboxBlockTimeSeconds: setting({
     name: 'SANDBOX_BLOCK_TIME',
     default: '2',
-    doc: 'dev only: seconds between blocks of the local chain; 0 mines only when told.',
+    doc: 'dev only: seconds between blocks of the local chains; 0: blocks come only when told.',
     parse: integer(0, 3_600),
   }),
 } as const;

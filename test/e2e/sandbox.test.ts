@@ -7,6 +7,9 @@ import { freePort } from '../support/free-port.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
+/** What the sandbox has a relayer on. */
+const chains = ['EVM', 'Stellar'];
+
 it('the sandbox starts, what it prints can be pasted, Ctrl-C stops all it started, and a second start works', async () => {
   const cwd = await temporaryFolder();
   const rpcPort = await freePort();
@@ -27,10 +30,10 @@ it('the sandbox starts, what it prints can be pasted, Ctrl-C stops all it starte
       const script = commands.map((line) => line.replace('npx buf', resolve('node_modules/.bin/buf'))).join('; echo; sleep 0.3\n');
       const { stdout, stderr } = await promisify(execFile)('bash', ['-c', script]);
       const answers = stderr + stdout;
-      // Send, replace, get, attempts, sign, create, update.
-      assert.equal(answers.match(/"success":true/g)?.length, 7, answers);
+      // Send, replace, get and attempts on each chain; sign, create, update.
+      assert.equal(answers.match(/"success":true/g)?.length, 4 * chains.length + 3, answers);
       assert.ok(!answers.includes('"success":false'), answers);
-      assert.match(stdout, /"status":"confirmed"/);
+      assert.equal(answers.match(/"data":\{"id":"[^"]+","relayer_id":"[^"]+","status":"confirmed"/g)?.length, chains.length, answers);
       assert.match(stdout, /"currentPage": 1/);
       await waitFor('the webhook of the confirmation', () => (/signature holds.* is confirmed/.test(output) ? true : undefined));
       assert.ok(!output.includes('DOES NOT HOLD'));

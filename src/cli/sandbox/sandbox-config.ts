@@ -1,11 +1,8 @@
 import type { LoadedConfig } from '../../config/config-file.js';
 import type { Environment } from '../../config/environment.js';
-import type { EvmNetwork } from '../../core/relayer/network.js';
-import { sandboxChainId } from './local-chain.js';
+import { curveOf } from '../../core/relayer/network.js';
+import type { SandboxChain } from './sandbox-chain.js';
 import type { SandboxHome } from './sandbox-home.js';
-
-/** Id of the sandbox's relayer. */
-export const sandboxRelayerId = 'sandbox';
 
 /** The settings of the sandbox: the user's own, save where what it keeps is. */
 export function sandboxEnvironment(env: Environment, home: SandboxHome): Environment {
@@ -19,51 +16,27 @@ export function sandboxEnvironment(env: Environment, home: SandboxHome): Environ
   };
 }
 
-/** The local chain as a network. */
-export function sandboxNetwork(rpcUrl: string, blockTimeSeconds: number): EvmNetwork {
+/** A relayer on each local chain, which tells the sandbox's receiver. */
+export function sandboxConfig(home: SandboxHome, chains: readonly SandboxChain[], receiverUrl: string): LoadedConfig {
+  const { passphrase } = home;
   return {
-    name: 'sandbox',
-    type: 'evm',
-    chainId: BigInt(sandboxChainId),
-    rpcUrls: [{ url: rpcUrl, weight: 100 }],
-    requiredConfirmations: 1,
-    averageBlockTimeMs: 1000 * (blockTimeSeconds || 1),
-    eip1559: true,
-    symbol: 'ETH',
-    isTestnet: true,
-    tags: [],
-    explorerUrls: [],
-  };
-}
-
-/** One relayer on the local chain, which tells the sandbox's receiver. */
-export function sandboxConfig(home: SandboxHome, network: EvmNetwork, receiverUrl: string): LoadedConfig {
-  return {
-    networks: [network],
-    signers: [{ id: 'sandbox-signer', path: home.keystorePath, passphrase: home.passphrase }],
-    notifications: [{ id: 'sandbox-webhook', url: receiverUrl, signingKey: home.webhookSigningKey }],
-    relayers: [
-      {
-        id: sandboxRelayerId,
-        name: 'Sandbox',
-        network,
-        networkType: 'evm',
-        signerId: 'sandbox-signer',
-        notificationId: 'sandbox-webhook',
-        customRpcUrls: [],
-        paused: false,
-        policies: {
-          network: 'evm',
-          minBalanceWei: 0n,
-          gasPriceCapWei: null,
-          whitelistReceivers: null,
-          eip1559Pricing: true,
-          gasLimitEstimation: true,
-          includeRevertData: false,
-          maxInFlight: 16,
-        },
-      },
+    networks: chains.map(({ network }) => network),
+    signers: [
+      { id: 'sandbox-secp256k1', path: home.secp256k1KeystorePath, passphrase },
+      { id: 'sandbox-ed25519', path: home.ed25519KeystorePath, passphrase },
     ],
+    notifications: [{ id: 'sandbox-webhook', url: receiverUrl, signingKey: home.webhookSigningKey }],
+    relayers: chains.map(({ relayerId, relayerName, network, policies }) => ({
+      id: relayerId,
+      name: relayerName,
+      network,
+      networkType: network.type,
+      signerId: `sandbox-${curveOf(network.type)}`,
+      notificationId: 'sandbox-webhook',
+      customRpcUrls: [],
+      paused: false,
+      policies,
+    })),
     notices: [],
   };
 }

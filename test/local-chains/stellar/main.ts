@@ -6,6 +6,7 @@ const { values } = parseArgs({
     port: { type: 'string', default: '0' },
     passphrase: { type: 'string' },
     'close-ms': { type: 'string', default: '1000' },
+    'until-stdin-ends': { type: 'boolean', default: false },
     account: { type: 'string', multiple: true, default: [] },
   },
 });
@@ -27,4 +28,5 @@ const node = await startStellar({
 process.stdout.write(
   `Listening on ${node.url} passphrase=${JSON.stringify(node.ledger.passphrase)} contract=${node.ledger.testContract}\n`,
 );
+if (values['until-stdin-ends']) process.stdin.resume().once('close', () => process.exit(0));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void node.stop().then(() => process.exit(0)));

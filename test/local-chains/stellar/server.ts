@@ -2,6 +2,7 @@ import { once, setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { StrKey } from '@stellar/stellar-sdk';
 import { createLedger, type LedgerOptions, type StellarLedger } from './ledger.js';
 import { methods } from './rpc/methods.js';
 import { asParams, type Params } from './rpc/params.js';
@@ -26,7 +27,7 @@ export interface StellarOptions extends LedgerOptions {
   readonly port?: number;
   /** A ledger that is there already: it outlives its node, so that a node can go down and come back. */
   readonly ledger?: StellarLedger;
-  /** Milliseconds between ledgers; absent: ledgers close on command. */
+  /** Milliseconds between ledgers; absent or 0: ledgers close on command. */
   readonly closeEveryMs?: number;
 }
 
@@ -50,6 +51,9 @@ interface Call {
   readonly method: string;
   readonly params: unknown;
 }
+
+/** What the friendbot gives: 10,000 XLM. */
+const friendlyStroops = 100_000_000_000n;
 
 /** Starts a node on a loopback port, with a ledger of its own or a given one. */
 export async function startStellar(options: StellarOptions = {}): Promise<StellarNode> {
@@ -77,7 +81,21 @@ export async function startStellar(options: StellarOptions = {}): Promise<Stella
     }
   }
 
+  /** What a network that runs alone offers beside JSON-RPC: `/manualclose` of stellar-core, and a friendbot. */
+  function answerGet(target: string, response: ServerResponse): void {
+    const { pathname, searchParams } = new URL(target, 'http://localhost');
+    const address = searchParams.get('addr') ?? '';
+    const isKnown = pathname === '/manualclose' || (pathname === '/friendbot' && StrKey.isValidEd25519PublicKey(address));
+    if (pathname === '/manualclose') ledger.close();
+    else if (isKnown) ledger.fund(address, friendlyStroops);
+    response.writeHead(isKnown ? 200 : 400, { 'content-type': 'application/json' }).end(isKnown ? '{}' : '{"status":400}');
+  }
+
   async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (incoming.method === 'GET') {
+      answerGet(incoming.url ?? '/', response);
+      return;
+    }
     const request = JSON.parse(await textOf(incoming)) as Call | readonly Call[];
     const answers = [request].flat().map((call) => answer(call));
     const fates = answers.map(({ fate }) => fate);
@@ -102,7 +120,8 @@ export async function startStellar(options: StellarOptions = {}): Promise<Stella
   });
   server.listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
-  const timer = options.closeEveryMs === undefined ? undefined : setInterval(() => ledger.close(), options.closeEveryMs);
+  const { closeEveryMs = 0 } = options;
+  const timer = closeEveryMs === 0 ? undefined : setInterval(() => ledger.close(), closeEveryMs);
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
