@@ -57,7 +57,9 @@ test('what is set is read', () => {
     TLS_CERT_FILE: 'cert.pem',
     TLS_KEY_FILE: 'key.pem',
     LOG_LEVEL: 'debug',
+    TRANSACTION_EXPIRATION_HOURS: '0.5',
   });
+  assert.equal(loaded.transactionExpirationHours, 0.5);
   assert.equal(loaded.host, '0.0.0.0');
   assert.equal(loaded.port, 0);
   assert.equal(loaded.databaseUrl, 'postgres://user:secret@db:5432/relayer');
@@ -97,7 +99,8 @@ test('every problem is told at once', () => {
       API_KEY: 'must have at least 32 characters, has 9',
       APP_PORT: 'must be an integer from 0 to 65535 (it is "65536")',
       DATABASE_URL: 'must be sqlite:<file> or postgres://<user>:<password>@<host>:<port>/<database>',
-      STORAGE_ENCRYPTION_KEY: 'must be set. Base64 of 32 bytes; encrypts the secrets that are stored.',
+      STORAGE_ENCRYPTION_KEY:
+        'must be set. Base64 of 32 bytes; encrypts the secrets that are stored. To change it: relayer rotate-encryption-key.',
       WEBHOOK_ALLOW_PRIVATE: 'must be true or false (it is "yes")',
       WEBHOOK_RETRY_SECONDS: 'must be numbers of seconds separated by commas, such as 5,30,120 (it is "5,soon")',
       RATE_LIMIT_REQUESTS_PER_SECOND: 'must be an integer from 0 to 1000000 (it is "-1")',
