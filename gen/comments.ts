@@ -159,6 +159,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.EvmPolicies.gas_limit_estimation": "False: the caller must give `gas_limit`. Default true.",
   "relayer.v1.EvmPolicies.include_revert_data": "True: `status_reason` of a reverted transaction has the revert data. Default false.",
   "relayer.v1.EvmPolicies.max_in_flight": "Transactions that may be signed and in no block at a time, 1 to 100000. Default 16.",
+  "relayer.v1.EvmPolicies.private_transactions": "Private transactions are not supported: true is refused. Never in answers; clients of the existing relayer send it.",
   "relayer.v1.Speed": "How fast a transaction should be mined, which decides its price and how soon it is raised.",
   "relayer.v1.Speed.SPEED_UNSPECIFIED": "Not set: `fast`, or on a replacement the earlier speed.",
   "relayer.v1.Speed.SPEED_FASTEST": "The highest price.",

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { createEvmChain } from '../../src/chains/evm/evm-chain.js';
 import { systemIds } from '../../src/core/ids.js';
 import type { Clock } from '../../src/core/ports/clock.js';
-import type { Directory } from '../../src/core/ports/directory.js';
 import type { Store } from '../../src/core/ports/store.js';
-import { createDirectory } from '../../src/core/relayer/create-directory.js';
+import { type ChangeableDirectory, createDirectory } from '../../src/core/relayer/create-directory.js';
 import type { EvmNetwork } from '../../src/core/relayer/network.js';
 import type { EvmPolicies, Relayer } from '../../src/core/relayer/relayer.js';
 import type { EvmRequest } from '../../src/core/transaction/evm.js';
@@ -31,12 +30,14 @@ export interface MovableClock extends Clock {
 export interface EngineRig {
   readonly deps: TransactionDeps;
   readonly relayer: Relayer;
-  readonly directory: Directory;
+  readonly directory: ChangeableDirectory;
   readonly store: Store;
   readonly engine: Engine;
   readonly clock: MovableClock;
   /** The statuses that events told of, in order, by transaction. */
   readonly told: ReadonlyMap<string, readonly string[]>;
+  /** What events told of the relayer itself, in order. */
+  readonly toldStates: readonly string[];
   send(changes?: Partial<EvmRequest>, validUntil?: string): Promise<TransactionView>;
   view(id: string): Promise<TransactionView>;
   attempts(id: string): Promise<readonly Attempt[]>;
@@ -89,7 +90,11 @@ export async function startEngineRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options:
     return [];
   };
   const feed = createFeed();
-  const recordRelayerState = () => [];
+  const toldStates: string[] = [];
+  const recordRelayerState = (_relayer: Relayer, event: string) => {
+    toldStates.push(event);
+    return [];
+  };
   const engine = createEngine({
     store,
     directory,
@@ -118,6 +123,7 @@ export async function startEngineRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options:
     engine,
     clock,
     told,
+    toldStates,
     send: (changes, validUntil) => sendTransaction(deps, relayer, wanted(changes, validUntil)),
     view,
     attempts: (id) => store.read.attemptsOf(id),

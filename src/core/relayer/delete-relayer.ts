@@ -57,5 +57,9 @@ async function settleSends(store: Pick<Store, 'commit'>): Promise<void> {
 async function checkUnused({ read }: Pick<Store, 'read'>, id: string): Promise<void> {
   const { total } = await read.transactionsOf(id, openStatuses, { offset: 0, limit: 1 });
   if (total === 0) return;
-  throw new DomainError('precondition', 'RELAYER_IN_USE', `the relayer has ${total} transactions that are not final`);
+  throw new DomainError(
+    'precondition',
+    'RELAYER_IN_USE',
+    `the relayer has ${total} ${total === 1 ? 'transaction that is' : 'transactions that are'} not final`,
+  );
 }

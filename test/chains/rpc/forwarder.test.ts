@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { describe, it, type TestContext } from 'node:test';
+import { evmDialect } from '../../../src/chains/evm/dialect.js';
+import { createForwarder, type Forwarder } from '../../../src/chains/rpc/forwarder.js';
+import { DomainError } from '../../../src/core/errors.js';
+import { noTelemetry } from '../../../src/core/ports/telemetry.js';
+import { type HttpReceiver, startHttpReceiver } from '../../support/http-receiver.js';
+import { silentLog } from '../../support/stored-samples.js';
+import { waitFor } from '../../support/wait-for.js';
+
+/** A node that says which chain it is on, and this to anything else. */
+async function startNode(test: TestContext, answer: (response: ServerResponse, body: string) => void): Promise<HttpReceiver> {
+  return startHttpReceiver(test, (response, { body }) => {
+    const text = body.toString();
+    if (text.includes('eth_chainId')) response.end('{"jsonrpc":"2.0","id":1,"result":"0x1"}');
+    else answer(response, text);
+  });
+}
+
+function forwarderTo(test: TestContext, ...urls: readonly string[]): Forwarder {
+  const forwarder = createForwarder({
+    dialect: evmDialect(1n),
+    networkName: 'test',
+    averageBlockTimeMs: 1_000,
+    urls: urls.map((url, index) => ({ url, weight: 100 - index })),
+    timeoutMs: 5_000,
+    log: silentLog,
+    telemetry: noTelemetry,
+  });
+  test.after(() => forwarder.close());
+  return forwarder;
+}
+
+describe('a question of a caller', () => {
+  it('goes out and its answer comes back digit for digit', async (test) => {
+    const resultJson = '{"big": 123456789012345678901234567890, "exact":1.10,"text":"\\u00e9"}';
+    const node = await startNode(test, (response) => response.end(`{"jsonrpc":"2.0","id":1,"result":${resultJson}}`));
+    const forwarder = forwarderTo(test, node.url('/'));
+    const paramsJson = '{"min": 99999999999999999999, "list":[1.0]}';
+    assert.deepEqual(await forwarder.forward('eth_call', paramsJson), { resultJson });
+    assert.equal(node.requests.at(-1)?.body.toString(), `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":${paramsJson}}`);
+    await forwarder.forward('eth_call', null);
+    assert.equal(node.requests.at(-1)?.body.toString(), '{"jsonrpc":"2.0","id":1,"method":"eth_call"}');
+  });
+
+  it('may be refused by the node, which is an answer; the provider’s key is not in it', async (test) => {
+    const error = { code: 3, message: 'reverted by my-secret-key', data: { reason: '0x08', url: 'my-secret-key', big: 1 } };
+    const node = await startNode(test, (response) => response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, error })));
+    assert.deepEqual(await forwarderTo(test, node.url('/v2/my-secret-key')).forward('eth_call', '[]'), {
+      code: 3,
+      message: 'reverted by ***',
+      dataJson: '{"reason":"0x08","url":"***","big":1}',
+    });
+  });
+
+  it('is asked of the next node where one cannot answer it', async (test) => {
+    const missing = JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'the method does not exist' } });
+    const without = await startNode(test, (response) => response.end(missing));
+    const broken = await startNode(test, (response) => response.writeHead(500).end());
+    const other = await startNode(test, (response) => response.end('{"jsonrpc":"2.0","id":1,"result":[]}'));
+    assert.deepEqual(await forwarderTo(test, without.url('/'), broken.url('/'), other.url('/')).forward('eth_getProof', '[]'), {
+      resultJson: '[]',
+    });
+    assert.deepEqual(await forwarderTo(test, without.url('/')).forward('eth_getProof', '[]'), {
+      code: -32601,
+      message: 'the method does not exist',
+      dataJson: null,
+    });
+  });
+
+  it('fails where no node can be asked, and where a node is of another chain', async (test) => {
+    const unavailable = (error: unknown) => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE';
+    await assert.rejects(forwarderTo(test, 'http://127.0.0.1:9/').forward('eth_call', '[]'), unavailable);
+    const foreign = await startHttpReceiver(test, (response) => response.end('{"jsonrpc":"2.0","id":1,"result":"0x2"}'));
+    await assert.rejects(forwarderTo(test, foreign.url('/')).forward('eth_call', '[]'), unavailable);
+    assert.ok(
+      foreign.requests.every(({ body }) => body.includes('eth_chainId')),
+      'it was asked nothing else',
+    );
+  });
+
+  it('is turned away while sixteen others are under way', async (test) => {
+    const waiting: ServerResponse[] = [];
+    const node = await startNode(test, (response) => waiting.push(response));
+    const forwarder = forwarderTo(test, node.url('/'));
+    const asked = Array.from({ length: 16 }, () => forwarder.forward('eth_getLogs', '[]'));
+    await waitFor('all to reach the node', () => (waiting.length === 16 ? true : undefined));
+    await assert.rejects(
+      forwarder.forward('eth_getLogs', '[]'),
+      (error) => error instanceof DomainError && error.reason === 'SERVICE_UNAVAILABLE',
+    );
+    for (const response of waiting) response.end('{"jsonrpc":"2.0","id":1,"result":1}');
+    assert.equal((await Promise.all(asked)).length, 16);
+    waiting.length = 0;
+    const again = forwarder.forward('eth_getLogs', '[]');
+    await waitFor('it to reach the node', () => (waiting.length === 1 ? true : undefined));
+    waiting[0]?.end('{"jsonrpc":"2.0","id":1,"result":1}');
+    assert.deepEqual(await again, { resultJson: '1' });
+  });
+});

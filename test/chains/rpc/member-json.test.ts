@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { memberJson } from '../../../src/chains/rpc/member-json.js';
+
+describe('the text of a member of a JSON object', () => {
+  it('is what JSON.parse reads there, whatever the object and its white space', () => {
+    const objects = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 4 }));
+    fc.assert(
+      fc.property(objects, fc.constantFrom(undefined, 1, '\t', '\r\n '), (object, space) => {
+        const text = JSON.stringify(object, null, space);
+        for (const [name, value] of Object.entries(object)) {
+          const member = memberJson(text, name);
+          assert.ok(member !== null);
+          assert.deepEqual(JSON.parse(member), JSON.parse(JSON.stringify(value)));
+        }
+        assert.equal(memberJson(text, 'a name that none of them has'), null);
+      }),
+    );
+  });
+
+  for (const [what, text, member] of [
+    ['keeps every digit', '{"id":1,"result":123456789012345678901234567890}', '123456789012345678901234567890'],
+    ['keeps how a number is written', '{"result":1.10E+2 ,"id":1}', '1.10E+2'],
+    ['is not misled by what stands in strings', '{"a":"\\"result\\":[}","result":["}",{"result":1}]}', '["}",{"result":1}]'],
+    ['is not one of an inner object', '{"a":{"result":1}}', null],
+    ['is the last of two', '{"result":1,"result":2}', '2'],
+    ['may have an escaped name', '{"r\\u0065sult":null}', 'null'],
+    ['is none of an empty object', ' { } ', null],
+    ['may end with the object', '{"result":true}', 'true'],
+  ] as const) {
+    it(what, () => assert.equal(memberJson(text, 'result'), member));
+  }
+});

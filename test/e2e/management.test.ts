@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { type Anvil, startAnvil } from '../support/anvil.js';
+import { type RestClient, restClient } from '../support/rest-client.js';
+import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.js';
+import { createServiceHome, databaseBytes, type RunningService, type ServiceHome, startService } from '../support/service.js';
+import { waitFor } from '../support/wait-for.js';
+
+const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+/** Of the key that is all ones. */
+const madeAddress = '0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1';
+const madeKey = '01'.repeat(32);
+
+describe('relayers, signers and networks over the API', () => {
+  let anvil: Anvil;
+  let home: ServiceHome;
+  let service: RunningService;
+  const rest: RestClient = restClient(() => service.baseUrl);
+
+  before(async () => {
+    anvil = await startAnvil();
+  });
+  after(() => anvil?.stop());
+  beforeEach(async () => {
+    home = await createServiceHome({ rpcUrl: anvil.url });
+    service = await startService(home);
+    for (const account of [home.address, madeAddress]) await anvil.rpc('anvil_setBalance', [account, '0xde0b6b3a7640000']);
+  });
+  afterEach(async () => {
+    await service?.stop();
+    await home?.remove();
+  });
+
+  async function restart(): Promise<void> {
+    assert.equal(await service.stop(), 0);
+    service = await startService(home);
+  }
+
+  async function make(over: object = {}): Promise<void> {
+    const signer = await rest('POST', '/signers', { id: 'made-key', type: 'plain', config: { key: madeKey } });
+    assert.equal(signer.status, 201, JSON.stringify(signer.body));
+    const relayer = { id: 'made', name: 'Made', network: 'local', network_type: 'evm', paused: false, signer_id: 'made-key', ...over };
+    const created = await rest('POST', '/relayers', relayer);
+    assert.equal(created.status, 201, JSON.stringify(created.body));
+  }
+
+  async function sendThrough(relayer: string): Promise<string> {
+    const sent = await rest('POST', `/relayers/${relayer}/transactions`, { to, value: 1, speed: 'fast' });
+    assert.equal(sent.status, 200, JSON.stringify(sent.body));
+    return sent.body.data.id;
+  }
+
+  async function untilStatus(relayer: string, id: string, status: string): Promise<void> {
+    await waitFor(`${id} to be ${status}`, async () => {
+      const { body } = await rest('GET', `/relayers/${relayer}/transactions/${id}`);
+      return body.data.status === status ? true : undefined;
+    });
+  }
+
+  it('a relayer that is made sends at once, and after a restart; its key is nowhere in the clear', async () => {
+    await make();
+    await untilStatus('made', await sendThrough('made'), 'confirmed');
+    await restart();
+    await untilStatus('made', await sendThrough('made'), 'confirmed');
+    const { body } = await rest('GET', '/relayers');
+    assert.deepEqual(
+      body.data.map(({ id, address }: { id: string; address: string }) => [id, address]),
+      [
+        ['made', madeAddress],
+        ['r1', home.address],
+      ],
+    );
+    const status = await rest('GET', '/relayers/made/status');
+    const { balance, last_confirmed_transaction_timestamp: confirmedAt, ...others } = status.body.data;
+    assert.match(balance, /^\d+$/);
+    assert.ok(Date.parse(confirmedAt) <= Date.now());
+    assert.deepEqual(others, {
+      network_type: 'evm',
+      low_balance: false,
+      pending_transactions_count: 0,
+      system_disabled: false,
+      paused: false,
+      nonce: '2',
+    });
+    assert.ok(!service.output().includes(madeKey));
+    assert.ok(!(await databaseBytes(home)).includes(madeKey));
+  });
+
+  it('creating happens once under an idempotency key, also over a restart', async () => {
+    await rest('POST', '/signers', { id: 'made-key', type: 'local', config: { key: `0x${madeKey}` } });
+    const relayer = { name: 'Made', network: 'local', network_type: 'evm', paused: false, signer_id: 'made-key' };
+    const headers = { 'idempotency-key': 'once' };
+    const first = await rest('POST', '/relayers', relayer, headers);
+    assert.equal(first.status, 201);
+    assert.match(first.body.data.id, /^[0-9a-f-]{36}$/);
+    assert.deepEqual(await rest('POST', '/relayers', relayer, headers), first);
+    await restart();
+    assert.deepEqual(await rest('POST', '/relayers', relayer, headers), first);
+    assert.equal((await rest('POST', '/relayers', { ...relayer, name: 'Other' }, headers)).reason, 'IDEMPOTENCY_KEY_REUSED');
+    assert.equal((await rest('POST', '/relayers', relayer)).reason, 'ID_EXISTS', 'the account is taken');
+  });
+
+  it('a change is a merge patch, works at once, and outlives a restart in place of the file', async () => {
+    const patch = (body: object) => rest('PATCH', '/relayers/r1', body);
+    const changed = await patch({ name: 'New', policies: { gas_price_cap: '1000000000000', whitelist_receivers: [home.address] } });
+    const { name, policies } = changed.body.data;
+    assert.deepEqual([name, policies.gas_price_cap, policies.max_in_flight], ['New', 1_000_000_000_000, 16]);
+    const refused = await rest('POST', '/relayers/r1/transactions', { to, value: 1 });
+    assert.equal(refused.reason, 'RECEIVER_NOT_ALLOWED');
+
+    await restart();
+    assert.match(service.output(), /relayer r1 was changed by API and is kept; the configuration file's entry is not used/);
+    assert.deepEqual((await rest('GET', '/relayers/r1')).body.data, changed.body.data);
+    const { body } = await patch({ policies: { whitelist_receivers: null } });
+    assert.deepEqual([body.data.policies.whitelist_receivers, body.data.policies.gas_price_cap], [[], 1_000_000_000_000]);
+    assert.equal((await patch({ policies: null })).body.data.policies.gas_price_cap, undefined);
+    await untilStatus('r1', await sendThrough('r1'), 'confirmed');
+
+    assert.deepEqual(
+      (await Promise.all([{ name: null }, { policies: { gas_price_cap: 0 } }, { notification_id: 'nobody' }].map(patch))).map(
+        ({ reason }) => reason,
+      ),
+      ['FIELD_INVALID', 'FIELD_INVALID', 'FIELD_INVALID'],
+    );
+  });
+
+  it('a paused relayer refuses to send and to sign, and works when it is taken back', async () => {
+    await rest('PATCH', '/relayers/r1', { paused: true });
+    for (const [path, body] of [
+      ['transactions', { to, value: 1 }],
+      ['sign', { message: 'x' }],
+    ] as const) {
+      const { status, reason } = await rest('POST', `/relayers/r1/${path}`, body);
+      assert.deepEqual([status, reason], [403, 'RELAYER_PAUSED']);
+    }
+    assert.equal((await rest('GET', '/relayers/r1/status')).body.data.paused, true);
+    await restart();
+    assert.equal((await rest('POST', '/relayers/r1/sign', { message: 'x' })).reason, 'RELAYER_PAUSED');
+    await rest('PATCH', '/relayers/r1', { paused: false });
+    await untilStatus('r1', await sendThrough('r1'), 'confirmed');
+  });
+
+  it('what is used or has work is not deleted; what is deleted stays so while the file has it', async () => {
+    await make({ policies: { min_balance: '1000000000000000000000' } });
+    const waiting = await sendThrough('made');
+    assert.equal((await rest('DELETE', '/signers/made-key')).reason, 'IN_USE');
+    const inUse = await rest('DELETE', '/relayers/made');
+    assert.deepEqual([inUse.status, inUse.reason], [400, 'RELAYER_IN_USE']);
+    assert.equal((await rest('GET', '/relayers/made')).body.data.paused, false, 'a refusal leaves it as it was');
+    await rest('DELETE', `/relayers/made/transactions/${waiting}`);
+    for (const path of ['/relayers/made', '/signers/made-key', '/relayers/r1', '/signers/s1']) {
+      const { status, body } = await rest('DELETE', path);
+      assert.deepEqual([status, body.data], [200, null], path);
+      assert.equal((await rest('GET', path)).status, 404);
+    }
+
+    // The file still names the signer as r1's, but r1 is deleted too.
+    await restart();
+    assert.match(service.output(), /relayer r1 of the configuration file was deleted by API and stays deleted/);
+    assert.match(service.output(), /signer s1 of the configuration file was deleted by API and stays deleted/);
+    assert.deepEqual((await rest('GET', '/relayers')).body.data, []);
+
+    // What has left the file may come back to it.
+    const file = join(home.dir, 'config.json');
+    const config = JSON.parse(await readFile(file, 'utf8'));
+    await writeFile(file, JSON.stringify({ ...config, relayers: [], signers: [] }));
+    await restart();
+    await writeFile(file, JSON.stringify(config));
+    await restart();
+    await untilStatus('r1', await sendThrough('r1'), 'confirmed');
+  });
+
+  it('a start is refused, with the reason, where the file takes away what a stored relayer refers to', async () => {
+    await make();
+    const file = join(home.dir, 'config.json');
+    const config = JSON.parse(await readFile(file, 'utf8'));
+    await service.stop();
+    await writeFile(file, JSON.stringify({ ...config, relayers: [], networks: [{ ...config.networks[0], network: 'renamed' }] }));
+    await assert.rejects(
+      startService(home),
+      /ended with 2[\s\S]*the stored relayer made\.network: no evm network has the name "local": it has left the file/,
+    );
+    await writeFile(file, JSON.stringify(config));
+    service = await startService(home);
+  });
+
+  describe('nodes', () => {
+    let proxy: RpcProxy;
+    let asked = 0;
+    before(async () => {
+      proxy = await startRpcProxy({
+        target: anvil.url,
+        fateOf: (calls) => {
+          asked += calls.length;
+          return {};
+        },
+      });
+    });
+    after(() => proxy?.stop());
+
+    it('a network’s new nodes are used at once by the relayers without their own, and after a restart; answers mask them', async () => {
+      const patched = await rest('PATCH', '/networks/evm:local', { rpc_urls: [`${proxy.url}/?key=provider-secret`] });
+      assert.deepEqual(patched.body.data.rpc_urls, [{ url: `${proxy.url}/***`, weight: 100 }]);
+      asked = 0;
+      await untilStatus('r1', await sendThrough('r1'), 'confirmed');
+      assert.ok(asked > 0);
+      await restart();
+      assert.match(service.output(), /network evm:local was changed by API and is kept; the configuration file's RPC URLs are not used/);
+      asked = 0;
+      await untilStatus('r1', await sendThrough('r1'), 'confirmed');
+      assert.ok(asked > 0);
+      assert.ok(!(await databaseBytes(home)).includes('provider-secret'));
+      assert.ok(!service.output().includes('provider-secret'));
+    });
+
+    it('a relayer’s own nodes are used instead of its network’s, while sends go on', async () => {
+      const sends = Array.from({ length: 20 }, () => sendThrough('r1'));
+      asked = 0;
+      const patched = await rest('PATCH', '/relayers/r1', { custom_rpc_urls: [{ url: proxy.url, weight: 10 }] });
+      assert.deepEqual(patched.body.data.custom_rpc_urls, [{ url: `${proxy.url}/***`, weight: 10 }]);
+      for (const id of await Promise.all(sends)) await untilStatus('r1', id, 'confirmed');
+      assert.ok(asked > 0);
+      const last = await rest('GET', '/relayers/r1/transactions?per_page=1');
+      assert.equal(last.body.pagination.total_items, 20);
+      const nonces = (await rest('GET', '/relayers/r1/transactions?per_page=100')).body.data.map(({ nonce }: { nonce: number }) => nonce);
+      assert.deepEqual(
+        nonces.sort((a: number, b: number) => a - b),
+        Array.from({ length: 20 }, (_, index) => index),
+      );
+      await rest('PATCH', '/relayers/r1', { custom_rpc_urls: null });
+      asked = 0;
+      await untilStatus('r1', await sendThrough('r1'), 'confirmed');
+      assert.equal(asked, 0);
+    });
+  });
+});

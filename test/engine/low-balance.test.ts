@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { type Anvil, startAnvil } from '../support/anvil.js';
+import { setBalance, startEngineRig } from '../support/engine-rig.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
+
+const ether = 10n ** 18n;
+
+let anvil: Anvil;
+before(async () => {
+  anvil = await startAnvil();
+});
+after(() => anvil?.stop());
+
+it('a low balance holds sends back and is told once, until it was back in between', async (test) => {
+  const rig = await startEngineRig(anvil, { folder: await temporaryFolder(), policies: { minBalanceWei: ether }, fundsWei: ether / 2n });
+  test.after(() => rig.stop());
+  const first = (await rig.send()).transaction.id;
+  const second = (await rig.send()).transaction.id;
+  await waitFor('both to be held back', async () => {
+    const views = await Promise.all([first, second].map((id) => rig.view(id)));
+    return views.every(({ transaction }) => transaction.statusReason?.includes('insufficient funds')) ? true : undefined;
+  });
+  assert.deepEqual(rig.toldStates, ['relayer_low_balance']);
+  // It is looked at again with every block.
+  await anvil.mine(2);
+  rig.clock.moveOn(60_000);
+  assert.deepEqual(rig.toldStates, ['relayer_low_balance']);
+
+  await setBalance(anvil, rig.relayer.address, 2n * ether);
+  for (const id of [first, second]) await rig.until(id, 'confirmed');
+  assert.deepEqual(rig.toldStates, ['relayer_low_balance']);
+
+  await setBalance(anvil, rig.relayer.address, ether / 2n);
+  await anvil.mine();
+  const third = (await rig.send()).transaction.id;
+  await waitFor('it to be told again', () => (rig.toldStates.length === 2 ? true : undefined));
+  assert.equal((await rig.view(third)).transaction.status, 'pending');
+});

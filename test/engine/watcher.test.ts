@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import type { Chain } from '../../src/core/ports/chain.js';
+import { createDirectory } from '../../src/core/relayer/create-directory.js';
+import { createWatcher } from '../../src/engine/watcher.js';
+import { openStore } from '../../src/storage/open-store.js';
+import { createModelChain } from '../support/model-chain.js';
+import { modelRelayer } from '../support/model-lane.js';
+import { createRandom } from '../support/seeded-random.js';
+import { silentLog } from '../support/stored-samples.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
+
+it('relayers are disabled while all nodes are of another chain, and enabled when one of the remembered chain answers', async (test) => {
+  const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
+  const relayer = { ...modelRelayer('r1', {}), network: { ...modelRelayer('r1', {}).network, averageBlockTimeMs: 1 } };
+  const model = createModelChain(relayer.network, relayer.address, createRandom(1));
+  let foreign: string | null = null;
+  let expected: string | null = null;
+  const chain: Chain = {
+    ...model.connect().chain,
+    genesisHash: async () => '0xours',
+    expectGenesis: (hash) => {
+      expected = hash;
+    },
+    foreignGenesis: () => foreign,
+    head: async () => {
+      if (foreign !== null) throw new Error('no node can be asked');
+      return { number: 1n, hash: '0x01', timestampMs: 0 };
+    },
+  };
+  const signer = {
+    id: 's',
+    curve: 'secp256k1',
+    address: relayer.address,
+    signDigest: () => Promise.reject(new Error('nothing is signed')),
+  } as const;
+  const directory = createDirectory([{ relayer, chain, signer }]);
+  const told: string[] = [];
+  const recordRelayerState = ({ id, disabledReason }: { id: string; disabledReason: string | null }, event: string) => {
+    told.push(`${event} ${id} ${disabledReason}`);
+    return [];
+  };
+  const watcher = createWatcher({ chain, store, directory, recordRelayerState, log: silentLog });
+  test.after(async () => {
+    await watcher.stop();
+    await store.close();
+  });
+  let ticks = 0;
+  const lane = {
+    tick() {
+      ticks += 1;
+    },
+  };
+  watcher.add({ relayerId: 'r1', lane });
+  watcher.start();
+  await waitFor('a tick', () => (ticks > 0 ? true : undefined));
+  assert.equal(expected, '0xours');
+
+  foreign = '0xtheirs';
+  const reason = 'this is another chain: the genesis block of its network is now 0xtheirs';
+  await waitFor('it to be disabled', () => (told.length > 0 ? true : undefined));
+  assert.equal(directory.relayer('r1')?.disabledReason, reason);
+  directory.put({ relayer: { ...relayer, id: 'r2' }, chain, signer });
+  watcher.add({ relayerId: 'r2', lane: { tick: () => undefined } });
+  assert.equal(directory.relayer('r2')?.disabledReason, reason, 'one that comes later stands as the chain does');
+
+  foreign = null;
+  const before = ticks;
+  await waitFor('a tick again', () => (ticks > before ? true : undefined));
+  assert.deepEqual([directory.relayer('r1')?.disabledReason, directory.relayer('r2')?.disabledReason], [null, null]);
+  assert.deepEqual(told, [`relayer_disabled r1 ${reason}`, 'relayer_enabled r1 null', 'relayer_enabled r2 null']);
+  assert.equal(watcher.remove(lane), 1);
+});
