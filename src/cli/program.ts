@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { packageVersion } from '../config/package-version.js';
 import { registerApiKey } from './api-key.js';
+import { registerBackup } from './backup.js';
 import { registerCheckConfig } from './check-config.js';
 import { registerDev } from './dev.js';
 import { registerKeystore } from './keystore.js';
@@ -15,7 +16,15 @@ export type Register = (program: Command) => void;
  * Every command, in the order of the help. What only one of them needs and is large (the service, databases, keys) is imported when it runs, so
  * that help and mistakes are told at once.
  */
-const commands: readonly Register[] = [registerServe, registerDev, registerCheckConfig, registerMigrate, registerKeystore, registerApiKey];
+const commands: readonly Register[] = [
+  registerServe,
+  registerDev,
+  registerCheckConfig,
+  registerMigrate,
+  registerBackup,
+  registerKeystore,
+  registerApiKey,
+];
 
 /** Runs the command line and returns the exit code: 0 done, 1 failed, 2 wrong usage or configuration. Never throws. */
 export async function runCli(args: readonly string[]): Promise<number> {
