@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { packageVersion } from '../config/package-version.js';
 import { registerApiKey } from './api-key.js';
+import { registerBackup } from './backup.js';
 import { registerCheckConfig } from './check-config.js';
 import { registerDev } from './dev.js';
 import { registerKeystore } from './keystore.js';
@@ -21,6 +22,7 @@ const commands: readonly Register[] = [
   registerDev,
   registerCheckConfig,
   registerMigrate,
+  registerBackup,
   registerKeystore,
   registerApiKey,
   registerRotateEncryptionKey,

@@ -1,5 +1,6 @@
 import { type Dispatcher, request } from 'undici';
 import { outsideText } from '../core/outside-text.js';
+import { secretPartsOf, withoutParts } from '../core/secret-parts.js';
 import { TargetRefusedError } from './target-guard.js';
 
 /** What one try came to. Expected outcomes all of them: nothing is thrown. */
@@ -9,7 +10,7 @@ export type PostOutcome =
       readonly httpStatus: number;
       /** The `Retry-After` header as it came. */
       readonly retryAfter: string | undefined;
-      /** The beginning of the answer, fit for a log. */
+      /** The beginning of the answer, fit for a log: where it quotes the address, that is left out. */
       readonly excerpt: string;
     }
   /** The target must not be dialled. */
@@ -46,7 +47,7 @@ export async function post(dispatcher: Dispatcher, { url, headers, body, timeout
       kind: 'answered',
       httpStatus: answer.statusCode,
       retryAfter: typeof retryAfter === 'string' ? retryAfter : retryAfter?.[0],
-      excerpt: await excerptOf(answer.body),
+      excerpt: await excerptOf(answer.body, secretPartsOf(new URL(url))),
     };
   } catch (error) {
     return { kind: error instanceof TargetRefusedError ? 'refused' : 'unanswered', sentence: sentenceOf(error) };
@@ -57,7 +58,7 @@ export async function post(dispatcher: Dispatcher, { url, headers, body, timeout
 }
 
 /** The status has decided the outcome already, so an answer that breaks off is merely short. */
-async function excerptOf(answer: AsyncIterable<Buffer>): Promise<string> {
+async function excerptOf(answer: AsyncIterable<Buffer>, secrets: readonly string[]): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
@@ -69,7 +70,7 @@ async function excerptOf(answer: AsyncIterable<Buffer>): Promise<string> {
   } catch {
     // What has come so far is the excerpt.
   }
-  return outsideText(Buffer.concat(chunks).toString('utf8'));
+  return outsideText(withoutParts(Buffer.concat(chunks).toString('utf8'), secrets));
 }
 
 function sentenceOf(error: unknown): string {

@@ -8,6 +8,7 @@ const commands = [
   ['dev'],
   ['check-config'],
   ['migrate'],
+  ['backup'],
   ['keystore'],
   ['keystore', 'create'],
   ['keystore', 'import'],

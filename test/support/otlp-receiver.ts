@@ -45,7 +45,7 @@ interface RawSpan {
 /** Starts a collector on a free loopback port, stopped at the end of the test. */
 export async function startOtlpReceiver(test: { after(release: () => void): void }): Promise<OtlpReceiver> {
   const receiver = await startHttpReceiver(test, (response) => response.end('{}'));
-  const bodies = () => receiver.requests.filter(({ path }) => path === '/v1/traces').map(({ body }) => body.toString());
+  const bodies = () => receiver.requests.filter(({ path }) => path?.endsWith('/v1/traces')).map(({ body }) => body.toString());
   return {
     endpoint: receiver.url(''),
     spans: () =>

@@ -1,3 +1,4 @@
+import { withoutParts } from '../../core/secret-parts.js';
 import type { NodeDialect } from './dialect.js';
 import type { HttpAnswer } from './http-wire.js';
 import { MalformedAnswerError, NodeError, TransportError } from './node-error.js';
@@ -122,7 +123,7 @@ const rateLimitText =
 function nodeErrorFrom(error: unknown, statusCode: number, { target, dialect }: Answerer): NodeError {
   const { code, message, data } = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {};
   const codeNumber = typeof code === 'number' ? code : 0;
-  const withoutSecrets = (said: string) => target.secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), said);
+  const withoutSecrets = (said: string) => withoutParts(said, target.secrets);
   const text = withoutSecrets(typeof message === 'string' ? message : 'no message');
   const isErrorStatus = statusCode !== 400 && (statusCode < 200 || statusCode > 299);
   const isRateLimit = (codeNumber === -32005 || codeNumber === 429) && rateLimitText.test(text.slice(0, 1024));

@@ -1,3 +1,5 @@
+import { secretPartsOf } from '../../core/secret-parts.js';
+
 /** Where an RPC URL leads, taken apart so that errors and logs can name its host and nothing else. */
 export interface RpcTarget {
   readonly origin: string;
@@ -16,7 +18,8 @@ export function rpcTargetFrom(text: string, networkName: string): RpcTarget {
   const user = decodeURIComponent(url.username);
   const password = decodeURIComponent(url.password);
   const headers: Record<string, string> = { 'content-type': 'application/json', accept: 'application/json' };
-  if (user !== '' || password !== '') headers.authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
-  const secrets = [...url.pathname.split('/'), ...url.searchParams.values(), user, password].filter((part) => part.length >= 6);
+  const credentials = user === '' && password === '' ? null : Buffer.from(`${user}:${password}`).toString('base64');
+  if (credentials !== null) headers.authorization = `Basic ${credentials}`;
+  const secrets = [...(credentials === null ? [] : [credentials]), ...secretPartsOf(url)];
   return { origin: url.origin, host: url.host, path: `${url.pathname}${url.search}`, headers, secrets };
 }
