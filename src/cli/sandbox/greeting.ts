@@ -18,6 +18,7 @@ export function greeting({ baseUrl, token, relayerAddress, rpcUrl, minesItself }
     '',
     `ready at ${baseUrl}`,
     `relayer "${sandboxRelayerId}" is ${relayerAddress}; its webhooks are printed below as they arrive`,
+    `the API, to read and to try: ${baseUrl}/docs`,
     '',
     '# in another terminal, first:',
     `URL=${baseUrl}/api/v1 TOKEN=${token}`,
