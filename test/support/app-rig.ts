@@ -37,6 +37,8 @@ export interface AppRigOptions {
   readonly rpcUrl?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
+  /** Webhooks of the configuration file; the first is told of r1's and r2's transactions. */
+  readonly notifications?: readonly { readonly id: string; readonly type: 'webhook'; readonly url: string }[];
 }
 
 /** What a test asks. */
@@ -74,8 +76,14 @@ export interface AppRig {
 }
 
 /** Starts it on a free port of the loopback address. */
-export async function startAppRig({ rpcUrl = 'http://127.0.0.1:9', env = {}, clock = systemClock }: AppRigOptions = {}): Promise<AppRig> {
-  const home = await createServiceHome({ rpcUrl, env });
+export async function startAppRig({
+  rpcUrl = 'http://127.0.0.1:9',
+  env = {},
+  clock = systemClock,
+  notifications = [],
+}: AppRigOptions = {}): Promise<AppRig> {
+  const [told] = notifications;
+  const home = await createServiceHome({ rpcUrl, env, notifications, ...(told && { notificationId: told.id }) });
   await addRelayers(home.dir);
   const { settings, config } = await loadConfiguration(home.env);
   const errors: string[] = [];

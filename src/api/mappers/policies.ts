@@ -45,7 +45,8 @@ function protoOfEvm(policies: DomainEvmPolicies): EvmPolicies {
 
 function evmFromProto(message: EvmPolicies): DomainEvmPolicies {
   const defaults = defaultPolicies.evm;
-  if (message.privateTransactions) throw invalidField('policies.private_transactions', 'must be false: private transactions are not supported');
+  if (message.privateTransactions)
+    throw invalidField('policies.private_transactions', 'must be false: private transactions are not supported');
   const receivers = listFrom(
     'whitelist_receivers',
     message.whitelistReceivers,

@@ -19,6 +19,7 @@ export function greeting({ baseUrl, token, relayers }: Greeted): readonly string
     `ready at ${baseUrl}`,
     ...relayers.map(({ chain, address }) => `relayer "${chain.relayerId}" is ${address} on ${chain.commands.networkName}`),
     'webhooks are printed below as they arrive',
+    `the API, to read and to try: ${baseUrl}/docs`,
     '',
     '# in another terminal, first:',
     `URL=${baseUrl}/api/v1 TOKEN=${token}`,

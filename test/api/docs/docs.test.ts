@@ -68,7 +68,7 @@ describe('the reference page in a browser', { skip: skipWithoutChromium }, () =>
     await operation.getByRole('button', { name: 'Execute' }).click();
     const answer = operation.locator('.live-responses-table');
     await answer.locator('.response-col_status', { hasText: '200' }).waitFor();
-    assert.match(await answer.innerText(), /"status": "pending"/);
+    assert.match((await answer.textContent()) ?? '', /"status": "pending"/);
     const listed = JSON.parse((await rig.ask('GET', '/api/v1/relayers/r1/transactions')).text);
     assert.equal(listed.data[0].value, '1000000000000000000');
 
@@ -84,11 +84,13 @@ describe('the reference page in a browser', { skip: skipWithoutChromium }, () =>
     const page = await browser.newPage({ colorScheme: 'dark' });
     await page.goto(`${rig.baseUrl}/docs`);
     await page.locator('.opblock').first().waitFor();
-    const { paths } = JSON.parse((await rig.ask('GET', '/openapi.json')).text) as { paths: Record<string, object> };
-    assert.equal(await page.locator('.opblock').count(), Object.values(paths).flatMap(Object.keys).length);
+    const { paths, webhooks } = JSON.parse((await rig.ask('GET', '/openapi.json')).text) as Record<string, Record<string, object>>;
+    const all = [...Object.values(paths ?? {}), ...Object.values(webhooks ?? {})].flatMap(Object.keys);
+    assert.equal(await page.locator('.opblock').count(), all.length);
     const operation = await open(page, 'Transaction', 'replaceTransaction');
     await operation.getByText('Schema', { exact: true }).first().click();
-    await operation.getByText('StellarTransactionRequest').first().waitFor();
+    await operation.getByText('StellarTransactionRequest').first().click();
+    await operation.getByText('operations', { exact: true }).first().waitFor();
     assert.equal(await page.evaluate('document.documentElement.classList.contains("dark-mode")'), true);
   });
 });

@@ -8,6 +8,7 @@ import { parameterComponents } from './parameters.js';
 import type { Schema } from './schema.js';
 import { SchemaCompiler } from './schema-compiler.js';
 import { tagsOf } from './tags.js';
+import { webhooks } from './webhooks.js';
 
 /** What the document tells of. */
 export interface DocumentParts {
@@ -37,6 +38,7 @@ export function openApiDocument({ plans, isBuilt, version }: DocumentParts): Sch
     servers: [{ url: '/', description: 'This service' }],
     tags: [...tagsOf(plans), { name: 'Health', description: 'Whether the service lives and is ready.' }],
     paths: { ...paths, ...pagePaths },
+    webhooks,
     components: {
       schemas: compiler.schemas,
       responses: errorComponents(),

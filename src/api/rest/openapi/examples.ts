@@ -1,3 +1,6 @@
+import { exampleIds } from './example-ids.js';
+import { exampleRecords } from './example-records.js';
+
 /** A request's body, and what it is an example of. */
 export interface RequestExample {
   readonly summary: string;
@@ -12,145 +15,39 @@ export interface MethodExamples {
   readonly answer?: unknown;
 }
 
-const receiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
-const otherReceiver = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC';
-const relayerAddress = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
-const transactionId = '019a9f3c-52d1-7c0e-9d3b-2f6a1c8e4b70';
-const deliveryId = '019a9f3c-5310-7a44-8f1e-6c0d9b2a7e55';
-const createdAt = '2026-01-15T09:30:00.000Z';
-
 /** Examples of path variables: `sandbox` is the relayer that `npm start` makes. */
 export const parameterExamples: Readonly<Record<string, unknown>> = {
   relayer_id: 'sandbox',
-  transaction_id: transactionId,
+  transaction_id: exampleIds.transaction,
   nonce: 7,
   notification_id: 'my-backend',
-  delivery_id: deliveryId,
+  delivery_id: exampleIds.delivery,
   signer_id: 'treasury',
   network_id: 'evm:sepolia',
-  api_key_id: '019a9f3c-5402-7b19-8a6d-0e4f7c2b9d31',
+  api_key_id: exampleIds.apiKey,
 };
 
-const signature = {
-  r: '5f2b6d3c8e1a40979b7cd2e6f80315a4c9be72d1046f3a85e7190cbd24f6a83e',
-  s: '1c7e9a05d4b38f62a0e6c1573d9284fb6ea1508c37d2f94b80165ec7a93d02f4',
-  sig: '5f2b6d3c8e1a40979b7cd2e6f80315a4c9be72d1046f3a85e7190cbd24f6a83e1c7e9a05d4b38f62a0e6c1573d9284fb6ea1508c37d2f94b80165ec7a93d02f41b',
-  v: 27,
-};
-
-const pendingTransaction = {
-  id: transactionId,
-  relayer_id: 'sandbox',
-  status: 'pending',
-  status_reason: null,
-  created_at: createdAt,
-  sent_at: null,
-  confirmed_at: null,
-  hash: null,
-  from: relayerAddress,
-  to: receiver,
-  value: '1000000000000000000',
-  data: null,
-  nonce: null,
-  gas_limit: null,
-  gas_price: null,
-  max_fee_per_gas: null,
-  max_priority_fee_per_gas: null,
-  speed: 'fast',
-  signature: null,
-  is_canceled: false,
-};
-
-const sentTransaction = {
-  ...pendingTransaction,
-  status: 'submitted',
-  sent_at: '2026-01-15T09:30:00.214Z',
-  hash: '0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b',
-  nonce: 7,
-  gas_limit: 21000,
-  max_fee_per_gas: '3300000000',
-  max_priority_fee_per_gas: '1100000000',
+const {
   signature,
-};
-
-const replacedTransaction = { ...sentTransaction, to: otherReceiver, value: '2', speed: 'fastest' };
-
-const attempt = {
-  version: 1,
-  purpose: 'content',
-  hash: sentTransaction.hash,
-  created_at: '2026-01-15T09:30:00.187Z',
-  is_mined: false,
-  nonce: 7,
-  to: receiver,
-  value: '1000000000000000000',
-  data: null,
-  gas_limit: 21000,
-  gas_price: null,
-  max_fee_per_gas: '3300000000',
-  max_priority_fee_per_gas: '1100000000',
-  signature,
-};
-
-const relayer = {
-  id: 'sandbox',
-  name: 'Sandbox',
-  network: 'sepolia',
-  network_type: 'evm',
-  paused: false,
-  policies: { min_balance: 0, whitelist_receivers: [], gas_price_cap: 100000000000 },
-  signer_id: 'treasury',
-  notification_id: 'my-backend',
-  custom_rpc_urls: [],
-  address: relayerAddress,
-  system_disabled: false,
-};
-
-const notification = { id: 'my-backend', type: 'webhook', url: 'https://backend.example.com/relayer-events', has_signing_key: true };
-
-const delivery = {
-  id: deliveryId,
-  event: 'transaction_update',
-  status: 'delivered',
-  created_at: createdAt,
-  next_attempt_at: null,
-  attempts: [{ attempted_at: createdAt, http_status: 204, duration_ms: 38, error: null, response_body: '' }],
-};
-
-const newDelivery = { ...delivery, status: 'pending', next_attempt_at: createdAt, attempts: [] };
-
-const signer = { id: 'treasury', type: 'local', config: { evm_address: relayerAddress } };
-
-const network = {
-  id: 'evm:sepolia',
-  name: 'sepolia',
-  network_type: 'evm',
-  rpc_urls: [{ url: 'https://ethereum-sepolia-rpc.publicnode.com/***', weight: 100 }],
-  explorer_urls: ['https://sepolia.etherscan.io'],
-  average_blocktime_ms: 12000,
-  is_testnet: true,
-  tags: [],
-  chain_id: 11155111,
-  required_confirmations: 6,
-  features: ['eip1559'],
-  symbol: 'ETH',
-};
-
-const key = {
-  id: parameterExamples.api_key_id,
-  name: 'backend',
-  scopes: ['transactions:read', 'transactions:write'],
-  relayer_ids: ['sandbox'],
-  created_at: createdAt,
-  expires_at: null,
-};
+  pendingTransaction,
+  sentTransaction,
+  replacedTransaction,
+  attempt,
+  relayer,
+  notification,
+  delivery,
+  newDelivery,
+  signer,
+  network,
+  key,
+} = exampleRecords;
 
 const evmContent: Readonly<Record<string, RequestExample>> = {
-  evm: { summary: 'EVM: a payment, priced by the market', value: { to: receiver, value: '1000000000000000000', speed: 'fast' } },
+  evm: { summary: 'EVM: a payment, priced by the market', value: { to: exampleIds.receiver, value: '1000000000000000000', speed: 'fast' } },
   evm_call: {
     summary: 'EVM: a call of a contract, with explicit prices',
     value: {
-      to: receiver,
+      to: exampleIds.receiver,
       value: 0,
       data: '0xa9059cbb0000000000000000000000003c44cdddb6a900fa2b585dd299e03d12fa4293bc0000000000000000000000000000000000000000000000000000000000000001',
       gas_limit: 100000,
@@ -201,14 +98,21 @@ export const methodExamples: Readonly<Record<string, MethodExamples>> = {
   'TransactionService.SendTransaction': { requests: { ...evmContent, ...otherContent }, answer: done(pendingTransaction) },
   'TransactionService.ReplaceTransaction': {
     requests: {
-      evm: { summary: 'EVM: another receiver, at the highest price', value: { to: otherReceiver, value: 2, speed: 'fastest' } },
+      evm: {
+        summary: 'EVM: another exampleIds.receiver, at the highest price',
+        value: { to: exampleIds.otherReceiver, value: 2, speed: 'fastest' },
+      },
       ...otherContent,
     },
     answer: done(replacedTransaction),
   },
   'TransactionService.CancelTransaction': { answer: done({ ...sentTransaction, is_canceled: true }) },
   'TransactionService.DeletePendingTransactions': {
-    answer: done({ queued_for_cancellation_transaction_ids: [transactionId], failed_to_queue_transaction_ids: [], total_processed: 1 }),
+    answer: done({
+      queued_for_cancellation_transaction_ids: [exampleIds.transaction],
+      failed_to_queue_transaction_ids: [],
+      total_processed: 1,
+    }),
   },
   'TransactionService.GetTransaction': { answer: done(sentTransaction) },
   'TransactionService.GetTransactionByNonce': { answer: done(sentTransaction) },
@@ -273,7 +177,7 @@ export const methodExamples: Readonly<Record<string, MethodExamples>> = {
           network: 'sepolia',
           network_type: 'evm',
           signer_id: 'treasury',
-          policies: { gas_price_cap: 100000000000, whitelist_receivers: [receiver] },
+          policies: { gas_price_cap: 100000000000, whitelist_receivers: [exampleIds.receiver] },
         },
       },
     },
@@ -293,7 +197,7 @@ export const methodExamples: Readonly<Record<string, MethodExamples>> = {
       balance: '998999999999999979000',
       low_balance: false,
       pending_transactions_count: 1,
-      last_confirmed_transaction_timestamp: createdAt,
+      last_confirmed_transaction_timestamp: '2026-01-15T09:30:24.000Z',
       system_disabled: false,
       paused: false,
       nonce: '8',

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { type Anvil, startAnvil } from '../../../support/anvil.js';
 import { type ApiDocument, ask, type Operation, pathOf, readApiDocument } from '../../../support/api-document.js';
 import { type AppRig, keys, startAppRig } from '../../../support/app-rig.js';
+import { startHttpReceiver } from '../../../support/http-receiver.js';
 import { waitFor } from '../../../support/wait-for.js';
 
 let anvil: Anvil;
@@ -97,6 +98,28 @@ describe('each example of the document', () => {
     document.check(document.operation('getTransactionByNonce'), byNonce);
     assert.equal(byNonce.status, 200);
     document.check(document.operation('listAttempts'), await rig.ask('GET', `/api/v1/relayers/r1/transactions/${sent.data.id}/attempts`));
+  });
+});
+
+describe('each webhook of the document', () => {
+  it('is what the service posts', async (t) => {
+    const receiver = await startHttpReceiver(t, (response) => response.writeHead(204).end());
+    const telling = await startAppRig({ notifications: [{ id: 'mine', type: 'webhook', url: receiver.url('/hook') }] });
+    try {
+      await telling.ask('POST', '/api/v1/notifications/mine/test');
+      await telling.ask('POST', '/api/v1/relayers/r1/transactions', { body: JSON.stringify({ to: telling.home.address, value: 1 }) });
+      await waitFor('both events', () => (receiver.requests.length >= 2 ? true : undefined));
+      for (const { headers, body } of receiver.requests) {
+        const event = JSON.parse(body.toString());
+        const place = ['webhooks', event.event, 'post', 'requestBody', 'content', 'application/json', 'schema'];
+        assert.equal(document.problems(place, event), null, body.toString());
+        assert.notEqual(document.problems(place, { ...event, more: 1 }), null);
+        assert.ok(headers['webhook-id'] && headers['webhook-timestamp']);
+      }
+      assert.deepEqual(receiver.requests.map(({ body }) => JSON.parse(body.toString()).event).sort(), ['test', 'transaction_update']);
+    } finally {
+      await telling.stop();
+    }
   });
 });
 
