@@ -116,6 +116,7 @@ describe('Stellar, from the request to the ledger', () => {
       const [bob, carol] = [receiver(), receiver()];
       rig.node.setFate((method) => (method === 'sendTransaction' ? { answerIsLost: true } : null));
       const sent = await rig.send(paymentBody(bob.address, 23n));
+      await waitFor('the node to have it', () => rig.ledger.waiting().length > 0 || undefined);
       const first = await rig.until(sent.id, 'sent');
       rig.node.setFate((method) => (method === 'sendTransaction' ? { refusedWith: 503 } : null));
       const replaced = await rig.replace(sent.id, paymentBody(carol.address, 29n));
