@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { Account, Asset, BASE_FEE, FeeBumpTransaction, Keypair, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
+import { Account, Asset, BASE_FEE, FeeBumpTransaction, Keypair, Operation, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import { DomainError } from '../../src/core/errors.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
@@ -191,6 +191,41 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     assert.deepEqual([confirmed.transaction.mined?.version, confirmed.transaction.mined?.facts?.feeChargedStroops], [2, 0n]);
     assert.equal(first?.nonce, confirmed.transaction.nonce);
     assert.equal(await rig.chain.balanceOf(other), 17_000_000n);
+  });
+
+  it('give their place up where no node takes them as they are', async (test) => {
+    const rig = await start(test, { accounts });
+    const malformed = new TransactionBuilder(new Account(rig.key.address, '0'), {
+      fee: BASE_FEE,
+      networkPassphrase: rig.node.ledger.passphrase,
+    })
+      .addOperation(Operation.payment({ destination: receiver, asset: Asset.native(), amount: '1' }))
+      .setTimeout(0)
+      .build()
+      .toEnvelope();
+    malformed.v1().tx().operations()[0]?.body().paymentOp().amount(new xdr.Int64(-1n));
+    const bad = await rig.send({ transactionXdr: malformed.toXDR('base64') });
+    const good = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
+    const codes = 'the node answered txFAILED: operation 1: PAYMENT_MALFORMED: an operation is not valid';
+    await waitFor('the refusal', async () =>
+      (await rig.view(bad.transaction.id)).transaction.statusReason?.includes(codes) ? true : undefined,
+    );
+    const ticking = setInterval(() => rig.clock.moveOn(5_000), 100);
+    test.after(() => clearInterval(ticking));
+    const failed = await rig.untilWithLedgers(bad.transaction.id, 'failed');
+    assert.equal(
+      failed.transaction.statusReason,
+      `no node takes it yet, it is tried again: ${codes}; a transaction that changes nothing takes its sequence number, for those behind it`,
+    );
+    assert.deepEqual(
+      (await rig.attempts(bad.transaction.id)).map((attempt) => [attempt.purpose, saysOf(attempt).bid.feeStroops]),
+      [
+        ['content', 100n],
+        ['yield', 100n],
+      ],
+    );
+    clearInterval(ticking);
+    await rig.untilWithLedgers(good.transaction.id, 'confirmed');
   });
 
   it('fail on chain with the codes of the result', async (test) => {

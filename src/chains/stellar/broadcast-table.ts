@@ -3,6 +3,8 @@ import type { BroadcastOutcome } from '../../core/ports/chain.js';
 /** What a node's refusal of a transaction means, by its result code (stellar-core, `TransactionResultCode`). */
 export interface BroadcastRule {
   readonly outcome: Exclude<BroadcastOutcome['kind'], 'accepted' | 'known' | 'unknown'>;
+  /** True: no node will take it as it is. */
+  readonly isHopeless?: true;
   /** For the sentence that the record shows. */
   readonly meaning: string;
 }
@@ -20,18 +22,18 @@ export const broadcastTable: Readonly<Record<string, BroadcastRule>> = {
   txINSUFFICIENT_BALANCE: { outcome: 'wait', meaning: 'the account cannot pay its fee now' },
   txNO_ACCOUNT: { outcome: 'wait', meaning: 'its source account does not exist' },
   // TransactionFrame::isTooLate looks ten seconds ahead when it is submitted.
-  txTOO_LATE: { outcome: 'wait', meaning: 'its time is over' },
+  txTOO_LATE: { outcome: 'wait', isHopeless: true, meaning: 'its time is over' },
   txTOO_EARLY: { outcome: 'wait', meaning: 'its time has not come' },
   txBAD_MIN_SEQ_AGE_OR_GAP: { outcome: 'wait', meaning: 'its source account was used too lately' },
-  txBAD_AUTH: { outcome: 'wait', meaning: 'its signatures do not suffice' },
-  txBAD_AUTH_EXTRA: { outcome: 'wait', meaning: 'it has a signature that nobody needs' },
+  txBAD_AUTH: { outcome: 'wait', isHopeless: true, meaning: 'its signatures do not suffice' },
+  txBAD_AUTH_EXTRA: { outcome: 'wait', isHopeless: true, meaning: 'it has a signature that nobody needs' },
   // TransactionFrame::checkValid runs each operation's own check: a wrong form, a missing signature.
-  txFAILED: { outcome: 'wait', meaning: 'an operation is not valid' },
-  txMISSING_OPERATION: { outcome: 'wait', meaning: 'it has no operation' },
-  txBAD_SPONSORSHIP: { outcome: 'wait', meaning: 'a sponsorship is not ended' },
-  txNOT_SUPPORTED: { outcome: 'wait', meaning: 'the network does not support it' },
-  txMALFORMED: { outcome: 'wait', meaning: 'it is malformed' },
-  txSOROBAN_INVALID: { outcome: 'wait', meaning: 'what it declares of contract resources is not valid' },
+  txFAILED: { outcome: 'wait', isHopeless: true, meaning: 'an operation is not valid' },
+  txMISSING_OPERATION: { outcome: 'wait', isHopeless: true, meaning: 'it has no operation' },
+  txBAD_SPONSORSHIP: { outcome: 'wait', isHopeless: true, meaning: 'a sponsorship is not ended' },
+  txNOT_SUPPORTED: { outcome: 'wait', isHopeless: true, meaning: 'the network does not support it' },
+  txMALFORMED: { outcome: 'wait', isHopeless: true, meaning: 'it is malformed' },
+  txSOROBAN_INVALID: { outcome: 'wait', isHopeless: true, meaning: 'what it declares of contract resources is not valid' },
   // TransactionQueue turns this up only when core itself went wrong.
   txINTERNAL_ERROR: { outcome: 'wait', meaning: 'the node failed over it' },
 };

@@ -14,24 +14,30 @@ export interface Broadcaster {
   /** In order, each answer for itself: see `Chain.broadcastAll`. */
   send(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
   /**
-   * The whole fee in stroops that a node demanded of this envelope when it refused it for its fee; null: none did, or one has taken it. Then no
-   * queue holds it, so nothing needs to outbid it. Forgotten at a restart.
+   * Set where a node refused this envelope, and none has taken it: then no queue holds it, so nothing needs to outbid it. With the whole fee in stroops that
+   * the node demanded of it, where it was refused for its fee. Forgotten at a restart.
    */
-  demandedFeeStroops(raw: string): bigint | null;
+  refusalOf(raw: string): EnvelopeRefusal | null;
 }
 
-/** Refusals for their fee are remembered of so many envelopes. */
+/** Why no queue holds an envelope. */
+export interface EnvelopeRefusal {
+  /** Null: it was not refused for its fee. */
+  readonly demandedFeeStroops: bigint | null;
+}
+
+/** Refusals are remembered of so many envelopes. */
 const greatestRemembered = 1_000;
 
 /** Makes a broadcaster. */
 export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broadcaster {
-  const demanded = new Map<string, bigint>();
+  const refusals = new Map<string, EnvelopeRefusal>();
 
   function note(raw: string, answer: SendAnswer): void {
-    if (answer.status === 'PENDING' || answer.status === 'DUPLICATE') demanded.delete(raw);
-    if (answer.status !== 'ERROR' || !isFeeRefusal(answer.result)) return;
-    if (demanded.size >= greatestRemembered) demanded.clear();
-    demanded.set(raw, answer.result.feeCharged().toBigInt());
+    if (answer.status === 'PENDING' || answer.status === 'DUPLICATE') refusals.delete(raw);
+    if (answer.status !== 'ERROR') return;
+    if (refusals.size >= greatestRemembered) refusals.clear();
+    refusals.set(raw, { demandedFeeStroops: isFeeRefusal(answer.result) ? answer.result.feeCharged().toBigInt() : null });
   }
 
   return {
@@ -50,7 +56,7 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
         return outcomeOf(answer.result);
       });
     },
-    demandedFeeStroops: (raw) => demanded.get(raw) ?? null,
+    refusalOf: (raw) => refusals.get(raw) ?? null,
   };
 }
 
@@ -98,9 +104,15 @@ function refusalOf(result: xdr.TransactionResult): BroadcastOutcome {
   const sentence = `the node answered ${sentenceOf(codes)}`;
   if (rule === undefined) return { kind: 'unknown', sentence };
   const demands = isFeeRefusal(result) ? `; it asks for a fee of ${result.feeCharged()} stroops` : '';
-  return rule.outcome === 'nonce_used'
-    ? { kind: 'nonce_used' }
-    : { kind: rule.outcome, sentence: `${sentence}: ${rule.meaning}${demands}` };
+  const told = { sentence: `${sentence}: ${rule.meaning}${demands}` };
+  switch (rule.outcome) {
+    case 'nonce_used':
+      return { kind: 'nonce_used' };
+    case 'underpriced':
+      return { kind: 'underpriced', ...told };
+    case 'wait':
+      return rule.isHopeless === true ? { kind: 'wait', ...told, isHopeless: true } : { kind: 'wait', ...told };
+  }
 }
 
 function isFeeRefusal(result: xdr.TransactionResult): boolean {

@@ -7,6 +7,7 @@ import type { Attempt } from '../../core/transaction/transaction.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type Account, readAccount } from './account.js';
 import { accountOf } from './address.js';
+import type { Broadcaster } from './broadcast.js';
 import { isContractOperation } from './contract-operations.js';
 import { baseFeeStroops, leastBumpStroops, leastReplacementStroops } from './fee-rules.js';
 import { fillerOf } from './filler.js';
@@ -22,6 +23,7 @@ export interface DraftDeps {
   readonly market: Market;
   readonly networkName: string;
   readonly networkId: Buffer;
+  readonly broadcaster: Broadcaster;
 }
 
 interface Drafting extends DraftDeps {
@@ -61,10 +63,11 @@ export async function draftVersion(deps: DraftDeps, request: DraftRequest): Prom
   return fundsRefusal(drafting, draft.costStroops) ?? draft;
 }
 
-/** What nodes have thrown out because its time is over needs not be outbid; one last look, since it may be of another node's opinion. */
-async function livingBids({ rpc, networkId }: DraftDeps, attempts: readonly Attempt[]): Promise<readonly StellarBid[]> {
-  const versions = attempts.map(({ fields }) => onNetwork('stellar', fields));
-  const [first] = attempts;
+/** What nodes have refused, or thrown out because its time is over, needs not be outbid. */
+async function livingBids({ rpc, networkId, broadcaster }: DraftDeps, attempts: readonly Attempt[]): Promise<readonly StellarBid[]> {
+  const held = attempts.filter(({ raw }) => broadcaster.refusalOf(raw) === null);
+  const versions = held.map(({ fields }) => onNetwork('stellar', fields));
+  const [first] = held;
   if (first === undefined || versions.every(({ maxTimeS }) => maxTimeS === null)) return versions.map(({ bid }) => bid);
   const { method, params, read } = getTransactionCall(first.hash, networkId);
   const { latestCloseTimeS } = await rpc.ask(method, params, read, { first: 'head' });

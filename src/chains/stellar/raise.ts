@@ -64,9 +64,10 @@ function innerOf({ raw }: Attempt): xdr.TransactionV1Envelope {
 /** The least inclusion fee of a fee bump beside an earlier version. */
 function leastOver({ raw, fields }: Attempt, broadcaster: Broadcaster, operationCount: number): bigint {
   const { bid } = onNetwork('stellar', fields);
-  const demanded = broadcaster.demandedFeeStroops(raw);
-  if (demanded === null) return leastReplacementStroops([bid], operationCount);
-  const asked: StellarBid = { ...bid, feeStroops: demanded };
+  const refusal = broadcaster.refusalOf(raw);
+  if (refusal === null) return leastReplacementStroops([bid], operationCount);
+  if (refusal.demandedFeeStroops === null) return 0n;
+  const asked: StellarBid = { ...bid, feeStroops: refusal.demandedFeeStroops };
   const count = BigInt(bid.operationCount);
   return (inclusionFeeOf(asked) * BigInt(operationCount) + count - 1n) / count;
 }

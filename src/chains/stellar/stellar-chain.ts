@@ -97,7 +97,7 @@ export function createStellarChain({ network, rpcUrls, rpcTimeoutMs, log, teleme
         return { number, hash: ledgerName(number), timestampMs };
       }),
     balanceOf: async (account) => (await readAccount(rpc, account))?.balanceStroops ?? 0n,
-    draft: (request) => draftVersion({ rpc, market, networkName, networkId }, request),
+    draft: (request) => draftVersion({ rpc, market, networkName, networkId, broadcaster }, request),
     sign: (draft, nonce, signer) => signDraft(networkId, onNetwork('stellar', draft), nonce, ed25519(signer)),
     broadcastAll: (raws) => broadcaster.send(raws),
     async whyFailed({ hash }) {

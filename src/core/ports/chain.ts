@@ -80,8 +80,11 @@ export type BroadcastOutcome =
   | { readonly kind: 'nonce_used' }
   /** It bids too little: for its place, or because a version in the same slot bids as much or more. */
   | { readonly kind: 'underpriced'; readonly sentence: string }
-  /** Waiting may help: funds, base fee, nonce too high, pool full. */
-  | { readonly kind: 'wait'; readonly sentence: string }
+  /**
+   * Waiting may help: funds, base fee, nonce too high, pool full. `isHopeless`: it hardly will, since no node takes the version as it is; another one in its
+   * slot may go.
+   */
+  | { readonly kind: 'wait'; readonly sentence: string; readonly isHopeless?: true }
   /** The node cannot be asked, or answered something we do not know. Says nothing about the chain. */
   | { readonly kind: 'unknown'; readonly sentence: string };
 

@@ -60,7 +60,9 @@ function reasonOf(transaction: Transaction, purpose: Intent): string | null {
     case 'expire':
       return `valid_until has passed: ${filler} takes its ${slot}`;
     case 'yield':
-      return `the account cannot pay it any more: ${filler} takes its ${slot}, for those behind it`;
+      // What kept it from going is what the caller needs to know at the end, too.
+      if (transaction.intent === 'yield') return transaction.statusReason;
+      return `${transaction.statusReason ?? 'the account cannot pay it any more'}; ${filler} takes its ${slot}, for those behind it`;
   }
 }
 
@@ -172,7 +174,11 @@ export function displaced(transaction: Transaction, foreignHash: string): Transa
     case 'expire':
       return next(transaction, { status: 'expired', mined: null, statusReason: `valid_until passed: ${took}` });
     case 'yield':
-      return next(transaction, { status: 'failed', mined: null, statusReason: `the account could not pay it any more: ${took}` });
+      return next(transaction, {
+        status: 'failed',
+        mined: null,
+        statusReason: `${transaction.statusReason ?? 'it could not go'}; ${took}`,
+      });
   }
 }
 
@@ -221,7 +227,7 @@ function endReason(transaction: Transaction, minedPurpose: Intent): string | nul
     case 'expire':
       return `valid_until passed: ${filler} took its ${slot}`;
     case 'yield':
-      return `the account could not pay it any more: ${filler} took its ${slot}`;
+      return transaction.statusReason ?? `it could not go: ${filler} took its ${slot}`;
     case 'content':
       return transaction.mined === null ? null : minedReason(transaction, transaction.mined);
   }

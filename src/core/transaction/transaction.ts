@@ -19,7 +19,7 @@ export const finalStatuses: readonly TransactionStatus[] = ['confirmed', 'failed
 /** Statuses of a transaction that may still change. */
 export const openStatuses: readonly TransactionStatus[] = ['pending', 'sent', 'submitted', 'mined'];
 
-/** What the transaction should become. `yield`: it cannot be paid any more, and gives its slot up for those behind it. */
+/** What the transaction should become. `yield`: it cannot go as it is, or be paid any more, and gives its slot up for those behind it. */
 export type Intent = 'content' | 'cancel' | 'expire' | 'yield';
 
 /** What a transaction does, in the shape of its network. */

@@ -65,9 +65,11 @@ function note(lane: LaneContext, { attempt }: Broadcast, outcome: BroadcastOutco
   if (outcome.kind === 'accepted' || outcome.kind === 'known') {
     lane.noteTaken(attempt);
     lane.notBeforeMs.delete(attempt.hash);
+    lane.hopeless.delete(attempt.hash);
   } else if (lane.book.get(attempt.transactionId) !== undefined) {
     lane.notBeforeMs.set(attempt.hash, nowMs + retryAfterMs);
     if (outcome.kind === 'underpriced') lane.underpriced.add(attempt.hash);
+    if (outcome.kind === 'wait' && outcome.isHopeless === true) lane.hopeless.add(attempt.hash);
   }
 }
 

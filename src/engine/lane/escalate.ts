@@ -45,7 +45,7 @@ export async function escalate(lane: LaneContext, head: Head, since: WaitingSinc
   }
   const liveHashes = new Set(lowest.map(({ attempts }) => attempts.at(-1)?.hash));
   for (const hash of since.keys()) if (!liveHashes.has(hash)) since.delete(hash);
-  for (const hash of lane.underpriced) if (!liveHashes.has(hash)) lane.underpriced.delete(hash);
+  for (const hashes of [lane.underpriced, lane.hopeless]) for (const hash of hashes) if (!liveHashes.has(hash)) hashes.delete(hash);
 }
 
 function isDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: Head, since: WaitingSince): boolean {
@@ -54,6 +54,8 @@ function isDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: He
     since.set(live.hash, head.number);
     return false;
   }
+  // No price helps there.
+  if (lane.hopeless.has(live.hash)) return false;
   // No node has it, and waiting does not help: the next block is as long as it may take.
   if (lane.underpriced.has(live.hash)) return head.number > sinceBlock;
   return isEscalationDue({

@@ -51,6 +51,8 @@ export interface LaneContext {
   readonly taken: Map<string, number>;
   /** Live versions that bid too little for any node, by hash. */
   readonly underpriced: Set<string>;
+  /** Live versions that no node takes as they are, by hash. */
+  readonly hopeless: Set<string>;
   /** Versions that can never be mined any more, by hash: of transactions that stand alone. */
   readonly dead: Set<string>;
   /** Transactions in flight whose live version no node has taken, by id. */

@@ -19,7 +19,7 @@ import { type Gaps, refill } from './refill.js';
 import { type Reminded, remind } from './remind.js';
 import { settle, type Unexplained } from './settle.js';
 import { settleAlone } from './settle-alone.js';
-import { type Unpayable, yieldSlot } from './yield-slot.js';
+import { type Stuck, yieldSlot } from './yield-slot.js';
 
 /** After so many conflicts in a row what is in memory can no longer be trusted. */
 const greatestConflicts = 3;
@@ -59,7 +59,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   const unexplained: Unexplained = new Map();
   const waitingSince: WaitingSince = new Map();
   const gaps: Gaps = new Map();
-  const unpayable: Unpayable = { askedAt: null, since: null };
+  const stuck: Stuck = { askedAt: null, since: null };
   const reminded: Reminded = { atMs: 0, headHash: '' };
   let head: Head | null = null;
   let stopped = false;
@@ -87,6 +87,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     notBeforeMs: new Map(),
     taken: new Map(),
     underpriced: new Set(),
+    hopeless: new Set(),
     dead: new Set(),
     untaken: new Set(),
     noteTaken,
@@ -108,7 +109,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     await expire(lane);
     isExpiryChecked = true;
     await escalate(lane, newest, waitingSince);
-    await yieldSlot(lane, newest, unpayable);
+    await yieldSlot(lane, newest, stuck);
     await refill(lane, newest, gaps);
     await remind(lane, newest, reminded);
     preparing.wake();

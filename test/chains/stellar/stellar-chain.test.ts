@@ -74,7 +74,7 @@ describe('what a node says of a transaction', { concurrency: 4 }, () => {
     ],
     'its time is over': [
       ({ wallet, other }) => wallet.build([pay(other)], { maxTimeSeconds: now() - 60 }).toXDR(),
-      { kind: 'wait', sentence: 'the node answered txTOO_LATE: its time is over' },
+      { kind: 'wait', sentence: 'the node answered txTOO_LATE: its time is over', isHopeless: true },
     ],
     'its time has not come': [
       ({ wallet, other }) => wallet.build([pay(other)], { minTimeSeconds: now() + 600 }).toXDR(),
@@ -82,7 +82,7 @@ describe('what a node says of a transaction', { concurrency: 4 }, () => {
     ],
     'somebody else signed it': [
       ({ wallet, other }) => wallet.build([pay(other)], { signers: [other.keys] }).toXDR(),
-      { kind: 'wait', sentence: 'the node answered txBAD_AUTH: its signatures do not suffice' },
+      { kind: 'wait', sentence: 'the node answered txBAD_AUTH: its signatures do not suffice', isHopeless: true },
     ],
     'what is inside a fee bump has a used number': [
       ({ wallet, other }) => other.bump(wallet.build([pay(other)], { sequence: wallet.sequence() }), 200n).toXDR(),
