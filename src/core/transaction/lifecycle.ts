@@ -44,7 +44,7 @@ export function signed(
 }
 
 /** What takes a slot and does nothing, and what the network calls the slot. */
-function wordsOf({ content }: Transaction): { readonly filler: string; readonly slot: string } {
+export function wordsOf({ content }: Pick<Transaction, 'content'>): { readonly filler: string; readonly slot: string } {
   return content.network === 'evm'
     ? { filler: 'a self-transfer', slot: 'nonce' }
     : { filler: 'a transaction that changes nothing', slot: 'sequence number' };

@@ -1,7 +1,7 @@
 import type { Head, Sequence } from '../../core/ports/chain.js';
 import type { Move } from '../../core/ports/lanes.js';
 import { noOrigin } from '../../core/transaction/journal.js';
-import { signed } from '../../core/transaction/lifecycle.js';
+import { signed, wordsOf } from '../../core/transaction/lifecycle.js';
 import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { newTransaction } from '../../core/transaction/send-transaction.js';
 import { signVersion } from '../../core/transaction/sign-version.js';
@@ -66,7 +66,7 @@ async function fill(lane: LaneContext, sequence: Sequence, nonce: bigint, outbid
   const content = sequence.fillerOf(id.account);
   const transaction = {
     ...newTransaction(deps, relayer, content, { validUntilMs: null, traceParent: null }),
-    statusReason: `fills nonce ${nonce}, which nothing else has`,
+    statusReason: `fills ${wordsOf({ content }).slot} ${nonce}, which nothing else has`,
   };
   // As a cancel: should somebody else take the nonce after all, there is nothing left to send.
   const first = await signVersion(deps, relayer, { transaction, attempts: [] }, draft, nonce, 'cancel');

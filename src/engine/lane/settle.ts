@@ -2,7 +2,7 @@ import { DomainError } from '../../core/errors.js';
 import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 
-import { displaced, mined, resolved, takenBack, unresolvable, waiting } from '../../core/transaction/lifecycle.js';
+import { displaced, mined, resolved, takenBack, unresolvable, waiting, wordsOf } from '../../core/transaction/lifecycle.js';
 import { versionsInSlot } from '../../core/transaction/outbid.js';
 import { type Attempt, hashesOf, type MinedAt, type Transaction } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
@@ -179,12 +179,12 @@ async function explainOthers(
       if (!isKnown)
         return searches >= patience && isOld(open, lane.deps.clock.nowMs())
           ? { steps: [unresolvable(transaction)] }
-          : explain(transaction, unknownUser(nonce));
+          : explain(transaction, unknownUser(transaction, nonce));
       // Ours after all: the next head finds its receipt.
       if (open.attempts.some((attempt) => hashesOf(attempt).includes(user.hash))) return null;
       return isDeep(lane, head, user.blockNumber)
         ? { steps: [displaced(transaction, user.hash)] }
-        : explain(transaction, foreignUser(nonce, user.hash));
+        : explain(transaction, foreignUser(transaction, nonce, user.hash));
     });
     lane.wakePrepare();
   }
@@ -204,10 +204,10 @@ function explain(transaction: Transaction, reason: string): { steps: [Transactio
   return transaction.statusReason === reason ? null : { steps: [waiting(transaction, reason)] };
 }
 
-function unknownUser(nonce: bigint): string {
-  return `nonce ${nonce} is used on chain, but the nodes show none of our versions there; waiting for the chain to tell`;
+function unknownUser(transaction: Transaction, nonce: bigint): string {
+  return `${wordsOf(transaction).slot} ${nonce} is used on chain, but the nodes show none of our versions there; waiting for the chain to tell`;
 }
 
-function foreignUser(nonce: bigint, hash: string): string {
-  return `nonce ${nonce} was used by ${hash}, which is not ours; waiting for its confirmations`;
+function foreignUser(transaction: Transaction, nonce: bigint, hash: string): string {
+  return `${wordsOf(transaction).slot} ${nonce} was used by ${hash}, which is not ours; waiting for its confirmations`;
 }
