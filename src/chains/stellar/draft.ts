@@ -98,7 +98,7 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   if ('refused' in bid) return bid;
   const operations = ready === null ? content.operations : [ready.operation];
   // Inside a fee bump the least will do: nodes look at the outer bid.
-  const ownFeeStroops = isBump ? ownLeastStroops + resourceFeeStroops : smaller(bid.feeStroops, greatestOwnFeeStroops);
+  const ownFeeStroops = smaller(isBump ? ownLeastStroops + resourceFeeStroops : bid.feeStroops, greatestOwnFeeStroops);
   return {
     network: 'stellar',
     inner: {
@@ -113,6 +113,7 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
     bid: isBump ? bid : { ...bid, feeStroops: ownFeeStroops },
     sourceAccount: content.sourceAccount,
     sequence: null,
+    ledger: payer.ledger,
     maxTimeS: earliest(
       content.maxTimeS,
       isFiller || drafting.validUntilMs === null ? null : BigInt(Math.floor(drafting.validUntilMs / 1000)),
@@ -143,6 +144,7 @@ async function draftFeeBump(drafting: Drafting, content: StellarFeeBumpContent):
     sourceAccount: content.sourceAccount,
     sequence: content.sequence,
     maxTimeS: content.maxTimeS,
+    ledger: drafting.payer.ledger,
     costStroops: bid.feeStroops,
   };
 }

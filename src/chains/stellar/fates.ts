@@ -8,9 +8,8 @@ import type { NodeView } from './get-transaction.js';
 import { readTransactions, receiptFrom, withoutFee } from './receipts.js';
 
 /**
- * What became of fee bumps of other accounts' envelopes. One is dead when the same node that does not know it has closed a ledger after its time bounds, or
- * has its sequence number used, and still has every ledger since it was signed. The number may be used by another version of ours: that one has landed.
- * Throws `NODE_UNAVAILABLE`.
+ * What became of fee bumps of other accounts' envelopes. One that the node does not know is dead when a ledger was closed after its time bounds, or when its
+ * sequence number is used and the same node still has every ledger since it was drafted; lost, when it has not. Throws `NODE_UNAVAILABLE`.
  */
 export async function readFates(rpc: Rpc, networkId: Buffer, attempts: readonly Attempt[]): Promise<ReadonlyMap<string, Fate>> {
   // Before the transactions: what has used a number by then, a node that knows as much must know.
@@ -40,15 +39,13 @@ function fateOf(attempt: Attempt, views: ReadonlyMap<string, NodeView>, account:
   }
   const view = views.get(attempt.hash);
   if (view === undefined) return { kind: 'open' };
-  const { maxTimeS, sequence } = onNetwork('stellar', attempt.fields);
-  // A node that has dropped ledgers since may only have forgotten it.
-  if (view.oldestCloseTimeS * 1000n > BigInt(attempt.createdAtMs)) return { kind: 'open' };
-  if (maxTimeS !== null && view.latestCloseTimeS >= maxTimeS) {
-    return { kind: 'dead', sentence: 'its time bounds have passed, and no ledger holds it' };
-  }
-  // The account may be of a node that is ahead of the one that told of the transaction.
-  if (account !== null && account.sequence >= sequence && view.latestLedger >= account.ledger) {
+  const { maxTimeS, sequence, ledger } = onNetwork('stellar', attempt.fields);
+  // Else the account is of a node that is ahead of the one that told of the transaction.
+  const isUsed = account !== null && account.sequence >= sequence && view.latestLedger >= account.ledger;
+  if (isUsed) {
+    if (view.oldestLedger > ledger + 1n) return { kind: 'lost' };
     return { kind: 'dead', sentence: `sequence number ${sequence} of its source account was used by another transaction` };
   }
-  return { kind: 'open' };
+  if (maxTimeS === null || view.latestCloseTimeS < maxTimeS) return { kind: 'open' };
+  return { kind: 'dead', sentence: 'its time bounds have passed, and no ledger holds it' };
 }

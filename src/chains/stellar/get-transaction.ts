@@ -12,8 +12,8 @@ export interface NodeView {
   readonly found: FoundTransaction | null;
   readonly latestLedger: bigint;
   readonly latestCloseTimeS: bigint;
-  /** When the oldest ledger that the node still has was closed. */
-  readonly oldestCloseTimeS: bigint;
+  /** The oldest that the node still has. */
+  readonly oldestLedger: bigint;
 }
 
 /** A transaction that a ledger holds. */
@@ -40,7 +40,7 @@ export function getTransactionCall(hash: string, networkId: Buffer): RpcCall<Nod
         found: foundFrom(view, hash, networkId),
         latestLedger: integerFrom(view.latestLedger, 'latest ledger'),
         latestCloseTimeS: integerFrom(view.latestLedgerCloseTime, 'close time'),
-        oldestCloseTimeS: integerFrom(view.oldestLedgerCloseTime, 'close time'),
+        oldestLedger: integerFrom(view.oldestLedger, 'oldest ledger'),
       };
     },
   };

@@ -6,10 +6,11 @@ import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type Account, readAccount } from './account.js';
 import { accountOf } from './address.js';
-import { integerFrom, textFrom, xdrFrom } from './answer.js';
+import { integerFrom, textFrom } from './answer.js';
 import { rangeText } from './dialect.js';
 import { ledgerName } from './get-transaction.js';
 import { senderOf } from './sender.js';
+import { readXdr } from './xdr-text.js';
 
 /** The most that nodes give at a time. */
 const pageSize = 200;
@@ -112,13 +113,15 @@ function pageFrom(answer: unknown, networkId: Buffer, address: string, sequence:
     transactions: listFrom(transactions ?? [], 'transactions').map((one) => {
       const { envelopeXdr, ledger, status } = objectFrom(one, 'transaction');
       const number = integerFrom(ledger, 'ledger');
-      const sender = senderOf(xdrFrom(xdr.TransactionEnvelope, envelopeXdr, 'envelope'), networkId);
+      // An envelope of a later protocol is none of ours.
+      const envelope = readXdr(xdr.TransactionEnvelope, textFrom(envelopeXdr, 'envelope'));
+      const sender = envelope === null ? null : senderOf(envelope, networkId);
       return {
-        hash: sender.innerHash,
+        hash: sender?.innerHash ?? '',
         blockNumber: number,
         blockHash: ledgerName(number),
         succeeded: status === 'SUCCESS',
-        isWanted: accountOf(sender.address) === address && sender.sequence === sequence,
+        isWanted: sender !== null && accountOf(sender.address) === address && sender.sequence === sequence,
       };
     }),
     cursor: typeof cursor === 'number' ? String(cursor) : textFrom(cursor ?? '', 'cursor'),

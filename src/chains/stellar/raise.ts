@@ -43,7 +43,7 @@ export async function raiseVersion(
     isFiller: false,
   });
   if ('refused' in bid) return bid;
-  const { sourceAccount, sequence, maxTimeS, costStroops } = fields;
+  const { sourceAccount, sequence, maxTimeS, ledger, costStroops } = fields;
   return {
     network: 'stellar',
     inner: { kind: 'signed', envelope: xdr.TransactionEnvelope.envelopeTypeTx(envelope).toXDR('base64') },
@@ -52,6 +52,7 @@ export async function raiseVersion(
     sourceAccount,
     sequence,
     maxTimeS,
+    ledger,
     costStroops: costStroops - fields.bid.feeStroops + bid.feeStroops,
   };
 }

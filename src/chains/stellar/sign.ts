@@ -23,8 +23,8 @@ export async function signDraft(
   if (sequence === null) throw new Error('a transaction of the own account needs a sequence number');
   const inner = await innerEnvelope(networkId, draft, sequence, signer);
   const innerHash = hashOfTransaction(networkId, inner.tx());
-  const { sourceAccount, maxTimeS, bid, costStroops, bumpFeeStroops } = draft;
-  const fields = { network: 'stellar', sourceAccount, sequence, bid, maxTimeS, costStroops } as const;
+  const { sourceAccount, maxTimeS, ledger, bid, costStroops, bumpFeeStroops } = draft;
+  const fields = { network: 'stellar', sourceAccount, sequence, bid, maxTimeS, ledger, costStroops } as const;
   if (bumpFeeStroops === null) {
     return {
       hash: innerHash.toString('hex'),

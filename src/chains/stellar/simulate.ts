@@ -2,7 +2,7 @@ import { xdr } from '@stellar/stellar-sdk';
 import type { Refusal } from '../../core/ports/chain.js';
 import type { StellarOperationsContent } from '../../core/transaction/stellar.js';
 import { listFrom, objectFrom } from '../rpc/answer.js';
-import { MalformedAnswerError } from '../rpc/node-error.js';
+import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import { nodeText } from '../rpc/node-text.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { integerFrom, textFrom, xdrFrom } from './answer.js';
@@ -26,7 +26,13 @@ export async function simulate(rpc: Rpc, content: StellarOperationsContent, sequ
   if (operation === undefined) throw new Error('a transaction has operations');
   const transaction = transactionFrom({ ...content, sequence, feeStroops: 100n });
   const envelope = xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx: transaction, signatures: [] }));
-  const answer = await rpc.ask('simulateTransaction', { transaction: envelope.toXDR('base64') }, answerFrom, { first: 'head' });
+  const answer = await rpc
+    .call('simulateTransaction', { transaction: envelope.toXDR('base64') }, answerFrom, { first: 'head' })
+    .catch((error: unknown): SimulationAnswer => {
+      if (!(error instanceof NodeError)) throw error;
+      if (error.isAboutNode) throw nodeUnavailable(error);
+      return { error: error.message };
+    });
   if ('error' in answer) return refusal(`the simulation failed: ${answer.error}`);
   if (answer.needsRestore) return refusal('the contract call touches entries that are archived: they must be restored first');
   const { sorobanData, resourceFeeStroops } = answer;

@@ -142,6 +142,8 @@ export interface StellarDraft {
   readonly sourceAccount: string;
   readonly sequence: bigint | null;
   readonly maxTimeS: bigint | null;
+  /** The newest ledger when it was drafted: no earlier one holds it. */
+  readonly ledger: bigint;
   /** The most that the version can take from the relayer's account: its fee and what it pays out in the native asset, as far as is known. */
   readonly costStroops: bigint;
 }
@@ -176,6 +178,8 @@ export interface StellarAttemptFields {
   readonly maxTimeS: bigint | null;
   /** Hash of the transaction inside a fee bump, lower-case hex; null: it is none. */
   readonly innerHash: string | null;
+  /** See `StellarDraft`. */
+  readonly ledger: bigint;
   /** See `StellarDraft`. */
   readonly costStroops: bigint;
 }
