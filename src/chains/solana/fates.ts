@@ -39,8 +39,6 @@ export interface FatesDeps {
 
 /** A day, at 0.4 s each. */
 const blocksUntilLost = 216_000n;
-/** Versions that are searched for in one request, each with the blocks since it was made. */
-const greatestSearched = 32;
 const atHead = { first: 'head' } as const;
 const dead: Fate = { kind: 'dead', sentence: 'its blockhash expired before a block took it' };
 
@@ -52,14 +50,15 @@ export function createFates({ rpc, memory, log, networkName }: FatesDeps): Fates
     const { height } = await confirmedPlace(rpc, memory);
     // What is finalized is never higher than what is confirmed.
     const gone = versions.filter(({ fields }) => fields.lastValidBlockHeight < height);
-    for (const some of chunksOf(gone, greatestSearched)) {
-      const [finalized, statuses, ...histories] = await rpc.together<[BlockPlace, Statuses, ...(readonly bigint[])[]]>(
-        [placeCall('finalized'), statusesCall(signaturesOf(some), true), ...some.map(({ fields }) => blocksCall(sinceOf(fields), height))],
+    for (const some of chunksOf(gone)) {
+      const oldest = some.map(({ fields }) => sinceOf(fields)).reduce((a, b) => (b.slot < a.slot ? b : a));
+      const [finalized, statuses, slots] = await rpc.together<[BlockPlace, Statuses, readonly bigint[]]>(
+        [placeCall('finalized'), statusesCall(signaturesOf(some), true), blocksCall(oldest, height)],
         atHead,
       );
       for (const [at, { hash, fields }] of some.entries()) {
         const status = statuses.value[at] ?? null;
-        const isKnown = statuses.slot >= finalized.slot && isWhole(histories[at] ?? [], sinceOf(fields), finalized);
+        const isKnown = statuses.slot >= finalized.slot && isWhole(slots, sinceOf(fields), finalized);
         if (status !== null) fates.set(hash, fateFrom(hash, status));
         else if (finalized.height > fields.lastValidBlockHeight && isKnown) fates.set(hash, dead);
         else if (finalized.height > fields.lastValidBlockHeight + blocksUntilLost) fates.set(hash, { kind: 'lost' });
@@ -79,7 +78,7 @@ export function createFates({ rpc, memory, log, networkName }: FatesDeps): Fates
   return {
     async of(versions) {
       const fates = new Map<string, Fate>();
-      for (const some of chunksOf(versions, greatestStatusesAsked)) {
+      for (const some of chunksOf(versions)) {
         const { method, params, read } = statusesCall(signaturesOf(some), false);
         const { value } = await rpc.ask(method, params, read, atHead);
         for (const [at, { hash }] of some.entries()) fates.set(hash, fateFrom(hash, value[at] ?? null));
@@ -110,6 +109,8 @@ function signaturesOf(versions: readonly Version[]): readonly string[] {
   return versions.map(({ hash }) => hash);
 }
 
-function chunksOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size));
+/** As many at once as nodes tell of. */
+function chunksOf(versions: readonly Version[]): readonly (readonly Version[])[] {
+  const size = greatestStatusesAsked;
+  return Array.from({ length: Math.ceil(versions.length / size) }, (_, at) => versions.slice(at * size, (at + 1) * size));
 }

@@ -20,10 +20,11 @@ export function blocksCall(since: BlockPlace, height: bigint): RpcCall<readonly 
 }
 
 /**
- * True when a node's history holds each block from one place to the newest finalized one, so that what it does not find there is in none. A node that has
+ * True when these slots hold each block from one place to the newest finalized one, so that what a node does not find in its history is in none. One that has
  * started anew from a snapshot lacks the blocks of the time before, and one without much space drops old ones: then they are fewer than their heights say.
  */
 export function isWhole(slots: readonly bigint[], since: BlockPlace, finalized: BlockPlace): boolean {
-  const place = slots.indexOf(finalized.slot);
-  return place !== -1 && BigInt(place) >= finalized.height - since.height;
+  const first = slots.findIndex((slot) => slot >= since.slot);
+  const last = slots.indexOf(finalized.slot);
+  return first !== -1 && last !== -1 && BigInt(last - first) >= finalized.height - since.height;
 }

@@ -354,6 +354,38 @@ describe('many calls at once', () => {
   });
 });
 
+describe('calls that belong together', () => {
+  const both = [
+    { method: 'eth_a', params: [], read: String },
+    { method: 'eth_b', params: [], read: (answer: unknown) => Number(answer) },
+  ] as const;
+
+  it('are answered by one URL: where it refuses one of them, all are asked elsewhere', async (test) => {
+    const first = await startFakeNode(test, (request) =>
+      answering(request, ({ method }) =>
+        method === 'eth_b' ? new FakeError(-32601, 'no such method') : method === 'eth_a' ? 'first' : null,
+      ),
+    );
+    const second = await nodeThat(test, () => '2');
+    const { rpc } = open(test, heavy(first.url), light(second.url));
+    assert.deepEqual(await rpc.together<[string, number]>(both, { first: 'head' }), ['2', 2]);
+    assert.deepEqual(
+      second.requests.map(({ calls }) => calls.map(({ method }) => method)),
+      [['eth_chainId'], ['eth_a', 'eth_b']],
+    );
+  });
+
+  it('have no answer where no URL answers them all', async (test) => {
+    const only = (wanted: string) =>
+      startFakeNode(test, (request) =>
+        answering(request, ({ method }) => (method === wanted || method === 'eth_chainId' ? null : new FakeError(3, 'refused'))),
+      );
+    const [first, second] = [await only('eth_a'), await only('eth_b')];
+    const { rpc } = open(test, heavy(first.url), light(second.url));
+    await isUnavailable(rpc.together<[string, number]>(both));
+  });
+});
+
 describe('secrets of a URL', () => {
   const secretUrl = (url: string): string => `${url}/${secret}?key=${secret}`;
 
