@@ -23,7 +23,7 @@ it('the sandbox starts, what it prints can be pasted, Ctrl-C stops all it starte
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
     const ended = new Promise<number | null>((exited) => child.once('exit', exited));
     try {
-      await waitFor('the sandbox to be ready', () => (output.includes('Ctrl-C stops everything.') ? true : undefined));
+      await waitFor('the sandbox to be ready', () => (output.includes('Ctrl-C stops everything.') ? true : undefined), 120_000);
       assert.equal(output.includes('a new database is started'), start === 'second', output);
       // Each command is pasted as it stands; between them a person takes a moment.
       const commands = output.split('\n').filter((line) => /^(URL=|SENT=|curl |npx )/.test(line));
