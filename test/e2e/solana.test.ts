@@ -341,12 +341,10 @@ describe('a Solana relayer with two nodes, of which the one that tells heights t
         Object.assign(second.condition, stateAt(s.solana.chain.tip(newest).slot));
         // It lands, and so long ago that no node has it among its newest statuses.
         s.solana.chain.advance(blocksUntilDead + 200);
-        // The second may come to rest, and is then asked no more.
-        const looks = (): number => first.calls.get('getSignatureStatuses') ?? 0;
-        const before = looks();
+        const looked = first.calls.get('getLatestBlockhash') ?? 0;
         await waitFor('ten looks', () => {
           s.solana.chain.advance();
-          return looks() >= before + 10 ? true : undefined;
+          return (first.calls.get('getLatestBlockhash') ?? 0) >= looked + 10 ? true : undefined;
         });
         assert.equal((await s.client.attempts(id)).length, 1);
         assert.equal((await s.client.get(id)).status, 'submitted');
