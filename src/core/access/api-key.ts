@@ -37,9 +37,10 @@ export function keyDigest(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
 
-/** Who calls with this key. */
-export function principalFromApiKey({ id, name, scopes, relayerIds, expiresAtMs }: ApiKey): Principal {
-  return { keyId: id, name, scopes: new Set(scopes), relayers: relayerIds.length === 0 ? null : new Set(relayerIds), expiresAtMs };
+/** Who calls with this key; `ended` aborts when it opens nothing any more. */
+export function principalFromApiKey({ id, name, scopes, relayerIds, expiresAtMs }: ApiKey, ended: AbortSignal | null): Principal {
+  const relayers = relayerIds.length === 0 ? null : new Set(relayerIds);
+  return { keyId: id, name, scopes: new Set(scopes), relayers, expiresAtMs, ended };
 }
 
 /** True where the caller's own list of relayers holds all that the key is for: only then may it see the key, or delete it. */

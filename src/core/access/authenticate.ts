@@ -11,6 +11,7 @@ const bootstrapPrincipal: Principal = {
   scopes: new Set(everyScope),
   relayers: null,
   expiresAtMs: null,
+  ended: null,
 };
 
 /** What the check works with. */
