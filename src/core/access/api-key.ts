@@ -21,7 +21,9 @@ export interface ApiKey {
 const secretBytes = 32;
 const textPattern = /^rk_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/;
 
-/** A new key's text: `rk_<the id's 32 hex digits>_<43 random characters>`. The prefix is there for scanners that look for leaked secrets. */
+/**
+ * A new key's text: `rk_<the id's 32 hex digits>_<43 random characters>`. The prefix is there for scanners that look for leaked secrets.
+ */
 export function newKeyText(id: string): string {
   return `rk_${id.replaceAll('-', '')}_${randomBytes(secretBytes).toString('base64url')}`;
 }

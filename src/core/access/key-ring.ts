@@ -46,6 +46,7 @@ export function createKeyRing({ store, clock, log }: KeyRingDeps): KeyRing {
   let timer: NodeJS.Timeout | undefined;
   let looking = Promise.resolve();
   let stopped = false;
+  let isUnreadable = false;
 
   async function look(): Promise<void> {
     for (;;) {
@@ -60,8 +61,14 @@ export function createKeyRing({ store, clock, log }: KeyRingDeps): KeyRing {
   }
 
   async function lookAgain(): Promise<void> {
-    // A store that cannot be read takes no key away and brings none.
-    await look().catch((error: unknown) => log.error({ err: error }, 'the keys cannot be read'));
+    try {
+      await look();
+      isUnreadable = false;
+    } catch (error) {
+      // A store that cannot be read takes no key away and brings none.
+      if (!isUnreadable) log.error({ err: error }, 'the keys cannot be read; those that are known are taken');
+      isUnreadable = true;
+    }
     wait();
   }
 

@@ -15,7 +15,10 @@ export interface DeleteNotificationDeps {
 /** An error should stay readable, and small enough for a header. */
 const namedRelayers = 10;
 
-/** Deletes a notification and its undelivered events, with the record of their tries. Throws `NOTIFICATION_NOT_FOUND`, `NOTIFICATION_IN_USE`. */
+/**
+ * Deletes a notification and its undelivered events, with the record of their tries. Throws `NOTIFICATION_NOT_FOUND`,
+ * `NOTIFICATION_IN_USE`.
+ */
 export function deleteNotification(deps: DeleteNotificationDeps, id: string): Promise<void> {
   return deps.exclusively(() => deleteUnused(deps, id));
 }

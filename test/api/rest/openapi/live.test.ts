@@ -69,6 +69,18 @@ describe('each example of the document', () => {
       'testNotification',
       'getRelayer',
       'listRelayers',
+      'updateRelayer',
+      'getRelayerStatus',
+      'getRelayerBalance',
+      'callRpc',
+      'getSigner',
+      'listSigners',
+      'getNetwork',
+      'listNetworks',
+      'updateNetwork',
+      'createApiKey',
+      'listApiKeys',
+      'deleteApiKey',
       'health',
       'ready',
       'metrics',
@@ -85,6 +97,8 @@ describe('each example of the document', () => {
   });
 
   it('says in its record what a mined transaction says', async () => {
+    // An example gave the network other nodes.
+    await rig.ask('PATCH', '/api/v1/networks/evm:local', { body: JSON.stringify({ rpc_urls: [anvil.url] }) });
     const operation = document.operation('sendTransaction');
     const sent = JSON.parse((await ask(rig, operation, '/api/v1/relayers/r1/transactions', operation.requests.evm)).text);
     const nonce = await waitFor('the confirmation', async () => {
