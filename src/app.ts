@@ -115,7 +115,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     const opened = await parts.openStore(settings.databaseUrl, { log, meter: metrics.meter });
     releasers.push(() => opened.store.close());
     const store = wakingOnEvents(opened.store, () => delivery.wake());
-    const keys = createKeyRing({ store, log });
+    const keys = createKeyRing({ store, clock, log });
     await keys.start();
     releasers.push(() => keys.stop());
     const cleaner = createOutcomeCleaner({ store, clock, log });

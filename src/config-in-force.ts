@@ -38,8 +38,9 @@ interface Deps {
 }
 
 /**
- * Puts the configuration file and the stored definitions together, at a start. An entry without a definition follows the file; one that the API created or
- * changed is kept, one that it deleted stays deleted until it has left the file. Throws ConfigError where a stored relayer refers to what the file has no more.
+ * Puts the configuration file and the stored definitions together, at a start. An entry without a definition follows the file; one that the
+ * API created or changed is kept, one that it deleted stays deleted until it has left the file. Throws ConfigError where a stored relayer
+ * refers to what the file has no more.
  */
 export async function configInForce({ store, secretBox }: Deps, config: LoadedConfig): Promise<ConfigInForce> {
   const remarks: string[] = [];

@@ -20,8 +20,8 @@ export interface OpenedRelayers {
 }
 
 /**
- * Opens the keystores and gives each relayer its signer and its chain. Throws ConfigError with every keystore that cannot be opened and every account that two
- * relayers have. Asks no node. `initKeccak` must have resolved.
+ * Opens the keystores and gives each relayer its signer and its chain. Throws ConfigError with every keystore that cannot be opened and
+ * every account that two relayers have. Asks no node. `initKeccak` must have resolved.
  */
 export async function openRelayers(config: ConfigInForce, chains: Chains): Promise<OpenedRelayers> {
   const problems: Problem[] = [];

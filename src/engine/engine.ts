@@ -32,8 +32,8 @@ export interface Engine extends Lanes {
   /** Takes up every open transaction of the store; resolves when the lanes are loaded, not when nodes have answered. */
   start(): Promise<void>;
   /**
-   * Opens the lane of a relayer that came into the directory, or takes it over to the chain that the directory has for it now. Resolves when the lane is loaded;
-   * what is accepted meanwhile is not lost. For one relayer at a time.
+   * Opens the lane of a relayer that came into the directory, or takes it over to the chain that the directory has for it now. Resolves
+   * when the lane is loaded; what is accepted meanwhile is not lost. For one relayer at a time.
    */
   open(relayer: Relayer): Promise<void>;
   /** Closes a relayer's lane, which should have nothing open. */

@@ -44,12 +44,13 @@ export interface WatcherDeps {
 }
 
 /**
- * Makes the watcher of one chain. Before its first look it remembers the chain's genesis block, and from then on only nodes that have it are asked: where
- * all have another one, the relayers are taken out of service, until a node of the remembered chain answers again.
+ * Makes the watcher of one chain. Before its first look it remembers the chain's genesis block, and from then on only nodes that have it
+ * are asked: where all have another one, the relayers are taken out of service, until a node of the remembered chain answers again.
  */
 export function createWatcher({ chain, store, directory, recordRelayerState, log }: WatcherDeps): Watcher {
   const { network } = chain;
-  // Four looks a block see it soon enough; slower than every 4 s helps nobody, faster than every 100 ms costs. Solana's blocks are so quick that one
+  // Four looks a block see it soon enough; slower than every 4 s helps nobody, faster than every 100 ms costs. Solana's blocks are so quick
+  // that one
   // look at each is enough, and its public nodes let nobody call much more often.
   const looksPerBlock = network.type === 'solana' ? 1 : 4;
   const intervalMs = Math.min(4_000, Math.max(100, network.averageBlockTimeMs / looksPerBlock));

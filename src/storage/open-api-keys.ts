@@ -20,8 +20,8 @@ export interface ApiKeyStore {
 }
 
 /**
- * Opens the keys of a database. Where nobody works on it, under its lock, and its tables are brought to this version; where a service does, beside it:
- * the lock guards nonces, which nothing here touches, and the service looks for new keys. Fails as `openStore` does otherwise.
+ * Opens the keys of a database. Where nobody works on it, under its lock, and its tables are brought to this version; where a service does,
+ * beside it: the lock guards nonces, which nothing here touches, and the service looks for new keys. Fails as `openStore` does otherwise.
  */
 export async function openApiKeys(databaseUrl: string, { log }: { readonly log: Log }): Promise<ApiKeyStore> {
   try {

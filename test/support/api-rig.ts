@@ -81,7 +81,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     },
   );
   const bootstrap = createAuthenticate({ bootstrapKey: testKey, keys: { find: () => undefined }, clock: systemClock });
-  const signer: Principal = { keyId: 'signer', name: 'signer', scopes: new Set(['sign']), relayers: null, expiresAtMs: null };
+  const signer: Principal = { keyId: 'signer', name: 'signer', scopes: new Set(['sign']), relayers: null, expiresAtMs: null, ended: null };
   const { transactions } = options;
   const plans = compileMethodPlans(transactions === undefined ? [NotificationService] : [NotificationService, TransactionService]);
   const interceptors = [createErrorInterceptor({ log })];

@@ -40,6 +40,7 @@ export const anyone: Principal = {
   scopes: new Set(['transactions:write']),
   relayers: null,
   expiresAtMs: null,
+  ended: null,
 };
 /** A key for the relayer `evm` alone. */
 export const restricted: Principal = { ...anyone, keyId: 'restricted', name: 'restricted', relayers: new Set(['evm']) };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
+import { createExclusively } from '../../src/core/exclusively.js';
 import { deleteNotification } from '../../src/core/notification/delete-notification.js';
 import { updateNotification } from '../../src/core/notification/update-notification.js';
 import { systemClock } from '../../src/core/ports/clock.js';
@@ -265,7 +266,7 @@ describe('delivery', () => {
     await outbox.event(notificationId, 'tx-1');
     const delivery = outbox.deliver();
     const response = await waitFor('the first try', () => waiting[0]);
-    await deleteNotification({ store: outbox.store, relayersUsing: () => [] }, notificationId);
+    await deleteNotification({ store: outbox.store, relayersUsing: () => [], exclusively: createExclusively() }, notificationId);
     response.writeHead(500).end();
     await delivery.stop(5000);
     assert.equal(receiver.requests.length, 1);

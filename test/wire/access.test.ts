@@ -174,6 +174,37 @@ describe('every method, for every scope and every kind of key', () => {
     it(`${nameOf(plan)} over RPC`, () => check(plan, overRpc));
   }
 
+  it('a stream ends when the key that opened it is deleted', async () => {
+    const { text } = await rig.ask('POST', '/api/v1/api-keys', { body: '{"name":"watcher","scopes":["transactions:read"]}' });
+    const { id, key } = JSON.parse(text).data as { readonly id: string; readonly key: string };
+    const client = createClient(TransactionService, createConnectTransport({ baseUrl: rig.baseUrl, httpVersion: '1.1' }));
+    const stream = client.watchTransactions({ relayerId: 'r1' }, { headers: { authorization: `Bearer ${key}` } })[Symbol.asyncIterator]();
+    const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+    const first = stream.next();
+    assert.equal((await rig.ask('POST', '/api/v1/relayers/r1/transactions', { body: JSON.stringify({ to, value: 1 }) })).status, 200);
+    assert.equal((await first).done, false);
+    const ended = stream.next();
+    assert.equal((await rig.ask('DELETE', `/api/v1/api-keys/${id}`)).status, 200);
+    await assert.rejects(ended, (error) => error instanceof ConnectError && codeNameOf(error) === 'unauthenticated');
+  });
+
+  it('a key for some relayers creates those alone, and keys for those alone', async () => {
+    const { text } = await rig.ask('POST', '/api/v1/api-keys', { body: '{"name":"branch","scopes":["admin"],"relayer_ids":["branch"]}' });
+    const headers = { authorization: `Bearer ${JSON.parse(text).data.key}` };
+    const ask = async (path: string, body: object) => {
+      const { status, headers: told } = await rig.ask('POST', `/api/v1/${path}`, { body: JSON.stringify(body), headers });
+      return `${status} ${told['x-error-reason'] ?? ''}`.trim();
+    };
+    assert.equal(await ask('signers', { id: 'branch', type: 'plain', config: { key: '05'.repeat(32) } }), '201');
+    const relayer = { name: 'Branch', network: 'local', network_type: 'evm', paused: false, signer_id: 'branch' };
+    assert.equal(await ask('relayers', relayer), '403 RELAYER_NOT_ALLOWED');
+    assert.equal(await ask('relayers', { ...relayer, id: 'other' }), '403 RELAYER_NOT_ALLOWED');
+    assert.equal(await ask('relayers', { ...relayer, id: 'branch' }), '201');
+    assert.equal(await ask('api-keys', { name: 'more', scopes: ['admin'] }), '403 RELAYER_NOT_ALLOWED');
+    assert.equal(await ask('api-keys', { name: 'more', scopes: ['sign'], relayer_ids: ['branch'] }), '403 SCOPE_MISSING');
+    assert.equal(await ask('api-keys', { name: 'less', scopes: ['admin'], relayer_ids: ['branch'] }), '201');
+  });
+
   async function check(plan: MethodPlan, ask: (plan: MethodPlan, key: string | undefined) => Promise<Verdict>): Promise<void> {
     const seen: [string, Verdict][] = [];
     for (const { name, key } of callers) seen.push([name, await ask(plan, key)]);

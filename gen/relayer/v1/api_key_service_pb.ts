@@ -344,7 +344,7 @@ export const ApiKeyService: GenService<{
     output: typeof ListApiKeysResponseSchema;
   },
   /**
-   * Deletes a key; it opens nothing any more from then on. Streams that it opened go on until they end. Errors: NOT_FOUND.
+   * Deletes a key; it opens nothing any more from then on. Streams that it opened end. Errors: NOT_FOUND.
    *
    * @generated from rpc relayer.v1.ApiKeyService.DeleteApiKey
    */

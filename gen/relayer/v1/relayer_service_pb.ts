@@ -1057,7 +1057,8 @@ export const RelayerService: GenService<{
     output: typeof GetRelayerBalanceResponseSchema;
   },
   /**
-   * Asks a node of the relayer's network, by JSON-RPC. Only methods that read are let through.
+   * Asks a node of the relayer's network, by JSON-RPC, one call at a time. Only methods that read are let through.
+   * At most sixteen calls to a network are under way at a time; more are UNAVAILABLE.
    * In REST the body is the JSON-RPC call and the answer is the bare JSON-RPC answer, without envelope; what the node refuses is a 200 with `error`.
    * Errors: INVALID_ARGUMENT (a method that is not let through too), NOT_FOUND, UNAVAILABLE (no node answers).
    *

@@ -61,7 +61,7 @@ export const SignerSchema: GenMessage<Signer> = /*@__PURE__*/
  */
 export type LocalSigner = Message<"relayer.v1.LocalSigner"> & {
   /**
-   * The address that the key has on EVM networks, EIP-55. Says nothing when the key is used on another kind of network.
+   * The address that the key has on EVM networks, EIP-55. Says nothing when the key is used on another kind of network; empty for a key of ed25519 alone.
    *
    * @generated from field: string evm_address = 1;
    */

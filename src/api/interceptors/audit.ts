@@ -17,9 +17,9 @@ export interface AuditDeps {
 type Ids = Record<string, string>;
 
 /**
- * Writes a line for each call that writes, whatever comes of it: who (the key's id and name), what (method and ids), the outcome (`OK`, or the reason of the
- * error), and the request id. `replayed` says that an idempotency key answered it, and nothing was done. What the guards refuse before they read a body is in
- * the request's own line, with the key's id.
+ * Writes a line for each call that writes, whatever comes of it: who (the key's id and name), what (method and ids), the outcome (`OK`, or
+ * the reason of the error), and the request id. `replayed` says that an idempotency key answered it, and nothing was done. What the guards
+ * refuse before they read a body is in the request's own line, with the key's id.
  */
 export function createAudit({ plans, log }: AuditDeps): Interceptor {
   const written = new Map<DescMethod, MethodPlan>(plans.filter(({ writes }) => writes).map((plan) => [plan.method, plan]));

@@ -17,8 +17,8 @@ const schemas: Readonly<Record<NetworkType, DescMessage>> = {
 };
 
 /**
- * What a request changes of the relayer as it is: the paths of its mask, or without a mask the fields that are set. A path whose field is not set removes. Throws
- * `FIELD_INVALID`, also for a path that there is not, and for removing what must be there.
+ * What a request changes of the relayer as it is: the paths of its mask, or without a mask the fields that are set. A path whose field is
+ * not set removes. Throws `FIELD_INVALID`, also for a path that there is not, and for removing what must be there.
  */
 export function relayerChangeFromProto(relayer: Relayer, request: UpdateRelayerRequest): RelayerChange {
   const type = relayer.networkType;

@@ -9,7 +9,7 @@ import { replaceTransaction } from '../../core/transaction/replace-transaction.j
 import { sendTransaction, type TransactionDeps } from '../../core/transaction/send-transaction.js';
 import type { TransactionView } from '../../core/transaction/transaction.js';
 import { watchTransactions } from '../../core/transaction/watch-transactions.js';
-import { callOf, relayerOf } from '../call.js';
+import { callOf, principalOf, relayerOf } from '../call.js';
 import { contentRequestOf } from '../mappers/content-request.js';
 import { pageOf, paginationOf } from '../mappers/page.js';
 import { protoOfAttempt, protoOfTransaction } from '../mappers/transaction.js';
@@ -50,10 +50,19 @@ export function createTransactionService(deps: TransactionDeps): Partial<Service
     },
     async *watchTransactions(request, context) {
       const transactionId = request.transactionId === '' ? null : request.transactionId;
-      for await (const view of watchTransactions({ read, feed: deps.feed }, relayerOf(context), transactionId, context.signal)) {
-        yield { transaction: protoOfTransaction(view) };
+      const { ended } = principalOf(context);
+      const end = new AbortController();
+      const onEnd = () => end.abort();
+      for (const signal of [context.signal, ended]) signal?.addEventListener('abort', onEnd);
+      try {
+        for await (const view of watchTransactions({ read, feed: deps.feed }, relayerOf(context), transactionId, end.signal)) {
+          yield { transaction: protoOfTransaction(view) };
+        }
+      } finally {
+        for (const signal of [context.signal, ended]) signal?.removeEventListener('abort', onEnd);
       }
       // A regular end would read as: it is final.
+      if (ended?.aborted) throw new DomainError('unauthenticated', 'CREDENTIALS_INVALID', 'the key was deleted or has expired');
       if (context.signal.aborted) throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the service is stopping; watch again');
     },
     async getTransaction(request) {

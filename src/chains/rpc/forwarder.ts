@@ -7,8 +7,8 @@ import { createRpc, type Rpc, type RpcOptions } from './rpc.js';
 /** Asks a network's nodes what callers want to know. */
 export interface Forwarder {
   /**
-   * What one node says to this question; `paramsJson` is an array or an object, null: none is sent. Throws `NODE_UNAVAILABLE` when none can be asked, `SERVICE_UNAVAILABLE` while too
-   * many questions are under way.
+   * What one node says to this question; `paramsJson` is an array or an object, null: none is sent. Throws `NODE_UNAVAILABLE` when none can
+   * be asked, `SERVICE_UNAVAILABLE` while too many questions are under way.
    */
   forward(method: string, paramsJson: string | null): Promise<ForwardedAnswer>;
   /** From now on only nodes with this genesis are asked. */
@@ -20,8 +20,8 @@ export interface Forwarder {
 const greatestUnderWay = 16;
 
 /**
- * Makes the forwarder, with connections and a memory of failures of its own, opened at the first question: what a caller asks may be too much for a node, and
- * must not make the service turn away from it.
+ * Makes the forwarder, with connections and a memory of failures of its own, opened at the first question: what a caller asks may be too
+ * much for a node, and must not make the service turn away from it.
  */
 export function createForwarder(options: RpcOptions): Forwarder {
   let rpc: Rpc | null = null;

@@ -61,7 +61,8 @@ export function settledFromSingle<T>(answer: HttpAnswer, call: RpcCall<T>, answe
 
 /**
  * Reads the answer to a batch: each item by its id, in the order of the calls; an item that is missing, given twice or malformed is a
- * `TransportError` of its own. Null when it answers none of the calls, as where batches are refused. Throws `TransportError` for an overload.
+ * `TransportError` of its own. Null when it answers none of the calls, as where batches are refused. Throws `TransportError` for an
+ * overload.
  */
 export function settledFromBatch<T>(answer: HttpAnswer, calls: readonly RpcCall<T>[], answerer: Answerer): readonly Settled<T>[] | null {
   const { target } = answerer;

@@ -1,6 +1,6 @@
 /**
- * The text of a member's value in the text of a JSON object, digit for digit; of members of one name the last, as JSON.parse has it. Null where there is none.
- * The text must be one that JSON.parse takes.
+ * The text of a member's value in the text of a JSON object, digit for digit; of members of one name the last, as JSON.parse has it. Null
+ * where there is none. The text must be one that JSON.parse takes.
  */
 export function memberJson(text: string, name: string): string | null {
   let found: string | null = null;

@@ -21,7 +21,9 @@ export interface ApiKey {
 const secretBytes = 32;
 const textPattern = /^rk_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/;
 
-/** A new key's text: `rk_<the id's 32 hex digits>_<43 random characters>`. The prefix is there for scanners that look for leaked secrets. */
+/**
+ * A new key's text: `rk_<the id's 32 hex digits>_<43 random characters>`. The prefix is there for scanners that look for leaked secrets.
+ */
 export function newKeyText(id: string): string {
   return `rk_${id.replaceAll('-', '')}_${randomBytes(secretBytes).toString('base64url')}`;
 }
@@ -37,9 +39,10 @@ export function keyDigest(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
 
-/** Who calls with this key. */
-export function principalFromApiKey({ id, name, scopes, relayerIds, expiresAtMs }: ApiKey): Principal {
-  return { keyId: id, name, scopes: new Set(scopes), relayers: relayerIds.length === 0 ? null : new Set(relayerIds), expiresAtMs };
+/** Who calls with this key; `ended` aborts when it opens nothing any more. */
+export function principalFromApiKey({ id, name, scopes, relayerIds, expiresAtMs }: ApiKey, ended: AbortSignal | null): Principal {
+  const relayers = relayerIds.length === 0 ? null : new Set(relayerIds);
+  return { keyId: id, name, scopes: new Set(scopes), relayers, expiresAtMs, ended };
 }
 
 /** True where the caller's own list of relayers holds all that the key is for: only then may it see the key, or delete it. */

@@ -11,6 +11,7 @@ const bootstrapPrincipal: Principal = {
   scopes: new Set(everyScope),
   relayers: null,
   expiresAtMs: null,
+  ended: null,
 };
 
 /** What the check works with. */
@@ -21,8 +22,8 @@ export interface AuthenticateDeps {
 }
 
 /**
- * Makes the check of bearer keys. Only digests of keys are kept, and they are compared in constant time: neither how long a guess is, nor how much
- * of it is right, can be measured. A stored key is found by the id in its text, which is no secret.
+ * Makes the check of bearer keys. Only digests of keys are kept, and they are compared in constant time: neither how long a guess is, nor
+ * how much of it is right, can be measured. A stored key is found by the id in its text, which is no secret.
  */
 export function createAuthenticate({ bootstrapKey, keys, clock }: AuthenticateDeps): (token: string) => Principal | undefined {
   const bootstrapDigest = keyDigest(bootstrapKey);

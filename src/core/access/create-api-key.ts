@@ -36,8 +36,8 @@ const lastMs = Date.parse('9999-12-31T23:59:59.999Z');
 /**
  * Creates a key; its text is in the answer and nowhere else.
  *
- * Nobody gives what he does not have: `giver`'s key needs each scope that it gives, is for each relayer that it gives, and lives as long. Null is the
- * operator at the command line, who may give all. Throws `FIELD_INVALID`, and `forbidden` SCOPE_MISSING or RELAYER_NOT_ALLOWED.
+ * Nobody gives what he does not have: `giver`'s key needs each scope that it gives, is for each relayer that it gives, and lives as long.
+ * Null is the operator at the command line, who may give all. Throws `FIELD_INVALID`, and `forbidden` SCOPE_MISSING or RELAYER_NOT_ALLOWED.
  */
 export async function createApiKey(
   deps: CreateApiKeyDeps,

@@ -16,8 +16,9 @@ export interface DeleteApiKeyDeps {
 }
 
 /**
- * Deletes a key: it opens nothing from then on. A caller whose key is for some relayers may delete the keys for those alone, itself among them; others
- * are as unknown to it. Null is the operator at the command line. Throws `API_KEY_NOT_FOUND`, also for the bootstrap key, which is the environment's.
+ * Deletes a key: it opens nothing from then on. A caller whose key is for some relayers may delete the keys for those alone, itself among
+ * them; others are as unknown to it. Null is the operator at the command line. Throws `API_KEY_NOT_FOUND`, also for the bootstrap key,
+ * which is the environment's.
  */
 export async function deleteApiKey({ store, keys }: DeleteApiKeyDeps, id: string, caller: Principal | null): Promise<void> {
   const stored = (await store.read.apiKeys()).find((key) => key.id === id);

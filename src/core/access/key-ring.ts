@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { Reads } from '../ports/store.js';
 import { type ApiKey, principalFromApiKey } from './api-key.js';
@@ -10,6 +12,11 @@ const lookEveryMs = 2_000;
 export interface HeldKey {
   readonly digest: Buffer;
   readonly principal: Principal;
+}
+
+/** With what ends the streams that it opened. */
+interface EndableKey extends HeldKey {
+  end(): void;
 }
 
 /** The stored keys in memory, so that no request waits for the database. */
@@ -27,32 +34,46 @@ export interface KeyRing {
 /** What the ring works with. */
 export interface KeyRingDeps {
   readonly store: { readonly read: Pick<Reads, 'apiKeys'> };
+  readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Makes the ring; it holds nothing before `start`. */
-export function createKeyRing({ store, log }: KeyRingDeps): KeyRing {
-  let held = new Map<string, HeldKey>();
+export function createKeyRing({ store, clock, log }: KeyRingDeps): KeyRing {
+  let held = new Map<string, EndableKey>();
   /** Grows with each change of this process, so that what was read before one is not taken for what is after it. */
   let changes = 0;
   let timer: NodeJS.Timeout | undefined;
   let looking = Promise.resolve();
   let stopped = false;
+  let isUnreadable = false;
 
   async function look(): Promise<void> {
     for (;;) {
       const seen = changes;
       const keys = await store.read.apiKeys();
       if (changes !== seen) continue;
-      held = new Map(keys.map((key) => [key.id, heldFrom(key)]));
+      const before = held;
+      held = new Map(keys.map((key) => [key.id, before.get(key.id) ?? heldFrom(key)]));
+      for (const [id, key] of before) if (!held.has(id) || hasExpired(key)) key.end();
       return;
     }
   }
 
   async function lookAgain(): Promise<void> {
-    // A store that cannot be read takes no key away and brings none.
-    await look().catch((error: unknown) => log.error({ err: error }, 'the keys cannot be read'));
+    try {
+      await look();
+      isUnreadable = false;
+    } catch (error) {
+      // A store that cannot be read takes no key away and brings none.
+      if (!isUnreadable) log.error({ err: error }, 'the keys cannot be read; those that are known are taken');
+      isUnreadable = true;
+    }
     wait();
+  }
+
+  function hasExpired({ principal: { expiresAtMs } }: HeldKey): boolean {
+    return expiresAtMs !== null && expiresAtMs <= clock.nowMs();
   }
 
   function wait(): void {
@@ -67,6 +88,7 @@ export function createKeyRing({ store, log }: KeyRingDeps): KeyRing {
     },
     remove(id) {
       changes += 1;
+      held.get(id)?.end();
       held.delete(id);
     },
     async start() {
@@ -81,6 +103,9 @@ export function createKeyRing({ store, log }: KeyRingDeps): KeyRing {
   };
 }
 
-function heldFrom(key: ApiKey): HeldKey {
-  return { digest: Buffer.from(key.digest, 'hex'), principal: principalFromApiKey(key) };
+function heldFrom(key: ApiKey): EndableKey {
+  const ended = new AbortController();
+  // Every stream that the key opened listens to it; Node warns of more than ten.
+  setMaxListeners(0, ended.signal);
+  return { digest: Buffer.from(key.digest, 'hex'), principal: principalFromApiKey(key, ended.signal), end: () => ended.abort() };
 }

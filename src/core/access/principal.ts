@@ -15,6 +15,8 @@ export interface Principal {
   readonly relayers: ReadonlySet<string> | null;
   /** From then on it opens nothing; null: never. */
   readonly expiresAtMs: number | null;
+  /** Aborts when the key was deleted or has expired: streams that it opened end by it. Null: that never happens. */
+  readonly ended: AbortSignal | null;
 }
 
 /** True when the key may use the relayer. Ids that do not exist are judged alike, so that the answer tells nothing. */

@@ -13,8 +13,9 @@ export function maskedUrl(url: string): string {
 }
 
 /**
- * Checks the nodes that a caller names: http or https, at most 20, one at least of a weight above 0. Throws `FIELD_INVALID` naming the item; the address is
- * not in the sentence, since it may hold a provider's key. A masked address is refused: whoever sends back what was shown would lose the key.
+ * Checks the nodes that a caller names: http or https, at most 20, one at least of a weight above 0. Throws `FIELD_INVALID` naming the
+ * item; the address is not in the sentence, since it may hold a provider's key. A masked address is refused: whoever sends back what was
+ * shown would lose the key.
  */
 export function checkNodeUrls(field: string, urls: readonly RpcUrl[]): void {
   if (urls.length > maxUrls) throw invalidField(field, `must have at most ${maxUrls} items`);

@@ -21,8 +21,8 @@ export interface UpdateNetworkDeps {
 }
 
 /**
- * Replaces the nodes of a network, for good: the configuration file's are not used from then on. Relayers without nodes of their own go over to the new ones at
- * once; no node is asked before. Throws `NETWORK_NOT_FOUND`, `FIELD_INVALID`.
+ * Replaces the nodes of a network, for good: the configuration file's are not used from then on. Relayers without nodes of their own go
+ * over to the new ones at once; no node is asked before. Throws `NETWORK_NOT_FOUND`, `FIELD_INVALID`.
  */
 export function updateNetwork(deps: UpdateNetworkDeps, id: string, rpcUrls: readonly RpcUrl[]): Promise<Network> {
   const { store, secretBox, networks, directory, fleet, exclusively } = deps;

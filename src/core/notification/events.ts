@@ -26,8 +26,8 @@ interface RelayerRenderer {
 }
 
 /**
- * The outbox row that tells of a transaction as `view` shows it, to be committed with the change it tells of; null when its relayer tells nobody.
- * The delivery must be woken after that commit.
+ * The outbox row that tells of a transaction as `view` shows it, to be committed with the change it tells of; null when its relayer tells
+ * nobody. The delivery must be woken after that commit.
  */
 export function eventFor(
   deps: EventDeps & TransactionRenderer,
@@ -49,8 +49,8 @@ export function eventFor(
 }
 
 /**
- * The outbox row that tells how a relayer stands now; null when it tells nobody. Events of one relayer keep their order. The delivery must be woken after that
- * commit.
+ * The outbox row that tells how a relayer stands now; null when it tells nobody. Events of one relayer keep their order. The delivery must
+ * be woken after that commit.
  */
 export function relayerEventFor(deps: EventDeps & RelayerRenderer, relayer: Relayer, event: RelayerStateEvent): Change | null {
   const { id, notificationId, disabledReason } = relayer;

@@ -29,8 +29,8 @@ const noParams = { evm: '[]', stellar: null, solana: '[]' } as const;
 const maxIdLength = 256;
 
 /**
- * Asks a node of the relayer's network. What the node refuses is an answer. Throws `FIELD_INVALID`, also for a method that is not let through, and
- * `NODE_UNAVAILABLE`.
+ * Asks a node of the relayer's network. What the node refuses is an answer. Throws `FIELD_INVALID`, also for a method that is not let
+ * through, and `NODE_UNAVAILABLE`.
  */
 export async function callRpc(
   { directory }: { readonly directory: Pick<Directory, 'chainOf'> },

@@ -19,8 +19,8 @@ export interface DeleteRelayerDeps {
 }
 
 /**
- * Deletes a relayer and takes it out of service; its transactions stay stored, and are shown no more. Throws `RELAYER_NOT_FOUND`, `RELAYER_IN_USE` while one of
- * its transactions is not final.
+ * Deletes a relayer and takes it out of service; its transactions stay stored, and are shown no more. Throws `RELAYER_NOT_FOUND`,
+ * `RELAYER_IN_USE` while one of its transactions is not final.
  */
 export function deleteRelayer(deps: DeleteRelayerDeps, id: string): Promise<void> {
   const { store, directory, fleet, fileRelayers, exclusively } = deps;
@@ -48,7 +48,9 @@ function setPaused(directory: DeleteRelayerDeps['directory'], relayer: Relayer, 
   directory.put({ relayer: { ...relayer, paused }, chain: directory.chainOf(relayer), signer: directory.signerOf(relayer) });
 }
 
-/** Resolves when every send that was let through before the relayer was paused is stored: it commits in the turn in which it is let through. */
+/**
+ * Resolves when every send that was let through before the relayer was paused is stored: it commits in the turn in which it is let through.
+ */
 async function settleSends(store: Pick<Store, 'commit'>): Promise<void> {
   await setImmediate();
   await store.commit([]);

@@ -8,7 +8,9 @@ import type { Relayer } from './relayer.js';
 export interface Fleet {
   /** Takes a relayer into service. */
   start(relayer: Relayer, signer: Signer): Promise<void>;
-  /** Puts the relayer in place of the one of its id, which keeps account and chain; where its nodes are others, its lane goes over to them. */
+  /**
+   * Puts the relayer in place of the one of its id, which keeps account and chain; where its nodes are others, its lane goes over to them.
+   */
   change(relayer: Relayer): Promise<void>;
   /** Takes a relayer out of service; it must have no open transaction. */
   stop(relayer: Relayer): Promise<void>;

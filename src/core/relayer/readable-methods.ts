@@ -1,8 +1,9 @@
 import type { NetworkType } from './network.js';
 
 /**
- * The JSON-RPC methods that callers may ask a network's nodes, by the kind of network: all of them read, answer at once and keep nothing on the node. What
- * sends, signs, subscribes, makes filters, or belongs to the node's operator (admin, debug, trace, txpool) is not among them.
+ * The JSON-RPC methods that callers may ask a network's nodes, by the kind of network: all of them read, answer at once and keep nothing on
+ * the node. What sends, signs, subscribes, makes filters, or belongs to the node's operator (admin, debug, trace, txpool) is not among
+ * them.
  */
 export const readableMethods: Readonly<Record<NetworkType, ReadonlySet<string>>> = {
   evm: new Set([

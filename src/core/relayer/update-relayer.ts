@@ -22,8 +22,9 @@ export interface UpdateRelayerDeps {
 export type RelayerChange = Partial<Pick<Relayer, 'name' | 'paused' | 'policies' | 'notificationId' | 'customRpcUrls'>>;
 
 /**
- * Changes a relayer, for good: the configuration file's entry is not used from then on. What runs goes on with the new policies; nodes of its own are used
- * at once. A change that says nothing is none. `changeOf` words the change of the relayer as it is. Throws `FIELD_INVALID`, `RELAYER_NOT_FOUND`.
+ * Changes a relayer, for good: the configuration file's entry is not used from then on. What runs goes on with the new policies; nodes of
+ * its own are used at once. A change that says nothing is none. `changeOf` words the change of the relayer as it is. Throws
+ * `FIELD_INVALID`, `RELAYER_NOT_FOUND`.
  */
 export function updateRelayer(deps: UpdateRelayerDeps, id: string, changeOf: (relayer: Relayer) => RelayerChange): Promise<Relayer> {
   const { store, secretBox, directory, fleet, exclusively } = deps;

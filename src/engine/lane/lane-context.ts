@@ -43,6 +43,8 @@ export interface LaneContext {
   storedNonce: bigint | null;
   /** The balance was below what must remain when it was looked at last, which has been told. */
   isBalanceLow: boolean;
+  /** The head at which it was looked at because a send was refused; null: not yet. */
+  balanceSeenAtHash: string | null;
   /** Nothing is broadcast before: nodes make the lowest version wait. */
   broadcastPausedUntilMs: number;
   /** When a transaction may be tried again, by id and kind of work. */

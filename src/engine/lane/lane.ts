@@ -83,6 +83,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     nextNonce: 0n,
     storedNonce: null,
     isBalanceLow: false,
+    balanceSeenAtHash: null,
     broadcastPausedUntilMs: 0,
     notBeforeMs: new Map(),
     taken: new Map(),

@@ -18,3 +18,11 @@ export async function noteBalance(lane: LaneContext, balance: bigint): Promise<v
   const changes = lane.deps.recordRelayerState(relayer, 'relayer_low_balance');
   if (changes.length > 0) await lane.deps.store.commit(changes);
 }
+
+/** Looks at the balance, once a head: a send was refused for want of funds. Throws `NODE_UNAVAILABLE`. */
+export async function lookAtBalance(lane: LaneContext): Promise<void> {
+  const { settled } = lane;
+  if (settled === null || settled.hash === lane.balanceSeenAtHash) return;
+  await noteBalance(lane, await lane.chain.balanceOf(lane.id.account));
+  lane.balanceSeenAtHash = settled.hash;
+}

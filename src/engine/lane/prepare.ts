@@ -10,7 +10,7 @@ import { signVersion } from '../../core/transaction/sign-version.js';
 import type { Attempt, Transaction } from '../../core/transaction/transaction.js';
 import { transactionChanges } from '../../core/transaction/transaction-changes.js';
 import type { LaneContext } from './lane-context.js';
-import { noteBalance } from './low-balance.js';
+import { lookAtBalance, noteBalance } from './low-balance.js';
 import { twinOf } from './twin.js';
 
 /** So many are signed in one go and stored in one commit: more would hold the event loop for longer than 10 ms. */
@@ -48,9 +48,7 @@ export async function prepare(lane: LaneContext): Promise<void> {
       if (isRefusal(outcome)) await holdBack(lane, open, outcome);
       else drafted.push({ open, draft: outcome });
     }
-    if (outcomes.some((outcome) => isRefusal(outcome) && outcome.refused === 'insufficient_funds')) {
-      await noteBalance(lane, await lane.chain.balanceOf(lane.id.account));
-    }
+    if (outcomes.some((outcome) => isRefusal(outcome) && outcome.refused === 'insufficient_funds')) await lookAtBalance(lane);
     const affordable = await withinFunds(lane, drafted);
     if (affordable.length > 0) await signAll(lane, affordable);
   }

@@ -12,7 +12,10 @@ export interface KeystoreSigner {
   readonly passphrase: string;
 }
 
-/** Opens the keystore and makes the signer of its key, on every curve that it is for. Throws `KeystoreError`. `initKeccak` must have resolved. */
+/**
+ * Opens the keystore and makes the signer of its key, on every curve that it is for. Throws `KeystoreError`. `initKeccak` must have
+ * resolved.
+ */
 export async function openSigner({ id, json, passphrase }: KeystoreSigner): Promise<HeldSigner> {
   const curves = curvesOfKeystore(json);
   const { privateKey } = curves.includes('secp256k1') ? await openKeystore(json, passphrase) : await openEd25519Keystore(json, passphrase);

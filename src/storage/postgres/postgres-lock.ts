@@ -21,8 +21,8 @@ async function holderOf(client: pg.Client): Promise<Instance | undefined> {
 /**
  * Connects and takes the instance lock of the database's schema, for as long as the connection lives. Throws `DatabaseLockedError`.
  *
- * The one connection that writes is the one that holds the lock: whatever it commits, it commits under the lock. Were they two, another process could
- * take the lock of a dead connection while the other one still writes.
+ * The one connection that writes is the one that holds the lock: whatever it commits, it commits under the lock. Were they two, another
+ * process could take the lock of a dead connection while the other one still writes.
  */
 export async function takePostgresLock(connectionString: string): Promise<PostgresWriter> {
   const connected = await connectPostgresWriter(connectionString);

@@ -7,6 +7,7 @@ import { DeliveryStatus, NotificationService, NotificationType } from '../../../
 import { type Call, callKey } from '../../../src/api/call.js';
 import { createNotificationService } from '../../../src/api/services/notification-service.js';
 import { DomainError } from '../../../src/core/errors.js';
+import { createExclusively } from '../../../src/core/exclusively.js';
 import { systemIds } from '../../../src/core/ids.js';
 import { systemClock } from '../../../src/core/ports/clock.js';
 import { openStore } from '../../../src/storage/open-store.js';
@@ -26,6 +27,7 @@ async function startClient(test: TestContext) {
     ids: systemIds,
     secretBox: createSecretBox(randomBytes(32).toString('base64')),
     allowPrivateTargets: false,
+    exclusively: createExclusively(),
     relayersUsing: (id) => (id === 'used' ? ['r1'] : []),
   });
   const call: Call = {

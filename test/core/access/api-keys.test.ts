@@ -19,7 +19,7 @@ const all = { offset: 0, limit: 100 };
 
 async function openDeps(test: TestContext) {
   const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
-  const keys = createKeyRing({ store, log: silentLog });
+  const keys = createKeyRing({ store, clock: { nowMs: () => nowMs }, log: silentLog });
   await keys.start();
   test.after(async () => {
     await keys.stop();
@@ -30,7 +30,7 @@ async function openDeps(test: TestContext) {
 
 /** The caller whose key has these properties. */
 function caller(over: Partial<ApiKey>): Principal {
-  return principalFromApiKey({ id: 'k', digest: '', createdAtMs: 0, ...wanted, scopes: ['admin'], ...over });
+  return principalFromApiKey({ id: 'k', digest: '', createdAtMs: 0, ...wanted, scopes: ['admin'], ...over }, null);
 }
 
 const admin = caller({});

@@ -12,7 +12,7 @@ const noKeys = { find: () => undefined };
 function withKey(text: string, over: Partial<ApiKey>, nowMs = 1_000) {
   const digest = keyDigest(text);
   const key: ApiKey = { id, name: 'shop', scopes: ['sign'], relayerIds: [], digest: '', createdAtMs: 0, expiresAtMs: null, ...over };
-  const find = (wanted: string) => (wanted === id ? { digest, principal: principalFromApiKey(key) } : undefined);
+  const find = (wanted: string) => (wanted === id ? { digest, principal: principalFromApiKey(key, null) } : undefined);
   return createAuthenticate({ bootstrapKey, keys: { find }, clock: { ...systemClock, nowMs: () => nowMs } });
 }
 
@@ -41,6 +41,7 @@ test('a stored key is who it was made for, and only its whole text opens', () =>
     scopes: new Set(['sign']),
     relayers: new Set(['r1']),
     expiresAtMs: null,
+    ended: null,
   });
   assert.equal(authenticate(bootstrapKey)?.keyId, 'bootstrap');
   const other = newKeyText('0193a7c2-5a4e-7c3b-8f21-3d5c9b1e7a61');

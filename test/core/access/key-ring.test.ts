@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiKey } from '../../../src/core/access/api-key.js';
 import { createKeyRing } from '../../../src/core/access/key-ring.js';
+import { systemClock } from '../../../src/core/ports/clock.js';
 import { silentLog } from '../../support/stored-samples.js';
 
 function aKey(id: string): ApiKey {
@@ -17,7 +18,7 @@ test('a key that is deleted while the keys are read does not come back with what
       answer = resolve;
     });
   };
-  const ring = createKeyRing({ store: { read: { apiKeys } }, log: silentLog });
+  const ring = createKeyRing({ store: { read: { apiKeys } }, clock: systemClock, log: silentLog });
   test.after(() => ring.stop());
   const started = ring.start();
   ring.remove('gone');
@@ -33,7 +34,16 @@ test('a key that is deleted while the keys are read does not come back with what
   );
 });
 
+test('what a key opened ends with it, and not before', async (test) => {
+  const ring = createKeyRing({ store: { read: { apiKeys: async () => [aKey('one'), aKey('two')] } }, clock: systemClock, log: silentLog });
+  test.after(() => ring.stop());
+  await ring.start();
+  const [one, two] = ['one', 'two'].map((id) => ring.find(id)?.principal.ended);
+  ring.remove('one');
+  assert.deepEqual([one?.aborted, two?.aborted], [true, false]);
+});
+
 test('a store that cannot be read at the start fails the start', async () => {
   const apiKeys = () => Promise.reject(new Error('no disk'));
-  await assert.rejects(createKeyRing({ store: { read: { apiKeys } }, log: silentLog }).start(), /no disk/);
+  await assert.rejects(createKeyRing({ store: { read: { apiKeys } }, clock: systemClock, log: silentLog }).start(), /no disk/);
 });

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { DomainError, type ErrorKind, type ErrorReason } from '../../../src/core/errors.js';
+import { createExclusively } from '../../../src/core/exclusively.js';
 import { systemIds } from '../../../src/core/ids.js';
 import { createNotification } from '../../../src/core/notification/create-notification.js';
 import { deleteNotification } from '../../../src/core/notification/delete-notification.js';
@@ -22,7 +23,15 @@ async function openDeps(test: TestContext, users: readonly string[] = []) {
   const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silent });
   test.after(() => store.close());
   const secretBox = createSecretBox(randomBytes(32).toString('base64'));
-  return { store, clock: systemClock, ids: systemIds, secretBox, allowPrivateTargets: false, relayersUsing: () => users };
+  return {
+    store,
+    clock: systemClock,
+    ids: systemIds,
+    secretBox,
+    allowPrivateTargets: false,
+    relayersUsing: () => users,
+    exclusively: createExclusively(),
+  };
 }
 
 function failure(kind: ErrorKind, reason: ErrorReason, fixedText?: string): (error: unknown) => boolean {

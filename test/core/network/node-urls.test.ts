@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { DomainError } from '../../../src/core/errors.js';
+import { checkNodeUrls, maskedUrl } from '../../../src/core/network/node-urls.js';
+
+function refusal(urls: readonly (string | { readonly url: string; readonly weight: number })[]): string {
+  try {
+    checkNodeUrls(
+      'rpc_urls',
+      urls.map((one) => (typeof one === 'string' ? { url: one, weight: 100 } : one)),
+    );
+  } catch (error) {
+    assert.ok(error instanceof DomainError);
+    assert.ok(!error.message.includes('secret'), 'providers’ keys are never said back');
+    return error.message;
+  }
+  return 'none';
+}
+
+describe('addresses of nodes', () => {
+  it('are masked after the host', () => {
+    assert.equal(maskedUrl('https://eth.example.com:8443/v2/secret?key=secret'), 'https://eth.example.com:8443/***');
+    assert.equal(maskedUrl('http://user:secret@127.0.0.1:8545'), 'http://127.0.0.1:8545/***');
+  });
+
+  for (const [what, urls, expected] of [
+    ['http and https', ['http://127.0.0.1:8545', 'HTTPS://eth.example.com/v2/secret?key=1'], 'none'],
+    ['no URL at all, which is for its caller to judge', [], 'none'],
+    ['another protocol', ['ws://eth.example.com/secret'], 'rpc_urls[0].url must be a URL that begins with http:// or https://'],
+    ['what is no URL', ['http://[secret'], 'rpc_urls[0].url must be a URL that begins with http:// or https://'],
+    ['white space', ['http://a/ secret'], 'rpc_urls[0].url must be a URL that begins with http:// or https://'],
+    ['one that was masked', ['http://a/secret', 'https://eth.example.com/***'], 'rpc_urls[1].url is masked: give the whole address'],
+    ['one that is too long', [`http://a/${'x'.repeat(2048)}`], 'rpc_urls[0].url must be at most 2048 characters'],
+    ['too many', Array.from({ length: 21 }, () => 'http://a/'), 'rpc_urls must have at most 20 items'],
+    ['none that is used', [{ url: 'http://a/', weight: 0 }], 'rpc_urls must have one whose weight is above 0'],
+  ] as const) {
+    it(`${expected === 'none' ? 'may be' : 'may not be'}: ${what}`, () => assert.equal(refusal(urls), expected));
+  }
+});
