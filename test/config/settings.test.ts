@@ -57,7 +57,9 @@ test('what is set is read', () => {
     TLS_CERT_FILE: 'cert.pem',
     TLS_KEY_FILE: 'key.pem',
     LOG_LEVEL: 'debug',
+    TRANSACTION_EXPIRATION_HOURS: '0.5',
   });
+  assert.equal(loaded.transactionExpirationHours, 0.5);
   assert.equal(loaded.host, '0.0.0.0');
   assert.equal(loaded.port, 0);
   assert.equal(loaded.databaseUrl, 'postgres://user:secret@db:5432/relayer');

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { getBase58Decoder } from '@solana/kit';
+import { StrKey } from '@stellar/stellar-sdk';
 import { computeAddress } from 'ethers';
 import { startApp } from '../../src/app.js';
 import { loadConfiguration } from '../../src/cli/load-configuration.js';
-import { cheapKeystore } from '../support/cheap-keystore.js';
+import { keyFromSeed, publicKeyOf } from '../../src/signers/local/ed25519-key.js';
+import { cheapKeystore, keystoreOfAnyNetwork } from '../support/cheap-keystore.js';
 import { apiKey } from '../support/service.js';
 import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -30,18 +33,40 @@ const networks = {
   },
   'networks/theirs.json': { networks: [{ type: 'evm', network: 'base-ours', from: 'base', rpc_urls: [{ url: rpcUrl, weight: 10 }] }] },
 };
-const names = ['house', 'annex', 'base-ours', 'mainnet', 'sepolia', 'polygon', 'arbitrum-one', 'optimism'];
+const places = [
+  ['evm', 'house'],
+  ['evm', 'annex'],
+  ['evm', 'base-ours'],
+  ['evm', 'mainnet'],
+  ['evm', 'polygon'],
+  ['stellar', 'testnet'],
+  ['solana', 'devnet'],
+  ['evm', 'arbitrum-one'],
+] as const;
+const strategy = { policies: { fee_payment_strategy: 'relayer' } };
+
+function placeOf(index: number): (typeof places)[number] {
+  return places[index % places.length] ?? places[0];
+}
+
+function addressOf(index: number, key: Buffer): string {
+  const publicKey = publicKeyOf(keyFromSeed(key));
+  const [type] = placeOf(index);
+  if (type === 'stellar') return StrKey.encodeEd25519PublicKey(publicKey);
+  return type === 'solana' ? getBase58Decoder().decode(publicKey) : computeAddress(`0x${key.toString('hex')}`);
+}
 
 it('fifty relayers over eight networks are there after one start', { timeout: 60_000 }, async () => {
   const keys = Array.from({ length: 10 }, () => randomBytes(32));
-  const folder = await temporaryFolder(
-    Object.fromEntries(await Promise.all(keys.map(async (key, index) => [`key-${index}.json`, await cheapKeystore(key, `pass-${index}`)]))),
-  );
+  // As the existing relayer writes them, for every network.
+  const keystores = await Promise.all(keys.map(async (key, index) => keystoreOfAnyNetwork(await cheapKeystore(key, `pass-${index}`))));
+  const folder = await temporaryFolder(Object.fromEntries(keystores.map((json, index) => [`key-${index}.json`, json])));
   const relayers = Array.from({ length: 50 }, (_, index) => ({
     id: `relayer-${index}`,
     name: `Relayer ${index}`,
-    network: names[index % names.length],
-    network_type: 'evm',
+    network: placeOf(index)[1],
+    network_type: placeOf(index)[0],
+    ...(placeOf(index)[0] === 'evm' ? {} : strategy),
     paused: false,
     // Each network comes round every eighth time, each key every tenth: no key is twice on one chain before forty.
     signer_id: `key-${(index + Math.floor(index / 40)) % keys.length}`,
@@ -73,7 +98,11 @@ it('fifty relayers over eight networks are there after one start', { timeout: 60
   try {
     assert.deepEqual(
       app.relayers.map(({ id, address, network }) => [id, address, network.name]),
-      relayers.map(({ id, signer_id, network }) => [id, computeAddress(`0x${keys[Number(signer_id.slice(4))]?.toString('hex')}`), network]),
+      relayers.map(({ id, signer_id, network }, index) => [
+        id,
+        addressOf(index, keys[Number(signer_id.slice(4))] ?? Buffer.alloc(32)),
+        network,
+      ]),
     );
     const answer = await fetch(`http://127.0.0.1:${app.port}/api/v1/relayers?per_page=100`, {
       headers: { authorization: `Bearer ${apiKey}` },

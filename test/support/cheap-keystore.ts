@@ -10,6 +10,12 @@ export function cheapKeystore(privateKey: Uint8Array, passphrase: string): Promi
   return encryptKeystoreJson({ address: wallet.address, privateKey: wallet.privateKey }, passphrase, { scrypt: cheap });
 }
 
+/** The Ethereum keystore without its address: as the existing relayer writes keystores, whatever their network. */
+export function keystoreOfAnyNetwork(json: string): string {
+  const { address: _, Crypto, crypto = Crypto, ...rest } = JSON.parse(json);
+  return JSON.stringify({ ...rest, crypto });
+}
+
 /** An ed25519 keystore as the format says, made without the code that is tested, and cheap to open. `publicKey`: what it says it holds. */
 export function cheapEd25519Keystore(seed: Uint8Array, passphrase: string, publicKey = publicKeyOf(keyFromSeed(seed))): string {
   const salt = randomBytes(32);
