@@ -6,6 +6,7 @@ import { registerDev } from './dev.js';
 import { registerKeystore } from './keystore.js';
 import { registerMigrate } from './migrate.js';
 import { reportError } from './report-error.js';
+import { registerRotateEncryptionKey } from './rotate-encryption-key.js';
 import { registerServe } from './serve.js';
 
 /** Adds one command to the program. */
@@ -15,7 +16,15 @@ export type Register = (program: Command) => void;
  * Every command, in the order of the help. What only one of them needs and is large (the service, databases, keys) is imported when it runs, so
  * that help and mistakes are told at once.
  */
-const commands: readonly Register[] = [registerServe, registerDev, registerCheckConfig, registerMigrate, registerKeystore, registerApiKey];
+const commands: readonly Register[] = [
+  registerServe,
+  registerDev,
+  registerCheckConfig,
+  registerMigrate,
+  registerKeystore,
+  registerApiKey,
+  registerRotateEncryptionKey,
+];
 
 /** Runs the command line and returns the exit code: 0 done, 1 failed, 2 wrong usage or configuration. Never throws. */
 export async function runCli(args: readonly string[]): Promise<number> {

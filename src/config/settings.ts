@@ -47,7 +47,7 @@ const table = {
   storageEncryptionKey: setting({
     name: 'STORAGE_ENCRYPTION_KEY',
     secret: true,
-    doc: 'Base64 of 32 bytes; encrypts the secrets that are stored.',
+    doc: 'Base64 of 32 bytes; encrypts the secrets that are stored. To change it: relayer rotate-encryption-key.',
     parse: base64Key,
   }),
   webhookAllowPrivate: setting({

@@ -1,3 +1,4 @@
+import { forgottenFingerprint } from '../core/access/idempotency.js';
 import type { Changes } from '../core/ports/store.js';
 import { isFinal, type Transaction } from '../core/transaction/transaction.js';
 import { BoundChange, guarded, step } from './bound-change.js';
@@ -69,9 +70,20 @@ export function createChanges(statements: Statements): Changes {
       new BoundChange('updateNotification', [
         guarded(notifications.update, { ...rowFromNotification(next), revision_before: next.revision - 1 }),
       ]),
+    resealNotification: ({ id, revision, sealedSigningKey, retiredKeys }) =>
+      new BoundChange('resealNotification', [
+        guarded(notifications.reseal, {
+          id,
+          revision,
+          sealed_signing_key: sealedSigningKey,
+          retired_keys: JSON.stringify(retiredKeys),
+        }),
+      ]),
     markNotificationGone: ({ id, revision }, goneAtMs) =>
       new BoundChange('markNotificationGone', [step(notifications.markGone, { id, revision, gone_at_ms: goneAtMs })]),
     putOutcome: (outcome) => new BoundChange('putOutcome', [step(outcomes.put, rowFromOutcome(outcome))]),
+    forgetFingerprints: () =>
+      new BoundChange('forgetFingerprints', [step(outcomes.forgetFingerprints, { fingerprint: forgottenFingerprint })]),
     deleteExpiredOutcomes: (nowMs, limit) =>
       new BoundChange('deleteExpiredOutcomes', [step(outcomes.deleteExpired, { now_ms: nowMs, limit })]),
     insertApiKey: (key) => new BoundChange('insertApiKey', [guarded(apiKeys.insert, rowFromApiKey(key))]),

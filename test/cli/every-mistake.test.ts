@@ -132,7 +132,7 @@ const lines: readonly string[] = [
   'error: the configuration has 78 problems:',
   '  APP_PORT: must be an integer from 0 to 65535 (it is "99999")',
   '  API_KEY: must have at least 32 characters, has 15',
-  '  STORAGE_ENCRYPTION_KEY: must be set. Base64 of 32 bytes; encrypts the secrets that are stored.',
+  '  STORAGE_ENCRYPTION_KEY: must be set. Base64 of 32 bytes; encrypts the secrets that are stored. To change it: relayer rotate-encryption-key.',
   '  QUEUE_BACKEND: is not supported: there is no outside queue; unset it',
   '  relayer: is not a known setting; did you mean relayers?',
   '  plugins: plugins are not supported',

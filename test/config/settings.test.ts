@@ -99,7 +99,8 @@ test('every problem is told at once', () => {
       API_KEY: 'must have at least 32 characters, has 9',
       APP_PORT: 'must be an integer from 0 to 65535 (it is "65536")',
       DATABASE_URL: 'must be sqlite:<file> or postgres://<user>:<password>@<host>:<port>/<database>',
-      STORAGE_ENCRYPTION_KEY: 'must be set. Base64 of 32 bytes; encrypts the secrets that are stored.',
+      STORAGE_ENCRYPTION_KEY:
+        'must be set. Base64 of 32 bytes; encrypts the secrets that are stored. To change it: relayer rotate-encryption-key.',
       WEBHOOK_ALLOW_PRIVATE: 'must be true or false (it is "yes")',
       WEBHOOK_RETRY_SECONDS: 'must be numbers of seconds separated by commas, such as 5,30,120 (it is "5,soon")',
       RATE_LIMIT_REQUESTS_PER_SECOND: 'must be an integer from 0 to 1000000 (it is "-1")',

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { openStore } from '../../src/storage/open-store.js';
 import { removalContract } from '../contracts/removal.contract.js';
+import { rotationContract } from '../contracts/rotation.contract.js';
 import { storeContract } from '../contracts/store.contract.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { aTransaction, silentLog } from '../support/stored-samples.js';
@@ -15,6 +16,7 @@ after(() => server.stop());
 
 storeContract('postgres', () => server.newDatabase());
 removalContract('postgres', () => server.newDatabase());
+rotationContract('postgres', () => server.newDatabase());
 
 async function asAdmin(databaseUrl: string, sql: string): Promise<void> {
   const admin = new pg.Client(databaseUrl);

@@ -9,6 +9,7 @@ import { openStore } from '../../src/storage/open-store.js';
 import type { Statement } from '../../src/storage/statement.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
 import { removalContract } from '../contracts/removal.contract.js';
+import { rotationContract } from '../contracts/rotation.contract.js';
 import { storeContract } from '../contracts/store.contract.js';
 import { migrationNames } from '../support/migration-names.js';
 import { aTransaction, silentLog } from '../support/stored-samples.js';
@@ -24,6 +25,7 @@ function newFile(): string {
 
 storeContract('sqlite', async () => `sqlite:${newFile()}`);
 removalContract('sqlite', async () => `sqlite:${newFile()}`);
+rotationContract('sqlite', async () => `sqlite:${newFile()}`);
 
 describe('sqlite alone', () => {
   test('one lock for all names of a file', async () => {

@@ -119,10 +119,14 @@ export interface Changes {
   insertNotification(notification: Notification): Change;
   /** Writes `next`, whose revision must be one more than the stored one; fails where it is not. */
   updateNotification(next: Notification): Change;
+  /** Writes its signing keys as they are sealed now, and leaves its revision; fails where that is another. */
+  resealNotification(notification: Pick<Notification, 'id' | 'revision' | 'sealedSigningKey' | 'retiredKeys'>): Change;
   /** Sets `goneAtMs` unless the notification has moved on to another revision; never fails. */
   markNotificationGone(notification: Pick<Notification, 'id' | 'revision'>, goneAtMs: number): Change;
   /** Keeps an outcome, in place of whatever is stored under its key; never fails. */
   putOutcome(outcome: Outcome): Change;
+  /** Makes the fingerprints of all outcomes `forgottenFingerprint`; never fails. */
+  forgetFingerprints(): Change;
   /** Deletes the outcomes that have expired at `nowMs`, the oldest first, `limit` at most; never fails. */
   deleteExpiredOutcomes(nowMs: number, limit: number): Change;
   /** Fails where the id is taken. */

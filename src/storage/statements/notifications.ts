@@ -18,6 +18,16 @@ export function notificationStatements(db: Kysely<Schema>) {
         .where('revision', '=', values.revision_before),
     ),
 
+    reseal: statement<Pick<NotificationRow, 'id' | 'revision' | 'sealed_signing_key' | 'retired_keys'>, never>(
+      'notifications_reseal',
+      (values) =>
+        db
+          .updateTable('notifications')
+          .set(pick(values, ['sealed_signing_key', 'retired_keys']))
+          .where('id', '=', values.id)
+          .where('revision', '=', values.revision),
+    ),
+
     markGone: statement<{ id: string; revision: number; gone_at_ms: number }, never>('notifications_mark_gone', (values) =>
       db
         .updateTable('notifications')

@@ -32,6 +32,10 @@ export function outcomeStatements(db: Kysely<Schema>) {
         .where('expires_at_ms', '>', values.now_ms),
     ),
 
+    forgetFingerprints: statement<Pick<OutcomeRow, 'fingerprint'>, never>('outcomes_forget_fingerprints', (values) =>
+      db.updateTable('outcomes').set(pick(values, ['fingerprint'])),
+    ),
+
     firstExpiry: statement<object, Pick<OutcomeRow, 'expires_at_ms'>>('outcomes_first_expiry', () =>
       db.selectFrom('outcomes').select('expires_at_ms').orderBy('expires_at_ms').limit(sql.lit(1)),
     ),

@@ -1,0 +1,97 @@
+import { signingKeyPurpose } from '../notification/signing-key-purpose.js';
+import type { SecretBox } from '../ports/secret-box.js';
+import type { Change, Definition, Store } from '../ports/store.js';
+
+/** What the rotation works with: nobody else may work on the store meanwhile. */
+export interface RotationDeps {
+  readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
+  readonly from: Pick<SecretBox, 'open'>;
+  readonly to: Pick<SecretBox, 'open' | 'seal'>;
+}
+
+/** What it came to. */
+export type Rotation =
+  | { readonly kind: 'rotated'; readonly secrets: number }
+  /** The new key opens everything: it was done before. */
+  | { readonly kind: 'done_before'; readonly secrets: number }
+  /** The old key does not open these (`notification hook`); nothing was written. */
+  | { readonly kind: 'not_opened'; readonly owners: readonly string[] };
+
+/** Something that is sealed, and the change that writes it sealed anew. */
+interface Sealed {
+  /** For people. */
+  readonly owner: string;
+  readonly purpose: string;
+  readonly texts: readonly string[];
+  changeTo(texts: readonly string[]): Change;
+}
+
+const definitionKinds: readonly Definition['kind'][] = ['relayer', 'signer', 'network'];
+/** Notifications read at once. */
+const pageSize = 100;
+
+/**
+ * Seals every stored secret under the new key, in one commit: after it the old key opens nothing, and where that commit does not happen all is as it
+ * was. Fingerprints of idempotent calls, which the old key made, are forgotten with it; their outcomes are kept.
+ */
+export async function rotateEncryptionKey({ store, from, to }: RotationDeps): Promise<Rotation> {
+  const all = [...(await sealedNotifications(store)), ...(await sealedDefinitions(store))];
+  const secrets = all.reduce((sum, { texts }) => sum + texts.length, 0);
+  const notOpened = all.filter(({ texts, purpose }) => !texts.every((text) => opens(from, text, purpose)));
+  if (notOpened.length > 0) {
+    const wasDone = all.every(({ texts, purpose }) => texts.every((text) => opens(to, text, purpose)));
+    return wasDone ? { kind: 'done_before', secrets } : { kind: 'not_opened', owners: notOpened.map(({ owner }) => owner) };
+  }
+  const changes = all.map(({ texts, purpose, changeTo }) => changeTo(texts.map((text) => to.seal(from.open(text, purpose), purpose))));
+  await store.commit([...changes, store.change.forgetFingerprints()]);
+  return { kind: 'rotated', secrets };
+}
+
+function opens(box: Pick<SecretBox, 'open'>, text: string, purpose: string): boolean {
+  try {
+    box.open(text, purpose);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function sealedNotifications({ read, change }: RotationDeps['store']): Promise<readonly Sealed[]> {
+  const found: Sealed[] = [];
+  for (let offset = 0; ; offset += pageSize) {
+    const { items, total } = await read.notifications({ offset, limit: pageSize });
+    for (const { id, revision, sealedSigningKey, retiredKeys } of items) {
+      if (sealedSigningKey === null) continue;
+      found.push({
+        owner: `notification ${id}`,
+        purpose: signingKeyPurpose(id),
+        texts: [sealedSigningKey, ...retiredKeys.map((key) => key.sealedSigningKey)],
+        changeTo: ([present = sealedSigningKey, ...retired]) =>
+          change.resealNotification({
+            id,
+            revision,
+            sealedSigningKey: present,
+            retiredKeys: retiredKeys.map((key, index) => ({ ...key, sealedSigningKey: retired[index] ?? key.sealedSigningKey })),
+          }),
+      });
+    }
+    if (offset + pageSize >= total) return found;
+  }
+}
+
+async function sealedDefinitions({ read, change }: RotationDeps['store']): Promise<readonly Sealed[]> {
+  const definitions = await Promise.all(definitionKinds.map((kind) => read.definitions(kind)));
+  return definitions.flat().flatMap((definition): readonly Sealed[] => {
+    const { kind, id, sealed } = definition;
+    if (sealed === null) return [];
+    const purpose = `${kind}:${id}`;
+    return [
+      {
+        owner: `${kind} ${id}`,
+        purpose,
+        texts: [sealed],
+        changeTo: ([text = sealed]) => change.putDefinition({ ...definition, sealed: text }),
+      },
+    ];
+  });
+}

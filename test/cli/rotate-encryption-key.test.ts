@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { createHmac, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import Sqlite from 'better-sqlite3';
+import { startHttpReceiver } from '../support/http-receiver.js';
+import { runCli } from '../support/run-cli.js';
+import { apiKey, createServiceHome, launchService, type ServiceHome, startService } from '../support/service.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
+
+const signingKeys = { filed: 'a-key-of-the-file-0123456789-0123456789', made: 'a-key-by-the-api-0123456789-0123456789' };
+
+/** Nobody listens there: no transaction is sent. */
+const rpcUrl = 'http://127.0.0.1:9';
+
+async function call(baseUrl: string, verb: string, path: string, body?: object): Promise<number> {
+  const answer = await fetch(`${baseUrl}/api/v1${path}`, {
+    method: verb,
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return answer.status;
+}
+
+/** The service's environment on another database and with another key. */
+function elsewhere(home: ServiceHome, file: string, key: string): ServiceHome {
+  return { ...home, env: { ...home.env, DATABASE_URL: `sqlite:${file}`, STORAGE_ENCRYPTION_KEY: key } };
+}
+
+it('a live copy of a database is encrypted under another key, and the old one opens nothing of it', {
+  timeout: 120_000,
+}, async (test: TestContext) => {
+  const receiver = await startHttpReceiver(test, (response) => response.writeHead(204).end());
+  const home = await createServiceHome({
+    rpcUrl,
+    notifications: [
+      { id: 'filed', type: 'webhook', url: receiver.url('/filed'), signing_key: { type: 'plain', value: signingKeys.filed } },
+    ],
+  });
+  test.after(() => home.remove());
+  const copy = join(await temporaryFolder(), 'copy.db');
+  const oldKey = home.env.STORAGE_ENCRYPTION_KEY ?? '';
+  const newKey = randomBytes(32).toString('base64');
+  const rotate = (file: string, key: string, input: string) =>
+    runCli(['rotate-encryption-key'], { DATABASE_URL: `sqlite:${file}`, STORAGE_ENCRYPTION_KEY: key }, input);
+
+  const service = await startService(home);
+  try {
+    assert.equal(
+      await call(service.baseUrl, 'POST', '/notifications', {
+        id: 'made',
+        type: 'webhook',
+        url: receiver.url('/made'),
+        signing_key: signingKeys.made,
+      }),
+      201,
+    );
+    const inUse = await rotate(join(home.dir, 'relayer.db'), oldKey, newKey);
+    assert.match(
+      inUse.stderr,
+      /^error: the database is in use by process \d+ on host .*; only one instance may work on it; stop it first\n$/,
+    );
+    assert.equal(inUse.exitCode, 2);
+    const live = new Sqlite(join(home.dir, 'relayer.db'), { readonly: true });
+    live.prepare('vacuum into ?').run(copy);
+    live.close();
+  } finally {
+    await service.stop();
+  }
+
+  const sealed = sealedIn(copy);
+  assert.equal(sealed.length, 2);
+  const before = await readFile(copy);
+  const stranger = await rotate(copy, randomBytes(32).toString('base64'), newKey);
+  assert.deepEqual([stranger.exitCode, stranger.stdout], [2, '']);
+  assert.match(
+    stranger.stderr,
+    /^error: the key in STORAGE_ENCRYPTION_KEY does not open the secrets of notification made, notification filed; nothing was changed\n$/,
+  );
+  assert.deepEqual(sealedIn(copy), sealed);
+  assert.ok(before.includes(sealed[0] ?? ''));
+
+  assert.deepEqual(await rotate(copy, oldKey, `${newKey}\n`), {
+    exitCode: 0,
+    stdout: '2 secrets encrypted under the new key\nstart the service with the new key in STORAGE_ENCRYPTION_KEY\n',
+    stderr: '',
+  });
+  const bytes = await readFile(copy);
+  for (const text of sealed) assert.ok(!bytes.includes(text), 'what the old key opens is still in the file');
+  assert.deepEqual(await rotate(copy, oldKey, newKey), {
+    exitCode: 0,
+    stdout: 'nothing to do: the new key opens all 2 secrets\nstart the service with the new key in STORAGE_ENCRYPTION_KEY\n',
+    stderr: '',
+  });
+
+  const renewed = await startService(elsewhere(home, copy, newKey));
+  try {
+    for (const [id, key] of Object.entries(signingKeys)) {
+      assert.equal(await call(renewed.baseUrl, 'POST', `/notifications/${id}/test`), 200);
+      const post = await waitFor(`the delivery of ${id}`, async () => receiver.requests.find(({ path }) => path === `/${id}`));
+      assert.equal(post.headers['x-signature'], createHmac('sha256', key).update(post.body).digest('base64'));
+    }
+  } finally {
+    await renewed.stop();
+  }
+  await assert.rejects(launchService(elsewhere(home, copy, oldKey)).listening, /under another key/);
+});
+
+it('what is wrong is one sentence, and no database is made', async () => {
+  const folder = await temporaryFolder();
+  const key = randomBytes(32).toString('base64');
+  const env = { DATABASE_URL: `sqlite:${join(folder, 'none.db')}`, STORAGE_ENCRYPTION_KEY: key };
+  const wrong: readonly (readonly [Record<string, string>, readonly string[], string, RegExp])[] = [
+    [env, [], randomBytes(32).toString('base64'), /^error: the database file .*none\.db does not exist\n$/],
+    [env, [], key, /^error: the new key is the one in STORAGE_ENCRYPTION_KEY\n$/],
+    [env, [], 'hunter2', /^error: the new key must be base64 of exactly 32 bytes; make one with: openssl rand -base64 32\n$/],
+    [env, [], '', /^error: no new key was given: /],
+    [env, ['--new-key-env', 'NOT_SET'], '', /^error: the environment variable for the new key is not set\n$/],
+    [{ DATABASE_URL: env.DATABASE_URL }, [], key, /^error: the configuration has a problem:\n {2}STORAGE_ENCRYPTION_KEY: must be set\. /],
+  ];
+  for (const [variables, args, input, sentence] of wrong) {
+    const result = await runCli(['rotate-encryption-key', ...args], variables, input);
+    assert.match(result.stderr, sentence);
+    assert.deepEqual([result.exitCode, result.stdout], [2, '']);
+    assert.ok(!result.stderr.includes(key) && !result.stderr.includes('hunter2'));
+  }
+  await assert.rejects(readFile(join(folder, 'none.db')), { code: 'ENOENT' });
+});
+
+/** The sealed texts of notifications, as they are in the file. */
+function sealedIn(file: string): readonly string[] {
+  const db = new Sqlite(file, { readonly: true });
+  try {
+    const rows = db.prepare<[], { sealed: string }>('select sealed_signing_key as sealed from notifications order by id').all();
+    return rows.map(({ sealed }) => sealed);
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { createIdempotency } from '../../src/core/access/idempotency.js';
+import { rotateEncryptionKey } from '../../src/core/access/rotate-encryption-key.js';
+import { signingKeyPurpose } from '../../src/core/notification/signing-key-purpose.js';
+import { openStore } from '../../src/storage/open-store.js';
+import { createSecretBox } from '../../src/storage/secret-box.js';
+import { aNotification, anOutcome, silentLog } from '../support/stored-samples.js';
+
+const newBox = () => createSecretBox(randomBytes(32).toString('base64'));
+
+/** What every store keeps to when the encryption key is changed. */
+export function rotationContract(name: string, newDatabaseUrl: () => Promise<string>): void {
+  describe(`${name}: rotation of the encryption key`, () => {
+    test('seals all anew at once: the new key opens everything, the old one nothing; again it does nothing', async () => {
+      const { store } = await openStore(await newDatabaseUrl(), { log: silentLog });
+      try {
+        const { change, read } = store;
+        const [from, to] = [newBox(), newBox()];
+        const ids = Array.from({ length: 120 }, (_, number) => `hook-${number}`);
+        const sealedOf = (id: string, text: string) => from.seal(text, signingKeyPurpose(id));
+        const notifications = ids.map((id) =>
+          aNotification({
+            id,
+            revision: 3,
+            goneAtMs: 5,
+            sealedSigningKey: sealedOf(id, `key of ${id}`),
+            retiredKeys: [1, 2].map((retiredAtMs) => ({ sealedSigningKey: sealedOf(id, `old ${retiredAtMs}`), retiredAtMs })),
+          }),
+        );
+        const definition = { kind: 'signer', id: 'made', content: { type: 'local' }, sealed: from.seal('secret', 'signer:made') } as const;
+        const plain = { kind: 'relayer', id: 'plain', content: null, sealed: null } as const;
+        await store.commit([
+          ...[...notifications, aNotification({ id: 'unsigned' })].map((notification) => change.insertNotification(notification)),
+          change.putDefinition(definition),
+          change.putDefinition(plain),
+          change.putOutcome(anOutcome({ fingerprint: from.digest(Buffer.from('payload'), 'idempotent request') })),
+        ]);
+
+        assert.deepEqual(await rotateEncryptionKey({ store, from, to }), { kind: 'rotated', secrets: 361 });
+
+        const { items } = await read.notifications({ offset: 0, limit: 200 });
+        assert.equal(items.length, 121);
+        for (const [index, id] of ids.entries()) {
+          const found = items.find((notification) => notification.id === id);
+          assert.ok(found?.sealedSigningKey);
+          assert.equal(to.open(found.sealedSigningKey, signingKeyPurpose(id)), `key of ${id}`);
+          assert.deepEqual(
+            found.retiredKeys.map((key) => [to.open(key.sealedSigningKey, signingKeyPurpose(id)), key.retiredAtMs]),
+            [
+              ['old 1', 1],
+              ['old 2', 2],
+            ],
+          );
+          for (const { sealedSigningKey } of [found, ...found.retiredKeys]) {
+            assert.throws(() => from.open(sealedSigningKey ?? '', signingKeyPurpose(id)), /under another key/);
+          }
+          const { sealedSigningKey: _, retiredKeys: __, ...rest } = found;
+          const { sealedSigningKey: ___, retiredKeys: ____, ...before } = notifications[index] ?? found;
+          assert.deepEqual(rest, before);
+        }
+        const [signer] = await read.definitions('signer');
+        assert.equal(to.open(signer?.sealed ?? '', 'signer:made'), 'secret');
+        assert.throws(() => from.open(signer?.sealed ?? '', 'signer:made'));
+        assert.deepEqual(await read.definitions('relayer'), [plain]);
+
+        assert.deepEqual(await rotateEncryptionKey({ store, from, to }), { kind: 'done_before', secrets: 361 });
+      } finally {
+        await store.close();
+      }
+    });
+
+    test('changes nothing where the old key does not open all, and says whose', async () => {
+      const { store } = await openStore(await newDatabaseUrl(), { log: silentLog });
+      try {
+        const [from, to, stranger] = [newBox(), newBox(), newBox()];
+        const mine = aNotification({ id: 'mine', sealedSigningKey: from.seal('a', signingKeyPurpose('mine')) });
+        const theirs = aNotification({ id: 'theirs', sealedSigningKey: stranger.seal('b', signingKeyPurpose('theirs')) });
+        const swapped = { kind: 'network', id: 'n', content: {}, sealed: from.seal('[]', 'network:other') } as const;
+        await store.commit([
+          store.change.insertNotification(mine),
+          store.change.insertNotification(theirs),
+          store.change.putDefinition(swapped),
+        ]);
+        assert.deepEqual(await rotateEncryptionKey({ store, from, to }), {
+          kind: 'not_opened',
+          owners: ['notification theirs', 'network n'],
+        });
+        assert.deepEqual(await store.read.notification('mine'), mine);
+      } finally {
+        await store.close();
+      }
+    });
+
+    test('leaves the outcomes of idempotent calls, whose payloads nobody can compare any more', async () => {
+      const { store } = await openStore(await newDatabaseUrl(), { log: silentLog });
+      try {
+        const [from, to] = [newBox(), newBox()];
+        const outcome = anOutcome({ fingerprint: from.digest(Buffer.from('payload'), 'idempotent request') });
+        await store.commit([store.change.putOutcome(outcome)]);
+        assert.deepEqual(await rotateEncryptionKey({ store, from, to }), { kind: 'rotated', secrets: 0 });
+        const { begin } = createIdempotency({ store, clock: { nowMs: () => 0 } });
+        const begun = await begin(outcome, to.digest(Buffer.from('payload'), 'idempotent request'));
+        assert.deepEqual(begun, { kind: 'replay', response: outcome.response });
+        await assert.rejects(begin(outcome, null), { reason: 'IDEMPOTENCY_KEY_REUSED' });
+      } finally {
+        await store.close();
+      }
+    });
+  });
+}
