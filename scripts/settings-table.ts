@@ -7,7 +7,9 @@ const [start, end] = ['<!-- settings: written by "npm run generate" -->', '<!-- 
 export function withSettingsTable(page: string): string {
   const [before, after] = [page.indexOf(start), page.indexOf(end)];
   if (before === -1 || after < before) throw new Error(`the page has no ${start} ... ${end}`);
-  const rows = settings.map((setting) => `| \`${setting.name}\` | ${defaultOf(setting)} | ${setting.doc.replaceAll('|', '\\|').replaceAll('<', '&lt;')} |`);
+  const rows = settings.map(
+    (setting) => `| \`${setting.name}\` | ${defaultOf(setting)} | ${setting.doc.replaceAll('|', '\\|').replaceAll('<', '&lt;')} |`,
+  );
   const table = ['| Variable | Default | What it is |', '|---|---|---|', ...rows].join('\n');
   return `${page.slice(0, before + start.length)}\n${table}\n${page.slice(after)}`;
 }
