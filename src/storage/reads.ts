@@ -62,6 +62,7 @@ export function createReads(statements: Statements, query: Query): Reads {
     }));
   }
 
+  /** What is accepted between the two reads does not show; what is removed between them is still in the total. */
   async function allOf(relayerId: string, { offset, limit }: PageQuery): Promise<PageOf<TransactionView>> {
     const [ordinals] = await query(transactions.ordinals, { relayer_id: relayerId });
     const last = ordinals?.last ?? 0;
