@@ -87,13 +87,17 @@ describe('each example of the document', () => {
   it('says in its record what a mined transaction says', async () => {
     const operation = document.operation('sendTransaction');
     const sent = JSON.parse((await ask(rig, operation, '/api/v1/relayers/r1/transactions', operation.requests.evm)).text);
-    const nonce = await waitFor('the confirmation', async () => {
-      await anvil.mine();
-      const answer = await rig.ask('GET', `/api/v1/relayers/r1/transactions/${sent.data.id}`);
-      document.check(document.operation('getTransaction'), answer);
-      const { data } = JSON.parse(answer.text);
-      return data.status === 'confirmed' ? (data.nonce as number) : undefined;
-    });
+    const nonce = await waitFor(
+      'the confirmation',
+      async () => {
+        await anvil.mine();
+        const answer = await rig.ask('GET', `/api/v1/relayers/r1/transactions/${sent.data.id}`);
+        document.check(document.operation('getTransaction'), answer);
+        const { data } = JSON.parse(answer.text);
+        return data.status === 'confirmed' ? (data.nonce as number) : undefined;
+      },
+      120_000,
+    );
     const byNonce = await rig.ask('GET', `/api/v1/relayers/r1/transactions/by-nonce/${nonce}`);
     document.check(document.operation('getTransactionByNonce'), byNonce);
     assert.equal(byNonce.status, 200);
