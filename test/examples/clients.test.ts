@@ -18,7 +18,7 @@ before(async () => {
   });
   let output = '';
   pageServer.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  pageOrigin = await waitFor('the page to be served', () => /open (http:\S+)\//.exec(output)?.[1]);
+  pageOrigin = await waitFor('the page to be served', () => /open (http:\S+)\//.exec(output)?.[1], 120_000);
   sandbox = await startSandbox({ CORS_ALLOWED_ORIGINS: pageOrigin });
 });
 after(async () => {
@@ -85,12 +85,16 @@ async function run(command: string, args: readonly string[]): Promise<readonly s
 }
 
 async function mineUntilDone(said: () => readonly string[] | Promise<readonly string[]>): Promise<readonly string[]> {
-  return waitFor('the example to be done', async () => {
-    const lines = await said();
-    assert.ok(!lines.some((line) => line.startsWith('failed')), lines.join('\n'));
-    if (lines.includes('replaced') && !lines.some((line) => line.startsWith('is confirmed'))) await sandbox.mine();
-    return lines.some((line) => line.startsWith('webhook ')) ? lines : undefined;
-  });
+  return waitFor(
+    'the example to be done',
+    async () => {
+      const lines = await said();
+      assert.ok(!lines.some((line) => line.startsWith('failed')), lines.join('\n'));
+      if (lines.includes('replaced') && !lines.some((line) => line.startsWith('is confirmed'))) await sandbox.mine();
+      return lines.some((line) => line.startsWith('webhook ')) ? lines : undefined;
+    },
+    120_000,
+  );
 }
 
 function assertDone(lines: readonly string[], webhook: RegExp): void {

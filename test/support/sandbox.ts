@@ -4,6 +4,9 @@ import { freePort } from './free-port.js';
 import { temporaryFolder } from './temporary-folder.js';
 import { waitFor } from './wait-for.js';
 
+/** It starts chains and makes keys, which takes long where others work beside it. */
+const patienceMs = 120_000;
+
 /** A running sandbox: `npm start` in a folder and on ports of its own. */
 export interface Sandbox {
   /** `http://127.0.0.1:<port>`. */
@@ -29,10 +32,14 @@ export async function startSandbox(env: Readonly<Record<string, string>> = {}): 
   child.once('exit', () => process.removeListener('exit', stopWithUs));
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  await waitFor('the sandbox to be ready', () => {
-    if (child.exitCode !== null) throw new Error(`the sandbox ended with ${child.exitCode}:\n${output}`);
-    return output.includes('Ctrl-C stops everything.') ? true : undefined;
-  });
+  await waitFor(
+    'the sandbox to be ready',
+    () => {
+      if (child.exitCode !== null) throw new Error(`the sandbox ended with ${child.exitCode}:\n${output}`);
+      return output.includes('Ctrl-C stops everything.') ? true : undefined;
+    },
+    patienceMs,
+  );
   const [, url = '', token = ''] = /URL=(\S+)\/api\/v1 TOKEN=(\S+)/.exec(output) ?? [];
   const rpcUrl = /chain \d+ at (http:\S+)/.exec(output)?.[1] ?? '';
   return {

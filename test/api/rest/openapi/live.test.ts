@@ -101,13 +101,17 @@ describe('each example of the document', () => {
     await rig.ask('PATCH', '/api/v1/networks/evm:local', { body: JSON.stringify({ rpc_urls: [anvil.url] }) });
     const operation = document.operation('sendTransaction');
     const sent = JSON.parse((await ask(rig, operation, '/api/v1/relayers/r1/transactions', operation.requests.evm)).text);
-    const nonce = await waitFor('the confirmation', async () => {
-      await anvil.mine();
-      const answer = await rig.ask('GET', `/api/v1/relayers/r1/transactions/${sent.data.id}`);
-      document.check(document.operation('getTransaction'), answer);
-      const { data } = JSON.parse(answer.text);
-      return data.status === 'confirmed' ? (data.nonce as number) : undefined;
-    });
+    const nonce = await waitFor(
+      'the confirmation',
+      async () => {
+        await anvil.mine();
+        const answer = await rig.ask('GET', `/api/v1/relayers/r1/transactions/${sent.data.id}`);
+        document.check(document.operation('getTransaction'), answer);
+        const { data } = JSON.parse(answer.text);
+        return data.status === 'confirmed' ? (data.nonce as number) : undefined;
+      },
+      120_000,
+    );
     const byNonce = await rig.ask('GET', `/api/v1/relayers/r1/transactions/by-nonce/${nonce}`);
     document.check(document.operation('getTransactionByNonce'), byNonce);
     assert.equal(byNonce.status, 200);
