@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { withSettingsTable } from '../../scripts/settings-table.js';
+import { withSettingsTable } from '../../.ci/generate/settings-table.js';
 import { settings } from '../../src/config/settings.js';
 
 const pages = ['README.md', ...['docs', 'examples'].flatMap(markdownIn)];

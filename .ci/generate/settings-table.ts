@@ -1,4 +1,4 @@
-import { type Setting, settings } from '../src/config/settings.js';
+import { type Setting, settings } from '../../src/config/settings.js';
 
 /** What stands around the table in `docs/configuration.md`. */
 const [start, end] = ['<!-- settings: written by "npm run generate" -->', '<!-- /settings -->'];
