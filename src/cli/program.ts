@@ -7,6 +7,7 @@ import { registerDev } from './dev.js';
 import { registerKeystore } from './keystore.js';
 import { registerMigrate } from './migrate.js';
 import { reportError } from './report-error.js';
+import { registerRestore } from './restore.js';
 import { registerRotateEncryptionKey } from './rotate-encryption-key.js';
 import { registerServe } from './serve.js';
 
@@ -23,6 +24,7 @@ const commands: readonly Register[] = [
   registerCheckConfig,
   registerMigrate,
   registerBackup,
+  registerRestore,
   registerKeystore,
   registerApiKey,
   registerRotateEncryptionKey,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { rest } from '../support/callers.js';
 import { runCli } from '../support/run-cli.js';
-import { createServiceHome, type RunningService, type ServiceHome, startService } from '../support/service.js';
+import { createServiceHome, launchService, type RunningService, type ServiceHome, startService } from '../support/service.js';
 
 describe('backup of a database in use', () => {
   let home: ServiceHome;
@@ -18,7 +18,7 @@ describe('backup of a database in use', () => {
     await home?.remove();
   });
 
-  it('has all that was answered before it began, and is a database that the service starts on', async () => {
+  it('has all that was answered before it began, and is worked on only once it is restored, which ends what waited', async () => {
     const ids: string[] = [];
     const send = async () => {
       const { status, body } = await rest(service.baseUrl, 'POST', '/relayers/r1/transactions', {
@@ -44,12 +44,45 @@ describe('backup of a database in use', () => {
       [],
     );
 
-    const restored = await startService({ ...home, env: { ...home.env, DATABASE_URL: `sqlite:${file}` } });
+    const byMistake = launchService({ ...home, env: { ...home.env, DATABASE_URL: `sqlite:${file}` } });
+    await assert.rejects(byMistake.listening, /it is a backup; put it in place with relayer restore/);
+    const env = { ...home.env, DATABASE_URL: `sqlite:${join(home.dir, 'restored.db')}` };
+    const { exitCode, stdout, stderr } = await runCli(['restore', file], env);
+    assert.equal(exitCode, 0, stderr);
+    for (const id of before) assert.ok(stdout.includes(`ended relayer r1 transaction ${id}\n`), stdout);
+    const restored = await startService({ ...home, env });
     try {
-      for (const id of before) assert.equal((await rest(restored.baseUrl, 'GET', `/relayers/r1/transactions/${id}`)).status, 200);
+      for (const id of before) {
+        const { data } = (await rest(restored.baseUrl, 'GET', `/relayers/r1/transactions/${id}`)).body;
+        assert.equal(data.status, 'failed');
+        assert.match(data.status_reason, /^restored from a backup/);
+      }
+      const open = await rest(restored.baseUrl, 'GET', '/relayers/r1/transactions?status=pending');
+      assert.equal(open.body.pagination.total_items, 0, 'nothing is left that would be sent again');
     } finally {
       await restored.stop();
     }
+    assert.deepEqual(
+      readdirSync(home.dir).filter((name) => name.includes('partial')),
+      [],
+    );
+  });
+
+  it('is not restored over a database, from something else, or into a database in use', async () => {
+    const over = await runCli(['restore', join(home.dir, 'backup.db')], { ...home.env });
+    assert.equal(over.exitCode, 1);
+    assert.match(over.stderr, /relayer\.db already exists; move it away first/);
+    const env = { DATABASE_URL: `sqlite:${join(home.dir, 'another.db')}` };
+    const other = await runCli(['restore', join(home.dir, 'relayer.db')], env);
+    assert.equal(other.exitCode, 1);
+    assert.match(other.stderr, /it is not a copy that relayer backup made/);
+    const inUse = await runCli(['restore'], { ...home.env });
+    assert.equal(inUse.exitCode, 2);
+    assert.match(inUse.stderr, /stop it first/);
+    assert.deepEqual(
+      readdirSync(home.dir).filter((name) => /another|partial/.test(name)),
+      [],
+    );
   });
 
   it('never overwrites, and says what is wrong in a sentence', async () => {

@@ -9,6 +9,7 @@ const commands = [
   ['check-config'],
   ['migrate'],
   ['backup'],
+  ['restore'],
   ['keystore'],
   ['keystore', 'create'],
   ['keystore', 'import'],

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type Sqlite from 'better-sqlite3';
+import { markBackup } from './backup-mark.js';
 import { openSqliteFile } from './open-sqlite-file.js';
 
 /**
@@ -20,11 +21,12 @@ export function backUpSqlite(file: string, target: string): void {
     } finally {
       source.close();
     }
-    const copy = openSqliteFile(partial, { readonly: true }, check);
+    const copy = openSqliteFile(partial, {}, (db) => {
+      check(db);
+      markBackup(db, true);
+    });
     copy.close();
-    syncFile(partial);
-    renameSync(partial, target);
-    syncFile(dirname(resolve(target)));
+    moveDurably(partial, target);
   } catch (error) {
     rmSync(partial, { force: true });
     throw error;
@@ -34,6 +36,13 @@ export function backUpSqlite(file: string, target: string): void {
 function check(copy: Sqlite.Database): void {
   const found = copy.pragma('integrity_check', { simple: true });
   if (found !== 'ok') throw new Error(`the copy is damaged, as the database may be: ${found}`);
+}
+
+/** Gives a whole file its name, and waits until both are on the disk. */
+export function moveDurably(partial: string, target: string): void {
+  syncFile(partial);
+  renameSync(partial, target);
+  syncFile(dirname(resolve(target)));
 }
 
 function syncFile(path: string): void {

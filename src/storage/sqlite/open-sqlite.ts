@@ -5,6 +5,7 @@ import { sqlite } from '../dialect.js';
 import { migrate } from '../migrate.js';
 import type { Query } from '../reads.js';
 import type { Statement } from '../statement.js';
+import { requireNoBackup } from './backup-mark.js';
 import { openSqliteFile } from './open-sqlite-file.js';
 import { preparedStatements } from './prepared-statements.js';
 import { createSqliteBatch } from './sqlite-batch.js';
@@ -26,6 +27,7 @@ class MigratingDialect extends SqliteDialect {
 
 function openWriter(file: string): Sqlite.Database {
   return openSqliteFile(file, { timeout: busyTimeoutMs }, (writer) => {
+    requireNoBackup(writer);
     writer.pragma('journal_mode = WAL');
     // In WAL mode, less would lose acknowledged commits when the machine stops.
     writer.pragma('synchronous = FULL');

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { endWaiting } from '../../../src/core/transaction/end-waiting.js';
+import { openStore } from '../../../src/storage/open-store.js';
+import { anAttempt, aTransaction, next, sampleLane, silentLog } from '../../support/stored-samples.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
+
+test('ends what nothing is signed of, however much that is, and leaves what is signed to the chain', async () => {
+  const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
+  const waiting = Array.from({ length: 450 }, (_, index) => aTransaction({ id: `waiting-${String(index).padStart(3, '0')}` }));
+  const signed = aTransaction({ id: 'signed' });
+  const { change } = store;
+  await store.commit([
+    ...[...waiting, signed].map((transaction) => change.insertTransaction(transaction)),
+    change.insertAttempt(anAttempt({ transactionId: 'signed' })),
+    change.updateTransaction(next(signed, { status: 'sent', nonce: 0n, liveVersion: 1 })),
+  ]);
+  const result = await endWaiting(store);
+  assert.equal(result.ended.length, waiting.length);
+  assert.deepEqual(
+    result.signed.map(({ id }) => id),
+    ['signed'],
+  );
+  const open = await store.read.openTransactions(sampleLane);
+  assert.deepEqual(
+    open.map(({ transaction }) => transaction.id),
+    ['signed'],
+  );
+  assert.match((await store.read.transaction('waiting-449'))?.transaction.statusReason ?? '', /^restored from a backup/);
+  await store.close();
+});
