@@ -26,6 +26,13 @@ describe('the documentation', () => {
     assert.ok(links > 10);
   });
 
+  it('has every page in its index', () => {
+    const index = readFileSync('docs/README.md', 'utf8');
+    for (const page of markdownIn('docs').filter((file) => file !== join('docs', 'README.md'))) {
+      assert.ok(index.includes(`(${page.slice('docs/'.length)})`), page);
+    }
+  });
+
   it('names files that are there', () => {
     for (const page of pages) {
       for (const [, file = ''] of readFileSync(page, 'utf8').matchAll(/(?:^|[\s`(])((?:src|test|examples|proto|scripts)\/[\w./-]*\w)/g)) {
