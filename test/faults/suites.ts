@@ -12,6 +12,7 @@ import { reorgs } from './reorgs.js';
 import { solanaKill } from './solana/solana-kill.js';
 import { spike } from './spike.js';
 import { stellarKill } from './stellar/stellar-kill.js';
+import { stellarRaces } from './stellar/stellar-races.js';
 import type { FaultSuite } from './suite.js';
 
 /** Every suite by the name it is run by; a part of a name, up to a slash, runs all that begin so. */
@@ -34,4 +35,5 @@ export const suites: ReadonlyMap<string, FaultSuite> = new Map([
   ['healing/other-genesis/while-running', otherGenesis.whileRunning],
   ['solana/kill', solanaKill],
   ['stellar/kill', stellarKill],
+  ['stellar/races', stellarRaces],
 ]);

@@ -14,8 +14,8 @@ export interface StellarAuditInput {
 }
 
 /**
- * Compares every record and every version with the ledgers. Violations: a record that is final otherwise than the ledgers say, one that did not end
- * confirmed, two versions of one transaction in ledgers, something of the account in a ledger that no record has, a sequence number used up by nothing.
+ * Compares every record and every version with the ledgers. Violations: a record that is final otherwise than the ledgers say, one that failed or expired,
+ * two versions of one transaction in ledgers, something of the account in a ledger that no record has.
  */
 export async function auditStellar(
   run: Pick<FaultRun, 'violation'>,
@@ -28,7 +28,7 @@ export async function auditStellar(
     for (const { hash } of attempts) owned.add(hash);
     const landed = attempts.filter(({ hash }) => books.byHash.has(hash));
     if (landed.length > 1) run.violation('PAID TWICE: ledgers hold several versions of one transaction', { record, attempts });
-    if (!finalStatuses.includes(record.status)) continue;
+    if (!finalStatuses.includes(record.status) || (record.status === 'canceled' && attempts.length === 0)) continue;
     const marked = attempts.filter(({ is_mined }) => is_mined).map(({ hash }) => hash);
     if (marked.length !== 1 || marked[0] !== record.hash)
       run.violation('not exactly the version that the record shows is marked as mined', { record, marked });
@@ -47,7 +47,10 @@ function compare(
 ): void {
   const found = books.byHash.get(record.hash ?? '');
   const shown = attempts.find(({ hash }) => hash === record.hash);
-  if (record.status !== 'confirmed') run.violation(`a transaction is ${record.status}`, { record, found });
+  if (record.status === 'canceled') {
+    if (found === undefined || !found.succeeded || found.receiver !== null)
+      run.violation('a cancelled record does not name what takes its number and pays nobody', { record, found });
+  } else if (record.status !== 'confirmed') run.violation(`a transaction is ${record.status}`, { record, found });
   else if (found === undefined || shown === undefined) run.violation('a confirmed record names what no ledger holds', { record, books });
   else if (!found.succeeded || String(found.sequence) !== record.sequence_number || found.value !== paidBy(shown, passphrase))
     run.violation('a confirmed record is not what the ledger holds', { record, found });

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { createWallet } from '../local-chains/stellar/wallet.js';
+import { createRelayerClient } from '../support/relayer-client.js';
+import { startService } from '../support/service.js';
+import {
+  paymentBody,
+  type StellarClient,
+  type StellarRecord,
+  type StellarService,
+  startStellarService,
+} from '../support/stellar-service.js';
+import { waitFor } from '../support/wait-for.js';
+
+const reserve = 10_000_000n;
+
+/** Starts the service again. */
+async function restarted(test: TestContext, rig: StellarService): Promise<StellarClient> {
+  const service = await startService(rig.home);
+  test.after(() => service.stop());
+  return createRelayerClient(service.baseUrl);
+}
+
+/** Waits until the record is final, with a ledger closed at each look. */
+async function finalRecord(rig: StellarService, client: StellarClient, id: string): Promise<StellarRecord> {
+  let last: StellarRecord | undefined;
+  return waitFor('the record to be final', async () => {
+    rig.ledger.close();
+    last = await client.get(id);
+    return ['confirmed', 'failed', 'expired', 'canceled'].includes(last.status) ? last : undefined;
+  }).catch((error: unknown) => {
+    throw new Error(`${error instanceof Error ? error.message : error}: ${JSON.stringify(last)}`);
+  });
+}
+
+describe('a Stellar service that was killed', () => {
+  it('never pays again what landed and what every node has forgotten, and says so', async (test) => {
+    const rig = await startStellarService({ node: { retentionLedgers: 6 } });
+    test.after(() => rig.stop());
+    const bob = createWallet(rig.ledger, reserve);
+    const sent = await rig.send(paymentBody(bob.address, 7n));
+    await rig.untilWaiting(sent.id);
+    await rig.service.kill();
+    for (let ledgers = 0; ledgers < 20; ledgers += 1) rig.ledger.close();
+    const client = await restarted(test, rig);
+    const told = await waitFor('the record to say so', async () => {
+      rig.ledger.close();
+      const record = await client.get(sent.id);
+      return /none of our versions/.test(String(record.status_reason)) ? record : undefined;
+    });
+    assert.equal(told.status, 'submitted');
+    for (let ledgers = 0; ledgers < 20; ledgers += 1) rig.ledger.close();
+    assert.deepEqual([rig.ledger.waiting(), bob.balance()], [[], reserve + 7n]);
+    assert.equal((await client.attempts(sent.id)).length, 1);
+  });
+
+  it('sends what was lost meanwhile', async (test) => {
+    const rig = await startStellarService();
+    test.after(() => rig.stop());
+    const bob = createWallet(rig.ledger, reserve);
+    const sent = await rig.send(paymentBody(bob.address, 11n));
+    const waiting = await rig.untilWaiting(sent.id);
+    await rig.service.kill();
+    rig.ledger.forget();
+    rig.ledger.close();
+    const record = await finalRecord(rig, await restarted(test, rig), sent.id);
+    assert.deepEqual([record.status, record.hash], ['confirmed', waiting.hash]);
+    assert.equal(bob.balance(), reserve + 11n);
+  });
+
+  it('lets go of what is not wanted any more, and does not send it again', async (test) => {
+    const rig = await startStellarService({ node: { expectedCloseSeconds: 0 } });
+    test.after(() => rig.stop());
+    const bob = createWallet(rig.ledger, reserve);
+    const validUntilMs = Date.now() + 3_000;
+    const sent = await rig.send(paymentBody(bob.address, 13n, { valid_until: new Date(validUntilMs).toISOString() }));
+    await rig.untilWaiting(sent.id);
+    await rig.service.kill();
+    rig.ledger.forget();
+    await waitFor('its time to be over', () => (Date.now() > validUntilMs + 1_000 ? true : undefined));
+    const record = await finalRecord(rig, await restarted(test, rig), sent.id);
+    assert.equal(record.status, 'expired');
+    assert.equal(bob.balance(), reserve);
+  });
+});
