@@ -3,4 +3,4 @@ import { chainContract } from '../../contracts/chain.contract.js';
 import { openEvmRig } from '../../support/evm-contract-rig.js';
 
 await initKeccak();
-chainContract('EVM', openEvmRig);
+chainContract('EVM', openEvmRig, { counts: true });

@@ -96,7 +96,7 @@ export interface SolanaChain {
 
 /** From where the newest block of all is seen. */
 export const newest: View = { commitment: 'processed', blocksBehind: 0, forkedAfterSlot: null };
-const blocksKept = 1_000;
+const blocksKept = 10_000;
 const base58 = getBase58Decoder();
 
 /** Starts a chain that has some history: enough blocks for the first of them to be final. */
