@@ -8,13 +8,13 @@ import { auditSolana } from './audit-solana.js';
 import { openSolanaRig } from './solana-rig.js';
 
 /**
- * SIGKILL at random moments, while the cluster loses packets, prices some out, and loses forks; blockhashes live so short that versions die and are signed
- * anew in every run.
+ * SIGKILL at random moments, while the cluster loses packets, prices some out, and loses forks; blocks come so quickly that versions die and are signed anew
+ * in every run.
  */
 export const solanaKill: FaultSuite = async (run) => {
   const strikers: Striker[] = [];
   const rig = await openSolanaRig(run, {
-    chain: { slotMs: 100, blockhashAgeBlocks: 20, finalizedAfterBlocks: 8 },
+    chain: { slotMs: 25 },
     async nodesBefore({ url }) {
       strikers.push(await startStriker(run, url, 'sendTransaction'));
       return strikers.map(({ url }) => url);
@@ -45,13 +45,17 @@ export const solanaKill: FaultSuite = async (run) => {
 };
 
 const weatherChangesMs = 400;
+/** Longer than a version lives. */
+const stormMs = 6_000;
 
 /** A cluster that loses packets, prices transactions out and loses forks, now and then, until it is cleared. */
 function badWeather(run: FaultRun, { pool, takeBack }: SolanaChain): { clear(): void; forks(): number } {
   const random = run.random.fork('weather');
   let forks = 0;
+  let stormLeftMs = 0;
   const changes = setInterval(() => {
-    pool.losesPackets = random.chance(0.4);
+    stormLeftMs = stormLeftMs > 0 ? stormLeftMs - weatherChangesMs : random.chance(0.06) ? stormMs : 0;
+    pool.losesPackets = stormLeftMs > 0 || random.chance(0.3);
     pool.lowestBidMicroLamports = random.chance(0.3) ? BigInt(random.between(1, 5_000)) : 0n;
     if (!random.chance(0.2)) return;
     takeBack(random.between(1, 4));
