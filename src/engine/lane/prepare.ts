@@ -57,7 +57,7 @@ export async function prepare(lane: LaneContext): Promise<void> {
 function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly OpenTransaction[] {
   const nowMs = lane.deps.clock.nowMs();
   const candidates: OpenTransaction[] = [];
-  let slots = maxInFlightOf(lane.relayer().policies) - lane.book.inFlightCount();
+  let slots = maxInFlightOf(lane.relayer().policies) - lane.book.inFlightCount() + usedCount(lane);
   let places = greatestAlone - lane.book.aloneCount();
   for (const open of lane.book.waiting()) {
     if (candidates.length === batchSize || (slots <= 0 && places <= 0)) break;
@@ -70,6 +70,16 @@ function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly 
     candidates.push(open);
   }
   return candidates;
+}
+
+/** Slots that the chain has used without our knowing by what yet: they hold no room that others need. */
+function usedCount({ book, chainNonce }: LaneContext): number {
+  let used = 0;
+  for (const { transaction } of book.inFlight()) {
+    if (transaction.nonce === null || transaction.nonce >= chainNonce) break;
+    used += 1;
+  }
+  return used;
 }
 
 async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Promise<Draft | Refusal> {
