@@ -10,12 +10,13 @@ import { greeting } from './sandbox/greeting.js';
 import { LocalChainError, type SandboxChain } from './sandbox/sandbox-chain.js';
 import { sandboxConfig, sandboxEnvironment } from './sandbox/sandbox-config.js';
 import { openSandboxHome } from './sandbox/sandbox-home.js';
+import { startSolanaSandbox } from './sandbox/solana-sandbox.js';
 import { startStellarSandbox } from './sandbox/stellar-sandbox.js';
 import { startWebhookReceiver } from './sandbox/webhook-receiver.js';
 import { untilSignalled } from './until-signalled.js';
 
 /** Chains beside the EVM one, each with its seconds between blocks; a sentence where there can be none. */
-const otherChains: readonly ((blockSeconds: number) => Promise<SandboxChain | string>)[] = [startStellarSandbox];
+const otherChains: readonly ((blockSeconds: number) => Promise<SandboxChain | string>)[] = [startStellarSandbox, startSolanaSandbox];
 
 /** Runs the sandbox, with all that it keeps in this folder, until it is told to stop. */
 export async function runDev(homeDir: string): Promise<void> {

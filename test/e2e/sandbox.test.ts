@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 /** What the sandbox has a relayer on. */
-const chains = ['EVM', 'Stellar'];
+const chains = ['EVM', 'Stellar', 'Solana'];
 
 it('the sandbox starts, what it prints can be pasted, Ctrl-C stops all it started, and a second start works', async () => {
   const cwd = await temporaryFolder();

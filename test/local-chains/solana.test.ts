@@ -576,25 +576,22 @@ describe('other things that a node tells', () => {
 });
 
 describe('the local Solana as a program', () => {
-  it('prints where it listens, makes blocks by itself, and ends with its standard input', async () => {
-    const arguments_ = [
-      '--import',
-      'tsx',
-      'test/local-chains/solana/main.ts',
-      '--port',
-      '0',
-      '--slot-ms',
-      '20',
-      '--fund',
-      `${alice.address}=77`,
-    ];
-    const child = spawn(process.execPath, arguments_, { stdio: ['pipe', 'pipe', 'inherit'] });
+  it('prints where it listens, makes blocks by itself or when told, and ends with its standard input', async () => {
+    const flags = ['--slot-ms', '20', '--until-stdin-ends', '--account', `${alice.address}:77`];
+    const child = spawn(process.execPath, ['--import', 'tsx', 'test/local-chains/solana/main.ts', ...flags], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
     try {
       const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-      const rpc = kit.createSolanaRpc((JSON.parse(line) as { url: string }).url);
+      const url = line.replace('Listening on ', '');
+      const rpc = kit.createSolanaRpc(url);
+      const slotNow = () => rpc.getSlot({ commitment: 'processed' }).send();
       assert.equal((await rpc.getBalance(alice.address).send()).value, 77n);
-      const slot = await rpc.getSlot({ commitment: 'processed' }).send();
-      await waitFor('a slot', async () => ((await rpc.getSlot({ commitment: 'processed' }).send()) > slot ? true : undefined));
+      const slot = await slotNow();
+      await waitFor('a slot', async () => ((await slotNow()) > slot ? true : undefined));
+      const before = await slotNow();
+      assert.equal(await (await fetch(`${url}/advance`)).text(), 'made 32 blocks\n');
+      assert.ok((await slotNow()) >= before + 32n);
       child.stdin.end();
       const [code] = (await once(child, 'exit')) as [number];
       assert.equal(code, 0);

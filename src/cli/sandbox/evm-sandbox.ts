@@ -45,13 +45,13 @@ export async function startEvmSandbox(port: number, blockTimeSeconds: number, lo
     network,
     policies,
     told: `${node === null ? 'using the local chain that is there' : 'started a local chain'}: chain ${sandboxChainId} at ${rpcUrl}`,
-    commands: {
+    commands: () => ({
       networkName: 'EVM',
       // A number that loses no digit.
       send: '{"to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","value":1000000000000000001,"speed":"fast"}',
       replace: '{"to":"0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC","value":2,"speed":"fastest"}',
       makeBlock: blockTimeSeconds === 0 ? { does: 'mine a block', command: mine } : null,
-    },
+    }),
     isNewTo: (databaseUrl) => isOtherChain(databaseUrl, network, log),
     fund: async (address) => void (await rpcCall(rpcUrl, 'hardhat_setBalance', [address, `0x${fundsWei.toString(16)}`])),
     stop: async () => node?.stop(),

@@ -1,23 +1,29 @@
 import type { SandboxChain } from './sandbox-chain.js';
 
+/** A relayer of the sandbox, and the address of its account. */
+interface GreetedRelayer {
+  readonly chain: SandboxChain;
+  readonly address: string;
+}
+
 /** What the greeting tells of. */
 export interface Greeted {
   readonly baseUrl: string;
   readonly token: string;
-  /** The relayers, each with the address of its account; the first is on EVM. */
-  readonly relayers: readonly { readonly chain: SandboxChain; readonly address: string }[];
+  /** The first is on EVM. */
+  readonly relayers: readonly GreetedRelayer[];
 }
 
 const curl = 'curl -s -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json"';
 
 /** The lines that a user reads when the sandbox is ready: where it is, and commands to copy and paste. */
 export function greeting({ baseUrl, token, relayers }: Greeted): readonly string[] {
-  const [first, ...others] = relayers.map(({ chain }) => chain);
-  const firstId = first?.relayerId ?? '';
+  const [first, ...others] = relayers;
+  const firstId = first?.chain.relayerId ?? '';
   return [
     '',
     `ready at ${baseUrl}`,
-    ...relayers.map(({ chain, address }) => `relayer "${chain.relayerId}" is ${address} on ${chain.commands.networkName}`),
+    ...relayers.map(({ chain, address }) => `relayer "${chain.relayerId}" is ${address} on ${chain.commands(address).networkName}`),
     'webhooks are printed below as they arrive',
     `the API, to read and to try: ${baseUrl}/docs`,
     '',
@@ -41,9 +47,9 @@ export function greeting({ baseUrl, token, relayers }: Greeted): readonly string
 }
 
 /** Send, replace and look, on one chain. */
-function linesOf({ relayerId, commands }: SandboxChain): readonly string[] {
-  const { networkName, send, replace, makeBlock } = commands;
-  const transactions = `$URL/relayers/${relayerId}/transactions`;
+function linesOf({ chain, address }: GreetedRelayer): readonly string[] {
+  const { networkName, send, replace, makeBlock } = chain.commands(address);
+  const transactions = `$URL/relayers/${chain.relayerId}/transactions`;
   return [
     '',
     `# send a transaction on ${networkName}, and keep its id`,

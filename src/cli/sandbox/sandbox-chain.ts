@@ -9,8 +9,8 @@ export interface SandboxChain {
   readonly policies: RelayerPolicies;
   /** A sentence for the user: what is there, and where. */
   readonly told: string;
-  /** What the greeting shows. */
-  readonly commands: ChainCommands;
+  /** What the greeting shows of the relayer with this address. */
+  commands(address: string): ChainCommands;
   /** True when the transactions in the database of an earlier start are not of this chain. */
   isNewTo(databaseUrl: string): Promise<boolean>;
   /** Gives the relayer's account what it needs. */
@@ -26,7 +26,7 @@ export interface ChainCommands {
   readonly send: string;
   /** Body of what replaces it, as JSON. */
   readonly replace: string;
-  /** What makes a block, with what that is called; null: the chain makes them by itself. */
+  /** What lets the transaction be mined, with what that is called; null: nothing needs to be done. */
   readonly makeBlock: { readonly does: string; readonly command: string } | null;
 }
 

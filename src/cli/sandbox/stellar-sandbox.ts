@@ -40,12 +40,12 @@ export async function startStellarSandbox(ledgerSeconds: number): Promise<Sandbo
     network,
     policies: { network: 'stellar', minBalanceStroops: 0n, maxFeeStroops: null },
     told: `started a local Stellar ledger at ${rpcUrl}`,
-    commands: {
+    commands: () => ({
       networkName: 'Stellar',
       send: first,
       replace: second,
       makeBlock: ledgerSeconds === 0 ? { does: 'close a ledger', command: `curl -s ${rpcUrl}/manualclose` } : null,
-    },
+    }),
     // It began with this start, as every time.
     isNewTo: async () => true,
     async fund(address) {

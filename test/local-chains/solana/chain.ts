@@ -73,6 +73,8 @@ export interface SolanaChain {
   /** The newest block of that commitment. */
   tip(view: View): Block;
   block(slot: bigint): Block | undefined;
+  /** The blocks from a slot on that the view holds, oldest first. */
+  blocksFrom(slot: bigint, view: View): readonly Block[];
   /** The newest blocks that the view holds, oldest first. */
   recentBlocks(count: number, view: View): readonly Block[];
   /** The transaction in a block that the view holds. */
@@ -232,6 +234,7 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
     },
     tip,
     block: (ofSlot) => blocks.findLast((block) => block.slot === ofSlot),
+    blocksFrom: (from, view) => blocks.slice(0, indexOf(view) + 1).filter((block) => block.slot >= from),
     recentBlocks: (count, view) => blocks.slice(Math.max(0, indexOf(view) + 1 - count), indexOf(view) + 1),
     landed(signature, view) {
       const found = places.get(signature);

@@ -41,6 +41,8 @@ export interface SolanaNodeOptions {
   readonly airdrop: (address: string, lamports: bigint) => Promise<string>;
   /** 0 or absent: a free one. */
   readonly port?: number;
+  /** What a GET of a path does; it is answered with the text. */
+  readonly commands?: Readonly<Record<string, () => Promise<string>>>;
 }
 
 interface IncomingCall {
@@ -56,7 +58,7 @@ class NoAnswer extends Error {}
 class RateLimited extends Error {}
 
 /** Starts a node on a loopback port. */
-export async function startSolanaNode({ chain, airdrop, port = 0 }: SolanaNodeOptions): Promise<SolanaNode> {
+export async function startSolanaNode({ chain, airdrop, port = 0, commands = {} }: SolanaNodeOptions): Promise<SolanaNode> {
   const condition: NodeCondition = {
     blocksBehind: 0,
     forkedAfterSlot: null,
@@ -104,6 +106,11 @@ export async function startSolanaNode({ chain, airdrop, port = 0 }: SolanaNodeOp
   }
 
   async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const command = incoming.method === 'GET' ? commands[incoming.url ?? ''] : undefined;
+    if (command !== undefined) {
+      response.end(`${await command()}\n`);
+      return;
+    }
     const text = await textOf(incoming);
     let body: IncomingCall | readonly IncomingCall[];
     try {

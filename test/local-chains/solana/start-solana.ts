@@ -8,6 +8,8 @@ export interface SolanaOptions extends SolanaChainOptions {
   readonly port?: number;
   /** Milliseconds between blocks; absent: a block only by `chain.advance`. */
   readonly slotMs?: number;
+  /** What a GET of a path of the first node does; it is answered with the text. */
+  readonly commands?: Readonly<Record<string, () => Promise<string>>>;
 }
 
 /** A local Solana cluster: one chain, and nodes that see it. */
@@ -35,10 +37,15 @@ export interface LocalSolana {
  * fork (they are everyone's); re-inclusion of transactions from a fork that lost; inner instructions, return data and token balances in answers;
  * parsed JSON encodings; the fees of precompiled programs' signatures in `getFeeForMessage`; subscriptions.
  */
-export async function startSolana({ port, slotMs, ...options }: SolanaOptions = {}): Promise<LocalSolana> {
+export async function startSolana({ port, slotMs, commands, ...options }: SolanaOptions = {}): Promise<LocalSolana> {
   const chain = createSolanaChain(options);
   const faucet = await createFaucet(chain);
-  const node = await startSolanaNode({ chain, airdrop: faucet, ...(port === undefined ? {} : { port }) });
+  const node = await startSolanaNode({
+    chain,
+    airdrop: faucet,
+    ...(port === undefined ? {} : { port }),
+    ...(commands === undefined ? {} : { commands }),
+  });
   const nodes = [node];
   const timer = slotMs === undefined ? undefined : setInterval(() => chain.advance(), slotMs);
   return {
