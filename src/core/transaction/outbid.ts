@@ -11,7 +11,7 @@ import { type Intent, isSigned } from './transaction.js';
  * Signs and stores a version that outbids all earlier ones of a signed transaction in its slot; the lane broadcasts it next.
  *
  * The version is made from `seen` without holding up the lane, and stored only when the transaction is still as it was seen. `replacement` is the new
- * content; null takes the slot by a version that does nothing. `require` throws when the transaction may not be changed so.
+ * content; null takes the slot by a version that does nothing. `require` throws when the transaction may not be changed so. `why`: what a `yield` tells.
  *
  * Resolves to null when the transaction has moved meanwhile: look again. Throws DomainError: 400 when the version cannot be made, 503
  * `NODE_UNAVAILABLE`.
@@ -24,6 +24,7 @@ export async function outbid(
   replacement: Replacement | null,
   require: (current: OpenTransaction) => void,
   alongside: Alongside = nothingAlongside,
+  why: string | null = null,
 ): Promise<OpenTransaction | null> {
   const draft = await deps.directory.chainOf(relayer).draft({
     relayer,
@@ -38,7 +39,12 @@ export async function outbid(
     const isUnmoved = isSigned(transaction) && transaction.nonce === seen.transaction.nonce && attempts.length === seen.attempts.length;
     if (!isUnmoved) return null;
     const newAttempt = await signVersion(deps, relayer, current, draft, transaction.nonce, purpose);
-    return { steps: [signed(transaction, newAttempt, replacement ?? transaction)], newAttempt, tell: true, alongside };
+    return {
+      steps: [signed(why === null ? transaction : { ...transaction, statusReason: why }, newAttempt, replacement ?? transaction)],
+      newAttempt,
+      tell: true,
+      alongside,
+    };
   });
 }
 

@@ -3,6 +3,7 @@ import { greatestCost } from '../../core/fees/greatest-cost.js';
 import type { Head } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { outbid, versionsInSlot } from '../../core/transaction/outbid.js';
+import { nothingAlongside } from '../../core/transaction/send-transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 import type { LaneContext } from './lane-context.js';
 import { minable } from './minable.js';
@@ -10,6 +11,8 @@ import { minable } from './minable.js';
 /** So long, in blocks and in time, a version that cannot go may keep its slot: funds often come back, and nodes may be of another opinion. */
 const patienceBlocks = 5n;
 const patienceMs = 60_000;
+
+const unpayable = 'the account cannot pay it any more';
 
 /** Since when the lowest version has not been able to go; null: it is. */
 export interface Stuck {
@@ -37,8 +40,10 @@ export async function yieldSlot(lane: LaneContext, head: Head, stuck: Stuck): Pr
   const nowMs = lane.deps.clock.nowMs();
   if (stuck.since?.hash !== live.hash) stuck.since = { hash: live.hash, block: head.number, atMs: nowMs };
   if (head.number - stuck.since.block < patienceBlocks || nowMs - stuck.since.atMs < patienceMs) return;
+  // Of a version that no node takes, what they said of it is just what must be told.
+  const why = lane.hopeless.has(live.hash) ? lowest.transaction.statusReason : unpayable;
   try {
-    await outbid(lane.deps, lane.relayer(), lowest, 'yield', null, () => undefined);
+    await outbid(lane.deps, lane.relayer(), lowest, 'yield', null, () => undefined, nothingAlongside, why);
   } catch (error) {
     if (!(error instanceof DomainError) || error.reason === 'NODE_UNAVAILABLE') throw error;
   }
