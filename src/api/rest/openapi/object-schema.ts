@@ -16,8 +16,14 @@ export interface Keys {
   readonly conditions: Schema[];
 }
 
-/** One shape of an object: the name of its schema, or keys. */
-export type Shape = { readonly ref: Schema } | { readonly title: string; readonly description: string; readonly keys: Keys };
+/** One shape of an object. */
+export interface Shape {
+  /** Where the shape is a message with a schema of its own: that one's name. */
+  readonly ref: Schema | null;
+  readonly title: string;
+  readonly description: string;
+  readonly keys: Keys;
+}
 
 /** A message as an object. `exclude` names fields that are no keys, since the path has them or the gateway fills them. */
 export function objectSchema(
@@ -74,10 +80,10 @@ function addMemberUnion(compiler: SchemaCompiler, keys: Keys, oneof: DescOneof, 
 }
 
 function merged({ properties, required, conditions }: Keys, shape: Shape): Shape {
-  if ('ref' in shape) throw new Error('a shape of a request that stands beside common keys must be written out');
   const { keys } = shape;
   return {
     ...shape,
+    ref: null,
     keys: {
       properties: { ...properties, ...keys.properties },
       required: [...required, ...keys.required],
@@ -87,8 +93,8 @@ function merged({ properties, required, conditions }: Keys, shape: Shape): Shape
   };
 }
 
-function shapeSchema(shape: Shape, direction: Direction): Schema {
-  return 'ref' in shape ? shape.ref : described({ title: shape.title, ...keysSchema(shape.keys, direction) }, shape.description);
+function shapeSchema({ ref, title, description, keys }: Shape, direction: Direction): Schema {
+  return ref ?? described({ title, ...keysSchema(keys, direction) }, description);
 }
 
 /** A key that is not known is refused in a request. Answers may get more keys. */

@@ -16,18 +16,20 @@ export function addUnion(compiler: SchemaCompiler, keys: Keys, oneof: DescOneof,
     );
     return;
   }
-  const refs = oneof.fields.map((field) => compiler.message(messageOf(field), direction));
-  // What is written as nothing but optional keys fits several cases.
-  if (under !== '') keys.properties[under] = described(underSchema(refs, direction), commentOf(oneof));
-  else if (direction === 'request' && Object.keys(keys.properties).length > 0) {
-    keys.shapes = oneof.fields.map((field) => ({
-      title: messageOf(field).name,
-      description: commentOf(field),
-      keys: compiler.keys(messageOf(field), direction),
-    }));
-  } else keys.shapes = refs.map((ref) => ({ ref }));
+  const shapes = oneof.fields.map((field): Shape & { readonly ref: Schema } => {
+    const message = messageOf(field);
+    const ref = compiler.message(message, direction);
+    return { ref, title: message.name, description: commentOf(field), keys: compiler.keys(message, direction) };
+  });
+  if (under === '') {
+    keys.shapes = shapes;
+    return;
+  }
+  const refs = shapes.map(({ ref }) => ref);
+  keys.properties[under] = described(underSchema(refs, direction), commentOf(oneof));
 }
 
+/** What is written as nothing but optional keys fits several cases. */
 function underSchema(refs: readonly Schema[], direction: Direction): Schema {
   const anyOf: Schema = { anyOf: refs };
   return direction === 'request' ? orNull(anyOf) : anyOf;
@@ -42,7 +44,7 @@ function taggedShape(compiler: SchemaCompiler, field: DescField, tag: string, di
     shapes: null,
     conditions,
   };
-  return { title: tagsOf(field)[0] ?? '', description: commentOf(field), keys };
+  return { ref: null, title: tagsOf(field)[0] ?? '', description: commentOf(field), keys };
 }
 
 /** A tag, and the content under a key of its own. Content that is an empty message may be absent or null, and is not written. */
@@ -51,6 +53,7 @@ function tagAndContent(compiler: SchemaCompiler, field: DescField, tag: string, 
   const value = isEmpty ? { type: 'null' } : compiler.value(field, direction);
   const properties = isEmpty && direction === 'answer' ? {} : { [content]: value };
   return {
+    ref: null,
     title: tagsOf(field)[0] ?? '',
     description: commentOf(field),
     keys: {
