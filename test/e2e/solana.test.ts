@@ -319,6 +319,36 @@ describe('a Solana relayer without funds', () => {
   });
 });
 
+describe('a Solana relayer on a busy cluster', () => {
+  const policies = { max_allowed_fee_lamports: 5_001 };
+  for (const [what, options] of [
+    ['bids what most of the newest blocks asked', {}],
+    ['bids no more than its policy lets it, and waits until that is enough', { policies }],
+  ] as const) {
+    it(what, async () => {
+      const s = await startSolanaService(options);
+      const { chain } = s.solana;
+      try {
+        await s.solana.faucet(bob.address, sol);
+        chain.advance(2);
+        chain.pool.lowestBidMicroLamports = 2_000n;
+        chain.advance(150);
+        const { id } = await s.send(paymentBody(s.home.address, bob.address, 5n));
+        const { hash } = await s.untilWaiting(id);
+        chain.advance();
+        const isCapped = 'policies' in options;
+        assert.equal(chain.landed(hash ?? '', newest) === undefined, isCapped);
+        chain.pool.lowestBidMicroLamports = 0n;
+        await s.untilWithBlocks(id, 'confirmed');
+        const { feeLamports = 0n, bidMicroLamports = 0n } = chain.landed(hash ?? '', newest)?.transaction ?? {};
+        assert.ok(isCapped ? feeLamports <= 5_001n : bidMicroLamports >= 2_000n, `${feeLamports} ${bidMicroLamports}`);
+      } finally {
+        await s.stop();
+      }
+    });
+  }
+});
+
 describe('a Solana relayer with two nodes, of which the one that tells heights tells no statuses', () => {
   const states: readonly (readonly [what: string, state: (slot: bigint) => Partial<NodeCondition>])[] = [
     ['is on a fork of its own', (slot) => ({ forkedAfterSlot: slot })],
