@@ -21,7 +21,9 @@ export function readonlyAccounts(count: number): SolanaInstruction['accounts'] {
   return Array.from({ length: count }, () => ({ pubkey: solanaKey().address, isSigner: false, isWritable: false }));
 }
 
-/** A transaction of any message, signed by nobody: what a library would refuse to build. `changes` are made to a transfer of the payer's. */
+/**
+ * A transaction of any message, signed by nobody: what a library would refuse to build. `changes` are made to a transfer of the payer's.
+ */
 export function rawTransaction(payer: string, to: string, changes: Partial<Message>, signatures?: number): string {
   const message = { ...compileInstructions(payer, [transferInstruction(payer, to, 5n)]), ...changes };
   const missing = Array.from({ length: signatures ?? message.signers }, () => new Uint8Array(64));

@@ -17,7 +17,10 @@ export function solanaRequestOf({ transaction, instructions, validUntil }: Solan
   return { network: 'solana', transaction, instructions: instructions.map(instructionOf), validUntil };
 }
 
-/** What only the record of a Solana transaction shows: the caller's transaction, or the shown version once there is one, and the caller's instructions. */
+/**
+ * What only the record of a Solana transaction shows: the caller's transaction, or the shown version once there is one, and the caller's
+ * instructions.
+ */
 export function protoOfSolanaTransaction({ transaction, shown }: TransactionView): SolanaTransaction {
   const content = onNetwork('solana', transaction.content);
   return create(SolanaTransactionSchema, {

@@ -12,9 +12,10 @@ export interface BroadcastRule {
 }
 
 /**
- * In order: the first rule whose pattern is found in `<code> <text>` decides. What no rule knows is `unknown`: retried, and logged. Without preflight a node
- * refuses little; gateways of providers check more. Codes and texts are those of Agave's `rpc-client-api/src/custom_error.rs`, and of `TransactionError` in
- * its `sdk/transaction-error`, which preflight puts behind "Transaction simulation failed: ".
+ * In order: the first rule whose pattern is found in `<code> <text>` decides. What no rule knows is `unknown`: retried, and logged. Without
+ * preflight a node refuses little; gateways of providers check more. Codes and texts are those of Agave's
+ * `rpc-client-api/src/custom_error.rs`, and of `TransactionError` in its `sdk/transaction-error`, which preflight puts behind "Transaction
+ * simulation failed: ".
  */
 export const broadcastTable: readonly BroadcastRule[] = [
   {

@@ -8,15 +8,15 @@ import { type BroadcastRule, broadcastTable } from './broadcast-table.js';
 /** Sends signed transactions to nodes. */
 export interface Broadcaster {
   /**
-   * Base64 of wire form, each answer for itself. Every answer is a value; none of them says what the chain will do: without a pool, a node forwards them to the
-   * leaders and forgets them. They go to the URL that told the head, or the next that works, and to one more.
+   * Base64 of wire form, each answer for itself. Every answer is a value; none of them says what the chain will do: without a pool, a node
+   * forwards them to the leaders and forgets them. They go to the URL that told the head, or the next that works, and to one more.
    */
   send(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
 }
 
 /**
- * The service has simulated them itself and sends them again itself, so nodes need not. Without preflight the commitment still tells the node from which state to
- * reckon for how long they are valid, and its default is too old to know a new blockhash.
+ * The service has simulated them itself and sends them again itself, so nodes need not. Without preflight the commitment still tells the
+ * node from which state to reckon for how long they are valid, and its default is too old to know a new blockhash.
  */
 const sendConfig = { encoding: 'base64', skipPreflight: true, maxRetries: 0, preflightCommitment: 'processed' };
 

@@ -10,8 +10,8 @@ export const greatestInstructions = 64;
 const advanceNonceAccount = 4;
 
 /**
- * Refuses a message that no node takes, and one on a durable nonce, which can land at any time. Throws `DomainError` (400) naming `field`, the field that
- * the message came from.
+ * Refuses a message that no node takes, and one on a durable nonce, which can land at any time. Throws `DomainError` (400) naming `field`,
+ * the field that the message came from.
  *
  * The rules are those of the runtime's `sanitize` of legacy and v0 messages, and that no account is loaded twice.
  */

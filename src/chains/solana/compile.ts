@@ -6,8 +6,8 @@ import type { Message } from './wire.js';
 export const noBlockhash = '11111111111111111111111111111111';
 
 /**
- * The legacy message of these instructions, which `payer` pays and signs alone. The instructions must have been checked: keys of 32 bytes, and no other
- * signers.
+ * The legacy message of these instructions, which `payer` pays and signs alone. The instructions must have been checked: keys of 32 bytes,
+ * and no other signers.
  */
 export function compileInstructions(payer: string, instructions: readonly SolanaInstruction[]): Message {
   const writable = new Set<string>();

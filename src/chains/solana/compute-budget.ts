@@ -41,8 +41,8 @@ export function priorityFeeLamports(unitPriceMicroLamports: bigint, unitLimit: n
 }
 
 /**
- * The message with instructions for its budget added; null parts are not added. They go to the end, because programs may refer to other instructions by
- * their place. Null when there is no room for them.
+ * The message with instructions for its budget added; null parts are not added. They go to the end, because programs may refer to other
+ * instructions by their place. Null when there is no room for them.
  */
 export function withComputeBudget(
   message: Message,

@@ -12,8 +12,8 @@ import { readTransaction } from './read-transaction.js';
 import { greatestTransactionBytes, isSignature, type Message, unsignedTransactionBytes, type WireTransaction } from './wire.js';
 
 /**
- * Reads and judges what a caller asks for, by shape and by the relayer's policies. Asks no node: accounts behind tables, the simulation and the fee of
- * the day come later. Throws `DomainError` (400) naming the field.
+ * Reads and judges what a caller asks for, by shape and by the relayer's policies. Asks no node: accounts behind tables, the simulation and
+ * the fee of the day come later. Throws `DomainError` (400) naming the field.
  */
 export function contentFromRequest(
   { transaction, instructions, validUntil }: SolanaRequest,

@@ -26,9 +26,9 @@ export interface DraftDeps {
 }
 
 /**
- * Makes a version that can be signed, or tells why there is none: bound to a blockhash, simulated, priced, and checked for funds and for what policies
- * say of accounts behind tables. Where the relayer signs alone, the blockhash is the newest, and what the transaction does not say of its compute budget
- * is added. Where others have signed, it stays as they signed it. Throws `NODE_UNAVAILABLE`.
+ * Makes a version that can be signed, or tells why there is none: bound to a blockhash, simulated, priced, and checked for funds and for
+ * what policies say of accounts behind tables. Where the relayer signs alone, the blockhash is the newest, and what the transaction does
+ * not say of its compute budget is added. Where others have signed, it stays as they signed it. Throws `NODE_UNAVAILABLE`.
  */
 export async function draftVersion(deps: DraftDeps, relayer: Relayer, content: SolanaContent): Promise<SolanaDraft | Refusal> {
   const { message: base, signatures, fixed } = baseOf(content, relayer.address);

@@ -17,8 +17,8 @@ export function nameOf(error: TransactionError): string {
 }
 
 /**
- * A sentence about a failure: which instruction it was, counted from 0, the program's code, and what the program logged about it. Safe to show; `logs` are a node's
- * lines.
+ * A sentence about a failure: which instruction it was, counted from 0, the program's code, and what the program logged about it. Safe to
+ * show; `logs` are a node's lines.
  */
 export function failureSentence(error: TransactionError, logs: readonly string[]): string {
   const cause = causeAmong(logs);

@@ -17,14 +17,15 @@ export interface Version {
 /** Finds out what became of versions. */
 export interface Fates {
   /**
-   * By signature. A version that a node has seen in a block has landed. One that none has seen is dead only where one and the same node proves it:
+   * By signature. A version that a node has seen in a block has landed. One that none has seen is dead only where one and the same node
+   * proves it:
    *
    * - a finalized block is higher than the last one that could take it, so that no later one will;
    * - it does not find the version in its history;
    * - and that history holds every block since the version was made.
    *
-   * Where only the last is missing another node may know; after a day it is lost. Everything else is open. Throws `NODE_UNAVAILABLE` where not even
-   * the newest blocks can be asked for.
+   * Where only the last is missing another node may know; after a day it is lost. Everything else is open. Throws `NODE_UNAVAILABLE` where
+   * not even the newest blocks can be asked for.
    */
   of(versions: readonly Version[]): Promise<ReadonlyMap<string, Fate>>;
 }

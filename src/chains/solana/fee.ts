@@ -14,8 +14,8 @@ export function namedFeeLamports(message: Message): bigint {
 }
 
 /**
- * Throws `DomainError` (400) naming `field` where the message itself names a fee above the relayer's `max_allowed_fee_lamports`. A bid of its own is never
- * changed, and one that the service adds stays within.
+ * Throws `DomainError` (400) naming `field` where the message itself names a fee above the relayer's `max_allowed_fee_lamports`. A bid of
+ * its own is never changed, and one that the service adds stays within.
  */
 export function requireFeeAllowed(field: string, message: Message, { maxAllowedFeeLamports }: SolanaPolicies): void {
   const fee = namedFeeLamports(message);

@@ -20,8 +20,9 @@ export function blocksCall(since: BlockPlace, height: bigint): RpcCall<readonly 
 }
 
 /**
- * True when these slots hold each block from one place to the newest finalized one, so that what a node does not find in its history is in none. One that has
- * started anew from a snapshot lacks the blocks of the time before, and one without much space drops old ones: then they are fewer than their heights say.
+ * True when these slots hold each block from one place to the newest finalized one, so that what a node does not find in its history is in
+ * none. One that has started anew from a snapshot lacks the blocks of the time before, and one without much space drops old ones: then they
+ * are fewer than their heights say.
  */
 export function isWhole(slots: readonly bigint[], since: BlockPlace, finalized: BlockPlace): boolean {
   const first = slots.findIndex((slot) => slot >= since.slot);

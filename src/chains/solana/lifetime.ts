@@ -27,7 +27,10 @@ const atHead = { first: 'head' } as const;
 export interface Lifetimes {
   /** For a version that the relayer signs alone: with the newest blockhash. */
   fresh(): Promise<Lifetime>;
-  /** For one whose blockhash others chose: `lastValidBlockHeight` is the greatest height that is possible. Refused, lastingly at last, when it is not valid. */
+  /**
+   * For one whose blockhash others chose: `lastValidBlockHeight` is the greatest height that is possible. Refused, lastingly at last, when
+   * it is not valid.
+   */
   given(blockhash: string): Promise<Lifetime | Refusal>;
 }
 

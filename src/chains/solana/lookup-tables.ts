@@ -11,8 +11,8 @@ const tableHeaderBytes = 56;
 const keyBytes = 32;
 
 /**
- * The accounts that a v0 message loads from tables, as the tables are now; they only ever grow. A sentence where one cannot be looked up. `slot`: that the node must have
- * reached. Throws `NODE_UNAVAILABLE`.
+ * The accounts that a v0 message loads from tables, as the tables are now; they only ever grow. A sentence where one cannot be looked up.
+ * `slot`: that the node must have reached. Throws `NODE_UNAVAILABLE`.
  */
 export async function lookUpAccounts(
   rpc: Rpc,

@@ -4,7 +4,10 @@ import { messageBytes } from './wire.js';
 
 /** Messages that were made of late, so that no two transactions are the same one to the network. */
 export interface MadeMessages {
-  /** False when this very message was made before, with its blockhash: signed again it would have the same signature, and land once for both. */
+  /**
+   * False when this very message was made before, with its blockhash: signed again it would have the same signature, and land once for
+   * both.
+   */
   add(message: Message): boolean;
 }
 

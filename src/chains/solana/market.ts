@@ -9,8 +9,8 @@ const greatestAccountsAsked = 128;
 const percentile = 75;
 
 /**
- * What a unit costs now, in micro-lamports, for a transaction that writes to these accounts: what entered most of the slots of late. 0 where nobody bids,
- * and where nodes tell of no market. Throws `NODE_UNAVAILABLE`.
+ * What a unit costs now, in micro-lamports, for a transaction that writes to these accounts: what entered most of the slots of late. 0
+ * where nobody bids, and where nodes tell of no market. Throws `NODE_UNAVAILABLE`.
  */
 export async function marketUnitPrice(rpc: Rpc, writable: readonly string[]): Promise<bigint> {
   const params = [writable.slice(0, greatestAccountsAsked)];

@@ -7,7 +7,8 @@ const transfer = 2;
 const createAccountWithSeed = 3;
 
 /**
- * The lamports that a message's own instructions of the system program move out of an account. What other programs take from it is not seen here.
+ * The lamports that a message's own instructions of the system program move out of an account. What other programs take from it is not seen
+ * here.
  */
 export function outflowLamports({ accounts, instructions }: Message, account: string): bigint {
   let total = 0n;

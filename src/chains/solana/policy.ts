@@ -4,8 +4,9 @@ import { computeBudgetProgram } from './programs.js';
 import { type Message, unsignedTransactionBytes } from './wire.js';
 
 /**
- * Judges what a message shows of itself by the relayer's policies: its programs, its accounts, its signatures and its size. Throws `DomainError` (400)
- * naming `field`, the field that the message came from. Accounts behind tables are not seen here: see `disallowedAmong`.
+ * Judges what a message shows of itself by the relayer's policies: its programs, its accounts, its signatures and its size. Throws
+ * `DomainError` (400) naming `field`, the field that the message came from. Accounts behind tables are not seen here: see
+ * `disallowedAmong`.
  *
  * Programs that programs call are known to the chain alone.
  */
@@ -33,8 +34,8 @@ export function judgesAccounts({ allowedAccounts, disallowedAccounts }: SolanaPo
 }
 
 /**
- * Why these accounts may not all be used: completes a sentence that begins with the field's name. Null when they may. Programs are accounts too; the
- * relayer's own, and the compute budget that the service adds, are always allowed.
+ * Why these accounts may not all be used: completes a sentence that begins with the field's name. Null when they may. Programs are accounts
+ * too; the relayer's own, and the compute budget that the service adds, are always allowed.
  */
 export function disallowedAmong(
   accounts: readonly string[],

@@ -7,8 +7,8 @@ import { greatestTransactionBytes } from './wire.js';
 const greatestAccountsPerInstruction = 64;
 
 /**
- * Checks a caller's instructions one by one; `relayer` is the only account that may sign. Throws `DomainError` (400) naming the field. Whether they fit into a
- * transaction together is not looked at, but for how many they are.
+ * Checks a caller's instructions one by one; `relayer` is the only account that may sign. Throws `DomainError` (400) naming the field.
+ * Whether they fit into a transaction together is not looked at, but for how many they are.
  */
 export function readInstructions(instructions: readonly SolanaInstruction[], relayer: string): readonly SolanaInstruction[] {
   if (instructions.length > greatestInstructions) {

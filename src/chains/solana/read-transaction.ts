@@ -7,8 +7,8 @@ import { greatestTransactionBytes, isSignature, transactionFromBytes, WireError,
 const field = 'transaction';
 
 /**
- * Reads a caller's transaction: base64, at most one packet, wire form of a legacy or v0 transaction that nodes take, on a recent blockhash, with every
- * signature in it valid. Throws `DomainError` (400) naming `transaction`.
+ * Reads a caller's transaction: base64, at most one packet, wire form of a legacy or v0 transaction that nodes take, on a recent blockhash,
+ * with every signature in it valid. Throws `DomainError` (400) naming `transaction`.
  */
 export function readTransaction(text: string): WireTransaction {
   // Four characters stand for three bytes.
@@ -33,8 +33,8 @@ export function readTransaction(text: string): WireTransaction {
 }
 
 /**
- * True when the message must stay as it is: somebody else has signed it, or the relayer itself has (its signature may be out already, and a second version
- * could land as well).
+ * True when the message must stay as it is: somebody else has signed it, or the relayer itself has (its signature may be out already, and a
+ * second version could land as well).
  */
 export function isFixed({ message, signatures }: WireTransaction): boolean {
   return message.signers > 1 || signatures.some(isSignature);

@@ -16,11 +16,12 @@ export interface SignedForCaller {
 }
 
 /**
- * Puts the relayer's signature into a caller's transaction, which stays as it is otherwise; others may sign it before or after. Asks no node.
+ * Puts the relayer's signature into a caller's transaction, which stays as it is otherwise; others may sign it before or after. Asks no
+ * node.
  *
- * What is signed can be sent by anybody, so the relayer's policies hold as for sending: its programs, accounts, signatures, size, and the fee that it names.
- * What only a node could tell is refused: accounts behind tables where policies judge accounts. The balance is not looked at. Throws `DomainError` (400) naming
- * `transaction`.
+ * What is signed can be sent by anybody, so the relayer's policies hold as for sending: its programs, accounts, signatures, size, and the
+ * fee that it names. What only a node could tell is refused: accounts behind tables where policies judge accounts. The balance is not
+ * looked at. Throws `DomainError` (400) naming `transaction`.
  */
 export async function signForCaller(text: string, relayer: Relayer, signer: Ed25519Signer): Promise<SignedForCaller> {
   const { message, messageBytes, signatures } = readTransaction(text);

@@ -27,8 +27,9 @@ const passingFailures: readonly string[] = [
 const unpaidFailures: readonly string[] = ['AccountNotFound', 'InsufficientFundsForFee', 'InvalidAccountForFee'];
 
 /**
- * Runs an unsigned transaction on the newest state, that of blocks which are not confirmed included, so that it sees what was sent just before it. Resolves to why it
- * cannot run where it fails. `slot`: that the node must have reached. Throws `NODE_UNAVAILABLE`, also where the node does not know the blockhash: it may lag.
+ * Runs an unsigned transaction on the newest state, that of blocks which are not confirmed included, so that it sees what was sent just
+ * before it. Resolves to why it cannot run where it fails. `slot`: that the node must have reached. Throws `NODE_UNAVAILABLE`, also where
+ * the node does not know the blockhash: it may lag.
  */
 export async function simulate(rpc: Rpc, transaction: Uint8Array, slot: bigint): Promise<Simulation | Refusal> {
   const config = { encoding: 'base64', commitment: 'processed', sigVerify: false, minContextSlot: Number(slot) };

@@ -35,7 +35,8 @@ const greatestMemoryMs = 3_000;
 const leastMemoryMs = 200;
 
 /**
- * Opens a Solana cluster. Its transactions have no nonces: each stands alone, and lives until its blockhash dies. Asks no node until it must.
+ * Opens a Solana cluster. Its transactions have no nonces: each stands alone, and lives until its blockhash dies. Asks no node until it
+ * must.
  */
 export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry = noTelemetry }: SolanaChainOptions): Chain {
   const { name: networkName, averageBlockTimeMs } = network;

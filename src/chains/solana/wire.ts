@@ -58,8 +58,8 @@ export class WireError extends Error {
 }
 
 /**
- * Takes a transaction apart, strictly: nothing may be missing, left over, or written otherwise than nodes write it. Legacy and v0. What the parts mean
- * is not looked at. Throws `WireError`.
+ * Takes a transaction apart, strictly: nothing may be missing, left over, or written otherwise than nodes write it. Legacy and v0. What the
+ * parts mean is not looked at. Throws `WireError`.
  */
 export function transactionFromBytes(bytes: Uint8Array): WireTransaction {
   const count = bytes[0] ?? 0;

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { base64From } from '../../../src/chains/solana/base64.js';
+import { computeBudgetOf } from '../../../src/chains/solana/compute-budget.js';
+import { type Message, transactionBytes, transactionFromBytes } from '../../../src/chains/solana/wire.js';
+import type { SolanaDraft } from '../../../src/core/transaction/solana.js';
+import { newest } from '../../local-chains/solana/chain.js';
+import { transferOf, unitLimitOf, unitPriceOf } from '../../local-chains/solana/instructions.js';
+import { solanaKey, transferInstruction } from '../../support/solana.js';
+import { funds, other, startSolanaChain, receiver as to } from '../../support/solana-chain-rig.js';
+
+function messageOf({ message, signatures }: SolanaDraft): Message {
+  const missing = signatures.map(() => new Uint8Array(64));
+  return transactionFromBytes(transactionBytes(missing, Buffer.from(message, 'base64'))).message;
+}
+
+describe('a version', () => {
+  it('of instructions is bound to the newest blockhash, with what was missing of its budget', async (test) => {
+    const { payer, solana, drafted, signed, fateOf, chain, advance } = await startSolanaChain(test);
+    solana.chain.pool.lowestBidMicroLamports = 1_000_000n;
+    await advance(160);
+    const made = await drafted({ instructions: [transferInstruction(payer, to, 5n)] });
+    const message = messageOf(made);
+    const { unitLimit, unitPriceMicroLamports } = computeBudgetOf(message);
+    assert.ok(unitLimit !== null && unitLimit >= 1_000 && unitLimit < 10_000);
+    assert.equal(unitPriceMicroLamports, 1_000_000n);
+    assert.equal(made.feeLamports, 5_000n + BigInt(unitLimit));
+    assert.equal(made.costLamports, made.feeLamports + 5n);
+    const { hash, height, slot } = solana.chain.tip({ ...newest, commitment: 'confirmed' });
+    assert.deepEqual([made.recentBlockhash, made.lastValidBlockHeight, made.sinceSlot], [hash, height + 150n, slot]);
+    const attempt = await signed(made);
+    await chain.broadcastAll([attempt.raw]);
+    await advance();
+    assert.equal((await fateOf(attempt)).kind, 'landed');
+    assert.equal(solana.chain.account(payer, newest)?.lamports, funds - made.costLamports);
+  });
+
+  it('of a transaction that the relayer signs alone gets the newest blockhash and what was missing; the rest stays', async (test) => {
+    const { payer, drafted, built, advance, solana } = await startSolanaChain(test);
+    const plain = [transferOf(payer, to, 5n)];
+    for (const version of ['legacy', 0] as const) {
+      const transaction = await built(plain, version);
+      await advance(200);
+      const message = messageOf(await drafted({ transaction }));
+      assert.equal(message.version, version);
+      assert.equal(message.blockhash, solana.chain.tip({ ...newest, commitment: 'confirmed' }).hash);
+      assert.ok(computeBudgetOf(message).unitLimit !== null);
+      const priced = messageOf(await drafted({ transaction: await built([...plain, unitPriceOf(77n)], version) }));
+      assert.deepEqual(computeBudgetOf(priced), { unitLimit: null, unitPriceMicroLamports: 77n });
+      const limited = messageOf(await drafted({ transaction: await built([...plain, unitLimitOf(7_777)], version) }));
+      assert.equal(computeBudgetOf(limited).unitLimit, 7_777);
+    }
+  });
+
+  it('of a transaction that others signed stays as they signed it', async (test) => {
+    const { drafted, built, signed, chain, advance, fateOf, solana } = await startSolanaChain(test);
+    const transaction = await built([transferOf(other.address, to, 5n)], 0, [other]);
+    const { height } = solana.chain.tip(newest);
+    const made = await drafted({ transaction });
+    assert.equal(made.message, base64From(Buffer.from(transaction, 'base64').subarray(1 + 2 * 64)));
+    assert.equal(made.lastValidBlockHeight, height + 150n);
+    assert.deepEqual([made.feeLamports, made.costLamports], [10_000n, 10_000n]);
+    const attempt = await signed(made);
+    await chain.broadcastAll([attempt.raw]);
+    await advance();
+    assert.equal((await fateOf(attempt)).kind, 'landed');
+  });
+
+  it('bids no more than policy allows, and not at all where nobody does', async (test) => {
+    const { payer, solana, drafted, advance } = await startSolanaChain(test);
+    const request = { instructions: [transferInstruction(payer, to, 5n)] };
+    assert.equal(computeBudgetOf(messageOf(await drafted(request))).unitPriceMicroLamports, null);
+    solana.chain.pool.lowestBidMicroLamports = 10n ** 12n;
+    await advance(160);
+    const capped = await drafted(request, { maxAllowedFeeLamports: 6_000n });
+    assert.ok(capped.feeLamports > 5_900n && capped.feeLamports <= 6_000n, String(capped.feeLamports));
+    const uncapped = await drafted(request);
+    assert.ok(uncapped.feeLamports > 9_000_000n && uncapped.feeLamports <= 10_005_000n, String(uncapped.feeLamports));
+  });
+
+  it('is never the same as another, where the relayer signs alone', async (test) => {
+    const { payer, drafted, refused, signed, built, advance } = await startSolanaChain(test);
+    const request = { instructions: [transferInstruction(payer, to, 5n)] };
+    const versions = await Promise.all(Array.from({ length: 8 }, async () => signed(await drafted(request))));
+    assert.equal(new Set(versions.map(({ hash }) => hash)).size, 8);
+    // Nothing of this one may be varied.
+    const transaction = await built([transferOf(payer, to, 5n), unitPriceOf(1n)]);
+    const first = await signed(await drafted({ transaction }));
+    assert.deepEqual(await refused({ transaction }), {
+      refused: 'reverts',
+      sentence:
+        'another transaction says exactly the same with the newest blockhash, and the network would take them for one: it waits for the next',
+      lasting: false,
+    });
+    await advance();
+    assert.notEqual((await signed(await drafted({ transaction }))).hash, first.hash);
+  });
+});
+
+describe('a version is refused', () => {
+  it('when it would fail, with what the program said', async (test) => {
+    const { payer, refused } = await startSolanaChain(test);
+    const transfer = transferInstruction(payer, to, 5n);
+    const garbage = { ...transfer, data: Buffer.from([99, 0, 0, 0]).toString('base64') };
+    assert.deepEqual(await refused({ instructions: [transfer, garbage] }), {
+      refused: 'reverts',
+      sentence: 'the transaction would fail: instruction 1 failed with InvalidInstructionData',
+      lasting: true,
+    });
+    const newAccount = { ...transferInstruction(payer, solanaKey().address, 1n) };
+    const poor = await refused({ instructions: [newAccount] });
+    assert.equal(poor.refused, 'reverts');
+    assert.match(poor.sentence, /^the transaction would fail: InsufficientFundsForRent/);
+  });
+
+  it('while the account cannot pay it and keep what must remain', async (test) => {
+    const { payer, refused, drafted } = await startSolanaChain(test, { lamports: 1_000_000n });
+    const of = (lamports: bigint) => ({ instructions: [transferInstruction(payer, to, lamports)] });
+    assert.deepEqual(await refused(of(995_001n)), {
+      refused: 'insufficient_funds',
+      sentence: 'insufficient funds: the account has 1000000 lamports, the transaction may cost 1000001 lamports',
+      lasting: false,
+    });
+    assert.deepEqual(await refused(of(10_000n), { minBalanceLamports: 985_001n }), {
+      refused: 'insufficient_funds',
+      sentence:
+        'insufficient funds: the account has 1000000 lamports, the transaction may cost 15000 lamports, and 985001 lamports must remain',
+      lasting: false,
+    });
+    assert.equal((await drafted(of(10_000n), { minBalanceLamports: 985_000n })).costLamports, 15_000n);
+  });
+
+  it('when its fee is above what policy allows', async (test) => {
+    const { payer, refused } = await startSolanaChain(test);
+    const request = { instructions: [transferInstruction(payer, to, 5n)] };
+    await assert.rejects(refused(request, { maxAllowedFeeLamports: 4_999n }), /costs a fee of 5000 lamports: at most 4999/);
+  });
+
+  it('when others signed it with a blockhash that is not valid: lastingly after a while, since ours may lag', async (test) => {
+    const { built, refused, advance } = await startSolanaChain(test);
+    const transaction = await built([transferOf(other.address, to, 5n)], 0, [other]);
+    await advance(200);
+    const sentence = 'its blockhash has expired or is not known to the network, and others signed it, so that it cannot get another';
+    assert.deepEqual(await refused({ transaction }), { refused: 'reverts', sentence, lasting: false });
+    test.mock.timers.enable({ apis: ['Date'], now: Date.now() + 10_000 });
+    assert.deepEqual(await refused({ transaction }), { refused: 'reverts', sentence, lasting: true });
+  });
+});

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { onNetwork } from '../../../src/core/relayer/on-network.js';
+import type { Attempt } from '../../../src/core/transaction/transaction.js';
+import { newest } from '../../local-chains/solana/chain.js';
+import { transferInstruction } from '../../support/solana.js';
+import { funds, startSolanaChain, receiver as to } from '../../support/solana-chain-rig.js';
+
+describe('the fate of a version', () => {
+  it('is open, then landed, then final; a block that is taken back opens it again', async (test) => {
+    const { payer, sent, advance, fateOf, solana, chain } = await startSolanaChain(test);
+    const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+    assert.deepEqual(await fateOf(attempt), { kind: 'open' });
+    await advance();
+    const { slot } = solana.chain.tip(newest);
+    const receipt = { hash: attempt.hash, blockNumber: slot, blockHash: slot.toString(), succeeded: true, facts: null };
+    assert.deepEqual(await fateOf(attempt), { kind: 'landed', isFinal: false, receipt });
+    solana.chain.takeBack(1);
+    assert.deepEqual(await fateOf(attempt), { kind: 'open' });
+    await chain.broadcastAll([attempt.raw]);
+    await advance(40);
+    const fate = await fateOf(attempt);
+    assert.ok(fate.kind === 'landed' && fate.isFinal && fate.receipt.succeeded);
+  });
+
+  it('tells of a failure, and why', async (test) => {
+    const { payer, signed, drafted, advance, fateOf, chain, relayer, solana } = await startSolanaChain(test);
+    const attempt = await signed(await drafted({ instructions: [transferInstruction(payer, to, funds - 5_000_000n)] }));
+    const meanwhile = await signed(await drafted({ instructions: [transferInstruction(payer, to, 10_000_000n)] }));
+    await chain.broadcastAll([meanwhile.raw]);
+    await advance();
+    await chain.broadcastAll([attempt.raw]);
+    await advance(2);
+    const fate = await fateOf(attempt);
+    assert.ok(fate.kind === 'landed' && !fate.receipt.succeeded);
+    const words = "failed on chain: instruction 0 failed with the program's error 1 (0x1)";
+    assert.match(
+      await chain.whyFailed(fate.receipt, relayer),
+      new RegExp(`^${words.replace(/[()]/g, '\\$&')}: Transfer: insufficient lamports`),
+    );
+    solana.node.condition.keepsHistory = false;
+    assert.equal(await chain.whyFailed(fate.receipt, relayer), words);
+    await solana.node.stop();
+    assert.equal(await chain.whyFailed(fate.receipt, relayer), 'failed on chain');
+  });
+
+  it('is dead once the finalized chain has passed its last block, and not before', async (test) => {
+    const { payer, sent, advance, fateOf, solana } = await startSolanaChain(test);
+    const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+    solana.chain.pool.take(0n);
+    const { lastValidBlockHeight } = onNetwork('solana', attempt.fields);
+    const finalizedHeight = () => solana.chain.tip({ ...newest, commitment: 'finalized' }).height;
+    await advance(Number(lastValidBlockHeight - finalizedHeight()));
+    assert.equal(finalizedHeight(), lastValidBlockHeight);
+    assert.deepEqual(await fateOf(attempt), { kind: 'open' });
+    await advance();
+    assert.deepEqual(await fateOf(attempt), { kind: 'dead', sentence: 'its blockhash expired before a block took it' });
+  });
+
+  it('stays open where nodes cannot tell: history dropped, none kept, or not come so far', async (test) => {
+    const { payer, sent, advance, fateOf, solana, warnings } = await startSolanaChain(test);
+    const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+    await advance();
+    const { slot } = solana.chain.tip(newest);
+    await advance(600);
+    const { condition } = solana.node;
+    condition.historyFromSlot = slot + 1n;
+    assert.deepEqual(await fateOf(attempt), { kind: 'open' }, 'a block holds it that the node has dropped');
+    condition.keepsHistory = false;
+    assert.deepEqual(await fateOf(attempt), { kind: 'open' });
+    assert.deepEqual(await fateOf(attempt), { kind: 'open' });
+    assert.equal(warnings.filter((message) => message.includes('seem gone')).length, 1);
+    condition.keepsHistory = true;
+    condition.historyFromSlot = 0n;
+    condition.historyGap = { from: slot, to: slot };
+    assert.deepEqual(await fateOf(attempt), { kind: 'open' }, 'the node was down when its block came');
+    condition.historyGap = null;
+    assert.equal((await fateOf(attempt)).kind, 'landed');
+  });
+
+  it('is lost after a day without a node that could tell', async (test) => {
+    const { payer, sent, advance, fateOf, solana } = await startSolanaChain(test);
+    const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+    await advance(600);
+    solana.node.condition.historyFromSlot = solana.chain.tip(newest).slot;
+    const fields = onNetwork('solana', attempt.fields);
+    const finalizedHeight = solana.chain.tip({ ...newest, commitment: 'finalized' }).height;
+    const ended = (lastValidBlockHeight: bigint): Attempt => ({ ...attempt, fields: { ...fields, lastValidBlockHeight } });
+    assert.deepEqual(await fateOf(ended(finalizedHeight - 216_000n)), { kind: 'open' });
+    assert.deepEqual(await fateOf(ended(finalizedHeight - 216_001n)), { kind: 'lost' });
+  });
+
+  it('is asked of at most 256 at a time', async (test) => {
+    const { payer, drafted, signed, chain, solana, advance } = await startSolanaChain(test);
+    const attempts: Attempt[] = [];
+    for (let made = 0; made < 3; made += 1)
+      attempts.push(await signed(await drafted({ instructions: [transferInstruction(payer, to, 5n)] })));
+    const [first] = attempts;
+    assert.ok(first !== undefined);
+    const many = Array.from({ length: 257 }, () => first);
+    await advance();
+    const fates = await chain.standalone?.fates([...attempts, ...many]);
+    assert.equal(fates?.size, 3);
+    assert.equal(solana.node.calls.get('getSignatureStatuses'), 2);
+  });
+});

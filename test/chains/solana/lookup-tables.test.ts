@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { address, getAddressEncoder } from '@solana/kit';
+import { base64From } from '../../../src/chains/solana/base64.js';
+import { lookupTableProgram } from '../../../src/chains/solana/programs.js';
+import { type Message, messageBytes, transactionBytes } from '../../../src/chains/solana/wire.js';
+import type { SolanaPolicies } from '../../../src/core/relayer/relayer.js';
+import { newest } from '../../local-chains/solana/chain.js';
+import { solanaKey, transferInstruction } from '../../support/solana.js';
+import { startSolanaChain, receiver as to } from '../../support/solana-chain-rig.js';
+
+describe('accounts behind tables', () => {
+  const table = address(solanaKey().address);
+  const behind = [to, address(solanaKey().address)];
+
+  async function rigWithTable(test: TestContext) {
+    const rig = await startSolanaChain(test);
+    const header = Buffer.alloc(56);
+    header.writeUInt32LE(1, 0);
+    header.writeBigUInt64LE(2n ** 64n - 1n, 4);
+    const keys = behind.map((key) => Buffer.from(getAddressEncoder().encode(key)));
+    rig.solana.chain.putAccount(table, {
+      lamports: 10n ** 9n,
+      owner: lookupTableProgram,
+      data: new Uint8Array(Buffer.concat([header, ...keys])),
+      executable: false,
+    });
+    const data = new Uint8Array(Buffer.from(transferInstruction(rig.payer, to, 5n).data, 'base64'));
+    const lookup = (index: number, at = table): string => {
+      const message: Message = {
+        version: 0,
+        signers: 1,
+        readonlySigners: 0,
+        readonlyOthers: 1,
+        accounts: [rig.payer, address('11111111111111111111111111111111')],
+        blockhash: rig.solana.chain.tip(newest).hash,
+        instructions: [{ program: 1, accounts: [0, 2], data }],
+        tables: [{ table: at, writable: [index], readonly: [] }],
+      };
+      return base64From(transactionBytes([new Uint8Array(64)], messageBytes(message)));
+    };
+    return { ...rig, lookup };
+  }
+
+  it('are used, and are not looked up where no policy judges accounts', async (test) => {
+    const { lookup, sent, advance, fateOf, solana } = await rigWithTable(test);
+    const attempt = await sent({ transaction: lookup(0) });
+    await advance();
+    const fate = await fateOf(attempt);
+    assert.ok(fate.kind === 'landed' && fate.receipt.succeeded);
+    assert.equal(solana.node.calls.get('getMultipleAccounts'), undefined);
+  });
+
+  it('are judged by the policies when a version is made', async (test) => {
+    const { lookup, drafted, refused, payer } = await rigWithTable(test);
+    const system = '11111111111111111111111111111111';
+    assert.ok(await drafted({ transaction: lookup(0) }, { allowedAccounts: [system, to] }));
+    assert.ok(await drafted({ transaction: lookup(0) }, { disallowedAccounts: [behind[1] ?? '', payer] }));
+    const cases: readonly (readonly [string, Partial<SolanaPolicies>, string])[] = [
+      [lookup(0), { disallowedAccounts: [to] }, `the transaction uses the account ${to}, which is in the relayer's disallowed_accounts`],
+      [
+        lookup(1),
+        { allowedAccounts: [system, to] },
+        `the transaction uses the account ${behind[1]}, which the relayer's allowed_accounts does not have`,
+      ],
+      [lookup(2), { allowedAccounts: [system, to] }, `the transaction looks up account 2 of the table ${table}, which has no such account`],
+      [lookup(0, to), { allowedAccounts: [system, to] }, `the transaction looks accounts up in ${to}, which is no table`],
+    ];
+    for (const [transaction, policies, sentence] of cases) {
+      assert.deepEqual(await refused({ transaction }, policies), { refused: 'reverts', sentence, lasting: true });
+    }
+  });
+});

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { type Address, address, type Instruction, type KeyPairSigner } from '@solana/kit';
+import { base64From } from '../../src/chains/solana/base64.js';
+import { createSolanaChain } from '../../src/chains/solana/solana-chain.js';
+import type { Chain, Fate, Refusal } from '../../src/core/ports/chain.js';
+import { onNetwork } from '../../src/core/relayer/on-network.js';
+import type { Relayer, SolanaPolicies } from '../../src/core/relayer/relayer.js';
+import type { SolanaDraft, SolanaRequest } from '../../src/core/transaction/solana.js';
+import type { Attempt } from '../../src/core/transaction/transaction.js';
+import { buildTransaction, signerOf } from '../local-chains/solana/build-transaction.js';
+import { newest } from '../local-chains/solana/chain.js';
+import { type LocalSolana, startSolana } from '../local-chains/solana/start-solana.js';
+import { solanaKey, solanaRelayer, solanaRequest } from './solana.js';
+import { silentLog } from './stored-samples.js';
+
+/** Lamports of every account that the rig knows. */
+export const funds = 10n ** 10n;
+/** Somebody who can sign beside the relayer. */
+export const other = await signerOf(7);
+/** Somebody who is paid. */
+export const receiver = (await signerOf(8)).address;
+
+/** A Solana chain on a local cluster whose blocks are made by the test, without engine and store. */
+export interface SolanaChainRig {
+  readonly payer: Address;
+  readonly solana: LocalSolana;
+  readonly chain: Chain;
+  readonly relayer: Relayer;
+  /** What was logged as a warning. */
+  readonly warnings: readonly string[];
+  /** A version of what is asked for; fails where it is refused. */
+  drafted(request: Partial<SolanaRequest>, policies?: Partial<SolanaPolicies>): Promise<SolanaDraft>;
+  /** Why there is none; fails where there is one. */
+  refused(request: Partial<SolanaRequest>, policies?: Partial<SolanaPolicies>): Promise<Refusal>;
+  signed(draft: SolanaDraft): Promise<Attempt>;
+  /** Drafted, signed and at a node. */
+  sent(request: Partial<SolanaRequest>): Promise<Attempt>;
+  fateOf(attempt: Attempt): Promise<Fate>;
+  /** Makes blocks, and lets the chain see them. */
+  advance(blocks?: number): Promise<void>;
+  /** A transaction with the newest blockhash that the relayer pays, base64. */
+  built(instructions: readonly Instruction[], version?: 'legacy' | 0, signers?: readonly KeyPairSigner[]): Promise<string>;
+}
+
+/** Starts it; all is stopped at the end of the test. */
+export async function startSolanaChain(test: TestContext, { lamports = funds }: { lamports?: bigint } = {}): Promise<SolanaChainRig> {
+  const key = solanaKey();
+  const payer = address(key.address);
+  const accounts = [
+    { address: payer, lamports },
+    { address: other.address, lamports: funds },
+    { address: receiver, lamports: funds },
+  ];
+  const solana = await startSolana({ accounts });
+  const warnings: string[] = [];
+  const relayer = solanaRelayer(payer, {}, { rpcUrls: [{ url: solana.url, weight: 100 }], averageBlockTimeMs: 1 });
+  const network = relayer.network;
+  if (network.type !== 'solana') throw new Error('it is on Solana');
+  const log = { ...silentLog, warn: (_fields: object, message: string) => void warnings.push(message) };
+  const chain = createSolanaChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log });
+  const { standalone } = chain;
+  if (standalone === null) throw new Error('its transactions stand alone');
+  test.after(async () => {
+    await chain.close();
+    await solana.stop();
+  });
+
+  async function draft(request: Partial<SolanaRequest>, policies: Partial<SolanaPolicies> = {}): Promise<SolanaDraft | Refusal> {
+    const judged = solanaRelayer(payer, policies);
+    const { content } = chain.contentOf(solanaRequest(request), { relayer: judged, nowMs: Date.now(), earlier: null });
+    const made = await chain.draft({ relayer: judged, content, outbids: [], validUntilMs: null });
+    return 'refused' in made ? made : onNetwork('solana', made);
+  }
+
+  async function drafted(request: Partial<SolanaRequest>, policies?: Partial<SolanaPolicies>): Promise<SolanaDraft> {
+    const made = await draft(request, policies);
+    assert.ok(
+      !('refused' in made),
+      JSON.stringify(made, (_, part) => (typeof part === 'bigint' ? part.toString() : part)),
+    );
+    return made;
+  }
+
+  async function refused(request: Partial<SolanaRequest>, policies?: Partial<SolanaPolicies>): Promise<Refusal> {
+    const made = await draft(request, policies);
+    assert.ok('refused' in made, 'it was made');
+    return made;
+  }
+
+  async function signed(made: SolanaDraft): Promise<Attempt> {
+    const version = await chain.sign(made, null, key.signer);
+    const lane = {
+      chain: 'solana:test',
+      account: payer,
+      transactionId: 't',
+      version: 1,
+      purpose: 'content',
+      nonce: null,
+      createdAtMs: 0,
+    } as const;
+    return { ...lane, ...version };
+  }
+
+  async function sent(request: Partial<SolanaRequest>): Promise<Attempt> {
+    const attempt = await signed(await drafted(request));
+    assert.deepEqual(await chain.broadcastAll([attempt.raw]), [{ kind: 'accepted' }]);
+    return attempt;
+  }
+
+  async function fateOf(attempt: Attempt): Promise<Fate> {
+    const fate = (await standalone?.fates([attempt]))?.get(attempt.hash);
+    assert.ok(fate !== undefined);
+    return fate;
+  }
+
+  /** Makes blocks, and lets the chain see them. */
+  async function advance(blocks = 1): Promise<void> {
+    solana.chain.advance(blocks);
+    await chain.head();
+  }
+
+  async function built(
+    instructions: readonly Instruction[],
+    version: 'legacy' | 0 = 'legacy',
+    signers: readonly KeyPairSigner[] = [],
+  ): Promise<string> {
+    const { hash: blockhash } = solana.chain.tip(newest);
+    return base64From(await buildTransaction({ payer, instructions, blockhash, version, signers }));
+  }
+
+  return { payer, solana, chain, relayer, warnings, drafted, refused, signed, sent, fateOf, advance, built };
+}
