@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import type { Chain } from '../../src/core/ports/chain.js';
+import type { Attempt } from '../../src/core/transaction/transaction.js';
 import { solanaKey, transferInstruction } from '../support/solana.js';
 import { type SolanaRigOptions, startSolanaRig } from '../support/solana-rig.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -22,5 +24,22 @@ describe('transactions on Solana', () => {
     const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.statusReason, null);
     assert.equal(await rig.chain.balanceOf(to), 5_000_000n);
+  });
+
+  it('fail when nobody can tell any more what became of them, and are not signed anew', async (test) => {
+    let isLost = false;
+    const changed = (chain: Chain): Chain => {
+      const { standalone } = chain;
+      if (standalone === null) return chain;
+      const lost = (attempts: readonly Attempt[]) => new Map(attempts.map(({ hash }) => [hash, { kind: 'lost' } as const]));
+      return { ...chain, standalone: { ...standalone, fates: async (attempts) => (isLost ? lost(attempts) : standalone.fates(attempts)) } };
+    };
+    const rig = await start(test, { changed });
+    const { transaction } = await rig.send({ instructions: [transferInstruction(rig.key.address, solanaKey().address, 5_000_000n)] });
+    await rig.until(transaction.id, 'submitted');
+    isLost = true;
+    const failed = await rig.untilWithBlocks(transaction.id, 'failed');
+    assert.equal(failed.transaction.statusReason, 'the nodes have dropped the blocks that might hold it; it is not sent again');
+    assert.equal((await rig.attempts(transaction.id)).length, 1);
   });
 });

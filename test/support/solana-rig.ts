@@ -41,6 +41,8 @@ export interface SolanaRigOptions extends SolanaOptions {
   readonly policies?: Partial<SolanaPolicies>;
   /** Default: 10 SOL. */
   readonly fundsLamports?: bigint;
+  /** What the engine gets in place of the chain. */
+  readonly changed?: (chain: Chain) => Chain;
 }
 
 /** Starts the engine on a local Solana whose blocks are made by the test, with one relayer whose key is new. */
@@ -49,6 +51,7 @@ export async function startSolanaRig({
   policies,
   fundsLamports = 10n ** 10n,
   accounts = [],
+  changed = (chain) => chain,
   ...options
 }: SolanaRigOptions): Promise<SolanaRig> {
   const key = solanaKey();
@@ -56,7 +59,7 @@ export async function startSolanaRig({
   const relayer = solanaRelayer(key.address, policies, { rpcUrls: [{ url: solana.url, weight: 100 }] });
   if (relayer.network.type !== 'solana') throw new Error('the relayer is on Solana');
   const chain = createSolanaChain({ network: relayer.network, rpcUrls: relayer.network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
-  const directory = createDirectory([{ relayer, chain, signer: key.signer }]);
+  const directory = createDirectory([{ relayer, chain: changed(chain), signer: key.signer }]);
   const { store } = await openStore(`sqlite:${join(folder, 'relayer.db')}`, { log: silentLog });
   let aheadMs = 0;
   const clock: MovableClock = {
