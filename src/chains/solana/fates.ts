@@ -3,6 +3,7 @@ import type { Fate } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
 import type { SolanaAttemptFields } from '../../core/transaction/solana.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
+import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type BlockPlace, confirmedPlace, placeCall } from './block-place.js';
 import { blocksCall, isWhole } from './history.js';
@@ -24,8 +25,8 @@ export interface Fates {
    * - it does not find the version in its history;
    * - and that history holds every block since the version was made.
    *
-   * Where only the last is missing another node may know; after a day it is lost. Everything else is open. Throws `NODE_UNAVAILABLE` where
-   * not even the newest blocks can be asked for.
+   * Where it is in no history and that is no proof, another node may know; after a day it is lost. Everything else is open. Throws
+   * `NODE_UNAVAILABLE` where not even the newest blocks can be asked for.
    */
   of(versions: readonly Version[]): Promise<ReadonlyMap<string, Fate>>;
 }
@@ -47,23 +48,42 @@ const dead: Fate = { kind: 'dead', sentence: 'its blockhash expired before a blo
 export function createFates({ rpc, memory, log, networkName }: FatesDeps): Fates {
   let toldTrouble = '';
 
+  /** What the nodes' history holds of these; null where they say that they keep none. */
+  async function inHistory(versions: readonly Version[]): Promise<Statuses | null> {
+    const { method, params, read } = statusesCall(signaturesOf(versions), true);
+    return rpc.ask(method, params, read, atHead).catch((error: unknown) => {
+      tell(error);
+      if (error instanceof DomainError && error.cause instanceof NodeError) return null;
+      throw error;
+    });
+  }
+
   async function search(versions: readonly Version[], fates: Map<string, Fate>): Promise<void> {
     const { height } = await confirmedPlace(rpc, memory);
     // What is finalized is never higher than what is confirmed.
-    const gone = versions.filter(({ fields }) => fields.lastValidBlockHeight < height);
-    for (const some of chunksOf(gone)) {
-      const oldest = some.map(({ fields }) => sinceOf(fields)).reduce((a, b) => (b.slot < a.slot ? b : a));
-      const [finalized, statuses, slots] = await rpc.together<[BlockPlace, Statuses, readonly bigint[]]>(
-        [placeCall('finalized'), statusesCall(signaturesOf(some), true), blocksCall(oldest, height)],
-        atHead,
-      );
+    for (const some of chunksOf(versions.filter(({ fields }) => fields.lastValidBlockHeight < height))) {
+      const known = await inHistory(some);
       for (const [at, { hash, fields }] of some.entries()) {
-        const status = statuses.value[at] ?? null;
-        const isKnown = statuses.slot >= finalized.slot && isWhole(slots, sinceOf(fields), finalized);
+        const isOld = height > fields.lastValidBlockHeight + blocksUntilLost;
+        fates.set(hash, isOld ? { kind: 'lost' } : { kind: 'open' });
+        const status = known?.value[at] ?? null;
         if (status !== null) fates.set(hash, fateFrom(hash, status));
-        else if (finalized.height > fields.lastValidBlockHeight && isKnown) fates.set(hash, dead);
-        else if (finalized.height > fields.lastValidBlockHeight + blocksUntilLost) fates.set(hash, { kind: 'lost' });
       }
+      const unfound = some.filter(({ hash }) => fates.get(hash)?.kind !== 'landed');
+      if (known !== null && unfound.length > 0) await proveDead(unfound, height, fates);
+    }
+  }
+
+  async function proveDead(versions: readonly Version[], height: bigint, fates: Map<string, Fate>): Promise<void> {
+    const oldest = versions.map(({ fields }) => sinceOf(fields)).reduce((a, b) => (b.slot < a.slot ? b : a));
+    const [finalized, statuses, slots] = await rpc.together<[BlockPlace, Statuses, readonly bigint[]]>(
+      [placeCall('finalized'), statusesCall(signaturesOf(versions), true), blocksCall(oldest, height)],
+      atHead,
+    );
+    for (const [at, { hash, fields }] of versions.entries()) {
+      const isKnown = statuses.slot >= finalized.slot && isWhole(slots, sinceOf(fields), finalized);
+      const isPast = finalized.height > fields.lastValidBlockHeight;
+      if (isPast && isKnown && statuses.value[at] === null) fates.set(hash, dead);
     }
   }
 

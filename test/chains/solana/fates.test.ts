@@ -82,12 +82,30 @@ describe('the fate of a version', () => {
     const { payer, sent, advance, fateOf, solana } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
     await advance(600);
-    solana.node.condition.historyFromSlot = solana.chain.tip(newest).slot;
+    const { condition } = solana.node;
     const fields = onNetwork('solana', attempt.fields);
-    const finalizedHeight = solana.chain.tip({ ...newest, commitment: 'finalized' }).height;
+    const { height } = solana.chain.tip({ ...newest, commitment: 'confirmed' });
     const ended = (lastValidBlockHeight: bigint): Attempt => ({ ...attempt, fields: { ...fields, lastValidBlockHeight } });
-    assert.deepEqual(await fateOf(ended(finalizedHeight - 216_000n)), { kind: 'open' });
-    assert.deepEqual(await fateOf(ended(finalizedHeight - 216_001n)), { kind: 'lost' });
+    const states: readonly Partial<typeof condition>[] = [{ historyFromSlot: solana.chain.tip(newest).slot }, { keepsHistory: false }];
+    for (const state of states) {
+      Object.assign(condition, { historyFromSlot: 0n, keepsHistory: true }, state);
+      assert.deepEqual(await fateOf(ended(height - 216_000n)), { kind: 'open' });
+      assert.deepEqual(await fateOf(ended(height - 216_001n)), { kind: 'lost' });
+    }
+  });
+
+  it('is found in the history of a node that tells of no blocks, and never proved dead by it', async (test) => {
+    const { payer, sent, advance, fateOf, solana } = await startSolanaChain(test);
+    const landed = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+    await advance();
+    solana.chain.pool.losesPackets = true;
+    const dropped = await sent({ instructions: [transferInstruction(payer, to, 6n)] });
+    await advance(600);
+    solana.node.fail('getBlocksWithLimit', { error: { code: -32601, message: 'Method not found' } }, 1_000);
+    assert.equal((await fateOf(landed)).kind, 'landed');
+    assert.deepEqual(await fateOf(dropped), { kind: 'open' });
+    solana.node.heal();
+    assert.equal((await fateOf(dropped)).kind, 'dead');
   });
 
   it('is asked of at most 256 at a time', async (test) => {
