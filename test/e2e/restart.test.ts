@@ -34,10 +34,10 @@ after(async () => {
   await home?.remove();
 });
 
-it('a restart under load answers or refuses every request: what was answered is stored and mined once, and nothing else is', async () => {
+it('a restart under load answers or refuses every request: what was answered is stored and mined, each once', async () => {
   /** Ids of answered sends, by the value that tells them apart. */
   const answered = new Map<number, string>();
-  const refusals: string[] = [];
+  const refusals = new Map<number, string>();
   let value = 1_000_000;
   let isOver = false;
 
@@ -48,7 +48,7 @@ it('a restart under load answers or refuses every request: what was answered is 
       try {
         answered.set(own, await send(own));
       } catch (error) {
-        refusals.push(String((error as Error).cause ?? error));
+        refusals.set(own, String((error as Error).cause ?? error));
         await elapsed(20);
       }
     }
@@ -88,18 +88,24 @@ it('a restart under load answers or refuses every request: what was answered is 
 
   assert.deepEqual(exitCodes, Array(restarts).fill(0));
   // What a broken or refused connection is called by each client: nothing that the service said.
-  for (const refusal of new Set(refusals)) assert.match(refusal, /503|UNAVAILABLE|ECONNREFUSED|ECONNRESET|EPIPE|other side closed/i);
+  for (const refusal of new Set(refusals.values()))
+    assert.match(refusal, /503|UNAVAILABLE|ECONNREFUSED|ECONNRESET|EPIPE|other side closed/i);
 
   const open = async () =>
     (await rest(service.baseUrl, 'GET', '/relayers/r1/transactions?status=pending&status=sent&status=submitted&status=mined')).body;
   await waitFor('all that is stored to be final', async () => ((await open()).pagination.total_items === 0 ? true : undefined), 120_000);
   const ledger = await readLedger(anvil, home.address);
   const onChain = ledger.transactions.map((transaction) => Number(transaction.value)).sort((a, b) => a - b);
+  assert.equal(new Set(onChain).size, onChain.length, 'nothing is on the chain twice');
+  const found = new Set(onChain);
   assert.deepEqual(
-    onChain,
-    [...answered.keys()].sort((a, b) => a - b),
-    'exactly what was answered is on the chain, each once',
+    [...answered.keys()].filter((own) => !found.has(own)),
+    [],
+    'all that was answered is on the chain',
   );
+  // A connection that breaks while its request runs, as after the deadline on a slow machine, tells its caller nothing; an answer is never wrong.
+  const unanswered = onChain.filter((own) => !answered.has(own));
+  for (const own of unanswered) assert.match(refusals.get(own) ?? '', /UNAVAILABLE|ECONNRESET|EPIPE|other side closed/i);
   const { body } = await rest(service.baseUrl, 'GET', '/relayers/r1/transactions?per_page=1');
-  assert.equal(body.pagination.total_items, answered.size);
+  assert.equal(body.pagination.total_items, onChain.length);
 });
