@@ -343,6 +343,19 @@ describe('fee bumps of what other accounts signed', { concurrency: 4 }, () => {
     assert.equal(await rig.chain.balanceOf(rig.key.address), 1_000_000_000n - 200n);
   });
 
+  it('bid what a full queue asks for', async (test) => {
+    const user = Keypair.random();
+    const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
+    rig.node.ledger.setQueueFullBelow(500n);
+    const { transaction } = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
+    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    assert.equal(confirmed.transaction.mined?.version, 2);
+    assert.deepEqual(
+      (await rig.attempts(transaction.id)).map((attempt) => saysOf(attempt).bid.feeStroops),
+      [200n, 1_000n],
+    );
+  });
+
   it('are replaced by what the same account signed for the same place', async (test) => {
     const user = Keypair.random();
     const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });

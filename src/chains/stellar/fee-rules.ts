@@ -30,6 +30,14 @@ export function leastBumpStroops(innerInclusionStroops: bigint, innerOperationCo
   return greatest([baseFeeStroops * count, ceilDivide(innerInclusionStroops * count, BigInt(Math.max(1, innerOperationCount)))]);
 }
 
+/**
+ * The least inclusion fee of a fee bump around an envelope of `innerOperationCount` operations that bids `innerInclusionStroops`, which takes the place of these
+ * bids.
+ */
+export function leastOutbiddingStroops(bids: readonly StellarBid[], innerInclusionStroops: bigint, innerOperationCount: number): bigint {
+  return greatest([leastReplacementStroops(bids, innerOperationCount + 1), leastBumpStroops(innerInclusionStroops, innerOperationCount)]);
+}
+
 function greatest(amounts: readonly bigint[]): bigint {
   return amounts.reduce((most, amount) => (amount > most ? amount : most), 0n);
 }

@@ -7,7 +7,7 @@ import { signed, waiting } from '../../core/transaction/lifecycle.js';
 import { versionsInSlot } from '../../core/transaction/outbid.js';
 import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { signVersion } from '../../core/transaction/sign-version.js';
-import type { Attempt, Content } from '../../core/transaction/transaction.js';
+import type { Attempt, Content, Transaction } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
 import { minable } from './minable.js';
 
@@ -29,13 +29,14 @@ export type WaitingSince = Map<string, bigint>;
 
 /**
  * Signs higher versions of transactions that have waited too long for their speed, at the market's price but at least the nodes' replacement minimum,
- * within the relayer's cap. Where the cap forbids even the minimum the best version under it stays live, and the record says why.
+ * within the relayer's cap; those that stand alone too, where versions outbid one another. Where the cap forbids even the minimum the best version under it stays live, and the record says why.
  * Throws `NODE_UNAVAILABLE`.
  */
 export async function escalate(lane: LaneContext, head: Head, since: WaitingSince): Promise<void> {
-  const { sequence } = lane.chain;
+  const { sequence, standalone } = lane.chain;
   if (sequence === null) return;
-  const lowest = first(minable(lane), reach);
+  const alone = standalone?.replacement === 'outbid' ? [...lane.book.alone()].filter(({ transaction }) => isRaisedAlone(transaction)) : [];
+  const lowest = [...first(minable(lane), reach), ...first(alone, reach)];
   let balance: bigint | null = null;
   for (const open of lowest) {
     const live = open.attempts.at(-1);
@@ -46,6 +47,11 @@ export async function escalate(lane: LaneContext, head: Head, since: WaitingSinc
   const liveHashes = new Set(lowest.map(({ attempts }) => attempts.at(-1)?.hash));
   for (const hash of since.keys()) if (!liveHashes.has(hash)) since.delete(hash);
   for (const hashes of [lane.underpriced, lane.hopeless]) for (const hash of hashes) if (!liveHashes.has(hash)) hashes.delete(hash);
+}
+
+/** What is not wanted any more, or has been mined, is not raised. */
+function isRaisedAlone({ intent, mined, held }: Transaction): boolean {
+  return intent === 'content' && mined === null && held === null;
 }
 
 function isDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: Head, since: WaitingSince): boolean {
@@ -78,7 +84,8 @@ async function raise(lane: LaneContext, sequence: Sequence, seen: OpenTransactio
   const isPayable = isRefusal(raised) || balance >= greatestCost(raised);
   await lane.move(seen.transaction.id, async (current) => {
     const { transaction } = current;
-    if (transaction.liveVersion !== live.version || transaction.mined !== null || transaction.nonce === null) return null;
+    if (transaction.liveVersion !== live.version || transaction.mined !== null || transaction.nonce !== live.nonce) return null;
+    if (live.nonce === null && !isRaisedAlone(transaction)) return null;
     if (isRefusal(raised)) return transaction.statusReason === raised.sentence ? null : { steps: [waiting(transaction, raised.sentence)] };
     if (!isPayable) return transaction.statusReason === notPayable ? null : { steps: [waiting(transaction, notPayable)] };
     const newAttempt = await signVersion(lane.deps, lane.relayer(), current, raised, transaction.nonce, live.purpose);
