@@ -17,6 +17,15 @@ export const webhooks: Readonly<Record<string, Schema>> = {
     { payload_type: { type: 'string', const: 'transaction' } },
     [refTo('schemas', 'Transaction')],
   ),
+  relayer_state_update: webhook(
+    'relayer_state_update',
+    'A relayer was disabled or enabled by the service, or its balance is low',
+    {
+      payload_type: { type: 'string', enum: ['relayer_disabled', 'relayer_enabled', 'relayer_low_balance'] },
+      relayer: refTo('schemas', 'Relayer'),
+    },
+    [{ type: 'object', properties: { disable_reason: { type: 'string', description: 'Why it is disabled; only while it is.' } } }],
+  ),
   test: webhook('test', 'A notification is tested', {
     payload_type: { type: 'string', const: 'test' },
     notification_id: { type: 'string', description: 'The notification that was tested.' },
