@@ -122,11 +122,17 @@ describe('each example of the document', () => {
 describe('each webhook of the document', () => {
   it('is what the service posts', async (t) => {
     const receiver = await startHttpReceiver(t, (response) => response.writeHead(204).end());
-    const telling = await startAppRig({ notifications: [{ id: 'mine', type: 'webhook', url: receiver.url('/hook') }] });
+    const telling = await startAppRig({ rpcUrl: anvil.url, notifications: [{ id: 'mine', type: 'webhook', url: receiver.url('/hook') }] });
     try {
       await telling.ask('POST', '/api/v1/notifications/mine/test');
       await telling.ask('POST', '/api/v1/relayers/r1/transactions', { body: JSON.stringify({ to: telling.home.address, value: 1 }) });
-      await waitFor('both events', () => (receiver.requests.length >= 2 ? true : undefined));
+      // Nobody has funded it.
+      await telling.ask('PATCH', '/api/v1/relayers/r1', { body: '{"policies":{"min_balance":1000000000000000000}}' });
+      const told = () => new Set(receiver.requests.map(({ body }) => JSON.parse(body.toString()).event as string));
+      await waitFor('each kind of event', async () => {
+        await anvil.mine();
+        return told().size >= 3 ? true : undefined;
+      });
       for (const { headers, body } of receiver.requests) {
         const event = JSON.parse(body.toString());
         const place = ['webhooks', event.event, 'post', 'requestBody', 'content', 'application/json', 'schema'];
@@ -134,7 +140,7 @@ describe('each webhook of the document', () => {
         assert.notEqual(document.problems(place, { ...event, more: 1 }), null);
         assert.ok(headers['webhook-id'] && headers['webhook-timestamp']);
       }
-      assert.deepEqual(receiver.requests.map(({ body }) => JSON.parse(body.toString()).event).sort(), ['test', 'transaction_update']);
+      assert.deepEqual([...told()].sort(), ['relayer_state_update', 'test', 'transaction_update']);
     } finally {
       await telling.stop();
     }
