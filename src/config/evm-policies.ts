@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { defaultPolicies } from '../core/relayer/default-policies.js';
 import type { EvmPolicies } from '../core/relayer/relayer.js';
 import { amount, integerBetween } from './field-schemas.js';
 
@@ -20,16 +21,17 @@ export const evmPoliciesSchema = z.strictObject({
     .nullish(),
 });
 
-/** What is not said: at least 1 wei must remain, no cap, any receiver, EIP-1559 prices and estimated gas, no revert data. */
+/** What is not said is as `defaultPolicies` has it. */
 export function evmPoliciesFromFields(fields: z.output<typeof evmPoliciesSchema>): EvmPolicies {
+  const unsaid = defaultPolicies.evm;
   return {
     network: 'evm',
-    minBalanceWei: fields.min_balance ?? 1n,
-    gasPriceCapWei: fields.gas_price_cap ?? null,
-    whitelistReceivers: fields.whitelist_receivers?.map((address) => address.toLowerCase()) ?? null,
-    eip1559Pricing: fields.eip1559_pricing ?? true,
-    gasLimitEstimation: fields.gas_limit_estimation ?? true,
-    includeRevertData: fields.include_revert_data ?? false,
-    maxInFlight: fields.max_in_flight ?? 16,
+    minBalanceWei: fields.min_balance ?? unsaid.minBalanceWei,
+    gasPriceCapWei: fields.gas_price_cap ?? unsaid.gasPriceCapWei,
+    whitelistReceivers: fields.whitelist_receivers?.map((address) => address.toLowerCase()) ?? unsaid.whitelistReceivers,
+    eip1559Pricing: fields.eip1559_pricing ?? unsaid.eip1559Pricing,
+    gasLimitEstimation: fields.gas_limit_estimation ?? unsaid.gasLimitEstimation,
+    includeRevertData: fields.include_revert_data ?? unsaid.includeRevertData,
+    maxInFlight: fields.max_in_flight ?? unsaid.maxInFlight,
   };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { defaultPolicies } from '../core/relayer/default-policies.js';
 import type { SolanaPolicies } from '../core/relayer/relayer.js';
 import { amount, integerBetween } from './field-schemas.js';
 import { isSolanaAddress } from './solana-address.js';
@@ -36,20 +37,18 @@ export const solanaPoliciesSchema = z
     error: 'cannot be there together with allowed_accounts',
   });
 
-/** A hundredth of a SOL, as the existing relayer's default. */
-const defaultMinBalanceLamports = 10_000_000n;
-
-/** What is not said: a hundredth of a SOL must remain, all programs and accounts, and what the network itself takes. */
+/** What is not said is as `defaultPolicies` has it. */
 export function solanaPoliciesFromFields(fields: z.output<typeof solanaPoliciesSchema>): SolanaPolicies {
+  const unsaid = defaultPolicies.solana;
   return {
     network: 'solana',
-    minBalanceLamports: fields.min_balance ?? defaultMinBalanceLamports,
-    maxAllowedFeeLamports: fields.max_allowed_fee_lamports ?? null,
+    minBalanceLamports: fields.min_balance ?? unsaid.minBalanceLamports,
+    maxAllowedFeeLamports: fields.max_allowed_fee_lamports ?? unsaid.maxAllowedFeeLamports,
     allowedPrograms: listOrAll(fields.allowed_programs),
     allowedAccounts: listOrAll(fields.allowed_accounts),
-    disallowedAccounts: fields.disallowed_accounts ?? [],
-    maxSignatures: fields.max_signatures ?? null,
-    maxTxDataSizeBytes: fields.max_tx_data_size ?? greatestTransactionBytes,
+    disallowedAccounts: fields.disallowed_accounts ?? unsaid.disallowedAccounts,
+    maxSignatures: fields.max_signatures ?? unsaid.maxSignatures,
+    maxTxDataSizeBytes: fields.max_tx_data_size ?? unsaid.maxTxDataSizeBytes,
   };
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { defaultPolicies } from '../core/relayer/default-policies.js';
 import type { StellarPolicies } from '../core/relayer/relayer.js';
 import { amount } from './field-schemas.js';
 import { feePaymentStrategy, userPaidSetting } from './user-paid-fees.js';
@@ -19,10 +20,8 @@ export const stellarPoliciesSchema = z.strictObject({
   swap_config: userPaidSetting,
 });
 
-/** A tenth of a lumen, as the existing relayer's default; the network itself keeps back more. */
-const defaultMinBalanceStroops = 1_000_000n;
-
-/** What is not said: a tenth of a lumen must remain, and no ceiling on fees. */
+/** What is not said is as `defaultPolicies` has it. */
 export function stellarPoliciesFromFields(fields: z.output<typeof stellarPoliciesSchema>): StellarPolicies {
-  return { network: 'stellar', minBalanceStroops: fields.min_balance ?? defaultMinBalanceStroops, maxFeeStroops: fields.max_fee ?? null };
+  const { minBalanceStroops, maxFeeStroops } = defaultPolicies.stellar;
+  return { network: 'stellar', minBalanceStroops: fields.min_balance ?? minBalanceStroops, maxFeeStroops: fields.max_fee ?? maxFeeStroops };
 }

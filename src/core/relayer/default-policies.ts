@@ -16,6 +16,7 @@ export const defaultPolicies: {
     maxInFlight: 16,
     includeRevertData: false,
   },
+  // A tenth of a lumen and a hundredth of a SOL, as the existing relayer has it; a Stellar network itself keeps back more.
   stellar: { network: 'stellar', minBalanceStroops: 1_000_000n, maxFeeStroops: null },
   solana: {
     network: 'solana',
