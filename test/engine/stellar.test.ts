@@ -53,6 +53,18 @@ function signedXdr(rig: StellarRig, wallet: Keypair, maxTimeS = 0, stroops = '0.
   return transaction.toXDR();
 }
 
+/** The same of the relayer's account, not signed, which is not valid before this time. */
+function earlyXdr(rig: StellarRig, minTimeS: number): string {
+  return new TransactionBuilder(new Account(rig.key.address, '0'), {
+    fee: BASE_FEE,
+    networkPassphrase: rig.node.ledger.passphrase,
+    timebounds: { minTime: minTimeS, maxTime: 0 },
+  })
+    .addOperation(Operation.payment({ destination: receiver, asset: Asset.native(), amount: '0.0000001' }))
+    .build()
+    .toXDR();
+}
+
 describe('transactions on Stellar', { concurrency: 4 }, () => {
   it('are signed, sent, mined and confirmed', async (test) => {
     const rig = await start(test, { accounts });
@@ -226,6 +238,31 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     );
     clearInterval(ticking);
     await rig.untilWithLedgers(good.transaction.id, 'confirmed');
+  });
+
+  it('hold up nobody before their time bounds begin', async (test) => {
+    const rig = await start(test, { accounts });
+    const minTimeS = Math.floor(Date.now() / 1000) + 3_600;
+    const early = await rig.send({ transactionXdr: earlyXdr(rig, minTimeS) });
+    const due = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
+    await rig.untilWithLedgers(due.transaction.id, 'confirmed');
+    const { transaction } = await rig.view(early.transaction.id);
+    assert.deepEqual(
+      [transaction.status, transaction.nonce, transaction.statusReason],
+      ['pending', null, `its time bounds begin at ${minTimeS}, in unix seconds`],
+    );
+  });
+
+  it('hold up nobody while no node tells whether they can go', async (test) => {
+    const rig = await start(test, { accounts });
+    rig.node.setFate((method) => (method === 'simulateTransaction' ? { refusedWith: 500 } : null));
+    const { testContract } = rig.node.ledger;
+    const call = { kind: 'invoke_contract', contractAddress: testContract, functionName: 'add', args: [], auth: undefined } as const;
+    const unanswered = await rig.send({ operations: [call] });
+    const answered = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
+    await rig.untilWithLedgers(answered.transaction.id, 'confirmed');
+    const { transaction } = await rig.view(unanswered.transaction.id);
+    assert.deepEqual([transaction.status, transaction.statusReason], ['pending', 'no node says yet whether it can go; it is asked again']);
   });
 
   it('fail on chain with the codes of the result', async (test) => {
