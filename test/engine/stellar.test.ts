@@ -117,6 +117,18 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     assert.equal(confirmed.transaction.statusReason, 'version 1 was mined, not the newest one, version 2');
   });
 
+  it('have no second version that says the very same', async (test) => {
+    const rig = await start(test, { accounts });
+    rig.node.ledger.setQueueFullBelow(50_000n);
+    const validUntil = new Date(Date.now() + 600_000).toISOString();
+    const request = { operations: [payment(receiver, 5_000_000n)], validUntil };
+    const { transaction } = await rig.send(request);
+    await waitFor('the refusal', async () => (await rig.view(transaction.id)).transaction.statusReason?.includes('50000') || undefined);
+    const replaced = await replace(rig, transaction.id, request);
+    assert.equal(replaced.transaction.liveVersion, 1);
+    assert.equal((await rig.attempts(transaction.id)).length, 1);
+  });
+
   it('name the least max_fee that replaces', async (test) => {
     const rig = await start(test, { accounts });
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
@@ -394,6 +406,33 @@ describe('fee bumps of what other accounts signed', { concurrency: 4 }, () => {
     const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.mined?.version, 2);
     assert.equal(await rig.chain.balanceOf(user.publicKey()), 100_000_000n - 5n);
+  });
+
+  it('are replaced by the very same, where nodes refused it, without a second version', async (test) => {
+    const user = Keypair.random();
+    const stranger = Keypair.random();
+    const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
+    const badlySigned = (stroops: string) => {
+      const envelope = TransactionBuilder.fromXDR(signedXdr(rig, user, 0, stroops), rig.node.ledger.passphrase);
+      envelope.signatures.splice(0);
+      envelope.sign(stranger);
+      return { transactionXdr: envelope.toXDR(), feeBump: true };
+    };
+    const sendRefused = async (stroops: string) => {
+      const { transaction } = await rig.send(badlySigned(stroops));
+      await waitFor('the refusal', async () =>
+        (await rig.view(transaction.id)).transaction.statusReason?.includes('txBAD_AUTH') ? true : undefined,
+      );
+      return transaction;
+    };
+    const one = await sendRefused('0.0000001');
+    const two = await sendRefused('0.0000002');
+    const replaced = await replace(rig, two.id, badlySigned('0.0000002'));
+    assert.equal(replaced.transaction.liveVersion, 1);
+    assert.equal(
+      await refusalOf(replace(rig, two.id, badlySigned('0.0000001'))),
+      `invalid FIELD_INVALID: transaction ${one.id} says the very same, down to its signature`,
+    );
   });
 
   it('cannot be cancelled without time bounds, and with them end when they are over', async (test) => {
