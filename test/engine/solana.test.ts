@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { nodeUnavailable } from '../../src/chains/rpc/node-error.js';
 import type { Chain } from '../../src/core/ports/chain.js';
 import type { Attempt } from '../../src/core/transaction/transaction.js';
 import { solanaKey, transferInstruction } from '../support/solana.js';
@@ -40,6 +41,29 @@ describe('transactions on Solana', () => {
     isLost = true;
     const failed = await rig.untilWithBlocks(transaction.id, 'failed');
     assert.equal(failed.transaction.statusReason, 'the nodes have dropped the blocks that might hold it; it is not sent again');
+    assert.equal((await rig.attempts(transaction.id)).length, 1);
+  });
+
+  it('hold up nobody while no node tells whether they can be signed anew', async (test) => {
+    let isUnanswered = false;
+    const changed = (chain: Chain): Chain => ({
+      ...chain,
+      // What was sent is dropped, and nobody can be asked about it again.
+      broadcastAll: async (raws) => (isUnanswered ? chain.broadcastAll(raws) : raws.map(() => ({ kind: 'accepted' }))),
+      draft: async (request) => {
+        if (isUnanswered && JSON.stringify(request.content) === first) throw nodeUnavailable(null);
+        return chain.draft(request);
+      },
+    });
+    const rig = await start(test, { changed });
+    const transfer = (lamports: bigint) => [transferInstruction(rig.key.address, solanaKey().address, lamports)];
+    const { transaction } = await rig.send({ instructions: transfer(5_000_000n) });
+    const first = JSON.stringify(transaction.content);
+    await rig.until(transaction.id, 'submitted');
+    isUnanswered = true;
+    rig.solana.chain.advance(200);
+    const other = await rig.send({ instructions: transfer(6_000_000n) });
+    await rig.untilWithBlocks(other.transaction.id, 'confirmed');
     assert.equal((await rig.attempts(transaction.id)).length, 1);
   });
 });

@@ -53,6 +53,18 @@ function signedXdr(rig: StellarRig, wallet: Keypair, maxTimeS = 0, stroops = '0.
   return transaction.toXDR();
 }
 
+/** The same of the relayer's account, not signed, which is not valid before this time. */
+function earlyXdr(rig: StellarRig, minTimeS: number): string {
+  return new TransactionBuilder(new Account(rig.key.address, '0'), {
+    fee: BASE_FEE,
+    networkPassphrase: rig.node.ledger.passphrase,
+    timebounds: { minTime: minTimeS, maxTime: 0 },
+  })
+    .addOperation(Operation.payment({ destination: receiver, asset: Asset.native(), amount: '0.0000001' }))
+    .build()
+    .toXDR();
+}
+
 describe('transactions on Stellar', { concurrency: 4 }, () => {
   it('are signed, sent, mined and confirmed', async (test) => {
     const rig = await start(test, { accounts });
@@ -103,6 +115,18 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.mined?.version, 1);
     assert.equal(confirmed.transaction.statusReason, 'version 1 was mined, not the newest one, version 2');
+  });
+
+  it('have no second version that says the very same', async (test) => {
+    const rig = await start(test, { accounts });
+    rig.node.ledger.setQueueFullBelow(50_000n);
+    const validUntil = new Date(Date.now() + 600_000).toISOString();
+    const request = { operations: [payment(receiver, 5_000_000n)], validUntil };
+    const { transaction } = await rig.send(request);
+    await waitFor('the refusal', async () => (await rig.view(transaction.id)).transaction.statusReason?.includes('50000') || undefined);
+    const replaced = await replace(rig, transaction.id, request);
+    assert.equal(replaced.transaction.liveVersion, 1);
+    assert.equal((await rig.attempts(transaction.id)).length, 1);
   });
 
   it('name the least max_fee that replaces', async (test) => {
@@ -226,6 +250,31 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     );
     clearInterval(ticking);
     await rig.untilWithLedgers(good.transaction.id, 'confirmed');
+  });
+
+  it('hold up nobody before their time bounds begin', async (test) => {
+    const rig = await start(test, { accounts });
+    const minTimeS = Math.floor(Date.now() / 1000) + 3_600;
+    const early = await rig.send({ transactionXdr: earlyXdr(rig, minTimeS) });
+    const due = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
+    await rig.untilWithLedgers(due.transaction.id, 'confirmed');
+    const { transaction } = await rig.view(early.transaction.id);
+    assert.deepEqual(
+      [transaction.status, transaction.nonce, transaction.statusReason],
+      ['pending', null, `its time bounds begin at ${minTimeS}, in unix seconds`],
+    );
+  });
+
+  it('hold up nobody while no node tells whether they can go', async (test) => {
+    const rig = await start(test, { accounts });
+    rig.node.setFate((method) => (method === 'simulateTransaction' ? { refusedWith: 500 } : null));
+    const { testContract } = rig.node.ledger;
+    const call = { kind: 'invoke_contract', contractAddress: testContract, functionName: 'add', args: [], auth: undefined } as const;
+    const unanswered = await rig.send({ operations: [call] });
+    const answered = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
+    await rig.untilWithLedgers(answered.transaction.id, 'confirmed');
+    const { transaction } = await rig.view(unanswered.transaction.id);
+    assert.deepEqual([transaction.status, transaction.statusReason], ['pending', 'no node says yet whether it can go; it is asked again']);
   });
 
   it('fail on chain with the codes of the result', async (test) => {
@@ -370,6 +419,33 @@ describe('fee bumps of what other accounts signed', { concurrency: 4 }, () => {
     const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.mined?.version, 2);
     assert.equal(await rig.chain.balanceOf(user.publicKey()), 100_000_000n - 5n);
+  });
+
+  it('are replaced by the very same, where nodes refused it, without a second version', async (test) => {
+    const user = Keypair.random();
+    const stranger = Keypair.random();
+    const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
+    const badlySigned = (stroops: string) => {
+      const envelope = TransactionBuilder.fromXDR(signedXdr(rig, user, 0, stroops), rig.node.ledger.passphrase);
+      envelope.signatures.splice(0);
+      envelope.sign(stranger);
+      return { transactionXdr: envelope.toXDR(), feeBump: true };
+    };
+    const sendRefused = async (stroops: string) => {
+      const { transaction } = await rig.send(badlySigned(stroops));
+      await waitFor('the refusal', async () =>
+        (await rig.view(transaction.id)).transaction.statusReason?.includes('txBAD_AUTH') ? true : undefined,
+      );
+      return transaction;
+    };
+    const one = await sendRefused('0.0000001');
+    const two = await sendRefused('0.0000002');
+    const replaced = await replace(rig, two.id, badlySigned('0.0000002'));
+    assert.equal(replaced.transaction.liveVersion, 1);
+    assert.equal(
+      await refusalOf(replace(rig, two.id, badlySigned('0.0000001'))),
+      `invalid FIELD_INVALID: transaction ${one.id} says the very same, down to its signature`,
+    );
   });
 
   it('cannot be cancelled without time bounds, and with them end when they are over', async (test) => {

@@ -17,6 +17,10 @@ const greatestOwnFeeStroops = 2n ** 32n - 1n;
  */
 export async function draftOwn(drafting: Drafting, content: StellarOperationsContent): Promise<StellarDraft | Refusal> {
   const { rpc, market, payer, outbids, isFiller, policies } = drafting;
+  // With a sequence number it would hold up all that comes behind it until then.
+  if (content.minTimeS * 1000n > BigInt(Date.now())) {
+    return { refused: 'reverts', sentence: `its time bounds begin at ${content.minTimeS}, in unix seconds`, lasting: false };
+  }
   const isContract = content.operations.some((text) => isContractOperation(xdr.Operation.fromXDR(text, 'base64')));
   const [ready, bidPerOperationStroops] = await Promise.all([
     isContract ? simulate(rpc, content, payer.sequence + 1n) : null,

@@ -1,3 +1,5 @@
+import { DomainError } from '../errors.js';
+import type { Move } from '../ports/lanes.js';
 import type { OpenTransaction } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
 import { signed } from './lifecycle.js';
@@ -5,7 +7,7 @@ import { isRefusal, refusalError } from './refusal-error.js';
 import type { Replacement } from './replace-transaction.js';
 import { type Alongside, nothingAlongside, type TransactionDeps } from './send-transaction.js';
 import { signVersion } from './sign-version.js';
-import { type Intent, isSigned } from './transaction.js';
+import { type Attempt, type Intent, isSigned } from './transaction.js';
 
 /**
  * Signs and stores a version that outbids all earlier ones of a signed transaction in its slot; the lane broadcasts it next.
@@ -13,8 +15,8 @@ import { type Intent, isSigned } from './transaction.js';
  * The version is made from `seen` without holding up the lane, and stored only when the transaction is still as it was seen. `replacement` is the new
  * content; null takes the slot by a version that does nothing. `require` throws when the transaction may not be changed so. `why`: what a `yield` tells.
  *
- * Resolves to null when the transaction has moved meanwhile: look again. Throws DomainError: 400 when the version cannot be made, 503
- * `NODE_UNAVAILABLE`.
+ * Resolves to null when the transaction has moved meanwhile: look again. Where the newest version says the very same, it stays and none is signed.
+ * Throws DomainError: 400 when the version cannot be made, 503 `NODE_UNAVAILABLE`.
  */
 export async function outbid(
   deps: TransactionDeps,
@@ -39,13 +41,25 @@ export async function outbid(
     const isUnmoved = isSigned(transaction) && transaction.nonce === seen.transaction.nonce && attempts.length === seen.attempts.length;
     if (!isUnmoved) return null;
     const newAttempt = await signVersion(deps, relayer, current, draft, transaction.nonce, purpose);
-    return {
+    const move: Move = {
       steps: [signed(why === null ? transaction : { ...transaction, statusReason: why }, newAttempt, replacement ?? transaction)],
-      newAttempt,
       tell: true,
       alongside,
     };
+    const live = attempts.at(-1);
+    // What nodes refused needs not be outbid, so the very same may be wanted again: it is out already.
+    if (live?.hash === newAttempt.hash && live.purpose === purpose)
+      return { ...move, steps: [signed(transaction, live, replacement ?? transaction)] };
+    await requireNew(deps, newAttempt);
+    return { ...move, newAttempt };
   });
+}
+
+/** Throws 400 where a version that stands alone would be one with another on chain. */
+async function requireNew({ store }: TransactionDeps, { chain, hash, nonce }: Attempt): Promise<void> {
+  const owner = nonce === null ? await store.read.transactionIdOf(chain, hash) : undefined;
+  if (owner !== undefined)
+    throw new DomainError('invalid', 'FIELD_INVALID', `transaction ${owner} says the very same, down to its signature`);
 }
 
 /** The versions that share the transaction's present slot: all of them where it stands alone. */

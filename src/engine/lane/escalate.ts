@@ -89,6 +89,8 @@ async function raise(lane: LaneContext, sequence: Sequence, seen: OpenTransactio
     if (isRefusal(raised)) return transaction.statusReason === raised.sentence ? null : { steps: [waiting(transaction, raised.sentence)] };
     if (!isPayable) return transaction.statusReason === notPayable ? null : { steps: [waiting(transaction, notPayable)] };
     const newAttempt = await signVersion(lane.deps, lane.relayer(), current, raised, transaction.nonce, live.purpose);
+    // Where nodes refused it for something else than its price, there is nothing to outbid.
+    if (newAttempt.hash === live.hash) return null;
     return { steps: [signed(transaction, newAttempt)], newAttempt };
   });
   lane.wakeBroadcast();

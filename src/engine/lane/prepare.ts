@@ -11,6 +11,7 @@ import type { Attempt, Transaction } from '../../core/transaction/transaction.js
 import { transactionChanges } from '../../core/transaction/transaction-changes.js';
 import type { LaneContext } from './lane-context.js';
 import { lookAtBalance, noteBalance } from './low-balance.js';
+import { nullIfUnavailable } from './null-if-unavailable.js';
 import { twinOf } from './twin.js';
 
 /** So many are signed in one go and stored in one commit: more would hold the event loop for longer than 10 ms. */
@@ -19,6 +20,10 @@ const batchSize = 50;
 const greatestAlone = 256;
 /** After this long a transaction that could not be prepared is tried again. */
 const retryAfterMs = 500;
+/** The same for one that nodes give no answer about: each try may last as long as they may take to answer, and others wait for it. */
+const retryUnansweredAfterMs = 2_000;
+
+const unanswered = { sentence: 'no node says yet whether it can go; it is asked again', lasting: false };
 
 interface Drafted {
   readonly open: OpenTransaction;
@@ -27,7 +32,8 @@ interface Drafted {
 
 /**
  * Makes the first versions of waiting transactions, in the order accepted: estimated, priced, checked for funds, signed, and stored together with the
- * nonces they take (none where they stand alone), in one commit. What cannot go takes no nonce and holds nobody back: a refusal that will not pass fails it, any other waits.
+ * nonces they take (none where they stand alone), in one commit. What cannot go takes no nonce and holds nobody back: a refusal that will not pass fails it, any other
+ * waits, and so does one that nodes give no answer about while they answer other questions.
  *
  * Asks nodes outside of any lock; the commit asserts the revisions that the versions were made from, so content that was replaced meanwhile is never
  * signed over. Throws `NODE_UNAVAILABLE`.
@@ -40,15 +46,19 @@ export async function prepare(lane: LaneContext): Promise<void> {
     const candidates = dueCandidates(lane, tried);
     if (candidates.length === 0) return;
     for (const { transaction } of candidates) tried.add(transaction.id);
-    const outcomes = await Promise.all(candidates.map((open) => draftOf(lane, open)));
+    const outcomes = await Promise.all(candidates.map((open) => draftOf(lane, open).catch(nullIfUnavailable)));
+    // Throws where nodes answer nothing at all: then it is not for one transaction's sake.
+    if (outcomes.includes(null)) await lane.chain.balanceOf(lane.id.account);
     const drafted: Drafted[] = [];
     for (const [index, outcome] of outcomes.entries()) {
       const open = candidates[index];
-      if (open === undefined) continue;
-      if (isRefusal(outcome)) await holdBack(lane, open, outcome);
+      if (open === undefined || outcome === undefined) continue;
+      if (outcome === null) await holdBack(lane, open, unanswered, retryUnansweredAfterMs);
+      else if (isRefusal(outcome)) await holdBack(lane, open, outcome);
       else drafted.push({ open, draft: outcome });
     }
-    if (outcomes.some((outcome) => isRefusal(outcome) && outcome.refused === 'insufficient_funds')) await lookAtBalance(lane);
+    if (outcomes.some((outcome) => outcome !== null && isRefusal(outcome) && outcome.refused === 'insufficient_funds'))
+      await lookAtBalance(lane);
     const affordable = await withinFunds(lane, drafted);
     if (affordable.length > 0) await signAll(lane, affordable);
   }
@@ -97,8 +107,9 @@ async function holdBack(
   lane: LaneContext,
   { transaction: seen }: OpenTransaction,
   refusal: Pick<Refusal, 'sentence' | 'lasting'>,
+  pauseMs = retryAfterMs,
 ): Promise<void> {
-  lane.notBeforeMs.set(seen.id, lane.deps.clock.nowMs() + retryAfterMs);
+  lane.notBeforeMs.set(seen.id, lane.deps.clock.nowMs() + pauseMs);
   await lane.move(seen.id, ({ transaction }) => {
     if (transaction.revision !== seen.revision) return null;
     if (refusal.lasting) return { steps: [endedUnsigned(transaction, 'failed', refusal.sentence)] };

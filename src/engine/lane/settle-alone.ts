@@ -6,6 +6,7 @@ import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { signVersion } from '../../core/transaction/sign-version.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
+import { nullIfUnavailable } from './null-if-unavailable.js';
 import { minedAt } from './settle.js';
 import { twinOf } from './twin.js';
 
@@ -81,7 +82,12 @@ async function bury(lane: LaneContext, seen: OpenTransaction, whyDead: string, h
   }
   const nowMs = lane.deps.clock.nowMs();
   if (lane.isStopped() || nowMs < (lane.notBeforeMs.get(id) ?? 0) || (validUntilMs !== null && validUntilMs <= nowMs)) return;
-  const draft = await lane.chain.draft({ relayer: lane.relayer(), content: held ?? content, outbids: [], validUntilMs });
+  const request = { relayer: lane.relayer(), content: held ?? content, outbids: [], validUntilMs };
+  const draft = await lane.chain.draft(request).catch(nullIfUnavailable);
+  if (draft === null) {
+    lane.notBeforeMs.set(id, nowMs + retryAfterMs);
+    return;
+  }
   const isPayable = isRefusal(draft) || greatestCost(draft) <= (await lane.chain.balanceOf(lane.id.account));
   const after = await lane.move(id, async (current) => {
     const { transaction } = current;

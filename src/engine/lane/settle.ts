@@ -1,4 +1,3 @@
-import { DomainError } from '../../core/errors.js';
 import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 
@@ -6,6 +5,7 @@ import { displaced, mined, resolved, takenBack, unresolvable, waiting, wordsOf }
 import { versionsInSlot } from '../../core/transaction/outbid.js';
 import { type Attempt, hashesOf, type MinedAt, type Transaction } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
+import { nullIfUnavailable } from './null-if-unavailable.js';
 
 /** So many slots that no version of ours explains are searched for at a head: each search asks about twenty questions. */
 const searchesPerHead = 4;
@@ -193,11 +193,6 @@ async function explainOthers(
 /** Its newest version was signed long enough ago for a node's index to have come back from whatever befell it. */
 function isOld({ attempts }: OpenTransaction, nowMs: number): boolean {
   return nowMs - (attempts.at(-1)?.createdAtMs ?? nowMs) >= forgottenAfterMs;
-}
-
-function nullIfUnavailable(error: unknown): null {
-  if (error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE') return null;
-  throw error;
 }
 
 function explain(transaction: Transaction, reason: string): { steps: [Transaction] } | null {
