@@ -34,7 +34,6 @@ import { createOutcomeCleaner } from './core/access/outcome-cleaner.js';
 import { createExclusively } from './core/exclusively.js';
 import { systemIds } from './core/ids.js';
 import { eventFor, relayerEventFor } from './core/notification/events.js';
-import { followFile } from './core/notification/follow-file.js';
 import { type Clock, systemClock } from './core/ports/clock.js';
 import type { Log } from './core/ports/log.js';
 import type { RecordEvent, RecordRelayerState } from './core/ports/record-event.js';
@@ -132,7 +131,9 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       retrySeconds: settings.webhookRetrySeconds,
       timeoutMs: webhookTimeoutMs,
     });
-    for (const remark of await followFile({ store, secretBox, clock }, config.notifications)) log.warn({}, remark);
+    // The file and what the API made of it, webhooks included.
+    const inForce = await configInForce({ store, secretBox, clock }, config);
+    for (const remark of inForce.remarks) log.warn({}, remark);
     delivery.start();
     releasers.push(() => delivery.stop(shutdownDeadlineMs));
     const retention = createRetention({ store, clock, log, retentionDays: settings.webhookRetentionDays });
@@ -144,9 +145,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       releasers.push(() => transactionCleaner.stop());
     }
 
-    // Keys, chains and relayers: the file's, and what the API made of them.
-    const inForce = await configInForce({ store, secretBox }, config);
-    for (const remark of inForce.remarks) log.warn({}, remark);
+    // Keys, chains and relayers.
     const chains = openChains({ rpcTimeoutMs: settings.rpcTimeoutMs, log, telemetry });
     releasers.push(() => chains.close());
     const { directory, signers } = await openRelayers(inForce, chains);

@@ -3,6 +3,8 @@ import { ConfigError, type Problem } from './config/problem.js';
 import type { RelayerEntry } from './config/relayer-entries.js';
 import { createNetworks, type Networks, networkIdOf } from './core/network/networks.js';
 import { urlsOf } from './core/network/stored-urls.js';
+import { followFile } from './core/notification/follow-file.js';
+import type { Clock } from './core/ports/clock.js';
 import type { SecretBox } from './core/ports/secret-box.js';
 import type { Definition, Store } from './core/ports/store.js';
 import { storedRelayerFrom } from './core/relayer/stored-relayer.js';
@@ -33,16 +35,17 @@ export interface ConfigInForce {
 
 /** What following works with. */
 interface Deps {
-  readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
-  readonly secretBox: Pick<SecretBox, 'open'>;
+  readonly store: Store;
+  readonly secretBox: SecretBox;
+  readonly clock: Clock;
 }
 
 /**
- * Puts the configuration file and the stored definitions together, at a start. An entry without a definition follows the file; one that the
+ * Puts the configuration file and what is stored together, at a start; the stored notifications follow the file. An entry without a definition follows the file; one that the
  * API created or changed is kept, one that it deleted stays deleted until it has left the file. Throws ConfigError where a stored relayer
  * refers to what the file has no more.
  */
-export async function configInForce({ store, secretBox }: Deps, config: LoadedConfig): Promise<ConfigInForce> {
+export async function configInForce({ store, secretBox, clock }: Deps, config: LoadedConfig): Promise<ConfigInForce> {
   const remarks: string[] = [];
   const problems: Problem[] = [];
   const networks = createNetworks(config.networks);
@@ -79,11 +82,20 @@ export async function configInForce({ store, secretBox }: Deps, config: LoadedCo
         problem: `no signer has the id ${JSON.stringify(signerId)}: the API deleted it, or it has left the file`,
       });
   }
+  const used = relayers.flatMap(({ notificationId }) => notificationId ?? []);
+  const followed = await followFile({ store, secretBox, clock }, config.notifications, used);
+  for (const { origin, notificationId } of relayers) {
+    if (notificationId !== null && followed.missing.includes(notificationId))
+      problems.push({
+        path: `${origin}.notification_id`,
+        problem: `no notification has the id ${JSON.stringify(notificationId)}: the API deleted it, or it has left the file`,
+      });
+  }
   if (problems.length > 0) throw new ConfigError(problems);
 
   await forgetDeleted(store, 'signer', signers.deleted, config.signers);
   await forgetDeleted(store, 'relayer', definitions.deleted, config.relayers);
-  return { networks, fileSigners, storedKeys, relayers, remarks };
+  return { networks, fileSigners, storedKeys, relayers, remarks: [...followed.remarks, ...remarks] };
 
   function relayerFrom(definition: Definition): RelayerInForce | null {
     const { network: name, ...relayer } = storedRelayerFrom(secretBox, definition);

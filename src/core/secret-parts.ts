@@ -1,3 +1,5 @@
+import { percentDecoded } from './percent-decoded.js';
+
 /** A part shorter than this is too common a word to be looked for. */
 const leastLength = 6;
 
@@ -8,7 +10,7 @@ const leastLength = 6;
 export function secretPartsOf(url: URL): readonly string[] {
   const values = url.search.split('&').map((pair) => pair.slice(pair.indexOf('=') + 1));
   const raw = [...url.pathname.split('/'), ...values, url.username, url.password];
-  const parts = [...raw, ...url.searchParams.values(), ...raw.map(decoded)].filter((part) => part.length >= leastLength);
+  const parts = [...raw, ...url.searchParams.values(), ...raw.map(percentDecoded)].filter((part) => part.length >= leastLength);
   // The longest first: what is left of it must not be what is looked for next.
   return [...new Set(parts)].sort((a, b) => b.length - a.length);
 }
@@ -16,12 +18,4 @@ export function secretPartsOf(url: URL): readonly string[] {
 /** The text with `***` in place of each of these parts. */
 export function withoutParts(text: string, parts: readonly string[]): string {
   return parts.reduce((rest, part) => rest.replaceAll(part, '***'), text);
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }

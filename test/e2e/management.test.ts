@@ -186,6 +186,36 @@ describe('relayers, signers and networks over the API', () => {
     service = await startService(home);
   });
 
+  it('a start is refused, with the reason, where the webhook is gone that a relayer tells its events to; nothing of it is lost', async () => {
+    const file = join(home.dir, 'config.json');
+    const config = JSON.parse(await readFile(file, 'utf8'));
+    const hook = { id: 'hook', type: 'webhook', url: 'http://127.0.0.1:9/' };
+    const withFile = async (over: object) => {
+      await service.stop();
+      await writeFile(file, JSON.stringify({ ...config, ...over }));
+      service = await startService(home);
+    };
+    await withFile({ notifications: [hook] });
+    assert.equal((await rest('PATCH', '/relayers/r1', { notification_id: 'hook' })).status, 200);
+    await rest('POST', '/notifications/hook/test', {});
+    await assert.rejects(
+      withFile({}),
+      /ended with 2[\s\S]*the stored relayer r1\.notification_id: no notification has the id "hook": the API deleted it, or it has left the file/,
+    );
+    await withFile({ notifications: [hook] });
+    assert.equal((await rest('GET', '/notifications/hook/deliveries')).body.data[0].event, 'test');
+
+    await rest('PATCH', '/relayers/r1', { notification_id: null });
+    assert.equal((await rest('DELETE', '/notifications/hook')).status, 200);
+    const entry = { ...config.relayers[0], id: 'r3', notification_id: 'hook', signer_id: 's3' };
+    const signers = [...config.signers, { ...config.signers[0], id: 's3' }];
+    await assert.rejects(
+      withFile({ notifications: [hook], signers, relayers: [config.relayers[0], entry] }),
+      /relayers\[1\]\.notification_id: no notification has the id "hook"/,
+    );
+    await withFile({});
+  });
+
   describe('nodes', () => {
     let proxy: RpcProxy;
     let asked = 0;

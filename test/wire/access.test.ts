@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import type { DescService } from '@bufbuild/protobuf';
 import { ConnectError, createClient } from '@connectrpc/connect';
@@ -187,6 +189,36 @@ describe('every method, for every scope and every kind of key', () => {
     assert.equal((await rig.ask('DELETE', `/api/v1/api-keys/${id}`)).status, 200);
     await assert.rejects(ended, (error) => error instanceof ConnectError && codeNameOf(error) === 'unauthenticated');
   });
+
+  for (const [what, path, contentType, message, outcome] of [
+    ['a send', '/api/v1/relayers/r1/transactions', 'application/json', { to: `0x${'7'.repeat(40)}`, value: 1 }, /"message":"Unauthorized"/],
+    [
+      'a stream',
+      '/relayer.v1.TransactionService/WatchTransactions',
+      'application/connect+json',
+      { relayerId: 'r1' },
+      /"code":"unauthenticated"/,
+    ],
+  ] as const) {
+    it(`a key that is deleted before the body is there opens nothing: ${what}`, async () => {
+      const { text } = await rig.ask('POST', '/api/v1/api-keys', {
+        body: '{"name":"late","scopes":["transactions:read","transactions:write"]}',
+      });
+      const { id, key } = JSON.parse(text).data as { readonly id: string; readonly key: string };
+      const json = Buffer.from(JSON.stringify(message));
+      const envelope = Buffer.alloc(contentType === 'application/json' ? 0 : 5);
+      if (envelope.length > 0) envelope.writeUInt32BE(json.length, 1);
+      const headers = { authorization: `Bearer ${key}`, 'content-type': contentType, expect: '100-continue' };
+      const request = httpRequest({ port: rig.port, host: '127.0.0.1', method: 'POST', path, agent: false, headers });
+      request.flushHeaders();
+      // It is said in the turn in which the guards look at the key.
+      await once(request, 'continue');
+      assert.equal((await rig.ask('DELETE', `/api/v1/api-keys/${id}`)).status, 200);
+      request.end(Buffer.concat([envelope, json]));
+      const [response] = (await once(request, 'response')) as [IncomingMessage];
+      assert.match(Buffer.concat(await response.toArray()).toString(), outcome);
+    });
+  }
 
   it('a key for some relayers creates those alone, and keys for those alone', async () => {
     const { text } = await rig.ask('POST', '/api/v1/api-keys', { body: '{"name":"branch","scopes":["admin"],"relayer_ids":["branch"]}' });

@@ -21,6 +21,11 @@ export function principalOf(request: ApiRequest, authenticate: Authenticate): Pr
   return principal;
 }
 
+/** The 401 for a key that opened the call, and opens nothing any more. */
+export function keyEnded(): DomainError {
+  return credentialsInvalid('the key was deleted or has expired');
+}
+
 function credentialsInvalid(sentence: string): DomainError {
   return new DomainError('unauthenticated', 'CREDENTIALS_INVALID', sentence);
 }

@@ -8,6 +8,7 @@ import { shownName } from '../../core/shown-name.js';
 import { type Call, callOf } from '../call.js';
 import { compileFieldBounds } from '../field-bounds.js';
 import { unionRulesOf } from '../field-rules.js';
+import { keyEnded } from '../guards/credentials.js';
 import type { MethodPlan } from '../method-plan.js';
 import type { ServeOnce } from './serve-once.js';
 
@@ -34,8 +35,8 @@ export interface GateDeps {
 }
 
 /**
- * The checks between reading a request and serving it, in the order of the contract, the same for RPC and REST: the key's relayer list, what
- * is kept of an earlier call with the same idempotency key, the relayer's existence and state, the shape that its network asks for, what REST
+ * The checks between reading a request and serving it, in the order of the contract, the same for RPC and REST: whether the key still opens
+ * anything, its relayer list, what is kept of an earlier call with the same idempotency key, the relayer's existence and state, the shape that its network asks for, what REST
  * found wrong with the body, and the bounds of all fields.
  */
 export function createGate({ plans, directory, serveOnce }: GateDeps): Interceptor {
@@ -48,6 +49,7 @@ export function createGate({ plans, directory, serveOnce }: GateDeps): Intercept
     const call = callOf({ values: request.contextValues });
     if (request.stream) {
       const check = (message: Message) => {
+        checkKeyStands(call);
         checkRelayerList(rule.plan, message, call);
         checkRequest(rule, message, call, directory);
       };
@@ -58,6 +60,7 @@ export function createGate({ plans, directory, serveOnce }: GateDeps): Intercept
       if (call.kept === null) checkRequest(rule, request.message, call, directory);
       return next(request);
     };
+    checkKeyStands(call);
     checkRelayerList(rule.plan, request.message, call);
     return rule.plan.idempotent && call.idempotencyKeys.length > 0 ? serveOnce(rule.plan, request.message, call, serve) : serve();
   };
@@ -79,6 +82,11 @@ function rulesOf(plan: MethodPlan): Rules {
     return [{ oneof, isRequired: under === '', cases: new Map(oneof.fields.map((field) => [field.name, field.localName])) }];
   });
   return { plan, unions, bounds: compileFieldBounds(plan.method.input) };
+}
+
+/** The guards saw the key before the body came, which its sender can hold back for as long as a request may take. */
+function checkKeyStands({ principal }: Call): void {
+  if (principal?.ended?.aborted) throw keyEnded();
 }
 
 function checkRelayerList(plan: MethodPlan, message: Message, { principal }: Call): void {

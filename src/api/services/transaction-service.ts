@@ -10,6 +10,7 @@ import { sendTransaction, type TransactionDeps } from '../../core/transaction/se
 import type { TransactionView } from '../../core/transaction/transaction.js';
 import { watchTransactions } from '../../core/transaction/watch-transactions.js';
 import { callOf, principalOf, relayerOf } from '../call.js';
+import { keyEnded } from '../guards/credentials.js';
 import { contentRequestOf } from '../mappers/content-request.js';
 import { pageOf, paginationOf } from '../mappers/page.js';
 import { protoOfAttempt, protoOfTransaction } from '../mappers/transaction.js';
@@ -53,7 +54,11 @@ export function createTransactionService(deps: TransactionDeps): Partial<Service
       const { ended } = principalOf(context);
       const end = new AbortController();
       const onEnd = () => end.abort();
-      for (const signal of [context.signal, ended]) signal?.addEventListener('abort', onEnd);
+      for (const signal of [context.signal, ended]) {
+        signal?.addEventListener('abort', onEnd);
+        // What has happened already is not told again.
+        if (signal?.aborted) onEnd();
+      }
       try {
         for await (const view of watchTransactions({ read, feed: deps.feed }, relayerOf(context), transactionId, end.signal)) {
           yield { transaction: protoOfTransaction(view) };
@@ -62,7 +67,7 @@ export function createTransactionService(deps: TransactionDeps): Partial<Service
         for (const signal of [context.signal, ended]) signal?.removeEventListener('abort', onEnd);
       }
       // A regular end would read as: it is final.
-      if (ended?.aborted) throw new DomainError('unauthenticated', 'CREDENTIALS_INVALID', 'the key was deleted or has expired');
+      if (ended?.aborted) throw keyEnded();
       if (context.signal.aborted) throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the service is stopping; watch again');
     },
     async getTransaction(request) {

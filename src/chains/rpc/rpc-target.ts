@@ -1,3 +1,4 @@
+import { percentDecoded } from '../../core/percent-decoded.js';
 import { secretPartsOf } from '../../core/secret-parts.js';
 
 /** Where an RPC URL leads, taken apart so that errors and logs can name its host and nothing else. */
@@ -15,8 +16,8 @@ export function rpcTargetFrom(text: string, networkName: string): RpcTarget {
   // `new URL` throws an error that holds the text.
   if (!URL.canParse(text)) throw new Error(`network ${networkName} has an RPC URL that cannot be read`);
   const url = new URL(text);
-  const user = decodeURIComponent(url.username);
-  const password = decodeURIComponent(url.password);
+  const user = percentDecoded(url.username);
+  const password = percentDecoded(url.password);
   const headers: Record<string, string> = { 'content-type': 'application/json', accept: 'application/json' };
   const credentials = user === '' && password === '' ? null : Buffer.from(`${user}:${password}`).toString('base64');
   if (credentials !== null) headers.authorization = `Basic ${credentials}`;

@@ -12,21 +12,34 @@ export interface FileNotification {
   readonly signingKey: string | null;
 }
 
+/** What following came to. */
+export interface Followed {
+  /** What of the file is not used, in sentences. */
+  readonly remarks: readonly string[];
+  /** Ids of `used` that no notification would have; where there are any, nothing was written. */
+  readonly missing: readonly string[];
+}
+
 /**
  * Brings the stored notifications to what the configuration file says, at a start.
  *
  * One that the API never changed follows the file, also when it leaves the file. One that the API changed or created is kept, one that it deleted stays
- * deleted; the sentences returned tell of both. The file's mark on an entry is the revision that it last wrote.
+ * deleted; the remarks tell of both. The file's mark on an entry is the revision that it last wrote.
+ *
+ * @param used the notifications that relayers tell of themselves through: their events must not go nowhere without a word
  */
 export async function followFile(
   deps: { readonly store: Store; readonly secretBox: SecretBox; readonly clock: Clock },
   wanted: readonly FileNotification[],
-): Promise<readonly string[]> {
+  used: readonly string[],
+): Promise<Followed> {
   const { store, secretBox, clock } = deps;
   const { change, read } = store;
   const writtenRevisions = new Map((await read.fileEntries('notification')).map(({ id, revision }) => [id, revision]));
   const remarks: string[] = [];
   const changes: Change[] = [];
+  /** Of those that the file has or had: whether there will be one. */
+  const willBe = new Map<string, boolean>();
 
   function write(notification: Notification, isNew: boolean): void {
     changes.push(isNew ? change.insertNotification(notification) : change.updateNotification(notification));
@@ -47,7 +60,9 @@ export async function followFile(
     const written = writtenRevisions.get(id);
     writtenRevisions.delete(id);
     const stored = await read.notification(id);
-    if (stored === undefined && written !== undefined) {
+    const isDeleted = stored === undefined && written !== undefined;
+    willBe.set(id, !isDeleted);
+    if (isDeleted) {
       remarks.push(`notification ${id} of the configuration file was deleted by API and stays deleted`);
     } else if (stored !== undefined && stored.revision !== written) {
       remarks.push(
@@ -61,9 +76,14 @@ export async function followFile(
   }
   for (const [id, written] of writtenRevisions) {
     const stored = await read.notification(id);
+    willBe.set(id, stored !== undefined && stored.revision !== written);
     if (stored?.revision === written) changes.push(change.deleteNotification(stored));
     changes.push(change.deleteFileEntry({ kind: 'notification', id }));
   }
-  if (changes.length > 0) await store.commit(changes);
-  return remarks;
+  const missing: string[] = [];
+  for (const id of new Set(used)) {
+    if (!(willBe.get(id) ?? (await read.notification(id)) !== undefined)) missing.push(id);
+  }
+  if (missing.length === 0 && changes.length > 0) await store.commit(changes);
+  return { remarks, missing };
 }

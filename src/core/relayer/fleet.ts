@@ -10,6 +10,7 @@ export interface Fleet {
   start(relayer: Relayer, signer: Signer): Promise<void>;
   /**
    * Puts the relayer in place of the one of its id, which keeps account and chain; where its nodes are others, its lane goes over to them.
+   * Whether it is disabled stays as it is: who watches its chain says that, at any time.
    */
   change(relayer: Relayer): Promise<void>;
   /** Takes a relayer out of service; it must have no open transaction. */
@@ -47,12 +48,12 @@ export function createFleet({ directory, chains, engine }: FleetDeps): Fleet {
       const chain = directory.chainOf(relayer);
       const signer = directory.signerOf(relayer);
       const next = await chains.acquire(relayer.network, nodesOf(relayer));
+      const { disabledReason } = directory.relayer(relayer.id) ?? relayer;
+      directory.put({ relayer: { ...relayer, disabledReason }, signer, chain: next });
       if (next === chain) {
-        directory.put({ relayer, signer, chain });
         await chains.release(next);
         return;
       }
-      directory.put({ relayer, signer, chain: next });
       await engine.open(relayer);
       await chains.release(chain);
     },

@@ -39,9 +39,9 @@ export function updateRelayer(deps: UpdateRelayerDeps, id: string, changeOf: (re
     if (change.notificationId !== undefined) await checkNotification(store, change.notificationId);
     const definition = definitionFromRelayer(secretBox, { ...before, ...change });
     await store.commit([store.change.putDefinition(definition)]);
-    // The service itself may have disabled it meanwhile.
-    const relayer = { ...(directory.relayer(id) ?? before), ...change };
+    const relayer = { ...before, ...change };
     await fleet.change(relayer);
-    return relayer;
+    // The service itself may have disabled it meanwhile.
+    return directory.relayer(id) ?? relayer;
   });
 }

@@ -20,6 +20,7 @@ export async function* watchTransactions(
   );
   const close = () => subscription.close();
   signal.addEventListener('abort', close, { once: true });
+  if (signal.aborted) close();
   try {
     // Changes that come while this is read are in both: the revision tells which are old.
     const seen = new Map<string, number>();
