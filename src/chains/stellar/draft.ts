@@ -34,6 +34,7 @@ interface Drafting extends DraftDeps {
   /** The bids of the versions that a node may still hold. */
   readonly outbids: readonly StellarBid[];
   readonly validUntilMs: number | null;
+  readonly nextNonce: bigint | null;
 }
 
 /** A transaction's own fee has 32 bits; that of a fee bump has more. */
@@ -57,6 +58,7 @@ export async function draftVersion(deps: DraftDeps, request: DraftRequest): Prom
     payerAddress: relayer.address,
     outbids: await livingBids(deps, request.outbids),
     validUntilMs,
+    nextNonce: request.nextNonce ?? null,
   };
   const draft = content.kind === 'operations' ? await draftOwn(drafting, content) : await draftFeeBump(drafting, content);
   if ('refused' in draft) return draft;
@@ -75,7 +77,12 @@ async function livingBids({ rpc, networkId, broadcaster }: DraftDeps, attempts: 
 }
 
 async function draftOwn(drafting: Drafting, content: StellarOperationsContent): Promise<StellarDraft | Refusal> {
-  const { rpc, market, payer, outbids, isFiller, policies } = drafting;
+  const { rpc, market, payer, outbids, isFiller, policies, nextNonce } = drafting;
+  // Nobody could tell later by what it was used: an account begins with the number of its ledger.
+  if (nextNonce !== null && payer.sequence >= nextNonce) {
+    const sentence = `the account was made, or used by somebody else, just now: its sequence number is ${payer.sequence}`;
+    return { refused: 'reverts', sentence, lasting: false };
+  }
   // With a sequence number it would hold up all that comes behind it until then.
   if (content.minTimeS * 1000n > BigInt(Date.now())) {
     return { refused: 'reverts', sentence: `its time bounds begin at ${content.minTimeS}, in unix seconds`, lasting: false };
