@@ -296,6 +296,17 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     rig.node.ledger.fund(rig.key.address, 1_000_000_000n);
     await rig.untilWithLedgers(transaction.id, 'confirmed');
   });
+
+  it('have a number of their account, also where that is made just before', async (test) => {
+    const rig = await start(test, { accounts, fundsStroops: 0n });
+    const early = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
+    await waitFor('a reason', async () => (await rig.view(early.transaction.id)).transaction.statusReason ?? undefined);
+    await cancelTransaction(rig.deps, rig.relayer, early.transaction.id);
+    rig.node.ledger.fund(rig.key.address, 1_000_000_000n);
+    const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
+    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    assert.ok((confirmed.transaction.nonce ?? 0n) > 1n);
+  });
 });
 
 describe('contract calls', { concurrency: 4 }, () => {

@@ -1,6 +1,7 @@
 import { withoutParts } from '../../core/secret-parts.js';
 import type { NodeDialect } from './dialect.js';
 import type { HttpAnswer } from './http-wire.js';
+import { isNestedOver } from './is-nested-over.js';
 import { MalformedAnswerError, NodeError, TransportError } from './node-error.js';
 import { nodeText } from './node-text.js';
 import type { RpcTarget } from './rpc-target.js';
@@ -121,8 +122,12 @@ function itemFrom(value: unknown): RpcItem | null {
 const rateLimitText =
   /too many requests|rate.?limit|request limit|limit exceeded|quota|throttl|capacity|compute units|per second|slow down/i;
 
+/** What is nested deeper in a refusal's data is no use to anybody. */
+const greatestDataDepth = 64;
+
 function nodeErrorFrom(error: unknown, statusCode: number, { target, dialect }: Answerer): NodeError {
-  const { code, message, data } = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {};
+  const { code, message, data: told } = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {};
+  const data = isNestedOver(told, greatestDataDepth) ? null : told;
   const codeNumber = typeof code === 'number' ? code : 0;
   const withoutSecrets = (said: string) => withoutParts(said, target.secrets);
   const text = withoutSecrets(typeof message === 'string' ? message : 'no message');

@@ -1,11 +1,17 @@
+import { isNestedOver } from '../rpc/is-nested-over.js';
+import { MalformedAnswerError } from '../rpc/node-error.js';
 import { nodeText } from '../rpc/node-text.js';
 
 /** Why a transaction failed, as nodes write it: `"BlockhashNotFound"`, `{"InstructionError":[0,{"Custom":1}]}`, ... */
 export type TransactionError = string | Readonly<Record<string, unknown>>;
 
-/** Reads it; null for a transaction that did not fail. What is neither is shown as it is. */
+/** The runtime's own are three levels deep at most. */
+const greatestDepth = 16;
+
+/** Reads it; null for a transaction that did not fail. What is neither is shown as it is. Throws `MalformedAnswerError` where it is nested without sense. */
 export function transactionErrorFrom(value: unknown): TransactionError | null {
   if (value === null || value === undefined) return null;
+  if (isNestedOver(value, greatestDepth)) throw new MalformedAnswerError('transaction error');
   return typeof value === 'object' && !Array.isArray(value)
     ? (value as TransactionError)
     : nodeText(typeof value === 'string' ? value : JSON.stringify(value));
@@ -29,7 +35,10 @@ function wordsOf(error: TransactionError): string {
   if (typeof error === 'string') return nodeText(error);
   const name = nameOf(error);
   const detail = error[name];
-  if (name === 'InstructionError' && Array.isArray(detail)) return `instruction ${Number(detail[0])} failed with ${codeOf(detail[1])}`;
+  if (name === 'InstructionError' && Array.isArray(detail)) {
+    const [index, code] = detail;
+    return `instruction ${typeof index === 'number' ? index : '?'} failed with ${codeOf(code ?? null)}`;
+  }
   return nodeText(`${name} ${JSON.stringify(detail)}`);
 }
 

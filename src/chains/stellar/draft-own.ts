@@ -16,7 +16,12 @@ const greatestOwnFeeStroops = 2n ** 32n - 1n;
  * Throws `NODE_UNAVAILABLE`.
  */
 export async function draftOwn(drafting: Drafting, content: StellarOperationsContent): Promise<StellarDraft | Refusal> {
-  const { rpc, market, payer, outbids, isFiller, policies } = drafting;
+  const { rpc, market, payer, outbids, isFiller, policies, nextNonce } = drafting;
+  // Nobody could tell later by what it was used: an account begins with the number of its ledger.
+  if (nextNonce !== null && payer.sequence >= nextNonce) {
+    const sentence = `the account was made, or used by somebody else, just now: its sequence number is ${payer.sequence}`;
+    return { refused: 'reverts', sentence, lasting: false };
+  }
   // With a sequence number it would hold up all that comes behind it until then.
   if (content.minTimeS * 1000n > BigInt(Date.now())) {
     return { refused: 'reverts', sentence: `its time bounds begin at ${content.minTimeS}, in unix seconds`, lasting: false };

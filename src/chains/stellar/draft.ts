@@ -27,6 +27,7 @@ export async function draftVersion(deps: DraftDeps, request: DraftRequest): Prom
     payerAddress: relayer.address,
     outbids: await livingBids(deps, request.outbids),
     validUntilMs,
+    nextNonce: request.nextNonce ?? null,
   };
   const draft = content.kind === 'operations' ? await draftOwn(drafting, content) : await draftFeeBump(drafting, content);
   if ('refused' in draft) return draft;

@@ -25,6 +25,7 @@ export interface Drafting extends DraftDeps {
   /** The bids of the versions that a node may still hold. */
   readonly outbids: readonly StellarBid[];
   readonly validUntilMs: number | null;
+  readonly nextNonce: bigint | null;
 }
 
 /** Why nothing can be drafted for an account that no ledger has. */

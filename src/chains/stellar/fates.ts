@@ -9,7 +9,8 @@ import { readTransactions, receiptFrom, withoutFee } from './receipts.js';
 
 /**
  * What became of fee bumps of other accounts' envelopes. One that the node does not know is dead when a ledger was closed after its time bounds, or when its
- * sequence number is used and the same node still has every ledger since it was drafted; lost, when it has not. Throws `NODE_UNAVAILABLE`.
+ * sequence number is used, and the same node still has every ledger since it was drafted; lost, when it has not, unless its number is known not to be used.
+ * Throws `NODE_UNAVAILABLE`.
  */
 export async function readFates(rpc: Rpc, networkId: Buffer, attempts: readonly Attempt[]): Promise<ReadonlyMap<string, Fate>> {
   // Before the transactions: what has used a number by then, a node that knows as much must know.
@@ -37,15 +38,30 @@ function fateOf(attempt: Attempt, views: ReadonlyMap<string, NodeView>, account:
     // Without our fee bump around it the fee is not ours.
     if (receipt !== null) return { kind: 'landed', receipt: hash === attempt.hash ? receipt : withoutFee(receipt), isFinal: true };
   }
-  const view = views.get(attempt.hash);
-  if (view === undefined) return { kind: 'open' };
+  // Each may be of another node: what counts is what all of them know.
+  const [first, ...others] = hashesOf(attempt).flatMap((hash) => views.get(hash) ?? []);
+  if (first === undefined) return { kind: 'open' };
+  const { latestLedger, latestCloseTimeS, oldestLedger } = others.reduce(knownToBoth, first);
   const { maxTimeS, sequence, ledger } = onNetwork('stellar', attempt.fields);
+  const isWhole = oldestLedger <= ledger + 1n;
   // Else the account is of a node that is ahead of the one that told of the transaction.
-  const isUsed = account !== null && account.sequence >= sequence && view.latestLedger >= account.ledger;
+  const isUsed = account !== null && account.sequence >= sequence && latestLedger >= account.ledger;
   if (isUsed) {
-    if (view.oldestLedger > ledger + 1n) return { kind: 'lost' };
+    if (!isWhole) return { kind: 'lost' };
     return { kind: 'dead', sentence: `sequence number ${sequence} of its source account was used by another transaction` };
   }
-  if (maxTimeS === null || view.latestCloseTimeS < maxTimeS) return { kind: 'open' };
+  if (maxTimeS === null || latestCloseTimeS < maxTimeS) return { kind: 'open' };
+  // Not used when its account was asked for, and in none of the ledgers since.
+  const isUnused = account !== null && account.sequence < sequence && oldestLedger <= account.ledger + 1n;
+  if (!isWhole && !isUnused) return { kind: 'lost' };
   return { kind: 'dead', sentence: 'its time bounds have passed, and no ledger holds it' };
+}
+
+function knownToBoth(a: NodeView, b: NodeView): NodeView {
+  return {
+    found: null,
+    latestLedger: a.latestLedger < b.latestLedger ? a.latestLedger : b.latestLedger,
+    latestCloseTimeS: a.latestCloseTimeS < b.latestCloseTimeS ? a.latestCloseTimeS : b.latestCloseTimeS,
+    oldestLedger: a.oldestLedger > b.oldestLedger ? a.oldestLedger : b.oldestLedger,
+  };
 }

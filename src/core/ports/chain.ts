@@ -59,6 +59,11 @@ export interface DraftRequest {
   readonly outbids: readonly Attempt[];
   /** When the transaction is no longer wanted, for networks on which a version can say so itself. */
   readonly validUntilMs: number | null;
+  /**
+   * The first nonce that would be given to it; absent where it has one, or takes none. A chain that sees the account beyond it refuses for now: nothing
+   * that was signed with it could be mined.
+   */
+  readonly nextNonce?: bigint;
 }
 
 /** A version that has waited too long. */

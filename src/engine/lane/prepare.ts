@@ -96,7 +96,8 @@ async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Pro
   const { journal } = lane.deps;
   const { content, validUntilMs } = transaction;
   const step = journal.step('transaction prepared', transaction);
-  const draft = await journal.within(step, () => lane.chain.draft({ relayer: lane.relayer(), content, outbids: [], validUntilMs }));
+  const request = { relayer: lane.relayer(), content, outbids: [], validUntilMs, nextNonce: lane.nextNonce };
+  const draft = await journal.within(step, () => lane.chain.draft(request));
   // A transaction that waits is tried again and again; that it waits is told once.
   if (!isRefusal(draft)) step?.end();
   else if (draft.sentence !== transaction.statusReason) step?.end(draft.sentence);

@@ -110,6 +110,13 @@ describe('failover', { concurrency: true }, () => {
     assert.match(lines[0] ?? '', /answered with a malformed number/);
   });
 
+  it('reads a refusal whose data is nested without end', async (test) => {
+    const data = '['.repeat(20_000) + ']'.repeat(20_000);
+    const hostile = await nodeThat(test, () => ({ body: `{"jsonrpc":"2.0","id":1,"error":{"code":3,"message":"no","data":${data}}}` }));
+    const { rpc } = open(test, heavy(hostile.url));
+    await assert.rejects(rpc.call('eth_a', [], asIs), { name: 'NodeError', message: 'no', dataJson: null });
+  });
+
   it('honours Retry-After: nobody asks before, not even where no other URL is left', async (test) => {
     let isLimited = true;
     const limited = await nodeThat(test, () => (isLimited ? { status: 429, headers: { 'retry-after': '2' }, body: '' } : '0x1'));

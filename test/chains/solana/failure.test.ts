@@ -5,6 +5,11 @@ import { failureSentence, transactionErrorFrom } from '../../../src/chains/solan
 const program = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 
 describe('a failure', () => {
+  it('is no answer where it is nested without end', () => {
+    const error: unknown = JSON.parse(`{"InstructionError":${'['.repeat(20_000)}${']'.repeat(20_000)}}`);
+    assert.throws(() => transactionErrorFrom(error), { name: 'MalformedAnswerError' });
+  });
+
   const cases: readonly (readonly [unknown, readonly string[], string])[] = [
     ['BlockhashNotFound', [], 'BlockhashNotFound'],
     [{ InsufficientFundsForRent: { account_index: 2 } }, [], 'InsufficientFundsForRent {"account_index":2}'],
@@ -33,6 +38,8 @@ describe('a failure', () => {
     ],
     [{ InstructionError: [0, 'X'] }, ['Program log: fine', `Program ${program} success`], 'instruction 0 failed with X'],
     [7, [], '7'],
+    [{ InstructionError: [] }, [], 'instruction ? failed with null'],
+    [{ InstructionError: [{ toString: 1, valueOf: 1 }, 'X'] }, [], 'instruction ? failed with X'],
   ];
   for (const [error, logs, sentence] of cases) {
     it(`reads: ${sentence}`, () => {

@@ -178,6 +178,10 @@ describe('the fate of a fee bump of somebody else’s envelope', { concurrency: 
       createdAtMs: Date.now(),
     };
   }
+  const submitInner = ({ node }: Rig, { raw }: Attempt) => {
+    const envelope = xdr.TransactionEnvelope.fromXDR(raw, 'base64').feeBump().tx().innerTx().v1();
+    node.ledger.submit(xdr.TransactionEnvelope.envelopeTypeTx(envelope).toXDR('base64'));
+  };
   const soon = () => Math.floor(Date.now() / 1000) + 60;
   const fateOf = async ({ chain }: Rig, attempt: Attempt) => (await chain.standalone?.fates([attempt]))?.get(attempt.hash)?.kind;
 
@@ -203,12 +207,31 @@ describe('the fate of a fee bump of somebody else’s envelope', { concurrency: 
     assert.equal(await fateOf(rig, attempt), 'lost');
   });
 
+  it('is lost where the node has forgotten its ledger, and its account is there no more', async (test) => {
+    const rig = await start(test, { retentionLedgers: 3 });
+    const attempt = await signed(rig, soon());
+    submitInner(rig, attempt);
+    rig.node.ledger.close();
+    assert.equal(await fateOf(rig, attempt), 'landed');
+    rig.node.ledger.pass(120);
+    for (let count = 0; count < 5; count += 1) rig.node.ledger.close();
+    rig.node.ledger.latest().state.accounts.delete(rig.wallet.address);
+    assert.equal(await fateOf(rig, attempt), 'lost');
+  });
+
+  it('is dead where its time is over and its number was never used, whatever the node has forgotten', async (test) => {
+    const rig = await start(test, { retentionLedgers: 3 });
+    const attempt = await signed(rig, soon());
+    rig.node.ledger.pass(120);
+    for (let count = 0; count < 5; count += 1) rig.node.ledger.close();
+    assert.equal(await fateOf(rig, attempt), 'dead');
+  });
+
   it('is landed where its envelope landed in somebody else’s fee bump, which is not ours to pay', async (test) => {
     const rig = await start(test);
     const attempt = await signed(rig, soon());
     const fields = attempt.fields as StellarAttemptFields;
-    const envelope = xdr.TransactionEnvelope.fromXDR(attempt.raw, 'base64').feeBump().tx().innerTx().v1();
-    rig.node.ledger.submit(xdr.TransactionEnvelope.envelopeTypeTx(envelope).toXDR('base64'));
+    submitInner(rig, attempt);
     rig.node.ledger.close();
     const fate = (await rig.chain.standalone?.fates([attempt]))?.get(attempt.hash);
     assert.ok(fate?.kind === 'landed');
