@@ -132,11 +132,18 @@ function nodeErrorFrom(error: unknown, statusCode: number, { target, dialect }: 
   return new NodeError(nodeText(text), {
     code: codeNumber,
     data: dialect.dataFrom(data),
-    dataJson:
-      data === undefined || data === null
-        ? null
-        : JSON.stringify(data, (_, part: unknown) => (typeof part === 'string' ? withoutSecrets(part) : part)),
+    dataJson: data === undefined || data === null ? null : dataJsonFrom(data, withoutSecrets),
     isAboutNode: isErrorStatus || isRateLimit || dialect.isAboutNode(codeNumber, text.slice(0, 1024)),
     isOverload: isRateLimit || statusCode >= 500,
   });
+}
+
+/** Null where it is nested deeper than can be written: reading takes no stack, and writing does. */
+function dataJsonFrom(data: unknown, withoutSecrets: (said: string) => string): string | null {
+  try {
+    return JSON.stringify(data, (_, part: unknown) => (typeof part === 'string' ? withoutSecrets(part) : part));
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }
