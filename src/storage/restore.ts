@@ -18,7 +18,9 @@ export async function restore(databaseUrl: string, backup: string | null, log: L
   if (address.dialect === 'postgres')
     throw new Error('a PostgreSQL database is restored by its own tools; then run relayer restore without a file');
   const target = resolve(address.file);
-  if (existsSync(target)) throw new Error(`${target} already exists; move it away first, with its -wal and -shm files`);
+  // A log that another database left there would be replayed into this one.
+  const present = ['', '-wal', '-shm', '-journal'].map((end) => `${target}${end}`).find((file) => existsSync(file));
+  if (present !== undefined) throw new Error(`${present} already exists; move it away first, the database with its -wal and -shm files`);
   const partial = `${target}.partial`;
   copyBackup(backup, partial);
   try {

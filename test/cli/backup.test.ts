@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { rest } from '../support/callers.js';
@@ -73,6 +73,14 @@ describe('backup of a database in use', () => {
     assert.equal(over.exitCode, 1);
     assert.match(over.stderr, /relayer\.db already exists; move it away first/);
     const env = { DATABASE_URL: `sqlite:${join(home.dir, 'another.db')}` };
+    for (const end of ['-wal', '-shm', '-journal']) {
+      const left = join(home.dir, `another.db${end}`);
+      writeFileSync(left, 'what a database left that was moved away');
+      const beside = await runCli(['restore', join(home.dir, 'backup.db')], env);
+      assert.deepEqual([beside.exitCode, beside.stdout], [1, '']);
+      assert.match(beside.stderr, new RegExp(`another\\.db${end} already exists; move it away first`));
+      rmSync(left);
+    }
     const other = await runCli(['restore', join(home.dir, 'relayer.db')], env);
     assert.equal(other.exitCode, 1);
     assert.match(other.stderr, /it is not a copy that relayer backup made/);
