@@ -128,7 +128,8 @@ const greatestDataDepth = 64;
 function nodeErrorFrom(error: unknown, statusCode: number, { target, dialect }: Answerer): NodeError {
   const { code, message, data: told } = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {};
   const data = isNestedOver(told, greatestDataDepth) ? null : told;
-  const codeNumber = typeof code === 'number' ? code : 0;
+  // JSON-RPC has integers here, and callers are told 32 bits.
+  const codeNumber = typeof code === 'number' && code === (code | 0) ? code : 0;
   const withoutSecrets = (said: string) => withoutParts(said, target.secrets);
   const text = withoutSecrets(typeof message === 'string' ? message : 'no message');
   const isErrorStatus = statusCode !== 400 && (statusCode < 200 || statusCode > 299);

@@ -44,6 +44,13 @@ describe('a question of a caller', () => {
     assert.equal(node.requests.at(-1)?.body.toString(), '{"jsonrpc":"2.0","id":1,"method":"eth_call"}');
   });
 
+  for (const code of ['2147483648', '-1e20', '1.5', '"3"', 'null']) {
+    it(`may be refused with a code that is none (${code}), which is said as 0`, async (test) => {
+      const node = await startNode(test, (response) => response.end(`{"jsonrpc":"2.0","id":1,"error":{"code":${code},"message":"no"}}`));
+      assert.deepEqual(await forwarderTo(test, node.url('/')).forward('eth_call', '[]'), { code: 0, message: 'no', dataJson: null });
+    });
+  }
+
   it('may be refused by the node, which is an answer; the provider’s key is not in it', async (test) => {
     const error = { code: 3, message: 'reverted by my-secret-key', data: { reason: '0x08', url: 'my-secret-key', big: 1 } };
     const node = await startNode(test, (response) => response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, error })));
