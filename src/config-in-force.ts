@@ -45,7 +45,8 @@ interface Deps {
  * API created or changed is kept, one that it deleted stays deleted until it has left the file. Throws ConfigError where a stored relayer
  * refers to what the file has no more.
  */
-export async function configInForce({ store, secretBox, clock }: Deps, config: LoadedConfig): Promise<ConfigInForce> {
+export async function configInForce({ store, clock, ...deps }: Deps, config: LoadedConfig): Promise<ConfigInForce> {
+  const secretBox = blamingTheKey(deps.secretBox);
   const remarks: string[] = [];
   const problems: Problem[] = [];
   const networks = createNetworks(config.networks);
@@ -113,6 +114,21 @@ export async function configInForce({ store, secretBox, clock }: Deps, config: L
   function currentNetwork({ network }: RelayerEntry): Pick<RelayerEntry, 'network'> {
     return { network: networks.find(networkIdOf(network)) ?? network };
   }
+}
+
+/** The same box, which throws ConfigError where it does not open: the service was started with another key than before. */
+function blamingTheKey(secretBox: SecretBox): SecretBox {
+  return {
+    ...secretBox,
+    open(sealed, purpose) {
+      try {
+        return secretBox.open(sealed, purpose);
+      } catch {
+        const problem = `does not open the stored secret of ${purpose.replace(':', ' ')}, which was encrypted under another key, or changed`;
+        throw new ConfigError([{ path: 'STORAGE_ENCRYPTION_KEY', problem }]);
+      }
+    },
+  };
 }
 
 /** Definitions by id: those that have content, and those that say that something is deleted. */
