@@ -10,7 +10,7 @@ export interface WantedCall {
   /** Absent: 2.0. */
   readonly jsonrpc: string | undefined;
   readonly method: string;
-  /** An array or an object; absent: none. */
+  /** An array or an object; absent or null: none. */
   readonly paramsJson: string | undefined;
   /** A string, an integer or null; absent: 1. */
   readonly idJson: string | undefined;
@@ -38,11 +38,10 @@ export async function callRpc(
   call: WantedCall,
 ): Promise<AnsweredCall> {
   const { jsonrpc = '2.0', method, idJson = '1' } = call;
-  const paramsJson = call.paramsJson ?? noParams[relayer.networkType];
   if (jsonrpc !== '2.0') throw invalidField('jsonrpc', 'must be 2.0');
   if (method === '') throw invalidField('method', 'is required');
   if (!readableMethods[relayer.networkType].has(method)) throw methodRefused(method, relayer);
-  if (call.paramsJson !== undefined) checkParams(call.paramsJson);
+  const paramsJson = saidParams(call.paramsJson) ?? noParams[relayer.networkType];
   checkId(idJson);
   return { idJson, answer: await directory.chainOf(relayer).forward(method, paramsJson) };
 }
@@ -54,9 +53,11 @@ function methodRefused(method: string, { networkType }: Relayer): DomainError {
   );
 }
 
-function checkParams(paramsJson: string): void {
-  const params = valueFromJson('params', paramsJson);
-  if (typeof params !== 'object' || params === null) throw invalidField('params', 'must be an array or an object');
+function saidParams(paramsJson: string | undefined): string | null {
+  const params = paramsJson === undefined ? null : valueFromJson('params', paramsJson);
+  if (paramsJson === undefined || params === null) return null;
+  if (typeof params !== 'object') throw invalidField('params', 'must be an array or an object');
+  return paramsJson;
 }
 
 function checkId(idJson: string): void {
