@@ -35,7 +35,7 @@ export async function restore(databaseUrl: string, backup: string | null, log: L
 async function endWaitingIn(databaseUrl: string, log: Log): Promise<Ended> {
   const { store } = await openStore(databaseUrl, { log });
   try {
-    return await endWaiting(store);
+    return await endWaiting(store, Date.now());
   } finally {
     await store.close();
   }

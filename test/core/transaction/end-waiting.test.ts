@@ -16,7 +16,7 @@ test('ends what nothing is signed of, however much that is, and leaves what is s
     change.insertAttempt(anAttempt({ transactionId: 'signed' })),
     change.updateTransaction(next(signed, { status: 'sent', nonce: 0n, liveVersion: 1 })),
   ]);
-  const result = await endWaiting(store);
+  const result = await endWaiting(store, 1_000);
   assert.equal(result.ended.length, waiting.length);
   assert.deepEqual(
     result.signed.map(({ id }) => id),
@@ -28,5 +28,8 @@ test('ends what nothing is signed of, however much that is, and leaves what is s
     ['signed'],
   );
   assert.match((await store.read.transaction('waiting-449'))?.transaction.statusReason ?? '', /^restored from a backup/);
+  // So that they are removed in time, as all that has ended.
+  const ends = (await store.read.oldestTransactions(signed.relayerId, 500)).map(({ endedAtMs }) => endedAtMs);
+  assert.deepEqual(ends, [...waiting.map(() => 1_000), null]);
   await store.close();
 });
