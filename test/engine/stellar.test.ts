@@ -459,6 +459,29 @@ describe('fee bumps of what other accounts signed', { concurrency: 4 }, () => {
     );
   });
 
+  it('are not raised to what another transaction says already, and go on', async (test) => {
+    const user = Keypair.random();
+    const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
+    rig.node.ledger.setQueueFullBelow(1_000n);
+    const { transaction } = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
+    await waitFor('the refusal', async () => (await rig.view(transaction.id)).transaction.statusReason?.includes('asks for') || undefined);
+    const [live] = await rig.attempts(transaction.id);
+    const { sequence } = rig.chain;
+    assert.ok(live !== undefined && sequence !== null);
+    const raised = await sequence.raise({ relayer: rig.relayer, content: transaction.content, live, outbids: [live] });
+    assert.ok(!('refused' in raised));
+    const twin = { ...live, ...(await rig.chain.sign(raised, null, rig.key.signer)), transactionId: 'twin' };
+    const { change, commit } = rig.deps.store;
+    await commit([change.insertTransaction({ ...transaction, id: twin.transactionId, status: 'failed' }), change.insertAttempt(twin)]);
+    await waitFor('the twin to be told', async () => {
+      rig.node.ledger.close();
+      return (await rig.view(transaction.id)).transaction.statusReason?.includes('transaction twin says the very same') || undefined;
+    });
+    rig.node.ledger.setQueueFullBelow(0n);
+    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    assert.equal(confirmed.transaction.liveVersion, 1);
+  });
+
   it('cannot be cancelled without time bounds, and with them end when they are over', async (test) => {
     const user = Keypair.random();
     const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });

@@ -10,6 +10,7 @@ import { signVersion } from '../../core/transaction/sign-version.js';
 import type { Attempt, Content, Transaction } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
 import { minable } from './minable.js';
+import { twinOf } from './twin.js';
 
 /** Only so many of the lowest nonces are raised at a time: the others cannot be mined before them. */
 const reach = 16;
@@ -90,7 +91,9 @@ async function raise(lane: LaneContext, sequence: Sequence, seen: OpenTransactio
     if (!isPayable) return transaction.statusReason === notPayable ? null : { steps: [waiting(transaction, notPayable)] };
     const newAttempt = await signVersion(lane.deps, lane.relayer(), current, raised, transaction.nonce, live.purpose);
     // Where nodes refused it for something else than its price, there is nothing to outbid.
-    if (newAttempt.hash === live.hash) return null;
+    if (current.attempts.some(({ hash }) => hash === newAttempt.hash)) return null;
+    const twin = await twinOf(lane, newAttempt, []);
+    if (twin !== null) return transaction.statusReason === twin ? null : { steps: [waiting(transaction, twin)] };
     return { steps: [signed(transaction, newAttempt)], newAttempt };
   });
   lane.wakeBroadcast();
