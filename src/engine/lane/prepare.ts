@@ -67,8 +67,10 @@ export async function prepare(lane: LaneContext): Promise<void> {
 function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly OpenTransaction[] {
   const nowMs = lane.deps.clock.nowMs();
   const candidates: OpenTransaction[] = [];
-  let slots = maxInFlightOf(lane.relayer().policies) - lane.book.inFlightCount() + usedCount(lane);
-  let places = greatestAlone - lane.book.aloneCount();
+  const { sequence, standalone } = lane.chain;
+  // Where there is no room the queue is not walked through: it may be long, and this runs at every send.
+  let slots = sequence === null ? 0 : maxInFlightOf(lane.relayer().policies) - lane.book.inFlightCount() + usedCount(lane);
+  let places = standalone === null ? 0 : greatestAlone - lane.book.aloneCount();
   for (const open of lane.book.waiting()) {
     if (candidates.length === batchSize || (slots <= 0 && places <= 0)) break;
     const { id, content, validUntilMs } = open.transaction;
