@@ -21,7 +21,8 @@ openssl rand -base64 32. The service must be stopped. All is done in one commit:
 changed. Backups made before still open with the old key.
 
 Example:
-  NEW_KEY=$(openssl rand -base64 32) relayer rotate-encryption-key --new-key-env NEW_KEY`;
+  export NEW_KEY=$(openssl rand -base64 32)   # and keep it
+  relayer rotate-encryption-key --new-key-env NEW_KEY`;
 
 /** `relayer rotate-encryption-key`: encrypts the stored secrets under another key. */
 export function registerRotateEncryptionKey(program: Command): void {
