@@ -44,7 +44,11 @@ describe('metrics after traffic', () => {
     const sent = `/relayers/r1/transactions/${body.data.id}`;
     const status = async () => (await rest(service.baseUrl, 'GET', sent)).body.data.status as string;
     await waitFor('the first to be submitted', async () => ((await status()) === 'submitted' ? true : undefined));
-    await rest(service.baseUrl, 'DELETE', sent);
+    const { body: canceling } = await rest(service.baseUrl, 'DELETE', sent);
+    // A block that came sooner would hold the first version.
+    await waitFor('the node to have the cancel', async () =>
+      (await anvil.rpc('eth_getTransactionByHash', [canceling.data.hash])) === null ? undefined : true,
+    );
     await waitFor('the first to be canceled', async () => {
       await anvil.mine();
       return (await status()) === 'canceled' ? true : undefined;
