@@ -6,8 +6,10 @@ import { describe, it } from 'node:test';
 /** What each room may import beside itself: rooms by their path under `src`, and packages. Node's own modules but the database are free to all. */
 const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readonly packages: readonly string[] }>> = {
   core: { rooms: [], packages: [] },
+  json: { rooms: ['core'], packages: [] },
+  codec: { rooms: ['core', 'json', 'gen'], packages: ['@bufbuild/protobuf'] },
   crypto: { rooms: ['core'], packages: ['hash-wasm'] },
-  config: { rooms: ['core'], packages: ['zod'] },
+  config: { rooms: ['core', 'json'], packages: ['zod'] },
   observability: {
     rooms: ['core'],
     packages: [
@@ -22,12 +24,12 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
   engine: { rooms: ['core'], packages: [] },
   storage: { rooms: ['core'], packages: ['better-sqlite3', 'kysely', 'pg'] },
   webhooks: { rooms: ['core'], packages: ['undici'] },
-  'chains/rpc': { rooms: ['core'], packages: ['undici'] },
-  'chains/evm': { rooms: ['core', 'crypto', 'chains/rpc'], packages: ['ethers'] },
-  'chains/stellar': { rooms: ['core', 'crypto', 'chains/rpc'], packages: ['@stellar/stellar-sdk'] },
-  'chains/solana': { rooms: ['core', 'crypto', 'chains/rpc'], packages: ['@solana/kit'] },
+  'chains/rpc': { rooms: ['core', 'json'], packages: ['undici'] },
+  'chains/evm': { rooms: ['core', 'json', 'crypto', 'chains/rpc'], packages: ['ethers'] },
+  'chains/stellar': { rooms: ['core', 'json', 'crypto', 'chains/rpc'], packages: ['@stellar/stellar-sdk'] },
+  'chains/solana': { rooms: ['core', 'json', 'crypto', 'chains/rpc'], packages: ['@solana/kit'] },
   'signers/local': { rooms: ['core', 'crypto'], packages: ['ethers', 'secp256k1', 'zod'] },
-  api: { rooms: ['core', 'gen'], packages: ['@bufbuild/protobuf', '@connectrpc/connect', '@connectrpc/connect-node'] },
+  api: { rooms: ['core', 'json', 'codec', 'gen'], packages: ['@bufbuild/protobuf', '@connectrpc/connect', '@connectrpc/connect-node'] },
 };
 
 interface Import {

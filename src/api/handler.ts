@@ -3,9 +3,9 @@ import type { UniversalHandler } from '@connectrpc/connect/protocol';
 import { DomainError } from '../core/errors.js';
 import type { Log } from '../core/ports/log.js';
 import { noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
-import { type Call, callKey } from './call.js';
-import type { Cors } from './cors.js';
-import { drainAfterAnswer } from './drain.js';
+import { type Call, callKey } from './contract/call.js';
+import type { MethodPlan } from './contract/method-plan.js';
+import { writeProtocolError } from './contract/protocol-error.js';
 import { checkBodySize } from './guards/body-size.js';
 import { type Authenticate, principalOf } from './guards/credentials.js';
 import { checkDeadline } from './guards/deadline.js';
@@ -13,15 +13,15 @@ import { checkHost } from './guards/host.js';
 import type { RateLimit } from './guards/rate-limit.js';
 import { requestIdOf } from './guards/request-id.js';
 import { checkScope } from './guards/scope.js';
-import { type ApiRequest, type ApiResponse, type Header, headerValuesOf } from './header.js';
-import type { MethodPlan } from './method-plan.js';
-import type { Page } from './page.js';
-import { writeProtocolError } from './protocol-error.js';
+import type { Cors } from './http/cors.js';
+import { drainAfterAnswer } from './http/drain.js';
+import { type ApiRequest, type ApiResponse, type Header, headerValuesOf } from './http/header.js';
+import type { Page } from './http/page.js';
+import { breakOff, writeAnswer } from './http/write-answer.js';
 import { createRequestWatch } from './request-watch.js';
 import type { RestGateway } from './rest/gateway.js';
-import { createRpcAdapter } from './rpc-adapter.js';
+import { createRpcAdapter } from './rpc/rpc-adapter.js';
 import { createTargets, type Target } from './target.js';
-import { breakOff, writeAnswer } from './write-answer.js';
 
 /** What the handler is made from. */
 export interface HandlerOptions {

@@ -1,7 +1,7 @@
 import type { UniversalHandler } from '@connectrpc/connect/protocol';
-import type { MethodPlan, RequiredScope } from './method-plan.js';
-import type { Page } from './page.js';
-import { rpcProtocolOf } from './protocol-error.js';
+import type { MethodPlan, RequiredScope } from './contract/method-plan.js';
+import { rpcProtocolOf } from './contract/protocol-error.js';
+import type { Page } from './http/page.js';
 import type { RestGateway, RestMatch } from './rest/gateway.js';
 
 /** What a request asks for, known from its verb, path and content type alone. `rpc`: errors are told in an RPC protocol. */

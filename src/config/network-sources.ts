@@ -1,8 +1,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { JsonError, jsonFromText } from '../json/json-document.js';
 import { type FileEntry, fileEntries } from './file-entries.js';
 import { fileProblem, isMissing } from './file-problem.js';
-import { JsonError, jsonFromText } from './json-document.js';
 import type { Problem } from './problem.js';
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { likelyName } from './likely-name.js';
+import { likelyName } from '../json/likely-name.js';
 import type { Problem } from './problem.js';
 
 const words: Readonly<Record<string, string>> = {

@@ -1,11 +1,11 @@
 import type { DescService } from '@bufbuild/protobuf';
 import { type Client, createClient, createRouterTransport, type Interceptor, type ServiceImpl } from '@connectrpc/connect';
-import { type Call, callKey } from '../../src/api/call.js';
-import { createErrorInterceptor } from '../../src/api/interceptors/errors.js';
-import { createGate } from '../../src/api/interceptors/gate.js';
-import { createRemarks } from '../../src/api/interceptors/remarks.js';
-import type { ServeOnce } from '../../src/api/interceptors/serve-once.js';
-import { compileMethodPlans } from '../../src/api/method-plan.js';
+import { type Call, callKey } from '../../src/api/contract/call.js';
+import { createErrorInterceptor } from '../../src/api/contract/errors.js';
+import { createGate } from '../../src/api/contract/gate.js';
+import { compileMethodPlans } from '../../src/api/contract/method-plan.js';
+import { createRemarks } from '../../src/api/contract/remarks.js';
+import type { ServeOnce } from '../../src/api/contract/serve-once.js';
 import type { Principal } from '../../src/core/access/principal.js';
 import { anyone, neverOnce, relayers } from './rest-rig.js';
 

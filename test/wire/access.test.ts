@@ -14,7 +14,7 @@ import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { SignerService } from '../../gen/relayer/v1/signer_service_pb.js';
 import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
-import { compileMethodPlans, type MethodPlan } from '../../src/api/method-plan.js';
+import { compileMethodPlans, type MethodPlan } from '../../src/api/contract/method-plan.js';
 import { everyScope } from '../../src/core/access/principal.js';
 import { type AppRig, startAppRig } from '../support/app-rig.js';
 import { apiKey as bootstrapKey } from '../support/service.js';

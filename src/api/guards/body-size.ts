@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors.js';
-import type { ApiRequest } from '../header.js';
+import type { ApiRequest } from '../http/header.js';
 
 /** The largest body that is read, in bytes. */
 export const maxBodyBytes = 1_048_576;

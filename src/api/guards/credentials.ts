@@ -1,6 +1,6 @@
 import type { Principal } from '../../core/access/principal.js';
 import { DomainError } from '../../core/errors.js';
-import { type ApiRequest, headerValuesOf } from '../header.js';
+import { type ApiRequest, headerValuesOf } from '../http/header.js';
 
 /** Whose key this is; undefined: nobody's. */
 export type Authenticate = (token: string) => Principal | undefined;

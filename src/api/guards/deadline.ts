@@ -1,8 +1,8 @@
 import { parseTimeout as parseConnectTimeout } from '@connectrpc/connect/protocol-connect';
 import { parseTimeout as parseGrpcTimeout } from '@connectrpc/connect/protocol-grpc';
 import { invalidField } from '../../core/errors.js';
-import { type ApiRequest, headerValuesOf } from '../header.js';
-import { rpcProtocolOf } from '../protocol-error.js';
+import { rpcProtocolOf } from '../contract/protocol-error.js';
+import { type ApiRequest, headerValuesOf } from '../http/header.js';
 
 /** Longest deadline that a caller may set: a day, well within what a timer can hold. */
 export const maxTimeoutMs = 86_400_000;

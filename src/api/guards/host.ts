@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors.js';
-import { type ApiRequest, headerValuesOf } from '../header.js';
+import { type ApiRequest, headerValuesOf } from '../http/header.js';
 
 /** `name`, `name:port`, `1.2.3.4:port` or `[v6]:port`, of RFC 3986; no user info, no percent-encoding (no client sends it). */
 const authorityPattern = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::(\d{1,5}))?$/;

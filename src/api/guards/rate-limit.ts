@@ -2,7 +2,7 @@ import type { Principal } from '../../core/access/principal.js';
 import { createTokenBuckets, type TokenBucketLimits } from '../../core/access/token-bucket.js';
 import { DomainError } from '../../core/errors.js';
 import type { Clock } from '../../core/ports/clock.js';
-import type { Header } from '../header.js';
+import type { Header } from '../http/header.js';
 
 /** Takes a token of the caller's key, adds what the answer says of it to `headers`, and throws `rate_limited` RATE_LIMITED where there was none. */
 export type RateLimit = (principal: Principal, headers: Header[]) => void;

@@ -1,4 +1,4 @@
-import { type ApiRequest, headerValuesOf } from '../header.js';
+import { type ApiRequest, headerValuesOf } from '../http/header.js';
 
 const acceptable = /^[A-Za-z0-9._-]{1,128}$/;
 

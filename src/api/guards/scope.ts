@@ -1,6 +1,6 @@
 import type { Principal } from '../../core/access/principal.js';
 import { DomainError } from '../../core/errors.js';
-import type { RequiredScope } from '../method-plan.js';
+import type { RequiredScope } from '../contract/method-plan.js';
 
 /** Throws `forbidden` SCOPE_MISSING unless the key has the scope. Any valid key will do for `authenticated`. */
 export function checkScope(principal: Principal, required: Exclude<RequiredScope, 'public'>): void {

@@ -1,6 +1,6 @@
 import type { DomainError } from '../../core/errors.js';
-import type { Call } from '../call.js';
-import { errorTable } from '../error-table.js';
+import type { Call } from '../contract/call.js';
+import { errorTable } from '../contract/error-table.js';
 
 /** The envelope of a success. Its parts are JSON texts; undefined parts are left out. */
 export function successText(data: string, pagination: string | undefined, metadata: string | undefined): string {

@@ -1,5 +1,5 @@
-import type { Call } from '../call.js';
-import type { ApiRequest, ApiResponse, Header } from '../header.js';
+import type { Call } from '../contract/call.js';
+import type { ApiRequest, ApiResponse, Header } from '../http/header.js';
 
 /** One REST request and the answer to it. */
 export interface RestExchange {

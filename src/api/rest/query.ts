@@ -1,9 +1,9 @@
 import type { DescField } from '@bufbuild/protobuf';
+import { restNameOf } from '../../codec/field-rules.js';
+import type { Reading } from '../../codec/reading.js';
+import { textReaderOf } from '../../codec/text-reader.js';
+import type { Properties } from '../../codec/value-codec.js';
 import { invalidField } from '../../core/errors.js';
-import { restNameOf } from '../field-rules.js';
-import type { Reading } from './codec/reading.js';
-import type { Properties } from './codec/value-codec.js';
-import { textReaderOf } from './text-reader.js';
 
 /**
  * Compiles the reading of a query string into these fields; with none, every parameter is unknown. A parameter that is unknown, or not

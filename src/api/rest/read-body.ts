@@ -1,5 +1,5 @@
 import { bodyTooLarge, maxBodyBytes } from '../guards/body-size.js';
-import type { ApiRequest } from '../header.js';
+import type { ApiRequest } from '../http/header.js';
 
 const nothing = Buffer.alloc(0);
 

@@ -1,9 +1,9 @@
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 import { RelayerSchema } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { TransactionSchema } from '../../../gen/relayer/v1/transaction_pb.js';
-import { CodecCompiler } from './codec/message-codec.js';
-import { writeObject } from './codec/object-codec.js';
-import type { Properties } from './codec/value-codec.js';
+import { CodecCompiler } from '../../codec/message-codec.js';
+import { writeObject } from '../../codec/object-codec.js';
+import type { Properties } from '../../codec/value-codec.js';
 
 const compiler = new CodecCompiler();
 

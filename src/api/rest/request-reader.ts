@@ -1,16 +1,16 @@
 import { create, type DescField, type Message } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
-import { unionRulesOf } from '../field-rules.js';
-import type { MethodPlan } from '../method-plan.js';
-import type { CodecCompiler } from './codec/message-codec.js';
-import { type ObjectCodec, readObject } from './codec/object-codec.js';
-import type { Reading } from './codec/reading.js';
-import type { Properties } from './codec/value-codec.js';
-import { maskPathsOf } from './field-mask.js';
-import type { JsonObject } from './json-value.js';
+import { maskPathsOf } from '../../codec/field-mask.js';
+import { unionRulesOf } from '../../codec/field-rules.js';
+import type { CodecCompiler } from '../../codec/message-codec.js';
+import { type ObjectCodec, readObject } from '../../codec/object-codec.js';
+import type { Reading } from '../../codec/reading.js';
+import { type TextReader, textReaderOf } from '../../codec/text-reader.js';
+import type { Properties } from '../../codec/value-codec.js';
+import type { JsonObject } from '../../json/json-value.js';
+import type { MethodPlan } from '../contract/method-plan.js';
 import { parsePathTemplate } from './path-template.js';
 import { compileQuery } from './query.js';
-import { type TextReader, textReaderOf } from './text-reader.js';
 
 /** The parts of a request that are read into its message. */
 export interface RequestParts {

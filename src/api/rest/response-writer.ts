@@ -1,8 +1,8 @@
 import type { Message } from '@bufbuild/protobuf';
 import { ResponseMetadataSchema } from '../../../gen/relayer/v1/common_pb.js';
-import type { MethodPlan } from '../method-plan.js';
-import type { CodecCompiler } from './codec/message-codec.js';
-import type { Properties, ValueCodec } from './codec/value-codec.js';
+import type { CodecCompiler } from '../../codec/message-codec.js';
+import type { Properties, ValueCodec } from '../../codec/value-codec.js';
+import type { MethodPlan } from '../contract/method-plan.js';
 import { successText } from './envelope.js';
 
 /** Writes a response as the text of REST's answer. */

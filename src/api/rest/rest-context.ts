@@ -1,7 +1,7 @@
 import type { DescMethodUnary, DescService } from '@bufbuild/protobuf';
 import { type ContextValues, createContextValues, type HandlerContext } from '@connectrpc/connect';
-import { type Call, callKey } from '../call.js';
-import type { ApiResponse, Header } from '../header.js';
+import { type Call, callKey } from '../contract/call.js';
+import type { ApiResponse, Header } from '../http/header.js';
 import type { RestExchange } from './exchange.js';
 
 /** What services and interceptors may know of a REST call. Made lazily where it is dear: an abort controller and headers cost more than the rest together. */

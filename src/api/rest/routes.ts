@@ -1,4 +1,4 @@
-import type { MethodPlan, Verb } from '../method-plan.js';
+import type { MethodPlan, Verb } from '../contract/method-plan.js';
 import { parsePathTemplate } from './path-template.js';
 
 /** A REST route that was found: its method, and the decoded path variables by their names. */

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { DomainError } from '../../core/errors.js';
-import { errorTable } from '../error-table.js';
-import type { Header } from '../header.js';
+import { errorTable } from '../contract/error-table.js';
+import type { Header } from '../http/header.js';
 import { errorText } from './envelope.js';
 import type { RestExchange } from './exchange.js';
 

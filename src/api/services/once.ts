@@ -1,8 +1,8 @@
 import { create, type DescMessage, type DescMethodUnary, type MessageInitShape, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
 import type { Change } from '../../core/ports/store.js';
-import { callOf } from '../call.js';
-import { addRemarks } from '../interceptors/remarks.js';
+import { callOf } from '../contract/call.js';
+import { addRemarks } from '../contract/remarks.js';
 
 /**
  * What is to be committed together with the effect of a call, so that the same call again is answered the same: nothing where it has no

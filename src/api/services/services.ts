@@ -9,13 +9,13 @@ import { TransactionService } from '../../../gen/relayer/v1/transaction_service_
 import type { UpdateNetworkDeps } from '../../core/network/update-network.js';
 import type { Keccak256 } from '../../core/ports/hash.js';
 import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
-import { type ApiKeyServiceDeps, createApiKeyService } from './api-key-service.js';
-import { createNetworkService } from './network-service.js';
-import { createNotificationService, type NotificationServiceDeps } from './notification-service.js';
-import { createRelayerService, type RelayerServiceDeps } from './relayer-service.js';
-import { createSignerService, type SignerServiceDeps } from './signer-service.js';
-import { createSigningService } from './signing-service.js';
-import { createTransactionService } from './transaction-service.js';
+import { type ApiKeyServiceDeps, createApiKeyService } from './api-keys/api-key-service.js';
+import { createNetworkService } from './networks/network-service.js';
+import { createNotificationService, type NotificationServiceDeps } from './notifications/notification-service.js';
+import { createRelayerService, type RelayerServiceDeps } from './relayers/relayer-service.js';
+import { createSignerService, type SignerServiceDeps } from './signers/signer-service.js';
+import { createSigningService } from './signing/signing-service.js';
+import { createTransactionService } from './transactions/transaction-service.js';
 
 /** A service and what implements it; a method that is missing answers UNIMPLEMENTED. */
 export interface ServedService {

@@ -1,6 +1,6 @@
 import { DomainError } from '../../core/errors.js';
 import type { ForwardedAnswer } from '../../core/ports/chain.js';
-import { memberJson } from './member-json.js';
+import { memberJson } from '../../json/member-json.js';
 import { MalformedAnswerError, NodeError, nodeUnavailable } from './node-error.js';
 import { createRpc, type Rpc, type RpcOptions } from './rpc.js';
 

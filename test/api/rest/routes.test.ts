@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
-import { compileMethodPlans } from '../../../src/api/method-plan.js';
+import { compileMethodPlans } from '../../../src/api/contract/method-plan.js';
 import { parsePathTemplate } from '../../../src/api/rest/path-template.js';
 import { compileRoutes } from '../../../src/api/rest/routes.js';
 

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { createFileRegistry, type FileRegistry, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
-import { compileMethodPlans } from '../../../src/api/method-plan.js';
+import { compileMethodPlans } from '../../../src/api/contract/method-plan.js';
 import { createRestGateway } from '../../../src/api/rest/gateway.js';
 
 /** What stops the start, and the message `Request` (with what it needs) and the route that have it. */

@@ -1,6 +1,6 @@
 import type { DescField } from '@bufbuild/protobuf';
 import { ResponseMetadataSchema } from '../../../../gen/relayer/v1/common_pb.js';
-import type { HttpPlan, MethodPlan } from '../../method-plan.js';
+import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
 import { commentOf } from './comment.js';
 import type { Schema } from './schema.js';
 import type { SchemaCompiler } from './schema-compiler.js';

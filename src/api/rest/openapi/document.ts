@@ -1,4 +1,4 @@
-import type { MethodPlan } from '../../method-plan.js';
+import type { MethodPlan } from '../../contract/method-plan.js';
 import { answerSchema } from './answer-schema.js';
 import { errorComponents, errorSchema, errorTableText } from './error-responses.js';
 import { headerComponents } from './headers.js';

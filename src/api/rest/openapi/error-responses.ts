@@ -1,5 +1,5 @@
 import { type ErrorKind, type ErrorReason, errorReasons } from '../../../core/errors.js';
-import { errorTable } from '../../error-table.js';
+import { errorTable } from '../../contract/error-table.js';
 import { errorWords } from './error-words.js';
 import { errorHeaders } from './headers.js';
 import { reasonKinds, reasonTexts } from './reason-kinds.js';

@@ -1,6 +1,6 @@
+import { unionRulesOf } from '../../../codec/field-rules.js';
 import { type ErrorKind, type ErrorReason, errorReasons } from '../../../core/errors.js';
-import { unionRulesOf } from '../../field-rules.js';
-import type { HttpPlan, MethodPlan } from '../../method-plan.js';
+import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
 import { parsePathTemplate } from '../path-template.js';
 import { commentOf } from './comment.js';
 import { errorKinds, errorRef, errorResponse, kindsByStatus, type ReasonText, reasonsOf, textOf } from './error-responses.js';

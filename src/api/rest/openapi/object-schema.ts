@@ -1,5 +1,5 @@
 import type { DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
-import { fieldRulesOf, restNameOf, unionRulesOf } from '../../field-rules.js';
+import { fieldRulesOf, restNameOf, unionRulesOf } from '../../../codec/field-rules.js';
 import { commentOf, saysRequired } from './comment.js';
 import type { Direction } from './scalar-schema.js';
 import { described, orNull, type Schema } from './schema.js';

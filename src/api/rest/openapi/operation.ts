@@ -1,4 +1,4 @@
-import type { HttpPlan, MethodPlan } from '../../method-plan.js';
+import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
 import { commentOf, firstSentenceOf } from './comment.js';
 import { methodExamples } from './examples.js';
 import { answerHeaders } from './headers.js';

@@ -1,7 +1,7 @@
 import type { DescField } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
-import { integerRangeOf, restNameOf, scalarTypeOf } from '../../field-rules.js';
-import type { HttpPlan, MethodPlan } from '../../method-plan.js';
+import { integerRangeOf, restNameOf, scalarTypeOf } from '../../../codec/field-rules.js';
+import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
 import { parsePathTemplate } from '../path-template.js';
 import { commentOf } from './comment.js';
 import { parameterExamples } from './examples.js';

@@ -1,6 +1,6 @@
 import { type DescField, ScalarType } from '@bufbuild/protobuf';
-import { allowedRangeOf } from '../../field-bounds.js';
-import { fieldRulesOf, type IntegerRange, integerRangeOf, isLong, scalarTypeOf } from '../../field-rules.js';
+import { allowedRangeOf } from '../../../codec/field-bounds.js';
+import { fieldRulesOf, type IntegerRange, integerRangeOf, isLong, scalarTypeOf } from '../../../codec/field-rules.js';
 import type { Schema } from './schema.js';
 
 /** Whether REST reads the JSON or writes it: it reads more forms than it writes. */

@@ -1,7 +1,7 @@
 import { type DescEnum, type DescField, type DescMessage, getOption } from '@bufbuild/protobuf';
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { message as messageOption } from '../../../../gen/relayer/rest/v1/options_pb.js';
-import { enumTextsOf } from '../codec/enum-codec.js';
+import { enumTextsOf } from '../../../codec/enum-codec.js';
 import { commentOf } from './comment.js';
 import { type Keys, keysOf, objectSchema } from './object-schema.js';
 import { type Direction, scalarSchema } from './scalar-schema.js';

@@ -1,5 +1,5 @@
 import type { DescService } from '@bufbuild/protobuf';
-import type { MethodPlan } from '../../method-plan.js';
+import type { MethodPlan } from '../../contract/method-plan.js';
 import { commentOf } from './comment.js';
 import type { Schema } from './schema.js';
 

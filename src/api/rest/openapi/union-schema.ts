@@ -1,5 +1,5 @@
 import type { DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
-import { fieldRulesOf, unionRulesOf } from '../../field-rules.js';
+import { fieldRulesOf, unionRulesOf } from '../../../codec/field-rules.js';
 import { commentOf } from './comment.js';
 import type { Keys, Shape } from './object-schema.js';
 import type { Direction } from './scalar-schema.js';

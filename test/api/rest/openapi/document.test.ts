@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { errorTable } from '../../../../src/api/error-table.js';
-import { compileMethodPlans } from '../../../../src/api/method-plan.js';
+import { errorTable } from '../../../../src/api/contract/error-table.js';
+import { compileMethodPlans } from '../../../../src/api/contract/method-plan.js';
 import { createServices } from '../../../../src/api/services/services.js';
 import { type ApiDocument, readApiDocument } from '../../../support/api-document.js';
 import { type AppRig, askRest, startAppRig } from '../../../support/app-rig.js';

@@ -1,0 +1,83 @@
+import { type DescMethod, type Message, ScalarType } from '@bufbuild/protobuf';
+import type { Interceptor } from '@connectrpc/connect';
+import type { Log } from '../../core/ports/log.js';
+import { shownName } from '../../core/shown-name.js';
+import { callOf } from './call.js';
+import { domainErrorOf } from './errors.js';
+import type { MethodPlan } from './method-plan.js';
+
+/** What auditing works with. */
+export interface AuditDeps {
+  readonly plans: readonly MethodPlan[];
+  readonly log: Log;
+}
+
+/** The ids that a call is about, by name (`relayer_id`). Only ids: other fields may hold secrets. */
+type Ids = Record<string, string>;
+
+/** Where the ids of a method are, found once: this runs at every write. */
+interface Audited {
+  readonly rpcPath: string;
+  readonly asked: readonly { readonly property: string; readonly name: string }[];
+  /** The field of the answer that has an id of its own; null: none has. */
+  readonly answered: { readonly property: string; readonly name: string } | null;
+}
+
+/**
+ * Writes a line for each call that writes, whatever comes of it: who (the key's id and name), what (method and ids), the outcome (`OK`, or
+ * the reason of the error), and the request id. `replayed` says that an idempotency key answered it, and nothing was done. What the guards
+ * refuse before they read a body is in the request's own line, with the key's id.
+ */
+export function createAudit({ plans, log }: AuditDeps): Interceptor {
+  const written = new Map<DescMethod, Audited>(plans.filter(({ writes }) => writes).map((plan) => [plan.method, auditedFrom(plan)]));
+  return (next) => async (request) => {
+    const plan = written.get(request.method);
+    if (plan === undefined || request.stream) return next(request);
+    const call = callOf({ values: request.contextValues });
+    const asked = idsOfRequest(plan, request.message);
+    const tell = (outcome: string, ids: Ids) => {
+      const { requestId, principal } = call;
+      const who = { requestId, keyId: principal?.keyId ?? null, keyName: principal?.name ?? null };
+      log.info({ ...who, method: plan.rpcPath, ...ids, outcome, ...(call.kept === null ? {} : { replayed: true }) }, 'audit');
+    };
+    try {
+      const response = await next(request);
+      tell('OK', { ...asked, ...(response.stream ? {} : idOfResponse(plan, response.message)) });
+      return response;
+    } catch (error) {
+      tell(domainErrorOf(error).reason, asked);
+      throw error;
+    }
+  };
+}
+
+/** `relayer_id` and the like; the `id` that a new thing is to have, under that thing's name. */
+function auditedFrom({ method, http, rpcPath }: MethodPlan): Audited {
+  const asked = method.input.fields
+    .filter((field) => field.fieldKind === 'scalar' && field.scalar === ScalarType.STRING && /(^|_)id$/.test(field.name))
+    .map(({ name, localName }) => ({ property: localName, name: name === 'id' ? `${http?.responseField}_id` : name }));
+  const answered = method.output.fields.find(({ name, fieldKind }) => name === http?.responseField && fieldKind === 'message');
+  return { rpcPath, asked, answered: answered === undefined ? null : { property: answered.localName, name: `${answered.name}_id` } };
+}
+
+function idsOfRequest({ asked }: Audited, message: Message): Ids {
+  const ids: Ids = {};
+  for (const { property, name } of asked) {
+    const value = textOf(message, property);
+    if (value !== '') ids[name] = shownName(value);
+  }
+  return ids;
+}
+
+/** The id of what the method answers: that of a new thing is not known before. */
+function idOfResponse({ answered }: Audited, message: Message): Ids {
+  if (answered === null) return {};
+  const thing = (message as unknown as Record<string, Message | undefined>)[answered.property];
+  const id = thing === undefined ? '' : textOf(thing, 'id');
+  return id === '' ? {} : { [answered.name]: id };
+}
+
+function textOf(message: Message, property: string): string {
+  const value = (message as unknown as Record<string, unknown>)[property];
+  return typeof value === 'string' ? value : '';
+}

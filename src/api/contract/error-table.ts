@@ -1,0 +1,31 @@
+import { Code } from '@connectrpc/connect';
+import type { ErrorKind } from '../../core/errors.js';
+
+/** How one kind of error is told. */
+export interface ErrorRow {
+  readonly httpStatus: number;
+  readonly code: Code;
+  /** The fixed text that a program matches: REST's `message`, RPC's `ErrorInfo.metadata.message`. */
+  readonly text: string;
+}
+
+/** The one table of kinds: statuses, codes and fixed texts of the contract. */
+export const errorTable: Readonly<Record<ErrorKind, ErrorRow>> = {
+  invalid: { httpStatus: 400, code: Code.InvalidArgument, text: 'Bad Request' },
+  precondition: { httpStatus: 400, code: Code.FailedPrecondition, text: 'Bad Request' },
+  unauthenticated: { httpStatus: 401, code: Code.Unauthenticated, text: 'Unauthorized' },
+  forbidden: { httpStatus: 403, code: Code.PermissionDenied, text: 'Forbidden' },
+  inactive: { httpStatus: 403, code: Code.FailedPrecondition, text: 'Forbidden' },
+  not_found: { httpStatus: 404, code: Code.NotFound, text: 'Not found' },
+  path_not_found: { httpStatus: 404, code: Code.Unimplemented, text: 'Not found' },
+  method_not_allowed: { httpStatus: 405, code: Code.Unimplemented, text: 'Method Not Allowed' },
+  already_exists: { httpStatus: 409, code: Code.AlreadyExists, text: 'Conflict' },
+  aborted: { httpStatus: 409, code: Code.Aborted, text: 'Conflict' },
+  too_large: { httpStatus: 413, code: Code.ResourceExhausted, text: 'Payload Too Large' },
+  unsupported_media_type: { httpStatus: 415, code: Code.InvalidArgument, text: 'Unsupported Media Type' },
+  unprocessable: { httpStatus: 422, code: Code.FailedPrecondition, text: 'Unprocessable Content' },
+  rate_limited: { httpStatus: 429, code: Code.ResourceExhausted, text: 'Too Many Requests' },
+  internal: { httpStatus: 500, code: Code.Internal, text: 'Internal Server Error' },
+  unimplemented: { httpStatus: 501, code: Code.Unimplemented, text: 'Not Implemented' },
+  unavailable: { httpStatus: 503, code: Code.Unavailable, text: 'Service Unavailable' },
+};

@@ -1,0 +1,80 @@
+import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
+import { DomainError } from '../../core/errors.js';
+import type { Log } from '../../core/ports/log.js';
+import { bodyTooLarge } from '../guards/body-size.js';
+import { callKey } from './call.js';
+import { connectErrorFromDomainError } from './connect-error.js';
+import { errorTable } from './error-table.js';
+
+/**
+ * What a caller is told about any error. Domain errors as they are, also as the cause of a ConnectError; a method that the implementation
+ * lacks is `unimplemented`; everything else is our fault: `internal`, with the error as its private cause and nothing of it published.
+ */
+export function domainErrorOf(error: unknown): DomainError {
+  if (error instanceof DomainError) return error.kind === 'internal' ? internal(error) : error;
+  if (!(error instanceof ConnectError)) return internal(error);
+  if (error.cause instanceof DomainError) return domainErrorOf(error.cause);
+  if (error.code === Code.Unimplemented) return new DomainError('unimplemented', 'NOT_IMPLEMENTED', error.rawMessage, { cause: error });
+  if (isCallerGone(error))
+    return new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the call was given up by its caller', { cause: error });
+  return internal(error);
+}
+
+/**
+ * The outermost interceptor: turns whatever the inside throws, at once or in the middle of a stream, into what RPC callers are told.
+ * What is our fault is logged once, with the request id. A call that its caller gave up stays as it is.
+ */
+export function createErrorInterceptor({ log }: { readonly log: Log }): Interceptor {
+  return (next) => async (request) => {
+    const told = (error: unknown): ConnectError => {
+      if (error instanceof ConnectError && isCallerGone(error)) return error;
+      const domainError = domainErrorOf(error);
+      const call = request.contextValues.get(callKey);
+      if (call !== undefined) call.failure = domainError;
+      if (domainError.kind === 'internal') {
+        log.error(
+          {
+            requestId: call?.requestId,
+            method: `${request.service.typeName}/${request.method.name}`,
+            err: domainError.cause ?? domainError,
+          },
+          'a call failed',
+        );
+      }
+      return connectErrorFromDomainError(domainError);
+    };
+    try {
+      if (!request.stream) return await next(request);
+      const response = await next({ ...request, message: translated(request.message, errorFromReading) });
+      return response.stream ? { ...response, message: translated(response.message, told) } : response;
+    } catch (error) {
+      throw told(error);
+    }
+  };
+}
+
+/** True where the caller left or its deadline passed: nobody's fault, and nobody listens. */
+function isCallerGone(error: ConnectError): boolean {
+  return error.code === Code.Canceled || error.code === Code.DeadlineExceeded;
+}
+
+function internal(cause: unknown): DomainError {
+  const { text } = errorTable.internal;
+  if (cause instanceof DomainError && cause.kind === 'internal' && cause.message === text) return cause;
+  return new DomainError('internal', 'INTERNAL', text, { cause });
+}
+
+/** Of a stream the request is read inside the interceptors, so what Connect finds wrong with it comes by here and is the caller's fault. */
+function errorFromReading(error: unknown): unknown {
+  if (!(error instanceof ConnectError) || isCallerGone(error)) return error;
+  if (error.code === Code.ResourceExhausted) return bodyTooLarge();
+  return new DomainError('invalid', 'BODY_MALFORMED', 'the body is not well-formed', { cause: error });
+}
+
+async function* translated<T>(items: AsyncIterable<T>, errorFrom: (error: unknown) => unknown): AsyncIterable<T> {
+  try {
+    yield* items;
+  } catch (error) {
+    throw errorFrom(error);
+  }
+}

@@ -1,0 +1,149 @@
+import type { DescMethod, DescOneof, Message } from '@bufbuild/protobuf';
+import type { Interceptor } from '@connectrpc/connect';
+import { compileFieldBounds } from '../../codec/field-bounds.js';
+import { unionRulesOf } from '../../codec/field-rules.js';
+import { mayUseRelayer } from '../../core/access/principal.js';
+import { DomainError, invalidField } from '../../core/errors.js';
+import type { Directory } from '../../core/ports/directory.js';
+import type { Relayer } from '../../core/relayer/relayer.js';
+import { shownName } from '../../core/shown-name.js';
+import { keyEnded } from '../guards/credentials.js';
+import { type Call, callOf } from './call.js';
+import type { MethodPlan } from './method-plan.js';
+import type { ServeOnce } from './serve-once.js';
+
+/** What is asked of one method's requests. */
+interface Rules {
+  readonly plan: MethodPlan;
+  readonly unions: readonly NetworkUnion[];
+  readonly bounds: ((message: object) => DomainError | undefined) | null;
+}
+
+/** A union whose case must be that of the relayer's network. */
+interface NetworkUnion {
+  readonly oneof: DescOneof;
+  readonly isRequired: boolean;
+  /** The case's name in the message, by the name of the network's type. */
+  readonly cases: ReadonlyMap<string, string>;
+}
+
+/** What the gate works with. */
+export interface GateDeps {
+  readonly plans: readonly MethodPlan[];
+  readonly directory: Pick<Directory, 'relayer'>;
+  readonly serveOnce: ServeOnce;
+}
+
+/**
+ * The checks between reading a request and serving it, in the order of the contract, the same for RPC and REST: whether the key still opens
+ * anything, its relayer list, what is kept of an earlier call with the same idempotency key, the relayer's existence and state, the shape that its network asks for, what REST
+ * found wrong with the body, and the bounds of all fields.
+ */
+export function createGate({ plans, directory, serveOnce }: GateDeps): Interceptor {
+  const rules = new Map<DescMethod, Rules>(plans.map((plan) => [plan.method, rulesOf(plan)]));
+  // A refusal is a rejection, never a throw: interceptors outside may not be async.
+  return (next) => async (request) => {
+    const rule = rules.get(request.method);
+    // Not one of our methods: health or reflection.
+    if (rule === undefined) return next(request);
+    const call = callOf({ values: request.contextValues });
+    if (request.stream) {
+      const check = (message: Message) => {
+        checkKeyStands(call);
+        checkRelayerList(rule.plan, message, call);
+        checkRequest(rule, message, call, directory);
+      };
+      return next({ ...request, message: checked(request.message, check) });
+    }
+    const serve = async () => {
+      // What is kept was in order when it was accepted, whatever has become of the relayer.
+      if (call.kept === null) checkRequest(rule, request.message, call, directory);
+      return next(request);
+    };
+    checkKeyStands(call);
+    checkRelayerList(rule.plan, request.message, call);
+    return rule.plan.idempotent && call.idempotencyKeys.length > 0 ? serveOnce(rule.plan, request.message, call, serve) : serve();
+  };
+}
+
+async function* checked<T>(items: AsyncIterable<T>, check: (item: T) => void): AsyncIterable<T> {
+  for await (const item of items) {
+    check(item);
+    yield item;
+  }
+}
+
+function rulesOf(plan: MethodPlan): Rules {
+  if (plan.idempotent && plan.method.methodKind !== 'unary') throw new Error(`${plan.rpcPath} is a stream, which has no outcome to keep`);
+  const unions = plan.method.input.oneofs.flatMap((oneof): NetworkUnion[] => {
+    const { selector, under } = unionRulesOf(oneof);
+    if (selector.case !== 'relayerNetwork') return [];
+    if (plan.relayer === 'any') throw new Error(`${plan.rpcPath} has a union told apart by the relayer's network, but no relayer rule`);
+    return [{ oneof, isRequired: under === '', cases: new Map(oneof.fields.map((field) => [field.name, field.localName])) }];
+  });
+  return { plan, unions, bounds: compileFieldBounds(plan.method.input) };
+}
+
+/** The guards saw the key before the body came, which its sender can hold back for as long as a request may take. */
+function checkKeyStands({ principal }: Call): void {
+  if (principal?.ended?.aborted) throw keyEnded();
+}
+
+function checkRelayerList(plan: MethodPlan, message: Message, { principal }: Call): void {
+  if (plan.relayer === 'any' || principal === null) return;
+  const relayerId = relayerIdOf(message);
+  if (!mayUseRelayer(principal, relayerId)) {
+    throw new DomainError('forbidden', 'RELAYER_NOT_ALLOWED', `the key is not for the relayer ${shownName(relayerId)}`);
+  }
+}
+
+/** Of a method with a relayer rule: its request has the field. */
+function relayerIdOf(message: Message): string {
+  return (message as Message & { readonly relayerId: string }).relayerId;
+}
+
+function checkRequest({ plan, unions, bounds }: Rules, message: Message, call: Call, directory: GateDeps['directory']): void {
+  if (plan.relayer !== 'any') {
+    const relayer = relayerFor(plan, relayerIdOf(message), directory);
+    call.relayer = relayer;
+    for (const union of unions) checkShape(plan, union, message, relayer);
+  }
+  if (call.bodyProblem !== null) throw call.bodyProblem;
+  const problem = bounds?.(message);
+  if (problem !== undefined) throw problem;
+}
+
+function relayerFor(plan: MethodPlan, relayerId: string, directory: GateDeps['directory']): Relayer {
+  const echoed = shownName(relayerId);
+  const relayer = directory.relayer(relayerId);
+  if (relayer === undefined) {
+    const fixedText = plan.relayerNotFoundText(echoed);
+    throw new DomainError('not_found', 'RELAYER_NOT_FOUND', `Relayer with ID ${echoed} not found`, { fixedText });
+  }
+  if (plan.relayer === 'active') {
+    if (relayer.paused) throw new DomainError('inactive', 'RELAYER_PAUSED', `the relayer ${echoed} is paused`);
+    if (relayer.disabledReason !== null) {
+      throw new DomainError('inactive', 'RELAYER_DISABLED', `the relayer ${echoed} is disabled: ${relayer.disabledReason}`);
+    }
+  }
+  return relayer;
+}
+
+/** REST always sets the case where the network has one; over RPC the caller may have set another, or none. */
+function checkShape(plan: MethodPlan, { oneof, isRequired, cases }: NetworkUnion, message: Message, { networkType }: Relayer): void {
+  const held = (message as unknown as Record<string, { readonly case: string | undefined }>)[oneof.localName];
+  const wanted = cases.get(networkType);
+  if (wanted === undefined && (isRequired || held?.case !== undefined)) {
+    throw new DomainError(
+      'invalid',
+      'NOT_SUPPORTED_ON_NETWORK',
+      `${plan.method.name} is not supported on a relayer of the ${networkType} network type`,
+    );
+  }
+  if (held?.case === undefined) {
+    if (isRequired) throw invalidField(oneof.name, 'is required');
+  } else if (held.case !== wanted) {
+    const sentence = `${oneof.name} is of the ${held.case} shape, but the relayer is on a network of type ${networkType}`;
+    throw new DomainError('invalid', 'WRONG_NETWORK_SHAPE', sentence);
+  }
+}

@@ -1,0 +1,112 @@
+import { type DescMethod, type DescService, getOption, hasOption } from '@bufbuild/protobuf';
+import { http } from '../../../gen/google/api/annotations_pb.js';
+import { method as methodRules, RelayerRule, Scope } from '../../../gen/relayer/rest/v1/options_pb.js';
+
+/** What a caller must hold: nothing, any valid key, or a key with a scope. */
+export type RequiredScope = 'public' | 'authenticated' | 'transactions:read' | 'transactions:write' | 'sign' | 'notifications' | 'admin';
+
+/** Verbs that REST uses. */
+export type Verb = 'GET' | 'PUT' | 'POST' | 'DELETE' | 'PATCH';
+
+/** Where REST reaches a method. */
+export interface HttpPlan {
+  readonly verb: Verb;
+  /** `/api/v1/relayers/{relayer_id}/transactions`. */
+  readonly template: string;
+  /** True where the body fills all that the path does not; else the query does. */
+  readonly hasBody: boolean;
+  /** The response field that becomes `data`; null: `data` is null. Proto name. */
+  readonly responseField: string | null;
+  readonly successStatus: number;
+  /** True where the response field is the whole answer, without the envelope. */
+  readonly bare: boolean;
+}
+
+/** What the options say of one method, read once at start: what guards, gate and REST go by. */
+export interface MethodPlan {
+  readonly method: DescMethod;
+  /** `/relayer.v1.TransactionService/SendTransaction`. */
+  readonly rpcPath: string;
+  /** `TransactionService.SendTransaction`: how metrics call it. */
+  readonly label: string;
+  readonly scope: RequiredScope;
+  readonly rateLimited: boolean;
+  readonly idempotent: boolean;
+  /** True where a success changes something, or uses a key: such calls are audited. */
+  readonly writes: boolean;
+  /** What must be true of the relayer that `relayer_id` names. */
+  readonly relayer: 'any' | 'exists' | 'active';
+  /** Fixed text when it is unknown, with the id put in. */
+  relayerNotFoundText(relayerId: string): string;
+  /** Null where the method is RPC only. */
+  readonly http: HttpPlan | null;
+}
+
+const scopes: Readonly<Record<Scope, RequiredScope | null>> = {
+  [Scope.UNSPECIFIED]: null,
+  [Scope.PUBLIC]: 'public',
+  [Scope.AUTHENTICATED]: 'authenticated',
+  [Scope.TRANSACTIONS_READ]: 'transactions:read',
+  [Scope.TRANSACTIONS_WRITE]: 'transactions:write',
+  [Scope.SIGN]: 'sign',
+  [Scope.NOTIFICATIONS]: 'notifications',
+  [Scope.ADMIN]: 'admin',
+};
+
+/** Whoever has no more than these can change nothing. */
+const readingScopes: ReadonlySet<RequiredScope> = new Set(['public', 'authenticated', 'transactions:read']);
+
+const relayerRules: Readonly<Record<RelayerRule, MethodPlan['relayer']>> = {
+  [RelayerRule.UNSPECIFIED]: 'any',
+  [RelayerRule.EXISTS]: 'exists',
+  [RelayerRule.ACTIVE]: 'active',
+};
+
+/** Reads the options of every method of our services. Throws, naming the method, where they make no sense: the service must not start then. */
+export function compileMethodPlans(services: readonly DescService[]): readonly MethodPlan[] {
+  return services.flatMap((service) => service.methods.map(compileMethodPlan));
+}
+
+function compileMethodPlan(method: DescMethod): MethodPlan {
+  const name = `${method.parent.typeName}.${method.name}`;
+  const rules = getOption(method, methodRules);
+  const scope = scopes[rules.scope];
+  if (scope == null) throw new Error(`${name} declares no scope`);
+  const relayer = relayerRules[rules.relayer];
+  if (relayer !== 'any' && method.input.field.relayerId?.fieldKind !== 'scalar') {
+    throw new Error(`${name} has a relayer rule, but its request has no relayer_id`);
+  }
+  const httpPlan = hasOption(method, http) ? compileHttpPlan(method, name, rules.successStatus || 200, rules.bare) : null;
+  const notFoundText = rules.relayerNotFoundText || 'Not found';
+  return {
+    method,
+    rpcPath: `/${method.parent.typeName}/${method.name}`,
+    label: `${method.parent.name}.${method.name}`,
+    scope,
+    rateLimited: rules.rateLimited,
+    idempotent: rules.idempotent,
+    writes: httpPlan?.verb !== 'GET' && !readingScopes.has(scope),
+    relayer,
+    relayerNotFoundText: (relayerId) => notFoundText.replace('{relayer_id}', () => relayerId),
+    http: httpPlan,
+  };
+}
+
+function compileHttpPlan(method: DescMethod, name: string, successStatus: number, bare: boolean): HttpPlan {
+  const rule = getOption(method, http);
+  if (method.methodKind !== 'unary') throw new Error(`${name} is a stream, which REST cannot serve`);
+  if (rule.pattern.case === undefined || rule.pattern.case === 'custom') throw new Error(`${name} has a verb that REST does not serve`);
+  if (rule.additionalBindings.length > 0) throw new Error(`${name} has additional bindings, which REST does not serve`);
+  if (rule.body !== '' && rule.body !== '*') throw new Error(`${name} has a body other than *`);
+  if (rule.responseBody !== '' && !method.output.fields.some((field) => field.name === rule.responseBody)) {
+    throw new Error(`${name} answers with ${rule.responseBody}, which its response does not have`);
+  }
+  return {
+    verb: rule.pattern.case.toUpperCase() as Verb,
+    template: rule.pattern.value,
+    hasBody: rule.body === '*',
+    responseField: rule.responseBody === '' ? null : rule.responseBody,
+    successStatus,
+    bare,
+  };
+}

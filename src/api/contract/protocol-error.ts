@@ -1,0 +1,77 @@
+import { encodeEnvelope } from '@connectrpc/connect/protocol';
+import {
+  codeToHttpStatus,
+  contentTypeUnaryJson,
+  createEndStreamSerialization,
+  endStreamFlag,
+  errorToJsonBytes,
+} from '@connectrpc/connect/protocol-connect';
+import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
+import { trailerFlag, trailerSerialize } from '@connectrpc/connect/protocol-grpc-web';
+import type { DomainError, ErrorKind } from '../../core/errors.js';
+import type { ApiRequest, ApiResponse, Header } from '../http/header.js';
+import { writeAnswer } from '../http/write-answer.js';
+import { encodeGrpcMessagePlainly } from '../rpc/grpc-message.js';
+import { connectErrorFromDomainError } from './connect-error.js';
+import { errorTable } from './error-table.js';
+
+/** How an RPC caller wants to be answered. `connect` is Connect's unary form, and what is spoken to anybody who names no other. */
+export type RpcProtocol = 'grpc' | 'grpc-web' | 'connect-stream' | 'connect';
+
+/** What a content type says of the caller's protocol. Only the family matters: an unknown codec of gRPC is still told in gRPC. */
+export function rpcProtocolOf(contentType: string | undefined): RpcProtocol {
+  const type = (contentType ?? '').toLowerCase();
+  if (type.startsWith('application/grpc-web')) return 'grpc-web';
+  if (type.startsWith('application/grpc')) return 'grpc';
+  if (type.startsWith('application/connect+')) return 'connect-stream';
+  return 'connect';
+}
+
+/** Faults of HTTP itself: Connect clients read their status before any body, and its specification names these. */
+const httpFaults: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['path_not_found', 'method_not_allowed', 'unsupported_media_type']);
+
+const endStream = createEndStreamSerialization(undefined);
+
+/**
+ * Answers an RPC with an error in the caller's own protocol, without reading its body: a plain HTTP status would reach gRPC callers as
+ * UNAVAILABLE or UNKNOWN.
+ */
+export function writeProtocolError(request: ApiRequest, response: ApiResponse, error: DomainError, headers: readonly Header[]): void {
+  const contentType = request.headers['content-type'];
+  const codec = contentType?.toLowerCase().includes('json') ? 'json' : 'proto';
+  const { status, type, headers: more, body } = answers[rpcProtocolOf(contentType)](error, codec);
+  writeAnswer(request, response, { status, headers: [...headers, ['content-type', type], ...more], body });
+}
+
+interface ProtocolAnswer {
+  readonly status: number;
+  readonly type: string;
+  readonly headers: readonly Header[];
+  readonly body: Uint8Array | null;
+}
+
+const answers: Readonly<Record<RpcProtocol, (error: DomainError, codec: 'json' | 'proto') => ProtocolAnswer>> = {
+  // Trailers-only: the status is among the headers, and there is no body.
+  grpc: (error, codec) => ({ status: 200, type: `application/grpc+${codec}`, headers: [...statusTrailersOf(error)], body: null }),
+  'grpc-web': (error, codec) => ({
+    status: 200,
+    type: `application/grpc-web+${codec}`,
+    headers: [],
+    body: encodeEnvelope(trailerFlag, trailerSerialize(statusTrailersOf(error))),
+  }),
+  'connect-stream': (error, codec) => ({
+    status: 200,
+    type: `application/connect+${codec}`,
+    headers: [],
+    body: encodeEnvelope(endStreamFlag, endStream.serialize({ metadata: new Headers(), error: connectErrorFromDomainError(error) })),
+  }),
+  connect(error) {
+    const failure = connectErrorFromDomainError(error);
+    const status = httpFaults.has(error.kind) ? errorTable[error.kind].httpStatus : codeToHttpStatus(failure.code);
+    return { status, type: contentTypeUnaryJson, headers: [], body: errorToJsonBytes(failure, undefined) };
+  },
+};
+
+function statusTrailersOf(error: DomainError): Headers {
+  return encodeGrpcMessagePlainly(setTrailerStatus(new Headers(), connectErrorFromDomainError(error)));
+}

@@ -1,0 +1,48 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { DescService } from '@bufbuild/protobuf';
+import type { ServiceImpl } from '@connectrpc/connect';
+import { type Health, HealthCheckResponse_ServingStatus as Serving } from '../../../../gen/grpc/health/v1/health_pb.js';
+import { DomainError } from '../../../core/errors.js';
+import type { Readiness } from './readiness.js';
+
+/** How often a watch looks again. */
+const watchIntervalMs = 5000;
+
+/** What the health service is made from. */
+export interface HealthServiceOptions {
+  /** All that are served; each has the health of the whole. */
+  readonly services: readonly DescService[];
+  readonly readiness: () => Promise<Readiness>;
+  /** Watches learn of it at once, and end. */
+  readonly shutdownSignal: AbortSignal;
+}
+
+/**
+ * Makes `grpc.health.v1.Health`: SERVING while the service is ready. The empty name is the whole server. An unknown name is NOT_FOUND for
+ * Check, and SERVICE_UNKNOWN for Watch, as its definition says.
+ */
+export function createHealthService({ services, readiness, shutdownSignal }: HealthServiceOptions): ServiceImpl<typeof Health> {
+  const names = new Set(['', ...services.map((service) => service.typeName)]);
+  const statusNow = async () => ((await readiness()).ready ? Serving.SERVING : Serving.NOT_SERVING);
+  return {
+    async check({ service }) {
+      if (!names.has(service)) throw new DomainError('not_found', 'PATH_NOT_FOUND', 'there is no such service');
+      return { status: await statusNow() };
+    },
+    async list() {
+      const status = await statusNow();
+      return { statuses: Object.fromEntries([...names].map((name) => [name, { status }])) };
+    },
+    async *watch({ service }, context) {
+      let told: Serving | undefined;
+      while (!context.signal.aborted || told === undefined) {
+        const status = names.has(service) ? await statusNow() : Serving.SERVICE_UNKNOWN;
+        if (status !== told) yield { status };
+        told = status;
+        // The context's signal aborts when the caller leaves, and when the service begins to stop.
+        await wait(watchIntervalMs, undefined, { signal: context.signal }).catch(() => undefined);
+      }
+      if (shutdownSignal.aborted && told === Serving.SERVING) yield { status: Serving.NOT_SERVING };
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import type { Page } from '../../http/page.js';
+import type { Readiness } from './readiness.js';
+
+/** Liveness: the process answers. Text `OK`, as load balancers and the public client expect. */
+export const healthPage: Page = {
+  path: '/api/v1/health',
+  scope: 'public',
+  render: () => ({ status: 200, contentType: 'text/plain; charset=utf-8', body: 'OK' }),
+};
+
+/** Readiness: 200 or 503, `{"ready","status","components","networks"}`. */
+export function createReadyPage(readiness: () => Promise<Readiness>): Page {
+  return {
+    path: '/api/v1/ready',
+    scope: 'public',
+    async render() {
+      const { ready, components, networks } = await readiness();
+      return {
+        status: ready ? 200 : 503,
+        contentType: 'application/json',
+        body: JSON.stringify({ ready, status: ready ? 'ready' : 'not_ready', components, networks }),
+      };
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import { create } from '@bufbuild/protobuf';
+import { type Network, NetworkSchema } from '../../../../gen/relayer/v1/network_service_pb.js';
+import { networkIdOf } from '../../../core/network/networks.js';
+import type { Network as DomainNetwork } from '../../../core/relayer/network.js';
+import { protoOfNetworkType } from './network-type.js';
+import { protoOfRpcUrl } from './rpc-url.js';
+
+/** The record of a network, its nodes masked after the host. */
+export function protoOfNetwork(network: DomainNetwork): Network {
+  return create(NetworkSchema, {
+    id: networkIdOf(network),
+    name: network.name,
+    networkType: protoOfNetworkType[network.type],
+    rpcUrls: network.rpcUrls.map(protoOfRpcUrl),
+    explorerUrls: [...network.explorerUrls],
+    averageBlocktimeMs: BigInt(network.averageBlockTimeMs),
+    isTestnet: network.isTestnet,
+    tags: [...network.tags],
+    ...(network.type === 'evm'
+      ? {
+          chainId: network.chainId,
+          requiredConfirmations: BigInt(network.requiredConfirmations),
+          features: network.eip1559 ? ['eip1559'] : [],
+          symbol: network.symbol,
+        }
+      : {}),
+    ...(network.type === 'stellar' ? { passphrase: network.passphrase } : {}),
+  });
+}

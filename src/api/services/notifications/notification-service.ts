@@ -1,0 +1,91 @@
+import { create } from '@bufbuild/protobuf';
+import type { ServiceImpl } from '@connectrpc/connect';
+import {
+  type Notification as NotificationMessage,
+  NotificationSchema,
+  NotificationService,
+  NotificationType,
+} from '../../../../gen/relayer/v1/notification_service_pb.js';
+import { invalidField } from '../../../core/errors.js';
+import {
+  type CreateNotificationDeps,
+  createNotification,
+  type NotificationWritten,
+} from '../../../core/notification/create-notification.js';
+import { type DeleteNotificationDeps, deleteNotification } from '../../../core/notification/delete-notification.js';
+import { getNotification } from '../../../core/notification/get-notification.js';
+import { listDeliveries } from '../../../core/notification/list-deliveries.js';
+import { listNotifications } from '../../../core/notification/list-notifications.js';
+import type { Notification } from '../../../core/notification/notification.js';
+import { redeliverDelivery } from '../../../core/notification/redeliver-delivery.js';
+import { testNotification } from '../../../core/notification/test-notification.js';
+import { updateNotification } from '../../../core/notification/update-notification.js';
+import { type Call, callOf } from '../../contract/call.js';
+import { pageOf, paginationOf } from '../list-page.js';
+import { once } from '../once.js';
+import { protoOfDelivery } from './delivery.js';
+
+/** What the notification service works with. */
+export type NotificationServiceDeps = CreateNotificationDeps & DeleteNotificationDeps;
+
+/** Serves `relayer.v1.NotificationService`. */
+export function createNotificationService(deps: NotificationServiceDeps): ServiceImpl<typeof NotificationService> {
+  return {
+    createNotification: once(NotificationService.method.createNotification, async ({ id, signingKey, type, url }, context, keep) => {
+      checkType(type);
+      const { notification } = await createNotification(deps, { id, signingKey, url }, (written) =>
+        keep(answerOf(written, callOf(context))),
+      );
+      return { notification: messageOf(notification) };
+    }),
+    async updateNotification({ notificationId, signingKey, type, url }, context) {
+      checkType(type);
+      return answerOf(await updateNotification(deps, { id: notificationId, signingKey, url }), callOf(context));
+    },
+    async getNotification({ notificationId }) {
+      return { notification: messageOf(await getNotification(deps, notificationId)) };
+    },
+    async listNotifications(request, context) {
+      const page = pageOf(request, callOf(context));
+      const found = await listNotifications(deps, page.query);
+      return { notifications: found.items.map(messageOf), pagination: paginationOf(page, found) };
+    },
+    async deleteNotification({ notificationId }) {
+      await deleteNotification(deps, notificationId);
+      return {};
+    },
+    async listDeliveries({ notificationId, ...request }, context) {
+      const page = pageOf(request, callOf(context));
+      const found = await listDeliveries(deps, notificationId, page.query);
+      return { deliveries: found.items.map(protoOfDelivery), pagination: paginationOf(page, found) };
+    },
+    async redeliverDelivery({ notificationId, deliveryId }, context) {
+      const { delivery, remarks } = await redeliverDelivery(deps, notificationId, deliveryId);
+      warn(callOf(context), remarks);
+      return { delivery: protoOfDelivery(delivery) };
+    },
+    async testNotification({ notificationId }, context) {
+      const { delivery, remarks } = await testNotification(deps, notificationId);
+      warn(callOf(context), remarks);
+      return { delivery: protoOfDelivery(delivery) };
+    },
+  };
+}
+
+/** Over RPC an enum may hold numbers that no one has named. */
+function checkType(type: NotificationType): void {
+  if (type !== NotificationType.UNSPECIFIED && type !== NotificationType.WEBHOOK) throw invalidField('type', 'must be webhook');
+}
+
+function answerOf({ notification, remarks }: NotificationWritten, call: Call): { notification: NotificationMessage } {
+  warn(call, remarks);
+  return { notification: messageOf(notification) };
+}
+
+function warn(call: Call, remarks: readonly string[]): void {
+  for (const message of remarks) call.remarks.push({ level: 'warn', message });
+}
+
+function messageOf({ id, url, sealedSigningKey }: Notification): NotificationMessage {
+  return create(NotificationSchema, { id, type: NotificationType.WEBHOOK, url, hasSigningKey: sealedSigningKey !== null });
+}

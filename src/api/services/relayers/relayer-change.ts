@@ -1,0 +1,76 @@
+import { clearField, clone, type DescMessage, isFieldSet, type Message } from '@bufbuild/protobuf';
+import { EvmPoliciesSchema } from '../../../../gen/relayer/v1/evm_pb.js';
+import type { UpdateRelayerRequest } from '../../../../gen/relayer/v1/relayer_service_pb.js';
+import { SolanaPoliciesSchema } from '../../../../gen/relayer/v1/solana_pb.js';
+import { StellarPoliciesSchema } from '../../../../gen/relayer/v1/stellar_pb.js';
+import { invalidField } from '../../../core/errors.js';
+import type { NetworkType } from '../../../core/relayer/network.js';
+import type { Relayer, RelayerPolicies } from '../../../core/relayer/relayer.js';
+import type { RelayerChange } from '../../../core/relayer/update-relayer.js';
+import { rpcUrlFromProto } from '../networks/rpc-url.js';
+import { type PoliciesMessage, policiesFromProto, protoOfPolicies } from './policies.js';
+
+const schemas: Readonly<Record<NetworkType, DescMessage>> = {
+  evm: EvmPoliciesSchema,
+  stellar: StellarPoliciesSchema,
+  solana: SolanaPoliciesSchema,
+};
+
+/**
+ * What a request changes of the relayer as it is: the paths of its mask, or without a mask the fields that are set. A path whose field is
+ * not set removes. Throws `FIELD_INVALID`, also for a path that there is not, and for removing what must be there.
+ */
+export function relayerChangeFromProto(relayer: Relayer, request: UpdateRelayerRequest): RelayerChange {
+  const type = relayer.networkType;
+  const paths = request.updateMask?.paths.length ? request.updateMask.paths : pathsThatAreSet(request);
+  const policyPaths: string[] = [];
+  const change: { -readonly [K in keyof RelayerChange]: RelayerChange[K] } = {};
+  for (const path of paths) {
+    if (path === 'name') change.name = required('name', request.name);
+    else if (path === 'paused') change.paused = required('paused', request.paused);
+    else if (path === 'notification_id') change.notificationId = request.notificationId || null;
+    else if (path === 'custom_rpc_urls') change.customRpcUrls = request.customRpcUrls.map(rpcUrlFromProto);
+    else if (path === type || path.startsWith(`${type}.`)) policyPaths.push(path);
+    else throw invalidField('update_mask', `must have paths of what can change of a relayer on a network of the type ${type}`);
+  }
+  if (policyPaths.length > 0) change.policies = changedPolicies(relayer.policies, request.policies, policyPaths);
+  return change;
+}
+
+function pathsThatAreSet({ name, paused, notificationId, customRpcUrls, policies }: UpdateRelayerRequest): readonly string[] {
+  return [
+    ...(name === undefined ? [] : ['name']),
+    ...(paused === undefined ? [] : ['paused']),
+    ...(notificationId === undefined ? [] : ['notification_id']),
+    ...(customRpcUrls.length === 0 ? [] : ['custom_rpc_urls']),
+    ...(policies.case === undefined ? [] : setFieldsOf(schemas[policies.case], policies.value).map((name) => `${policies.case}.${name}`)),
+  ];
+}
+
+function setFieldsOf(schema: DescMessage, message: Message): readonly string[] {
+  return schema.fields.filter((field) => isFieldSet(message, field)).map(({ name }) => name);
+}
+
+/** The policies with these fields as the message has them; `evm` is all of them. */
+function changedPolicies(base: RelayerPolicies, said: PoliciesMessage, paths: readonly string[]): RelayerPolicies {
+  const { network } = base;
+  if (paths.includes(network)) return policiesFromProto(network, said);
+  const next = protoOfPolicies(base);
+  if (next.case === undefined) throw new Error('policies always have a shape');
+  const schema = schemas[network];
+  const source = said.case === network ? (said.value as Message) : undefined;
+  const target: Message = clone(schema, next.value);
+  for (const path of paths) {
+    const field = schema.fields.find(({ name }) => path === `${network}.${name}`);
+    if (field === undefined) throw invalidField('update_mask', `must name policies of the network type ${network}`);
+    clearField(target, field);
+    if (source !== undefined && isFieldSet(source, field))
+      Object.assign(target, { [field.localName]: Reflect.get(source, field.localName) });
+  }
+  return policiesFromProto(network, { ...next, value: target } as PoliciesMessage);
+}
+
+function required<T>(field: string, value: T | undefined): T {
+  if (value === undefined) throw invalidField(field, 'cannot be removed');
+  return value;
+}

@@ -1,0 +1,102 @@
+import { create } from '@bufbuild/protobuf';
+import type { ServiceImpl } from '@connectrpc/connect';
+import {
+  type CreateRelayerRequest,
+  type JsonRpcAnswer,
+  JsonRpcAnswerSchema,
+  RelayerService,
+} from '../../../../gen/relayer/v1/relayer_service_pb.js';
+import { mayUseRelayer } from '../../../core/access/principal.js';
+import { invalidField } from '../../../core/errors.js';
+import { type AnsweredCall, callRpc } from '../../../core/relayer/call-rpc.js';
+import { type CreateRelayerDeps, createRelayer, type NewRelayer } from '../../../core/relayer/create-relayer.js';
+import { type DeleteRelayerDeps, deleteRelayer } from '../../../core/relayer/delete-relayer.js';
+import { type RelayerStatusDeps, relayerBalance, relayerStatus } from '../../../core/relayer/relayer-status.js';
+import { type UpdateRelayerDeps, updateRelayer } from '../../../core/relayer/update-relayer.js';
+import { callOf, principalOf, relayerOf } from '../../contract/call.js';
+import { pageOf, paginationOf } from '../list-page.js';
+import { networkTypeFromProto } from '../networks/network-type.js';
+import { rpcUrlFromProto } from '../networks/rpc-url.js';
+import { once } from '../once.js';
+import { policiesFromProto } from './policies.js';
+import { protoOfBalance, protoOfRelayer, protoOfRelayerStatus } from './relayer.js';
+import { relayerChangeFromProto } from './relayer-change.js';
+
+/** What the service works with. */
+export type RelayerServiceDeps = CreateRelayerDeps & UpdateRelayerDeps & DeleteRelayerDeps & RelayerStatusDeps;
+
+/** `relayer.v1.RelayerService`. */
+export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<typeof RelayerService> {
+  const { directory } = deps;
+  return {
+    getRelayer(_request, context) {
+      return { relayer: protoOfRelayer(relayerOf(context)) };
+    },
+    listRelayers(request, context) {
+      const call = callOf(context);
+      const principal = principalOf(context);
+      const page = pageOf(request, call);
+      const own = directory.relayers().filter(({ id }) => mayUseRelayer(principal, id));
+      const { offset, limit } = page.query;
+      return {
+        relayers: own
+          .toReversed()
+          .slice(offset, offset + limit)
+          .map(protoOfRelayer),
+        pagination: paginationOf(page, { total: own.length }),
+      };
+    },
+    createRelayer: once(RelayerService.method.createRelayer, async (request, context, keep) => {
+      const relayer = await createRelayer(deps, newRelayerFrom(request), principalOf(context), (created) =>
+        keep({ relayer: protoOfRelayer(created) }),
+      );
+      return { relayer: protoOfRelayer(relayer) };
+    }),
+    async updateRelayer(request) {
+      const relayer = await updateRelayer(deps, request.relayerId, (before) => relayerChangeFromProto(before, request));
+      return { relayer: protoOfRelayer(relayer) };
+    },
+    async deleteRelayer({ relayerId }) {
+      await deleteRelayer(deps, relayerId);
+      return {};
+    },
+    async getRelayerStatus(_request, context) {
+      const relayer = relayerOf(context);
+      return { status: protoOfRelayerStatus(relayer, await relayerStatus(deps, relayer)) };
+    },
+    async getRelayerBalance(_request, context) {
+      const relayer = relayerOf(context);
+      return { balance: protoOfBalance(relayer, await relayerBalance(directory, relayer)) };
+    },
+    async callRpc({ jsonrpc, method, params, id }, context) {
+      const answered = await callRpc(deps, relayerOf(context), { jsonrpc, method, paramsJson: params, idJson: id });
+      return { answer: protoOfAnswer(answered) };
+    },
+  };
+}
+
+function newRelayerFrom(request: CreateRelayerRequest): NewRelayer {
+  const { id, name, network, paused, signerId, notificationId, customRpcUrls } = request;
+  const networkType = networkTypeFromProto(request.networkType);
+  if (networkType === undefined) throw invalidField('network_type', 'is required');
+  return {
+    id,
+    name,
+    networkType,
+    network,
+    paused,
+    policies: policiesFromProto(networkType, request.policies),
+    signerId,
+    notificationId: notificationId || null,
+    customRpcUrls: customRpcUrls.map(rpcUrlFromProto),
+  };
+}
+
+function protoOfAnswer({ idJson, answer }: AnsweredCall): JsonRpcAnswer {
+  if ('resultJson' in answer) {
+    return create(JsonRpcAnswerSchema, { jsonrpc: '2.0', id: idJson, outcome: { case: 'result', value: answer.resultJson } });
+  }
+  const { code, message, dataJson } = answer;
+  const error = { code, message, description: message, ...(dataJson === null ? {} : { data: dataJson }) };
+  return create(JsonRpcAnswerSchema, { jsonrpc: '2.0', id: idJson, outcome: { case: 'error', value: error } });
+}

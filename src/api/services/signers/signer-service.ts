@@ -1,0 +1,51 @@
+import { create } from '@bufbuild/protobuf';
+import type { ServiceImpl } from '@connectrpc/connect';
+import { type CreateSignerRequest, type Signer, SignerSchema, type SignerService } from '../../../../gen/relayer/v1/signer_service_pb.js';
+import { invalidField } from '../../../core/errors.js';
+import { type CreateSignerDeps, createSigner, type NewSigner } from '../../../core/signer/create-signer.js';
+import { type DeleteSignerDeps, deleteSigner } from '../../../core/signer/delete-signer.js';
+import { getSigner } from '../../../core/signer/get-signer.js';
+import type { HeldSigner } from '../../../core/signer/signers.js';
+import { callOf } from '../../contract/call.js';
+import { pageOf, paginationOf } from '../list-page.js';
+
+/** What the service works with. */
+export type SignerServiceDeps = CreateSignerDeps & DeleteSignerDeps;
+
+/** `relayer.v1.SignerService`. */
+export function createSignerService(deps: SignerServiceDeps): ServiceImpl<typeof SignerService> {
+  return {
+    async createSigner(request) {
+      return { signer: protoOfSigner(await createSigner(deps, { id: request.id, secret: secretFrom(request) })) };
+    },
+    getSigner({ signerId }) {
+      return { signer: protoOfSigner(getSigner(deps.signers, signerId)) };
+    },
+    listSigners(request, context) {
+      const page = pageOf(request, callOf(context));
+      const { offset, limit } = page.query;
+      const all = deps.signers.all().toReversed();
+      return { signers: all.slice(offset, offset + limit).map(protoOfSigner), pagination: paginationOf(page, { total: all.length }) };
+    },
+    async deleteSigner({ signerId }) {
+      await deleteSigner(deps, signerId);
+      return {};
+    },
+  };
+}
+
+function secretFrom({ config }: CreateSignerRequest): NewSigner['secret'] {
+  if (config.case === undefined) throw invalidField('config', 'is required');
+  const { secret, passphrase } = config.value;
+  if (secret.case === undefined) throw invalidField('config', 'must have a key or a keystore');
+  if (secret.case === 'key') {
+    if (passphrase !== undefined) throw invalidField('config.passphrase', 'is for a keystore only');
+    return { privateKey: secret.value };
+  }
+  if (passphrase === undefined) throw invalidField('config.passphrase', 'is required with a keystore');
+  return { keystore: secret.value, passphrase };
+}
+
+function protoOfSigner({ id, evmAddress }: HeldSigner): Signer {
+  return create(SignerSchema, { id, config: { case: 'local', value: { evmAddress: evmAddress ?? '' } } });
+}

@@ -1,0 +1,66 @@
+import { create } from '@bufbuild/protobuf';
+import type { ServiceImpl } from '@connectrpc/connect';
+import {
+  type SignedTransaction,
+  type SigningService,
+  SolanaSignedTransactionSchema,
+  StellarSignedTransactionSchema,
+} from '../../../../gen/relayer/v1/signing_service_pb.js';
+import { DomainError, invalidField } from '../../../core/errors.js';
+import type { Directory } from '../../../core/ports/directory.js';
+import type { Keccak256 } from '../../../core/ports/hash.js';
+import type { Secp256k1Signer } from '../../../core/ports/signer.js';
+import type { Relayer } from '../../../core/relayer/relayer.js';
+import { signData } from '../../../core/signing/sign-data.js';
+import { signTypedData } from '../../../core/signing/sign-typed-data.js';
+import { relayerOf } from '../../contract/call.js';
+import { protoOfSignature } from './signature.js';
+
+function signedTransactionOf(
+  network: 'stellar' | 'solana',
+  { transaction, signature }: { readonly transaction: string; readonly signature: string },
+): SignedTransaction['network'] {
+  return network === 'stellar'
+    ? { case: network, value: create(StellarSignedTransactionSchema, { signedXdr: transaction, signature }) }
+    : { case: network, value: create(SolanaSignedTransactionSchema, { transaction, signature }) };
+}
+
+/** `relayer.v1.SigningService`. */
+export function createSigningService(deps: {
+  readonly directory: Directory;
+  readonly keccak256: Keccak256;
+}): Partial<ServiceImpl<typeof SigningService>> {
+  function evmSignerOf(relayer: Relayer): Secp256k1Signer {
+    const signer = deps.directory.signerOf(relayer);
+    if (signer.curve !== 'secp256k1') {
+      throw new DomainError(
+        'invalid',
+        'NOT_SUPPORTED_ON_NETWORK',
+        `relayer ${relayer.id} is on a ${relayer.networkType} network, which has no such signatures`,
+      );
+    }
+    return signer;
+  }
+
+  return {
+    async signTypedData(request, context) {
+      const signature = await signTypedData(deps.keccak256, evmSignerOf(relayerOf(context)), request);
+      return { signature: protoOfSignature(signature) };
+    },
+    async signData(request, context) {
+      const signer = evmSignerOf(relayerOf(context));
+      if (request.message === undefined) throw invalidField('message', 'is required');
+      return { signature: protoOfSignature(await signData(deps.keccak256, signer, request.message)) };
+    },
+    async signTransaction({ transaction }, context) {
+      const relayer = relayerOf(context);
+      const { signForeign } = deps.directory.chainOf(relayer);
+      // The gate lets no network through that has no such request.
+      if (signForeign === null || transaction.case === undefined)
+        throw new Error(`${relayer.networkType} transactions are not signed for callers`);
+      const unsigned = transaction.case === 'stellar' ? transaction.value.unsignedXdr : transaction.value.transaction;
+      const signed = await signForeign.sign(unsigned, relayer, deps.directory.signerOf(relayer));
+      return { result: { network: signedTransactionOf(transaction.case, signed) } };
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { create } from '@bufbuild/protobuf';
+import {
+  type SolanaInstruction,
+  SolanaInstructionSchema,
+  type SolanaTransaction,
+  type SolanaTransactionRequest,
+  SolanaTransactionSchema,
+} from '../../../../gen/relayer/v1/solana_pb.js';
+import { type SolanaAttempt, SolanaAttemptSchema } from '../../../../gen/relayer/v1/transaction_pb.js';
+import { onNetwork } from '../../../core/relayer/on-network.js';
+import type { SolanaInstruction as DomainInstruction, SolanaRequest } from '../../../core/transaction/solana.js';
+import type { Attempt, TransactionView } from '../../../core/transaction/transaction.js';
+import { present } from './present.js';
+
+/** What the caller of a Solana relayer wants sent. */
+export function solanaRequestOf({ transaction, instructions, validUntil }: SolanaTransactionRequest): SolanaRequest {
+  return { network: 'solana', transaction, instructions: instructions.map(instructionOf), validUntil };
+}
+
+/**
+ * What only the record of a Solana transaction shows: the caller's transaction, or the shown version once there is one, and the caller's
+ * instructions.
+ */
+export function protoOfSolanaTransaction({ transaction, shown }: TransactionView): SolanaTransaction {
+  const content = onNetwork('solana', transaction.content);
+  return create(SolanaTransactionSchema, {
+    transaction: shown?.raw ?? content.transaction ?? '',
+    ...present('signature', shown?.hash ?? null),
+    instructions: content.instructions.map(protoOfInstruction),
+  });
+}
+
+/** What only a signed version of a Solana transaction says. */
+export function protoOfSolanaAttempt(attempt: Attempt): SolanaAttempt {
+  const { recentBlockhash, lastValidBlockHeight } = onNetwork('solana', attempt.fields);
+  return create(SolanaAttemptSchema, { transaction: attempt.raw, recentBlockhash, lastValidBlockHeight });
+}
+
+function instructionOf({ programId, accounts, data }: SolanaInstruction): DomainInstruction {
+  return {
+    programId,
+    accounts: accounts.map(({ pubkey, isSigner, isWritable }) => ({ pubkey, isSigner, isWritable })),
+    data: Buffer.from(data).toString('base64'),
+  };
+}
+
+function protoOfInstruction({ programId, accounts, data }: DomainInstruction): SolanaInstruction {
+  return create(SolanaInstructionSchema, {
+    programId,
+    accounts: accounts.map((account) => ({ ...account })),
+    data: Buffer.from(data, 'base64'),
+  });
+}

@@ -1,0 +1,93 @@
+import type { ServiceImpl } from '@connectrpc/connect';
+import { TransactionService } from '../../../../gen/relayer/v1/transaction_service_pb.js';
+import { DomainError } from '../../../core/errors.js';
+import { cancelTransaction } from '../../../core/transaction/cancel-transaction.js';
+import { deletePendingTransactions } from '../../../core/transaction/delete-pending-transactions.js';
+import { findByNonce } from '../../../core/transaction/find-by-nonce.js';
+import { findTransaction } from '../../../core/transaction/find-transaction.js';
+import { replaceTransaction } from '../../../core/transaction/replace-transaction.js';
+import { sendTransaction, type TransactionDeps } from '../../../core/transaction/send-transaction.js';
+import type { TransactionView } from '../../../core/transaction/transaction.js';
+import { watchTransactions } from '../../../core/transaction/watch-transactions.js';
+import { callOf, principalOf, relayerOf } from '../../contract/call.js';
+import { keyEnded } from '../../guards/credentials.js';
+import { pageOf, paginationOf } from '../list-page.js';
+import { once } from '../once.js';
+import { contentRequestOf } from './content-request.js';
+import { protoOfAttempt, protoOfTransaction } from './transaction.js';
+import { statusOf } from './transaction-status.js';
+
+/** `relayer.v1.TransactionService`. */
+export function createTransactionService(deps: TransactionDeps): Partial<ServiceImpl<typeof TransactionService>> {
+  const { read } = deps.store;
+  return {
+    sendTransaction: once(TransactionService.method.sendTransaction, async (request, context, keep) => {
+      const kept = (sent: TransactionView) => keep({ transaction: protoOfTransaction(sent) });
+      const view = await sendTransaction(deps, relayerOf(context), contentRequestOf(request), kept, callOf(context));
+      return { transaction: protoOfTransaction(view) };
+    }),
+    replaceTransaction: once(TransactionService.method.replaceTransaction, async (request, context, keep) => {
+      const view = await replaceTransaction(deps, relayerOf(context), request.transactionId, contentRequestOf(request), (replaced) =>
+        keep({ transaction: protoOfTransaction(replaced) }),
+      );
+      return { transaction: protoOfTransaction(view) };
+    }),
+    async cancelTransaction(request, context) {
+      const view = await cancelTransaction(deps, relayerOf(context), request.transactionId);
+      return { transaction: protoOfTransaction(view) };
+    },
+    async deletePendingTransactions(_request, context) {
+      const { canceledIds, failedIds } = await deletePendingTransactions(deps, relayerOf(context));
+      return {
+        result: {
+          queuedForCancellationTransactionIds: [...canceledIds],
+          failedToQueueTransactionIds: [...failedIds],
+          totalProcessed: canceledIds.length + failedIds.length,
+        },
+      };
+    },
+    async getTransactionByNonce(request, context) {
+      return { transaction: protoOfTransaction(await findByNonce(read, relayerOf(context), request.nonce)) };
+    },
+    async *watchTransactions(request, context) {
+      const transactionId = request.transactionId === '' ? null : request.transactionId;
+      const { ended } = principalOf(context);
+      const end = new AbortController();
+      const onEnd = () => end.abort();
+      for (const signal of [context.signal, ended]) {
+        signal?.addEventListener('abort', onEnd);
+        // What has happened already is not told again.
+        if (signal?.aborted) onEnd();
+      }
+      try {
+        for await (const view of watchTransactions({ read, feed: deps.feed }, relayerOf(context), transactionId, end.signal)) {
+          yield { transaction: protoOfTransaction(view) };
+        }
+      } finally {
+        for (const signal of [context.signal, ended]) signal?.removeEventListener('abort', onEnd);
+      }
+      // A regular end would read as: it is final.
+      if (ended?.aborted) throw keyEnded();
+      if (context.signal.aborted) throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the service is stopping; watch again');
+    },
+    async getTransaction(request) {
+      return { transaction: protoOfTransaction(await findTransaction(read, request.relayerId, request.transactionId)) };
+    },
+    async listTransactions(request, context) {
+      const page = pageOf(request, callOf(context));
+      const statuses = request.status.map(statusOf).filter((status) => status !== undefined);
+      const found = await read.transactionsOf(request.relayerId, statuses, page.query);
+      return { transactions: found.items.map(protoOfTransaction), pagination: paginationOf(page, found) };
+    },
+    async listAttempts(request, context) {
+      const page = pageOf(request, callOf(context));
+      const { transaction } = await findTransaction(read, request.relayerId, request.transactionId);
+      const newestFirst = (await read.attemptsOf(transaction.id)).toReversed();
+      const { offset, limit } = page.query;
+      return {
+        attempts: newestFirst.slice(offset, offset + limit).map((attempt) => protoOfAttempt(attempt, transaction.mined?.version)),
+        pagination: paginationOf(page, { total: newestFirst.length }),
+      };
+    },
+  };
+}

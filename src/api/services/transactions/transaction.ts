@@ -1,0 +1,72 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import {
+  type Attempt,
+  AttemptPurpose,
+  AttemptSchema,
+  type Transaction,
+  TransactionSchema,
+} from '../../../../gen/relayer/v1/transaction_pb.js';
+import type { Attempt as DomainAttempt, Intent, TransactionView } from '../../../core/transaction/transaction.js';
+import { protoOfEvmAttempt, protoOfEvmTransaction } from './evm-transaction.js';
+import { present, presentTime } from './present.js';
+import { protoOfSolanaAttempt, protoOfSolanaTransaction } from './solana-transaction.js';
+import { protoOfStellarAttempt, protoOfStellarTransaction } from './stellar-transaction.js';
+import { protoOfStatus } from './transaction-status.js';
+
+/** The record of a transaction: before a version is signed what was asked for, then what the shown version says. */
+export function protoOfTransaction(view: TransactionView): Transaction {
+  const { transaction, shown } = view;
+  return create(TransactionSchema, {
+    id: transaction.id,
+    relayerId: transaction.relayerId,
+    status: protoOfStatus(transaction.status),
+    ...present('statusReason', transaction.statusReason),
+    createdAt: timestampFromMs(transaction.createdAtMs),
+    ...presentTime('sentAt', transaction.sentAtMs),
+    ...presentTime('confirmedAt', transaction.confirmedAtMs),
+    ...present('hash', shown?.hash ?? null),
+    network: networkRecordOf(view),
+  });
+}
+
+function networkRecordOf(view: TransactionView): NonNullable<MessageInitShape<typeof TransactionSchema>['network']> {
+  switch (view.transaction.content.network) {
+    case 'evm':
+      return { case: 'evm', value: protoOfEvmTransaction(view) };
+    case 'stellar':
+      return { case: 'stellar', value: protoOfStellarTransaction(view) };
+    case 'solana':
+      return { case: 'solana', value: protoOfSolanaTransaction(view) };
+  }
+}
+
+const purposes: Readonly<Record<Intent, AttemptPurpose>> = {
+  content: AttemptPurpose.CONTENT,
+  cancel: AttemptPurpose.CANCEL,
+  expire: AttemptPurpose.EXPIRE,
+  yield: AttemptPurpose.YIELD,
+};
+
+/** One signed version. */
+export function protoOfAttempt(attempt: DomainAttempt, minedVersion: number | undefined): Attempt {
+  return create(AttemptSchema, {
+    version: attempt.version,
+    purpose: purposes[attempt.purpose],
+    hash: attempt.hash,
+    createdAt: timestampFromMs(attempt.createdAtMs),
+    isMined: attempt.version === minedVersion,
+    network: networkFieldsOf(attempt),
+  });
+}
+
+function networkFieldsOf(attempt: DomainAttempt): NonNullable<MessageInitShape<typeof AttemptSchema>['network']> {
+  switch (attempt.fields.network) {
+    case 'evm':
+      return { case: 'evm', value: protoOfEvmAttempt(attempt) };
+    case 'stellar':
+      return { case: 'stellar', value: protoOfStellarAttempt(attempt) };
+    case 'solana':
+      return { case: 'solana', value: protoOfSolanaAttempt(attempt) };
+  }
+}

@@ -1,0 +1,148 @@
+import type { DescEnum, DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
+import { type DomainError, invalidField } from '../core/errors.js';
+import { enumDescription, enumTextsOf } from './enum-codec.js';
+import { fieldRulesOf, type IntegerRange, integerRangeOf, restNameOf, scalarTypeOf, unionRulesOf } from './field-rules.js';
+
+/** A message as its plain properties. */
+type Properties = Readonly<Record<string, unknown>>;
+
+/** The first problem of a value; `path` is where REST has it. */
+type Check = (value: unknown, path: string) => DomainError | undefined;
+
+/** The greatest amount. */
+const maxAmount = 2n ** 128n - 1n;
+
+const amountPattern = /^(?:[0-9]{1,78}|0x[0-9a-fA-F]{1,64})$/;
+
+/** What is said of an amount that is none. */
+export const amountDescription = `must be an integer from 0 to 2^128-1 (${maxAmount})`;
+
+/** The range that an integer field, or each of its items, may be in: its type's, narrowed by its rules. Throws for other fields. */
+export function allowedRangeOf(field: DescField): IntegerRange {
+  const range = integerRangeOf(scalarTypeOf(field));
+  if (range === undefined) throw new Error(`${field} is no integer`);
+  const { min = range.min, max = range.max } = fieldRulesOf(field);
+  return { min, max };
+}
+
+/** What is said of an integer that is not in a range. */
+export function rangeDescription(range: IntegerRange): string {
+  return `must be an integer from ${range.min} to ${range.max}`;
+}
+
+/**
+ * Compiles what the options say of the fields of a message, and of the messages in it: `min`, `max` and `amount`; and that enums have values
+ * that are named, since RPC lets any number through. The check answers with the first problem (`invalid` FIELD_INVALID, naming the field by its
+ * REST path). Null where nothing is bounded.
+ */
+export function compileFieldBounds(desc: DescMessage): ((message: object) => DomainError | undefined) | null {
+  if (!hasBounds(desc, new Set())) return null;
+  const check = messageCheck(desc, new Map());
+  return (message) => check(message, '');
+}
+
+function hasBounds(desc: DescMessage, seen: Set<DescMessage>): boolean {
+  if (seen.has(desc)) return false;
+  seen.add(desc);
+  return desc.fields.some((field) => {
+    const { min, max, amount } = fieldRulesOf(field);
+    return (
+      min !== undefined ||
+      max !== undefined ||
+      amount ||
+      field.enum !== undefined ||
+      (messageOf(field) !== undefined && hasBounds(messageOf(field) as DescMessage, seen))
+    );
+  });
+}
+
+function messageOf(field: DescField): DescMessage | undefined {
+  return field.fieldKind === 'message' || field.fieldKind === 'list' ? field.message : undefined;
+}
+
+/** The check of a message; its `path` is the prefix of its fields, with the dot. Bound late, since messages may hold themselves. */
+function messageCheck(desc: DescMessage, known: Map<DescMessage, Check>): Check {
+  const existing = known.get(desc);
+  if (existing !== undefined) return existing;
+  const checks: Check[] = [];
+  const check: Check = (message, prefix) => {
+    for (const one of checks) {
+      const problem = one(message, prefix);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  };
+  known.set(desc, check);
+  for (const member of desc.members) {
+    const one = member.kind === 'oneof' ? oneofCheck(member, known) : fieldCheck(member, known);
+    if (one !== undefined) checks.push(one);
+  }
+  return check;
+}
+
+function fieldCheck(field: DescField, known: Map<DescMessage, Check>): Check | undefined {
+  const value = valueCheck(field, known);
+  if (value === undefined) return undefined;
+  const { localName } = field;
+  const name = restNameOf(field);
+  return (message, prefix) => {
+    const held = (message as Properties)[localName];
+    if (held === undefined) return undefined;
+    if (!Array.isArray(held)) return value(held, prefix + name);
+    for (const [index, item] of held.entries()) {
+      const problem = value(item, `${prefix}${name}[${index}]`);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  };
+}
+
+/** The same paths as REST has: a flattened case adds nothing to them, `under` and `content` their key. */
+function oneofCheck(oneof: DescOneof, known: Map<DescMessage, Check>): Check | undefined {
+  const { selector, under, content } = unionRulesOf(oneof);
+  const cases = new Map<string, Check>();
+  for (const field of oneof.fields) {
+    const value =
+      selector.case !== undefined && !under && !content && field.message ? messageCheck(field.message, known) : valueCheck(field, known);
+    if (value === undefined) continue;
+    const key = selector.case === undefined ? restNameOf(field) : under || content;
+    cases.set(field.localName, (held, prefix) => value(held, prefix + key));
+  }
+  if (cases.size === 0) return undefined;
+  return (message, prefix) => {
+    const held = (message as Properties)[oneof.localName] as { case: string | undefined; value?: unknown };
+    return held.case === undefined ? undefined : cases.get(held.case)?.(held.value, prefix);
+  };
+}
+
+/** The check of a field's value, or of one of its items. */
+function valueCheck(field: DescField, known: Map<DescMessage, Check>): Check | undefined {
+  const desc = messageOf(field);
+  if (desc !== undefined) {
+    if (!hasBounds(desc, new Set())) return undefined;
+    const check = messageCheck(desc, known);
+    return (value, path) => check(value, `${path}.`);
+  }
+  if (field.enum !== undefined) return enumCheck(field.enum, field.fieldKind === 'list');
+  const { min, max, amount } = fieldRulesOf(field);
+  if (amount) return (value, path) => (isAmount(value as string) ? undefined : invalidField(path, amountDescription));
+  if (min === undefined && max === undefined) return undefined;
+  const range = allowedRangeOf(field);
+  const description = rangeDescription(range);
+  return (value, path) => {
+    const integer = value as number | bigint;
+    return integer >= range.min && integer <= range.max ? undefined : invalidField(path, description);
+  };
+}
+
+/** An item of a list stands for something; another field that is zero is not set. */
+function enumCheck(desc: DescEnum, isItem: boolean): Check {
+  const texts = enumTextsOf(desc);
+  const description = enumDescription(texts);
+  return (value, path) => (texts.has(value as number) || (value === 0 && !isItem) ? undefined : invalidField(path, description));
+}
+
+function isAmount(text: string): boolean {
+  // Most amounts have fewer digits than 2^128-1 and need no big integer.
+  return amountPattern.test(text) && (text.length < 34 || BigInt(text) <= maxAmount);
+}

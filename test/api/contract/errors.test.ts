@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { BadRequestSchema, ErrorInfoSchema } from '../../../gen/google/rpc/error_details_pb.js';
+import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
+import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
+import { domainErrorOf } from '../../../src/api/contract/errors.js';
+import { DomainError, invalidField } from '../../../src/core/errors.js';
+import { createRpcRig } from '../../support/rpc-rig.js';
+
+async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
+  try {
+    await call;
+  } catch (error) {
+    assert.ok(error instanceof ConnectError);
+    return error;
+  }
+  assert.fail('the call succeeded');
+}
+
+function throwing(error: unknown) {
+  return createRpcRig(NotificationService, {
+    getNotification() {
+      throw error;
+    },
+  });
+}
+
+describe('the error interceptor', () => {
+  it('tells a domain error with its reason, fixed text and fields', async () => {
+    const { client, lines } = throwing(invalidField('url', 'must be an address'));
+    const failure = await failureOf(client.getNotification({}));
+    assert.equal(failure.code, Code.InvalidArgument);
+    assert.equal(failure.rawMessage, 'url must be an address');
+    const [info] = failure.findDetails(ErrorInfoSchema);
+    assert.deepEqual([info?.reason, info?.domain, info?.metadata], ['FIELD_INVALID', 'relayer.v1', { message: 'Bad Request' }]);
+    assert.deepEqual(
+      failure.findDetails(BadRequestSchema)[0]?.fieldViolations.map(({ field, description }) => [field, description]),
+      [['url', 'must be an address']],
+    );
+    assert.deepEqual(lines, []);
+  });
+
+  it('publishes nothing of what is our fault, and logs it once', async () => {
+    const faults = [
+      new Error('secret'),
+      new DomainError('internal', 'INTERNAL', 'secret'),
+      new ConnectError('secret', Code.DataLoss),
+      'secret',
+      undefined,
+    ];
+    for (const fault of faults) {
+      const { client, lines } = throwing(fault);
+      const failure = await failureOf(client.getNotification({}));
+      assert.equal(failure.code, Code.Internal);
+      assert.equal(failure.rawMessage, 'Internal Server Error');
+      assert.equal(failure.findDetails(ErrorInfoSchema)[0]?.reason, 'INTERNAL');
+      assert.equal(lines.length, 1);
+      assert.deepEqual(
+        [lines[0]?.fields.requestId, lines[0]?.fields.method],
+        ['request-1', 'relayer.v1.NotificationService/GetNotification'],
+      );
+      if (fault !== undefined) assert.equal(lines[0]?.fields.err, fault);
+    }
+  });
+
+  it('leaves a call that was given up as it is', async () => {
+    const { client, lines } = throwing(new ConnectError('given up', Code.Canceled));
+    assert.equal((await failureOf(client.getNotification({}))).code, Code.Canceled);
+    assert.deepEqual(lines, []);
+  });
+
+  it('tells a missing method', async () => {
+    const { client, lines } = createRpcRig(NotificationService, {});
+    const failure = await failureOf(client.getNotification({}));
+    assert.equal(failure.code, Code.Unimplemented);
+    assert.equal(failure.rawMessage, 'relayer.v1.NotificationService.GetNotification is not implemented');
+    assert.equal(failure.findDetails(ErrorInfoSchema)[0]?.reason, 'NOT_IMPLEMENTED');
+    assert.deepEqual(lines, []);
+  });
+
+  it('tells errors in the middle of a stream', async () => {
+    const { client, lines } = createRpcRig(TransactionService, {
+      async *watchTransactions() {
+        yield {};
+        throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the service stops');
+      },
+    });
+    const records: unknown[] = [];
+    const failure = await failureOf(
+      (async () => {
+        for await (const record of client.watchTransactions({ relayerId: 'evm' })) records.push(record);
+      })(),
+    );
+    assert.equal(records.length, 1);
+    assert.equal(failure.code, Code.Unavailable);
+    assert.equal(failure.findDetails(ErrorInfoSchema)[0]?.reason, 'SERVICE_UNAVAILABLE');
+    assert.deepEqual(lines, []);
+  });
+});
+
+describe('what REST and guards tell of an error', () => {
+  it('is the domain error in it', () => {
+    const error = invalidField('a', 'b');
+    assert.equal(domainErrorOf(error), error);
+    assert.equal(domainErrorOf(new ConnectError('x', Code.InvalidArgument, undefined, undefined, error)), error);
+  });
+
+  it('keeps the cause of our own faults to the log', () => {
+    const cause = new Error('secret');
+    const told = domainErrorOf(cause);
+    assert.deepEqual([told.kind, told.reason, told.message, told.cause], ['internal', 'INTERNAL', 'Internal Server Error', cause]);
+    assert.equal(domainErrorOf(told), told);
+  });
+
+  it('is unavailable where the caller gave up', () => {
+    assert.equal(domainErrorOf(new ConnectError('x', Code.DeadlineExceeded)).kind, 'unavailable');
+  });
+});

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { ErrorInfoSchema } from '../../../gen/google/rpc/error_details_pb.js';
+import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
+import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
+import { SendTransactionResponseSchema, TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
+import { relayerOf } from '../../../src/api/contract/call.js';
+import { createServeOnce } from '../../../src/api/contract/serve-once.js';
+import { once } from '../../../src/api/services/once.js';
+import { createSecretBox } from '../../../src/storage/secret-box.js';
+import { anyone, restricted } from '../../support/rest-rig.js';
+import { createRpcRig } from '../../support/rpc-rig.js';
+
+/** `Code REASON sentence [fixed text]` of a refusal, or what the call answered. */
+async function told(call: Promise<unknown>): Promise<string> {
+  try {
+    return `answered ${JSON.stringify(await call)}`;
+  } catch (error) {
+    assert.ok(error instanceof ConnectError);
+    const info = error.findDetails(ErrorInfoSchema)[0];
+    return `${Code[error.code]} ${info?.reason} ${error.rawMessage} [${info?.metadata.message}]`;
+  }
+}
+
+let seen: string[] = [];
+const implementation = {
+  sendTransaction: once(TransactionService.method.sendTransaction, async (_, context) => {
+    seen.push(relayerOf(context).id);
+    return {};
+  }),
+  async *watchTransactions(_: unknown, context: Parameters<typeof relayerOf>[0]) {
+    seen.push(relayerOf(context).id);
+    yield {};
+  },
+};
+const { client } = createRpcRig(TransactionService, implementation);
+const { client: restrictedClient } = createRpcRig(TransactionService, implementation, restricted);
+const amount = 'must be an integer from 0 to 2^128-1 (340282366920938463463374607431768211455)';
+
+const secretBox = createSecretBox(Buffer.alloc(32).toString('base64'));
+
+describe('the gate', () => {
+  it('lets through what is in order, with its relayer', async () => {
+    seen = [];
+    await client.sendTransaction({ relayerId: 'evm', transaction: { case: 'evm', value: { value: '0x10' } } });
+    await restrictedClient.sendTransaction({ relayerId: 'evm', transaction: { case: 'evm', value: {} } });
+    assert.deepEqual(seen, ['evm', 'evm']);
+  });
+
+  it('asks for the key’s list first, and tells nothing about ids outside it', async () => {
+    for (const relayerId of ['paused', 'nobody']) {
+      assert.equal(
+        await told(restrictedClient.sendTransaction({ relayerId })),
+        `PermissionDenied RELAYER_NOT_ALLOWED the key is not for the relayer ${relayerId} [Forbidden]`,
+      );
+    }
+  });
+
+  it('then for the relayer and its state', async () => {
+    const send = (relayerId: string) =>
+      told(client.sendTransaction({ relayerId, transaction: { case: 'stellar', value: { maxFee: -1n } } }));
+    assert.equal(await send('nobody'), 'NotFound RELAYER_NOT_FOUND Relayer with ID nobody not found [Not found]');
+    assert.equal(await send('paused'), 'FailedPrecondition RELAYER_PAUSED the relayer paused is paused [Forbidden]');
+    assert.equal(
+      await send('disabled'),
+      'FailedPrecondition RELAYER_DISABLED the relayer disabled is disabled: this is another chain [Forbidden]',
+    );
+    const signing = createRpcRig(SigningService, {});
+    assert.equal(
+      await told(signing.client.signTypedData({ relayerId: 'x'.repeat(80) })),
+      `NotFound RELAYER_NOT_FOUND Relayer with ID ${'x'.repeat(64)} not found [Relayer with ID ${'x'.repeat(64)} not found]`,
+    );
+  });
+
+  it('then for the shape of its network', async () => {
+    assert.equal(
+      await told(client.sendTransaction({ relayerId: 'evm', transaction: { case: 'stellar', value: { maxFee: -1n } } })),
+      'InvalidArgument WRONG_NETWORK_SHAPE transaction is of the stellar shape, but the relayer is on a network of type evm [Bad Request]',
+    );
+    assert.equal(
+      await told(client.sendTransaction({ relayerId: 'evm' })),
+      'InvalidArgument FIELD_INVALID transaction is required [Bad Request]',
+    );
+    const signing = createRpcRig(SigningService, {});
+    const lacking =
+      'InvalidArgument NOT_SUPPORTED_ON_NETWORK SignTransaction is not supported on a relayer of the evm network type [Bad Request]';
+    assert.equal(await told(signing.client.signTransaction({ relayerId: 'evm' })), lacking);
+    assert.equal(await told(signing.client.signTransaction({ relayerId: 'evm', transaction: { case: 'solana', value: {} } })), lacking);
+  });
+
+  it('does not ask for a union that may be left out', async () => {
+    const { client: relayerClient } = createRpcRig(RelayerService, { updateRelayer: () => ({}) });
+    assert.match(await told(relayerClient.updateRelayer({ relayerId: 'evm', paused: true })), /^answered/);
+    assert.match(
+      await told(relayerClient.updateRelayer({ relayerId: 'evm', policies: { case: 'solana', value: {} } })),
+      /^InvalidArgument WRONG_NETWORK_SHAPE policies is of the solana shape/,
+    );
+  });
+
+  it('then for the bounds of all fields', async () => {
+    const evm = (value: object) => told(client.sendTransaction({ relayerId: 'evm', transaction: { case: 'evm', value } }));
+    for (const value of ['', '-1', '1.5', '0x', '1e21', '340282366920938463463374607431768211456']) {
+      assert.equal(await evm({ value }), `InvalidArgument FIELD_INVALID value ${amount} [Bad Request]`, value);
+    }
+    assert.equal(await evm({ maxFeePerGas: 'x' }), `InvalidArgument FIELD_INVALID max_fee_per_gas ${amount} [Bad Request]`);
+    assert.equal(
+      await evm({ gasLimit: 2n ** 63n }),
+      'InvalidArgument FIELD_INVALID gas_limit must be an integer from 0 to 9223372036854775807 [Bad Request]',
+    );
+    const payment = { operation: { case: 'payment' as const, value: { amount: 0n } } };
+    assert.equal(
+      await told(client.sendTransaction({ relayerId: 'stellar', transaction: { case: 'stellar', value: { operations: [{}, payment] } } })),
+      'InvalidArgument FIELD_INVALID operations[1].amount must be an integer from 1 to 9223372036854775807 [Bad Request]',
+    );
+    assert.equal(
+      await told(client.listTransactions({ relayerId: 'evm', page: 0 })),
+      'InvalidArgument FIELD_INVALID page must be an integer from 1 to 4294967295 [Bad Request]',
+    );
+    const { client: relayerClient } = createRpcRig(RelayerService, {});
+    assert.equal(
+      await told(relayerClient.updateRelayer({ relayerId: 'evm', policies: { case: 'evm', value: { gasPriceCap: '-1' } } })),
+      `InvalidArgument FIELD_INVALID policies.gas_price_cap ${amount} [Bad Request]`,
+    );
+  });
+
+  it('answers with what is kept after the key’s list, and before it looks for the relayer', async () => {
+    const keptResponse = create(SendTransactionResponseSchema, { transaction: { id: 'kept' } });
+    const idempotency = {
+      keys: ['one'],
+      serveOnce: createServeOnce(
+        { begin: async () => ({ kind: 'replay', response: toBinary(SendTransactionResponseSchema, keptResponse) }) },
+        secretBox,
+      ),
+    };
+    const rigs = [anyone, restricted].map((principal) => createRpcRig(TransactionService, implementation, principal, idempotency));
+    const [of, ofRestricted] = rigs.map((rig) => rig.client);
+    assert.deepEqual(await of?.sendTransaction({ relayerId: 'nobody' }), keptResponse);
+    assert.match(await told(ofRestricted?.sendTransaction({ relayerId: 'nobody' }) ?? assert.fail()), /RELAYER_NOT_ALLOWED/);
+    // A method that keeps no outcomes.
+    assert.match(await told(of?.cancelTransaction({ relayerId: 'nobody' }) ?? assert.fail()), /RELAYER_NOT_FOUND/);
+  });
+
+  it('takes one idempotency key of visible ASCII', async () => {
+    const answer = async (...keys: string[]) => {
+      const serveOnce = createServeOnce(
+        { begin: async ({ idempotencyKey }) => assert.fail(new Error(`begun with ${idempotencyKey}`)) },
+        secretBox,
+      );
+      const rig = createRpcRig(TransactionService, implementation, anyone, { keys, serveOnce });
+      const refusal = await told(rig.client.sendTransaction({ relayerId: 'nobody' }));
+      return rig.lines.map(({ fields }) => String((fields.err as Error).message)).at(0) ?? refusal;
+    };
+    for (const key of ['!', '~'.repeat(255), 'a,b']) assert.equal(await answer(key), `begun with ${key}`);
+    for (const key of ['', 'a b', ' a', 'é', 'a\u007f', '~'.repeat(256), 'a\tb']) {
+      assert.equal(
+        await answer(key),
+        'InvalidArgument IDEMPOTENCY_KEY_INVALID Idempotency-Key must be 1 to 255 visible ASCII characters [Bad Request]',
+      );
+    }
+    assert.equal(await answer('a', 'a'), 'InvalidArgument IDEMPOTENCY_KEY_INVALID there is more than one Idempotency-Key [Bad Request]');
+  });
+
+  it('stands before streams too', async () => {
+    seen = [];
+    const watch = async (relayerId: string) => {
+      for await (const _ of client.watchTransactions({ relayerId })) return 'a record';
+      return 'nothing';
+    };
+    assert.equal(await told(watch('evm')), 'answered "a record"');
+    assert.deepEqual(seen, ['evm']);
+    assert.equal(await told(watch('nobody')), 'NotFound RELAYER_NOT_FOUND Relayer with ID nobody not found [Not found]');
+    assert.deepEqual(seen, ['evm']);
+  });
+});

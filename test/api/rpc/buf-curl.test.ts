@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { type AppRig, startAppRig } from '../../support/app-rig.js';
+import { apiKey } from '../../support/service.js';
+
+let rig: AppRig;
+before(async () => {
+  rig = await startAppRig();
+});
+after(() => rig.stop());
+
+/** Runs `buf curl`, which knows nothing but what reflection tells it. */
+async function bufCurl(...args: readonly string[]): Promise<string> {
+  const reflection = ['--reflect', '--reflect-protocol=grpc-v1', '--reflect-header', '*', '-H', `authorization: Bearer ${apiKey}`];
+  const { stdout } = await promisify(execFile)('node_modules/.bin/buf', ['curl', '--http2-prior-knowledge', ...reflection, ...args]);
+  return stdout;
+}
+
+/** One call of every service, and what its answer has. */
+const calls: Readonly<Record<string, readonly [method: string, request: object, answer: RegExp]>> = {
+  'relayer.v1.TransactionService': ['ListTransactions', { relayerId: 'r1' }, /"currentPage": 1/],
+  'relayer.v1.SigningService': ['SignData', { relayerId: 'r1', message: 'hello' }, /"sig": "[0-9a-f]{130}"/],
+  'relayer.v1.NotificationService': ['ListNotifications', {}, /"currentPage": 1/],
+  'relayer.v1.RelayerService': ['GetRelayer', { relayerId: 'r1' }, /"name": "Relayer One"/],
+  'relayer.v1.SignerService': ['ListSigners', {}, /"currentPage": 1|unimplemented/],
+  'relayer.v1.NetworkService': ['ListNetworks', {}, /"currentPage": 1|unimplemented/],
+  'relayer.v1.ApiKeyService': ['ListApiKeys', {}, /"currentPage": 1/],
+  'grpc.health.v1.Health': ['Check', {}, /SERVING/],
+};
+
+test('buf curl lists every service by reflection', async () => {
+  const listed = (await bufCurl('--protocol=grpc', '--list-services', rig.baseUrl)).trim().split('\n');
+  assert.deepEqual(listed.sort(), [...Object.keys(calls), 'grpc.reflection.v1.ServerReflection'].sort());
+});
+
+for (const [service, [method, request, answer]] of Object.entries(calls)) {
+  test(`buf curl calls ${service}`, async () => {
+    for (const protocol of ['grpc', 'grpcweb', 'connect']) {
+      const told = await bufCurl(`--protocol=${protocol}`, '-d', JSON.stringify(request), `${rig.baseUrl}/${service}/${method}`).catch(
+        (error: { stderr: string }) => error.stderr,
+      );
+      assert.match(told, answer, protocol);
+    }
+  });
+}

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError, createClient } from '@connectrpc/connect';
+import {
+  ServerReflection,
+  type ServerReflectionRequestSchema,
+  type ServerReflectionResponse,
+} from '../../../gen/grpc/reflection/v1/reflection_pb.js';
+import { type Rig, signingKey, startRig, transports } from '../../support/api-rig.js';
+
+let rig: Rig;
+let origin: string;
+before(async () => {
+  rig = await startRig({ notifications: { getNotification: ({ notificationId }) => ({ notification: { id: notificationId } }) } });
+  origin = `http://127.0.0.1:${rig.port}`;
+});
+after(() => rig.stop());
+
+type Question = MessageInitShape<typeof ServerReflectionRequestSchema>['messageRequest'];
+
+async function ask(...questions: Question[]): Promise<ServerReflectionResponse['messageResponse'][]> {
+  const transport = transports['gRPC over HTTP/2'];
+  assert.ok(transport);
+  async function* requests() {
+    for (const messageRequest of questions) yield messageRequest === undefined ? {} : { messageRequest };
+  }
+  const answers: ServerReflectionResponse['messageResponse'][] = [];
+  const responses = createClient(ServerReflection, transport(origin)).serverReflectionInfo(requests(), {
+    // Any valid key will do.
+    headers: { authorization: `Bearer ${signingKey}` },
+  });
+  for await (const { messageResponse } of responses) answers.push(messageResponse);
+  return answers;
+}
+
+test('all services are listed', async () => {
+  const [answer] = await ask({ case: 'listServices', value: '*' });
+  assert.equal(answer?.case, 'listServicesResponse');
+  assert.deepEqual(
+    answer.value.service.map(({ name }) => name),
+    ['relayer.v1.NotificationService', 'grpc.health.v1.Health', 'grpc.reflection.v1.ServerReflection'],
+  );
+});
+
+test('files come with all that they import, by name or by a symbol in them', async () => {
+  const answers = await ask(
+    { case: 'fileByFilename', value: 'relayer/v1/notification_service.proto' },
+    { case: 'fileContainingSymbol', value: 'relayer.v1.NotificationService' },
+    { case: 'fileContainingSymbol', value: 'relayer.v1.NotificationService.GetNotification' },
+    { case: 'fileContainingSymbol', value: 'relayer.v1.DeliveryStatus' },
+    { case: 'fileContainingExtension', value: { containingType: 'google.protobuf.MethodOptions', extensionNumber: 72295728 } },
+  );
+  assert.equal(answers.length, 5);
+  const firstNames = answers.map((answer) => {
+    assert.equal(answer.case, 'fileDescriptorResponse');
+    const files = answer.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
+    const [first] = files;
+    assert.ok(first);
+    const names = new Set(files.map((file) => file.name));
+    for (const file of files) for (const name of file.dependency) assert.ok(names.has(name), name);
+    return first.name;
+  });
+  assert.deepEqual(firstNames, [...Array(4).fill('relayer/v1/notification_service.proto'), 'google/api/annotations.proto']);
+});
+
+test('what there is not is told as an error, and the stream goes on', async () => {
+  const answers = await ask(
+    { case: 'fileByFilename', value: 'nothing.proto' },
+    { case: 'fileContainingSymbol', value: '__proto__' },
+    { case: 'fileContainingExtension', value: { containingType: 'google.protobuf.MethodOptions', extensionNumber: 1 } },
+    { case: 'allExtensionNumbersOfType', value: 'nothing' },
+    undefined,
+    { case: 'allExtensionNumbersOfType', value: 'google.protobuf.MethodOptions' },
+  );
+  const codes = answers.slice(0, 5).map((answer) => (answer.case === 'errorResponse' ? answer.value.errorCode : answer.case));
+  assert.deepEqual(codes, [Code.NotFound, Code.NotFound, Code.NotFound, Code.NotFound, Code.InvalidArgument]);
+  const last = answers[5];
+  assert.equal(last?.case, 'allExtensionNumbersResponse');
+  assert.ok(last.value.extensionNumber.includes(72295728));
+});
+
+test('a key is needed', async () => {
+  const transport = transports['gRPC over HTTP/2'];
+  assert.ok(transport);
+  const call = async () => {
+    for await (const _ of createClient(ServerReflection, transport(origin)).serverReflectionInfo((async function* () {})())) assert.fail();
+  };
+  await assert.rejects(call(), (error) => error instanceof ConnectError && error.code === Code.Unauthenticated);
+});
+
+test('buf curl finds a method and calls it', async () => {
+  const { stdout } = await promisify(execFile)('node_modules/.bin/buf', [
+    'curl',
+    '--protocol=grpc',
+    '--http2-prior-knowledge',
+    '--reflect',
+    '--reflect-protocol=grpc-v1',
+    '--reflect-header',
+    `authorization: Bearer ${signingKey}`,
+    '-d',
+    '{}',
+    `${origin}/grpc.health.v1.Health/Check`,
+  ]);
+  assert.deepEqual(JSON.parse(stdout), { status: 'SERVING' });
+});

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Code, ConnectError, createClient } from '@connectrpc/connect';
+import { Health, HealthCheckResponse_ServingStatus as Serving } from '../../../../gen/grpc/health/v1/health_pb.js';
+import { createReadiness, type Readiness } from '../../../../src/api/services/health/readiness.js';
+import { startRig, transports } from '../../../support/api-rig.js';
+import { requestHttp2 } from '../../../support/raw-http.js';
+
+const well: Readiness = { ready: true, components: { store: 'ok' }, networks: { local: 'ok' } };
+const ill: Readiness = { ready: false, components: { store: 'cannot be written' }, networks: { local: 'ok' } };
+
+test('health is OK without a key; readiness is told as JSON, 200 or 503', async () => {
+  for (const [readiness, status] of [
+    [well, 200],
+    [ill, 503],
+  ] as const) {
+    const rig = await startRig({ measure: async () => readiness });
+    const origin = `http://127.0.0.1:${rig.port}`;
+    const health = await requestHttp2(origin, { ':path': '/api/v1/health' });
+    assert.equal(health.headers['content-type'], 'text/plain; charset=utf-8');
+    assert.equal(health.body.toString(), 'OK');
+    const ready = await requestHttp2(origin, { ':path': '/api/v1/ready' });
+    assert.equal(ready.headers[':status'], status);
+    assert.deepEqual(JSON.parse(ready.body.toString()), { status: status === 200 ? 'ready' : 'not_ready', ...readiness });
+    await rig.stop();
+  }
+});
+
+for (const [name, transport] of Object.entries(transports)) {
+  test(`${name}: Check, List and Watch need no key`, async () => {
+    const rig = await startRig();
+    const client = createClient(Health, transport(`http://127.0.0.1:${rig.port}`));
+    for (const service of ['', 'relayer.v1.NotificationService', 'grpc.health.v1.Health']) {
+      assert.equal((await client.check({ service })).status, Serving.SERVING);
+    }
+    await assert.rejects(client.check({ service: 'nothing' }), (error) => error instanceof ConnectError && error.code === Code.NotFound);
+    const { statuses } = await client.list({});
+    assert.deepEqual(Object.keys(statuses).sort(), [
+      '',
+      'grpc.health.v1.Health',
+      'grpc.reflection.v1.ServerReflection',
+      'relayer.v1.NotificationService',
+    ]);
+    for await (const { status } of client.watch({ service: 'nothing' })) {
+      assert.equal(status, Serving.SERVICE_UNKNOWN);
+      break;
+    }
+    await rig.stop();
+  });
+
+  test(`${name}: a watch is told of the stop, and ends`, async () => {
+    const rig = await startRig();
+    const client = createClient(Health, transport(`http://127.0.0.1:${rig.port}`));
+    const seen: Serving[] = [];
+    let stopped: Promise<void> | undefined;
+    for await (const { status } of client.watch({})) {
+      seen.push(status);
+      stopped ??= rig.stop();
+    }
+    await stopped;
+    assert.deepEqual(seen, [Serving.SERVING, Serving.NOT_SERVING]);
+    assert.deepEqual(
+      rig.lines.filter(({ level }) => level === 'warn'),
+      [],
+    );
+  });
+}
+
+test('while the service stops, it is alive but not ready', async () => {
+  const rig = await startRig();
+  rig.shutdown.abort();
+  const origin = `http://127.0.0.1:${rig.port}`;
+  assert.equal((await requestHttp2(origin, { ':path': '/api/v1/health' })).headers[':status'], 200);
+  const ready = await requestHttp2(origin, { ':path': '/api/v1/ready' });
+  assert.equal(ready.headers[':status'], 503);
+  assert.equal(JSON.parse(ready.body.toString()).components.service, 'stopping');
+  await rig.stop();
+});
+
+test('readiness is measured at most once a second, however many ask', async () => {
+  let measured = 0;
+  let nowMs = 0;
+  const measure = async () => {
+    measured++;
+    return measured === 1 ? well : Promise.reject(new Error('secret'));
+  };
+  const readiness = createReadiness(measure, { clock: { nowMs: () => nowMs }, shutdownSignal: new AbortController().signal });
+  const answers = await Promise.all([readiness(), readiness(), readiness()]);
+  assert.deepEqual(answers, [well, well, well]);
+  nowMs = 999;
+  assert.equal((await readiness()).ready, true);
+  assert.equal(measured, 1);
+  nowMs = 1000;
+  const failed = await readiness();
+  assert.equal(measured, 2);
+  assert.equal(failed.ready, false);
+  assert.ok(!JSON.stringify(failed).includes('secret'));
+});

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { pageOf, paginationOf } from '../../../src/api/services/list-page.js';
+import { DomainError } from '../../../src/core/errors.js';
+import type { Remark } from '../../../src/core/warning.js';
+
+const newCall = (): { remarks: Remark[] } => ({ remarks: [] });
+
+it('is the first ten when nothing is said', () => {
+  assert.deepEqual(pageOf({}, newCall()), { query: { offset: 0, limit: 10 }, currentPage: 1, perPage: 10 });
+});
+
+it('counts pages from 1', () => {
+  assert.deepEqual(pageOf({ page: 3, perPage: 25 }, newCall()), { query: { offset: 50, limit: 25 }, currentPage: 3, perPage: 25 });
+});
+
+it('makes 100 of more, and says so', () => {
+  const call = newCall();
+  assert.deepEqual(pageOf({ page: 2, perPage: 101 }, call), { query: { offset: 100, limit: 100 }, currentPage: 2, perPage: 100 });
+  assert.deepEqual(call.remarks, [{ level: 'warn', message: 'per_page is at most 100; 100 was used' }]);
+  const exact = newCall();
+  pageOf({ perPage: 100 }, exact);
+  assert.deepEqual(exact.remarks, []);
+});
+
+it('refuses zero, naming the field', () => {
+  for (const [request, field] of [
+    [{ page: 0 }, 'page'],
+    [{ perPage: 0 }, 'per_page'],
+  ] as const) {
+    assert.throws(
+      () => pageOf(request, newCall()),
+      (error: unknown) => error instanceof DomainError && error.reason === 'FIELD_INVALID' && error.fields[0]?.field === field,
+    );
+  }
+});
+
+it('tells the total', () => {
+  const { currentPage, perPage, totalItems } = paginationOf(pageOf({ page: 9, perPage: 500 }, newCall()), { total: 7 });
+  assert.deepEqual({ currentPage, perPage, totalItems }, { currentPage: 9, perPage: 100, totalItems: 7n });
+});

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { createClient, createRouterTransport, type Interceptor } from '@connectrpc/connect';
+import { DeliveryStatus, NotificationService, NotificationType } from '../../../../gen/relayer/v1/notification_service_pb.js';
+import { type Call, callKey } from '../../../../src/api/contract/call.js';
+import { createNotificationService } from '../../../../src/api/services/notifications/notification-service.js';
+import { DomainError } from '../../../../src/core/errors.js';
+import { createExclusively } from '../../../../src/core/exclusively.js';
+import { systemIds } from '../../../../src/core/ids.js';
+import { systemClock } from '../../../../src/core/ports/clock.js';
+import { openStore } from '../../../../src/storage/open-store.js';
+import { createSecretBox } from '../../../../src/storage/secret-box.js';
+import { temporaryFolder } from '../../../support/temporary-folder.js';
+
+const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+const url = 'https://hooks.acme.com/relayer';
+const key = 'a signing key of more than 32 characters';
+
+async function startClient(test: TestContext) {
+  const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silent });
+  test.after(() => store.close());
+  const service = createNotificationService({
+    store,
+    clock: systemClock,
+    ids: systemIds,
+    secretBox: createSecretBox(randomBytes(32).toString('base64')),
+    allowPrivateTargets: false,
+    exclusively: createExclusively(),
+    relayersUsing: (id) => (id === 'used' ? ['r1'] : []),
+  });
+  const call: Call = {
+    requestId: 'r',
+    principal: null,
+    remarks: [],
+    bodyProblem: null,
+    traceParent: null,
+    traceId: null,
+    failure: null,
+    relayer: null,
+    idempotencyKeys: [],
+    claim: null,
+    kept: null,
+  };
+  const errors: unknown[] = [];
+  const gate: Interceptor = (next) => async (request) => {
+    request.contextValues.set(callKey, call);
+    try {
+      return await next(request);
+    } catch (error) {
+      errors.push(error);
+      throw error;
+    }
+  };
+  const transport = createRouterTransport((router) => router.service(NotificationService, service), { router: { interceptors: [gate] } });
+  const client = createClient(NotificationService, transport);
+  const reasonOf = async (answer: Promise<unknown>) => {
+    await assert.rejects(answer);
+    const error = errors.at(-1);
+    return error instanceof DomainError ? error.reason : error;
+  };
+  return { client, store, call, reasonOf };
+}
+
+describe('NotificationService', () => {
+  it('creates, changes, shows, lists and deletes, and never shows the key', async (test) => {
+    const { client, call } = await startClient(test);
+    const created = await client.createNotification({ id: 'n', url, signingKey: key, type: NotificationType.WEBHOOK });
+    const { $typeName, ...shown } = created.notification ?? assert.fail('no notification');
+    assert.equal($typeName, 'relayer.v1.Notification');
+    assert.deepEqual(shown, { id: 'n', type: NotificationType.WEBHOOK, url, hasSigningKey: true });
+
+    const updated = await client.updateNotification({ notificationId: 'n', signingKey: '' });
+    assert.equal(updated.notification?.hasSigningKey, false);
+    assert.equal(updated.notification.url, url);
+    assert.deepEqual((await client.getNotification({ notificationId: 'n' })).notification, updated.notification);
+
+    const list = await client.listNotifications({ perPage: 1000 });
+    assert.deepEqual(list.notifications, [updated.notification]);
+    assert.equal(list.pagination?.totalItems, 1n);
+    assert.deepEqual(
+      call.remarks.map(({ level, message }) => `${level}: ${message}`),
+      ['warn: per_page is at most 100; 100 was used'],
+    );
+
+    await client.deleteNotification({ notificationId: 'n' });
+    assert.deepEqual((await client.listNotifications({})).notifications, []);
+  });
+
+  it('remarks on a short key', async (test) => {
+    const { client, call } = await startClient(test);
+    await client.createNotification({ url, signingKey: 'short' });
+    assert.deepEqual(
+      call.remarks.map(({ level }) => level),
+      ['warn'],
+    );
+  });
+
+  it('fails with the reasons of the use cases', async (test) => {
+    const { client, reasonOf } = await startClient(test);
+    await client.createNotification({ id: 'used', url });
+    assert.equal(await reasonOf(client.createNotification({ id: 'used', url })), 'NOTIFICATION_EXISTS');
+    assert.equal(await reasonOf(client.createNotification({})), 'FIELD_INVALID');
+    assert.equal(await reasonOf(client.createNotification({ url, type: 7 as NotificationType })), 'FIELD_INVALID');
+    assert.equal(await reasonOf(client.createNotification({ url: 'http://169.254.169.254/' })), 'WEBHOOK_TARGET_REFUSED');
+    assert.equal(await reasonOf(client.updateNotification({ notificationId: 'x' })), 'NOTIFICATION_NOT_FOUND');
+    assert.equal(await reasonOf(client.deleteNotification({ notificationId: 'used' })), 'NOTIFICATION_IN_USE');
+    assert.equal(await reasonOf(client.listNotifications({ page: 0 })), 'FIELD_INVALID');
+  });
+
+  it('tests, lists and redelivers', async (test) => {
+    const { client, store, call, reasonOf } = await startClient(test);
+    await client.createNotification({ id: 'n', url });
+    const { delivery: tested } = await client.testNotification({ notificationId: 'n' });
+    assert.deepEqual([tested?.event, tested?.status, tested?.attempts], ['test', DeliveryStatus.PENDING, []]);
+    assert.ok(tested?.nextAttemptAt !== undefined && tested.createdAt !== undefined);
+    assert.deepEqual((await client.listDeliveries({ notificationId: 'n' })).deliveries, [tested]);
+
+    const failure = { attemptedAtMs: 1_000, durationMs: 12, httpStatus: 410, error: 'gone', responseBody: 'bye' };
+    await store.commit([
+      store.change.updateEvent({ id: tested.id, status: 'dead', attempts: 2, nextAttemptAtMs: 2_000 }),
+      store.change.insertDeliveryAttempt(tested.id, { ...failure, httpStatus: null, responseBody: null }),
+      store.change.insertDeliveryAttempt(tested.id, failure),
+      store.change.markNotificationGone({ id: 'n', revision: 1 }, 2_000),
+    ]);
+    const listed = await client.listDeliveries({ notificationId: 'n', perPage: 1 });
+    assert.deepEqual([listed.pagination?.totalItems, listed.deliveries[0]?.status], [1n, DeliveryStatus.DEAD]);
+    assert.equal(listed.deliveries[0]?.nextAttemptAt, undefined);
+    assert.deepEqual(
+      listed.deliveries[0]?.attempts.map(({ httpStatus, durationMs, error, responseBody }) => [
+        httpStatus,
+        durationMs,
+        error,
+        responseBody,
+      ]),
+      [
+        [undefined, 12, 'gone', undefined],
+        [410, 12, 'gone', 'bye'],
+      ],
+    );
+
+    const { delivery: due } = await client.redeliverDelivery({ notificationId: 'n', deliveryId: tested.id });
+    assert.deepEqual([due?.id, due?.status, due?.attempts.length], [tested.id, DeliveryStatus.PENDING, 2]);
+    assert.match(call.remarks.at(-1)?.message ?? '', /410 \(gone\)/);
+    assert.equal(await reasonOf(client.redeliverDelivery({ notificationId: 'n', deliveryId: 'x' })), 'DELIVERY_NOT_FOUND');
+    assert.equal(await reasonOf(client.testNotification({ notificationId: 'x' })), 'NOTIFICATION_NOT_FOUND');
+    assert.equal(await reasonOf(client.listDeliveries({ notificationId: 'x' })), 'NOTIFICATION_NOT_FOUND');
+  });
+});

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { UpdateRelayerRequestSchema } from '../../../../gen/relayer/v1/relayer_service_pb.js';
+import { policiesFromProto, protoOfPolicies } from '../../../../src/api/services/relayers/policies.js';
+import { relayerChangeFromProto } from '../../../../src/api/services/relayers/relayer-change.js';
+import { DomainError } from '../../../../src/core/errors.js';
+import { defaultPolicies } from '../../../../src/core/relayer/default-policies.js';
+import type { EvmPolicies, Relayer, SolanaPolicies, StellarPolicies } from '../../../../src/core/relayer/relayer.js';
+import { modelRelayer } from '../../../support/model-lane.js';
+
+const evm: EvmPolicies = {
+  network: 'evm',
+  minBalanceWei: 2n ** 127n,
+  gasPriceCapWei: 7n,
+  whitelistReceivers: ['0x70997970c51812dc3a010c7d01b50e0d17dc79c8'],
+  eip1559Pricing: false,
+  gasLimitEstimation: false,
+  maxInFlight: 3,
+  includeRevertData: true,
+};
+const stellar: StellarPolicies = { network: 'stellar', minBalanceStroops: 0n, maxFeeStroops: 9n };
+const solana: SolanaPolicies = {
+  network: 'solana',
+  minBalanceLamports: 5n,
+  maxAllowedFeeLamports: 6n,
+  allowedPrograms: ['11111111111111111111111111111111'],
+  allowedAccounts: null,
+  disallowedAccounts: ['So11111111111111111111111111111111111111112'],
+  maxSignatures: 4,
+  maxTxDataSizeBytes: 800,
+};
+const relayer: Relayer = { ...modelRelayer('r1', {}), policies: evm };
+
+function changeOf(request: MessageInitShape<typeof UpdateRelayerRequestSchema>, of = relayer) {
+  return relayerChangeFromProto(of, create(UpdateRelayerRequestSchema, { relayerId: 'r1', ...request }));
+}
+
+function refusal(request: MessageInitShape<typeof UpdateRelayerRequestSchema>): string {
+  try {
+    changeOf(request);
+  } catch (error) {
+    if (error instanceof DomainError) return `${error.reason} ${error.fields.map(({ field }) => field).join()}`;
+    throw error;
+  }
+  return 'none';
+}
+
+describe('policies', () => {
+  for (const policies of [evm, stellar, solana, ...Object.values(defaultPolicies)]) {
+    it(`of ${policies.network} are shown and read back without loss`, () => {
+      assert.deepEqual(policiesFromProto(policies.network, protoOfPolicies(policies)), policies);
+    });
+  }
+});
+
+describe('a change of a relayer', () => {
+  it('without a mask is what is set', () => {
+    assert.deepEqual(changeOf({}), {});
+    assert.deepEqual(changeOf({ name: 'n', paused: false, notificationId: 'hook', customRpcUrls: [{ url: 'http://a/' }] }), {
+      name: 'n',
+      paused: false,
+      notificationId: 'hook',
+      customRpcUrls: [{ url: 'http://a/', weight: 100 }],
+    });
+    assert.deepEqual(changeOf({ policies: { case: 'evm', value: { gasPriceCap: '0x10', eip1559Pricing: true } } }), {
+      policies: { ...evm, gasPriceCapWei: 16n, eip1559Pricing: true },
+    });
+  });
+
+  it('with a mask is what it names, and what is not set is removed', () => {
+    const paths = ['notification_id', 'custom_rpc_urls', 'evm.gas_price_cap', 'evm.whitelist_receivers', 'evm.max_in_flight'];
+    const said = { name: 'ignored', policies: { case: 'evm', value: { maxInFlight: 5, minBalance: '1' } } } as const;
+    assert.deepEqual(changeOf({ ...said, updateMask: { paths } }), {
+      notificationId: null,
+      customRpcUrls: [],
+      policies: { ...evm, gasPriceCapWei: null, whitelistReceivers: null, maxInFlight: 5 },
+    });
+    assert.deepEqual(changeOf({ updateMask: { paths: ['evm'] } }), { policies: defaultPolicies.evm });
+    assert.deepEqual(changeOf({ ...said, updateMask: { paths: ['evm'] } }), {
+      policies: { ...defaultPolicies.evm, maxInFlight: 5, minBalanceWei: 1n },
+    });
+  });
+
+  for (const [what, request, expected] of [
+    ['a name cannot be removed', { updateMask: { paths: ['name'] } }, 'FIELD_INVALID name'],
+    ['whether it is paused neither', { updateMask: { paths: ['paused'] } }, 'FIELD_INVALID paused'],
+    ['its network never changes', { updateMask: { paths: ['network'] } }, 'FIELD_INVALID update_mask'],
+    ['policies of another network are none of its own', { updateMask: { paths: ['stellar.max_fee'] } }, 'FIELD_INVALID update_mask'],
+    ['there is no such policy', { updateMask: { paths: ['evm.nothing'] } }, 'FIELD_INVALID update_mask'],
+    ['a cap of 0 would stop it', { policies: { case: 'evm', value: { gasPriceCap: '0' } } }, 'FIELD_INVALID policies.gas_price_cap'],
+    [
+      'a receiver is an address',
+      { policies: { case: 'evm', value: { whitelistReceivers: ['0x70997970c51812dc3a010c7d01b50e0d17dc79c8', 'me'] } } },
+      'FIELD_INVALID policies.whitelist_receivers[1]',
+    ],
+    [
+      'private transactions',
+      { policies: { case: 'evm', value: { privateTransactions: true } } },
+      'FIELD_INVALID policies.private_transactions',
+    ],
+  ] as const) {
+    it(`is refused: ${what}`, () => assert.equal(refusal(request as MessageInitShape<typeof UpdateRelayerRequestSchema>), expected));
+  }
+});
