@@ -700,7 +700,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.AttemptPurpose.ATTEMPT_PURPOSE_CONTENT": "Does what the caller asked for.",
   "relayer.v1.AttemptPurpose.ATTEMPT_PURPOSE_CANCEL": "Takes the slot so that the transaction is cancelled.",
   "relayer.v1.AttemptPurpose.ATTEMPT_PURPOSE_EXPIRE": "Takes the slot because the transaction is not wanted any more.",
-  "relayer.v1.AttemptPurpose.ATTEMPT_PURPOSE_YIELD": "Takes the slot because the account cannot pay the transaction any more, and others wait behind it.",
+  "relayer.v1.AttemptPurpose.ATTEMPT_PURPOSE_RELEASE_SLOT": "Takes the slot because the account cannot pay the transaction any more, and others wait behind it.",
   "relayer.v1.SendTransactionRequest": "A transaction to send.",
   "relayer.v1.SendTransactionRequest.relayer_id": "The relayer to send through.",
   "relayer.v1.SendTransactionRequest.evm": "For a relayer on an EVM network.",

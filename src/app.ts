@@ -6,8 +6,8 @@ import { createAudit } from './api/contract/audit.js';
 import { createErrorInterceptor } from './api/contract/errors.js';
 import { createGate } from './api/contract/gate.js';
 import { compileMethodPlans } from './api/contract/method-plan.js';
-import { createRemarks } from './api/contract/remarks.js';
 import { createServeOnce } from './api/contract/serve-once.js';
+import { createWarnings } from './api/contract/warnings.js';
 import { createRateLimit } from './api/guards/rate-limit.js';
 import { createHandler } from './api/handler.js';
 import { createCors } from './api/http/cors.js';
@@ -30,7 +30,7 @@ import { configInForce } from './config-in-force.js';
 import { createAuthenticate } from './core/access/authenticate.js';
 import { createIdempotency } from './core/access/idempotency.js';
 import { createKeyRing } from './core/access/key-ring.js';
-import { createOutcomeCleaner } from './core/access/outcome-cleaner.js';
+import { createStoredResponseCleaner } from './core/access/stored-response-cleaner.js';
 import { createExclusively } from './core/exclusively.js';
 import { systemIds } from './core/ids.js';
 import { eventFor, relayerEventFor } from './core/notification/events.js';
@@ -38,8 +38,8 @@ import { type Clock, systemClock } from './core/ports/clock.js';
 import type { Log } from './core/ports/log.js';
 import type { RecordEvent, RecordRelayerState } from './core/ports/record-event.js';
 import type { Telemetry } from './core/ports/telemetry.js';
-import { createFleet } from './core/relayer/fleet.js';
 import { isActive, type Relayer } from './core/relayer/relayer.js';
+import { createRelayerRegistry } from './core/relayer/relayer-registry.js';
 import { createFeed } from './core/transaction/feed.js';
 import { createJournal } from './core/transaction/journal.js';
 import { createTransactionCleaner } from './core/transaction/transaction-cleaner.js';
@@ -117,7 +117,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     const keys = createKeyRing({ store, clock, log });
     await keys.start();
     releasers.push(() => keys.stop());
-    const cleaner = createOutcomeCleaner({ store, clock, log });
+    const cleaner = createStoredResponseCleaner({ store, clock, log });
     cleaner.start();
     releasers.push(() => cleaner.stop());
     const allowPrivateTargets = settings.webhookAllowPrivate;
@@ -133,7 +133,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     });
     // The file and what the API made of it, webhooks included.
     const inForce = await configInForce({ store, secretBox, clock }, config);
-    for (const remark of inForce.remarks) log.warn({}, remark);
+    for (const warning of inForce.warnings) log.warn({}, warning);
     delivery.start();
     releasers.push(() => delivery.stop(shutdownDeadlineMs));
     const retention = createRetention({ store, clock, log, retentionDays: settings.webhookRetentionDays });
@@ -197,7 +197,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       fileRelayers: idsOf(config.relayers),
       localKeys,
       accountOf,
-      fleet: createFleet({ directory, chains, engine }),
+      registry: createRelayerRegistry({ directory, chains, engine }),
       exclusively: createExclusively(),
       lanes: engine,
       recordEvent,
@@ -216,7 +216,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     const interceptors = [
       createErrorInterceptor({ log }),
       createAudit({ plans, log }),
-      createRemarks(),
+      createWarnings(),
       createGate({ plans, directory, serveOnce }),
     ];
     const rest = createRestGateway({ plans, served, interceptors, networkTypeOf: (id) => directory.relayer(id)?.networkType, log });

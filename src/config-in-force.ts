@@ -30,7 +30,7 @@ export interface ConfigInForce {
   /** Those of the file in its order, then those of the API, oldest first. */
   readonly relayers: readonly RelayerInForce[];
   /** Sentences about what of the file is not used. */
-  readonly remarks: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 /** What following works with. */
@@ -47,22 +47,22 @@ interface Deps {
  */
 export async function configInForce({ store, clock, ...deps }: Deps, config: LoadedConfig): Promise<ConfigInForce> {
   const secretBox = blamingTheKey(deps.secretBox);
-  const remarks: string[] = [];
+  const warnings: string[] = [];
   const problems: Problem[] = [];
   const networks = createNetworks(config.networks);
   for (const definition of await store.read.definitions('network')) {
     const network = networks.find(definition.id);
     if (network === undefined) {
-      remarks.push(`the RPC URLs that the API gave to the network ${definition.id} are not used: the configuration has no such network`);
+      warnings.push(`the RPC URLs that the API gave to the network ${definition.id} are not used: the configuration has no such network`);
     } else {
       networks.put({ ...network, rpcUrls: urlsOf(secretBox, definition) });
-      remarks.push(keptSentence('network', definition.id));
+      warnings.push(keptSentence('network', definition.id));
     }
   }
 
   const signers = split(await store.read.definitions('signer'));
   const fileSigners = config.signers.flatMap((entry, index) =>
-    isHidden('signer', entry.id, signers, remarks) ? [] : [{ entry, origin: `signers[${index}]` }],
+    isHidden('signer', entry.id, signers, warnings) ? [] : [{ entry, origin: `signers[${index}]` }],
   );
   const storedKeys = [...signers.kept.values()].map(({ id, sealed }) => ({ id, privateKey: openedKey(secretBox, id, sealed) }));
   const signerIds = new Set([...fileSigners.map(({ entry }) => entry.id), ...signers.kept.keys()]);
@@ -70,7 +70,8 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
   const definitions = split(await store.read.definitions('relayer'));
   const stored = new Map([...definitions.kept.values()].map((definition) => [definition.id, relayerFrom(definition)]));
   const fromFile = config.relayers.flatMap((entry, index): readonly (RelayerInForce | null)[] => {
-    if (!isHidden('relayer', entry.id, definitions, remarks)) return [{ ...entry, ...currentNetwork(entry), origin: `relayers[${index}]` }];
+    if (!isHidden('relayer', entry.id, definitions, warnings))
+      return [{ ...entry, ...currentNetwork(entry), origin: `relayers[${index}]` }];
     const kept = stored.get(entry.id);
     stored.delete(entry.id);
     return kept === undefined ? [] : [kept];
@@ -96,7 +97,7 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
 
   await forgetDeleted(store, 'signer', signers.deleted, config.signers);
   await forgetDeleted(store, 'relayer', definitions.deleted, config.relayers);
-  return { networks, fileSigners, storedKeys, relayers, remarks: [...followed.remarks, ...remarks] };
+  return { networks, fileSigners, storedKeys, relayers, warnings: [...followed.warnings, ...warnings] };
 
   function relayerFrom(definition: Definition): RelayerInForce | null {
     const { network: name, ...relayer } = storedRelayerFrom(secretBox, definition);
@@ -144,9 +145,9 @@ function split(definitions: readonly Definition[]): Split {
   };
 }
 
-function isHidden(kind: 'signer' | 'relayer', id: string, { kept, deleted }: Split, remarks: string[]): boolean {
-  if (deleted.has(id)) remarks.push(`${kind} ${id} of the configuration file was deleted by API and stays deleted`);
-  else if (kept.has(id)) remarks.push(keptSentence(kind, id));
+function isHidden(kind: 'signer' | 'relayer', id: string, { kept, deleted }: Split, warnings: string[]): boolean {
+  if (deleted.has(id)) warnings.push(`${kind} ${id} of the configuration file was deleted by API and stays deleted`);
+  else if (kept.has(id)) warnings.push(keptSentence(kind, id));
   else return false;
   return true;
 }

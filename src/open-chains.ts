@@ -2,8 +2,8 @@ import { networkIdOf } from './core/network/networks.js';
 import type { Chain } from './core/ports/chain.js';
 import type { Log } from './core/ports/log.js';
 import type { Telemetry } from './core/ports/telemetry.js';
-import type { Chains } from './core/relayer/fleet.js';
 import type { Network, RpcUrl } from './core/relayer/network.js';
+import type { Chains } from './core/relayer/relayer-registry.js';
 
 /** What every chain is opened with beside its network and its nodes. */
 export interface OpenChainsOptions {

@@ -46,7 +46,7 @@ async function configWith(relayers: readonly RelayerEntry[], signerIds: readonly
     relayers: relayers.map((entry, index) => ({ ...entry, origin: `relayers[${index}]` })),
     fileSigners: signers.map((entry, index) => ({ entry, origin: `signers[${index}]` })),
     storedKeys: [],
-    remarks: [],
+    warnings: [],
   };
 }
 

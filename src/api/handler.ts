@@ -108,7 +108,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
       const call: Call = {
         requestId,
         principal: watched.principal,
-        remarks: [],
+        warnings: [],
         bodyProblem: null,
         relayer: null,
         idempotencyKeys: headerValuesOf(request, 'idempotency-key'),

@@ -1,7 +1,7 @@
 import { DomainError, invalidField } from '../core/errors.js';
 import type { NetworkType } from '../core/relayer/network.js';
 import { shownName } from '../core/shown-name.js';
-import type { Remark } from '../core/warning.js';
+import type { Warning } from '../core/warning.js';
 import { likelyName } from '../json/likely-name.js';
 
 /** What is found while one body or query is read: the first problem of each kind. */
@@ -10,14 +10,14 @@ export class Reading {
   problem: DomainError | null = null;
   /** A field that no shape of the body defines: told early. */
   unknown: DomainError | null = null;
-  readonly #remarks: Remark[];
+  readonly #warnings: Warning[];
 
   /** `networkType` is the relayer's; undefined where the request names none, one that is unknown, or one that the key may not use. */
   constructor(
     readonly networkType: NetworkType | undefined,
-    remarks: Remark[],
+    warnings: Warning[],
   ) {
-    this.#remarks = remarks;
+    this.#warnings = warnings;
   }
 
   /** Notes that the value at `path` does not fit. `description` completes a sentence that begins with the path. */
@@ -36,6 +36,6 @@ export class Reading {
 
   /** Tells the caller something that is no error. */
   warn(message: string): void {
-    this.#remarks.push({ level: 'warn', message });
+    this.#warnings.push({ level: 'warn', message });
   }
 }

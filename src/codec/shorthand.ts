@@ -10,7 +10,8 @@ export function withShorthand(codec: ValueCodec, desc: DescMessage, name: string
   const isList = field.fieldKind === 'list';
   const inner = compiler.field(field);
   const others = desc.fields.filter((one) => one !== field);
-  const isAlone = (message: Properties) => message[field.localName] !== undefined && others.every((one) => isUnset(message[one.localName]));
+  const isUnsequenced = (message: Properties) =>
+    message[field.localName] !== undefined && others.every((one) => isUnset(message[one.localName]));
   return {
     read(value, path, reading) {
       if (value instanceof Map) return codec.read(value, path, reading);
@@ -21,7 +22,7 @@ export function withShorthand(codec: ValueCodec, desc: DescMessage, name: string
       message[field.localName] = read;
       return message;
     },
-    write: (value) => (isAlone(value as Properties) ? inner.write((value as Properties)[field.localName]) : codec.write(value)),
+    write: (value) => (isUnsequenced(value as Properties) ? inner.write((value as Properties)[field.localName]) : codec.write(value)),
   };
 }
 

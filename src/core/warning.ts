@@ -1,5 +1,5 @@
-/** A remark about the request, for `metadata.logs`. */
-export interface Remark {
+/** A warning about the request, for `metadata.logs`. */
+export interface Warning {
   readonly level: 'log' | 'info' | 'error' | 'warn' | 'debug' | 'result';
   readonly message: string;
 }

@@ -8,7 +8,7 @@ import { rowFromDefinition } from './rows/definition-row.js';
 import { rowFromDeliveryAttempt } from './rows/delivery-attempt-row.js';
 import { rowFromEvent } from './rows/event-row.js';
 import { rowFromNotification } from './rows/notification-row.js';
-import { rowFromOutcome } from './rows/outcome-row.js';
+import { rowFromStoredResponse } from './rows/stored-response-row.js';
 import { rowFromTransaction } from './rows/transaction-row.js';
 import type { Statements } from './statements/all-statements.js';
 
@@ -81,11 +81,11 @@ export function createChanges(statements: Statements): Changes {
       ]),
     markNotificationGone: ({ id, revision }, goneAtMs) =>
       new BoundChange('markNotificationGone', [step(notifications.markGone, { id, revision, gone_at_ms: goneAtMs })]),
-    putOutcome: (outcome) => new BoundChange('putOutcome', [step(outcomes.put, rowFromOutcome(outcome))]),
+    putStoredResponse: (outcome) => new BoundChange('putStoredResponse', [step(outcomes.put, rowFromStoredResponse(outcome))]),
     forgetFingerprints: () =>
       new BoundChange('forgetFingerprints', [step(outcomes.forgetFingerprints, { fingerprint: forgottenFingerprint })]),
-    deleteExpiredOutcomes: (nowMs, limit) =>
-      new BoundChange('deleteExpiredOutcomes', [step(outcomes.deleteExpired, { now_ms: nowMs, limit })]),
+    deleteExpiredStoredResponses: (nowMs, limit) =>
+      new BoundChange('deleteExpiredStoredResponses', [step(outcomes.deleteExpired, { now_ms: nowMs, limit })]),
     insertApiKey: (key) => new BoundChange('insertApiKey', [guarded(apiKeys.insert, rowFromApiKey(key))]),
     deleteApiKey: (id) => new BoundChange('deleteApiKey', [guarded(apiKeys.delete, { id })]),
     putDefinition: (definition) => new BoundChange('putDefinition', [step(definitions.put, rowFromDefinition(definition))]),

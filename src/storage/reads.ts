@@ -7,7 +7,7 @@ import { definitionFromRow } from './rows/definition-row.js';
 import { deliveryAttemptFromRow } from './rows/delivery-attempt-row.js';
 import { type EventRow, eventFromRow } from './rows/event-row.js';
 import { notificationFromRow } from './rows/notification-row.js';
-import { outcomeFromRow } from './rows/outcome-row.js';
+import { storedResponseFromRow } from './rows/stored-response-row.js';
 import { transactionFromRow } from './rows/transaction-row.js';
 import type { Statement } from './statement.js';
 import type { Statements } from './statements/all-statements.js';
@@ -112,9 +112,9 @@ export function createReads(statements: Statements, query: Query): Reads {
     notification: async (id) => (await query(notifications.byId, { id })).map(notificationFromRow)[0],
     outcome: async ({ keyId, method, idempotencyKey }, nowMs) => {
       const rows = await query(outcomes.byKey, { key_id: keyId, method, idempotency_key: idempotencyKey, now_ms: nowMs });
-      return rows.map(outcomeFromRow)[0];
+      return rows.map(storedResponseFromRow)[0];
     },
-    firstOutcomeExpiryMs: async () => (await query(outcomes.firstExpiry, {}))[0]?.expires_at_ms,
+    firstStoredResponseExpiryMs: async () => (await query(outcomes.firstExpiry, {}))[0]?.expires_at_ms,
     apiKeys: async () => (await query(apiKeys.all, {})).map(apiKeyFromRow),
     definitions: async (kind) => (await query(definitions.ofKind, { kind })).map(definitionFromRow),
     fileEntries: (kind) => query(fileEntries.ofKind, { kind }),

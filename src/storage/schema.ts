@@ -25,7 +25,7 @@ export interface TransactionTable {
   /** Exact JSON, see `rows/exact-json.ts`. */
   content: string;
   /** Exact JSON. */
-  held: string | null;
+  queued: string | null;
   nonce: string | null;
   live_version: number | null;
   mined_version: number | null;
@@ -134,7 +134,7 @@ export interface DeliveryAttemptTable {
 }
 
 /** What a call with an idempotency key came to. */
-export interface OutcomeTable {
+export interface StoredResponseTable {
   seq: Generated<number>;
   key_id: string;
   method: string;
@@ -169,7 +169,7 @@ export interface DefinitionTable {
   sealed: string | null;
 }
 
-/** One row, number 1: the process that holds the instance lock, or held it last. */
+/** One row, number 1: the process that holds the instance lock, or queued it last. */
 export interface InstanceTable {
   number: number;
   host: string;
@@ -190,7 +190,7 @@ export interface Schema {
   file_entries: FileEntryTable;
   events: EventTable;
   delivery_attempts: DeliveryAttemptTable;
-  outcomes: OutcomeTable;
+  outcomes: StoredResponseTable;
   api_keys: ApiKeyTable;
   definitions: DefinitionTable;
   instances: InstanceTable;

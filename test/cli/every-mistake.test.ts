@@ -92,7 +92,7 @@ it('every mistake of settings and file is told by its path, all at once, and ser
           },
         }),
         relayer('b', {}),
-        relayer('twin', {}),
+        relayer('duplicate', {}),
         relayer('c', { signer_id: 'ed' }),
         relayer('d', {
           network_type: 'stellar',

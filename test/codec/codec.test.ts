@@ -24,7 +24,7 @@ import { compileFieldBounds } from '../../src/codec/field-bounds.js';
 import { CodecCompiler } from '../../src/codec/message-codec.js';
 import { Reading } from '../../src/codec/reading.js';
 import type { ValueCodec } from '../../src/codec/value-codec.js';
-import type { Remark } from '../../src/core/warning.js';
+import type { Warning } from '../../src/core/warning.js';
 import { scanJson } from '../../src/json/json-scanner.js';
 
 const compiler = new CodecCompiler();
@@ -36,8 +36,8 @@ function codecOf(desc: DescMessage): ValueCodec {
 
 /** The message of a JSON text at the path `x`; what was noted otherwise. */
 function read<T extends DescMessage>(desc: T, text: string): MessageShape<T> | string {
-  const remarks: Remark[] = [];
-  const reading = new Reading(undefined, remarks);
+  const warnings: Warning[] = [];
+  const reading = new Reading(undefined, warnings);
   const message = codecOf(desc).read(scanJson(text), 'x', reading);
   const refused = reading.unknown ?? reading.problem;
   if (refused !== null) return refused.message;

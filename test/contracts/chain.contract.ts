@@ -78,10 +78,10 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
 
     /** Where it is in a block; null: nowhere. */
     async function receiptOf(attempt: Attempt): Promise<Receipt | null> {
-      const { sequence, standalone } = rig.chain;
+      const { sequence, unsequenced } = rig.chain;
       if (attempt.nonce === null) {
-        const fate = (await standalone?.fates([attempt]))?.get(attempt.hash);
-        return fate?.kind === 'landed' ? fate.receipt : null;
+        const outcome = (await unsequenced?.outcomes([attempt]))?.get(attempt.hash);
+        return outcome?.kind === 'landed' ? outcome.receipt : null;
       }
       const { number } = await rig.chain.head();
       return (await sequence?.receipts([attempt.hash], { from: 0n, to: number }))?.get(attempt.hash) ?? null;
@@ -281,7 +281,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
           const content = contentOf(rig.requestOf(41n));
           const first = await signed(await drafted(content), await nextNonce());
           await broadcast(first);
-          const raised = await sequence.raise({ relayer: rig.relayer, content, live: first, outbids: [first] });
+          const raised = await sequence.bumpFee({ relayer: rig.relayer, content, live: first, outbids: [first] });
           assert.ok(!('refused' in raised));
           const next = await signed(raised, first.nonce);
           assert.deepEqual(await broadcast(next), ['accepted']);

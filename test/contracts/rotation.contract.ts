@@ -6,7 +6,7 @@ import { rotateEncryptionKey } from '../../src/core/access/rotate-encryption-key
 import { signingKeyPurpose } from '../../src/core/notification/signing-key-purpose.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { createSecretBox } from '../../src/storage/secret-box.js';
-import { aNotification, anOutcome, silentLog } from '../support/stored-samples.js';
+import { aNotification, aStoredResponse, silentLog } from '../support/stored-samples.js';
 
 const newBox = () => createSecretBox(randomBytes(32).toString('base64'));
 
@@ -35,7 +35,7 @@ export function rotationContract(name: string, newDatabaseUrl: () => Promise<str
           ...[...notifications, aNotification({ id: 'unsigned' })].map((notification) => change.insertNotification(notification)),
           change.putDefinition(definition),
           change.putDefinition(plain),
-          change.putOutcome(anOutcome({ fingerprint: from.digest(Buffer.from('payload'), 'idempotent request') })),
+          change.putStoredResponse(aStoredResponse({ fingerprint: from.digest(Buffer.from('payload'), 'idempotent request') })),
         ]);
 
         assert.deepEqual(await rotateEncryptionKey({ store, from, to }), { kind: 'rotated', secrets: 361 });
@@ -97,8 +97,8 @@ export function rotationContract(name: string, newDatabaseUrl: () => Promise<str
       const { store } = await openStore(await newDatabaseUrl(), { log: silentLog });
       try {
         const [from, to] = [newBox(), newBox()];
-        const outcome = anOutcome({ fingerprint: from.digest(Buffer.from('payload'), 'idempotent request') });
-        await store.commit([store.change.putOutcome(outcome)]);
+        const outcome = aStoredResponse({ fingerprint: from.digest(Buffer.from('payload'), 'idempotent request') });
+        await store.commit([store.change.putStoredResponse(outcome)]);
         assert.deepEqual(await rotateEncryptionKey({ store, from, to }), { kind: 'rotated', secrets: 0 });
         const { begin } = createIdempotency({ store, clock: { nowMs: () => 0 } });
         const begun = await begin(outcome, to.digest(Buffer.from('payload'), 'idempotent request'));

@@ -18,7 +18,7 @@ import {
   anApiKey,
   anAttempt,
   anEvent,
-  anOutcome,
+  aStoredResponse,
   aTransaction,
   next,
   sampleLane,
@@ -129,10 +129,10 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual(await store.read.transaction('bare'), { transaction: bare, shown: null });
     });
 
-    test('what stands alone: held content, facts of the mined version, versions without a nonce', async () => {
+    test('what stands alone: queued content, facts of the mined version, versions without a nonce', async () => {
       const facts = { network: 'stellar', feeChargedStroops: huge, returnValueXdr: 'AAAAAQ==' } as const;
       const mined = { version: 1, blockNumber: 7n, blockHash: '0x07', succeeded: true, facts };
-      const alone = aTransaction({ id: 'alone', status: 'mined', held: full.content, liveVersion: 1, mined });
+      const alone = aTransaction({ id: 'alone', status: 'mined', queued: full.content, liveVersion: 1, mined });
       const version = anAttempt({ transactionId: 'alone', nonce: null, hash: 'a signature' });
       const { change, read } = store;
       await store.commit([change.insertTransaction(alone), change.insertAttempt(version)]);
@@ -140,8 +140,8 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual(await read.attemptsOf('alone'), [version]);
       assert.equal(await read.transactionIdOf(version.chain, 'a signature'), 'alone');
       assert.equal(await read.transactionIdOf(version.chain, first.hash), undefined, 'it has a nonce');
-      const twin = anAttempt({ transactionId: 'bare', nonce: null, hash: 'a signature' });
-      await assert.rejects(store.commit([change.insertAttempt(twin)]), (error) => error instanceof ConflictError);
+      const duplicate = anAttempt({ transactionId: 'bare', nonce: null, hash: 'a signature' });
+      await assert.rejects(store.commit([change.insertAttempt(duplicate)]), (error) => error instanceof ConflictError);
     });
 
     test('an update writes every field that may change', async () => {
@@ -227,28 +227,28 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
     test('outcomes: byte for byte, until they expire, the last under a key', async () => {
       const { change, read } = store;
       const bytes = new Uint8Array(Array.from({ length: 256 }, (_, byte) => byte));
-      const outcome = anOutcome({ response: bytes, expiresAtMs: 1000 });
-      assert.equal(await read.firstOutcomeExpiryMs(), undefined);
-      await store.commit([change.putOutcome(outcome)]);
+      const outcome = aStoredResponse({ response: bytes, expiresAtMs: 1000 });
+      assert.equal(await read.firstStoredResponseExpiryMs(), undefined);
+      await store.commit([change.putStoredResponse(outcome)]);
       assert.deepEqual(await read.outcome(outcome, 999), outcome);
       assert.equal(await read.outcome(outcome, 1000), undefined);
       for (const other of [{ keyId: 'other' }, { method: '/s/Other' }, { idempotencyKey: 'ONE' }]) {
         assert.equal(await read.outcome({ ...outcome, ...other }, 0), undefined);
       }
       const later = { ...outcome, fingerprint: 'another', response: new Uint8Array(), expiresAtMs: 3000 };
-      await store.commit([change.putOutcome(later)]);
+      await store.commit([change.putStoredResponse(later)]);
       assert.deepEqual(await read.outcome(outcome, 1000), later);
     });
 
     test('expired outcomes are deleted, the oldest first, as many as were asked for', async () => {
       const { change, read } = store;
-      const named = (number: number) => anOutcome({ idempotencyKey: `expires ${number}`, expiresAtMs: 100 + number });
-      await store.commit([3, 1, 2, 4].map((number) => change.putOutcome(named(number))));
-      assert.equal(await read.firstOutcomeExpiryMs(), 101);
-      await store.commit([change.deleteExpiredOutcomes(103, 2)]);
-      assert.equal(await read.firstOutcomeExpiryMs(), 103);
-      await store.commit([change.deleteExpiredOutcomes(103, 2), change.deleteExpiredOutcomes(103, 2)]);
-      assert.equal(await read.firstOutcomeExpiryMs(), 104);
+      const named = (number: number) => aStoredResponse({ idempotencyKey: `expires ${number}`, expiresAtMs: 100 + number });
+      await store.commit([3, 1, 2, 4].map((number) => change.putStoredResponse(named(number))));
+      assert.equal(await read.firstStoredResponseExpiryMs(), 101);
+      await store.commit([change.deleteExpiredStoredResponses(103, 2)]);
+      assert.equal(await read.firstStoredResponseExpiryMs(), 103);
+      await store.commit([change.deleteExpiredStoredResponses(103, 2), change.deleteExpiredStoredResponses(103, 2)]);
+      assert.equal(await read.firstStoredResponseExpiryMs(), 104);
       assert.equal(await read.outcome(named(3), 0), undefined);
       assert.deepEqual(await read.outcome(named(4), 0), named(4));
     });
@@ -374,10 +374,13 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
 
     test('an outcome is written with its list or not at all, and never the reason why not', async () => {
       const { change, read } = store;
-      const outcome = anOutcome({ idempotencyKey: 'with a list' });
-      assert.equal(await conflictIn(store.commit([change.putOutcome(outcome), change.insertTransaction(taken)])), 'insertTransaction');
+      const outcome = aStoredResponse({ idempotencyKey: 'with a list' });
+      assert.equal(
+        await conflictIn(store.commit([change.putStoredResponse(outcome), change.insertTransaction(taken)])),
+        'insertTransaction',
+      );
       assert.equal(await read.outcome(outcome, 0), undefined);
-      await Promise.all([1, 2, 3].map(() => store.commit([change.putOutcome(outcome), change.putOutcome(outcome)])));
+      await Promise.all([1, 2, 3].map(() => store.commit([change.putStoredResponse(outcome), change.putStoredResponse(outcome)])));
       assert.deepEqual(await read.outcome(outcome, 0), outcome);
     });
 
@@ -780,7 +783,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       child.kill('SIGKILL');
       await once(child, 'close');
       const { store } = await openWhenFree(databaseUrl);
-      const { items, total } = await store.read.transactionsOf('held', [], { offset: 0, limit: acknowledged.length + 10 });
+      const { items, total } = await store.read.transactionsOf('queued', [], { offset: 0, limit: acknowledged.length + 10 });
       assert.ok(total >= acknowledged.length);
       assert.deepEqual(ids(items).reverse().slice(0, acknowledged.length), acknowledged);
       await store.close();

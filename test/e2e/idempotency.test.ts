@@ -137,7 +137,7 @@ describe('idempotency keys', () => {
     assert.deepEqual(await recordsOf(3101), []);
   });
 
-  it('an outcome is told as it was, however far its transaction has come, with its remarks, in any protocol', async () => {
+  it('an outcome is told as it was, however far its transaction has come, with its warnings, in any protocol', async () => {
     const { baseUrl } = service;
     const clients = [
       createGrpcTransport({ baseUrl }),

@@ -222,7 +222,7 @@ describe('relayers, signers and networks over the API', () => {
     before(async () => {
       proxy = await startRpcProxy({
         target: anvil.url,
-        fateOf: (calls) => {
+        outcomeOf: (calls) => {
           asked += calls.length;
           return {};
         },

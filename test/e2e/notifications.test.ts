@@ -17,7 +17,7 @@ interface Way {
 }
 
 type Written =
-  | { readonly ok: true; readonly hasKey: boolean; readonly url: string; readonly remarks: readonly string[]; readonly text: string }
+  | { readonly ok: true; readonly hasKey: boolean; readonly url: string; readonly warnings: readonly string[]; readonly text: string }
   | { readonly ok: false; readonly sentence: string; readonly text: string };
 
 describe('the rules of signing_key', () => {
@@ -77,8 +77,8 @@ describe('the rules of signing_key', () => {
         const written = await way.create({ id: `${id}-short`, url, signing_key: mark });
         assert.ok(written.ok, written.text);
         assert.equal(written.hasKey, true);
-        assert.equal(written.remarks.length, 1);
-        assert.match(written.remarks[0] ?? '', /32/);
+        assert.equal(written.warnings.length, 1);
+        assert.match(written.warnings[0] ?? '', /32/);
       });
       it('whsec_ keys must be base64 of 24 to 64 bytes', async () => {
         const good = `whsec_${Buffer.from(`${mark}${'x'.repeat(22)}`).toString('base64')}`;
@@ -174,7 +174,7 @@ describe('the rules of signing_key', () => {
       answers.push(answer.text);
       if (!answer.body.success) return { ok: false, sentence: answer.body.error, text: answer.text };
       const { has_signing_key: hasKey, url } = answer.body.data;
-      return { ok: true, hasKey, url, remarks: remarksOf(answer.body.metadata), text: answer.text };
+      return { ok: true, hasKey, url, warnings: warningsOf(answer.body.metadata), text: answer.text };
     };
     return {
       protocol: 'REST',
@@ -191,7 +191,7 @@ describe('the rules of signing_key', () => {
       if (!outcome.ok) return { ok: false, sentence: outcome.message, text };
       // biome-ignore lint/suspicious/noExplicitAny: the clients give untyped JSON
       const { notification, metadata } = outcome.response as any;
-      return { ok: true, hasKey: notification.has_signing_key ?? false, url: notification.url, remarks: remarksOf(metadata), text };
+      return { ok: true, hasKey: notification.has_signing_key ?? false, url: notification.url, warnings: warningsOf(metadata), text };
     };
     return {
       protocol: caller.protocol,
@@ -201,6 +201,6 @@ describe('the rules of signing_key', () => {
   }
 });
 
-function remarksOf(metadata: { logs?: { message: string }[] } | null | undefined): readonly string[] {
+function warningsOf(metadata: { logs?: { message: string }[] } | null | undefined): readonly string[] {
   return metadata?.logs?.map(({ message }) => message) ?? [];
 }

@@ -14,7 +14,7 @@ describe('Stellar, from the request to the ledger', () => {
   });
   after(() => rig?.stop());
   afterEach(async () => {
-    rig.node.setFate(null);
+    rig.node.setOutcome(null);
     rig.ledger.setSurge(100n);
     rig.ledger.setQueueFullBelow(0n);
     // Nothing of one test is under way in the next.
@@ -85,7 +85,7 @@ describe('Stellar, from the request to the ledger', () => {
       const [bob, carol] = [receiver(), receiver()];
       const sent = await rig.send(paymentBody(bob.address, 11n));
       const first = await rig.untilWaiting(sent.id);
-      rig.node.setFate((method) => (method === 'sendTransaction' ? { sending: 'try again later' } : null));
+      rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'try again later' } : null));
       const replaced = await rig.replace(sent.id, paymentBody(carol.address, 13n));
       assert.notEqual(replaced.hash, first.hash);
       rig.ledger.close();
@@ -98,12 +98,12 @@ describe('Stellar, from the request to the ledger', () => {
 
     it('while no node is known to have it: the new one lands where the first was lost', async () => {
       const [bob, carol] = [receiver(), receiver()];
-      rig.node.setFate((method) => (method === 'sendTransaction' ? { refusedWith: 503 } : null));
+      rig.node.setOutcome((method) => (method === 'sendTransaction' ? { refusedWith: 503 } : null));
       const sent = await rig.send(paymentBody(bob.address, 17n));
       const first = await rig.until(sent.id, 'sent');
       const replaced = await rig.replace(sent.id, paymentBody(carol.address, 19n));
       assert.equal(replaced.sequence_number, first.sequence_number);
-      rig.node.setFate(null);
+      rig.node.setOutcome(null);
       // No ledger closes before a node has the new one: earlier versions are sent again too, and may land.
       await rig.untilWaiting(sent.id);
       rig.ledger.close();
@@ -114,11 +114,11 @@ describe('Stellar, from the request to the ledger', () => {
 
     it('while no node is known to have it, but one does: the first lands, and the record says so', async () => {
       const [bob, carol] = [receiver(), receiver()];
-      rig.node.setFate((method) => (method === 'sendTransaction' ? { answerIsLost: true } : null));
+      rig.node.setOutcome((method) => (method === 'sendTransaction' ? { answerIsLost: true } : null));
       const sent = await rig.send(paymentBody(bob.address, 23n));
       await waitFor('the node to have it', () => rig.ledger.waiting().length > 0 || undefined);
       const first = await rig.until(sent.id, 'sent');
-      rig.node.setFate((method) => (method === 'sendTransaction' ? { refusedWith: 503 } : null));
+      rig.node.setOutcome((method) => (method === 'sendTransaction' ? { refusedWith: 503 } : null));
       const replaced = await rig.replace(sent.id, paymentBody(carol.address, 29n));
       assert.notEqual(replaced.hash, first.hash);
       rig.ledger.close();
@@ -181,7 +181,7 @@ describe('Stellar, from the request to the ledger', () => {
       const bob = receiver();
       const sent = await rig.send(paymentBody(bob.address, 53n));
       const first = await rig.untilWaiting(sent.id);
-      rig.node.setFate((method) => (method === 'sendTransaction' ? { sending: 'try again later' } : null));
+      rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'try again later' } : null));
       assert.equal((await rig.client.cancel(sent.id)).status, 200);
       rig.ledger.close();
       const confirmed = await rig.until(sent.id, 'confirmed');
@@ -260,12 +260,12 @@ describe('Stellar, from the request to the ledger', () => {
 
     it('it fails for good when its account used the number otherwise', async () => {
       const [user, bob, carol] = [createWallet(rig.ledger), receiver(), receiver()];
-      rig.node.setFate((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+      rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
       const sent = await rig.send({ network: 'local', transaction_xdr: signedBy(user, bob, 79n).toXDR(), fee_bump: true });
       await rig.until(sent.id, 'submitted');
       rig.ledger.submit(signedBy(user, carol, 83n).toXDR());
       rig.ledger.close();
-      rig.node.setFate(null);
+      rig.node.setOutcome(null);
       const failed = await rig.untilWithLedgers(sent.id, 'failed');
       assert.match(String(failed.status_reason), /sequence number/);
       assert.deepEqual([gained(bob), gained(carol)], [0n, 83n]);
@@ -326,7 +326,7 @@ describe('Stellar, from the request to the ledger', () => {
     it('a node that says TRY_AGAIN_LATER again and again is tried again, and pays once', async () => {
       const bob = receiver();
       let left = 5;
-      rig.node.setFate((method) => {
+      rig.node.setOutcome((method) => {
         if (method !== 'sendTransaction' || left === 0) return null;
         left -= 1;
         return { sending: 'try again later' };
@@ -374,7 +374,7 @@ describe('Stellar, from the request to the ledger', () => {
 
     it('somebody else with the same key took the number: the payment gets another, and is made once', async () => {
       const [bob, carol] = [receiver(), receiver()];
-      rig.node.setFate((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+      rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
       const sent = await rig.send(paymentBody(bob.address, 107n));
       const first = await rig.until(sent.id, 'submitted');
       const foreign = walletOf(rig.ledger, rig.keys).build([
@@ -383,7 +383,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.equal(foreign.sequence, first.sequence_number);
       rig.ledger.submit(foreign.toXDR());
       rig.ledger.close();
-      rig.node.setFate(null);
+      rig.node.setOutcome(null);
       const confirmed = await rig.untilWithLedgers(sent.id, 'confirmed');
       assert.equal(confirmed.sequence_number, String(BigInt(first.sequence_number) + 1n));
       assert.deepEqual([gained(bob), gained(carol)], [107n, 109n]);
@@ -407,9 +407,9 @@ describe('Stellar, from the request to the ledger', () => {
 
     it('a node that is down loses nothing', async () => {
       const bob = receiver();
-      rig.node.setFate(() => ({ refusedWith: 503 }));
+      rig.node.setOutcome(() => ({ refusedWith: 503 }));
       const sent = await rig.send(paymentBody(bob.address, 127n));
-      rig.node.setFate(null);
+      rig.node.setOutcome(null);
       await rig.untilWithLedgers(sent.id, 'confirmed');
       assert.equal(gained(bob), 127n);
     });

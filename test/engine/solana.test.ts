@@ -30,10 +30,13 @@ describe('transactions on Solana', () => {
   it('fail when nobody can tell any more what became of them, and are not signed anew', async (test) => {
     let isLost = false;
     const changed = (chain: Chain): Chain => {
-      const { standalone } = chain;
-      if (standalone === null) return chain;
-      const lost = (attempts: readonly Attempt[]) => new Map(attempts.map(({ hash }) => [hash, { kind: 'lost' } as const]));
-      return { ...chain, standalone: { ...standalone, fates: async (attempts) => (isLost ? lost(attempts) : standalone.fates(attempts)) } };
+      const { unsequenced } = chain;
+      if (unsequenced === null) return chain;
+      const lost = (attempts: readonly Attempt[]) => new Map(attempts.map(({ hash }) => [hash, { kind: 'unknown' } as const]));
+      return {
+        ...chain,
+        unsequenced: { ...unsequenced, outcomes: async (attempts) => (isLost ? lost(attempts) : unsequenced.outcomes(attempts)) },
+      };
     };
     const rig = await start(test, { changed });
     const { transaction } = await rig.send({ instructions: [transferInstruction(rig.key.address, solanaKey().address, 5_000_000n)] });

@@ -110,7 +110,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const rig = await start(test, { accounts });
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
     await rig.until(transaction.id, 'submitted');
-    rig.node.setFate((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+    rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
     await replace(rig, transaction.id, { operations: [payment(other, 7_000_000n)] });
     const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.mined?.version, 1);
@@ -154,12 +154,12 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
 
   it('expire: what is out dies of its time bounds, and its place is taken by what changes nothing', async (test) => {
     const rig = await start(test, { accounts });
-    rig.node.setFate((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+    rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
     await rig.until(transaction.id, 'submitted');
     rig.node.ledger.pass(121);
     rig.node.ledger.close();
-    rig.node.setFate(null);
+    rig.node.setOutcome(null);
     rig.clock.moveOn(121_000);
     await rig.untilWithLedgers(transaction.id, 'expired');
     // On a slow machine ledgers enough may close for another to be raised.
@@ -188,11 +188,11 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
 
   it('get another sequence number where somebody else used theirs', async (test) => {
     const rig = await start(test, { accounts });
-    rig.node.setFate((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+    rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
     const before = await rig.until(transaction.id, 'submitted');
     rig.node.ledger.submit(signedXdr(rig, rig.key.keys));
-    rig.node.setFate(null);
+    rig.node.setOutcome(null);
     const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.nonce, (before.transaction.nonce ?? 0n) + 1n);
     assert.equal(await rig.chain.balanceOf(receiver), 15_000_001n);
@@ -203,7 +203,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const rig = await start(test, { accounts: { ...accounts, [payer.publicKey()]: 100_000_000n } });
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
     await rig.until(transaction.id, 'submitted');
-    rig.node.setFate((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+    rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
     await replace(rig, transaction.id, { operations: [payment(other, 7_000_000n)] });
     const [first, second] = await rig.attempts(transaction.id);
     const inner = TransactionBuilder.fromXDR(second?.raw ?? '', rig.node.ledger.passphrase);
@@ -245,7 +245,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
       (await rig.attempts(bad.transaction.id)).map((attempt) => [attempt.purpose, saysOf(attempt).bid.feeStroops]),
       [
         ['content', 100n],
-        ['yield', 100n],
+        ['release_slot', 100n],
       ],
     );
     clearInterval(ticking);
@@ -267,7 +267,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
 
   it('hold up nobody while no node tells whether they can go', async (test) => {
     const rig = await start(test, { accounts });
-    rig.node.setFate((method) => (method === 'simulateTransaction' ? { refusedWith: 500 } : null));
+    rig.node.setOutcome((method) => (method === 'simulateTransaction' ? { refusedWith: 500 } : null));
     const { testContract } = rig.node.ledger;
     const call = { kind: 'invoke_contract', contractAddress: testContract, functionName: 'add', args: [], auth: undefined } as const;
     const unanswered = await rig.send({ operations: [call] });
@@ -468,14 +468,17 @@ describe('fee bumps of what other accounts signed', { concurrency: 4 }, () => {
     const [live] = await rig.attempts(transaction.id);
     const { sequence } = rig.chain;
     assert.ok(live !== undefined && sequence !== null);
-    const raised = await sequence.raise({ relayer: rig.relayer, content: transaction.content, live, outbids: [live] });
+    const raised = await sequence.bumpFee({ relayer: rig.relayer, content: transaction.content, live, outbids: [live] });
     assert.ok(!('refused' in raised));
-    const twin = { ...live, ...(await rig.chain.sign(raised, null, rig.key.signer)), transactionId: 'twin' };
+    const duplicate = { ...live, ...(await rig.chain.sign(raised, null, rig.key.signer)), transactionId: 'duplicate' };
     const { change, commit } = rig.deps.store;
-    await commit([change.insertTransaction({ ...transaction, id: twin.transactionId, status: 'failed' }), change.insertAttempt(twin)]);
-    await waitFor('the twin to be told', async () => {
+    await commit([
+      change.insertTransaction({ ...transaction, id: duplicate.transactionId, status: 'failed' }),
+      change.insertAttempt(duplicate),
+    ]);
+    await waitFor('the duplicate to be told', async () => {
       rig.node.ledger.close();
-      return (await rig.view(transaction.id)).transaction.statusReason?.includes('transaction twin says the very same') || undefined;
+      return (await rig.view(transaction.id)).transaction.statusReason?.includes('transaction duplicate says the very same') || undefined;
     });
     rig.node.ledger.setQueueFullBelow(0n);
     const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
@@ -485,7 +488,7 @@ describe('fee bumps of what other accounts signed', { concurrency: 4 }, () => {
   it('cannot be cancelled without time bounds, and with them end when they are over', async (test) => {
     const user = Keypair.random();
     const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
-    rig.node.setFate((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+    rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
     const endless = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
     await rig.until(endless.transaction.id, 'submitted');
     assert.equal(
@@ -502,7 +505,7 @@ describe('fee bumps of what other accounts signed', { concurrency: 4 }, () => {
   it('fail when their place is used by somebody else', async (test) => {
     const user = Keypair.random();
     const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
-    rig.node.setFate((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
+    rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
     const { transaction } = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
     await rig.until(transaction.id, 'submitted');
     rig.node.ledger.submit(signedXdr(rig, user, 0, '0.0000009'));

@@ -20,7 +20,7 @@ export const doublePay: FaultSuite = async (run) => {
     async nodesBefore({ url }) {
       const silent = await startRpcProxy({
         target: url,
-        fateOf: (calls) => (calls.some(isBroadcast) ? { heldForMs: 4 * rpcTimeoutMs } : {}),
+        outcomeOf: (calls) => (calls.some(isBroadcast) ? { heldForMs: 4 * rpcTimeoutMs } : {}),
       });
       run.atEnd(() => silent.stop());
       const refusing = await startRpcProxy({

@@ -179,27 +179,27 @@ describe('the RPC of a Stellar node', () => {
     it('loses transactions behind a PENDING, turns them away, is busy', () =>
       withRig(async ({ node, server, alice, bob }) => {
         const payment = alice.build([pay(bob.address)]);
-        node.setFate(() => ({ sending: 'dropped' }));
+        node.setOutcome(() => ({ sending: 'dropped' }));
         assert.equal((await server.sendTransaction(payment)).status, 'PENDING');
         assert.deepEqual(node.ledger.waiting(), []);
-        node.setFate((method) => (method === 'sendTransaction' ? { sending: 'try again later' } : null));
+        node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'try again later' } : null));
         assert.equal((await server.sendTransaction(payment)).status, 'TRY_AGAIN_LATER');
-        node.setFate(() => ({ refusedWith: 503 }));
+        node.setOutcome(() => ({ refusedWith: 503 }));
         await assert.rejects(server.sendTransaction(payment), /503/);
-        node.setFate(null);
+        node.setOutcome(null);
         assert.equal((await server.sendTransaction(payment)).status, 'PENDING');
       }));
 
     it('acts and loses the answer', () =>
       withRig(async ({ node, server, alice, bob }) => {
-        node.setFate(() => ({ answerIsLost: true }));
+        node.setOutcome(() => ({ answerIsLost: true }));
         await assert.rejects(server.sendTransaction(alice.build([pay(bob.address)])));
         assert.equal(node.ledger.waiting().length, 1);
       }));
 
     it('acts and answers late', () =>
       withRig(async ({ node, server, alice, bob }) => {
-        node.setFate(() => ({ heldForMs: 200 }));
+        node.setOutcome(() => ({ heldForMs: 200 }));
         const answer = server.sendTransaction(alice.build([pay(bob.address)])).then(({ status }) => `answered ${status}`);
         const acted = (async () => {
           while (node.ledger.waiting().length === 0) await new Promise((resolve) => setImmediate(resolve));

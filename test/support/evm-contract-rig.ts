@@ -14,7 +14,7 @@ const receiver = '0x00000000000000000000000000000000DeaDBeef';
 export async function openEvmRig(): Promise<ChainRig> {
   const anvil = await startAnvil({ noMining: true });
   let isDown = false;
-  const proxy = await startRpcProxy({ target: anvil.url, fateOf: () => (isDown ? { refusedWith: 503 } : {}) });
+  const proxy = await startRpcProxy({ target: anvil.url, outcomeOf: () => (isDown ? { refusedWith: 503 } : {}) });
   const signer = createLocalSigner({ id: 's1', privateKey: randomBytes(32) });
   await anvil.rpc('anvil_setBalance', [signer.address, `0x${(10n ** 21n).toString(16)}`]);
   const network = evmNetwork({ averageBlockTimeMs: 400 });

@@ -47,7 +47,7 @@ export async function startFaultyNode(options: FaultyNodeOptions): Promise<Fault
     return true;
   }
 
-  function fateOf(): RequestFate {
+  function outcomeOf(): RequestFate {
     if (strikes('refused')) return { refusedWith: random.chance(0.5) ? 429 : 502 };
     if (strikes('lost')) return { answerIsLost: true };
     if (strikes('late')) return { heldForMs: callerTimeoutMs + random.between(100, callerTimeoutMs) };
@@ -69,7 +69,7 @@ export async function startFaultyNode(options: FaultyNodeOptions): Promise<Fault
     return isAboutHead(call) && strikes('stale') ? await askBehind(call, ask, random.between(1, greatestLag)) : await ask(call);
   }
 
-  return { ...(await startRpcProxy({ target: options.target, answer, fateOf })), counts };
+  return { ...(await startRpcProxy({ target: options.target, answer, outcomeOf })), counts };
 }
 
 const headMethods = [

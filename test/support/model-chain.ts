@@ -218,8 +218,8 @@ export function createModelChain(network: Network, account: string, random: Rand
         const content = { network: 'evm', to: to ?? null, valueWei: valueWei ?? 0n, data: data ?? null, gasLimit: null, pricing } as const;
         return { content, validUntilMs: readValidUntil(validUntil, nowMs) };
       },
-      isStandalone: () => false,
-      standalone: null,
+      isUnsequenced: () => false,
+      unsequenced: null,
       signForeign: null,
       genesisHash: unused,
       expectGenesis: unused,
@@ -259,7 +259,7 @@ export function createModelChain(network: Network, account: string, random: Rand
       sequence: {
         nextOf: () => ask('nextOf', () => nonceIn(seen())),
         nextAt: (_account, height) => ask('nextAt', () => nonceIn(seen().filter(({ number }) => number <= height))),
-        raise: ({ relayer: { policies }, content, live, outbids }) =>
+        bumpFee: ({ relayer: { policies }, content, live, outbids }) =>
           ask('raise', (): Draft | Refusal => {
             const chosen =
               live.purpose === 'content'

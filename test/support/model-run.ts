@@ -11,7 +11,7 @@ import { createModelChain, refusedData, revertingData } from './model-chain.js';
 import { modelRelayer, startModelLane } from './model-lane.js';
 import { createModelWitness } from './model-witness.js';
 import type { Random } from './seeded-random.js';
-import type { Fate } from './wires.js';
+import type { AttemptOutcome } from './wires.js';
 
 /** What may happen in a run. */
 export interface ModelRunOptions {
@@ -71,12 +71,12 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
 
   const validUntil = () => (random.chance(0.2) ? new Date(nowMs + random.between(1, 90) * 1_000).toISOString() : undefined);
   const anyId = () => witness.ids()[random.between(0, witness.ids().length - 1)];
-  const fate = (): Fate => (healed || random.chance(0.85) ? 'answered' : random.chance(0.5) ? 'not_asked' : 'answer_lost');
+  const outcome = (): AttemptOutcome => (healed || random.chance(0.85) ? 'answered' : random.chance(0.5) ? 'not_asked' : 'answer_lost');
 
   function letOneGo(): string {
     const one = chain.travelling[random.between(0, chain.travelling.length - 1)];
     if (one === undefined) return 'nothing travels';
-    const chosen = fate();
+    const chosen = outcome();
     one.letGo(chosen);
     return `${one.name} ${one.isAnswer ? 'back' : 'out'}: ${chosen}`;
   }

@@ -80,7 +80,7 @@ export function createModelWitness({ store, relayer, chain, deepReorgs }: ModelW
     if (before !== undefined && before.nonce !== null && nonce === null) met.add('another nonce is to be had');
     if (mined !== null && mined.version !== liveVersion) met.add('an earlier version is mined');
     if (attempts.length > 2) met.add('three versions');
-    if (shown?.purpose === 'yield') met.add('a slot is given up');
+    if (shown?.purpose === 'release_slot') met.add('a slot is given up');
     if (attempts.some(({ purpose }, index) => purpose === 'content' && attempts[index - 1]?.purpose === 'content'))
       met.add('content over content');
   }
@@ -121,7 +121,7 @@ export function createModelWitness({ store, relayer, chain, deepReorgs }: ModelW
     const { id, status, mined, nonce } = transaction;
     if (mined !== null) {
       assert.ok(shown !== null && chain.greatestDepth(shown.hash) >= confirmations, `${id} is ${status} too early`);
-      const expected = { content: mined.succeeded ? 'confirmed' : 'failed', cancel: 'canceled', expire: 'expired', yield: 'failed' }[
+      const expected = { content: mined.succeeded ? 'confirmed' : 'failed', cancel: 'canceled', expire: 'expired', release_slot: 'failed' }[
         shown.purpose
       ];
       assert.equal(status, expected, `${id} ended as what it was not`);
@@ -131,7 +131,8 @@ export function createModelWitness({ store, relayer, chain, deepReorgs }: ModelW
     assert.notEqual(status, 'confirmed', `${id} is confirmed without a block`);
     assert.ok(displacedEarned(attempts), `${id} is ${status}, but nothing has its nonce for good`);
     // Nodes forget nothing here, so what took a nonce is always found.
-    if (nonce !== null) assert.equal(status, { content: null, cancel: 'canceled', expire: 'expired', yield: 'failed' }[transaction.intent]);
+    if (nonce !== null)
+      assert.equal(status, { content: null, cancel: 'canceled', expire: 'expired', release_slot: 'failed' }[transaction.intent]);
   }
 
   /** Each slot that the transaction had is somebody else's for good. */

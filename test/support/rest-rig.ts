@@ -5,7 +5,7 @@ import type { Call } from '../../src/api/contract/call.js';
 import { createErrorInterceptor } from '../../src/api/contract/errors.js';
 import { createGate, type GateDeps } from '../../src/api/contract/gate.js';
 import { compileMethodPlans } from '../../src/api/contract/method-plan.js';
-import { createRemarks } from '../../src/api/contract/remarks.js';
+import { createWarnings } from '../../src/api/contract/warnings.js';
 import { drainAfterAnswer } from '../../src/api/http/drain.js';
 import type { ApiRequest, ApiResponse } from '../../src/api/http/header.js';
 import { createRestGateway, type RestGatewayDeps } from '../../src/api/rest/gateway.js';
@@ -83,7 +83,7 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
   const gateway = createRestGateway({
     plans,
     served,
-    interceptors: [createErrorInterceptor({ log }), createRemarks(), createGate({ plans, directory, serveOnce: neverOnce })],
+    interceptors: [createErrorInterceptor({ log }), createWarnings(), createGate({ plans, directory, serveOnce: neverOnce })],
     networkTypeOf: (id) => relayers.get(id)?.networkType,
     log,
   });
@@ -93,7 +93,7 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
     const call: Call = {
       requestId: 'request-1',
       principal,
-      remarks: [],
+      warnings: [],
       bodyProblem: null,
       traceParent: null,
       traceId: null,

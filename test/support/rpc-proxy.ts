@@ -32,7 +32,7 @@ export interface RpcProxyOptions {
   /** Answers one call; `ask` asks the real node. Absent: as the node does. */
   readonly answer?: (call: RpcCall, ask: Ask, isInBatch: boolean) => Promise<RpcAnswer>;
   /** Absent: every request is answered. */
-  readonly fateOf?: (calls: readonly RpcCall[]) => RequestFate;
+  readonly outcomeOf?: (calls: readonly RpcCall[]) => RequestFate;
 }
 
 /** Asks the real node. */
@@ -50,7 +50,7 @@ interface IncomingCall extends RpcCall {
 }
 
 /** Starts an HTTP JSON-RPC proxy, batches included, on a free loopback port. */
-export async function startRpcProxy({ target, answer, fateOf }: RpcProxyOptions): Promise<RpcProxy> {
+export async function startRpcProxy({ target, answer, outcomeOf }: RpcProxyOptions): Promise<RpcProxy> {
   const ask: Ask = async ({ method, params }) => {
     const response = await fetch(target, {
       method: 'POST',
@@ -67,9 +67,9 @@ export async function startRpcProxy({ target, answer, fateOf }: RpcProxyOptions)
     const body = JSON.parse(await textOf(incoming)) as IncomingCall | readonly IncomingCall[];
     const isBatch = Array.isArray(body);
     const calls = (isBatch ? body : [body]) as readonly IncomingCall[];
-    const fate = fateOf?.(calls) ?? {};
-    if (fate.refusedWith !== undefined) {
-      response.writeHead(fate.refusedWith, { 'content-type': 'text/plain' }).end('the node is busy');
+    const outcome = outcomeOf?.(calls) ?? {};
+    if (outcome.refusedWith !== undefined) {
+      response.writeHead(outcome.refusedWith, { 'content-type': 'text/plain' }).end('the node is busy');
       return;
     }
     const answered: object[] = [];
@@ -78,8 +78,8 @@ export async function startRpcProxy({ target, answer, fateOf }: RpcProxyOptions)
       const given = answer === undefined ? await ask(call) : await answer(call, ask, isBatch);
       if (given !== null) answered.push({ jsonrpc: '2.0', id: call.id, ...given });
     }
-    if (fate.heldForMs !== undefined) await delay(fate.heldForMs, undefined, { signal: stopping.signal });
-    if (fate.answerIsLost === true || answered.length === 0) {
+    if (outcome.heldForMs !== undefined) await delay(outcome.heldForMs, undefined, { signal: stopping.signal });
+    if (outcome.answerIsLost === true || answered.length === 0) {
       incoming.socket.destroy();
       return;
     }

@@ -4,8 +4,8 @@ import { type Call, callKey } from '../../src/api/contract/call.js';
 import { createErrorInterceptor } from '../../src/api/contract/errors.js';
 import { createGate } from '../../src/api/contract/gate.js';
 import { compileMethodPlans } from '../../src/api/contract/method-plan.js';
-import { createRemarks } from '../../src/api/contract/remarks.js';
 import type { ServeOnce } from '../../src/api/contract/serve-once.js';
+import { createWarnings } from '../../src/api/contract/warnings.js';
 import type { Principal } from '../../src/core/access/principal.js';
 import { anyone, neverOnce, relayers } from './rest-rig.js';
 
@@ -35,7 +35,7 @@ export function createRpcRig<T extends DescService>(
     const call: Call = {
       requestId: 'request-1',
       principal,
-      remarks: [],
+      warnings: [],
       bodyProblem: null,
       traceParent: null,
       traceId: null,
@@ -54,7 +54,7 @@ export function createRpcRig<T extends DescService>(
     serveOnce,
   });
   const transport = createRouterTransport((router) => router.service(service, implementation), {
-    router: { interceptors: [guards, createErrorInterceptor({ log }), createRemarks(), gate] },
+    router: { interceptors: [guards, createErrorInterceptor({ log }), createWarnings(), gate] },
   });
   return { client: createClient(service, transport), lines };
 }

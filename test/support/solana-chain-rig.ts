@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import { type Address, address, type Instruction, type KeyPairSigner } from '@solana/kit';
 import { base64From } from '../../src/chains/solana/base64.js';
 import { createSolanaChain } from '../../src/chains/solana/solana-chain.js';
-import type { Chain, Fate, Refusal } from '../../src/core/ports/chain.js';
+import type { AttemptOutcome, Chain, Refusal } from '../../src/core/ports/chain.js';
 import { onNetwork } from '../../src/core/relayer/on-network.js';
 import type { Relayer, SolanaPolicies } from '../../src/core/relayer/relayer.js';
 import type { SolanaDraft, SolanaRequest } from '../../src/core/transaction/solana.js';
@@ -36,7 +36,7 @@ export interface SolanaChainRig {
   signed(draft: SolanaDraft): Promise<Attempt>;
   /** Drafted, signed and at a node. */
   sent(request: Partial<SolanaRequest>): Promise<Attempt>;
-  fateOf(attempt: Attempt): Promise<Fate>;
+  outcomeOf(attempt: Attempt): Promise<AttemptOutcome>;
   /** Makes blocks, and lets the chain see them. */
   advance(blocks?: number): Promise<void>;
   /** A transaction with the newest blockhash that the relayer pays, base64. */
@@ -59,8 +59,8 @@ export async function startSolanaChain(test: TestContext, { lamports = funds }: 
   if (network.type !== 'solana') throw new Error('it is on Solana');
   const log = { ...silentLog, warn: (_fields: object, message: string) => void warnings.push(message) };
   const chain = createSolanaChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log });
-  const { standalone } = chain;
-  if (standalone === null) throw new Error('its transactions stand alone');
+  const { unsequenced } = chain;
+  if (unsequenced === null) throw new Error('its transactions stand alone');
   test.after(async () => {
     await chain.close();
     await solana.stop();
@@ -108,10 +108,10 @@ export async function startSolanaChain(test: TestContext, { lamports = funds }: 
     return attempt;
   }
 
-  async function fateOf(attempt: Attempt): Promise<Fate> {
-    const fate = (await standalone?.fates([attempt]))?.get(attempt.hash);
-    assert.ok(fate !== undefined);
-    return fate;
+  async function outcomeOf(attempt: Attempt): Promise<AttemptOutcome> {
+    const outcome = (await unsequenced?.outcomes([attempt]))?.get(attempt.hash);
+    assert.ok(outcome !== undefined);
+    return outcome;
   }
 
   /** Makes blocks, and lets the chain see them. */
@@ -129,5 +129,5 @@ export async function startSolanaChain(test: TestContext, { lamports = funds }: 
     return base64From(await buildTransaction({ payer, instructions, blockhash, version, signers }));
   }
 
-  return { payer, solana, chain, relayer, warnings, drafted, refused, signed, sent, fateOf, advance, built };
+  return { payer, solana, chain, relayer, warnings, drafted, refused, signed, sent, outcomeOf, advance, built };
 }

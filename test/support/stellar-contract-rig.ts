@@ -33,7 +33,7 @@ export async function openStellarRig(): Promise<ChainRig> {
     received: async () => ledger.latest().state.accounts.get(receiver)?.balanceStroops ?? 0n,
     settle: async () => void ledger.close(),
     loseWaiting: async () => ledger.forget(),
-    setDown: (isDown) => node.setFate(isDown ? () => ({ refusedWith: 503 }) : null),
+    setDown: (isDown) => node.setOutcome(isDown ? () => ({ refusedWith: 503 }) : null),
     expectingAnother: () => open('another network'),
     async close() {
       await Promise.all(opened.map((chain) => chain.close()));

@@ -1,5 +1,5 @@
 import type { ApiKey } from '../../src/core/access/api-key.js';
-import type { Outcome } from '../../src/core/access/idempotency.js';
+import type { StoredResponse } from '../../src/core/access/idempotency.js';
 import type { Notification, OutboxEvent } from '../../src/core/notification/notification.js';
 import type { Log } from '../../src/core/ports/log.js';
 import type { EvmAttemptFields } from '../../src/core/transaction/evm.js';
@@ -20,7 +20,7 @@ export function aTransaction(over: Partial<Transaction> & Pick<Transaction, 'id'
     statusReason: null,
     intent: 'content',
     content: { network: 'evm', to: null, valueWei: 0n, data: null, gasLimit: null, pricing: { kind: 'speed', speed: 'fast' } },
-    held: null,
+    queued: null,
     nonce: null,
     liveVersion: null,
     mined: null,
@@ -96,7 +96,7 @@ export function aNotification(over: Partial<Notification> & Pick<Notification, '
 }
 
 /** An outcome that does not expire soon, save what `over` sets. */
-export function anOutcome(over: Partial<Outcome>): Outcome {
+export function aStoredResponse(over: Partial<StoredResponse>): StoredResponse {
   return {
     keyId: 'bootstrap',
     method: '/relayer.v1.TransactionService/SendTransaction',

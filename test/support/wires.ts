@@ -2,7 +2,7 @@ import { DomainError } from '../../src/core/errors.js';
 import type { Chain } from '../../src/core/ports/chain.js';
 
 /** What a node does with a question when it is let go. */
-export type Fate = 'answered' | 'not_asked' | 'answer_lost';
+export type AttemptOutcome = 'answered' | 'not_asked' | 'answer_lost';
 
 /** A question on its way to the node, or an answer on its way back. */
 export interface Travelling {
@@ -10,7 +10,7 @@ export interface Travelling {
   /** True: the node has acted, only its answer is under way. */
   readonly isAnswer: boolean;
   /** Lets it go on by one leg. A question whose asker is dead may still be acted upon, as a packet that was sent. */
-  letGo(fate: Fate): void;
+  letGo(outcome: AttemptOutcome): void;
 }
 
 /** One process's connection to the node. */
@@ -45,22 +45,22 @@ export function createWires(): Wires {
           const question: Travelling = {
             name,
             isAnswer: false,
-            letGo(fate) {
+            letGo(outcome) {
               end(question);
-              if (fate === 'not_asked') return isAlive ? lose() : undefined;
+              if (outcome === 'not_asked') return isAlive ? lose() : undefined;
               const answer = act();
               if (!isAlive) return;
               const way: Travelling = {
                 name,
                 isAnswer: true,
-                letGo(fate) {
+                letGo(outcome) {
                   end(way);
                   if (!isAlive) return;
-                  if (fate === 'answered') resolve(answer);
+                  if (outcome === 'answered') resolve(answer);
                   else lose();
                 },
               };
-              if (fate === 'answer_lost') lose();
+              if (outcome === 'answer_lost') lose();
               else start(way);
             },
           };

@@ -4,15 +4,15 @@ import type { Claim } from '../../core/access/idempotency.js';
 import type { Principal } from '../../core/access/principal.js';
 import { DomainError } from '../../core/errors.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
-import type { Remark } from '../../core/warning.js';
+import type { Warning } from '../../core/warning.js';
 
 /** What is known of a call beside its message: the same for RPC and REST, carried in Connect's context values. */
 export interface Call {
   readonly requestId: string;
   /** Null where the method needs no key. */
   readonly principal: Principal | null;
-  /** Remarks for `metadata.logs`; anyone may add. */
-  readonly remarks: Remark[];
+  /** Warnings for `metadata.logs`; anyone may add. */
+  readonly warnings: Warning[];
   /**
    * A body that could be read but does not fit its message. It is told only after the checks that come before it in the order of checks
    * (the relayer's list, existence and state), and always before the service is called.

@@ -26,8 +26,8 @@ export function createServeOnce({ begin }: Idempotency, secretBox: Pick<SecretBo
     const key = { keyId: call.principal.keyId, method: plan.rpcPath, idempotencyKey: idempotencyKeyOf(call) };
     const begun = await begin(key, call.bodyProblem === null ? fingerprintOf(input, message) : null);
     if (begun.kind === 'replay') {
-      // What there was to remark on is kept with it.
-      call.remarks.length = 0;
+      // What there was to warning on is kept with it.
+      call.warnings.length = 0;
       call.kept = fromBinary(output, begun.response);
       return serve();
     }

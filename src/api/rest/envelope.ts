@@ -10,9 +10,9 @@ export function successText(data: string, pagination: string | undefined, metada
 }
 
 /** The envelope of an error: the sentence for a person, the fixed text for a program, and what there is to tell beside it. */
-export function errorText(error: DomainError, { remarks, traceId }: Pick<Call, 'remarks' | 'traceId'>): string {
+export function errorText(error: DomainError, { warnings, traceId }: Pick<Call, 'warnings' | 'traceId'>): string {
   const message = error.fixedText ?? errorTable[error.kind].text;
-  const logs = remarks.map(({ level, message: remark }) => ({ level, message: remark }));
+  const logs = warnings.map(({ level, message: warning }) => ({ level, message: warning }));
   const traces = traceId === null ? [] : [traceId];
   const metadataText = logs.length + traces.length === 0 ? '' : `,"metadata":${JSON.stringify({ logs, traces })}`;
   return `{"success":false,"data":null,"error":${JSON.stringify(error.message)},"message":${JSON.stringify(message)}${metadataText}}`;

@@ -70,7 +70,7 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
     try {
       const body = endpoint.hasBody ? await bodyOf(exchange) : null;
       if (body === 'left') return;
-      const reading = new Reading(shapeFor(params.relayer_id, call), call.remarks);
+      const reading = new Reading(shapeFor(params.relayer_id, call), call.warnings);
       const message = endpoint.read({ params, query: exchange.query, body }, reading);
       call.bodyProblem = reading.problem;
       const context = new RestContext(endpoint.method, exchange, call);

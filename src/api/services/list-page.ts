@@ -18,15 +18,15 @@ export interface Page {
   readonly perPage: number;
 }
 
-/** The page that a request asks for. More than 100 items are 100, with a remark to the call. Throws `FIELD_INVALID`. */
+/** The page that a request asks for. More than 100 items are 100, with a warning to the call. Throws `FIELD_INVALID`. */
 export function pageOf(
   request: { readonly page?: number | undefined; readonly perPage?: number | undefined },
-  call: Pick<Call, 'remarks'>,
+  call: Pick<Call, 'warnings'>,
 ): Page {
   const { page: currentPage = 1, perPage: wanted = defaultPerPage } = request;
   if (currentPage < 1) throw invalidField('page', 'must be at least 1');
   if (wanted < 1) throw invalidField('per_page', 'must be at least 1');
-  if (wanted > maxPerPage) call.remarks.push({ level: 'warn', message: `per_page is at most ${maxPerPage}; ${maxPerPage} was used` });
+  if (wanted > maxPerPage) call.warnings.push({ level: 'warn', message: `per_page is at most ${maxPerPage}; ${maxPerPage} was used` });
   const perPage = Math.min(wanted, maxPerPage);
   return { query: { offset: (currentPage - 1) * perPage, limit: perPage }, currentPage, perPage };
 }

@@ -2,11 +2,11 @@ import { create, type DescMessage, type DescMethodUnary, type MessageInitShape, 
 import type { HandlerContext } from '@connectrpc/connect';
 import type { Change } from '../../core/ports/store.js';
 import { callOf } from '../contract/call.js';
-import { addRemarks } from '../contract/remarks.js';
+import { addWarnings } from '../contract/warnings.js';
 
 /**
  * What is to be committed together with the effect of a call, so that the same call again is answered the same: nothing where it has no
- * idempotency key. To be made once all is remarked on that there is to remark on; later remarks are not kept.
+ * idempotency key. To be made once all is remarked on that there is to warning on; later warnings are not kept.
  */
 type Keep<O extends DescMessage> = (response: MessageInitShape<O>) => readonly Change[];
 
@@ -19,12 +19,12 @@ export function once<I extends DescMessage, O extends DescMessage>(
   run: (request: MessageShape<I>, context: HandlerContext, keep: Keep<O>) => Promise<MessageInitShape<O>>,
 ): (request: MessageShape<I>, context: HandlerContext) => Promise<MessageInitShape<O>> {
   return async (request, context) => {
-    const { kept, claim, remarks } = callOf(context);
+    const { kept, claim, warnings } = callOf(context);
     if (kept !== null) return kept as MessageShape<O>;
     return run(request, context, (response) => {
       if (claim === null) return [];
       const message = create(output, response);
-      addRemarks(message, output, remarks);
+      addWarnings(message, output, warnings);
       return [claim.keep(toBinary(output, message))];
     });
   };

@@ -10,7 +10,7 @@ import { quantityFrom } from './answer.js';
 import { estimateGas, type GasQuestion } from './estimate.js';
 import { gasTakenEverywhere } from './gas.js';
 import type { Market } from './market.js';
-import { priceVersion, selfTransferPricing } from './price-version.js';
+import { priceAttempt, selfTransferPricing } from './price-attempt.js';
 import type { PublishingFee } from './publishing-fee.js';
 
 /** What drafting works with. */
@@ -26,7 +26,7 @@ export interface DraftDeps {
  * Estimates, prices and checks funds: a version that can be signed, or why there is none. A refusal rests on the answer of the node that told the
  * head, since another may be a block behind. Throws `NODE_UNAVAILABLE`.
  */
-export async function draftVersion(deps: DraftDeps, request: DraftRequest): Promise<EvmDraft | Refusal> {
+export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Promise<EvmDraft | Refusal> {
   const account = request.relayer.address;
   const policies = onNetwork('evm', request.relayer.policies);
   const isFiller = request.content === 'filler';
@@ -39,7 +39,7 @@ export async function draftVersion(deps: DraftDeps, request: DraftRequest): Prom
   const bidder = isFiller ? 'self_transfer' : 'caller';
   const [gasLimit, price] = await Promise.all([
     gasLimitFor(deps, request, content),
-    priceVersion(deps, { policies, pricing: content.pricing, outbids: request.outbids, bidder }),
+    priceAttempt(deps, { policies, pricing: content.pricing, outbids: request.outbids, bidder }),
   ]);
   if (typeof gasLimit !== 'bigint') return gasLimit;
   if ('refused' in price) return price;

@@ -1,4 +1,4 @@
-import type { Chain, DraftRequest, RaiseRequest, Refusal, Sequence } from '../../core/ports/chain.js';
+import type { Chain, DraftRequest, FeeBumpRequest, Refusal, Sequence } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
 import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.js';
 import type { EvmNetwork, RpcUrl } from '../../core/relayer/network.js';
@@ -14,13 +14,13 @@ import { createRpc } from '../rpc/rpc.js';
 import { quantityFrom } from './answer.js';
 import { blockFrom, latestBlockKey, readBlock } from './block.js';
 import { createBroadcaster } from './broadcast.js';
+import { bumpFee } from './bump-fee.js';
 import { contentFromRequest } from './content.js';
 import { evmDialect } from './dialect.js';
-import { draftVersion, fillerOf } from './draft.js';
+import { draftAttempt, fillerOf } from './draft.js';
 import { findSenderTransaction, readNonceAt } from './history.js';
 import { createMarket } from './market.js';
 import { createPublishingFee } from './publishing-fee.js';
-import { raiseVersion } from './raise.js';
 import { createReceipts } from './receipts.js';
 import { signDraft } from './sign.js';
 import { whyItReverted } from './why-it-reverted.js';
@@ -38,7 +38,7 @@ export interface EvmChainOptions {
 
 /** Nonces. */
 export interface EvmSequence extends Sequence {
-  raise(request: RaiseRequest): Promise<EvmDraft | Refusal>;
+  bumpFee(request: FeeBumpRequest): Promise<EvmDraft | Refusal>;
 }
 
 /** An EVM network. */
@@ -84,7 +84,7 @@ export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry 
       requireEvmPolicy(relayer, onNetwork('evm', relayer.policies), content);
       return { content, validUntilMs };
     },
-    isStandalone: () => false,
+    isUnsequenced: () => false,
     genesisHash: async () => (await readBlock(rpc, '0x0')).hash,
     expectGenesis(hash) {
       rpc.expectGenesis(hash);
@@ -102,7 +102,7 @@ export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry 
       return { number, hash, timestampMs };
     },
     balanceOf: (account) => rpc.ask('eth_getBalance', [account, 'latest'], (answer) => quantityFrom(answer, 'balance'), atHead),
-    draft: (request) => draftVersion({ network, rpc, market, publishingFee, memory }, request),
+    draft: (request) => draftAttempt({ network, rpc, market, publishingFee, memory }, request),
     sign(draft, nonce, signer) {
       if (nonce === null) throw new Error('an EVM transaction needs a nonce');
       if (signer.curve !== 'secp256k1') throw new Error('an EVM transaction is signed on secp256k1');
@@ -127,10 +127,10 @@ export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry 
           atHead,
         ),
       knows: async (hash) => (await rpc.ask('eth_getTransactionByHash', [hash], (answer) => answer, atHead)) !== null,
-      raise: (request) => raiseVersion({ network, market }, request),
+      bumpFee: (request) => bumpFee({ network, market }, request),
       fillerOf,
     },
-    standalone: null,
+    unsequenced: null,
     signForeign: null,
     forward: forwarder.forward,
     calls() {

@@ -4,7 +4,7 @@ import { keccak256 } from '../../crypto/keccak.js';
 import { encodeRlp, type RlpItem, rlpNumber } from './rlp.js';
 
 /** A signed version: its hash and bytes as lower-case hex with `0x`. */
-export interface SignedVersion {
+export interface SignedAttempt {
   readonly hash: string;
   readonly raw: string;
   readonly fields: EvmAttemptFields;
@@ -17,7 +17,7 @@ const eip1559Type = Uint8Array.of(2);
  * Signs a draft into a slot: a legacy transaction with EIP-155's replay protection, or an EIP-1559 one. The sender is never recovered from the
  * signature to check it, which would take forty times as long as signing.
  */
-export async function signDraft(chainId: bigint, draft: EvmDraft, nonce: bigint, signer: Signer): Promise<SignedVersion> {
+export async function signDraft(chainId: bigint, draft: EvmDraft, nonce: bigint, signer: Signer): Promise<SignedAttempt> {
   const unsigned = unsignedItems(chainId, draft, nonce, draft.price);
   if (signer.curve !== 'secp256k1') throw new Error(`signer ${signer.id} has no key of this curve`);
   const signature = await signer.signDigest(keccak256(encodedAs(draft.price, unsignedForm(chainId, draft.price, unsigned))));

@@ -13,7 +13,7 @@ import { lookUpAccounts } from './lookup-tables.js';
 import type { MadeMessages } from './made-messages.js';
 import { outflowLamports } from './outflow.js';
 import { disallowedAmong, judgesAccounts } from './policy.js';
-import { priceVersion } from './price-version.js';
+import { priceAttempt } from './price-attempt.js';
 import { isFixed, readTransaction } from './read-transaction.js';
 import { type Message, messageBytes } from './wire.js';
 
@@ -30,7 +30,7 @@ export interface DraftDeps {
  * what policies say of accounts behind tables. Where the relayer signs alone, the blockhash is the newest, and what the transaction does
  * not say of its compute budget is added. Where others have signed, it stays as they signed it. Throws `NODE_UNAVAILABLE`.
  */
-export async function draftVersion(deps: DraftDeps, relayer: Relayer, content: SolanaContent): Promise<SolanaDraft | Refusal> {
+export async function draftAttempt(deps: DraftDeps, relayer: Relayer, content: SolanaContent): Promise<SolanaDraft | Refusal> {
   const { message: base, signatures, fixed } = baseOf(content, relayer.address);
   const lifetime = fixed ? await deps.lifetimes.given(base.blockhash) : await deps.lifetimes.fresh();
   if ('refused' in lifetime) return lifetime;
@@ -42,7 +42,7 @@ export async function draftVersion(deps: DraftDeps, relayer: Relayer, content: S
   const disallowed = await accountsRefusal(deps.rpc, relayer, bound, lifetime.since.slot);
   if (disallowed !== null) return disallowed;
   const pricing = { message: bound, isFixed: fixed, slot: lifetime.since.slot, policies: onNetwork('solana', relayer.policies) };
-  const priced = await priceVersion(deps.rpc, deps.made, pricing);
+  const priced = await priceAttempt(deps.rpc, deps.made, pricing);
   if ('refused' in priced) return priced;
   const { message, feeLamports } = priced;
   const costLamports = outflow + feeLamports;

@@ -5,14 +5,14 @@ import { signatureText } from './signature.js';
 import { transactionBytes } from './wire.js';
 
 /** A signed version: its signature in base58, which names it, and its wire form in base64. */
-export interface SignedVersion {
+export interface SignedAttempt {
   readonly hash: string;
   readonly raw: string;
   readonly fields: SolanaAttemptFields;
 }
 
 /** Puts the relayer's signature where it is missing. Asks no node. */
-export async function signDraft(draft: SolanaDraft, signer: Ed25519Signer): Promise<SignedVersion> {
+export async function signDraft(draft: SolanaDraft, signer: Ed25519Signer): Promise<SignedAttempt> {
   const message = Buffer.from(draft.message, 'base64');
   const own = await signer.sign(message);
   const signatures = draft.signatures.map((signature) => (signature === null ? own : Buffer.from(signature, 'base64')));

@@ -6,13 +6,13 @@ import { onNetwork } from '../../core/relayer/on-network.js';
 import { createBlockMemory } from '../rpc/block-memory.js';
 import { createForwarder } from '../rpc/forwarder.js';
 import { createRpc } from '../rpc/rpc.js';
+import { createAttemptOutcomes } from './attempt-outcomes.js';
 import { readBalance } from './balance.js';
 import { placeCall, rememberPlace } from './block-place.js';
 import { createBroadcaster } from './broadcast.js';
 import { contentFromRequest } from './content.js';
 import { solanaDialect } from './dialect.js';
-import { draftVersion } from './draft.js';
-import { createFates } from './fates.js';
+import { draftAttempt } from './draft.js';
 import { createLifetimes } from './lifetime.js';
 import { createMadeMessages } from './made-messages.js';
 import { ed25519SignerOf, signDraft } from './sign.js';
@@ -54,7 +54,7 @@ export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemet
   const memory = createBlockMemory(Math.min(greatestMemoryMs, Math.max(leastMemoryMs, 2 * averageBlockTimeMs)));
   const lifetimes = createLifetimes(rpc, memory);
   const made = createMadeMessages();
-  const fates = createFates({ rpc, memory, log, networkName });
+  const outcomes = createAttemptOutcomes({ rpc, memory, log, networkName });
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const { genesis } = solanaDialect;
   let seen: Head = { number: 0n, hash: '', timestampMs: 0 };
@@ -74,7 +74,7 @@ export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemet
   return {
     network,
     contentOf: (request, context) => contentFromRequest(onNetwork('solana', request), context),
-    isStandalone: () => true,
+    isUnsequenced: () => true,
     genesisHash: () => rpc.ask(genesis.method, genesis.params, genesis.read),
     expectGenesis(hash) {
       rpc.expectGenesis(hash);
@@ -85,15 +85,15 @@ export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemet
     balanceOf: (account) => readBalance(rpc, account, 'confirmed'),
     draft({ relayer, content }) {
       if (content === 'filler') throw new Error('a Solana transaction has no slot to fill');
-      return draftVersion({ rpc, memory, lifetimes, made }, relayer, onNetwork('solana', content));
+      return draftAttempt({ rpc, memory, lifetimes, made }, relayer, onNetwork('solana', content));
     },
     sign: (draft, _nonce, signer) => signDraft(onNetwork('solana', draft), ed25519SignerOf(signer)),
     broadcastAll: (raws) => broadcaster.send(raws),
     whyFailed: ({ hash }) => whyFailed(rpc, hash),
     sequence: null,
-    standalone: {
-      fates: (attempts) => fates.of(attempts.map(({ hash, fields }) => ({ hash, fields: onNetwork('solana', fields) }))),
-      replacement: 'hold',
+    unsequenced: {
+      outcomes: (attempts) => outcomes.of(attempts.map(({ hash, fields }) => ({ hash, fields: onNetwork('solana', fields) }))),
+      replacement: 'queue',
       whyEndless: () => null,
     },
     signForeign: { sign: (transaction, relayer, signer) => signForCaller(transaction, relayer, ed25519SignerOf(signer)) },

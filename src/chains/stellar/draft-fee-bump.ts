@@ -4,14 +4,14 @@ import { readAccount } from './account.js';
 import { accountOf } from './address.js';
 import { type DraftDeps, type Drafting, noAccount } from './drafting.js';
 import { leastOutbiddingStroops } from './fee-rules.js';
-import { priceVersion } from './price-version.js';
+import { priceAttempt } from './price-attempt.js';
 
 /** A fee bump of an envelope that another account signed, or why there can be none. Throws `NODE_UNAVAILABLE`. */
 export async function draftFeeBump(drafting: Drafting, content: StellarFeeBumpContent): Promise<StellarDraft | Refusal> {
   const late = await whyNeverDue(drafting, content);
   if (late !== null) return late;
   const { innerInclusionStroops, operationCount, resourceFeeStroops, maxFeeStroops } = content;
-  const bid = priceVersion({
+  const bid = priceAttempt({
     policies: drafting.policies,
     maxFeeStroops,
     resourceFeeStroops,

@@ -5,7 +5,7 @@ import { isContractOperation } from './contract-operations.js';
 import type { Drafting } from './drafting.js';
 import { baseFeeStroops, leastOutbiddingStroops } from './fee-rules.js';
 import { nativeOutflowStroops } from './outflow.js';
-import { priceVersion } from './price-version.js';
+import { priceAttempt } from './price-attempt.js';
 import { simulate } from './simulate.js';
 
 /** A transaction's own fee has 32 bits; that of a fee bump has more. */
@@ -36,7 +36,7 @@ export async function draftOwn(drafting: Drafting, content: StellarOperationsCon
   const ownCount = content.operations.length;
   const ownLeastStroops = baseFeeStroops * BigInt(ownCount);
   const isBump = outbids.length > 0;
-  const bid = priceVersion({
+  const bid = priceAttempt({
     policies,
     maxFeeStroops: content.maxFeeStroops,
     resourceFeeStroops,

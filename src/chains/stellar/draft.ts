@@ -13,7 +13,7 @@ import { getTransactionCall } from './get-transaction.js';
  * Simulates, prices and checks funds: a version that can be signed, or why there is none. The first version in a slot is a plain transaction; one that must
  * outbid others is a fee bump, which is all that nodes take in their place. Throws `NODE_UNAVAILABLE`.
  */
-export async function draftVersion(deps: DraftDeps, request: DraftRequest): Promise<StellarDraft | Refusal> {
+export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Promise<StellarDraft | Refusal> {
   const { relayer, validUntilMs } = request;
   const isFiller = request.content === 'filler';
   const content = request.content === 'filler' ? fillerOf(relayer.address) : onNetwork('stellar', request.content);

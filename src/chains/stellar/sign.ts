@@ -6,7 +6,7 @@ import { transactionFrom } from './transaction.js';
 import { hashOfFeeBump, hashOfTransaction } from './transaction-hash.js';
 
 /** A signed version: its hash in lower-case hex, its envelope in base64 XDR. */
-export interface SignedVersion {
+export interface SignedAttempt {
   readonly hash: string;
   readonly raw: string;
   readonly fields: StellarAttemptFields;
@@ -18,7 +18,7 @@ export async function signDraft(
   draft: StellarDraft,
   nonce: bigint | null,
   signer: Ed25519Signer,
-): Promise<SignedVersion> {
+): Promise<SignedAttempt> {
   const sequence = draft.sequence ?? nonce;
   if (sequence === null) throw new Error('a transaction of the own account needs a sequence number');
   const inner = await innerEnvelope(networkId, draft, sequence, signer);

@@ -10,16 +10,16 @@ import { createForwarder } from '../rpc/forwarder.js';
 import { createRpc } from '../rpc/rpc.js';
 import { readAccount } from './account.js';
 import { integerFrom } from './answer.js';
+import { readOutcomes } from './attempt-outcomes.js';
 import { createBroadcaster } from './broadcast.js';
+import { bumpFee } from './bump-fee.js';
 import { contentFromRequest } from './content.js';
 import { passphraseCall, stellarDialect } from './dialect.js';
-import { draftVersion } from './draft.js';
-import { readFates } from './fates.js';
+import { draftAttempt } from './draft.js';
 import { fillerOf } from './filler.js';
 import { getTransactionCall, ledgerName } from './get-transaction.js';
 import { findSenderTransaction, readSequenceAt } from './history.js';
 import { createMarket } from './market.js';
-import { raiseVersion } from './raise.js';
 import { readTransactions, receiptFrom } from './receipts.js';
 import { resultCodesOf, sentenceOf } from './result-codes.js';
 import { signDraft } from './sign.js';
@@ -80,7 +80,7 @@ export function createStellarChain({ network, rpcUrls, rpcTimeoutMs, log, teleme
         earlier: earlier === null ? null : onNetwork('stellar', earlier),
       });
     },
-    isStandalone: (content) => onNetwork('stellar', content).kind === 'fee_bump',
+    isUnsequenced: (content) => onNetwork('stellar', content).kind === 'fee_bump',
     // The first ledger is made from the passphrase alone: who has the one has the other.
     genesisHash: async () => networkIdOf(await rpc.ask(passphraseCall.method, null, passphraseCall.read)).toString('hex'),
     expectGenesis(hash) {
@@ -97,7 +97,7 @@ export function createStellarChain({ network, rpcUrls, rpcTimeoutMs, log, teleme
         return { number, hash: ledgerName(number), timestampMs };
       }),
     balanceOf: async (account) => (await readAccount(rpc, account))?.balanceStroops ?? 0n,
-    draft: (request) => draftVersion({ rpc, market, networkName, networkId, broadcaster }, request),
+    draft: (request) => draftAttempt({ rpc, market, networkName, networkId, broadcaster }, request),
     sign: (draft, nonce, signer) => signDraft(networkId, onNetwork('stellar', draft), nonce, ed25519(signer)),
     broadcastAll: (raws) => broadcaster.send(raws),
     async whyFailed({ hash }) {
@@ -122,11 +122,11 @@ export function createStellarChain({ network, rpcUrls, rpcTimeoutMs, log, teleme
       },
       // Nodes do not tell what waits in their queues.
       knows: async (hash) => (await askTransaction(hash)).found !== null,
-      raise: (request) => raiseVersion({ market, broadcaster }, request),
+      bumpFee: (request) => bumpFee({ market, broadcaster }, request),
       fillerOf,
     },
-    standalone: {
-      fates: (attempts) => readFates(rpc, networkId, attempts),
+    unsequenced: {
+      outcomes: (attempts) => readOutcomes(rpc, networkId, attempts),
       // Versions of one sequence number: only one of them can land.
       replacement: 'outbid',
       whyEndless({ fields }) {

@@ -3,10 +3,10 @@ import type { Clock } from '../ports/clock.js';
 import type { Change, Changes, Reads } from '../ports/store.js';
 
 /** How long an outcome is kept. */
-export const outcomeLifeMs = 24 * 60 * 60 * 1000;
+export const storedResponseLifeMs = 24 * 60 * 60 * 1000;
 
 /** Whose call of which method an idempotency key stands for: another caller, or another method, may use the same key. */
-export interface OutcomeKey {
+export interface StoredResponseKey {
   /** Of the principal. */
   readonly keyId: string;
   /** `/relayer.v1.TransactionService/SendTransaction`; the same whatever protocol the call came by. */
@@ -22,7 +22,7 @@ export interface OutcomeKey {
 export const forgottenFingerprint = '';
 
 /** What a call came to: kept, so that the same call again is answered the same and does nothing. */
-export interface Outcome extends OutcomeKey {
+export interface StoredResponse extends StoredResponseKey {
   /** Tells one payload from another; `forgottenFingerprint` where nobody can tell any more. */
   readonly fingerprint: string;
   /** The response; only the API knows its form. */
@@ -50,14 +50,14 @@ export interface Idempotency {
    * Throws `aborted` IDEMPOTENCY_KEY_RUNNING while another call of the key runs, `unprocessable` IDEMPOTENCY_KEY_REUSED where the key stands for
    * another payload.
    */
-  begin(key: OutcomeKey, fingerprint: string | null): Promise<Begun>;
+  begin(key: StoredResponseKey, fingerprint: string | null): Promise<Begun>;
 }
 
 /** What idempotency works with. */
 export interface IdempotencyDeps {
   readonly store: {
     readonly read: Pick<Reads, 'outcome'>;
-    readonly change: Pick<Changes, 'putOutcome'>;
+    readonly change: Pick<Changes, 'putStoredResponse'>;
   };
   readonly clock: Clock;
 }
@@ -68,7 +68,7 @@ export interface IdempotencyDeps {
  */
 export function createIdempotency({ store, clock }: IdempotencyDeps): Idempotency {
   /** What the store knows of the keys whose calls are being looked up or run. */
-  const underWay = new Map<string, Promise<Outcome | undefined>>();
+  const underWay = new Map<string, Promise<StoredResponse | undefined>>();
 
   return {
     async begin(key, fingerprint) {
@@ -95,13 +95,13 @@ export function createIdempotency({ store, clock }: IdempotencyDeps): Idempotenc
     },
   };
 
-  function keep(key: OutcomeKey, fingerprint: string | null, response: Uint8Array): Change {
+  function keep(key: StoredResponseKey, fingerprint: string | null, response: Uint8Array): Change {
     if (fingerprint === null) throw new Error('a payload that cannot be accepted was');
-    return store.change.putOutcome({ ...key, fingerprint, response, expiresAtMs: clock.nowMs() + outcomeLifeMs });
+    return store.change.putStoredResponse({ ...key, fingerprint, response, expiresAtMs: clock.nowMs() + storedResponseLifeMs });
   }
 }
 
-function replayOf(kept: Outcome, fingerprint: string | null): Begun {
+function replayOf(kept: StoredResponse, fingerprint: string | null): Begun {
   const isSame = kept.fingerprint === fingerprint || (kept.fingerprint === forgottenFingerprint && fingerprint !== null);
   if (isSame) return { kind: 'replay', response: kept.response };
   throw new DomainError('unprocessable', 'IDEMPOTENCY_KEY_REUSED', 'the idempotency key was used for a request that said something else');

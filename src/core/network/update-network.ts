@@ -3,8 +3,8 @@ import type { Exclusively } from '../exclusively.js';
 import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Store } from '../ports/store.js';
-import type { Fleet } from '../relayer/fleet.js';
 import type { Network, RpcUrl } from '../relayer/network.js';
+import type { RelayerRegistry } from '../relayer/relayer-registry.js';
 import { getNetwork } from './get-network.js';
 import { type Networks, networkIdOf } from './networks.js';
 import { checkNodeUrls } from './node-urls.js';
@@ -16,7 +16,7 @@ export interface UpdateNetworkDeps {
   readonly secretBox: Pick<SecretBox, 'seal'>;
   readonly networks: Networks;
   readonly directory: Pick<Directory, 'relayers'>;
-  readonly fleet: Pick<Fleet, 'change'>;
+  readonly registry: Pick<RelayerRegistry, 'change'>;
   readonly exclusively: Exclusively;
 }
 
@@ -25,7 +25,7 @@ export interface UpdateNetworkDeps {
  * over to the new ones at once; no node is asked before. Throws `NETWORK_NOT_FOUND`, `FIELD_INVALID`.
  */
 export function updateNetwork(deps: UpdateNetworkDeps, id: string, rpcUrls: readonly RpcUrl[]): Promise<Network> {
-  const { store, secretBox, networks, directory, fleet, exclusively } = deps;
+  const { store, secretBox, networks, directory, registry, exclusively } = deps;
   return exclusively(async () => {
     const before = getNetwork(networks, id);
     if (rpcUrls.length === 0) throw invalidField('rpc_urls', 'must have at least one item');
@@ -35,7 +35,7 @@ export function updateNetwork(deps: UpdateNetworkDeps, id: string, rpcUrls: read
     await store.commit([store.change.putDefinition({ ...key, content: {}, sealed: sealedUrls(secretBox, key, rpcUrls) })]);
     networks.put(network);
     for (const relayer of directory.relayers()) {
-      if (networkIdOf(relayer.network) === id) await fleet.change({ ...relayer, network });
+      if (networkIdOf(relayer.network) === id) await registry.change({ ...relayer, network });
     }
     return network;
   });

@@ -5,7 +5,7 @@ import type { SecretBox } from '../ports/secret-box.js';
 import { type Change, ConflictError, type Store } from '../ports/store.js';
 import type { Notification } from './notification.js';
 import { notificationIdFromText } from './notification-id.js';
-import { checkSigningKey, signingKeyRemarks } from './signing-key.js';
+import { checkSigningKey, signingKeyWarnings } from './signing-key.js';
 import { signingKeyPurpose } from './signing-key-purpose.js';
 import { checkWebhookTarget } from './webhook-target.js';
 
@@ -31,7 +31,7 @@ export interface NewNotification {
 /** A notification that was written, and what its caller should know. */
 export interface NotificationWritten {
   readonly notification: Notification;
-  readonly remarks: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -59,7 +59,7 @@ export async function createNotification(
     createdAtMs: clock.nowMs(),
     revision: 1,
   };
-  const written: NotificationWritten = { notification, remarks: signingKey === undefined ? [] : signingKeyRemarks(signingKey) };
+  const written: NotificationWritten = { notification, warnings: signingKey === undefined ? [] : signingKeyWarnings(signingKey) };
   try {
     await store.commit([store.change.insertNotification(notification), ...alongside(written)]);
   } catch (error) {

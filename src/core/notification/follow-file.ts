@@ -15,7 +15,7 @@ export interface FileNotification {
 /** What following came to. */
 export interface Followed {
   /** What of the file is not used, in sentences. */
-  readonly remarks: readonly string[];
+  readonly warnings: readonly string[];
   /** Ids of `used` that no notification would have; where there are any, nothing was written. */
   readonly missing: readonly string[];
 }
@@ -24,7 +24,7 @@ export interface Followed {
  * Brings the stored notifications to what the configuration file says, at a start.
  *
  * One that the API never changed follows the file, also when it leaves the file. One that the API changed or created is kept, one that it deleted stays
- * deleted; the remarks tell of both. The file's mark on an entry is the revision that it last wrote.
+ * deleted; the warnings tell of both. The file's mark on an entry is the revision that it last wrote.
  *
  * @param used the notifications that relayers tell of themselves through: their events must not go nowhere without a word
  */
@@ -36,7 +36,7 @@ export async function followFile(
   const { store, secretBox, clock } = deps;
   const { change, read } = store;
   const writtenRevisions = new Map((await read.fileEntries('notification')).map(({ id, revision }) => [id, revision]));
-  const remarks: string[] = [];
+  const warnings: string[] = [];
   const changes: Change[] = [];
   /** Of those that the file has or had: whether there will be one. */
   const willBe = new Map<string, boolean>();
@@ -63,9 +63,9 @@ export async function followFile(
     const isDeleted = stored === undefined && written !== undefined;
     willBe.set(id, !isDeleted);
     if (isDeleted) {
-      remarks.push(`notification ${id} of the configuration file was deleted by API and stays deleted`);
+      warnings.push(`notification ${id} of the configuration file was deleted by API and stays deleted`);
     } else if (stored !== undefined && stored.revision !== written) {
-      remarks.push(
+      warnings.push(
         `notification ${id} was ${written === undefined ? 'created' : 'changed'} by API and is kept; the configuration file's entry is not used`,
       );
     } else if (stored === undefined || !isAsWanted(stored, entry)) {
@@ -85,5 +85,5 @@ export async function followFile(
     if (!(willBe.get(id) ?? (await read.notification(id)) !== undefined)) missing.push(id);
   }
   if (missing.length === 0 && changes.length > 0) await store.commit(changes);
-  return { remarks, missing };
+  return { warnings, missing };
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../ports/clock.js';
 import { ConflictError, type Store } from '../ports/store.js';
 import { deliveryNotFound } from './delivery-not-found.js';
 import { getNotification } from './get-notification.js';
-import { goneRemarks } from './gone-remarks.js';
+import { goneWarnings } from './gone-warnings.js';
 import type { DeliveryRecord } from './notification.js';
 
 /** What redelivering and testing work with. */
@@ -14,7 +14,7 @@ export interface DeliverNowDeps {
 /** A delivery that is due now, and what its caller should know. */
 export interface DeliveryDue {
   readonly delivery: DeliveryRecord;
-  readonly remarks: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -37,5 +37,5 @@ export async function redeliverDelivery(deps: DeliverNowDeps, notificationId: st
   const delivery = await store.read.delivery(notification.id, deliveryId);
   // Its notification was deleted just now, and it with it.
   if (delivery === undefined) throw deliveryNotFound(deliveryId);
-  return { delivery, remarks: goneRemarks(notification) };
+  return { delivery, warnings: goneWarnings(notification) };
 }

@@ -20,7 +20,7 @@ export function checkSigningKey(key: string): void {
 }
 
 /** What a caller should know about a key that was taken; empty when there is nothing. */
-export function signingKeyRemarks(key: string): string[] {
+export function signingKeyWarnings(key: string): string[] {
   if (key.length >= unremarkableLength) return [];
   return [`signing_key is shorter than ${unremarkableLength} characters, which makes it easier to guess`];
 }

@@ -1,6 +1,6 @@
 import type { Ids } from '../ports/ids.js';
 import { getNotification } from './get-notification.js';
-import { goneRemarks } from './gone-remarks.js';
+import { goneWarnings } from './gone-warnings.js';
 import type { OutboxEvent } from './notification.js';
 import type { DeliverNowDeps, DeliveryDue } from './redeliver-delivery.js';
 
@@ -28,5 +28,5 @@ export async function testNotification(deps: DeliverNowDeps & { readonly ids: Id
     traceParent: null,
   };
   await store.commit([store.change.insertEvent(event)]);
-  return { delivery: { event, attempts: [] }, remarks: goneRemarks(notification) };
+  return { delivery: { event, attempts: [] }, warnings: goneWarnings(notification) };
 }

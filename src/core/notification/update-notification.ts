@@ -2,7 +2,7 @@ import { ConflictError, type Store } from '../ports/store.js';
 import type { NotificationWritten } from './create-notification.js';
 import { getNotification } from './get-notification.js';
 import { type RotationDeps, rotateSigningKey } from './rotate-signing-key.js';
-import { checkSigningKey, signingKeyRemarks } from './signing-key.js';
+import { checkSigningKey, signingKeyWarnings } from './signing-key.js';
 import { checkWebhookTarget } from './webhook-target.js';
 
 /** What updating works with. */
@@ -30,11 +30,11 @@ export async function updateNotification(deps: UpdateNotificationDeps, wanted: N
   const { id, url, signingKey } = wanted;
   if (url !== undefined) checkWebhookTarget(url, allowPrivateTargets);
   if (signingKey !== undefined && signingKey !== '') checkSigningKey(signingKey);
-  const remarks = signingKey === undefined || signingKey === '' ? [] : signingKeyRemarks(signingKey);
+  const warnings = signingKey === undefined || signingKey === '' ? [] : signingKeyWarnings(signingKey);
   // A conflict means that another update was written: each round somebody gets further.
   for (;;) {
     const stored = await getNotification(deps, id);
-    if (url === undefined && signingKey === undefined) return { notification: stored, remarks };
+    if (url === undefined && signingKey === undefined) return { notification: stored, warnings };
     const notification = {
       ...stored,
       url: url ?? stored.url,
@@ -44,7 +44,7 @@ export async function updateNotification(deps: UpdateNotificationDeps, wanted: N
     };
     try {
       await store.commit([store.change.updateNotification(notification)]);
-      return { notification, remarks };
+      return { notification, warnings };
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;
     }

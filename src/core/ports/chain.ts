@@ -67,7 +67,7 @@ export interface DraftRequest {
 }
 
 /** A version that has waited too long. */
-export interface RaiseRequest {
+export interface FeeBumpRequest {
   readonly relayer: Relayer;
   /** What the transaction does, with the price that the caller wanted. */
   readonly content: Content;
@@ -112,13 +112,13 @@ export interface SenderTransaction {
 }
 
 /** What became of a version that stands alone. */
-export type Fate =
+export type AttemptOutcome =
   /** It may still be mined. */
   | { readonly kind: 'open' }
   /** It can never be mined any more, which is proved; `sentence` says why. */
   | { readonly kind: 'dead'; readonly sentence: string }
   /** Nobody can tell any more: nodes have dropped the blocks that might hold it. */
-  | { readonly kind: 'lost' }
+  | { readonly kind: 'unknown' }
   /** A block holds it; `isFinal`: and always will. */
   | { readonly kind: 'landed'; readonly receipt: Receipt; readonly isFinal: boolean };
 
@@ -158,17 +158,17 @@ export interface Sequence {
    * lets it, and at least what outbids every earlier version. Refused as `above_cap` when that minimum does not fit under the cap; a filler may pass
    * the cap up to that minimum.
    */
-  raise(request: RaiseRequest): Promise<Draft | Refusal>;
+  bumpFee(request: FeeBumpRequest): Promise<Draft | Refusal>;
   /** Content that fills a gap between nonces and does nothing. Asks no node. */
   fillerOf(account: string): Content;
 }
 
 /** Transactions without a numbered slot. */
-export interface Standalone {
+export interface Unsequenced {
   /** What became of these versions, by hash; each has an answer. Throws DomainError `NODE_UNAVAILABLE`. */
-  fates(attempts: readonly Attempt[]): Promise<ReadonlyMap<string, Fate>>;
+  outcomes(attempts: readonly Attempt[]): Promise<ReadonlyMap<string, AttemptOutcome>>;
   /** `outbid`: a new version is sent at once and takes the place of the earlier ones. `hold`: it must wait until they are dead. */
-  readonly replacement: 'outbid' | 'hold';
+  readonly replacement: 'outbid' | 'queue';
   /** Why a version never dies by itself, so that it cannot be cancelled; null: it does. Asks no node. */
   whyEndless(attempt: Attempt): string | null;
 }
@@ -194,7 +194,7 @@ export interface Chain {
   /** Reads a caller's request and judges it, by its shape and by the relayer's policies. Throws DomainError (400) naming the field. Asks no node. */
   contentOf(request: ContentRequest, context: RequestContext): Wanted;
   /** True when a transaction with this content takes no nonce of the relayer's account. Asks no node. */
-  isStandalone(content: Content): boolean;
+  isUnsequenced(content: Content): boolean;
   genesisHash(): Promise<string>;
   /** From now on only nodes with this genesis block are asked, whatever they were before: it is verified on every new connection. */
   expectGenesis(hash: string): void;
@@ -217,7 +217,7 @@ export interface Chain {
   /** Null where no transaction has a nonce. */
   readonly sequence: Sequence | null;
   /** Null where every transaction has a nonce. */
-  readonly standalone: Standalone | null;
+  readonly unsequenced: Unsequenced | null;
   /** Null where the network has no such thing. */
   readonly signForeign: SignForeign | null;
   /** Asks one node a caller's question as it is, and tells what it says; `paramsJson` is an array or an object, null: none is sent. */

@@ -1,5 +1,5 @@
 import type { ApiKey } from '../access/api-key.js';
-import type { Outcome, OutcomeKey } from '../access/idempotency.js';
+import type { StoredResponse, StoredResponseKey } from '../access/idempotency.js';
 import type { DeliveryAttempt, DeliveryRecord, Notification, OutboxEvent } from '../notification/notification.js';
 import type { Attempt, LaneId, Transaction, TransactionStatus, TransactionView } from '../transaction/transaction.js';
 
@@ -124,11 +124,11 @@ export interface Changes {
   /** Sets `goneAtMs` unless the notification has moved on to another revision; never fails. */
   markNotificationGone(notification: Pick<Notification, 'id' | 'revision'>, goneAtMs: number): Change;
   /** Keeps an outcome, in place of whatever is stored under its key; never fails. */
-  putOutcome(outcome: Outcome): Change;
+  putStoredResponse(outcome: StoredResponse): Change;
   /** Makes the fingerprints of all outcomes `forgottenFingerprint`; never fails. */
   forgetFingerprints(): Change;
   /** Deletes the outcomes that have expired at `nowMs`, the oldest first, `limit` at most; never fails. */
-  deleteExpiredOutcomes(nowMs: number, limit: number): Change;
+  deleteExpiredStoredResponses(nowMs: number, limit: number): Change;
   /** Fails where the id is taken. */
   insertApiKey(key: ApiKey): Change;
   /** Fails where it is gone. */
@@ -172,9 +172,9 @@ export interface Reads {
   genesisHash(chain: string): Promise<string | undefined>;
   notification(id: string): Promise<Notification | undefined>;
   /** The outcome under this key, unless it has expired at `nowMs`. */
-  outcome(key: OutcomeKey, nowMs: number): Promise<Outcome | undefined>;
+  outcome(key: StoredResponseKey, nowMs: number): Promise<StoredResponse | undefined>;
   /** When the first of all outcomes expires, or did; undefined where there is none. */
-  firstOutcomeExpiryMs(): Promise<number | undefined>;
+  firstStoredResponseExpiryMs(): Promise<number | undefined>;
   /** All of them, newest first. */
   apiKeys(): Promise<readonly ApiKey[]>;
   /** In the order in which they were first written. */

@@ -10,9 +10,9 @@ import type { SecretBox } from '../ports/secret-box.js';
 import type { Signer } from '../ports/signer.js';
 import type { Change, Store } from '../ports/store.js';
 import type { Signers } from '../signer/signers.js';
-import type { Fleet } from './fleet.js';
 import { chainKeyOf, curveOf, type NetworkType, type RpcUrl } from './network.js';
 import { laneOf, type Relayer, type RelayerPolicies } from './relayer.js';
+import type { RelayerRegistry } from './relayer-registry.js';
 import { checkNotification, checkPolicies, checkRelayerName } from './relayer-rules.js';
 import { definitionFromRelayer } from './stored-relayer.js';
 
@@ -24,7 +24,7 @@ export interface CreateRelayerDeps {
   readonly directory: Pick<Directory, 'relayer' | 'relayers'>;
   readonly networks: Pick<Networks, 'find'>;
   readonly signers: Pick<Signers, 'find'>;
-  readonly fleet: Pick<Fleet, 'start'>;
+  readonly registry: Pick<RelayerRegistry, 'start'>;
   /** The account of a key on a kind of network, in that kind's way of writing. */
   readonly accountOf: (networkType: NetworkType, signer: Signer) => Promise<string>;
   readonly exclusively: Exclusively;
@@ -57,7 +57,7 @@ export function createRelayer(
   caller: Principal,
   alongside: (relayer: Relayer) => readonly Change[] = () => [],
 ): Promise<Relayer> {
-  const { store, ids, secretBox, fleet, exclusively } = deps;
+  const { store, ids, secretBox, registry, exclusively } = deps;
   return exclusively(async () => {
     const id = wanted.id === undefined ? ids.random() : entryIdFromText(wanted.id);
     checkCaller(caller, wanted.id);
@@ -65,7 +65,7 @@ export function createRelayer(
     await checkNotification(store, relayer.notificationId);
     checkTaken(deps, relayer);
     await store.commit([store.change.putDefinition(definitionFromRelayer(secretBox, relayer)), ...alongside(relayer)]);
-    await fleet.start(relayer, signer);
+    await registry.start(relayer, signer);
     return relayer;
   });
 }

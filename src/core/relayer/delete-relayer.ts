@@ -4,15 +4,15 @@ import type { Exclusively } from '../exclusively.js';
 import type { Store } from '../ports/store.js';
 import { openStatuses } from '../transaction/transaction.js';
 import type { ChangeableDirectory } from './create-directory.js';
-import type { Fleet } from './fleet.js';
 import type { Relayer } from './relayer.js';
 import { relayerNotFound } from './relayer-not-found.js';
+import type { RelayerRegistry } from './relayer-registry.js';
 
 /** What deleting works with. */
 export interface DeleteRelayerDeps {
   readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
   readonly directory: Pick<ChangeableDirectory, 'relayer' | 'chainOf' | 'signerOf' | 'put'>;
-  readonly fleet: Pick<Fleet, 'stop'>;
+  readonly registry: Pick<RelayerRegistry, 'stop'>;
   /** The ids of the relayers that the configuration file has: what is deleted of them must stay so. */
   readonly fileRelayers: ReadonlySet<string>;
   readonly exclusively: Exclusively;
@@ -23,7 +23,7 @@ export interface DeleteRelayerDeps {
  * `RELAYER_IN_USE` while one of its transactions is not final.
  */
 export function deleteRelayer(deps: DeleteRelayerDeps, id: string): Promise<void> {
-  const { store, directory, fleet, fileRelayers, exclusively } = deps;
+  const { store, directory, registry, fileRelayers, exclusively } = deps;
   const { change } = store;
   return exclusively(async () => {
     const before = directory.relayer(id);
@@ -39,7 +39,7 @@ export function deleteRelayer(deps: DeleteRelayerDeps, id: string): Promise<void
       setPaused(directory, directory.relayer(id) ?? before, before.paused);
       throw error;
     }
-    await fleet.stop(before);
+    await registry.stop(before);
   });
 }
 

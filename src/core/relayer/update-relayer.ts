@@ -3,9 +3,9 @@ import { checkNodeUrls } from '../network/node-urls.js';
 import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Store } from '../ports/store.js';
-import type { Fleet } from './fleet.js';
 import type { Relayer } from './relayer.js';
 import { relayerNotFound } from './relayer-not-found.js';
+import type { RelayerRegistry } from './relayer-registry.js';
 import { checkNotification, checkPolicies, checkRelayerName } from './relayer-rules.js';
 import { definitionFromRelayer } from './stored-relayer.js';
 
@@ -14,7 +14,7 @@ export interface UpdateRelayerDeps {
   readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
   readonly secretBox: Pick<SecretBox, 'seal'>;
   readonly directory: Pick<Directory, 'relayer'>;
-  readonly fleet: Pick<Fleet, 'change'>;
+  readonly registry: Pick<RelayerRegistry, 'change'>;
   readonly exclusively: Exclusively;
 }
 
@@ -27,7 +27,7 @@ export type RelayerChange = Partial<Pick<Relayer, 'name' | 'paused' | 'policies'
  * `FIELD_INVALID`, `RELAYER_NOT_FOUND`.
  */
 export function updateRelayer(deps: UpdateRelayerDeps, id: string, changeOf: (relayer: Relayer) => RelayerChange): Promise<Relayer> {
-  const { store, secretBox, directory, fleet, exclusively } = deps;
+  const { store, secretBox, directory, registry, exclusively } = deps;
   return exclusively(async () => {
     const before = directory.relayer(id);
     if (before === undefined) throw relayerNotFound(id);
@@ -40,7 +40,7 @@ export function updateRelayer(deps: UpdateRelayerDeps, id: string, changeOf: (re
     const definition = definitionFromRelayer(secretBox, { ...before, ...change });
     await store.commit([store.change.putDefinition(definition)]);
     const relayer = { ...before, ...change };
-    await fleet.change(relayer);
+    await registry.change(relayer);
     // The service itself may have disabled it meanwhile.
     return directory.relayer(id) ?? relayer;
   });

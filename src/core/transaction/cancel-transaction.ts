@@ -42,7 +42,7 @@ function withoutNodes(chain: Chain, { transaction, attempts }: OpenTransaction):
   if (!isSigned(transaction)) return { steps: [endedUnsigned(transaction, 'canceled', 'cancelled before it was signed')] };
   if (transaction.nonce !== null) return null;
   for (const attempt of attempts) {
-    const sentence = chain.standalone?.whyEndless(attempt);
+    const sentence = chain.unsequenced?.whyEndless(attempt);
     if (typeof sentence === 'string') throw new DomainError('precondition', 'CANCEL_NOT_POSSIBLE', sentence);
   }
   return { steps: [givenUp(transaction, 'cancel')], tell: true };

@@ -36,7 +36,7 @@ export function signed(
     statusReason: reasonOf(transaction, attempt.purpose),
     intent: attempt.purpose,
     content: wanted.content,
-    held: null,
+    queued: null,
     validUntilMs: wanted.validUntilMs,
     nonce: attempt.nonce,
     liveVersion: attempt.version,
@@ -59,9 +59,9 @@ function reasonOf(transaction: Transaction, purpose: Intent): string | null {
       return `being cancelled: ${filler} takes its ${slot}`;
     case 'expire':
       return `valid_until has passed: ${filler} takes its ${slot}`;
-    case 'yield':
+    case 'release_slot':
       // What kept it from going is what the caller needs to know at the end, too.
-      if (transaction.intent === 'yield') return transaction.statusReason;
+      if (transaction.intent === 'release_slot') return transaction.statusReason;
       return `${transaction.statusReason ?? 'the account cannot pay it any more'}; ${filler} takes its ${slot}, for those behind it`;
   }
 }
@@ -70,21 +70,21 @@ function reasonOf(transaction: Transaction, purpose: Intent): string | null {
  * New content for a transaction that stands alone and is out: it waits until no version that is out can be mined any more. What waited before is
  * dropped.
  */
-export function replacementHeld(transaction: Transaction, held: Content, validUntilMs: number | null): Transaction {
-  return next(transaction, { held, validUntilMs, statusReason: aloneReason({ ...transaction, held }) });
+export function replacementQueued(transaction: Transaction, queued: Content, validUntilMs: number | null): Transaction {
+  return next(transaction, { queued, validUntilMs, statusReason: unsequencedReason({ ...transaction, queued }) });
 }
 
 /** A transaction that stands alone is not wanted any more: it is not sent again, and ends once no version that is out can be mined. */
 export function givenUp(transaction: Transaction, intent: 'cancel' | 'expire'): Transaction {
-  return next(transaction, { intent, held: null, statusReason: aloneReason({ intent, held: null }) });
+  return next(transaction, { intent, queued: null, statusReason: unsequencedReason({ intent, queued: null }) });
 }
 
 /** Why a transaction that stands alone is where it is, once it is out. */
-function aloneReason({ intent, held }: Pick<Transaction, 'intent' | 'held'>): string | null {
+function unsequencedReason({ intent, queued }: Pick<Transaction, 'intent' | 'queued'>): string | null {
   const untilDead = 'it is not sent again, but may be mined until what was sent is no longer valid';
   if (intent === 'cancel') return `being cancelled: ${untilDead}`;
   if (intent === 'expire') return `valid_until has passed: ${untilDead}`;
-  return held === null ? null : 'replaced: the new content is held, and sent once the version that is out can no longer be mined';
+  return queued === null ? null : 'replaced: the new content is queued, and sent once the version that is out can no longer be mined';
 }
 
 /** None of the versions of a transaction that stands alone can ever be mined. `reason`: why it failed, where it was still wanted. */
@@ -99,8 +99,8 @@ export function endedDead(transaction: Transaction, reason: string): Transaction
         statusReason: 'valid_until passed: what was sent can no longer be mined',
       });
     case 'content':
-    case 'yield':
-      return next(transaction, { status: 'failed', mined: null, held: null, statusReason: reason });
+    case 'release_slot':
+      return next(transaction, { status: 'failed', mined: null, queued: null, statusReason: reason });
   }
 }
 
@@ -108,7 +108,7 @@ export function endedDead(transaction: Transaction, reason: string): Transaction
 export function submitted(transaction: Transaction, nowMs: number): Transaction {
   return next(transaction, {
     status: transaction.status === 'sent' ? 'submitted' : transaction.status,
-    statusReason: transaction.nonce === null ? aloneReason(transaction) : reasonOf(transaction, transaction.intent),
+    statusReason: transaction.nonce === null ? unsequencedReason(transaction) : reasonOf(transaction, transaction.intent),
     sentAtMs: transaction.sentAtMs ?? nowMs,
   });
 }
@@ -132,24 +132,24 @@ function minedReason(transaction: Transaction, at: MinedAt): string | null {
   const isNewest = at.version === transaction.liveVersion;
   if (!isNewest) return `version ${at.version} was mined, not the newest one, version ${transaction.liveVersion}`;
   if (transaction.nonce !== null) return reasonOf(transaction, transaction.intent);
-  if (transaction.held !== null) return 'it was mined before what replaced it could be sent';
+  if (transaction.queued !== null) return 'it was mined before what replaced it could be sent';
   switch (transaction.intent) {
     case 'cancel':
       return 'it was mined before it was cancelled';
     case 'expire':
       return 'it was mined, though valid_until has passed';
     case 'content':
-    case 'yield':
+    case 'release_slot':
       return null;
   }
 }
 
-/** The block that held it is gone: the intended version shows again, and is to be broadcast again. */
+/** The block that queued it is gone: the intended version shows again, and is to be broadcast again. */
 export function takenBack(transaction: Transaction): Transaction {
   return next(transaction, {
     status: 'submitted',
     mined: null,
-    statusReason: 'the block that held it was taken back; it is broadcast again',
+    statusReason: 'the block that queued it was taken back; it is broadcast again',
   });
 }
 
@@ -173,7 +173,7 @@ export function displaced(transaction: Transaction, foreignHash: string): Transa
       return next(transaction, { status: 'canceled', mined: null, statusReason: `cancelled: ${took}` });
     case 'expire':
       return next(transaction, { status: 'expired', mined: null, statusReason: `valid_until passed: ${took}` });
-    case 'yield':
+    case 'release_slot':
       return next(transaction, {
         status: 'failed',
         mined: null,
@@ -188,7 +188,7 @@ export function unresolvable(transaction: Transaction): Transaction {
     transaction.nonce === null
       ? 'the nodes have dropped the blocks that might hold it'
       : `${wordsOf(transaction).slot} ${transaction.nonce} was used, and the nodes have forgotten by what`;
-  return next(transaction, { status: 'failed', held: null, statusReason: `${lost}; it is not sent again` });
+  return next(transaction, { status: 'failed', queued: null, statusReason: `${lost}; it is not sent again` });
 }
 
 /**
@@ -200,7 +200,7 @@ export function resolved(transaction: Transaction, minedPurpose: Intent, whyFail
   const status = endOf(minedPurpose, transaction.mined.succeeded);
   return next(transaction, {
     status,
-    held: null,
+    queued: null,
     statusReason: transaction.mined.succeeded ? endReason(transaction, minedPurpose) : (whyFailed ?? 'failed on chain'),
     confirmedAtMs: status === 'confirmed' ? nowMs : null,
   });
@@ -214,7 +214,7 @@ function endOf(purpose: Intent, succeeded: boolean): TransactionStatus {
       return 'canceled';
     case 'expire':
       return 'expired';
-    case 'yield':
+    case 'release_slot':
       return 'failed';
   }
 }
@@ -226,7 +226,7 @@ function endReason(transaction: Transaction, minedPurpose: Intent): string | nul
       return `cancelled: ${filler} took its ${slot}`;
     case 'expire':
       return `valid_until passed: ${filler} took its ${slot}`;
-    case 'yield':
+    case 'release_slot':
       return transaction.statusReason ?? `it could not go: ${filler} took its ${slot}`;
     case 'content':
       return transaction.mined === null ? null : minedReason(transaction, transaction.mined);

@@ -6,7 +6,7 @@ import { signed } from './lifecycle.js';
 import { isRefusal, refusalError } from './refusal-error.js';
 import type { Replacement } from './replace-transaction.js';
 import { type Alongside, nothingAlongside, type TransactionDeps } from './send-transaction.js';
-import { signVersion } from './sign-version.js';
+import { signAttempt } from './sign-attempt.js';
 import { type Attempt, type Intent, isSigned } from './transaction.js';
 
 /**
@@ -31,7 +31,7 @@ export async function outbid(
   const draft = await deps.directory.chainOf(relayer).draft({
     relayer,
     content: replacement?.content ?? 'filler',
-    outbids: versionsInSlot(seen),
+    outbids: attemptsInSlot(seen),
     validUntilMs: replacement?.validUntilMs ?? null,
   });
   if (isRefusal(draft)) throw refusalError(draft);
@@ -40,7 +40,7 @@ export async function outbid(
     const { transaction, attempts } = current;
     const isUnmoved = isSigned(transaction) && transaction.nonce === seen.transaction.nonce && attempts.length === seen.attempts.length;
     if (!isUnmoved) return null;
-    const newAttempt = await signVersion(deps, relayer, current, draft, transaction.nonce, purpose);
+    const newAttempt = await signAttempt(deps, relayer, current, draft, transaction.nonce, purpose);
     const move: Move = {
       steps: [signed(why === null ? transaction : { ...transaction, statusReason: why }, newAttempt, replacement ?? transaction)],
       tell: true,
@@ -63,6 +63,6 @@ async function requireNew({ store }: TransactionDeps, { chain, hash, nonce }: At
 }
 
 /** The versions that share the transaction's present slot: all of them where it stands alone. */
-export function versionsInSlot({ transaction, attempts }: OpenTransaction): OpenTransaction['attempts'] {
+export function attemptsInSlot({ transaction, attempts }: OpenTransaction): OpenTransaction['attempts'] {
   return attempts.filter(({ nonce }) => nonce === transaction.nonce);
 }

@@ -4,7 +4,7 @@ import type { Move } from '../ports/lanes.js';
 import type { OpenTransaction } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
 import { findTransaction } from './find-transaction.js';
-import { replacedInPlace, replacementHeld } from './lifecycle.js';
+import { replacedInPlace, replacementQueued } from './lifecycle.js';
 import { outbid } from './outbid.js';
 import { requireWaiting } from './replaceable.js';
 import { type Alongside, nothingAlongside, type TransactionDeps } from './send-transaction.js';
@@ -19,7 +19,7 @@ export interface Replacement {
 
 /** Throws 400 where what is out and what is to replace it would be mined beside one another. */
 function requireSameSlot(chain: Chain, transaction: Transaction, content: Content): void {
-  if (!isSigned(transaction) || chain.isStandalone(content) === (transaction.nonce === null)) return;
+  if (!isSigned(transaction) || chain.isUnsequenced(content) === (transaction.nonce === null)) return;
   const sentence =
     transaction.nonce === null
       ? "what is out is a signed envelope of somebody else's, which only another envelope of the same source and sequence number can replace"
@@ -31,8 +31,8 @@ function requireSameSlot(chain: Chain, transaction: Transaction, content: Conten
  * Gives a waiting transaction new content: same id, slot and sender.
  *
  * Nothing signed yet: in place, no node is asked. Else the new version is estimated, priced above all earlier ones, checked for funds and signed
- * now; it is stored when this resolves, and its broadcast has begun. Where versions cannot outbid one another the new content is held, in the place of
- * what was held before, until what is out can no longer be mined. Throws 404; 400 for a bad request, a state that allows no replacement, or a
+ * now; it is stored when this resolves, and its broadcast has begun. Where versions cannot outbid one another the new content is queued, in the place of
+ * what was queued before, until what is out can no longer be mined. Throws 404; 400 for a bad request, a state that allows no replacement, or a
  * version that cannot be made; 503 `NODE_UNAVAILABLE` with nothing changed.
  */
 export async function replaceTransaction(
@@ -48,12 +48,12 @@ export async function replaceTransaction(
   wantedOver(null);
   const require = (current: OpenTransaction) => requireWaiting(current.transaction, 'replaced');
   const replacementOf = ({ transaction }: OpenTransaction): Replacement => {
-    const { content, validUntilMs } = wantedOver(transaction.held ?? transaction.content);
+    const { content, validUntilMs } = wantedOver(transaction.queued ?? transaction.content);
     requireSameSlot(chain, transaction, content);
     return { content, validUntilMs: validUntilMs ?? transaction.validUntilMs };
   };
   const isHeldBack = ({ transaction }: OpenTransaction) =>
-    isSigned(transaction) && transaction.nonce === null && chain.standalone?.replacement === 'hold';
+    isSigned(transaction) && transaction.nonce === null && chain.unsequenced?.replacement === 'queue';
 
   /** What needs no node; null: the transaction has moved on to where another way is right. */
   function withoutNodes(current: OpenTransaction): Move | null {
@@ -62,7 +62,7 @@ export async function replaceTransaction(
     const { content, validUntilMs } = replacementOf(current);
     if (!isSigned(transaction)) return { steps: [replacedInPlace(transaction, content, validUntilMs)], tell: true, alongside };
     if (!isHeldBack(current)) return null;
-    return { steps: [replacementHeld(transaction, content, validUntilMs)], tell: true, alongside };
+    return { steps: [replacementQueued(transaction, content, validUntilMs)], tell: true, alongside };
   }
 
   for (;;) {

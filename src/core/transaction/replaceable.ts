@@ -30,7 +30,7 @@ function stateThatForbids(transaction: Transaction): { reason: ErrorReason; word
           return { reason: 'TRANSACTION_CANCELED', words: 'is being cancelled' };
         case 'expire':
           return { reason: 'TRANSACTION_EXPIRED', words: 'is expiring' };
-        case 'yield':
+        case 'release_slot':
           return { reason: 'TRANSACTION_FAILED', words: 'could not be paid and is being given up' };
       }
   }

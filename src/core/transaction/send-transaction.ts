@@ -70,7 +70,7 @@ export function newTransaction(
     statusReason: null,
     intent: 'content',
     content,
-    held: null,
+    queued: null,
     nonce: null,
     liveVersion: null,
     mined: null,

@@ -20,7 +20,7 @@ export const finalStatuses: readonly TransactionStatus[] = ['confirmed', 'failed
 export const openStatuses: readonly TransactionStatus[] = ['pending', 'sent', 'submitted', 'mined'];
 
 /** What the transaction should become. `yield`: it cannot go as it is, or be paid any more, and gives its slot up for those behind it. */
-export type Intent = 'content' | 'cancel' | 'expire' | 'yield';
+export type Intent = 'content' | 'cancel' | 'expire' | 'release_slot';
 
 /** What a transaction does, in the shape of its network. */
 export type Content = EvmContent | StellarContent | SolanaContent;
@@ -64,7 +64,7 @@ export interface Transaction extends LaneId {
   readonly intent: Intent;
   readonly content: Content;
   /** New content of a transaction that stands alone: it is signed once no version that is out can be mined any more. Null: none waits. */
-  readonly held: Content | null;
+  readonly queued: Content | null;
   /** Slot, once a version is signed; null before, and always where it stands alone. */
   readonly nonce: bigint | null;
   /** The newest attempt, which is the intended one; null before one is signed. */

@@ -50,7 +50,7 @@ function dueVersions(lane: LaneContext): readonly Broadcast[] {
   if (lane.settled === null || lane.deps.clock.nowMs() < lane.broadcastPausedUntilMs) return [];
   const nowMs = lane.deps.clock.nowMs();
   for (const id of lane.untaken) {
-    const open = lane.book.get(id);
+    const open = lane.transactions.get(id);
     const attempt = open === undefined ? null : shownAttempt(open.transaction, open.attempts);
     if (open === undefined || attempt === null || nowMs < (lane.notBeforeMs.get(attempt.hash) ?? 0)) continue;
     due.push({ open, attempt });
@@ -66,7 +66,7 @@ function note(lane: LaneContext, { attempt }: Broadcast, outcome: BroadcastOutco
     lane.noteTaken(attempt);
     lane.notBeforeMs.delete(attempt.hash);
     lane.hopeless.delete(attempt.hash);
-  } else if (lane.book.get(attempt.transactionId) !== undefined) {
+  } else if (lane.transactions.get(attempt.transactionId) !== undefined) {
     lane.notBeforeMs.set(attempt.hash, nowMs + retryAfterMs);
     if (outcome.kind === 'underpriced') lane.underpriced.add(attempt.hash);
     if (outcome.kind === 'wait' && outcome.isHopeless === true) lane.hopeless.add(attempt.hash);

@@ -16,7 +16,7 @@ const retryAfterMs = 1_000;
 export async function expire(lane: LaneContext): Promise<void> {
   if (lane.settled === null) return;
   const nowMs = lane.deps.clock.nowMs();
-  for (const open of [...lane.book.waiting(), ...lane.book.slotted(), ...lane.book.alone()]) {
+  for (const open of [...lane.transactions.waiting(), ...lane.transactions.slotted(), ...lane.transactions.unsequenced()]) {
     if (!isExpired(open, nowMs) || nowMs < (lane.notBeforeMs.get(open.transaction.id) ?? 0)) continue;
     await expireOne(lane, open, nowMs);
   }

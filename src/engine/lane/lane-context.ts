@@ -6,7 +6,7 @@ import type { OpenTransaction } from '../../core/ports/store.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
 import type { Attempt, LaneId } from '../../core/transaction/transaction.js';
-import type { Book } from './book.js';
+import type { OpenTransactions } from './open-transactions.js';
 
 /** What a lane works with, beside what callers do. */
 export interface LaneWork extends TransactionDeps {
@@ -22,7 +22,7 @@ export interface LaneContext {
   readonly deps: LaneWork;
   readonly chain: Chain;
   readonly log: Log;
-  readonly book: Book;
+  readonly transactions: OpenTransactions;
   /** As configured now. */
   relayer(): Relayer;
   /** Takes in a transaction as it was just committed. */

@@ -1,5 +1,5 @@
 import type { TransactionStatus } from '../../core/transaction/transaction.js';
-import type { Book } from './book.js';
+import type { OpenTransactions } from './open-transactions.js';
 
 /** How a lane stands. */
 export interface LaneFigures {
@@ -15,14 +15,19 @@ export interface LaneFigures {
 }
 
 /** Counts what is in a lane's book: a walk over all of it. */
-export function figuresOf(book: Book): Omit<LaneFigures, 'relayerId'> {
+export function figuresOf(transactions: OpenTransactions): Omit<LaneFigures, 'relayerId'> {
   const open = new Map<TransactionStatus, number>();
   let oldestOpenMs: number | null = null;
-  for (const some of [book.waiting(), book.slotted(), book.alone()]) {
+  for (const some of [transactions.waiting(), transactions.slotted(), transactions.unsequenced()]) {
     for (const { transaction } of some) {
       open.set(transaction.status, (open.get(transaction.status) ?? 0) + 1);
       if (oldestOpenMs === null || transaction.createdAtMs < oldestOpenMs) oldestOpenMs = transaction.createdAtMs;
     }
   }
-  return { waiting: book.waitingCount(), inFlight: book.slottedCount() + book.aloneCount(), open, oldestOpenMs };
+  return {
+    waiting: transactions.waitingCount(),
+    inFlight: transactions.slottedCount() + transactions.unsequencedCount(),
+    open,
+    oldestOpenMs,
+  };
 }

@@ -6,20 +6,20 @@ import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import { type Attempt, isFinal, isSigned, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
 import { shownAttempt, transactionChanges, viewOf } from '../../core/transaction/transaction-changes.js';
-import { createBook } from './book.js';
 import { broadcast } from './broadcast.js';
-import { escalate, type WaitingSince } from './escalate.js';
+import { escalate, type WaitingSince } from './bump-fee.js';
 import { expire } from './expire.js';
+import { fillGaps, type Gaps } from './fill-gaps.js';
 import type { LaneContext, LaneWork } from './lane-context.js';
 import { figuresOf, type LaneFigures } from './lane-figures.js';
 import { createLoop } from './loop.js';
 import { createOneAtATime } from './one-at-a-time.js';
+import { createOpenTransactions } from './open-transactions.js';
 import { prepare } from './prepare.js';
-import { type Gaps, refill } from './refill.js';
-import { type Reminded, remind } from './remind.js';
-import { settle, type Unexplained } from './settle.js';
-import { settleAlone } from './settle-alone.js';
-import { type Stuck, yieldSlot } from './yield-slot.js';
+import { type Rebroadcast, rebroadcast } from './rebroadcast.js';
+import { releaseSlot, type Stuck } from './release-slot.js';
+import { settle, type Unexplained } from './settle-slots.js';
+import { settleUnsequenced } from './settle-unsequenced.js';
 
 /** After so many conflicts in a row what is in memory can no longer be trusted. */
 const greatestConflicts = 3;
@@ -54,13 +54,13 @@ export interface LaneDeps {
  * broadcasting. Each asks nodes as it likes and changes a transaction only through `move`, which takes one change at a time.
  */
 export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
-  const book = createBook();
+  const transactions = createOpenTransactions();
   const oneAtATime = createOneAtATime();
   const unexplained: Unexplained = new Map();
   const waitingSince: WaitingSince = new Map();
   const gaps: Gaps = new Map();
   const stuck: Stuck = { askedAt: null, since: null };
-  const reminded: Reminded = { atMs: 0, headHash: '' };
+  const rebroadcasted: Rebroadcast = { atMs: 0, headHash: '' };
   let head: Head | null = null;
   let stopped = false;
   let isWaitingForNodes = false;
@@ -72,7 +72,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     deps,
     chain,
     log,
-    book,
+    transactions,
     relayer,
     put,
     move,
@@ -102,7 +102,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     if (head === null || stopped) return;
     const newest = head;
     if (newest.hash !== lane.settled?.hash) {
-      if (chain.standalone !== null) await settleAlone(lane, chain.standalone, newest);
+      if (chain.unsequenced !== null) await settleUnsequenced(lane, chain.unsequenced, newest);
       if (chain.sequence !== null) await settle(lane, chain.sequence, newest, unexplained);
       else lane.settled = newest;
     }
@@ -110,9 +110,9 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     await expire(lane);
     isExpiryChecked = true;
     await escalate(lane, newest, waitingSince);
-    await yieldSlot(lane, newest, stuck);
-    await refill(lane, newest, gaps);
-    await remind(lane, newest, reminded);
+    await releaseSlot(lane, newest, stuck);
+    await fillGaps(lane, newest, gaps);
+    await rebroadcast(lane, newest, rebroadcasted);
     preparing.wake();
     broadcasting.wake();
   }, tell);
@@ -129,8 +129,8 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     return oneAtATime.run([transactionId], async () => {
       for (let conflicts = 0; ; conflicts += 1) {
         // What the store has open, the book must have: it may have been missed in a commit whose answer was lost.
-        if (book.get(transactionId) === undefined) await reload([transactionId]);
-        const current = book.get(transactionId);
+        if (transactions.get(transactionId) === undefined) await reload([transactionId]);
+        const current = transactions.get(transactionId);
         if (current === undefined) return null;
         const decided = await decide(current);
         if (decided === null) return null;
@@ -156,12 +156,12 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   }
 
   function put(open: OpenTransaction): void {
-    book.put(open);
+    transactions.put(open);
     noteFlight(open);
     deps.feed.publish(viewOf(open));
   }
 
-  /** Keeps the set of those that are to be broadcast in step with the book. */
+  /** Keeps the set of those that are to be broadcast in step with the transactions. */
   function noteFlight({ transaction, attempts }: OpenTransaction): void {
     const live = shownAttempt(transaction, attempts);
     if (isFinal(transaction.status)) {
@@ -174,13 +174,13 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     }
     const isInFlight = isSigned(transaction) && transaction.mined === null && !isFinal(transaction.status);
     // What stands alone is sent only while it is what is wanted: nothing could take its place in time.
-    const isSent = transaction.nonce !== null || (transaction.intent === 'content' && transaction.held === null);
+    const isSent = transaction.nonce !== null || (transaction.intent === 'content' && transaction.queued === null);
     if (isInFlight && isSent && live !== null && !lane.taken.has(live.hash)) lane.untaken.add(transaction.id);
     else lane.untaken.delete(transaction.id);
   }
 
   function noteTaken({ hash, transactionId }: Attempt): void {
-    const current = book.get(transactionId);
+    const current = transactions.get(transactionId);
     if (current === undefined) return;
     lane.taken.set(hash, deps.clock.nowMs());
     // The version may have been superseded while it was on its way.
@@ -195,7 +195,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   async function reload(transactionIds: readonly string[]): Promise<void> {
     for (const transactionId of transactionIds) {
       const view = await deps.store.read.transaction(transactionId);
-      if (view === undefined) book.forget(transactionId);
+      if (view === undefined) transactions.forget(transactionId);
       else put({ transaction: view.transaction, attempts: await deps.store.read.attemptsOf(transactionId) });
     }
     await loadNonce();
@@ -224,7 +224,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     id,
     async load() {
       for (const open of await deps.store.read.openTransactions(id)) {
-        book.put(open);
+        transactions.put(open);
         noteFlight(open);
         // A gap may have been filled above the stored nonce.
         const { nonce } = open.transaction;
@@ -233,7 +233,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       await loadNonce();
     },
     accept(transaction) {
-      if (book.get(transaction.id) === undefined) put({ transaction, attempts: [] });
+      if (transactions.get(transaction.id) === undefined) put({ transaction, attempts: [] });
       preparing.wake();
     },
     move,
@@ -245,6 +245,6 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       stopped = true;
       await Promise.all([settling.stop(), preparing.stop(), broadcasting.stop()]);
     },
-    figures: () => ({ relayerId: relayer().id, ...figuresOf(book) }),
+    figures: () => ({ relayerId: relayer().id, ...figuresOf(transactions) }),
   };
 }

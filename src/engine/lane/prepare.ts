@@ -6,18 +6,18 @@ import { smallestUnits } from '../../core/relayer/network.js';
 import { maxInFlightOf, minBalanceOf } from '../../core/relayer/relayer.js';
 import { endedUnsigned, signed, waiting } from '../../core/transaction/lifecycle.js';
 import { isRefusal } from '../../core/transaction/refusal-error.js';
-import { signVersion } from '../../core/transaction/sign-version.js';
+import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import type { Attempt, Transaction } from '../../core/transaction/transaction.js';
 import { transactionChanges } from '../../core/transaction/transaction-changes.js';
+import { duplicateOf } from './duplicate.js';
 import type { LaneContext } from './lane-context.js';
 import { lookAtBalance, noteBalance } from './low-balance.js';
 import { nullIfUnavailable } from './null-if-unavailable.js';
-import { twinOf } from './twin.js';
 
 /** So many are signed in one go and stored in one commit: more would hold the event loop for longer than 10 ms. */
 const batchSize = 50;
 /** So many transactions that stand alone may be out at a time: what nodes tell of in one call. */
-const greatestAlone = 256;
+const maxUnsequenced = 256;
 /** After this long a transaction that could not be prepared is tried again. */
 const retryAfterMs = 500;
 /** The same for one that nodes give no answer about: each try may last as long as they may take to answer, and others wait for it. */
@@ -67,17 +67,17 @@ export async function prepare(lane: LaneContext): Promise<void> {
 function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly OpenTransaction[] {
   const nowMs = lane.deps.clock.nowMs();
   const candidates: OpenTransaction[] = [];
-  const { sequence, standalone } = lane.chain;
+  const { sequence, unsequenced } = lane.chain;
   // Where there is no room the queue is not walked through: it may be long, and this runs at every send.
-  let slots = sequence === null ? 0 : maxInFlightOf(lane.relayer().policies) - lane.book.inFlightCount() + usedCount(lane);
-  let places = standalone === null ? 0 : greatestAlone - lane.book.aloneCount();
-  for (const open of lane.book.waiting()) {
+  let slots = sequence === null ? 0 : maxInFlightOf(lane.relayer().policies) - lane.transactions.inFlightCount() + usedCount(lane);
+  let places = unsequenced === null ? 0 : maxUnsequenced - lane.transactions.unsequencedCount();
+  for (const open of lane.transactions.waiting()) {
     if (candidates.length === batchSize || (slots <= 0 && places <= 0)) break;
     const { id, content, validUntilMs } = open.transaction;
     if (tried.has(id) || nowMs < (lane.notBeforeMs.get(id) ?? 0) || (validUntilMs !== null && validUntilMs <= nowMs)) continue;
-    const isAlone = lane.chain.isStandalone(content);
-    if ((isAlone ? places : slots) <= 0) continue;
-    if (isAlone) places -= 1;
+    const isUnsequenced = lane.chain.isUnsequenced(content);
+    if ((isUnsequenced ? places : slots) <= 0) continue;
+    if (isUnsequenced) places -= 1;
     else slots -= 1;
     candidates.push(open);
   }
@@ -85,9 +85,9 @@ function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly 
 }
 
 /** Slots that the chain has used without our knowing by what yet: they hold no room that others need. */
-function usedCount({ book, chainNonce }: LaneContext): number {
+function usedCount({ transactions, chainNonce }: LaneContext): number {
   let used = 0;
-  for (const { transaction } of book.inFlight()) {
+  for (const { transaction } of transactions.inFlight()) {
     if (transaction.nonce === null || transaction.nonce >= chainNonce) break;
     used += 1;
   }
@@ -126,7 +126,7 @@ async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Prom
   const balance = await lane.chain.balanceOf(lane.id.account);
   await noteBalance(lane, balance);
   const unit = smallestUnits[lane.relayer().networkType];
-  let free = balance - lane.book.reserved() - minBalanceOf(lane.relayer().policies);
+  let free = balance - lane.transactions.reserved() - minBalanceOf(lane.relayer().policies);
   const affordable: Drafted[] = [];
   for (const one of drafted) {
     const cost = greatestCost(one.draft);
@@ -144,21 +144,23 @@ async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Prom
 /** Signs into the nonces that follow, and stores attempts, nonces and events in one commit. */
 async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<void> {
   const { deps } = lane;
-  const twins: { open: OpenTransaction; sentence: string }[] = [];
+  const duplicates: { open: OpenTransaction; sentence: string }[] = [];
   await lane.hold(
     drafted.map(({ open }) => open.transaction.id),
     async () => {
-      const unmoved = drafted.filter(({ open }) => lane.book.get(open.transaction.id)?.transaction.revision === open.transaction.revision);
+      const unmoved = drafted.filter(
+        ({ open }) => lane.transactions.get(open.transaction.id)?.transaction.revision === open.transaction.revision,
+      );
       const from = lane.nextNonce;
       let to = from;
       const attempts: Attempt[] = [];
       const moves: (ReturnType<typeof transactionChanges> & { readonly before: Transaction; readonly move: Move })[] = [];
       for (const { open, draft } of unmoved) {
-        const nonce = lane.chain.isStandalone(open.transaction.content) ? null : to;
-        const newAttempt = await signVersion(deps, lane.relayer(), open, draft, nonce, 'content');
-        const sentence = await twinOf(lane, newAttempt, attempts);
+        const nonce = lane.chain.isUnsequenced(open.transaction.content) ? null : to;
+        const newAttempt = await signAttempt(deps, lane.relayer(), open, draft, nonce, 'content');
+        const sentence = await duplicateOf(lane, newAttempt, attempts);
         if (sentence !== null) {
-          twins.push({ open, sentence });
+          duplicates.push({ open, sentence });
           continue;
         }
         if (nonce !== null) to += 1n;
@@ -187,7 +189,7 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
       }
     },
   );
-  for (const { open, sentence } of twins) await holdBack(lane, open, { sentence, lasting: false });
+  for (const { open, sentence } of duplicates) await holdBack(lane, open, { sentence, lasting: false });
   lane.wakeBroadcast();
 }
 

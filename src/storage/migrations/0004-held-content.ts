@@ -7,7 +7,7 @@ import { type Kysely, type Migration, sql } from 'kysely';
 export function heldContent(): Migration {
   return {
     async up(db: Kysely<unknown>): Promise<void> {
-      await db.schema.alterTable('transactions').addColumn('held', 'text').execute();
+      await db.schema.alterTable('transactions').addColumn('queued', 'text').execute();
       await db.schema.alterTable('transactions').addColumn('mined_facts', 'text').execute();
       await db.schema
         .createIndex('attempts_alone_by_hash')

@@ -8,7 +8,7 @@ import { fileEntryStatements } from './file-entries.js';
 import { instanceStatements } from './instances.js';
 import { laneStatements } from './lanes.js';
 import { notificationStatements } from './notifications.js';
-import { outcomeStatements } from './outcomes.js';
+import { storedResponseStatements } from './stored-responses.js';
 import { transactionStatements } from './transactions.js';
 
 /** All statements, compiled for one dialect. */
@@ -24,7 +24,7 @@ export function compileStatements({ builder }: Dialect) {
     fileEntries: fileEntryStatements(builder),
     events: eventStatements(builder),
     deliveryAttempts: deliveryAttemptStatements(builder),
-    outcomes: outcomeStatements(builder),
+    outcomes: storedResponseStatements(builder),
     apiKeys: apiKeyStatements(builder),
     definitions: definitionStatements(builder),
     instances: instanceStatements(builder),

@@ -111,12 +111,12 @@ describe('the rate limit', () => {
   });
   after(() => rig.stop());
 
-  function refill(): void {
+  function fillGaps(): void {
     clock.nowMs += 2000;
   }
 
   it('tells REST callers, on success, on failure and with 429', async () => {
-    refill();
+    fillGaps();
     const first = await get('/api/v1/relayers/r/transactions/t')(origin);
     assert.deepEqual([first.headers[':status'], ...told(first)], [200, policy, '"default";r=1;t=1', undefined]);
     const second = await get('/api/v1/relayers/r/transactions/missing')(origin);
@@ -131,7 +131,7 @@ describe('the rate limit', () => {
   });
 
   it('tells it over HTTP/1.1 too', async () => {
-    refill();
+    fillGaps();
     const ask = () =>
       sendRaw(
         rig.port,
@@ -146,7 +146,7 @@ describe('the rate limit', () => {
 
   for (const [protocol, { status, call, errorOf }] of Object.entries(rpcs)) {
     it(`tells callers of ${protocol} in their own protocol`, async () => {
-      refill();
+      fillGaps();
       const first = await call('t')(origin);
       assert.equal(errorOf(first), undefined);
       assert.deepEqual(told(first), [policy, '"default";r=1;t=1', undefined]);
@@ -172,7 +172,7 @@ describe('the rate limit', () => {
   }
 
   it('is one for all protocols', async () => {
-    refill();
+    fillGaps();
     await get('/api/v1/relayers/r/transactions/t')(origin);
     const rpc = rpcs.gRPC?.call('t') ?? assert.fail();
     assert.deepEqual(told(await rpc(origin)), [policy, '"default";r=0;t=2', undefined]);
@@ -180,7 +180,7 @@ describe('the rate limit', () => {
   });
 
   it('neither counts nor marks other methods, nor what earlier checks refuse', async () => {
-    refill();
+    fillGaps();
     const others = [
       { ask: get('/api/v1/notifications'), status: 200 },
       { ask: post('/relayer.v1.NotificationService/ListNotifications', 'application/json', Buffer.from('{}')), status: 200 },
@@ -197,7 +197,7 @@ describe('the rate limit', () => {
   });
 
   it('comes before the body is judged', async () => {
-    refill();
+    fillGaps();
     const tooLarge = (from: string) =>
       requestHttp2(
         from,

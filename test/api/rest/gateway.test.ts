@@ -125,18 +125,18 @@ describe('the envelope', () => {
     assert.equal(text, '{"success":true,"data":[],"error":null,"pagination":{"current_page":2,"per_page":10,"total_items":11}}');
   });
 
-  it('of an answer with remarks', async () => {
-    act = (context) => callOf(context).remarks.push({ level: 'info', message: 'a "remark"' });
+  it('of an answer with warnings', async () => {
+    act = (context) => callOf(context).warnings.push({ level: 'info', message: 'a "warning"' });
     const { text } = await rig.ask('DELETE', '/api/v1/notifications/n');
     assert.equal(
       text,
-      '{"success":true,"data":null,"error":null,"metadata":{"logs":[{"level":"info","message":"a \\"remark\\""}],"traces":[]}}',
+      '{"success":true,"data":null,"error":null,"metadata":{"logs":[{"level":"info","message":"a \\"warning\\""}],"traces":[]}}',
     );
   });
 
   it('of an error, with what was remarked before it', async () => {
     act = (context) => {
-      callOf(context).remarks.push({ level: 'warn', message: 'w' });
+      callOf(context).warnings.push({ level: 'warn', message: 'w' });
       throw new DomainError('not_found', 'NOTIFICATION_NOT_FOUND', 'no notification n', { fixedText: 'Notification not found' });
     };
     for (const ask of [rig.ask, rig.ask2]) {

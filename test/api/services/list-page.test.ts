@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { pageOf, paginationOf } from '../../../src/api/services/list-page.js';
 import { DomainError } from '../../../src/core/errors.js';
-import type { Remark } from '../../../src/core/warning.js';
+import type { Warning } from '../../../src/core/warning.js';
 
-const newCall = (): { remarks: Remark[] } => ({ remarks: [] });
+const newCall = (): { warnings: Warning[] } => ({ warnings: [] });
 
 it('is the first ten when nothing is said', () => {
   assert.deepEqual(pageOf({}, newCall()), { query: { offset: 0, limit: 10 }, currentPage: 1, perPage: 10 });
@@ -17,10 +17,10 @@ it('counts pages from 1', () => {
 it('makes 100 of more, and says so', () => {
   const call = newCall();
   assert.deepEqual(pageOf({ page: 2, perPage: 101 }, call), { query: { offset: 100, limit: 100 }, currentPage: 2, perPage: 100 });
-  assert.deepEqual(call.remarks, [{ level: 'warn', message: 'per_page is at most 100; 100 was used' }]);
+  assert.deepEqual(call.warnings, [{ level: 'warn', message: 'per_page is at most 100; 100 was used' }]);
   const exact = newCall();
   pageOf({ perPage: 100 }, exact);
-  assert.deepEqual(exact.remarks, []);
+  assert.deepEqual(exact.warnings, []);
 });
 
 it('refuses zero, naming the field', () => {

@@ -36,7 +36,7 @@ async function raisedPrice(
 ): Promise<EvmPrice | Refusal> {
   const live = { ...(outbids.at(-1) ?? (await signedAttempt(chain, 0n))), purpose };
   const relayer = evmRelayer(live.account, { gasPriceCapWei: capGwei === undefined ? null : capGwei * gwei });
-  const raised = await chain.sequence.raise({ relayer, content: evmContent(pricing === undefined ? {} : { pricing }), live, outbids });
+  const raised = await chain.sequence.bumpFee({ relayer, content: evmContent(pricing === undefined ? {} : { pricing }), live, outbids });
   if ('refused' in raised) return raised;
   const { signature: _, ...said } = evmFieldsOf(live);
   assert.deepEqual({ ...raised, price: said.price }, said, 'it says the same at another price');

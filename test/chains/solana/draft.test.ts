@@ -16,7 +16,7 @@ function messageOf({ message, signatures }: SolanaDraft): Message {
 
 describe('a version', () => {
   it('of instructions is bound to the newest blockhash, with what was missing of its budget', async (test) => {
-    const { payer, solana, drafted, signed, fateOf, chain, advance } = await startSolanaChain(test);
+    const { payer, solana, drafted, signed, outcomeOf, chain, advance } = await startSolanaChain(test);
     solana.chain.pool.lowestBidMicroLamports = 1_000_000n;
     await advance(160);
     const made = await drafted({ instructions: [transferInstruction(payer, to, 5n)] });
@@ -31,7 +31,7 @@ describe('a version', () => {
     const attempt = await signed(made);
     await chain.broadcastAll([attempt.raw]);
     await advance();
-    assert.equal((await fateOf(attempt)).kind, 'landed');
+    assert.equal((await outcomeOf(attempt)).kind, 'landed');
     assert.equal(solana.chain.account(payer, newest)?.lamports, funds - made.costLamports);
   });
 
@@ -53,7 +53,7 @@ describe('a version', () => {
   });
 
   it('of a transaction that others signed stays as they signed it', async (test) => {
-    const { drafted, built, signed, chain, advance, fateOf, solana } = await startSolanaChain(test);
+    const { drafted, built, signed, chain, advance, outcomeOf, solana } = await startSolanaChain(test);
     const transaction = await built([transferOf(other.address, to, 5n)], 0, [other]);
     const { height } = solana.chain.tip(newest);
     const made = await drafted({ transaction });
@@ -63,7 +63,7 @@ describe('a version', () => {
     const attempt = await signed(made);
     await chain.broadcastAll([attempt.raw]);
     await advance();
-    assert.equal((await fateOf(attempt)).kind, 'landed');
+    assert.equal((await outcomeOf(attempt)).kind, 'landed');
   });
 
   it('bids no more than policy allows, and not at all where nobody does', async (test) => {

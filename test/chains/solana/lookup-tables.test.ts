@@ -43,11 +43,11 @@ describe('accounts behind tables', () => {
   }
 
   it('are used, and are not looked up where no policy judges accounts', async (test) => {
-    const { lookup, sent, advance, fateOf, solana } = await rigWithTable(test);
+    const { lookup, sent, advance, outcomeOf, solana } = await rigWithTable(test);
     const attempt = await sent({ transaction: lookup(0) });
     await advance();
-    const fate = await fateOf(attempt);
-    assert.ok(fate.kind === 'landed' && fate.receipt.succeeded);
+    const outcome = await outcomeOf(attempt);
+    assert.ok(outcome.kind === 'landed' && outcome.receipt.succeeded);
     assert.equal(solana.node.calls.get('getMultipleAccounts'), undefined);
   });
 

@@ -152,7 +152,7 @@ describe('who used a sequence number', { concurrency: 4 }, () => {
   });
 });
 
-describe('the fate of a fee bump of somebody else’s envelope', { concurrency: 4 }, () => {
+describe('the outcome of a fee bump of somebody else’s envelope', { concurrency: 4 }, () => {
   async function signed({ node, chain, wallet, other }: Rig, maxTimeSeconds: number): Promise<Attempt> {
     const key = stellarKey();
     const relayer = stellarRelayer(key.address);
@@ -183,16 +183,16 @@ describe('the fate of a fee bump of somebody else’s envelope', { concurrency: 
     node.ledger.submit(xdr.TransactionEnvelope.envelopeTypeTx(envelope).toXDR('base64'));
   };
   const soon = () => Math.floor(Date.now() / 1000) + 60;
-  const fateOf = async ({ chain }: Rig, attempt: Attempt) => (await chain.standalone?.fates([attempt]))?.get(attempt.hash)?.kind;
+  const outcomeOf = async ({ chain }: Rig, attempt: Attempt) => (await chain.unsequenced?.outcomes([attempt]))?.get(attempt.hash)?.kind;
 
   it('is open until its time bounds have passed on a ledger', async (test) => {
     const rig = await start(test);
     const attempt = await signed(rig, soon());
-    assert.equal(await fateOf(rig, attempt), 'open');
+    assert.equal(await outcomeOf(rig, attempt), 'open');
     rig.node.ledger.pass(120);
-    assert.equal(await fateOf(rig, attempt), 'open');
+    assert.equal(await outcomeOf(rig, attempt), 'open');
     rig.node.ledger.close();
-    assert.equal(await fateOf(rig, attempt), 'dead');
+    assert.equal(await outcomeOf(rig, attempt), 'dead');
   });
 
   it('is dead where its number is used, and lost where the node has forgotten ledgers since it was signed', async (test) => {
@@ -200,11 +200,11 @@ describe('the fate of a fee bump of somebody else’s envelope', { concurrency: 
     const attempt = await signed(rig, 0);
     rig.node.ledger.submit(rig.wallet.build([pay(rig.other, '2')]).toXDR());
     rig.node.ledger.close();
-    assert.equal(await fateOf(rig, attempt), 'dead');
+    assert.equal(await outcomeOf(rig, attempt), 'dead');
     for (let count = 0; count < 5; count += 1) {
       rig.node.ledger.close();
     }
-    assert.equal(await fateOf(rig, attempt), 'lost');
+    assert.equal(await outcomeOf(rig, attempt), 'unknown');
   });
 
   it('is lost where the node has forgotten its ledger, and its account is there no more', async (test) => {
@@ -212,11 +212,11 @@ describe('the fate of a fee bump of somebody else’s envelope', { concurrency: 
     const attempt = await signed(rig, soon());
     submitInner(rig, attempt);
     rig.node.ledger.close();
-    assert.equal(await fateOf(rig, attempt), 'landed');
+    assert.equal(await outcomeOf(rig, attempt), 'landed');
     rig.node.ledger.pass(120);
     for (let count = 0; count < 5; count += 1) rig.node.ledger.close();
     rig.node.ledger.latest().state.accounts.delete(rig.wallet.address);
-    assert.equal(await fateOf(rig, attempt), 'lost');
+    assert.equal(await outcomeOf(rig, attempt), 'unknown');
   });
 
   it('is dead where its time is over and its number was never used, whatever the node has forgotten', async (test) => {
@@ -224,7 +224,7 @@ describe('the fate of a fee bump of somebody else’s envelope', { concurrency: 
     const attempt = await signed(rig, soon());
     rig.node.ledger.pass(120);
     for (let count = 0; count < 5; count += 1) rig.node.ledger.close();
-    assert.equal(await fateOf(rig, attempt), 'dead');
+    assert.equal(await outcomeOf(rig, attempt), 'dead');
   });
 
   it('is landed where its envelope landed in somebody else’s fee bump, which is not ours to pay', async (test) => {
@@ -233,9 +233,9 @@ describe('the fate of a fee bump of somebody else’s envelope', { concurrency: 
     const fields = attempt.fields as StellarAttemptFields;
     submitInner(rig, attempt);
     rig.node.ledger.close();
-    const fate = (await rig.chain.standalone?.fates([attempt]))?.get(attempt.hash);
-    assert.ok(fate?.kind === 'landed');
-    assert.deepEqual([fate.receipt.hash, fate.receipt.facts?.feeChargedStroops], [fields.innerHash, 0n]);
+    const outcome = (await rig.chain.unsequenced?.outcomes([attempt]))?.get(attempt.hash);
+    assert.ok(outcome?.kind === 'landed');
+    assert.deepEqual([outcome.receipt.hash, outcome.receipt.facts?.feeChargedStroops], [fields.innerHash, 0n]);
   });
 });
 

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { createIdempotency, type OutcomeKey, outcomeLifeMs } from '../../../src/core/access/idempotency.js';
-import { createOutcomeCleaner } from '../../../src/core/access/outcome-cleaner.js';
+import { createIdempotency, type StoredResponseKey, storedResponseLifeMs } from '../../../src/core/access/idempotency.js';
+import { createStoredResponseCleaner } from '../../../src/core/access/stored-response-cleaner.js';
 import { DomainError } from '../../../src/core/errors.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { waitFor } from '../../support/wait-for.js';
 
-const key: OutcomeKey = { keyId: 'k', method: '/s/M', idempotencyKey: 'one' };
+const key: StoredResponseKey = { keyId: 'k', method: '/s/M', idempotencyKey: 'one' };
 const response = new Uint8Array([0, 1, 255]);
 
 async function openIdempotency(test: TestContext) {
@@ -18,7 +18,7 @@ async function openIdempotency(test: TestContext) {
   const clock = { ms: 1_763_600_000_000, nowMs: () => clock.ms };
   const { begin } = createIdempotency({ store, clock });
   /** Runs a call: what it was answered, or why it was not let run. */
-  const call = async (fingerprint: string | null, of: OutcomeKey = key, answer: Uint8Array = response) => {
+  const call = async (fingerprint: string | null, of: StoredResponseKey = key, answer: Uint8Array = response) => {
     try {
       const begun = await begin(of, fingerprint);
       if (begun.kind === 'replay') return ['replay', ...begun.response];
@@ -95,9 +95,9 @@ describe('idempotency', () => {
 
   it('forgets an outcome after 24 hours, and keeps the next one in its place', async (test) => {
     const { clock, call } = await openIdempotency(test);
-    assert.equal(outcomeLifeMs, 86_400_000);
+    assert.equal(storedResponseLifeMs, 86_400_000);
     await call('f');
-    clock.ms += outcomeLifeMs - 1;
+    clock.ms += storedResponseLifeMs - 1;
     assert.deepEqual(await call('f'), ['replay', 0, 1, 255]);
     clock.ms += 1;
     assert.equal(await call('g', key, new Uint8Array([7])), 'ran');
@@ -110,13 +110,13 @@ describe('the cleaner of outcomes', () => {
   it('deletes at its start all that has expired, in however many batches, and nothing else', async (test) => {
     const { store, clock } = await openIdempotency(test);
     const put = (number: number, expiresAtMs: number) =>
-      store.change.putOutcome({ ...key, idempotencyKey: `${number}`, fingerprint: 'f', response, expiresAtMs });
+      store.change.putStoredResponse({ ...key, idempotencyKey: `${number}`, fingerprint: 'f', response, expiresAtMs });
     await store.commit(Array.from({ length: 1000 }, (_, number) => put(number, clock.ms - (number % 500))));
     await store.commit([put(1000, clock.ms + 1), put(1001, clock.ms + 2)]);
-    const cleaner = createOutcomeCleaner({ store, clock, log: silentLog });
+    const cleaner = createStoredResponseCleaner({ store, clock, log: silentLog });
     cleaner.start();
     await waitFor('the expired ones to be gone', async () =>
-      (await store.read.firstOutcomeExpiryMs()) === clock.ms + 1 ? true : undefined,
+      (await store.read.firstStoredResponseExpiryMs()) === clock.ms + 1 ? true : undefined,
     );
     await cleaner.stop();
     assert.notEqual(await store.read.outcome({ ...key, idempotencyKey: '1000' }, clock.ms), undefined);

@@ -40,7 +40,7 @@ describe('testing a notification', () => {
     await deps.store.commit([deps.store.change.insertEvent(anEvent({ id: 'before', orderKey: 'tx' }))]);
     const first = await testNotification(deps, 'hook');
     const second = await testNotification(deps, 'hook');
-    assert.deepEqual(first.remarks, []);
+    assert.deepEqual(first.warnings, []);
     const { event } = first.delivery;
     assert.deepEqual([event.event, event.status, event.nextAttemptAtMs, first.delivery.attempts], ['test', 'pending', nowMs, []]);
     assert.deepEqual(JSON.parse(event.body), {
@@ -84,9 +84,9 @@ describe('redelivering', () => {
       const { change, read } = deps.store;
       await deps.store.commit([change.insertEvent(anEvent({ id: 'a' }))]);
       await deps.store.commit([change.updateEvent({ id: 'a', status, attempts: 4, nextAttemptAtMs: nowMs + 1000 })]);
-      const { delivery, remarks } = await redeliverDelivery(deps, 'hook', 'a');
+      const { delivery, warnings } = await redeliverDelivery(deps, 'hook', 'a');
       assert.deepEqual(delivery, { event: anEvent({ id: 'a', nextAttemptAtMs: nowMs }), attempts: [] });
-      assert.deepEqual(remarks, []);
+      assert.deepEqual(warnings, []);
       assert.deepEqual(await read.dueEvents('hook', nowMs, 10), [delivery.event]);
       assert.equal((await listDeliveries(deps, 'hook', firstPage)).total, 1);
     });
@@ -109,12 +109,12 @@ describe('redelivering', () => {
     const { change, read } = deps.store;
     await deps.store.commit([change.insertEvent(anEvent({ id: 'a' })), change.markNotificationGone({ id: 'hook', revision: 1 }, nowMs)]);
     const expected = ['the receiver answered 410 (gone) at 2030-01-01T00:00:00.000Z: nothing is sent until the notification is updated'];
-    assert.deepEqual((await redeliverDelivery(deps, 'hook', 'a')).remarks, expected);
-    assert.deepEqual((await testNotification(deps, 'hook')).remarks, expected);
+    assert.deepEqual((await redeliverDelivery(deps, 'hook', 'a')).warnings, expected);
+    assert.deepEqual((await testNotification(deps, 'hook')).warnings, expected);
     await updateNotification(deps, { id: 'hook', url: undefined, signingKey: undefined });
     assert.equal((await read.notification('hook'))?.goneAtMs, nowMs);
     await updateNotification(deps, { id: 'hook', url: 'https://hooks.acme.com/', signingKey: undefined });
     assert.equal((await read.notification('hook'))?.goneAtMs, null);
-    assert.deepEqual((await redeliverDelivery(deps, 'hook', 'a')).remarks, []);
+    assert.deepEqual((await redeliverDelivery(deps, 'hook', 'a')).warnings, []);
   });
 });

@@ -14,7 +14,7 @@ const view: TransactionView = {
     statusReason: null,
     intent: 'content',
     content: { network: 'evm', to: null, valueWei: 0n, data: '0x00', gasLimit: null, pricing: { kind: 'speed', speed: 'fast' } },
-    held: null,
+    queued: null,
     traceParent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     nonce: null,
     liveVersion: null,

@@ -10,7 +10,7 @@ import { silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
 const url = 'https://hooks.acme.com/';
-const asSaid = { remarks: [], missing: [] };
+const asSaid = { warnings: [], missing: [] };
 
 it('a key that the file replaces signs on, one that it removes does not, and a change ends that the receiver is gone', async (test) => {
   const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });

@@ -47,8 +47,8 @@ const notFound = failure('not_found', 'NOTIFICATION_NOT_FOUND', 'Notification no
 describe('creating a notification', () => {
   it('stores it with its key sealed for it alone', async (test) => {
     const deps = await openDeps(test);
-    const { notification, remarks } = await createNotification(deps, { id: 'n-1', url, signingKey: key });
-    assert.deepEqual(remarks, []);
+    const { notification, warnings } = await createNotification(deps, { id: 'n-1', url, signingKey: key });
+    assert.deepEqual(warnings, []);
     assert.deepEqual(await getNotification(deps, 'n-1'), notification);
     assert.equal(notification.url, url);
     const sealed = notification.sealedSigningKey ?? '';
@@ -64,9 +64,9 @@ describe('creating a notification', () => {
     assert.equal(notification.sealedSigningKey, null);
   });
 
-  it('remarks on a short key', async (test) => {
-    const { remarks } = await createNotification(await openDeps(test), { id: undefined, url, signingKey: 'short' });
-    assert.equal(remarks.length, 1);
+  it('warnings on a short key', async (test) => {
+    const { warnings } = await createNotification(await openDeps(test), { id: undefined, url, signingKey: 'short' });
+    assert.equal(warnings.length, 1);
   });
 
   it('refuses an id that is taken, and leaves the first alone', async (test) => {
@@ -101,13 +101,13 @@ describe('updating a notification', () => {
     const deps = await openDeps(test);
     const { notification: first } = await createNotification(deps, { id: 'n', url, signingKey: key });
     const nothing = await updateNotification(deps, { id: 'n', url: undefined, signingKey: undefined });
-    assert.deepEqual(nothing, { notification: first, remarks: [] });
+    assert.deepEqual(nothing, { notification: first, warnings: [] });
 
     const moved = await updateNotification(deps, { id: 'n', url: 'https://new.acme.com/', signingKey: undefined });
     assert.deepEqual(moved.notification, { ...first, url: 'https://new.acme.com/', revision: first.revision + 1 });
 
     const rekeyed = await updateNotification(deps, { id: 'n', url: undefined, signingKey: 'short' });
-    assert.equal(rekeyed.remarks.length, 1);
+    assert.equal(rekeyed.warnings.length, 1);
     assert.equal(deps.secretBox.open(rekeyed.notification.sealedSigningKey ?? '', 'notification:n'), 'short');
 
     const unsigned = await updateNotification(deps, { id: 'n', url: undefined, signingKey: '' });

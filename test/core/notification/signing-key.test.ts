@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { DomainError } from '../../../src/core/errors.js';
-import { checkSigningKey, secretFromSigningKey, signingKeyRemarks } from '../../../src/core/notification/signing-key.js';
+import { checkSigningKey, secretFromSigningKey, signingKeyWarnings } from '../../../src/core/notification/signing-key.js';
 
 const whsec = (bytes: number) => `whsec_${randomBytes(bytes).toString('base64')}`;
 
@@ -42,9 +42,9 @@ describe('signing key', () => {
     });
   }
 
-  it('remarks on keys below 32 characters', () => {
-    assert.equal(signingKeyRemarks('x'.repeat(31)).length, 1);
-    assert.deepEqual(signingKeyRemarks('x'.repeat(32)), []);
+  it('warnings on keys below 32 characters', () => {
+    assert.equal(signingKeyWarnings('x'.repeat(31)).length, 1);
+    assert.deepEqual(signingKeyWarnings('x'.repeat(32)), []);
   });
 
   it('is its own bytes, or those that whsec_ encodes', () => {

@@ -43,7 +43,7 @@ const moves: Record<string, (state: State, given: { nowMs: number; pick: number;
       : null,
   sign: ({ transaction, purposes }, { pick, flag }) => {
     if (isFinal(transaction.status) || transaction.mined !== null) return null;
-    const given: Intent = (['content', 'cancel', 'expire', 'yield'] as const)[pick % 4] ?? 'content';
+    const given: Intent = (['content', 'cancel', 'expire', 'release_slot'] as const)[pick % 4] ?? 'content';
     const purpose = transaction.nonce === null ? 'content' : transaction.intent === 'content' ? given : transaction.intent;
     const wanted = flag && purpose === 'content' ? { content: evmContent({ valueWei: BigInt(pick) }), validUntilMs: pick } : undefined;
     const attempt = { version: purposes.length + 1, purpose, nonce: transaction.nonce ?? BigInt(pick) };
@@ -121,7 +121,7 @@ describe('how a transaction ends', () => {
     ['content', false, 'failed', /failed on chain/],
     ['cancel', true, 'canceled', /cancelled: a self-transfer/],
     ['expire', true, 'expired', /valid_until passed: a self-transfer/],
-    ['yield', true, 'failed', /^the account cannot pay it any more; a self-transfer takes its nonce, for those behind it$/],
+    ['release_slot', true, 'failed', /^the account cannot pay it any more; a self-transfer takes its nonce, for those behind it$/],
   ];
 
   it('is decided by what the mined version was for', () => {
@@ -150,7 +150,7 @@ describe('how a transaction ends', () => {
     assert.deepEqual([again.status, again.nonce, again.liveVersion, again.intent], ['pending', null, null, 'content']);
     assert.match(again.statusReason ?? '', new RegExp(`nonce 7 was taken by ${foreignHash}`));
     assert.deepEqual(
-      (['cancel', 'expire', 'yield'] as const).map((purpose) => displaced(over(purpose), foreignHash).status),
+      (['cancel', 'expire', 'release_slot'] as const).map((purpose) => displaced(over(purpose), foreignHash).status),
       ['canceled', 'expired', 'failed'],
     );
   });

@@ -12,7 +12,7 @@ const cases: readonly (readonly [TransactionStatus, Intent, reason: string | nul
   ['sent', 'cancel', 'TRANSACTION_CANCELED'],
   ['submitted', 'cancel', 'TRANSACTION_CANCELED'],
   ['submitted', 'expire', 'TRANSACTION_EXPIRED'],
-  ['submitted', 'yield', 'TRANSACTION_FAILED'],
+  ['submitted', 'release_slot', 'TRANSACTION_FAILED'],
   ['mined', 'content', 'TRANSACTION_MINED'],
   ['mined', 'cancel', 'TRANSACTION_MINED'],
   ['confirmed', 'content', 'TRANSACTION_CONFIRMED'],

@@ -48,7 +48,7 @@ const validUntil = new Date(Date.now() + 3_600_000).toISOString();
 const weatherChangesMs = 400;
 
 /** A node that turns away, loses and prices out, now and then, until it is cleared. */
-function badWeather(run: FaultRun, { ledger, setFate }: StellarNode): { clear(): void; readonly figures: Record<string, number> } {
+function badWeather(run: FaultRun, { ledger, setOutcome }: StellarNode): { clear(): void; readonly figures: Record<string, number> } {
   const random = run.random.fork('weather');
   const figures = { 'turned away': 0, 'lost at the node': 0, 'answers lost': 0, surges: 0 };
   const changes = setInterval(() => {
@@ -58,16 +58,16 @@ function badWeather(run: FaultRun, { ledger, setFate }: StellarNode): { clear():
     ledger.setQueueFullBelow(random.chance(0.2) ? BigInt(random.between(100, 3_000)) : 0n);
     if (random.chance(0.2)) ledger.forget();
   }, weatherChangesMs);
-  setFate((method) => {
+  setOutcome((method) => {
     if (method !== 'sendTransaction' || !random.chance(0.3)) return null;
-    const fate = random.between(1, 3);
-    figures[fate === 1 ? 'turned away' : fate === 2 ? 'lost at the node' : 'answers lost'] += 1;
-    if (fate === 3) return { answerIsLost: true };
-    return { sending: fate === 1 ? 'try again later' : 'dropped' };
+    const outcome = random.between(1, 3);
+    figures[outcome === 1 ? 'turned away' : outcome === 2 ? 'lost at the node' : 'answers lost'] += 1;
+    if (outcome === 3) return { answerIsLost: true };
+    return { sending: outcome === 1 ? 'try again later' : 'dropped' };
   });
   const clear = (): void => {
     clearInterval(changes);
-    setFate(null);
+    setOutcome(null);
     ledger.setSurge(100n);
     ledger.setQueueFullBelow(0n);
   };

@@ -39,7 +39,7 @@ export interface StellarNode {
   /** Names of the methods asked, in order. */
   readonly asked: readonly string[];
   /** From now on says what happens to each call; null: all are answered. */
-  setFate(fateOf: ((method: string, params: Params) => CallFate | null) | null): void;
+  setOutcome(outcomeOf: ((method: string, params: Params) => CallFate | null) | null): void;
   /** From now on this node knows the ledger as it was so many ledgers ago. */
   setBehind(ledgers: number): void;
   /** The node goes down at once, in the middle of answers; its ledger stands still and stays. */
@@ -61,23 +61,23 @@ export async function startStellar(options: StellarOptions = {}): Promise<Stella
   const asked: string[] = [];
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
-  let fateOf: ((method: string, params: Params) => CallFate | null) | null = null;
+  let outcomeOf: ((method: string, params: Params) => CallFate | null) | null = null;
   let ledgersBehind = 0;
 
   /** What is sent back for one call, with what happens to the whole answer. */
-  function answer({ id, method, params }: Call): { readonly body: object; readonly fate: CallFate } {
+  function answer({ id, method, params }: Call): { readonly body: object; readonly outcome: CallFate } {
     asked.push(method);
     try {
       const named = asParams(params ?? {});
-      const fate = fateOf?.(method, named) ?? {};
-      if (fate.refusedWith !== undefined) return { body: {}, fate };
+      const outcome = outcomeOf?.(method, named) ?? {};
+      if (outcome.refusedWith !== undefined) return { body: {}, outcome };
       const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
       if (run === undefined) throw new RpcError(-32601, 'method not found');
-      const result = run(named, { ledger, view: viewOf(ledger, ledgersBehind), sending: fate.sending ?? 'queued' });
-      return { body: { jsonrpc: '2.0', id, result }, fate };
+      const result = run(named, { ledger, view: viewOf(ledger, ledgersBehind), sending: outcome.sending ?? 'queued' });
+      return { body: { jsonrpc: '2.0', id, result }, outcome };
     } catch (error) {
       const { code, message } = error instanceof RpcError ? error : { code: -32603, message: String(error) };
-      return { body: { jsonrpc: '2.0', id, error: { code, message } }, fate: {} };
+      return { body: { jsonrpc: '2.0', id, error: { code, message } }, outcome: {} };
     }
   }
 
@@ -98,15 +98,15 @@ export async function startStellar(options: StellarOptions = {}): Promise<Stella
     }
     const request = JSON.parse(await textOf(incoming)) as Call | readonly Call[];
     const answers = [request].flat().map((call) => answer(call));
-    const fates = answers.map(({ fate }) => fate);
-    const status = fates.find((fate) => fate.refusedWith !== undefined)?.refusedWith;
+    const outcomes = answers.map(({ outcome }) => outcome);
+    const status = outcomes.find((outcome) => outcome.refusedWith !== undefined)?.refusedWith;
     if (status !== undefined) {
       response.writeHead(status, { 'content-type': 'text/plain' }).end('the node is busy');
       return;
     }
-    const heldForMs = Math.max(0, ...fates.map((fate) => fate.heldForMs ?? 0));
+    const heldForMs = Math.max(0, ...outcomes.map((outcome) => outcome.heldForMs ?? 0));
     if (heldForMs > 0) await delay(heldForMs, undefined, { signal: stopping.signal });
-    if (fates.some((fate) => fate.answerIsLost === true)) {
+    if (outcomes.some((outcome) => outcome.answerIsLost === true)) {
       incoming.socket.destroy();
       return;
     }
@@ -128,8 +128,8 @@ export async function startStellar(options: StellarOptions = {}): Promise<Stella
     port,
     ledger,
     asked,
-    setFate(told) {
-      fateOf = told;
+    setOutcome(told) {
+      outcomeOf = told;
     },
     setBehind(ledgers) {
       ledgersBehind = ledgers;

@@ -73,9 +73,9 @@ function addMemberUnion(compiler: SchemaCompiler, keys: Keys, oneof: DescOneof, 
   // Each case is a key; at most one may be there.
   for (const field of oneof.fields) keys.properties[restNameOf(field)] = described(compiler.value(field, direction), commentOf(field));
   if (!saysRequired(commentOf(oneof))) return;
-  const isAlone = oneof.parent.members.length === 1;
+  const isUnsequenced = oneof.parent.members.length === 1;
   keys.conditions.push(
-    isAlone ? { minProperties: 1, maxProperties: 1 } : { oneOf: oneof.fields.map((field) => ({ required: [restNameOf(field)] })) },
+    isUnsequenced ? { minProperties: 1, maxProperties: 1 } : { oneOf: oneof.fields.map((field) => ({ required: [restNameOf(field)] })) },
   );
 }
 

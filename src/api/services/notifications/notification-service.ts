@@ -60,13 +60,13 @@ export function createNotificationService(deps: NotificationServiceDeps): Servic
       return { deliveries: found.items.map(protoOfDelivery), pagination: paginationOf(page, found) };
     },
     async redeliverDelivery({ notificationId, deliveryId }, context) {
-      const { delivery, remarks } = await redeliverDelivery(deps, notificationId, deliveryId);
-      warn(callOf(context), remarks);
+      const { delivery, warnings } = await redeliverDelivery(deps, notificationId, deliveryId);
+      warn(callOf(context), warnings);
       return { delivery: protoOfDelivery(delivery) };
     },
     async testNotification({ notificationId }, context) {
-      const { delivery, remarks } = await testNotification(deps, notificationId);
-      warn(callOf(context), remarks);
+      const { delivery, warnings } = await testNotification(deps, notificationId);
+      warn(callOf(context), warnings);
       return { delivery: protoOfDelivery(delivery) };
     },
   };
@@ -77,13 +77,13 @@ function checkType(type: NotificationType): void {
   if (type !== NotificationType.UNSPECIFIED && type !== NotificationType.WEBHOOK) throw invalidField('type', 'must be webhook');
 }
 
-function answerOf({ notification, remarks }: NotificationWritten, call: Call): { notification: NotificationMessage } {
-  warn(call, remarks);
+function answerOf({ notification, warnings }: NotificationWritten, call: Call): { notification: NotificationMessage } {
+  warn(call, warnings);
   return { notification: messageOf(notification) };
 }
 
-function warn(call: Call, remarks: readonly string[]): void {
-  for (const message of remarks) call.remarks.push({ level: 'warn', message });
+function warn(call: Call, warnings: readonly string[]): void {
+  for (const message of warnings) call.warnings.push({ level: 'warn', message });
 }
 
 function messageOf({ id, url, sealedSigningKey }: Notification): NotificationMessage {

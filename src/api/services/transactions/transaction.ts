@@ -45,7 +45,7 @@ const purposes: Readonly<Record<Intent, AttemptPurpose>> = {
   content: AttemptPurpose.CONTENT,
   cancel: AttemptPurpose.CANCEL,
   expire: AttemptPurpose.EXPIRE,
-  yield: AttemptPurpose.YIELD,
+  release_slot: AttemptPurpose.RELEASE_SLOT,
 };
 
 /** One signed version. */

@@ -33,7 +33,7 @@ async function startClient(test: TestContext) {
   const call: Call = {
     requestId: 'r',
     principal: null,
-    remarks: [],
+    warnings: [],
     bodyProblem: null,
     traceParent: null,
     traceId: null,
@@ -80,7 +80,7 @@ describe('NotificationService', () => {
     assert.deepEqual(list.notifications, [updated.notification]);
     assert.equal(list.pagination?.totalItems, 1n);
     assert.deepEqual(
-      call.remarks.map(({ level, message }) => `${level}: ${message}`),
+      call.warnings.map(({ level, message }) => `${level}: ${message}`),
       ['warn: per_page is at most 100; 100 was used'],
     );
 
@@ -88,11 +88,11 @@ describe('NotificationService', () => {
     assert.deepEqual((await client.listNotifications({})).notifications, []);
   });
 
-  it('remarks on a short key', async (test) => {
+  it('warnings on a short key', async (test) => {
     const { client, call } = await startClient(test);
     await client.createNotification({ url, signingKey: 'short' });
     assert.deepEqual(
-      call.remarks.map(({ level }) => level),
+      call.warnings.map(({ level }) => level),
       ['warn'],
     );
   });
@@ -142,7 +142,7 @@ describe('NotificationService', () => {
 
     const { delivery: due } = await client.redeliverDelivery({ notificationId: 'n', deliveryId: tested.id });
     assert.deepEqual([due?.id, due?.status, due?.attempts.length], [tested.id, DeliveryStatus.PENDING, 2]);
-    assert.match(call.remarks.at(-1)?.message ?? '', /410 \(gone\)/);
+    assert.match(call.warnings.at(-1)?.message ?? '', /410 \(gone\)/);
     assert.equal(await reasonOf(client.redeliverDelivery({ notificationId: 'n', deliveryId: 'x' })), 'DELIVERY_NOT_FOUND');
     assert.equal(await reasonOf(client.testNotification({ notificationId: 'x' })), 'NOTIFICATION_NOT_FOUND');
     assert.equal(await reasonOf(client.listDeliveries({ notificationId: 'x' })), 'NOTIFICATION_NOT_FOUND');

@@ -39,7 +39,7 @@ const greatestDraws = 16;
  * Simulates a message and settles what it costs. Where the relayer signs alone and the message bids no price, a limit on what it computes
  * and the market's price are added, as far as there is room and the relayer's greatest fee allows. Throws `NODE_UNAVAILABLE`.
  */
-export async function priceVersion(rpc: Rpc, made: MadeMessages, pricing: Pricing): Promise<PricedMessage | Refusal> {
+export async function priceAttempt(rpc: Rpc, made: MadeMessages, pricing: Pricing): Promise<PricedMessage | Refusal> {
   const { message, isFixed, slot, policies } = pricing;
   const budget = computeBudgetOf(message);
   // Whoever bids a price has thought of its limit too.

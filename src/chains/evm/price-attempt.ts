@@ -23,7 +23,7 @@ export const selfTransferPricing: EvmPricing = { kind: 'speed', speed: 'fast' };
  * The price of a version, or why there is none. What outbids an earlier version is demanded on every network, also where a sequencer keeps no public
  * pool and compares nothing: a version that bids more harms nobody there. Throws `NODE_UNAVAILABLE`.
  */
-export async function priceVersion(
+export async function priceAttempt(
   { network, market }: { readonly network: EvmNetwork; readonly market: Market },
   { policies, pricing, outbids, bidder }: PriceRequest,
 ): Promise<EvmPrice | Refusal> {

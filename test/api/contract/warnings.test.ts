@@ -3,14 +3,14 @@ import { describe, it } from 'node:test';
 import { LogLevel } from '../../../gen/relayer/v1/common_pb.js';
 import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
 import { callOf } from '../../../src/api/contract/call.js';
-import type { Remark } from '../../../src/core/warning.js';
+import type { Warning } from '../../../src/core/warning.js';
 import { createRpcRig } from '../../support/rpc-rig.js';
 
-/** What the metadata of a response says after these remarks. */
-async function metadataAfter(remarks: readonly Remark[], metadata?: { logs: { level: LogLevel; message: string }[]; traces: string[] }) {
+/** What the metadata of a response says after these warnings. */
+async function metadataAfter(warnings: readonly Warning[], metadata?: { logs: { level: LogLevel; message: string }[]; traces: string[] }) {
   const { client } = createRpcRig(NotificationService, {
     getNotification(_, context) {
-      callOf(context).remarks.push(...remarks);
+      callOf(context).warnings.push(...warnings);
       return metadata === undefined ? {} : { metadata };
     },
   });
@@ -20,7 +20,7 @@ async function metadataAfter(remarks: readonly Remark[], metadata?: { logs: { le
   );
 }
 
-describe('the remarks of a call', () => {
+describe('the warnings of a call', () => {
   it('are told in the metadata of its response', async () => {
     const levels = ['log', 'info', 'error', 'warn', 'debug', 'result'] as const;
     assert.deepEqual(await metadataAfter(levels.map((level) => ({ level, message: level }))), {

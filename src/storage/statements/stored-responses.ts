@@ -1,18 +1,18 @@
 import { type Kysely, sql } from 'kysely';
-import { type OutcomeRow, outcomeColumns } from '../rows/outcome-row.js';
+import { type StoredResponseRow, storedResponseColumns } from '../rows/stored-response-row.js';
 import type { Schema } from '../schema.js';
 import { pick, statement } from '../statement.js';
 
-type OutcomeQuery = Pick<OutcomeRow, 'key_id' | 'method' | 'idempotency_key'> & { readonly now_ms: number };
+type StoredResponseQuery = Pick<StoredResponseRow, 'key_id' | 'method' | 'idempotency_key'> & { readonly now_ms: number };
 
 /** Statements on what calls with an idempotency key came to. */
-export function outcomeStatements(db: Kysely<Schema>) {
+export function storedResponseStatements(db: Kysely<Schema>) {
   return {
     /** Takes the place of one that has expired. */
-    put: statement<OutcomeRow, never>('outcomes_put', (values) =>
+    put: statement<StoredResponseRow, never>('outcomes_put', (values) =>
       db
         .insertInto('outcomes')
-        .values(pick(values, outcomeColumns))
+        .values(pick(values, storedResponseColumns))
         .onConflict((conflict) =>
           conflict.columns(['key_id', 'method', 'idempotency_key']).doUpdateSet((eb) => ({
             fingerprint: eb.ref('excluded.fingerprint'),
@@ -22,21 +22,21 @@ export function outcomeStatements(db: Kysely<Schema>) {
         ),
     ),
 
-    byKey: statement<OutcomeQuery, OutcomeRow>('outcomes_by_key', (values) =>
+    byKey: statement<StoredResponseQuery, StoredResponseRow>('outcomes_by_key', (values) =>
       db
         .selectFrom('outcomes')
-        .select(outcomeColumns)
+        .select(storedResponseColumns)
         .where('key_id', '=', values.key_id)
         .where('method', '=', values.method)
         .where('idempotency_key', '=', values.idempotency_key)
         .where('expires_at_ms', '>', values.now_ms),
     ),
 
-    forgetFingerprints: statement<Pick<OutcomeRow, 'fingerprint'>, never>('outcomes_forget_fingerprints', (values) =>
+    forgetFingerprints: statement<Pick<StoredResponseRow, 'fingerprint'>, never>('outcomes_forget_fingerprints', (values) =>
       db.updateTable('outcomes').set(pick(values, ['fingerprint'])),
     ),
 
-    firstExpiry: statement<object, Pick<OutcomeRow, 'expires_at_ms'>>('outcomes_first_expiry', () =>
+    firstExpiry: statement<object, Pick<StoredResponseRow, 'expires_at_ms'>>('outcomes_first_expiry', () =>
       db.selectFrom('outcomes').select('expires_at_ms').orderBy('expires_at_ms').limit(sql.lit(1)),
     ),
 

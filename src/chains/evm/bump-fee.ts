@@ -1,24 +1,24 @@
-import type { RaiseRequest, Refusal } from '../../core/ports/chain.js';
+import type { FeeBumpRequest, Refusal } from '../../core/ports/chain.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { EvmDraft } from '../../core/transaction/evm.js';
 import type { Market } from './market.js';
-import { priceVersion, selfTransferPricing } from './price-version.js';
+import { priceAttempt, selfTransferPricing } from './price-attempt.js';
 
 /**
  * The live version again at a higher price: the market for the speed (after an explicit first bid, for `fast`), and at least what outbids every earlier
  * version. Nothing is estimated. Throws `NODE_UNAVAILABLE`.
  */
-export async function raiseVersion(
+export async function bumpFee(
   deps: { readonly network: EvmNetwork; readonly market: Market },
-  { relayer, content, live, outbids }: RaiseRequest,
+  { relayer, content, live, outbids }: FeeBumpRequest,
 ): Promise<EvmDraft | Refusal> {
   const policies = onNetwork('evm', relayer.policies);
   const bid =
     live.purpose === 'content'
       ? ({ pricing: onNetwork('evm', content).pricing, bidder: 'service' } as const)
       : ({ pricing: selfTransferPricing, bidder: 'self_transfer' } as const);
-  const price = await priceVersion(deps, { policies, outbids, ...bid });
+  const price = await priceAttempt(deps, { policies, outbids, ...bid });
   if ('refused' in price) return price;
   const { to, valueWei, data, gasLimit } = onNetwork('evm', live.fields);
   return { network: 'evm', to, valueWei, data, gasLimit, price };

@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors.js';
-import type { Fate } from '../../core/ports/chain.js';
+import type { AttemptOutcome } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
 import type { SolanaAttemptFields } from '../../core/transaction/solana.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
@@ -9,14 +9,14 @@ import { type BlockPlace, confirmedPlace, placeCall } from './block-place.js';
 import { blocksCall, isWhole } from './history.js';
 import { greatestStatusesAsked, type SignatureStatus, type Statuses, statusesCall } from './statuses.js';
 
-/** A version whose fate is asked for: its signature, and what it says. */
+/** A version whose outcome is asked for: its signature, and what it says. */
 export interface Version {
   readonly hash: string;
   readonly fields: SolanaAttemptFields;
 }
 
 /** Finds out what became of versions. */
-export interface Fates {
+export interface AttemptOutcomes {
   /**
    * By signature. A version that a node has seen in a block has landed. One that none has seen is dead only where one and the same node
    * proves it:
@@ -28,11 +28,11 @@ export interface Fates {
    * Where it is in no history and that is no proof, another node may know; after a day it is lost. Everything else is open. Throws
    * `NODE_UNAVAILABLE` where not even the newest blocks can be asked for.
    */
-  of(versions: readonly Version[]): Promise<ReadonlyMap<string, Fate>>;
+  of(versions: readonly Version[]): Promise<ReadonlyMap<string, AttemptOutcome>>;
 }
 
 /** What this works with. */
-export interface FatesDeps {
+export interface AttemptOutcomesDeps {
   readonly rpc: Rpc;
   readonly memory: BlockMemory;
   readonly log: Log;
@@ -42,10 +42,10 @@ export interface FatesDeps {
 /** A day, at 0.4 s each. */
 const blocksUntilLost = 216_000n;
 const atHead = { first: 'head' } as const;
-const dead: Fate = { kind: 'dead', sentence: 'its blockhash expired before a block took it' };
+const dead: AttemptOutcome = { kind: 'dead', sentence: 'its blockhash expired before a block took it' };
 
 /** Makes it. */
-export function createFates({ rpc, memory, log, networkName }: FatesDeps): Fates {
+export function createAttemptOutcomes({ rpc, memory, log, networkName }: AttemptOutcomesDeps): AttemptOutcomes {
   let toldTrouble = '';
 
   /** What the nodes' history holds of these; null where they say that they keep none. */
@@ -58,23 +58,23 @@ export function createFates({ rpc, memory, log, networkName }: FatesDeps): Fates
     });
   }
 
-  async function search(versions: readonly Version[], fates: Map<string, Fate>): Promise<void> {
+  async function search(versions: readonly Version[], outcomes: Map<string, AttemptOutcome>): Promise<void> {
     const { height } = await confirmedPlace(rpc, memory);
     // What is finalized is never higher than what is confirmed.
     for (const some of chunksOf(versions.filter(({ fields }) => fields.lastValidBlockHeight < height))) {
       const known = await inHistory(some);
       for (const [at, { hash, fields }] of some.entries()) {
         const isOld = height > fields.lastValidBlockHeight + blocksUntilLost;
-        fates.set(hash, isOld ? { kind: 'lost' } : { kind: 'open' });
+        outcomes.set(hash, isOld ? { kind: 'unknown' } : { kind: 'open' });
         const status = known?.value[at] ?? null;
-        if (status !== null) fates.set(hash, fateFrom(hash, status));
+        if (status !== null) outcomes.set(hash, outcomeFrom(hash, status));
       }
-      const unfound = some.filter(({ hash }) => fates.get(hash)?.kind !== 'landed');
-      if (known !== null && unfound.length > 0) await proveDead(unfound, height, fates);
+      const unfound = some.filter(({ hash }) => outcomes.get(hash)?.kind !== 'landed');
+      if (known !== null && unfound.length > 0) await proveDead(unfound, height, outcomes);
     }
   }
 
-  async function proveDead(versions: readonly Version[], height: bigint, fates: Map<string, Fate>): Promise<void> {
+  async function proveDead(versions: readonly Version[], height: bigint, outcomes: Map<string, AttemptOutcome>): Promise<void> {
     const oldest = versions.map(({ fields }) => sinceOf(fields)).reduce((a, b) => (b.slot < a.slot ? b : a));
     const [finalized, statuses, slots] = await rpc.together<[BlockPlace, Statuses, readonly bigint[]]>(
       [placeCall('finalized'), statusesCall(signaturesOf(versions), true), blocksCall(oldest, height)],
@@ -83,7 +83,7 @@ export function createFates({ rpc, memory, log, networkName }: FatesDeps): Fates
     for (const [at, { hash, fields }] of versions.entries()) {
       const isKnown = statuses.slot >= finalized.slot && isWhole(slots, sinceOf(fields), finalized);
       const isPast = finalized.height > fields.lastValidBlockHeight;
-      if (isPast && isKnown && statuses.value[at] === null) fates.set(hash, dead);
+      if (isPast && isKnown && statuses.value[at] === null) outcomes.set(hash, dead);
     }
   }
 
@@ -98,20 +98,20 @@ export function createFates({ rpc, memory, log, networkName }: FatesDeps): Fates
 
   return {
     async of(versions) {
-      const fates = new Map<string, Fate>();
+      const outcomes = new Map<string, AttemptOutcome>();
       for (const some of chunksOf(versions)) {
         const { method, params, read } = statusesCall(signaturesOf(some), false);
         const { value } = await rpc.ask(method, params, read, atHead);
-        for (const [at, { hash }] of some.entries()) fates.set(hash, fateFrom(hash, value[at] ?? null));
+        for (const [at, { hash }] of some.entries()) outcomes.set(hash, outcomeFrom(hash, value[at] ?? null));
       }
-      const unseen = versions.filter(({ hash }) => fates.get(hash)?.kind === 'open');
-      if (unseen.length > 0) await search(unseen, fates).catch(tell);
-      return fates;
+      const unseen = versions.filter(({ hash }) => outcomes.get(hash)?.kind === 'open');
+      if (unseen.length > 0) await search(unseen, outcomes).catch(tell);
+      return outcomes;
     },
   };
 }
 
-function fateFrom(hash: string, status: SignatureStatus | null): Fate {
+function outcomeFrom(hash: string, status: SignatureStatus | null): AttemptOutcome {
   if (status === null) return { kind: 'open' };
   const { slot, isFinal, error } = status;
   // A status does not name its block, and another one at the same slot would be another status.

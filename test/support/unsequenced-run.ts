@@ -7,13 +7,13 @@ import type { EvmRequest } from '../../src/core/transaction/evm.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
 import { isFinal, type TransactionView } from '../../src/core/transaction/transaction.js';
-import { createAloneChain } from './alone-chain.js';
 import { wanted } from './engine-rig.js';
 import { refusedData, revertingData } from './model-chain.js';
 import { modelRelayer, startModelLane } from './model-lane.js';
 import { ModelFailure } from './model-run.js';
 import type { Random } from './seeded-random.js';
-import type { Fate } from './wires.js';
+import { createUnsequencedChain } from './unsequenced-chain.js';
+import type { AttemptOutcome } from './wires.js';
 
 /** So many blocks must be enough to end everything. */
 const healingBlocks = 200;
@@ -22,9 +22,9 @@ const healingBlocks = 200;
  * The life of an account whose transactions stand alone: random commands, blocks, forks, lost packets and answers, and crashes, checked after each step; at the
  * end all must be final. Resolves to what was met with. Throws `ModelFailure`.
  */
-export async function runAlone(store: Store, random: Random, name: string, steps: number): Promise<ReadonlySet<string>> {
+export async function runUnsequenced(store: Store, random: Random, name: string, steps: number): Promise<ReadonlySet<string>> {
   const relayer = modelRelayer(name, { name });
-  const chain = createAloneChain(relayer.network, random);
+  const chain = createUnsequencedChain(relayer.network, random);
   const accepted: TransactionView[] = [];
   const trace: string[] = [];
   const surprises: string[] = [];
@@ -62,7 +62,7 @@ export async function runAlone(store: Store, random: Random, name: string, steps
 
   const validUntil = () => (random.chance(0.2) ? new Date(nowMs + random.between(1, 40) * 1_000).toISOString() : undefined);
   const anyId = () => accepted[random.between(0, accepted.length - 1)]?.transaction.id;
-  const fate = (): Fate => (healed || random.chance(0.85) ? 'answered' : random.chance(0.5) ? 'not_asked' : 'answer_lost');
+  const outcome = (): AttemptOutcome => (healed || random.chance(0.85) ? 'answered' : random.chance(0.5) ? 'not_asked' : 'answer_lost');
 
   const happenings: readonly (readonly [weight: number, name: string, happen: () => unknown])[] = [
     [
@@ -104,7 +104,7 @@ export async function runAlone(store: Store, random: Random, name: string, steps
       30,
       'let go',
       () => {
-        chain.travelling[random.between(0, chain.travelling.length - 1)]?.letGo(fate());
+        chain.travelling[random.between(0, chain.travelling.length - 1)]?.letGo(outcome());
       },
     ],
     [
@@ -171,7 +171,7 @@ export async function runAlone(store: Store, random: Random, name: string, steps
     for (const { transaction: first } of accepted) {
       const view = await store.read.transaction(first.id);
       if (view === undefined) throw new ModelFailure(`${first.id} is lost`);
-      const { status, intent, held, mined } = view.transaction;
+      const { status, intent, queued, mined } = view.transaction;
       const attempts = await store.read.attemptsOf(first.id);
       for (const { hash } of attempts) {
         require(!owners.has(hash), `${first.id} and ${owners.get(hash)} are one on chain`);
@@ -190,13 +190,13 @@ export async function runAlone(store: Store, random: Random, name: string, steps
           (one) => chain.isDead(one) && chain.minedIn(one.hash) === undefined,
         ), `${first.id} was signed again too soon`);
         if (attempts.length > 1) met.add('signed again');
-        if (attempts.length > 1 && lives.at(-1)?.valueWei !== lives.at(-2)?.valueWei) met.add('held content is signed');
+        if (attempts.length > 1 && lives.at(-1)?.valueWei !== lives.at(-2)?.valueWei) met.add('queued content is signed');
       }
       met.add(`${intent}: ${status}`);
-      if (held !== null) met.add('held');
-      require(held === null || intent === 'content', `${first.id} is given up, and holds new content`);
+      if (queued !== null) met.add('queued');
+      require(queued === null || intent === 'content', `${first.id} is given up, and holds new content`);
       if (/before what replaced it/.test(view.transaction.statusReason ?? '')) met.add('mined before what replaced it');
-      if (/very same/.test(view.transaction.statusReason ?? '')) met.add('a twin waits');
+      if (/very same/.test(view.transaction.statusReason ?? '')) met.add('a duplicate waits');
       if (!isFinal(status)) continue;
       const block = landed[0] === undefined ? undefined : chain.minedIn(landed[0].hash);
       if (mined !== null) {

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import type { Chain } from '../../../src/core/ports/chain.js';
 import type { Signer } from '../../../src/core/ports/signer.js';
 import { createDirectory } from '../../../src/core/relayer/create-directory.js';
-import { createFleet } from '../../../src/core/relayer/fleet.js';
+import { createRelayerRegistry } from '../../../src/core/relayer/relayer-registry.js';
 import { relayers } from '../../support/rest-rig.js';
 
 for (const [what, before, after] of [
@@ -22,8 +22,8 @@ for (const [what, before, after] of [
       },
       async release() {},
     };
-    const fleet = createFleet({ directory, chains, engine: { async open() {}, async close() {} } });
-    await fleet.change({ ...relayer, name: 'New' });
+    const registry = createRelayerRegistry({ directory, chains, engine: { async open() {}, async close() {} } });
+    await registry.change({ ...relayer, name: 'New' });
     const { name, disabledReason } = directory.relayer(relayer.id) ?? assert.fail('it is gone');
     assert.deepEqual([name, disabledReason], ['New', after]);
   });

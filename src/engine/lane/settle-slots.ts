@@ -2,7 +2,7 @@ import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 
 import { displaced, mined, resolved, takenBack, unresolvable, waiting, wordsOf } from '../../core/transaction/lifecycle.js';
-import { versionsInSlot } from '../../core/transaction/outbid.js';
+import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import { type Attempt, hashesOf, type MinedAt, type Transaction } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
 import { nullIfUnavailable } from './null-if-unavailable.js';
@@ -36,17 +36,17 @@ export type Unexplained = Map<string, Mystery>;
  * Throws `NODE_UNAVAILABLE`.
  */
 export async function settle(lane: LaneContext, sequence: Sequence, head: Head, unexplained: Unexplained): Promise<void> {
-  const { book, id } = lane;
+  const { transactions, id } = lane;
   const chainNonce = await sequence.nextOf(id.account);
   const lookedFor = [
     ...(await noLongerInTheirBlocks(lane, sequence, head)),
-    ...[...book.slotted()].filter((open) => isUsed(open, chainNonce)),
+    ...[...transactions.slotted()].filter((open) => isUsed(open, chainNonce)),
   ];
   const receipts = await receiptsOf(lane, sequence, lookedFor, head);
   const moves = lookedFor.map((open) => settleOne(lane, head, open, receipts, unexplained));
   // Those that stay where they are may have come to the required confirmations.
   const lookedForIds = new Set(lookedFor.map(({ transaction }) => transaction.id));
-  for (const open of [...book.slotted()]) {
+  for (const open of [...transactions.slotted()]) {
     if (open.transaction.mined !== null && !lookedForIds.has(open.transaction.id)) moves.push(resolveIfDeep(lane, head, open));
   }
   await Promise.all(moves);
@@ -62,8 +62,8 @@ function isUsed({ transaction }: OpenTransaction, chainNonce: bigint): boolean {
 }
 
 /** Mined transactions whose block is not, or not any more, the one at its height. */
-async function noLongerInTheirBlocks({ book }: LaneContext, sequence: Sequence, head: Head): Promise<readonly OpenTransaction[]> {
-  const inBlocks = [...book.slotted()].filter(({ transaction }) => transaction.mined !== null);
+async function noLongerInTheirBlocks({ transactions }: LaneContext, sequence: Sequence, head: Head): Promise<readonly OpenTransaction[]> {
+  const inBlocks = [...transactions.slotted()].filter(({ transaction }) => transaction.mined !== null);
   const heights = new Set(inBlocks.map(({ transaction }) => transaction.mined?.blockNumber ?? 0n));
   const hashes = new Map<bigint, string | null>();
   await Promise.all(
@@ -82,7 +82,7 @@ async function receiptsOf(
   open: readonly OpenTransaction[],
   head: Head,
 ): Promise<ReadonlyMap<string, Receipt>> {
-  const hashes = open.flatMap((one) => versionsInSlot(one).flatMap(hashesOf));
+  const hashes = open.flatMap((one) => attemptsInSlot(one).flatMap(hashesOf));
   if (hashes.length === 0) return new Map();
   const from = lane.settled === null ? 0n : lane.settled.number < head.number ? lane.settled.number + 1n : head.number;
   return sequence.receipts(hashes, { from, to: head.number });
@@ -119,7 +119,7 @@ async function settleOne(
 }
 
 function foundVersion(open: OpenTransaction, receipts: ReadonlyMap<string, Receipt>): { attempt: Attempt; receipt: Receipt } | null {
-  const versions = versionsInSlot(open);
+  const versions = attemptsInSlot(open);
   const attempt =
     versions.find(({ hash }) => receipts.has(hash)) ?? versions.find((one) => hashesOf(one).some((hash) => receipts.has(hash)));
   const receipt = attempt && receipts.get(hashesOf(attempt).find((hash) => receipts.has(hash)) ?? '');
@@ -157,13 +157,13 @@ async function explainOthers(
 ): Promise<void> {
   for (const id of unexplained.keys()) {
     // It has ended, has another nonce, or a reorg has freed its own again: what was counted says nothing any more.
-    const open = lane.book.get(id);
+    const open = lane.transactions.get(id);
     if (open === undefined || !isUsed(open, chainNonce)) unexplained.delete(id);
   }
   const searched = [...unexplained].filter(([, { heads }]) => heads >= headsUntilSearched).slice(0, searchesPerHead);
   const patience = Math.max(searchesUntilForgotten, lane.relayer().network.requiredConfirmations);
   for (const [id, { heads, searches }] of searched) {
-    const open = lane.book.get(id);
+    const open = lane.transactions.get(id);
     if (open === undefined || open.transaction.nonce === null) continue;
     const { nonce } = open.transaction;
     // Behind the others next time.

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { OpenTransaction } from '../../../src/core/ports/store.js';
 import { isFinal, type TransactionStatus } from '../../../src/core/transaction/transaction.js';
-import { createBook } from '../../../src/engine/lane/book.js';
+import { createOpenTransactions } from '../../../src/engine/lane/open-transactions.js';
 import { evmFieldsOf } from '../../support/evm.js';
 import { anAttempt, aTransaction } from '../../support/stored-samples.js';
 
@@ -29,14 +29,14 @@ describe('a lane’s book', () => {
   it('is what a plain list is, whatever is done', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
-        const book = createBook();
+        const transactions = createOpenTransactions();
         /** The reference: every open transaction, in no order. */
         const all = new Map<string, OpenTransaction>();
         let serial = 0;
         let nextNonce = 0n;
 
         function put(open: OpenTransaction): void {
-          book.put(open);
+          transactions.put(open);
           if (isFinal(open.transaction.status)) all.delete(open.transaction.id);
           else all.set(open.transaction.id, open);
         }
@@ -87,7 +87,7 @@ describe('a lane’s book', () => {
               );
             case 'forget': {
               const id = one(which, () => true)?.transaction.id ?? 'unknown';
-              book.forget(id);
+              transactions.forget(id);
               all.delete(id);
               return;
             }
@@ -103,20 +103,20 @@ describe('a lane’s book', () => {
           const waiting = [...all.values()]
             .filter(({ transaction }) => transaction.nonce === null)
             .sort((a, b) => (a.transaction.id < b.transaction.id ? -1 : 1));
-          assert.deepEqual([...book.waiting()], waiting);
-          assert.equal(book.waitingCount(), waiting.length);
-          assert.deepEqual([...book.slotted()], byNonce);
-          assert.equal(book.slottedCount(), byNonce.length);
-          assert.deepEqual([...book.inFlight()], inFlight);
-          assert.equal(book.inFlightCount(), inFlight.length);
+          assert.deepEqual([...transactions.waiting()], waiting);
+          assert.equal(transactions.waitingCount(), waiting.length);
+          assert.deepEqual([...transactions.slotted()], byNonce);
+          assert.equal(transactions.slottedCount(), byNonce.length);
+          assert.deepEqual([...transactions.inFlight()], inFlight);
+          assert.equal(transactions.inFlightCount(), inFlight.length);
           assert.equal(
-            book.reserved(),
+            transactions.reserved(),
             inFlight.reduce((sum, open) => sum + dearest(open), 0n),
           );
-          for (let known = 0; known < serial; known += 1) assert.equal(book.get(idOf(known)), all.get(idOf(known)));
+          for (let known = 0; known < serial; known += 1) assert.equal(transactions.get(idOf(known)), all.get(idOf(known)));
           for (let nonce = 0n; nonce <= nextNonce; nonce += 1n)
             assert.equal(
-              book.atNonce(nonce),
+              transactions.atNonce(nonce),
               byNonce.find(({ transaction }) => transaction.nonce === nonce),
             );
         }
@@ -126,19 +126,19 @@ describe('a lane’s book', () => {
   });
 
   it('may be changed while it is read', () => {
-    const book = createBook();
+    const transactions = createOpenTransactions();
     for (let nonce = 0; nonce < 300; nonce += 1)
-      book.put({ transaction: aTransaction({ id: idOf(nonce), nonce: BigInt(nonce), status: 'sent' }), attempts: [] });
+      transactions.put({ transaction: aTransaction({ id: idOf(nonce), nonce: BigInt(nonce), status: 'sent' }), attempts: [] });
     const seen: bigint[] = [];
-    for (const { transaction } of book.slotted()) {
+    for (const { transaction } of transactions.slotted()) {
       seen.push(transaction.nonce ?? -1n);
-      book.forget(transaction.id);
+      transactions.forget(transaction.id);
     }
     assert.deepEqual(
       seen,
       Array.from({ length: 300 }, (_, index) => BigInt(index)),
     );
-    assert.equal(book.slottedCount(), 0);
+    assert.equal(transactions.slottedCount(), 0);
   });
 });
 

@@ -1,5 +1,5 @@
 import { xdr } from '@stellar/stellar-sdk';
-import type { RaiseRequest, Refusal } from '../../core/ports/chain.js';
+import type { FeeBumpRequest, Refusal } from '../../core/ports/chain.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { StellarBid, StellarDraft } from '../../core/transaction/stellar.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
@@ -7,10 +7,10 @@ import type { Broadcaster } from './broadcast.js';
 import { envelopeFromV1 } from './envelope.js';
 import { inclusionFeeOf, leastBumpStroops, leastReplacementStroops } from './fee-rules.js';
 import type { Market } from './market.js';
-import { priceVersion } from './price-version.js';
+import { priceAttempt } from './price-attempt.js';
 
 /** What raising works with. */
-export interface RaiseDeps {
+export interface FeeBumpDeps {
   readonly market: Market;
   readonly broadcaster: Broadcaster;
 }
@@ -19,9 +19,9 @@ export interface RaiseDeps {
  * The live version once more, in a fee bump that bids more: what is inside stays as it was signed. A version that a node refused for its fee, and none has
  * taken, needs not be outbid: what the node demanded of it will do. Throws `NODE_UNAVAILABLE`.
  */
-export async function raiseVersion(
-  { market, broadcaster }: RaiseDeps,
-  { relayer, content, live, outbids }: RaiseRequest,
+export async function bumpFee(
+  { market, broadcaster }: FeeBumpDeps,
+  { relayer, content, live, outbids }: FeeBumpRequest,
 ): Promise<StellarDraft | Refusal> {
   const wanted = onNetwork('stellar', content);
   const fields = onNetwork('stellar', live.fields);
@@ -29,7 +29,7 @@ export async function raiseVersion(
   const inner = envelopeFromV1(envelope);
   const operationCount = inner.operations.length + 1;
   const { resourceFeeStroops } = fields.bid;
-  const bid = priceVersion({
+  const bid = priceAttempt({
     policies: onNetwork('stellar', relayer.policies),
     maxFeeStroops: wanted.maxFeeStroops,
     resourceFeeStroops,

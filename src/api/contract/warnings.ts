@@ -1,10 +1,10 @@
 import { create, type DescMessage, type Message } from '@bufbuild/protobuf';
 import type { Interceptor } from '@connectrpc/connect';
 import { LogEntrySchema, LogLevel, type ResponseMetadata, ResponseMetadataSchema } from '../../../gen/relayer/v1/common_pb.js';
-import type { Remark } from '../../core/warning.js';
+import type { Warning } from '../../core/warning.js';
 import { callKey } from './call.js';
 
-const levels: Readonly<Record<Remark['level'], LogLevel>> = {
+const levels: Readonly<Record<Warning['level'], LogLevel>> = {
   log: LogLevel.LOG,
   info: LogLevel.INFO,
   error: LogLevel.ERROR,
@@ -13,23 +13,23 @@ const levels: Readonly<Record<Remark['level'], LogLevel>> = {
   result: LogLevel.RESULT,
 };
 
-/** Puts the call's remarks and its trace into `metadata` of its response, where the response has metadata and there is something to tell. */
-export function createRemarks(): Interceptor {
+/** Puts the call's warnings and its trace into `metadata` of its response, where the response has metadata and there is something to tell. */
+export function createWarnings(): Interceptor {
   return (next) => async (request) => {
     const response = await next(request);
     const call = request.contextValues.get(callKey);
     if (!response.stream && call !== undefined) {
-      addRemarks(response.message, response.method.output, call.remarks);
+      addWarnings(response.message, response.method.output, call.warnings);
       if (call.traceId !== null) metadataOf(response.message, response.method.output)?.traces.push(call.traceId);
     }
     return response;
   };
 }
 
-/** Adds the remarks to `metadata.logs` of a response, where it has metadata and there is something to tell. */
-export function addRemarks(response: Message, schema: DescMessage, remarks: readonly Remark[]): void {
-  if (remarks.length === 0) return;
-  const entries = remarks.map(({ level, message: text }) => create(LogEntrySchema, { level: levels[level], message: text }));
+/** Adds the warnings to `metadata.logs` of a response, where it has metadata and there is something to tell. */
+export function addWarnings(response: Message, schema: DescMessage, warnings: readonly Warning[]): void {
+  if (warnings.length === 0) return;
+  const entries = warnings.map(({ level, message: text }) => create(LogEntrySchema, { level: levels[level], message: text }));
   metadataOf(response, schema)?.logs.push(...entries);
 }
 

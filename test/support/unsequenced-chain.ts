@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { BroadcastOutcome, Chain, Fate, Refusal } from '../../src/core/ports/chain.js';
+import type { AttemptOutcome, BroadcastOutcome, Chain, Refusal } from '../../src/core/ports/chain.js';
 import type { Network } from '../../src/core/relayer/network.js';
 import { onNetwork } from '../../src/core/relayer/on-network.js';
 import type { EvmDraft } from '../../src/core/transaction/evm.js';
@@ -14,7 +14,7 @@ const lifeBlocks = 6;
 const finalDepth = 4;
 
 /** A transaction as the chain sees it. */
-export interface AloneTransaction {
+export interface UnsequencedTransaction {
   readonly hash: string;
   readonly valueWei: bigint;
   /** The last block that can hold it. */
@@ -22,16 +22,16 @@ export interface AloneTransaction {
   readonly succeeds: boolean;
 }
 
-interface AloneBlock {
+interface UnsequencedBlock {
   readonly hash: string;
-  readonly transactions: readonly AloneTransaction[];
+  readonly transactions: readonly UnsequencedTransaction[];
 }
 
 /**
  * A chain in memory on which transactions stand alone, as on Solana: each can be mined until its last block, in any order, or never; nodes drop them without
  * a word. Its content has the shape of an EVM transaction, and the last block stands in the place of the gas limit; the price is nothing.
  */
-export interface AloneChain {
+export interface UnsequencedChain {
   readonly travelling: readonly Travelling[];
   connect(): Connection;
   height(): number;
@@ -39,7 +39,7 @@ export interface AloneChain {
   minedIn(hash: string): number | undefined;
   isFinal(block: number): boolean;
   /** True: no block to come, and none that could come in the place of another, can hold it. */
-  isDead(transaction: Pick<AloneTransaction, 'lastBlock'>): boolean;
+  isDead(transaction: Pick<UnsequencedTransaction, 'lastBlock'>): boolean;
   /** Mines a block with each waiting transaction for which `takes` is true. */
   mine(takes: () => boolean): void;
   /** Takes back so many of the blocks that are not final; what they held waits again where `keeps` is true. */
@@ -49,20 +49,20 @@ export interface AloneChain {
 }
 
 /** Makes a chain with a few final blocks. */
-export function createAloneChain(network: Network, random: Random): AloneChain {
+export function createUnsequencedChain(network: Network, random: Random): UnsequencedChain {
   const wires = createWires();
-  const pool = new Map<string, AloneTransaction>();
-  const blocks: AloneBlock[] = [];
+  const pool = new Map<string, UnsequencedTransaction>();
+  const blocks: UnsequencedBlock[] = [];
   let serial = 0;
 
   const height = () => blocks.length - 1;
   const finalHeight = () => blocks.length - finalDepth;
-  const append = (transactions: readonly AloneTransaction[]) => void blocks.push({ hash: digest(`block ${++serial}`), transactions });
+  const append = (transactions: readonly UnsequencedTransaction[]) => void blocks.push({ hash: digest(`block ${++serial}`), transactions });
   const minedIn = (hash: string) => {
     const block = blocks.findIndex(({ transactions }) => transactions.some((one) => one.hash === hash));
     return block === -1 ? undefined : block;
   };
-  const isDead = ({ lastBlock }: Pick<AloneTransaction, 'lastBlock'>) => finalHeight() > lastBlock;
+  const isDead = ({ lastBlock }: Pick<UnsequencedTransaction, 'lastBlock'>) => finalHeight() > lastBlock;
 
   function take(raw: string): BroadcastOutcome {
     const transaction = transactionOf(raw);
@@ -73,10 +73,10 @@ export function createAloneChain(network: Network, random: Random): AloneChain {
     return { kind: 'accepted' };
   }
 
-  function fateOf(hash: string, lastBlock: number): Fate {
+  function outcomeOf(hash: string, lastBlock: number): AttemptOutcome {
     const block = minedIn(hash);
     if (block === undefined) return isDead({ lastBlock }) ? { kind: 'dead', sentence: 'too old to be mined' } : { kind: 'open' };
-    const { hash: blockHash, transactions } = blocks[block] as AloneBlock;
+    const { hash: blockHash, transactions } = blocks[block] as UnsequencedBlock;
     const succeeded = transactions.find((one) => one.hash === hash)?.succeeds === true;
     return {
       kind: 'landed',
@@ -97,7 +97,7 @@ export function createAloneChain(network: Network, random: Random): AloneChain {
         const content = { network: 'evm', to: to ?? null, valueWei: valueWei ?? 0n, data: data ?? null, gasLimit: null, pricing } as const;
         return { content, validUntilMs: readValidUntil(validUntil, nowMs) };
       },
-      isStandalone: () => true,
+      isUnsequenced: () => true,
       genesisHash: unused,
       expectGenesis: unused,
       foreignGenesis: unused,
@@ -130,11 +130,14 @@ export function createAloneChain(network: Network, random: Random): AloneChain {
         ),
       whyFailed: async () => 'it failed',
       sequence: null,
-      standalone: {
-        replacement: 'hold',
+      unsequenced: {
+        replacement: 'queue',
         whyEndless: () => null,
-        fates: (attempts) =>
-          ask('fates', () => new Map(attempts.map(({ hash, fields }) => [hash, fateOf(hash, Number(onNetwork('evm', fields).gasLimit))]))),
+        outcomes: (attempts) =>
+          ask(
+            'outcomes',
+            () => new Map(attempts.map(({ hash, fields }) => [hash, outcomeOf(hash, Number(onNetwork('evm', fields).gasLimit))])),
+          ),
       },
       signForeign: null,
     };
@@ -164,7 +167,7 @@ export function createAloneChain(network: Network, random: Random): AloneChain {
   };
 }
 
-function transactionOf(raw: string): AloneTransaction {
+function transactionOf(raw: string): UnsequencedTransaction {
   const [, , valueWei, data, lastBlock] = raw.split(',');
   return { hash: digest(raw), valueWei: BigInt(valueWei ?? ''), lastBlock: Number(lastBlock), succeeds: data !== revertingData };
 }

@@ -4,7 +4,7 @@ import { noOrigin } from '../../core/transaction/journal.js';
 import { signed, wordsOf } from '../../core/transaction/lifecycle.js';
 import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { newTransaction } from '../../core/transaction/send-transaction.js';
-import { signVersion } from '../../core/transaction/sign-version.js';
+import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import { transactionChanges } from '../../core/transaction/transaction-changes.js';
 import { emptyNonces } from './empty-nonces.js';
@@ -24,10 +24,10 @@ const reach = 50;
  * What was final there is broadcast again as it was stored: nothing confirmed is ever signed again. Where nothing final was, a filler takes the nonce,
  * as a transaction of its own, and outbids whatever of ours a node may still hold there. Throws `NODE_UNAVAILABLE`.
  */
-export async function refill(lane: LaneContext, head: Head, gaps: Gaps): Promise<void> {
+export async function fillGaps(lane: LaneContext, head: Head, gaps: Gaps): Promise<void> {
   const { sequence } = lane.chain;
   if (sequence === null) return;
-  const empty = emptyNonces(lane.chainNonce, lane.nextNonce, (nonce) => lane.book.atNonce(nonce) !== undefined, reach);
+  const empty = emptyNonces(lane.chainNonce, lane.nextNonce, (nonce) => lane.transactions.atNonce(nonce) !== undefined, reach);
   for (const nonce of gaps.keys()) if (!empty.includes(nonce)) gaps.delete(nonce);
   if (empty.length === 0) return;
   const finals: Attempt[] = [];
@@ -69,7 +69,7 @@ async function fill(lane: LaneContext, sequence: Sequence, nonce: bigint, outbid
     statusReason: `fills ${wordsOf({ content }).slot} ${nonce}, which nothing else has`,
   };
   // As a cancel: should somebody else take the nonce after all, there is nothing left to send.
-  const first = await signVersion(deps, relayer, { transaction, attempts: [] }, draft, nonce, 'cancel');
+  const first = await signAttempt(deps, relayer, { transaction, attempts: [] }, draft, nonce, 'cancel');
   // Versions count within a slot, and other transactions of ours may have had versions there.
   const newAttempt = { ...first, version: outbids.reduce((most, { version }) => Math.max(most, version), 0) + 1 };
   const move: Move = { steps: [signed(transaction, newAttempt)], newAttempt };

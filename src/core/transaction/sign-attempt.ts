@@ -10,7 +10,7 @@ import type { Attempt, Intent } from './transaction.js';
  * Signs a draft into a slot (null: its own) as the transaction's next version. Nothing is stored and nothing is sent: the caller commits the attempt first.
  * Asks no node.
  */
-export async function signVersion(
+export async function signAttempt(
   deps: { readonly directory: Directory; readonly clock: Clock; readonly journal: Journal },
   relayer: Relayer,
   { transaction, attempts }: OpenTransaction,

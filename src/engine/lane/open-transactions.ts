@@ -6,7 +6,7 @@ import { isFinal, isSigned } from '../../core/transaction/transaction.js';
  * A lane's open transactions, in memory: those that nothing is signed of in the order accepted, the others by nonce, or alone. It holds what the store holds; every
  * change is committed first and put here after. Nothing here costs more with ten thousand of them, but for the loops over all.
  */
-export interface Book {
+export interface OpenTransactions {
   get(id: string): OpenTransaction | undefined;
   /** Takes in a transaction as it is now; a final one is forgotten. */
   put(open: OpenTransaction): void;
@@ -22,14 +22,14 @@ export interface Book {
   inFlight(): Iterable<OpenTransaction>;
   inFlightCount(): number;
   /** Signed, without a nonce. */
-  alone(): Iterable<OpenTransaction>;
-  aloneCount(): number;
+  unsequenced(): Iterable<OpenTransaction>;
+  unsequencedCount(): number;
   /** What all that is in flight may cost at most, in the network's smallest unit. */
   reserved(): bigint;
 }
 
-/** Makes an empty book. */
-export function createBook(): Book {
+/** Makes an empty transactions. */
+export function createOpenTransactions(): OpenTransactions {
   const waiting = new Map<string, OpenTransaction>();
   const slots = new Map<bigint, OpenTransaction>();
   const nonces = new Map<string, bigint>();
@@ -133,8 +133,8 @@ export function createBook(): Book {
       for (const open of slotted()) if (open.transaction.mined === null) yield open;
     },
     inFlightCount: () => inFlightCount,
-    alone: () => alone.values(),
-    aloneCount: () => alone.size,
+    unsequenced: () => alone.values(),
+    unsequencedCount: () => alone.size,
     reserved: () => reserved,
   };
 }

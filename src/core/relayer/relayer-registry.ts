@@ -5,7 +5,7 @@ import type { Network, RpcUrl } from './network.js';
 import type { Relayer } from './relayer.js';
 
 /** The relayers that run. Its methods are called one at a time. */
-export interface Fleet {
+export interface RelayerRegistry {
   /** Takes a relayer into service. */
   start(relayer: Relayer, signer: Signer): Promise<void>;
   /**
@@ -25,8 +25,8 @@ export interface Chains {
   release(chain: Chain): Promise<void>;
 }
 
-/** What a fleet works with. */
-export interface FleetDeps {
+/** What a registry works with. */
+export interface RelayerRegistryDeps {
   readonly directory: ChangeableDirectory;
   readonly chains: Chains;
   readonly engine: {
@@ -37,8 +37,8 @@ export interface FleetDeps {
   };
 }
 
-/** Makes the fleet of the relayers that the directory holds. */
-export function createFleet({ directory, chains, engine }: FleetDeps): Fleet {
+/** Makes the registry of the relayers that the directory holds. */
+export function createRelayerRegistry({ directory, chains, engine }: RelayerRegistryDeps): RelayerRegistry {
   return {
     async start(relayer, signer) {
       directory.put({ relayer, signer, chain: await chains.acquire(relayer.network, nodesOf(relayer)) });

@@ -4,13 +4,13 @@ import type { Head, Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import type { Speed } from '../../core/transaction/evm.js';
 import { signed, waiting } from '../../core/transaction/lifecycle.js';
-import { versionsInSlot } from '../../core/transaction/outbid.js';
+import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import { isRefusal } from '../../core/transaction/refusal-error.js';
-import { signVersion } from '../../core/transaction/sign-version.js';
+import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import type { Attempt, Content, Transaction } from '../../core/transaction/transaction.js';
+import { duplicateOf } from './duplicate.js';
 import type { LaneContext } from './lane-context.js';
 import { minable } from './minable.js';
-import { twinOf } from './twin.js';
 
 /** Only so many of the lowest nonces are raised at a time: the others cannot be mined before them. */
 const reach = 16;
@@ -34,9 +34,12 @@ export type WaitingSince = Map<string, bigint>;
  * Throws `NODE_UNAVAILABLE`.
  */
 export async function escalate(lane: LaneContext, head: Head, since: WaitingSince): Promise<void> {
-  const { sequence, standalone } = lane.chain;
+  const { sequence, unsequenced } = lane.chain;
   if (sequence === null) return;
-  const alone = standalone?.replacement === 'outbid' ? [...lane.book.alone()].filter(({ transaction }) => isRaisedAlone(transaction)) : [];
+  const alone =
+    unsequenced?.replacement === 'outbid'
+      ? [...lane.transactions.unsequenced()].filter(({ transaction }) => isRaisedAlone(transaction))
+      : [];
   const lowest = [...first(minable(lane), reach), ...first(alone, reach)];
   let balance: bigint | null = null;
   for (const open of lowest) {
@@ -51,8 +54,8 @@ export async function escalate(lane: LaneContext, head: Head, since: WaitingSinc
 }
 
 /** What is not wanted any more, or has been mined, is not raised. */
-function isRaisedAlone({ intent, mined, held }: Transaction): boolean {
-  return intent === 'content' && mined === null && held === null;
+function isRaisedAlone({ intent, mined, queued }: Transaction): boolean {
+  return intent === 'content' && mined === null && queued === null;
 }
 
 function isDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: Head, since: WaitingSince): boolean {
@@ -67,7 +70,7 @@ function isDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: He
   if (lane.underpriced.has(live.hash)) return head.number > sinceBlock;
   return isEscalationDue({
     speed: speedOf(open.transaction.content),
-    versions: versionsInSlot(open).length,
+    versions: attemptsInSlot(open).length,
     waitedMs: lane.deps.clock.nowMs() - live.createdAtMs,
     waitedBlocks: Number(head.number - sinceBlock),
   });
@@ -81,7 +84,7 @@ function speedOf(content: Content): Speed {
 
 async function raise(lane: LaneContext, sequence: Sequence, seen: OpenTransaction, live: Attempt, balance: bigint): Promise<void> {
   const { content } = seen.transaction;
-  const raised = await sequence.raise({ relayer: lane.relayer(), content, live, outbids: versionsInSlot(seen) });
+  const raised = await sequence.bumpFee({ relayer: lane.relayer(), content, live, outbids: attemptsInSlot(seen) });
   const isPayable = isRefusal(raised) || balance >= greatestCost(raised);
   await lane.move(seen.transaction.id, async (current) => {
     const { transaction } = current;
@@ -89,11 +92,11 @@ async function raise(lane: LaneContext, sequence: Sequence, seen: OpenTransactio
     if (live.nonce === null && !isRaisedAlone(transaction)) return null;
     if (isRefusal(raised)) return transaction.statusReason === raised.sentence ? null : { steps: [waiting(transaction, raised.sentence)] };
     if (!isPayable) return transaction.statusReason === notPayable ? null : { steps: [waiting(transaction, notPayable)] };
-    const newAttempt = await signVersion(lane.deps, lane.relayer(), current, raised, transaction.nonce, live.purpose);
+    const newAttempt = await signAttempt(lane.deps, lane.relayer(), current, raised, transaction.nonce, live.purpose);
     // Where nodes refused it for something else than its price, there is nothing to outbid.
     if (current.attempts.some(({ hash }) => hash === newAttempt.hash)) return null;
-    const twin = await twinOf(lane, newAttempt, []);
-    if (twin !== null) return transaction.statusReason === twin ? null : { steps: [waiting(transaction, twin)] };
+    const duplicate = await duplicateOf(lane, newAttempt, []);
+    if (duplicate !== null) return transaction.statusReason === duplicate ? null : { steps: [waiting(transaction, duplicate)] };
     return { steps: [signed(transaction, newAttempt)], newAttempt };
   });
   lane.wakeBroadcast();

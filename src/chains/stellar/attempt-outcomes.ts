@@ -1,4 +1,4 @@
-import type { Fate } from '../../core/ports/chain.js';
+import type { AttemptOutcome } from '../../core/ports/chain.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import { type Attempt, hashesOf } from '../../core/transaction/transaction.js';
 import type { Rpc } from '../rpc/rpc.js';
@@ -12,13 +12,17 @@ import { readTransactions, receiptFrom, withoutFee } from './receipts.js';
  * sequence number is used, and the same node still has every ledger since it was drafted; lost, when it has not, unless its number is known not to be used.
  * Throws `NODE_UNAVAILABLE`.
  */
-export async function readFates(rpc: Rpc, networkId: Buffer, attempts: readonly Attempt[]): Promise<ReadonlyMap<string, Fate>> {
+export async function readOutcomes(
+  rpc: Rpc,
+  networkId: Buffer,
+  attempts: readonly Attempt[],
+): Promise<ReadonlyMap<string, AttemptOutcome>> {
   // Before the transactions: what has used a number by then, a node that knows as much must know.
   const accounts = await readAccounts(rpc, attempts);
   const views = await readTransactions(rpc, networkId, attempts.flatMap(hashesOf));
-  const fates = new Map<string, Fate>();
-  for (const attempt of attempts) fates.set(attempt.hash, fateOf(attempt, views, accounts.get(sourceOf(attempt)) ?? null));
-  return fates;
+  const outcomes = new Map<string, AttemptOutcome>();
+  for (const attempt of attempts) outcomes.set(attempt.hash, outcomeOf(attempt, views, accounts.get(sourceOf(attempt)) ?? null));
+  return outcomes;
 }
 
 function sourceOf({ fields }: Attempt): string {
@@ -31,7 +35,7 @@ async function readAccounts(rpc: Rpc, attempts: readonly Attempt[]): Promise<Rea
   return new Map(addresses.map((address, index) => [address, accounts[index] ?? null]));
 }
 
-function fateOf(attempt: Attempt, views: ReadonlyMap<string, NodeView>, account: Account | null): Fate {
+function outcomeOf(attempt: Attempt, views: ReadonlyMap<string, NodeView>, account: Account | null): AttemptOutcome {
   for (const hash of hashesOf(attempt)) {
     const known = views.get(hash);
     const receipt = known === undefined ? null : receiptFrom(hash, known);
@@ -47,13 +51,13 @@ function fateOf(attempt: Attempt, views: ReadonlyMap<string, NodeView>, account:
   // Else the account is of a node that is ahead of the one that told of the transaction.
   const isUsed = account !== null && account.sequence >= sequence && latestLedger >= account.ledger;
   if (isUsed) {
-    if (!isWhole) return { kind: 'lost' };
+    if (!isWhole) return { kind: 'unknown' };
     return { kind: 'dead', sentence: `sequence number ${sequence} of its source account was used by another transaction` };
   }
   if (maxTimeS === null || latestCloseTimeS < maxTimeS) return { kind: 'open' };
   // Not used when its account was asked for, and in none of the ledgers since.
   const isUnused = account !== null && account.sequence < sequence && oldestLedger <= account.ledger + 1n;
-  if (!isWhole && !isUnused) return { kind: 'lost' };
+  if (!isWhole && !isUnused) return { kind: 'unknown' };
   return { kind: 'dead', sentence: 'its time bounds have passed, and no ledger holds it' };
 }
 

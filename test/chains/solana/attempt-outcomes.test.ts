@@ -6,80 +6,80 @@ import { newest } from '../../local-chains/solana/chain.js';
 import { transferInstruction } from '../../support/solana.js';
 import { funds, startSolanaChain, receiver as to } from '../../support/solana-chain-rig.js';
 
-describe('the fate of a version', () => {
+describe('the outcome of a version', () => {
   it('is open, then landed, then final; a block that is taken back opens it again', async (test) => {
-    const { payer, sent, advance, fateOf, solana, chain } = await startSolanaChain(test);
+    const { payer, sent, advance, outcomeOf, solana, chain } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
-    assert.deepEqual(await fateOf(attempt), { kind: 'open' });
+    assert.deepEqual(await outcomeOf(attempt), { kind: 'open' });
     await advance();
     const { slot } = solana.chain.tip(newest);
     const receipt = { hash: attempt.hash, blockNumber: slot, blockHash: slot.toString(), succeeded: true, facts: null };
-    assert.deepEqual(await fateOf(attempt), { kind: 'landed', isFinal: false, receipt });
+    assert.deepEqual(await outcomeOf(attempt), { kind: 'landed', isFinal: false, receipt });
     solana.chain.takeBack(1);
-    assert.deepEqual(await fateOf(attempt), { kind: 'open' });
+    assert.deepEqual(await outcomeOf(attempt), { kind: 'open' });
     await chain.broadcastAll([attempt.raw]);
     await advance(40);
-    const fate = await fateOf(attempt);
-    assert.ok(fate.kind === 'landed' && fate.isFinal && fate.receipt.succeeded);
+    const outcome = await outcomeOf(attempt);
+    assert.ok(outcome.kind === 'landed' && outcome.isFinal && outcome.receipt.succeeded);
   });
 
   it('tells of a failure, and why', async (test) => {
-    const { payer, signed, drafted, advance, fateOf, chain, relayer, solana } = await startSolanaChain(test);
+    const { payer, signed, drafted, advance, outcomeOf, chain, relayer, solana } = await startSolanaChain(test);
     const attempt = await signed(await drafted({ instructions: [transferInstruction(payer, to, funds - 5_000_000n)] }));
     const meanwhile = await signed(await drafted({ instructions: [transferInstruction(payer, to, 10_000_000n)] }));
     await chain.broadcastAll([meanwhile.raw]);
     await advance();
     await chain.broadcastAll([attempt.raw]);
     await advance(2);
-    const fate = await fateOf(attempt);
-    assert.ok(fate.kind === 'landed' && !fate.receipt.succeeded);
+    const outcome = await outcomeOf(attempt);
+    assert.ok(outcome.kind === 'landed' && !outcome.receipt.succeeded);
     const words = "failed on chain: instruction 0 failed with the program's error 1 (0x1)";
     assert.match(
-      await chain.whyFailed(fate.receipt, relayer),
+      await chain.whyFailed(outcome.receipt, relayer),
       new RegExp(`^${words.replace(/[()]/g, '\\$&')}: Transfer: insufficient lamports`),
     );
     solana.node.condition.keepsHistory = false;
-    assert.equal(await chain.whyFailed(fate.receipt, relayer), words);
+    assert.equal(await chain.whyFailed(outcome.receipt, relayer), words);
     await solana.node.stop();
-    assert.equal(await chain.whyFailed(fate.receipt, relayer), 'failed on chain');
+    assert.equal(await chain.whyFailed(outcome.receipt, relayer), 'failed on chain');
   });
 
   it('is dead once the finalized chain has passed its last block, and not before', async (test) => {
-    const { payer, sent, advance, fateOf, solana } = await startSolanaChain(test);
+    const { payer, sent, advance, outcomeOf, solana } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
     solana.chain.pool.take(0n);
     const { lastValidBlockHeight } = onNetwork('solana', attempt.fields);
     const finalizedHeight = () => solana.chain.tip({ ...newest, commitment: 'finalized' }).height;
     await advance(Number(lastValidBlockHeight - finalizedHeight()));
     assert.equal(finalizedHeight(), lastValidBlockHeight);
-    assert.deepEqual(await fateOf(attempt), { kind: 'open' });
+    assert.deepEqual(await outcomeOf(attempt), { kind: 'open' });
     await advance();
-    assert.deepEqual(await fateOf(attempt), { kind: 'dead', sentence: 'its blockhash expired before a block took it' });
+    assert.deepEqual(await outcomeOf(attempt), { kind: 'dead', sentence: 'its blockhash expired before a block took it' });
   });
 
   it('stays open where nodes cannot tell: history dropped, none kept, or not come so far', async (test) => {
-    const { payer, sent, advance, fateOf, solana, warnings } = await startSolanaChain(test);
+    const { payer, sent, advance, outcomeOf, solana, warnings } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
     await advance();
     const { slot } = solana.chain.tip(newest);
     await advance(600);
     const { condition } = solana.node;
     condition.historyFromSlot = slot + 1n;
-    assert.deepEqual(await fateOf(attempt), { kind: 'open' }, 'a block holds it that the node has dropped');
+    assert.deepEqual(await outcomeOf(attempt), { kind: 'open' }, 'a block holds it that the node has dropped');
     condition.keepsHistory = false;
-    assert.deepEqual(await fateOf(attempt), { kind: 'open' });
-    assert.deepEqual(await fateOf(attempt), { kind: 'open' });
+    assert.deepEqual(await outcomeOf(attempt), { kind: 'open' });
+    assert.deepEqual(await outcomeOf(attempt), { kind: 'open' });
     assert.equal(warnings.filter((message) => message.includes('seem gone')).length, 1);
     condition.keepsHistory = true;
     condition.historyFromSlot = 0n;
     condition.historyGap = { from: slot, to: slot };
-    assert.deepEqual(await fateOf(attempt), { kind: 'open' }, 'the node was down when its block came');
+    assert.deepEqual(await outcomeOf(attempt), { kind: 'open' }, 'the node was down when its block came');
     condition.historyGap = null;
-    assert.equal((await fateOf(attempt)).kind, 'landed');
+    assert.equal((await outcomeOf(attempt)).kind, 'landed');
   });
 
   it('is lost after a day without a node that could tell', async (test) => {
-    const { payer, sent, advance, fateOf, solana } = await startSolanaChain(test);
+    const { payer, sent, advance, outcomeOf, solana } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
     await advance(600);
     const { condition } = solana.node;
@@ -89,23 +89,23 @@ describe('the fate of a version', () => {
     const states: readonly Partial<typeof condition>[] = [{ historyFromSlot: solana.chain.tip(newest).slot }, { keepsHistory: false }];
     for (const state of states) {
       Object.assign(condition, { historyFromSlot: 0n, keepsHistory: true }, state);
-      assert.deepEqual(await fateOf(ended(height - 216_000n)), { kind: 'open' });
-      assert.deepEqual(await fateOf(ended(height - 216_001n)), { kind: 'lost' });
+      assert.deepEqual(await outcomeOf(ended(height - 216_000n)), { kind: 'open' });
+      assert.deepEqual(await outcomeOf(ended(height - 216_001n)), { kind: 'unknown' });
     }
   });
 
   it('is found in the history of a node that tells of no blocks, and never proved dead by it', async (test) => {
-    const { payer, sent, advance, fateOf, solana } = await startSolanaChain(test);
+    const { payer, sent, advance, outcomeOf, solana } = await startSolanaChain(test);
     const landed = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
     await advance();
     solana.chain.pool.losesPackets = true;
     const dropped = await sent({ instructions: [transferInstruction(payer, to, 6n)] });
     await advance(600);
     solana.node.fail('getBlocksWithLimit', { error: { code: -32601, message: 'Method not found' } }, 1_000);
-    assert.equal((await fateOf(landed)).kind, 'landed');
-    assert.deepEqual(await fateOf(dropped), { kind: 'open' });
+    assert.equal((await outcomeOf(landed)).kind, 'landed');
+    assert.deepEqual(await outcomeOf(dropped), { kind: 'open' });
     solana.node.heal();
-    assert.equal((await fateOf(dropped)).kind, 'dead');
+    assert.equal((await outcomeOf(dropped)).kind, 'dead');
   });
 
   it('is asked of at most 256 at a time', async (test) => {
@@ -117,8 +117,8 @@ describe('the fate of a version', () => {
     assert.ok(first !== undefined);
     const many = Array.from({ length: 257 }, () => first);
     await advance();
-    const fates = await chain.standalone?.fates([...attempts, ...many]);
-    assert.equal(fates?.size, 3);
+    const outcomes = await chain.unsequenced?.outcomes([...attempts, ...many]);
+    assert.equal(outcomes?.size, 3);
     assert.equal(solana.node.calls.get('getSignatureStatuses'), 2);
   });
 });

@@ -7,7 +7,7 @@ import { minable } from './minable.js';
 const askAgainAfterMs = 30_000;
 
 /** When the lane last asked, and at which head. */
-export interface Reminded {
+export interface Rebroadcast {
   atMs: number;
   headHash: string;
 }
@@ -17,15 +17,15 @@ export interface Reminded {
  * for, once a head, since nothing above it can be mined before it; when it is unknown, everything in flight is broadcast again.
  * Throws `NODE_UNAVAILABLE`.
  */
-export async function remind(lane: LaneContext, head: Head, reminded: Reminded): Promise<void> {
+export async function rebroadcast(lane: LaneContext, head: Head, rebroadcasted: Rebroadcast): Promise<void> {
   const { sequence } = lane.chain;
   const nowMs = lane.deps.clock.nowMs();
   if (sequence === null) return;
-  if (reminded.headHash === head.hash && nowMs - reminded.atMs < askAgainAfterMs) return;
+  if (rebroadcasted.headHash === head.hash && nowMs - rebroadcasted.atMs < askAgainAfterMs) return;
   const [first] = minable(lane);
   const lowest = first && shownAttempt(first.transaction, first.attempts);
-  reminded.atMs = nowMs;
-  reminded.headHash = head.hash;
+  rebroadcasted.atMs = nowMs;
+  rebroadcasted.headHash = head.hash;
   if (lowest == null || !lane.taken.has(lowest.hash) || (await sequence.knows(lowest.hash))) return;
-  for (const open of lane.book.inFlight()) lane.forgetTaken(open);
+  for (const open of lane.transactions.inFlight()) lane.forgetTaken(open);
 }

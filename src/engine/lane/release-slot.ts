@@ -2,7 +2,7 @@ import { DomainError } from '../../core/errors.js';
 import { greatestCost } from '../../core/fees/greatest-cost.js';
 import type { Head } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { outbid, versionsInSlot } from '../../core/transaction/outbid.js';
+import { attemptsInSlot, outbid } from '../../core/transaction/outbid.js';
 import { nothingAlongside } from '../../core/transaction/send-transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 import type { LaneContext } from './lane-context.js';
@@ -26,12 +26,12 @@ export interface Stuck {
  * the transaction fails once that is resolved. While nobody waits behind it, or the filler cannot be paid either, it waits for funds.
  * Throws `NODE_UNAVAILABLE`.
  */
-export async function yieldSlot(lane: LaneContext, head: Head, stuck: Stuck): Promise<void> {
+export async function releaseSlot(lane: LaneContext, head: Head, stuck: Stuck): Promise<void> {
   if (stuck.askedAt === head.hash) return;
   stuck.askedAt = head.hash;
   const [lowest] = minable(lane);
   const live = lowest && shownAttempt(lowest.transaction, lowest.attempts);
-  const isBlocking = lane.book.inFlightCount() > 1 || lane.book.waitingCount() > 0;
+  const isBlocking = lane.transactions.inFlightCount() > 1 || lane.transactions.waitingCount() > 0;
   const isCandidate = lowest?.transaction.intent === 'content' && live != null && !lane.taken.has(live.hash);
   if (!isCandidate || !(lane.hopeless.has(live.hash) || (isBlocking && (await isUnpayable(lane, lowest))))) {
     stuck.since = null;
@@ -43,7 +43,7 @@ export async function yieldSlot(lane: LaneContext, head: Head, stuck: Stuck): Pr
   // Of a version that no node takes, what they said of it is just what must be told.
   const why = lane.hopeless.has(live.hash) ? lowest.transaction.statusReason : unpayable;
   try {
-    await outbid(lane.deps, lane.relayer(), lowest, 'yield', null, () => undefined, nothingAlongside, why);
+    await outbid(lane.deps, lane.relayer(), lowest, 'release_slot', null, () => undefined, nothingAlongside, why);
   } catch (error) {
     if (!(error instanceof DomainError) || error.reason === 'NODE_UNAVAILABLE') throw error;
   }
@@ -52,5 +52,5 @@ export async function yieldSlot(lane: LaneContext, head: Head, stuck: Stuck): Pr
 async function isUnpayable(lane: LaneContext, open: OpenTransaction): Promise<boolean> {
   const balance = await lane.chain.balanceOf(lane.id.account);
   // Any version that can be paid may still be mined.
-  return versionsInSlot(open).every(({ fields }) => balance < greatestCost(fields));
+  return attemptsInSlot(open).every(({ fields }) => balance < greatestCost(fields));
 }

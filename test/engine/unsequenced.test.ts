@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { openStore } from '../../src/storage/open-store.js';
-import { runAlone } from '../support/alone-run.js';
 import { createRandom } from '../support/seeded-random.js';
 import { silentLog } from '../support/stored-samples.js';
+import { runUnsequenced } from '../support/unsequenced-run.js';
 
 /** `MODEL_RUNS` asks for more runs, `MODEL_SEED` for the ones that failed. */
 const defaultRuns = 60;
@@ -27,10 +27,10 @@ const worthwhile = [
   'expire: expired',
   'expire: confirmed',
   'signed again',
-  'held',
-  'held content is signed',
+  'queued',
+  'queued content is signed',
   'mined before what replaced it',
-  'a twin waits',
+  'a duplicate waits',
 ];
 
 it('what stands alone becomes final, exactly once, whatever happens in any order', async () => {
@@ -40,7 +40,7 @@ it('what stands alone becomes final, exactly once, whatever happens in any order
   try {
     for (let seed = firstSeed; seed < firstSeed + runs; seed += 1) {
       try {
-        for (const one of await runAlone(store, createRandom(seed), `alone${seed}`, stepsPerRun)) met.add(one);
+        for (const one of await runUnsequenced(store, createRandom(seed), `alone${seed}`, stepsPerRun)) met.add(one);
       } catch (error) {
         throw new Error(`MODEL_SEED=${seed} MODEL_RUNS=1: ${error instanceof Error ? error.message : String(error)}`);
       }

@@ -21,7 +21,7 @@ export interface PriceRequest {
 const defaultCeilingStroops = 1_000_000n;
 
 /** What a version bids: as the market does, at least what is demanded, within the ceiling; or why it cannot. */
-export function priceVersion(request: PriceRequest): StellarBid | Refusal {
+export function priceAttempt(request: PriceRequest): StellarBid | Refusal {
   const { policies, maxFeeStroops, resourceFeeStroops, operationCount, leastStroops, isFiller } = request;
   const bid = (inclusionStroops: bigint): StellarBid => ({
     feeStroops: inclusionStroops + resourceFeeStroops,

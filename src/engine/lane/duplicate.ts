@@ -5,7 +5,7 @@ import type { LaneContext } from './lane-context.js';
  * Why a version that stands alone may not go out yet: another transaction of ours says the very same, so that both would be one on chain, and one of them
  * would not be paid. Null: none does. `others`: versions that are about to be stored.
  */
-export async function twinOf(
+export async function duplicateOf(
   lane: LaneContext,
   { transactionId, hash, nonce }: Attempt,
   others: readonly Attempt[],

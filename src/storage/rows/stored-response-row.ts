@@ -1,22 +1,22 @@
 import type { Selectable } from 'kysely';
-import type { Outcome } from '../../core/access/idempotency.js';
-import type { OutcomeTable } from '../schema.js';
+import type { StoredResponse } from '../../core/access/idempotency.js';
+import type { StoredResponseTable } from '../schema.js';
 
 /** An outcome's columns, without the one that the store gives it. */
-export type OutcomeRow = Omit<Selectable<OutcomeTable>, 'seq'>;
+export type StoredResponseRow = Omit<Selectable<StoredResponseTable>, 'seq'>;
 
 /** The columns of a row, by name. */
-export const outcomeColumns = [
+export const storedResponseColumns = [
   'key_id',
   'method',
   'idempotency_key',
   'fingerprint',
   'response',
   'expires_at_ms',
-] as const satisfies readonly (keyof OutcomeRow)[];
+] as const satisfies readonly (keyof StoredResponseRow)[];
 
 /** The row that stores an outcome. */
-export function rowFromOutcome(outcome: Outcome): OutcomeRow {
+export function rowFromStoredResponse(outcome: StoredResponse): StoredResponseRow {
   return {
     key_id: outcome.keyId,
     method: outcome.method,
@@ -28,7 +28,7 @@ export function rowFromOutcome(outcome: Outcome): OutcomeRow {
 }
 
 /** The outcome that a row stores. */
-export function outcomeFromRow(row: OutcomeRow): Outcome {
+export function storedResponseFromRow(row: StoredResponseRow): StoredResponse {
   return {
     keyId: row.key_id,
     method: row.method,

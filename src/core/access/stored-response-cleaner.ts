@@ -7,21 +7,21 @@ const batchSize = 200;
 const intervalMs = 60 * 60 * 1000;
 
 /** What cleaning works with. */
-export interface OutcomeCleanerDeps {
+export interface StoredResponseCleanerDeps {
   readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Deletes the outcomes that have expired, at start and every hour. */
-export interface OutcomeCleaner {
+export interface StoredResponseCleaner {
   start(): void;
   /** Resolves when the batch at work is written. */
   stop(): Promise<void>;
 }
 
 /** Makes the cleaner; nothing happens before `start`. */
-export function createOutcomeCleaner({ store, clock, log }: OutcomeCleanerDeps): OutcomeCleaner {
+export function createStoredResponseCleaner({ store, clock, log }: StoredResponseCleanerDeps): StoredResponseCleaner {
   let stopped = false;
   let cleaning = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
@@ -30,9 +30,9 @@ export function createOutcomeCleaner({ store, clock, log }: OutcomeCleanerDeps):
     try {
       while (!stopped) {
         const nowMs = clock.nowMs();
-        const oldestMs = await store.read.firstOutcomeExpiryMs();
+        const oldestMs = await store.read.firstStoredResponseExpiryMs();
         if (oldestMs === undefined || oldestMs > nowMs) return;
-        await store.commit([store.change.deleteExpiredOutcomes(nowMs, batchSize)]);
+        await store.commit([store.change.deleteExpiredStoredResponses(nowMs, batchSize)]);
       }
     } catch (error) {
       log.error({ err: error }, 'expired outcomes of idempotency keys cannot be deleted');
