@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { fileProblem } from '../config/file-problem.js';
 import type { CurvesOfKeystore } from '../config/signer-entries.js';
-import { curvesOfKeystore } from '../signers/local/curves-of-keystore.js';
 import { KeystoreError } from '../signers/local/keystore-error.js';
+import { curvesOfKeystore } from '../signers/local/open-signer.js';
 
 /** Looks at a keystore file without opening it. */
 export const curvesOfKeystoreFile: CurvesOfKeystore = async (path) => {

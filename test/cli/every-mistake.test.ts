@@ -162,7 +162,7 @@ const lines: readonly string[] = [
   '  signers[7].id: "evm" is already used by signers[0]',
   '  signers[2].config.path: the keystore file KEYS/gone.json does not exist',
   '  signers[3].config.path: the keystore is not JSON',
-  '  signers[4].config.path: this is no keystore of version 3: missing or malformed: version, crypto',
+  '  signers[4].config.path: the keystore is not a version 3 keystore; missing or malformed: version, crypto',
   '  signers[5].config.passphrase.value: the environment variable PASS_PHRASE that it names is not set',
   '  signers[6].config.passphrase.type: must be "env" or "plain"',
   '  signers[8].type: signers of type "aws_kms" are not supported yet; use "local"',

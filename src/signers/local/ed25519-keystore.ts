@@ -1,9 +1,8 @@
 import { createCipheriv, createDecipheriv, randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { keyFromSeed, publicKeyOf } from './ed25519-key.js';
-import { deriveKey, type KeyDerivation, keyDerivation } from './key-derivation.js';
-import { KeystoreError } from './keystore-error.js';
-import { valueFromKeystoreJson } from './keystore-json.js';
+import { deriveKey, keyDerivation, newKeyDerivation } from './key-derivation.js';
+import { KeystoreError, malformedKeystore, valueFromKeystoreJson } from './keystore-error.js';
 
 const algorithm = 'aes-256-gcm';
 const ivBytes = 12;
@@ -25,7 +24,7 @@ const keystoreShape = z.object({
   ),
 });
 
-/** What an ed25519 keystore holds. The caller should overwrite `privateKey` when it is done. */
+/** The content of an ed25519 keystore. The caller should overwrite `privateKey` after use. */
 export interface OpenedEd25519Keystore {
   /** 32 bytes. */
   readonly publicKey: Buffer;
@@ -33,19 +32,13 @@ export interface OpenedEd25519Keystore {
   readonly privateKey: Buffer;
 }
 
-/** The same as for Ethereum keystores: 0.3 to 0.5 s and 128 MiB. */
-const scryptN = 131_072;
-
 /**
- * A keystore of our own with the seed under the passphrase: Ethereum's format has no room for another curve, and no other is common to Stellar and
- * Solana. JSON of its version, type and public key (hex), and in `crypto`, worded as Ethereum's, scrypt and AES-256-GCM.
+ * Encrypts a seed into a keystore of our own format, since Ethereum's format has no place for a second curve and Stellar and Solana share no format.
+ * The JSON has version, type and public key (hex); `crypto` uses the field names of Ethereum's format, with scrypt and AES-256-GCM.
  */
 export async function createEd25519Keystore(seed: Uint8Array, passphrase: string): Promise<string> {
   const publicKey = publicKeyOf(keyFromSeed(seed));
-  const derivation: KeyDerivation = {
-    kdf: 'scrypt',
-    kdfparams: { n: scryptN, r: 8, p: 1, dklen: 32, salt: randomBytes(32).toString('hex') },
-  };
+  const derivation = newKeyDerivation();
   const key = await deriveKey(derivation, bytesOf(passphrase));
   const iv = randomBytes(ivBytes);
   const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagBytes });
@@ -65,34 +58,35 @@ export async function createEd25519Keystore(seed: Uint8Array, passphrase: string
   });
 }
 
-/** Opens a keystore that `createEd25519Keystore` made. Throws `KeystoreError`. */
+/** Decrypts a keystore that `createEd25519Keystore` made. Throws `KeystoreError`. */
 export async function openEd25519Keystore(json: string, passphrase: string): Promise<OpenedEd25519Keystore> {
-  const { public_key: said, crypto } = readEd25519Keystore(json);
-  const seed = await decrypted(crypto, passphrase);
+  const { public_key: expected, crypto } = readEd25519Keystore(json);
+  const seed = await decrypt(crypto, passphrase);
   const publicKey = publicKeyOf(keyFromSeed(seed));
-  if (publicKey.toString('hex') !== said) {
+  if (publicKey.toString('hex') !== expected) {
     seed.fill(0);
-    throw new KeystoreError('malformed', `the keystore says that it holds the key of ${said}, but holds another`);
+    throw new KeystoreError('malformed', `the keystore names the public key ${expected}, but holds another key`);
   }
   return { publicKey, privateKey: seed };
 }
 
 type Keystore = z.infer<typeof keystoreShape>;
 
-/** What an ed25519 keystore says, still encrypted. Throws `KeystoreError` `malformed`. */
+/** Reads an ed25519 keystore without decrypting it. Throws `KeystoreError` `malformed`. */
 export function readEd25519Keystore(json: string): Keystore {
   const read = keystoreShape.safeParse(valueFromKeystoreJson(json));
-  if (read.success) return read.data;
-  const fields = [...new Set(read.error.issues.map(({ path }) => path.join('.') || 'the whole'))].join(', ');
-  throw new KeystoreError('malformed', `this is no ed25519 keystore of version 1: missing or malformed: ${fields}`);
+  if (!read.success) throw malformedKeystore('an ed25519 keystore of version 1', read.error);
+  return read.data;
 }
 
-async function decrypted(crypto: Keystore['crypto'], passphrase: string): Promise<Buffer> {
+async function decrypt(crypto: Keystore['crypto'], passphrase: string): Promise<Buffer> {
   const key = await deriveKey(crypto, bytesOf(passphrase));
-  const decipher = createDecipheriv(algorithm, key.subarray(0, 32), fromHex(crypto.cipherparams.iv), { authTagLength: tagBytes });
-  decipher.setAuthTag(fromHex(crypto.cipherparams.tag));
+  const decipher = createDecipheriv(algorithm, key.subarray(0, 32), Buffer.from(crypto.cipherparams.iv, 'hex'), {
+    authTagLength: tagBytes,
+  });
+  decipher.setAuthTag(Buffer.from(crypto.cipherparams.tag, 'hex'));
   try {
-    return Buffer.concat([decipher.update(fromHex(crypto.ciphertext)), decipher.final()]);
+    return Buffer.concat([decipher.update(Buffer.from(crypto.ciphertext, 'hex')), decipher.final()]);
   } catch {
     throw new KeystoreError('wrong_passphrase', 'the passphrase does not open the keystore');
   } finally {
@@ -100,11 +94,7 @@ async function decrypted(crypto: Keystore['crypto'], passphrase: string): Promis
   }
 }
 
-/** One text may be typed as different characters; normalised, they are the same. */
+/** Keyboards encode the same text differently; normalization makes the bytes equal. */
 function bytesOf(passphrase: string): Buffer {
   return Buffer.from(passphrase.normalize('NFKC'), 'utf8');
-}
-
-function fromHex(text: string): Buffer {
-  return Buffer.from(text, 'hex');
 }

@@ -1,4 +1,4 @@
-import { pbkdf2, scrypt } from 'node:crypto';
+import { pbkdf2, randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { KeystoreError } from './keystore-error.js';
@@ -8,7 +8,7 @@ const pbkdf2Async = promisify(pbkdf2);
 const salt = z.string().regex(/^(?:0x)?(?:[0-9a-fA-F]{2}){1,1024}$/);
 const dklen = z.number().int().min(32).max(1024);
 
-/** How a keystore turns its passphrase into a key. */
+/** The part of a keystore that says how its passphrase becomes a key. */
 export const keyDerivation = z.discriminatedUnion('kdf', [
   z.object({
     kdf: z.literal('scrypt'),
@@ -20,31 +20,43 @@ export const keyDerivation = z.discriminatedUnion('kdf', [
   }),
 ]);
 
-/** See `keyDerivation`. */
-export type KeyDerivation = z.infer<typeof keyDerivation>;
+type KeyDerivation = z.infer<typeof keyDerivation>;
 
-/** geth's dearest takes 256 MiB. */
-const greatestScryptBytes = 512 * 1024 * 1024;
-/** Sixteen times geth's dearest. */
-const greatestScryptWork = 2 ** 25;
-const greatestPbkdf2Rounds = 10_000_000;
+/** ethers' default, half the cost of geth's "standard": 0.3 to 0.5 s and 128 MiB. */
+const scryptN = 131_072;
 
-/** Derives the key, off the event loop. Throws `KeystoreError` `too_dear` before memory is spent on parameters that nobody sane would choose. */
+/** geth's most expensive setting needs 256 MiB. */
+const maxScryptBytes = 512 * 1024 * 1024;
+/** Sixteen times the work of geth's most expensive setting. */
+const maxScryptWork = 2 ** 25;
+const maxPbkdf2Rounds = 10_000_000;
+
+/** Returns the key derivation for a new keystore, with a random salt. */
+export function newKeyDerivation(): KeyDerivation {
+  return { kdf: 'scrypt', kdfparams: { n: scryptN, r: 8, p: 1, dklen: 32, salt: randomBytes(32).toString('hex') } };
+}
+
+/** Derives the key off the event loop. Throws `KeystoreError` `too_costly` before it allocates memory for extreme parameters. */
 export async function deriveKey(derivation: KeyDerivation, passphrase: Buffer): Promise<Buffer> {
   const { kdfparams } = derivation;
   const saltBytes = Buffer.from(kdfparams.salt.replace(/^0x/, ''), 'hex');
   if (derivation.kdf === 'pbkdf2') {
     const { c } = derivation.kdfparams;
-    if (c > greatestPbkdf2Rounds) throw new KeystoreError('too_dear', `the keystore asks for ${c} rounds of pbkdf2`);
+    if (c > maxPbkdf2Rounds) {
+      throw new KeystoreError('too_costly', `the keystore asks for ${c} pbkdf2 rounds; at most ${maxPbkdf2Rounds} are allowed`);
+    }
     return pbkdf2Async(passphrase, saltBytes, c, kdfparams.dklen, 'sha256');
   }
   const { n, r, p } = derivation.kdfparams;
-  if (!Number.isInteger(Math.log2(n))) throw new KeystoreError('malformed', 'the keystore has a scrypt n that is no power of two');
+  if (!Number.isInteger(Math.log2(n))) throw new KeystoreError('malformed', `the keystore's scrypt n is ${n}; it must be a power of two`);
   const bytes = 128 * n * r;
-  if (bytes > greatestScryptBytes || n * r * p > greatestScryptWork) {
-    throw new KeystoreError('too_dear', `the keystore asks for an absurd scrypt: n ${n}, r ${r}, p ${p}`);
+  if (bytes > maxScryptBytes || n * r * p > maxScryptWork) {
+    const limit = `128*n*r may be at most ${maxScryptBytes}, n*r*p at most ${maxScryptWork}`;
+    throw new KeystoreError('too_costly', `the keystore's scrypt parameters are too costly: n ${n}, r ${r}, p ${p}; ${limit}`);
   }
-  return inTurn(() => scryptAsync(passphrase, saltBytes, kdfparams.dklen, { N: n, r, p, maxmem: 2 * bytes + 128 * r * p + 1024 * 1024 }));
+  return withPermit(() =>
+    scryptAsync(passphrase, saltBytes, kdfparams.dklen, { N: n, r, p, maxmem: 2 * bytes + 128 * r * p + 1024 * 1024 }),
+  );
 }
 
 function scryptAsync(
@@ -58,20 +70,20 @@ function scryptAsync(
   });
 }
 
-/** Each takes 128 MiB and more: at most two at once, whatever the number of keystores. */
-const places = 2;
-let taken = 0;
+/** Each derivation needs 128 MiB or more, so at most two run at once. */
+const permits = 2;
+let permitsInUse = 0;
 const queue: (() => void)[] = [];
 
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (taken === places) await new Promise<void>((resolve) => queue.push(resolve));
-  else taken += 1;
+async function withPermit<T>(work: () => Promise<T>): Promise<T> {
+  if (permitsInUse === permits) await new Promise<void>((resolve) => queue.push(resolve));
+  else permitsInUse += 1;
   try {
     return await work();
   } finally {
     const next = queue.shift();
-    // The place is handed on, not given back, so that nobody can slip in between.
-    if (next === undefined) taken -= 1;
+    // Pass the permit on instead of returning it, so that a new caller cannot overtake the queue.
+    if (next === undefined) permitsInUse -= 1;
     else next();
   }
 }

@@ -1,7 +1,9 @@
-/** Why a keystore cannot be opened. `too_dear`: its key derivation would take absurd memory or time. `wrong_curve`: its key is for other networks. */
-export type KeystoreProblem = 'malformed' | 'wrong_passphrase' | 'too_dear' | 'wrong_curve';
+import type { z } from 'zod';
 
-/** A keystore that cannot be opened; the message is for the operator and holds no secret. */
+/** Why a keystore cannot be opened. `too_costly`: its key derivation needs more memory or time than the service allows. */
+export type KeystoreProblem = 'malformed' | 'wrong_passphrase' | 'too_costly';
+
+/** A keystore that cannot be opened. The message is for the operator and holds no secret. */
 export class KeystoreError extends Error {
   override readonly name = 'KeystoreError';
   readonly problem: KeystoreProblem;
@@ -10,4 +12,20 @@ export class KeystoreError extends Error {
     super(message);
     this.problem = problem;
   }
+}
+
+/** Parses a keystore. Throws `KeystoreError` `malformed`, which never quotes the text. */
+export function valueFromKeystoreJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    // The parser's own message would quote the file.
+    throw new KeystoreError('malformed', 'the keystore is not JSON');
+  }
+}
+
+/** The error for a keystore without the fields of its format, such as "a version 3 keystore". Names the fields, never their values. */
+export function malformedKeystore(format: string, { issues }: z.ZodError): KeystoreError {
+  const fields = [...new Set(issues.map(({ path }) => path.join('.') || 'the whole file'))].join(', ');
+  return new KeystoreError('malformed', `the keystore is not ${format}; missing or malformed: ${fields}`);
 }

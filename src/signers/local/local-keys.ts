@@ -1,16 +1,16 @@
 import { invalidField } from '../../core/errors.js';
 import type { LocalKeys } from '../../core/ports/local-keys.js';
-import { heldSignerFrom } from './held-signer.js';
 import { openKeystore } from './keystore.js';
 import { KeystoreError } from './keystore-error.js';
+import { heldSignerFrom } from './open-signer.js';
 
-/** Keys that the service itself keeps. `initKeccak` must have resolved. */
+/** Signers for keys that the service stores itself. `initKeccak` must have resolved. */
 export const localKeys: LocalKeys = {
   open(id, privateKey) {
     try {
       return heldSignerFrom(id, privateKey, ['secp256k1', 'ed25519']);
     } catch {
-      throw invalidField('config.key', 'must be a private key of the curve secp256k1: not zero, and below its order');
+      throw invalidField('config.key', 'must be a secp256k1 private key: not zero, and below the order of the curve');
     }
   },
   async fromKeystore(json, passphrase) {
@@ -18,8 +18,8 @@ export const localKeys: LocalKeys = {
       return (await openKeystore(json, passphrase)).privateKey;
     } catch (error) {
       if (!(error instanceof KeystoreError)) throw error;
-      const field = error.problem === 'wrong_passphrase' ? 'config.passphrase' : 'config.keystore';
-      throw invalidField(field, `is refused: ${error.message}`);
+      if (error.problem === 'wrong_passphrase') throw invalidField('config.passphrase', 'does not open the keystore');
+      throw invalidField('config.keystore', `cannot be opened: ${error.message}`);
     }
   },
 };

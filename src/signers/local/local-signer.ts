@@ -1,15 +1,23 @@
+import { randomBytes } from 'node:crypto';
+import { createRequire } from 'node:module';
 import { computeAddress } from 'ethers';
 import type { Secp256k1Signer } from '../../core/ports/signer.js';
-import { secp256k1 } from './secp256k1.js';
 
-/** What a local signer is made of. */
-export interface LocalSignerOptions {
+type Secp256k1 = typeof import('secp256k1');
+
+/**
+ * libsecp256k1 as a native addon. Never import the package's index: without the addon it silently falls back to plain JavaScript, which is ten times
+ * slower and takes a time that depends on the key.
+ */
+const secp256k1 = loadSecp256k1();
+
+interface LocalSignerOptions {
   readonly id: string;
-  /** 32 bytes; copied, so that the caller can and should overwrite its own. */
+  /** 32 bytes. The signer keeps a copy; the caller should overwrite its own. */
   readonly privateKey: Uint8Array;
 }
 
-/** A signer with its key in this process. Throws when the bytes are no secp256k1 key. */
+/** Makes a signer that keeps its key in this process. Throws if the bytes are not a secp256k1 key. */
 export function createLocalSigner({ id, privateKey }: LocalSignerOptions): Secp256k1Signer {
   const key = Uint8Array.from(privateKey);
   const address = addressOfKey(key);
@@ -18,18 +26,28 @@ export function createLocalSigner({ id, privateKey }: LocalSignerOptions): Secp2
     curve: 'secp256k1',
     address,
     async signDigest(digest) {
-      // libsecp256k1 signs with low s, and a nonce by RFC 6979: the same digest has the same signature.
+      // libsecp256k1 signs with a low s and an RFC 6979 nonce, so the same digest always has the same signature.
       const { signature, recid } = secp256k1.ecdsaSign(digest, key);
-      // 2 and 3 mean an r beyond the curve's order, which nobody will ever meet; as v they would name another sender.
-      if (recid > 1) throw new Error('a signature cannot be expressed with v 27 or 28');
+      // 2 and 3 mean an r above the curve's order, which is practically impossible; as v they would recover to another sender.
+      if (recid > 1) throw new Error(`the signature's recovery id is ${recid}; v 27 or 28 cannot express it`);
       const hex = Buffer.from(signature).toString('hex');
       return { r: hex.slice(0, 64), s: hex.slice(64), v: recid === 0 ? 27 : 28 };
     },
   };
 }
 
-/** The EIP-55 address of a private key. Throws when the bytes are no secp256k1 key. */
+/** Returns the EIP-55 address of a private key. Throws if the bytes are not a secp256k1 key. */
 export function addressOfKey(privateKey: Uint8Array): string {
   if (privateKey.length !== 32 || !secp256k1.privateKeyVerify(privateKey)) throw new Error('the private key is not a secp256k1 key');
   return computeAddress(`0x${Buffer.from(secp256k1.publicKeyCreate(privateKey, false)).toString('hex')}`);
+}
+
+function loadSecp256k1(): Secp256k1 {
+  try {
+    const native = createRequire(import.meta.url)('secp256k1/bindings') as Secp256k1;
+    native.contextRandomize(randomBytes(32));
+    return native;
+  } catch (error) {
+    throw new Error('the native addon of secp256k1 is missing for this platform; reinstall with install scripts allowed', { cause: error });
+  }
 }

@@ -18,15 +18,15 @@ function problem(expected: KeystoreProblem, message?: RegExp): (error: unknown) 
   };
 }
 
-/** The keystore with some of its fields changed. */
+/** A keystore with some fields changed. */
 function changed(change: (keystore: Record<string, Record<string, unknown>>) => void): string {
   const keystore = JSON.parse(cheapEd25519Keystore(seed, 'right'));
   change(keystore);
   return JSON.stringify(keystore);
 }
 
-describe('an ed25519 keystore', () => {
-  it('of ours is opened by us, and by whoever reads the format', async () => {
+describe('ed25519 keystore', () => {
+  it('the service and an independent reader of the format open a keystore that the service created', async () => {
     const json = await createEd25519Keystore(seed, 'ﬁne pässword');
     assert.deepEqual(await openEd25519Keystore(json, 'fine pässword'), { publicKey, privateKey: seed });
     const { version, type, public_key, crypto } = JSON.parse(json);
@@ -38,34 +38,34 @@ describe('an ed25519 keystore', () => {
     assert.deepEqual(Buffer.concat([decipher.update(Buffer.from(crypto.ciphertext, 'hex')), decipher.final()]), seed);
   });
 
-  it('of others is opened by us', async () => {
+  it('the service opens a keystore from an independent writer of the format', async () => {
     assert.deepEqual(await openEd25519Keystore(cheapEd25519Keystore(seed, 'right'), 'right'), { publicKey, privateKey: seed });
   });
 
-  it('is not opened by a wrong passphrase', async () => {
+  it('rejects a wrong passphrase', async () => {
     const json = cheapEd25519Keystore(seed, 'right');
     await assert.rejects(openEd25519Keystore(json, 'wrong'), problem('wrong_passphrase', /^the passphrase does not open the keystore$/));
   });
 
-  it('that was tampered with is not opened', async () => {
+  it('rejects a keystore with a changed ciphertext', async () => {
     const flip = (text: unknown): string => `${String(text).slice(0, -1)}${String(text).endsWith('0') ? '1' : '0'}`;
     const tampered = changed(({ crypto }) => Object.assign(crypto ?? {}, { ciphertext: flip(crypto?.ciphertext) }));
     await assert.rejects(openEd25519Keystore(tampered, 'right'), problem('wrong_passphrase'));
   });
 
-  it('under another public key is refused', async () => {
+  it('rejects a keystore that names the public key of another key', async () => {
     const other = publicKeyOf(keyFromSeed(randomBytes(32)));
     const json = cheapEd25519Keystore(seed, 'right', other);
     await assert.rejects(
       openEd25519Keystore(json, 'right'),
-      problem('malformed', /says that it holds the key of [0-9a-f]{64}, but holds another/),
+      problem('malformed', /names the public key [0-9a-f]{64}, but holds another key/),
     );
   });
 
-  it('that is none is refused with what is wrong in it, and not quoted', async () => {
+  it('rejects a file that is not a keystore, naming the wrong fields without quoting the file', async () => {
     const wrong: readonly (readonly [string, RegExp])[] = [
       ['secret-text', /not JSON/],
-      ['[]', /the whole/],
+      ['[]', /the whole file/],
       ['{"type":"ed25519","version":2}', /missing or malformed: version, public_key, crypto/],
       [changed((keystore) => Object.assign(keystore, { public_key: 'secret-text' })), /missing or malformed: public_key$/],
       [changed(({ crypto }) => Object.assign(crypto ?? {}, { cipher: 'aes-128-ctr' })), /missing or malformed: crypto.cipher$/],
@@ -78,8 +78,8 @@ describe('an ed25519 keystore', () => {
     }
   });
 
-  it('with absurd parameters is refused before anything is derived', async () => {
-    const dear = changed(({ crypto }) => Object.assign(Object(crypto?.kdfparams), { n: 2 ** 40 }));
-    await assert.rejects(openEd25519Keystore(dear, 'right'), problem('too_dear', /absurd scrypt/));
+  it('rejects costly key derivation parameters before deriving a key', async () => {
+    const costly = changed(({ crypto }) => Object.assign(Object(crypto?.kdfparams), { n: 2 ** 40 }));
+    await assert.rejects(openEd25519Keystore(costly, 'right'), problem('too_costly', /scrypt parameters are too costly/));
   });
 });

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { Keypair } from '@stellar/stellar-sdk';
 import { createEd25519Signer } from '../../../src/signers/local/ed25519-signer.js';
 
-it('signs as RFC 8032 says', async () => {
+it('ed25519 signer: signs the test vector of RFC 8032', async () => {
   // Test 2 of its section 7.1.
   const signer = createEd25519Signer({
     id: 'test',
@@ -17,7 +17,7 @@ it('signs as RFC 8032 says', async () => {
   );
 });
 
-it('signs what others verify, after the caller’s bytes were overwritten too', async () => {
+it('ed25519 signer: the Stellar SDK verifies its signatures, also after the caller overwrites the seed', async () => {
   const seed = randomBytes(32);
   const pair = Keypair.fromRawEd25519Seed(seed);
   const signer = createEd25519Signer({ id: 'test', seed });
@@ -31,8 +31,8 @@ it('signs what others verify, after the caller’s bytes were overwritten too', 
   }
 });
 
-it('does not show its key, and takes no other', () => {
+it('ed25519 signer: does not expose its key and rejects a seed of another length', () => {
   const signer = createEd25519Signer({ id: 'test', seed: randomBytes(32) });
   assert.deepEqual(Object.keys(signer).sort(), ['curve', 'id', 'publicKey', 'sign']);
-  assert.throws(() => createEd25519Signer({ id: 'test', seed: randomBytes(64) }), { message: 'an ed25519 seed has 32 bytes' });
+  assert.throws(() => createEd25519Signer({ id: 'test', seed: randomBytes(64) }), { message: 'an ed25519 seed has 32 bytes, not 64' });
 });

@@ -20,10 +20,10 @@ function problem(expected: KeystoreProblem, message?: RegExp): (error: unknown) 
   };
 }
 
-describe('a keystore', () => {
+describe('Ethereum keystore', () => {
   before(initKeccak);
 
-  it('of ours is opened by ethers', async () => {
+  it('ethers opens a keystore that the service created', async () => {
     const json = await createKeystore(key, 'correct horse');
     const opened = await decryptKeystoreJson(json, 'correct horse');
     assert.equal(opened.privateKey, wallet.privateKey);
@@ -31,42 +31,45 @@ describe('a keystore', () => {
     assert.equal(JSON.parse(json).crypto.kdfparams.n, 131_072);
   });
 
-  it('of ours is opened by us', async () => {
+  it('the service opens a keystore that it created', async () => {
     const opened = await openKeystore(await createKeystore(key, 'ﬁne pässword'), 'ﬁne pässword');
     assert.deepEqual([opened.address, opened.privateKey], [wallet.address, key]);
   });
 
-  it('of ethers is opened by us, passphrases that it normalises included', async () => {
+  it('the service opens a keystore from ethers, also with a passphrase that ethers normalizes', async () => {
     for (const passphrase of ['plain', 'ﬁne']) {
       const opened = await openKeystore(await encryptKeystoreJson(wallet, passphrase, light), passphrase);
       assert.deepEqual([opened.address, opened.privateKey], [wallet.address, key]);
     }
   });
 
-  it('of geth, whose passphrases are as typed, is opened by us, with pbkdf2 too', async () => {
+  it('the service opens a pbkdf2 keystore from geth, which does not normalize passphrases', async () => {
     const opened = await openKeystore(pbkdf2Keystore('ﬁne'), 'ﬁne');
     assert.deepEqual([opened.address, opened.privateKey], [wallet.address, key]);
   });
 
-  it('is not opened by a wrong passphrase', async () => {
+  it('rejects a wrong passphrase', async () => {
     const json = await encryptKeystoreJson(wallet, 'right', light);
     await assert.rejects(openKeystore(json, 'wrong'), problem('wrong_passphrase', /^the passphrase does not open the keystore$/));
   });
 
-  it('that was tampered with is not opened', async () => {
+  it('rejects a keystore with a changed ciphertext', async () => {
     const keystore = JSON.parse(await encryptKeystoreJson(wallet, 'right', light));
     const stored = keystore.crypto ?? keystore.Crypto;
     stored.ciphertext = `${stored.ciphertext.slice(0, -1)}${stored.ciphertext.endsWith('0') ? '1' : '0'}`;
     await assert.rejects(openKeystore(JSON.stringify(keystore), 'right'), problem('wrong_passphrase'));
   });
 
-  it('under another address is refused', async () => {
+  it('rejects a keystore that names the address of another key', async () => {
     const keystore = JSON.parse(await encryptKeystoreJson(wallet, 'right', light));
     keystore.address = '00'.repeat(20);
-    await assert.rejects(openKeystore(JSON.stringify(keystore), 'right'), problem('malformed', /holds another/));
+    await assert.rejects(
+      openKeystore(JSON.stringify(keystore), 'right'),
+      problem('malformed', /names the address 0x0{40}, but holds the key of another/),
+    );
   });
 
-  it('that is none is refused, and not quoted', async () => {
+  it('rejects a file that is not a keystore without quoting it', async () => {
     for (const json of ['secret-text', '[]', 'null', '{}', '{"version":1}', '{"Crypto":7}', '{"version":3,"crypto":{"cipher":"x"}}']) {
       await assert.rejects(openKeystore(json, 'any'), (error) => {
         problem('malformed')(error);
@@ -76,18 +79,24 @@ describe('a keystore', () => {
     }
   });
 
-  it('with absurd parameters is refused before anything is derived', async () => {
+  it('rejects costly key derivation parameters before deriving a key, and states the limits', async () => {
     const keystore = JSON.parse(await encryptKeystoreJson(wallet, 'right', light));
     const stored = keystore.crypto ?? keystore.Crypto;
     for (const params of [{ n: 2 ** 40 }, { n: 2 ** 20, r: 1024 }, { p: 2 ** 30 }]) {
       const json = JSON.stringify({ ...keystore, crypto: { ...stored, kdfparams: { ...stored.kdfparams, ...params } }, Crypto: undefined });
-      await assert.rejects(openKeystore(json, 'right'), problem('too_dear', /absurd scrypt/));
+      await assert.rejects(
+        openKeystore(json, 'right'),
+        problem('too_costly', /scrypt parameters are too costly: n \d+, r \d+, p \d+; 128\*n\*r may be at most 536870912/),
+      );
     }
     const odd = { ...keystore, crypto: { ...stored, kdfparams: { ...stored.kdfparams, n: 1000 } }, Crypto: undefined };
-    await assert.rejects(openKeystore(JSON.stringify(odd), 'right'), problem('malformed', /power of two/));
+    await assert.rejects(
+      openKeystore(JSON.stringify(odd), 'right'),
+      problem('malformed', /^the keystore's scrypt n is 1000; it must be a power of two$/),
+    );
   });
 
-  it('opens beside others, more than may be derived at once', async () => {
+  it('opens more keystores in parallel than may derive keys at once', async () => {
     const json = await encryptKeystoreJson(wallet, 'right', light);
     const opened = await Promise.all(Array.from({ length: 6 }, () => openKeystore(json, 'right')));
     assert.ok(opened.every(({ privateKey }) => privateKey.equals(key)));

@@ -10,7 +10,7 @@ import { createLocalSigner } from '../../../src/signers/local/local-signer.js';
 
 const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
-it('signs so that ethers recovers the address, with low s, and v 27 or 28', async () => {
+it('local signer: ethers recovers its address from the signature, which has a low s and v 27 or 28', async () => {
   const vs = new Set<number>();
   for (let round = 0; round < 200; round += 1) {
     const privateKey = randomBytes(32);
@@ -27,7 +27,7 @@ it('signs so that ethers recovers the address, with low s, and v 27 or 28', asyn
   assert.deepEqual([...vs].sort(), [27, 28]);
 });
 
-it('keeps a copy of the key, so that the caller’s bytes can be overwritten', async () => {
+it('local signer: signs with a copy of the key after the caller overwrites the bytes', async () => {
   const wallet = Wallet.createRandom();
   const privateKey = Buffer.from(wallet.privateKey.slice(2), 'hex');
   const signer = createLocalSigner({ id: 'test', privateKey });
@@ -37,25 +37,25 @@ it('keeps a copy of the key, so that the caller’s bytes can be overwritten', a
   assert.equal(recoverAddress(digest, { r: `0x${r}`, s: `0x${s}`, v }), wallet.address);
 });
 
-it('does not show its key', () => {
+it('local signer: does not expose its key', () => {
   const privateKey = randomBytes(32);
   const signer = createLocalSigner({ id: 'test', privateKey });
   assert.deepEqual(Object.keys(signer).sort(), ['address', 'curve', 'id', 'signDigest']);
 });
 
-it('ends at load, saying why, when the native addon is missing', async () => {
+it('local signer: fails at load and names the native addon if it is missing', async () => {
   const module = new URL('../../../src/signers/local/local-signer.ts', import.meta.url).href;
   const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', `await import(${JSON.stringify(module)})`], {
-    // Where the addon's loader looks for it: a folder that has none.
+    // The addon's loader looks in this folder, which has no addon.
     env: { ...process.env, SECP256K1_PREBUILD: fileURLToPath(new URL('.', import.meta.url)) },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
   assert.notEqual(code, 0);
-  assert.match(said, /the native addon of secp256k1 is missing for this platform/);
+  assert.match(stderr, /the native addon of secp256k1 is missing for this platform/);
 });
 
-it('refuses what is no key, without repeating it', () => {
+it('local signer: rejects bytes that are not a key without quoting them', () => {
   for (const bytes of [new Uint8Array(32), new Uint8Array(31).fill(1), new Uint8Array(32).fill(255)]) {
     assert.throws(() => createLocalSigner({ id: 'test', privateKey: bytes }), { message: 'the private key is not a secp256k1 key' });
   }

@@ -4,14 +4,13 @@ import { before, it } from 'node:test';
 import { computeAddress } from 'ethers';
 import type { HeldSigner } from '../../../src/core/signer/signers.js';
 import { initKeccak } from '../../../src/crypto/keccak.js';
-import { curvesOfKeystore } from '../../../src/signers/local/curves-of-keystore.js';
 import { keyFromSeed, publicKeyOf } from '../../../src/signers/local/ed25519-key.js';
-import { openSigner } from '../../../src/signers/local/open-signer.js';
+import { curvesOfKeystore, openSigner } from '../../../src/signers/local/open-signer.js';
 import { cheapEd25519Keystore, cheapKeystore, keystoreOfAnyNetwork } from '../../support/cheap-keystore.js';
 
 before(initKeccak);
 
-it('a keystore’s signer is on its curve', async () => {
+it('openSigner: makes a signer on the curve of the keystore', async () => {
   const key = randomBytes(32);
   const evm = await openSigner({ id: 'a', json: await cheapKeystore(key, 'right'), passphrase: 'right' });
   assert.equal(evm.evmAddress, computeAddress(`0x${key.toString('hex')}`));
@@ -20,13 +19,13 @@ it('a keystore’s signer is on its curve', async () => {
   assert.deepEqual([evm.id, other.id, evm.on('ed25519'), other.on('secp256k1'), other.evmAddress], ['a', 'b', undefined, undefined, null]);
 });
 
-it('what is no JSON is refused, and not quoted', async () => {
+it('openSigner: rejects a file that is not JSON without quoting it', async () => {
   await assert.rejects(openSigner({ id: 'a', json: 'secret-text', passphrase: 'right' }), {
     message: 'the keystore is not JSON',
   });
 });
 
-it('a keystore of the existing relayer, which names no address, is for every network', async () => {
+it('openSigner: makes a signer on both curves for a keystore without an address, as OpenZeppelin Relayer writes it', async () => {
   const key = randomBytes(32);
   const json = keystoreOfAnyNetwork(await cheapKeystore(key, 'right'));
   assert.deepEqual(curvesOfKeystore(json), ['secp256k1', 'ed25519']);
