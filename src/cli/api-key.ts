@@ -17,22 +17,22 @@ interface CreateOptions {
 }
 
 const databaseHelp = `
-Reads DATABASE_URL only. The service may be running: it takes a new key, and refuses a deleted one, within two seconds.`;
+Reads DATABASE_URL only. A running service accepts a new key and rejects a revoked one within 2 seconds.`;
 
-/** `relayer api-key create|list|delete`: the keys that callers present, beside API_KEY of the environment. */
+/** `relayer api-key create|list|delete`: manages the keys that callers use besides `API_KEY`. */
 export function registerApiKey(program: Command): void {
   const apiKey = program
     .command('api-key')
-    .description('manage the keys that callers present')
-    .helpCommand('help [command]', 'print the help of a command')
+    .description('manage the API keys of callers')
+    .helpCommand('help [command]', 'print the help for a command')
     .addHelpText('after', '\nExamples:\n  relayer api-key create --name shop --scope transactions:write\n  relayer api-key list');
   apiKey
     .command('create')
-    .description('make a key; it is printed this once')
-    .requiredOption('--name <name>', 'its name, for people')
-    .requiredOption('--scope <scope...>', `what it may do: ${everyScope.join(', ')}`)
-    .option('--relayer <id...>', 'the relayers that it is for; not given: all')
-    .option('--expires-at <time>', 'when it stops to work, in RFC 3339; not given: never')
+    .description('create an API key and print it; it cannot be shown again')
+    .requiredOption('--name <name>', 'a name for people')
+    .requiredOption('--scope <scope...>', `what the key may do: ${everyScope.join(', ')}`)
+    .option('--relayer <id...>', 'the relayers that the key may use; default: all')
+    .option('--expires-at <time>', 'when the key expires, in RFC 3339; default: never')
     .addHelpText('after', databaseHelp)
     .addHelpText(
       'after',
@@ -41,33 +41,33 @@ export function registerApiKey(program: Command): void {
     .action(create);
   apiKey
     .command('list')
-    .description('print all keys without their texts, newest first: id, name, scopes, relayers, expiry; tabs in between')
+    .description('list API keys (secrets are never shown), newest first: id, name, scopes, relayers and expiry, separated by tabs')
     .addHelpText('after', databaseHelp)
     .addHelpText('after', '\nExample:\n  relayer api-key list')
     .action(list);
   apiKey
     .command('delete')
-    .argument('<id>', 'its id')
-    .description('delete a key: it opens nothing any more')
+    .argument('<id>', 'the id of the key')
+    .description('revoke an API key')
     .addHelpText('after', databaseHelp)
     .addHelpText('after', '\nExample:\n  relayer api-key delete 0193a7c2-5a4e-7c3b-8f21-3d5c9b1e7a60')
     .action(deleteKey);
 }
 
-/** Nothing is held in memory here: the service looks for itself. */
+/** This process keeps no keys in memory; the service reads the database itself. */
 const noKeys = { add() {}, remove() {} };
 
 async function create({ name, scope, relayer = [], expiresAt }: CreateOptions): Promise<void> {
   const unknown = scope.find((given) => !everyScope.includes(given));
-  if (unknown !== undefined) throw new CliError(`there is no scope ${JSON.stringify(unknown)}: take of ${everyScope.join(', ')}`, 2);
-  const wanted = { name, scopes: scope, relayerIds: relayer, expiresAtMs: expiresAt === undefined ? null : msFromTime(expiresAt) };
+  if (unknown !== undefined) throw new CliError(`unknown scope ${JSON.stringify(unknown)}; valid scopes: ${everyScope.join(', ')}`, 2);
+  const request = { name, scopes: scope, relayerIds: relayer, expiresAtMs: expiresAt === undefined ? null : msFromRfc3339(expiresAt) };
   const { createApiKey } = await import('../core/access/create-api-key.js');
   const { systemClock } = await import('../core/ports/clock.js');
   const { systemIds } = await import('../core/ids.js');
   await withKeys(async (store) => {
-    const { apiKey, text } = await createApiKey({ store, keys: noKeys, clock: systemClock, ids: systemIds }, wanted, null);
+    const { apiKey, text } = await createApiKey({ store, keys: noKeys, clock: systemClock, ids: systemIds }, request, null);
     writeLine(text);
-    writeNote(`created ${apiKey.id}; the key is not shown again`);
+    writeNote(`created ${apiKey.id}; the key cannot be shown again`);
   });
 }
 
@@ -81,11 +81,11 @@ async function deleteKey(id: string): Promise<void> {
   const { deleteApiKey } = await import('../core/access/delete-api-key.js');
   await withKeys(async (store) => {
     await deleteApiKey({ store, keys: noKeys }, id, null);
-    writeLine(`deleted ${id}`);
+    writeLine(`revoked ${id}`);
   });
 }
 
-/** Opens the keys for `work`. What the domain refuses is the user's mistake. */
+/** Opens the stored keys for `work`. Reports a DomainError as the user's mistake. */
 async function withKeys(work: (store: ApiKeyStore) => Promise<void>): Promise<void> {
   const { openApiKeys } = await import('../storage/open-api-keys.js');
   const { DomainError } = await import('../core/errors.js');
@@ -105,8 +105,9 @@ function lineOf({ id, name, scopes, relayerIds, expiresAtMs }: ApiKey): string {
   return [id, name, scopes.join(','), relayerIds.length === 0 ? 'all' : relayerIds.join(','), expiry].join('\t');
 }
 
-function msFromTime(text: string): number {
+function msFromRfc3339(text: string): number {
   const instant = instantFromRfc3339(text);
-  if (instant === undefined) throw new CliError('--expires-at must be a time in RFC 3339, such as 2030-01-01T00:00:00Z', 2);
+  if (instant === undefined)
+    throw new CliError(`--expires-at is ${JSON.stringify(text)}; it must be an RFC 3339 time such as 2030-01-01T00:00:00Z`, 2);
   return instant.seconds * 1000 + Math.floor(instant.nanos / 1_000_000);
 }

@@ -1,19 +1,18 @@
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
 import { readSetting } from '../config/settings.js';
-import { CliError } from './cli-error.js';
 import { writeLine } from './output.js';
 
-/** `relayer backup`: copies a SQLite database while the service works on it. */
+/** `relayer backup`: copies a SQLite database while the service runs. */
 export function registerBackup(program: Command): void {
   program
     .command('backup')
-    .description('copy the SQLite database, in use or not, into a new file')
+    .description('copy the SQLite database into a new file; the service may be running')
     .argument('<file>', 'the file to write')
     .addHelpText(
       'after',
-      '\nReads DATABASE_URL only. The copy is whole, checked, and readable by its owner only. Keep STORAGE_ENCRYPTION_KEY and the' +
-        '\nkeystores elsewhere: without them a copy is of no use. For PostgreSQL use pg_dump.' +
+      '\nReads DATABASE_URL only. The copy is complete and checked, and only its owner can read it. Keep STORAGE_ENCRYPTION_KEY and the' +
+        '\nkeystores in another place: a copy is useless without them. For PostgreSQL, use pg_dump.' +
         '\n\nExample:\n  relayer backup /backups/relayer-2026-01-31.db',
     )
     .action(backup);
@@ -21,10 +20,6 @@ export function registerBackup(program: Command): void {
 
 async function backup(file: string): Promise<void> {
   const { backUp } = await import('../storage/back-up.js');
-  try {
-    backUp(readSetting(processEnvironment(), 'databaseUrl'), file);
-  } catch (error) {
-    throw error instanceof Error && !('problems' in error) ? new CliError(error.message) : error;
-  }
+  backUp(readSetting(processEnvironment(), 'databaseUrl'), file);
   writeLine(`wrote ${file}`);
 }

@@ -1,15 +1,14 @@
 import type { Command } from 'commander';
 import type { LoadedConfig } from '../config/config-file.js';
 import { processEnvironment } from '../config/environment.js';
-import { loadConfiguration } from './load-configuration.js';
+import { loadConfiguration, settingsHelp } from './load-configuration.js';
 import { writeLine, writeNote } from './output.js';
-import { settingsHelp } from './settings-help.js';
 
-/** `relayer check-config`: says whether `serve` would take the settings and the configuration file. */
+/** `relayer check-config`: reports whether `serve` would accept the settings and the configuration file. */
 export function registerCheckConfig(program: Command): void {
   program
     .command('check-config')
-    .description('check the settings and the configuration file, and tell every problem at once')
+    .description('check the settings and the configuration file, and report every problem at once')
     .addHelpText(
       'after',
       '\nOpens no database and no connection, and decrypts no keystore.\n\nExample:\n  CONFIG_DIR=./config relayer check-config',
@@ -21,15 +20,15 @@ export function registerCheckConfig(program: Command): void {
 async function checkConfig(): Promise<void> {
   const { settings, config } = await loadConfiguration(processEnvironment());
   for (const notice of [...settings.notices, ...config.notices]) writeNote(`note: ${notice}`);
-  writeLine(`configuration is valid: ${summary(config)}`);
+  writeLine(`configuration is valid: ${summaryOf(config)}`);
 }
 
-function summary({ relayers, signers, notifications }: LoadedConfig): string {
+function summaryOf({ relayers, signers, notifications }: LoadedConfig): string {
   const parts: readonly (readonly [number, string])[] = [
     [relayers.length, 'relayer'],
     [new Set(relayers.map(({ network }) => network)).size, 'network'],
     [signers.length, 'signer'],
     [notifications.length, 'notification'],
   ];
-  return parts.map(([count, what]) => `${count} ${what}${count === 1 ? '' : 's'}`).join(', ');
+  return parts.map(([count, noun]) => `${count} ${noun}${count === 1 ? '' : 's'}`).join(', ');
 }

@@ -1,11 +1,11 @@
-/** A command cannot go on: its message is the one sentence that the user reads. */
+/** The error of a command that cannot continue. Its message is one sentence for the user. */
 export class CliError extends Error {
   override readonly name = 'CliError';
-  /** 1: it failed. 2: it was asked wrongly, or the configuration is wrong. */
+  /** 1: the command failed. 2: wrong usage or configuration. */
   readonly exitCode: 1 | 2;
 
-  constructor(sentence: string, exitCode: 1 | 2 = 1) {
-    super(sentence);
+  constructor(message: string, exitCode: 1 | 2 = 1) {
+    super(message);
     this.exitCode = exitCode;
   }
 }

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { access, open, unlink } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import type { Curve } from '../core/ports/signer.js';
 import { CliError } from './cli-error.js';
-import { seedFromText } from './ed25519-secret.js';
-import { checkNewFile, writeNewSecretFile } from './new-secret-file.js';
 import { writeLine, writeNote } from './output.js';
-import { createSecretInput } from './secret-input.js';
+import { createSecretReader } from './read-secret.js';
 
 interface CreateOptions {
   readonly type: Curve;
@@ -18,10 +17,10 @@ interface ImportOptions extends CreateOptions {
 }
 
 const secretsHelp = `
-The passphrase comes from the variable that --passphrase-env names, else it is asked for, or read from standard input
-when that is a pipe. Nothing secret is taken from the command line. The file is readable by its owner only, and an
-existing file is never overwritten. The address is printed; of an ed25519 key, which both networks can use, the one on
-Stellar and the one on Solana.`;
+The passphrase comes from the variable that --passphrase-env names. Without that option, the command asks for it, or
+reads it from standard input if that is a pipe. Secrets are never read from the command line. Only its owner can read the
+file, and an existing file is never overwritten. The command prints the address of the key. An ed25519 key works on both
+Stellar and Solana, so the command prints its address on each.`;
 
 function typeOption(): Option {
   return new Option('--type <curve>', 'secp256k1 for EVM networks, ed25519 for Stellar and Solana')
@@ -29,12 +28,12 @@ function typeOption(): Option {
     .default('secp256k1');
 }
 
-/** `relayer keystore create` and `import`: keys in keystore files (Ethereum's version 3, or ours for ed25519), which `signers` of type `local` use. */
+/** `relayer keystore create` and `import`: write keystore files (Ethereum's version 3, or our format for ed25519) for signers of type `local`. */
 export function registerKeystore(program: Command): void {
   const keystore = program
     .command('keystore')
-    .description('make keystore files for signers of type local')
-    .helpCommand('help [command]', 'print the help of a command')
+    .description('create keystore files for signers of type local')
+    .helpCommand('help [command]', 'print the help for a command')
     .addHelpText(
       'after',
       '\nExamples:\n  relayer keystore create --out keys/signer.json\n  relayer keystore create --type ed25519 --out keys/stellar.json' +
@@ -42,7 +41,7 @@ export function registerKeystore(program: Command): void {
     );
   keystore
     .command('create')
-    .description('make a new key, encrypted with a passphrase')
+    .description('create a key and encrypt it with a passphrase')
     .requiredOption('--out <file>', 'the keystore file to write')
     .addOption(typeOption())
     .option('--passphrase-env <name>', 'the environment variable that holds the passphrase')
@@ -54,7 +53,7 @@ export function registerKeystore(program: Command): void {
     .action(create);
   keystore
     .command('import')
-    .description('encrypt a private key that you have with a passphrase')
+    .description('encrypt an existing private key with a passphrase')
     .requiredOption('--out <file>', 'the keystore file to write')
     .option('--key-env <name>', 'the environment variable that holds the private key')
     .addOption(typeOption())
@@ -62,8 +61,8 @@ export function registerKeystore(program: Command): void {
     .addHelpText('after', secretsHelp)
     .addHelpText(
       'after',
-      '\nThe private key is found in the same way; on standard input it comes first, the passphrase on the next line. It is' +
-        '\n64 hex digits; of type ed25519 also S... (Stellar), base58 or a JSON list of bytes (Solana).' +
+      '\nThe private key is read in the same way. On standard input it is the first line and the passphrase the second. A private key is' +
+        '\n64 hex digits; with --type ed25519 also S... (Stellar), or base58 or a JSON array of bytes (Solana).' +
         '\n\nExample:\n  relayer keystore import --out keys/signer.json --passphrase-env KEYSTORE_PASSPHRASE < private-key.txt',
     )
     .action(importKey);
@@ -71,31 +70,31 @@ export function registerKeystore(program: Command): void {
 
 async function create({ type, out, passphraseEnv }: CreateOptions): Promise<void> {
   await checkNewFile(out);
-  const passphrase = await createSecretInput().read({ what: 'passphrase', envName: passphraseEnv, twice: true });
-  // All of these are ed25519 seeds, and all but 2^-127 keys of secp256k1; the rest fails below.
+  const passphrase = await createSecretReader()({ what: 'passphrase', envName: passphraseEnv, twice: true });
+  // Any 32 bytes are an ed25519 seed. All but one in 2^127 are a secp256k1 key; the others fail below.
   await writeKeystore(type, randomBytes(32), passphrase, out);
 }
 
 async function importKey({ type, out, keyEnv, passphraseEnv }: ImportOptions): Promise<void> {
   await checkNewFile(out);
-  const input = createSecretInput();
-  const text = await input.read({ what: 'private key', envName: keyEnv, twice: false });
-  const key = type === 'ed25519' ? await seedFromText(text) : keyFromText(text);
-  const passphrase = await input.read({ what: 'passphrase', envName: passphraseEnv, twice: true });
+  const readSecret = createSecretReader();
+  const text = await readSecret({ what: 'private key', envName: keyEnv, twice: false });
+  const key = type === 'ed25519' ? await ed25519SeedFrom(text) : secp256k1KeyFrom(text);
+  const passphrase = await readSecret({ what: 'passphrase', envName: passphraseEnv, twice: true });
   await writeKeystore(type, key, passphrase, out);
 }
 
 async function writeKeystore(type: Curve, key: Buffer, passphrase: string, out: string): Promise<void> {
   const { addresses, encrypt } = type === 'ed25519' ? await ed25519Keystore(key) : await ethereumKeystore(key);
-  writeNote('encrypting the key, which takes a moment...');
+  writeNote('encrypting the key; this takes a moment');
   const json = await encrypt(passphrase);
   key.fill(0);
   await writeNewSecretFile(out, `${json}\n`);
   for (const address of addresses) writeLine(address);
 }
 
-/** A key that can be written, with the lines that tell whose it is. */
 interface NewKeystore {
+  /** One line for each network. */
   readonly addresses: readonly string[];
   encrypt(passphrase: string): Promise<string>;
 }
@@ -105,6 +104,15 @@ async function ethereumKeystore(key: Buffer): Promise<NewKeystore> {
   const { createKeystore } = await import('../signers/local/keystore.js');
   await initKeccak();
   return { addresses: [await addressOf(key)], encrypt: (passphrase) => createKeystore(key, passphrase) };
+}
+
+async function addressOf(key: Buffer): Promise<string> {
+  const { addressOfKey } = await import('../signers/local/local-signer.js');
+  try {
+    return addressOfKey(key);
+  } catch {
+    throw new CliError('the private key is not a secp256k1 key: it is zero or too large', 2);
+  }
 }
 
 async function ed25519Keystore(seed: Buffer): Promise<NewKeystore> {
@@ -119,18 +127,69 @@ async function ed25519Keystore(seed: Buffer): Promise<NewKeystore> {
   };
 }
 
-/** The bytes of a private key as people keep it. The text is never in the error. */
-function keyFromText(text: string): Buffer {
+function bytesFromHex(text: string): Buffer | null {
   const digits = /^\s*(?:0x)?([0-9a-fA-F]{64})\s*$/.exec(text)?.[1];
-  if (digits === undefined) throw new CliError('the private key must be 64 hex digits, with or without 0x', 2);
-  return Buffer.from(digits, 'hex');
+  return digits === undefined ? null : Buffer.from(digits, 'hex');
 }
 
-async function addressOf(key: Buffer): Promise<string> {
-  const { addressOfKey } = await import('../signers/local/local-signer.js');
-  try {
-    return addressOfKey(key);
-  } catch {
-    throw new CliError('the private key is not one of the curve secp256k1 (zero, or too large)', 2);
+/** Reads a secp256k1 key. Throws CliError, which never quotes the text. */
+function secp256k1KeyFrom(text: string): Buffer {
+  const key = bytesFromHex(text);
+  if (key === null) throw new CliError('the private key must be 64 hex digits, with or without 0x', 2);
+  return key;
+}
+
+/** Reads the 32 bytes of an ed25519 seed in any common form. Throws CliError, which never quotes the text. */
+async function ed25519SeedFrom(text: string): Promise<Buffer> {
+  const secret = text.trim();
+  const { seedFromSecretSeed } = await import('../chains/stellar/secret-seed.js');
+  const seed = bytesFromHex(secret) ?? seedFromSecretSeed(secret);
+  if (seed !== null) return seed;
+  const { bytesFromSecretKey } = await import('../chains/solana/secret-key.js');
+  const bytes = bytesFromSecretKey(secret);
+  if (bytes === null) {
+    throw new CliError('the private key must be 64 hex digits, S... (Stellar), or base58 or a JSON array of bytes (Solana)', 2);
   }
+  return bytes.length === 32 ? bytes : seedFromPair(bytes);
+}
+
+/** Solana's secret keys end with the public key. A pair that does not match would sign for another account than the user expects. */
+async function seedFromPair(bytes: Buffer): Promise<Buffer> {
+  const { keyFromSeed, publicKeyOf } = await import('../signers/local/ed25519-key.js');
+  const seed = bytes.subarray(0, 32);
+  if (publicKeyOf(keyFromSeed(seed)).equals(bytes.subarray(32))) return seed;
+  throw new CliError('the private key does not match the public key that follows it', 2);
+}
+
+/** Throws CliError if the file exists, before the user enters a secret that the command could not save. */
+async function checkNewFile(file: string): Promise<void> {
+  const exists = await access(file).then(
+    () => true,
+    () => false,
+  );
+  if (exists) throw new CliError(`${file} already exists; it is never overwritten`);
+}
+
+/** Creates a file that only its owner can read, and waits until it is on disk. Throws CliError if the file cannot be created. */
+async function writeNewSecretFile(file: string, content: string): Promise<void> {
+  const handle = await open(file, 'wx', 0o600).catch((error: unknown) => {
+    throw new CliError(`${file} ${createProblem(error)}`);
+  });
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } catch (error) {
+    await unlink(file);
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+function createProblem(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EEXIST') return 'already exists; it is never overwritten';
+  if (code === 'ENOENT') return 'cannot be created: its folder does not exist';
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return 'cannot be created: this user may not write there';
+  return `cannot be created (${String(code)})`;
 }

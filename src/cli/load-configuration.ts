@@ -1,8 +1,12 @@
+import { readFile } from 'node:fs/promises';
 import { type LoadedConfig, loadConfig } from '../config/config-file.js';
 import type { Environment } from '../config/environment.js';
+import { fileProblem } from '../config/file-problem.js';
 import { ConfigError, type Problem } from '../config/problem.js';
-import { loadSettings, readSetting, type Settings } from '../config/settings.js';
-import { curvesOfKeystoreFile } from './curves-of-keystore-file.js';
+import { loadSettings, readSetting, type Settings, settings as settingsTable } from '../config/settings.js';
+import type { CurvesOfKeystore } from '../config/signer-entries.js';
+import { KeystoreError } from '../signers/local/keystore-error.js';
+import { curvesOfKeystore } from '../signers/local/open-signer.js';
 
 /** Reads the settings and the configuration file. Throws ConfigError with every problem of both. */
 export async function loadConfiguration(env: Environment): Promise<{ readonly settings: Settings; readonly config: LoadedConfig }> {
@@ -16,7 +20,7 @@ export async function loadConfiguration(env: Environment): Promise<{ readonly se
   return { settings, config };
 }
 
-/** What `load` returns; undefined when it throws ConfigError, whose problems then are on the list. */
+/** Returns the result of `load`. If it throws ConfigError, adds the problems to the list and returns undefined. */
 async function collect<T>(problems: Problem[], load: () => T | Promise<T>): Promise<T | undefined> {
   try {
     return await load();
@@ -25,4 +29,32 @@ async function collect<T>(problems: Problem[], load: () => T | Promise<T>): Prom
     problems.push(...error.problems);
     return undefined;
   }
+}
+
+/** Reads the curves of a keystore file without decrypting it. */
+const curvesOfKeystoreFile: CurvesOfKeystore = async (path) => {
+  let json: string;
+  try {
+    json = await readFile(path, 'utf8');
+  } catch (error) {
+    return { problem: `the keystore file ${path} ${fileProblem(error)}` };
+  }
+  try {
+    return curvesOfKeystore(json);
+  } catch (error) {
+    if (error instanceof KeystoreError) return { problem: error.message };
+    throw error;
+  }
+};
+
+/** Returns the table of settings as a paragraph for a command's help. */
+export function settingsHelp(): string {
+  const width = Math.max(...settingsTable.map(({ name }) => name.length));
+  const lines = settingsTable.map((setting) => `  ${setting.name.padEnd(width)}  ${setting.doc}${defaultOf(setting.default)}`);
+  return `\nSettings (environment variables):\n${lines.join('\n')}`;
+}
+
+function defaultOf(text: string | undefined): string {
+  if (text === undefined) return ' Required.';
+  return text === '' ? '' : ` Default: ${text}`;
 }

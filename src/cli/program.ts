@@ -1,24 +1,24 @@
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../config/package-version.js';
+import { ConfigError } from '../config/problem.js';
+import { DatabaseLockedError } from '../storage/database-locked-error.js';
 import { registerApiKey } from './api-key.js';
 import { registerBackup } from './backup.js';
 import { registerCheckConfig } from './check-config.js';
+import { CliError } from './cli-error.js';
 import { registerDev } from './dev.js';
 import { registerKeystore } from './keystore.js';
 import { registerMigrate } from './migrate.js';
-import { reportError } from './report-error.js';
+import { writeNote } from './output.js';
 import { registerRestore } from './restore.js';
 import { registerRotateEncryptionKey } from './rotate-encryption-key.js';
 import { registerServe } from './serve.js';
 
-/** Adds one command to the program. */
-export type Register = (program: Command) => void;
-
 /**
- * Every command, in the order of the help. What only one of them needs and is large (the service, databases, keys) is imported when it runs, so
- * that help and mistakes are told at once.
+ * The commands in the order of the help. Each imports its large parts (the service, databases, keys) only when it runs, so that help and usage errors
+ * appear at once.
  */
-const commands: readonly Register[] = [
+const commands: readonly ((program: Command) => void)[] = [
   registerServe,
   registerDev,
   registerCheckConfig,
@@ -30,7 +30,7 @@ const commands: readonly Register[] = [
   registerRotateEncryptionKey,
 ];
 
-/** Runs the command line and returns the exit code: 0 done, 1 failed, 2 wrong usage or configuration. Never throws. */
+/** Runs the command line. Returns the exit code: 0 success, 1 failure, 2 wrong usage or configuration. Never throws. */
 export async function runCli(args: readonly string[]): Promise<number> {
   try {
     await createProgram().parseAsync(args, { from: 'user' });
@@ -42,14 +42,40 @@ export async function runCli(args: readonly string[]): Promise<number> {
 
 function createProgram(): Command {
   const program = new Command('relayer')
-    .description('Holds the keys, gets transactions mined, signs typed data, and tells other systems by webhook.')
+    .description('Holds keys, sends transactions and gets them mined, signs typed data, and notifies other systems by webhook.')
     .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .helpCommand('help [command]', 'print the help of a command')
-    .showHelpAfterError('Add --help to see what is possible.')
-    .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration.')
-    // Commander would end the process itself; here the exit code is returned.
+    .helpCommand('help [command]', 'print the help for a command')
+    .showHelpAfterError('Run with --help to see the commands and options.')
+    .addHelpText('after', '\nExit codes: 0 success, 1 failure, 2 wrong usage or configuration.')
+    // Return the exit code instead of letting Commander end the process.
     .exitOverride();
   for (const register of commands) register(program);
   return program;
+}
+
+/** Prints the error without a stack and returns the exit code. */
+function reportError(error: unknown): 0 | 1 | 2 {
+  // Commander has already printed its own message; 0 means that the user asked for help.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof ConfigError) {
+    const { length } = error.problems;
+    writeNote(`error: the configuration has ${length === 1 ? '1 problem' : `${length} problems`}:`);
+    for (const { path, problem } of error.problems) writeNote(`  ${path}: ${problem}`);
+    return 2;
+  }
+  if (error instanceof DatabaseLockedError) {
+    writeNote(`error: ${error.message}; stop it first`);
+    return 2;
+  }
+  writeNote(`error: ${messageOf(error)}`);
+  return error instanceof CliError ? error.exitCode : 1;
+}
+
+/** Joins the messages of an error and its causes into one line. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unexpected failure';
+  const own = error.message === '' && 'code' in error ? String(error.code) : error.message;
+  const cause = error.cause instanceof Error ? `: ${messageOf(error.cause)}` : '';
+  return `${own}${cause}`.replace(/\s*\n\s*/g, ' ');
 }

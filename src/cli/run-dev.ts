@@ -1,24 +1,24 @@
 import { startApp } from '../app.js';
-import { processEnvironment } from '../config/environment.js';
+import type { LoadedConfig } from '../config/config-file.js';
+import { type Environment, processEnvironment } from '../config/environment.js';
 import { loadSettings } from '../config/settings.js';
+import { curveOf } from '../core/relayer/network.js';
 import { initKeccak } from '../crypto/keccak.js';
 import { createLogger } from '../observability/logger.js';
-import { CliError } from './cli-error.js';
 import { writeLine } from './output.js';
 import { startEvmSandbox } from './sandbox/evm-sandbox.js';
 import { greeting } from './sandbox/greeting.js';
-import { LocalChainError, type SandboxChain } from './sandbox/sandbox-chain.js';
-import { sandboxConfig, sandboxEnvironment } from './sandbox/sandbox-config.js';
-import { openSandboxHome } from './sandbox/sandbox-home.js';
+import type { SandboxChain } from './sandbox/sandbox-chain.js';
+import { openSandboxHome, type SandboxHome } from './sandbox/sandbox-home.js';
 import { startSolanaSandbox } from './sandbox/solana-sandbox.js';
 import { startStellarSandbox } from './sandbox/stellar-sandbox.js';
 import { startWebhookReceiver } from './sandbox/webhook-receiver.js';
 import { untilSignalled } from './until-signalled.js';
 
-/** Chains beside the EVM one, each with its seconds between blocks; a sentence where there can be none. */
+/** Starts the chains beside the EVM one, with the seconds between blocks. Returns a sentence for the user if a chain is not installed. */
 const otherChains: readonly ((blockSeconds: number) => Promise<SandboxChain | string>)[] = [startStellarSandbox, startSolanaSandbox];
 
-/** Runs the sandbox, with all that it keeps in this folder, until it is told to stop. */
+/** Runs the sandbox with its files in this folder, until a signal stops it. */
 export async function runDev(homeDir: string): Promise<void> {
   const releasers: (() => Promise<unknown>)[] = [];
   const signalled = untilSignalled();
@@ -33,7 +33,7 @@ export async function runDev(homeDir: string): Promise<void> {
     const add = (chain: SandboxChain): void => {
       releasers.push(chain.stop);
       chains.push(chain);
-      writeLine(chain.told);
+      writeLine(chain.startMessage);
     };
     add(await startEvmSandbox(sandboxRpcPort, sandboxBlockTimeSeconds, log));
     for (const start of otherChains) {
@@ -41,9 +41,9 @@ export async function runDev(homeDir: string): Promise<void> {
       if (typeof chain === 'string') writeLine(chain);
       else add(chain);
     }
-    if (home.hasDatabase() && (await areNew(chains, settings.databaseUrl))) {
+    if (home.hasDatabase() && (await anyIsNew(chains, settings.databaseUrl))) {
       await home.renewDatabase();
-      writeLine('these chains are new ones, so a new database is started; the one before is kept as relayer.previous.db');
+      writeLine('the chains are new, so a new database is started; the previous one is kept as relayer.previous.db');
     }
 
     const receiver = await startWebhookReceiver(home.webhookSigningKey, writeLine);
@@ -55,18 +55,53 @@ export async function runDev(homeDir: string): Promise<void> {
     await Promise.all(relayers.map(({ chain, address }) => chain.fund(address)));
 
     const baseUrl = `http://${app.host}:${app.port}`;
-    for (const line of greeting({ baseUrl, token: settings.apiKey, relayers })) writeLine(line);
+    for (const line of greeting(baseUrl, settings.apiKey, relayers)) writeLine(line);
     await signalled;
     writeLine('\nstopping');
-  } catch (error) {
-    throw error instanceof LocalChainError ? new CliError(error.message) : error;
   } finally {
     for (const release of releasers.reverse()) await release();
   }
 }
 
-/** True when the database of an earlier start holds transactions that are not of one of these chains. */
-async function areNew(chains: readonly SandboxChain[], databaseUrl: string): Promise<boolean> {
+/** Returns true if the database of an earlier start holds transactions of another chain than one of these. */
+async function anyIsNew(chains: readonly SandboxChain[], databaseUrl: string): Promise<boolean> {
   for (const chain of chains) if (await chain.isNewTo(databaseUrl)) return true;
   return false;
+}
+
+/** Returns the user's environment with the sandbox's own database and keys. */
+function sandboxEnvironment(env: Environment, home: SandboxHome): Environment {
+  return {
+    ...env,
+    API_KEY: env.API_KEY || home.apiKey,
+    LOG_LEVEL: env.LOG_LEVEL || 'warn',
+    DATABASE_URL: home.databaseUrl,
+    STORAGE_ENCRYPTION_KEY: home.storageEncryptionKey,
+    WEBHOOK_ALLOW_PRIVATE: 'true',
+  };
+}
+
+/** Returns a configuration with one relayer on each chain, whose webhooks go to the sandbox's receiver. */
+function sandboxConfig(home: SandboxHome, chains: readonly SandboxChain[], receiverUrl: string): LoadedConfig {
+  const { passphrase } = home;
+  return {
+    networks: chains.map(({ network }) => network),
+    signers: [
+      { id: 'sandbox-secp256k1', path: home.secp256k1KeystorePath, passphrase },
+      { id: 'sandbox-ed25519', path: home.ed25519KeystorePath, passphrase },
+    ],
+    notifications: [{ id: 'sandbox-webhook', url: receiverUrl, signingKey: home.webhookSigningKey }],
+    relayers: chains.map(({ relayerId, relayerName, network, policies }) => ({
+      id: relayerId,
+      name: relayerName,
+      network,
+      networkType: network.type,
+      signerId: `sandbox-${curveOf(network.type)}`,
+      notificationId: 'sandbox-webhook',
+      customRpcUrls: [],
+      paused: false,
+      policies,
+    })),
+    notices: [],
+  };
 }

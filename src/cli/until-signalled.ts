@@ -1,4 +1,4 @@
-/** Resolves with the signal that asks the process to end. A second one ends it at once. */
+/** Resolves with the first SIGINT or SIGTERM. A second signal ends the process at once. */
 export function untilSignalled(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {

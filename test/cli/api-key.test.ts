@@ -10,19 +10,19 @@ async function newDatabase(): Promise<{ readonly DATABASE_URL: string }> {
   return { DATABASE_URL: `sqlite:${join(await temporaryFolder(), 'relayer.db')}` };
 }
 
-test('create prints the key alone, list never does, delete ends it', async () => {
+test('api-key: create prints only the key, list never shows it, delete revokes it', async () => {
   const env = await newDatabase();
   const args = ['--name', 'shop', '--scope', 'sign', 'admin', '--relayer', 'r1', 'r2', '--expires-at', '2999-01-01T00:00:00+01:00'];
   const created = await runCli(['api-key', 'create', ...args], env);
   assert.equal(created.exitCode, 0, created.stderr);
   assert.match(created.stdout, /^rk_[0-9a-f]{32}_[A-Za-z0-9_-]{43}\n$/);
-  const id = /^created (\S+); the key is not shown again\n$/.exec(created.stderr)?.[1] ?? assert.fail(created.stderr);
+  const id = /^created (\S+); the key cannot be shown again\n$/.exec(created.stderr)?.[1] ?? assert.fail(created.stderr);
   assert.deepEqual(await runCli(['api-key', 'list'], env), {
     exitCode: 0,
     stdout: `${id}\tshop\tsign,admin\tr1,r2\t2998-12-31T23:00:00.000Z\n`,
     stderr: '',
   });
-  assert.deepEqual(await runCli(['api-key', 'delete', id], env), { exitCode: 0, stdout: `deleted ${id}\n`, stderr: '' });
+  assert.deepEqual(await runCli(['api-key', 'delete', id], env), { exitCode: 0, stdout: `revoked ${id}\n`, stderr: '' });
   assert.deepEqual(await runCli(['api-key', 'list'], env), { exitCode: 0, stdout: '', stderr: '' });
   assert.deepEqual(await runCli(['api-key', 'delete', id], env), {
     exitCode: 1,
@@ -31,11 +31,14 @@ test('create prints the key alone, list never does, delete ends it', async () =>
   });
 });
 
-test('what is wrong is one sentence, exit code 2', async () => {
+test('api-key create: reports a wrong option in one sentence with exit code 2', async () => {
   const env = await newDatabase();
   for (const [args, sentence] of [
-    [['--name', 'x', '--scope', 'everything'], /^error: there is no scope "everything": take of transactions:read, /],
-    [['--name', 'x', '--scope', 'sign', '--expires-at', 'tomorrow'], /^error: --expires-at must be a time in RFC 3339/],
+    [['--name', 'x', '--scope', 'everything'], /^error: unknown scope "everything"; valid scopes: transactions:read, /],
+    [
+      ['--name', 'x', '--scope', 'sign', '--expires-at', 'tomorrow'],
+      /^error: --expires-at is "tomorrow"; it must be an RFC 3339 time such as /,
+    ],
     [['--name', 'x', '--scope', 'sign', '--expires-at', '2020-01-01T00:00:00Z'], /^error: expires_at must not be in the past\n$/],
     [['--name', '', '--scope', 'sign'], /^error: name must be 1 to 100 characters/],
     [['--scope', 'sign'], /required option '--name <name>' not specified/],
@@ -46,7 +49,7 @@ test('what is wrong is one sentence, exit code 2', async () => {
   }
 });
 
-test('a running service takes a key that is made, and refuses one that is deleted', async (test) => {
+test('api-key: a running service accepts a created key and rejects a revoked one', async (test) => {
   const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9' });
   test.after(() => home.remove());
   const service = await startService(home);
@@ -56,10 +59,10 @@ test('a running service takes a key that is made, and refuses one that is delete
   const statusOf = async (key: string) =>
     (await fetch(`${service.baseUrl}/api/v1/relayers`, { headers: { authorization: `Bearer ${key}` } })).status;
   const key = created.stdout.trim();
-  await waitFor('the key to be taken', async () => ((await statusOf(key)) === 200 ? true : undefined));
+  await waitFor('the service to accept the key', async () => ((await statusOf(key)) === 200 ? true : undefined));
   const id = /^created (\S+);/.exec(created.stderr)?.[1] ?? assert.fail(created.stderr);
   assert.equal((await runCli(['api-key', 'delete', id], home.env)).exitCode, 0);
-  await waitFor('the key to be refused', async () => ((await statusOf(key)) === 401 ? true : undefined));
+  await waitFor('the service to reject the key', async () => ((await statusOf(key)) === 401 ? true : undefined));
   assert.equal(await statusOf(bootstrapKey), 200);
   assert.ok(!service.output().includes(key));
 });

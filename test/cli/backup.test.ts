@@ -6,7 +6,7 @@ import { rest } from '../support/callers.js';
 import { runCli } from '../support/run-cli.js';
 import { createServiceHome, launchService, type RunningService, type ServiceHome, startService } from '../support/service.js';
 
-describe('backup of a database in use', () => {
+describe('backup and restore of a database in use', () => {
   let home: ServiceHome;
   let service: RunningService;
   before(async () => {
@@ -18,7 +18,7 @@ describe('backup of a database in use', () => {
     await home?.remove();
   });
 
-  it('has all that was answered before it began, and is worked on only once it is restored, which ends what waited', async () => {
+  it('backup: contains every transaction accepted before it; serve refuses it until restore has failed the waiting transactions', async () => {
     const ids: string[] = [];
     const send = async () => {
       const { status, body } = await rest(service.baseUrl, 'POST', '/relayers/r1/transactions', {
@@ -37,19 +37,19 @@ describe('backup of a database in use', () => {
     });
     while (!isDone) await send();
     assert.deepEqual(await backup, { exitCode: 0, stdout: `wrote ${file}\n`, stderr: '' });
-    assert.ok(ids.length > before.length, 'sends went on beside it');
+    assert.ok(ids.length > before.length, 'the service accepted sends during the backup');
     assert.equal(statSync(file).mode & 0o777, 0o600);
     assert.deepEqual(
       readdirSync(home.dir).filter((name) => name.includes('partial')),
       [],
     );
 
-    const byMistake = launchService({ ...home, env: { ...home.env, DATABASE_URL: `sqlite:${file}` } });
-    await assert.rejects(byMistake.listening, /it is a backup; put it in place with relayer restore/);
+    const onBackup = launchService({ ...home, env: { ...home.env, DATABASE_URL: `sqlite:${file}` } });
+    await assert.rejects(onBackup.listening, /it is a backup; put it in place with relayer restore/);
     const env = { ...home.env, DATABASE_URL: `sqlite:${join(home.dir, 'restored.db')}` };
     const { exitCode, stdout, stderr } = await runCli(['restore', file], env);
     assert.equal(exitCode, 0, stderr);
-    for (const id of before) assert.ok(stdout.includes(`ended relayer r1 transaction ${id}\n`), stdout);
+    for (const id of before) assert.ok(stdout.includes(`failed relayer r1 transaction ${id}\n`), stdout);
     const restored = await startService({ ...home, env });
     try {
       for (const id of before) {
@@ -58,7 +58,7 @@ describe('backup of a database in use', () => {
         assert.match(data.status_reason, /^restored from a backup/);
       }
       const open = await rest(restored.baseUrl, 'GET', '/relayers/r1/transactions?status=pending');
-      assert.equal(open.body.pagination.total_items, 0, 'nothing is left that would be sent again');
+      assert.equal(open.body.pagination.total_items, 0, 'no transaction is left to send again');
     } finally {
       await restored.stop();
     }
@@ -68,14 +68,14 @@ describe('backup of a database in use', () => {
     );
   });
 
-  it('is not restored over a database, from something else, or into a database in use', async () => {
+  it('restore: rejects an existing target, a file that is not a backup, and a database in use', async () => {
     const over = await runCli(['restore', join(home.dir, 'backup.db')], { ...home.env });
     assert.equal(over.exitCode, 1);
     assert.match(over.stderr, /relayer\.db already exists; move it away first/);
     const env = { DATABASE_URL: `sqlite:${join(home.dir, 'another.db')}` };
     for (const end of ['-wal', '-shm', '-journal']) {
       const left = join(home.dir, `another.db${end}`);
-      writeFileSync(left, 'what a database left that was moved away');
+      writeFileSync(left, 'left by a database that was moved away');
       const beside = await runCli(['restore', join(home.dir, 'backup.db')], env);
       assert.deepEqual([beside.exitCode, beside.stdout], [1, '']);
       assert.match(beside.stderr, new RegExp(`another\\.db${end} already exists; move it away first`));
@@ -93,7 +93,7 @@ describe('backup of a database in use', () => {
     );
   });
 
-  it('never overwrites, and says what is wrong in a sentence', async () => {
+  it('backup: never overwrites a file and reports each failure in one sentence', async () => {
     const taken = await runCli(['backup', join(home.dir, 'config.json')], { ...home.env });
     assert.equal(taken.exitCode, 1);
     assert.match(taken.stderr, /^error: .*config\.json already exists; it is never overwritten\n$/);

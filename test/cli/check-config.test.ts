@@ -18,7 +18,7 @@ async function folderWithKeystore(change: Readonly<Record<string, unknown>> = {}
   });
 }
 
-test('a good configuration is valid, and what has no effect is told', async () => {
+test('check-config: accepts a valid configuration and notes a variable without effect', async () => {
   const env = { ...settings, CONFIG_DIR: await folderWithKeystore(), REDIS_URL: 'redis://:hunter2@redis' };
   assert.deepEqual(await runCli(['check-config'], env), {
     exitCode: 0,
@@ -27,7 +27,7 @@ test('a good configuration is valid, and what has no effect is told', async () =
   });
 });
 
-test('problems of settings and file are told together, without a stack or a secret', async () => {
+test('check-config: reports the problems of settings and file together, without a stack or a secret', async () => {
   const env = { ...settings, API_KEY: 'hunter2-hunter2', CONFIG_DIR: await folderWithKeystore({ extra: 1 }), APP_PORT: 'x' };
   assert.deepEqual(await runCli(['check-config'], env), {
     exitCode: 2,
@@ -42,16 +42,16 @@ test('problems of settings and file are told together, without a stack or a secr
   });
 });
 
-test('a keystore file that is not there is a problem', async () => {
+test('check-config: reports a missing keystore file', async () => {
   const dir = await temporaryFolder({ 'config.json': sampleConfig() });
   assert.deepEqual(await runCli(['check-config'], { ...settings, CONFIG_DIR: dir }), {
     exitCode: 2,
     stdout: '',
-    stderr: 'error: the configuration has a problem:\n  signers[0].config.path: the keystore file keys/key.json does not exist\n',
+    stderr: 'error: the configuration has 1 problem:\n  signers[0].config.path: the keystore file keys/key.json does not exist\n',
   });
 });
 
-test('the example is valid but for its keystore, which everybody makes', async () => {
+test('check-config: the example configuration lacks only its keystore', async () => {
   const env = {
     ...settings,
     CONFIG_DIR: 'examples/config',
@@ -62,6 +62,6 @@ test('the example is valid but for its keystore, which everybody makes', async (
   assert.equal(exitCode, 2);
   assert.match(
     stderr,
-    /^error: the configuration has a problem:\n {2}signers\[0\]\.config\.path: the keystore file examples\/config\/keys\/local-signer\.json does not exist\n$/,
+    /^error: the configuration has 1 problem:\n {2}signers\[0\]\.config\.path: the keystore file examples\/config\/keys\/local-signer\.json does not exist\n$/,
   );
 });

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 const rpc_urls = ['https://rpc.example.com'];
 const secret = 'hunter2-hunter2';
 
-it('every mistake of settings and file is told by its path, all at once, and serve exits with 2', async () => {
+it('serve: reports every problem of the settings and the file by its path, and exits with 2', async () => {
   const keys = await temporaryFolder({
     'evm.json': await cheapKeystore(Buffer.alloc(32, 1), 'right'),
     'ed25519.json': cheapEd25519Keystore(Buffer.alloc(32, 1), 'right'),
@@ -127,7 +127,7 @@ it('every mistake of settings and file is told by its path, all at once, and ser
   assert.ok(!result.stderr.includes('hunter2'));
 });
 
-/** In the order in which sections refer to one another: settings, networks, signers, notifications, relayers. */
+/** Sections refer to earlier ones: settings, networks, signers, notifications, relayers. */
 const lines: readonly string[] = [
   'error: the configuration has 78 problems:',
   '  APP_PORT: must be an integer from 0 to 65535 (it is "99999")',

@@ -10,51 +10,51 @@ import { type CliResult, runCli } from '../support/run-cli.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const passphrase = 'correct horse battery';
-/** anvil's first account: everybody knows it. */
+/** The key of anvil's first account, which is public. */
 const key = 'ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
 const address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
 
-/** The key in the file, as another program reads it. */
+/** Opens the keystore with another implementation. */
 async function openWithEthers(file: string): Promise<Wallet> {
   const wallet = await Wallet.fromEncryptedJson(await readFile(file, 'utf8'), passphrase);
   assert.ok(wallet instanceof Wallet);
   return wallet;
 }
 
-function assertSilentAbout(result: CliResult, ...secrets: readonly string[]): void {
+function assertNoSecretIn(result: CliResult, ...secrets: readonly string[]): void {
   for (const secret of secrets) assert.ok(!`${result.stdout}${result.stderr}`.includes(secret));
 }
 
-test('create makes a keystore that others open, for its owner only, and prints the address', async () => {
+test('keystore create: writes a keystore that ethers opens and only its owner can read, and prints the address', async () => {
   const file = join(await temporaryFolder(), 'new.json');
   const result = await runCli(['keystore', 'create', '--out', file, '--passphrase-env', 'PASS'], { PASS: passphrase });
   assert.equal(result.exitCode, 0, result.stderr);
-  assert.equal(result.stderr, 'encrypting the key, which takes a moment...\n');
+  assert.equal(result.stderr, 'encrypting the key; this takes a moment\n');
   const wallet = await openWithEthers(file);
   assert.equal(result.stdout, `${wallet.address}\n`);
   assert.equal((await stat(file)).mode & 0o777, 0o600);
-  assertSilentAbout(result, passphrase, wallet.privateKey.slice(2));
+  assertNoSecretIn(result, passphrase, wallet.privateKey.slice(2));
 });
 
-test('import takes key and passphrase from the environment', async () => {
+test('keystore import: reads the key and the passphrase from environment variables', async () => {
   const file = join(await temporaryFolder(), 'imported.json');
   const args = ['keystore', 'import', '--out', file, '--key-env', 'KEY', '--passphrase-env', 'PASS'];
   const result = await runCli(args, { KEY: `0x${key}`, PASS: passphrase });
   assert.equal(result.exitCode, 0, result.stderr);
   assert.equal(result.stdout, `${address}\n`);
   assert.equal((await openWithEthers(file)).privateKey, `0x${key}`);
-  assertSilentAbout(result, passphrase, key);
+  assertNoSecretIn(result, passphrase, key);
 });
 
-test('import takes both from standard input, a line each', async () => {
+test('keystore import: reads the key and the passphrase from two lines of standard input', async () => {
   const file = join(await temporaryFolder(), 'imported.json');
   const result = await runCli(['keystore', 'import', '--out', file], {}, `${key}\r\n${passphrase}\n`);
   assert.equal(result.exitCode, 0, result.stderr);
   assert.equal((await openWithEthers(file)).address, address);
-  assertSilentAbout(result, passphrase, key);
+  assertNoSecretIn(result, passphrase, key);
 });
 
-test('create --type ed25519 makes a keystore of ours, and prints the address on each network', async () => {
+test('keystore create --type ed25519: writes a keystore and prints the address on each network', async () => {
   const file = join(await temporaryFolder(), 'new.json');
   const result = await runCli(['keystore', 'create', '--type', 'ed25519', '--out', file, '--passphrase-env', 'PASS'], { PASS: passphrase });
   assert.equal(result.exitCode, 0, result.stderr);
@@ -62,10 +62,10 @@ test('create --type ed25519 makes a keystore of ours, and prints the address on 
   const onSolana = getBase58Decoder().decode(publicKey);
   assert.equal(result.stdout, `stellar: ${Keypair.fromRawEd25519Seed(seed).publicKey()}\nsolana: ${onSolana}\n`);
   assert.equal((await stat(file)).mode & 0o777, 0o600);
-  assertSilentAbout(result, passphrase, seed.toString('hex'));
+  assertNoSecretIn(result, passphrase, seed.toString('hex'));
 });
 
-test('import --type ed25519 takes every form that a seed is kept in', async () => {
+test('keystore import --type ed25519: accepts every common form of a seed', async () => {
   const pair = Keypair.random();
   const seed = pair.rawSecretKey();
   const secretKey = Buffer.concat([seed, pair.rawPublicKey()]);
@@ -76,44 +76,44 @@ test('import --type ed25519 takes every form that a seed is kept in', async () =
     assert.equal(result.exitCode, 0, `${index}: ${result.stderr}`);
     assert.equal(result.stdout.split('\n')[0], `stellar: ${pair.publicKey()}`);
     assert.deepEqual((await openEd25519Keystore(await readFile(file, 'utf8'), passphrase)).privateKey, seed);
-    assertSilentAbout(result, passphrase, form);
+    assertNoSecretIn(result, passphrase, form);
   }
 });
 
-test('an existing file is never overwritten', async () => {
+test('keystore create: never overwrites a file', async () => {
   const file = join(await temporaryFolder({ 'taken.json': 'precious' }), 'taken.json');
   const result = await runCli(['keystore', 'create', '--out', file, '--passphrase-env', 'PASS'], { PASS: passphrase });
   assert.deepEqual(result, { exitCode: 1, stdout: '', stderr: `error: ${file} already exists; it is never overwritten\n` });
   assert.equal(await readFile(file, 'utf8'), 'precious');
 });
 
-test('what is missing or wrong is one sentence, and nothing is written', async () => {
+test('keystore: reports a missing or wrong input in one sentence and writes no file', async () => {
   const folder = await temporaryFolder();
   const file = join(folder, 'new.json');
   const zeros = '0'.repeat(64);
   const unfit = JSON.stringify(Array(64).fill(1));
   const wrong: readonly (readonly [readonly string[], string, 1 | 2, RegExp])[] = [
-    [['create', '--out', file], '', 2, /^error: no passphrase was given: /],
+    [['create', '--out', file], '', 2, /^error: passphrase is missing; name its environment variable /],
     [['create', '--out', file, '--passphrase-env', 'hunter2'], '', 2, /^error: the environment variable for the passphrase is not set\n$/],
-    [['create', '--out', join(folder, 'no', 'where.json')], passphrase, 1, /cannot be made: its folder does not exist\n$/],
+    [['create', '--out', join(folder, 'no', 'where.json')], passphrase, 1, /cannot be created: its folder does not exist\n$/],
     [['import', '--out', file], `hunter2\n${passphrase}`, 2, /^error: the private key must be 64 hex digits, with or without 0x\n$/],
-    [['import', '--out', file], `${zeros}\n${passphrase}`, 2, /^error: the private key is not one of the curve secp256k1/],
+    [['import', '--out', file], `${zeros}\n${passphrase}`, 2, /^error: the private key is not a secp256k1 key: /],
     [
       ['import', '--type', 'ed25519', '--out', file],
       `hunter2\n${passphrase}`,
       2,
-      /^error: the private key must be 64 hex digits, S\.\.\. of /,
+      /^error: the private key must be 64 hex digits, S\.\.\. \(Stellar\), /,
     ],
-    [['import', '--type', 'ed25519', '--out', file], `${unfit}\n${passphrase}`, 2, /^error: the private key does not fit the public key/],
+    [['import', '--type', 'ed25519', '--out', file], `${unfit}\n${passphrase}`, 2, /^error: the private key does not match the public key/],
     [['import', '--type', 'p256', '--out', file], `${key}\n${passphrase}`, 2, /'--type <curve>' argument 'p256' is invalid/],
-    [['import', '--out', file], `${key}\n`, 2, /^error: no passphrase was given: /],
+    [['import', '--out', file], `${key}\n`, 2, /^error: passphrase is missing; name its environment variable /],
   ];
   for (const [args, input, exitCode, sentence] of wrong) {
     const result = await runCli(['keystore', ...args], {}, input);
     assert.equal(result.exitCode, exitCode, result.stderr);
     assert.equal(result.stdout, '');
     assert.match(result.stderr, sentence);
-    assertSilentAbout(result, passphrase, key, 'hunter2', '    at ');
+    assertNoSecretIn(result, passphrase, key, 'hunter2', '    at ');
     await assert.rejects(stat(file), { code: 'ENOENT' });
   }
 });

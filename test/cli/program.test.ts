@@ -17,21 +17,22 @@ const commands = [
   ['api-key', 'create'],
   ['api-key', 'list'],
   ['api-key', 'delete'],
+  ['rotate-encryption-key'],
 ];
 
-test('--version prints the version of the package', async () => {
+test('relayer --version: prints the version of the package', async () => {
   const { version }: { version: string } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
   assert.deepEqual(await runCli(['--version']), { exitCode: 0, stdout: `${version}\n`, stderr: '' });
 });
 
-test('--help names every command', async () => {
+test('relayer --help: names every command', async () => {
   const { exitCode, stdout, stderr } = await runCli(['--help']);
   assert.equal(exitCode, 0);
   assert.equal(stderr, '');
   for (const [name] of commands) assert.match(stdout, new RegExp(`^  ${name} `, 'm'));
 });
 
-test('every command has help with an example', async () => {
+test('relayer: the help of every command has an example', async () => {
   for (const command of commands) {
     const { exitCode, stdout, stderr } = await runCli([...command, '--help']);
     assert.equal(exitCode, 0);
@@ -40,7 +41,7 @@ test('every command has help with an example', async () => {
   }
 });
 
-test('wrong usage is exit code 2, told on standard error alone', async () => {
+test('relayer: exits with 2 on wrong usage and writes to standard error only', async () => {
   const wrong: readonly (readonly [readonly string[], RegExp])[] = [
     [[], /Usage: relayer/],
     [['chek-config'], /unknown command 'chek-config'\n\(Did you mean check-config\?\)/],

@@ -12,7 +12,7 @@ import { waitFor } from '../support/wait-for.js';
 
 const signingKeys = { filed: 'a-key-of-the-file-0123456789-0123456789', made: 'a-key-by-the-api-0123456789-0123456789' };
 
-/** Nobody listens there: no transaction is sent. */
+/** No node listens here; the test sends no transaction. */
 const rpcUrl = 'http://127.0.0.1:9';
 
 async function call(baseUrl: string, verb: string, path: string, body?: object): Promise<number> {
@@ -24,12 +24,12 @@ async function call(baseUrl: string, verb: string, path: string, body?: object):
   return answer.status;
 }
 
-/** The service's environment on another database and with another key. */
+/** Returns the service's environment with another database and another key. */
 function elsewhere(home: ServiceHome, file: string, key: string): ServiceHome {
   return { ...home, env: { ...home.env, DATABASE_URL: `sqlite:${file}`, STORAGE_ENCRYPTION_KEY: key } };
 }
 
-it('a live copy of a database is encrypted under another key, and the old one opens nothing of it', {
+it('rotate-encryption-key: encrypts a copy of a live database with the new key, and the old key opens no secret', {
   timeout: 400_000,
 }, async (test: TestContext) => {
   const receiver = await startHttpReceiver(test, (response) => response.writeHead(204).end());
@@ -78,13 +78,13 @@ it('a live copy of a database is encrypted under another key, and the old one op
   assert.deepEqual([stranger.exitCode, stranger.stdout], [2, '']);
   assert.match(
     stranger.stderr,
-    /^error: the key in STORAGE_ENCRYPTION_KEY does not open the secrets of notification made, notification filed, signer kept; nothing was changed\n$/,
+    /^error: STORAGE_ENCRYPTION_KEY does not open the secrets of notification made, notification filed, signer kept; nothing was changed\n$/,
   );
   assert.deepEqual(await sealedIn(copy), sealed);
 
   assert.deepEqual(await rotate(copy, oldKey, `${newKey}\n`), {
     exitCode: 0,
-    stdout: '3 secrets encrypted under the new key\nstart the service with the new key in STORAGE_ENCRYPTION_KEY\n',
+    stdout: 'encrypted 3 secrets with the new key\nstart the service with the new key in STORAGE_ENCRYPTION_KEY\n',
     stderr: '',
   });
   const renewed = await sealedIn(copy);
@@ -92,11 +92,11 @@ it('a live copy of a database is encrypted under another key, and the old one op
   assert.deepEqual(
     [...renewed].filter((text) => sealed.has(text)),
     [],
-    'what the old key opens is no longer in the file',
+    'the file holds no text that the old key opens',
   );
   assert.deepEqual(await rotate(copy, oldKey, newKey), {
     exitCode: 0,
-    stdout: 'nothing to do: the new key opens all 3 secrets\nstart the service with the new key in STORAGE_ENCRYPTION_KEY\n',
+    stdout: 'nothing to rotate: the new key already opens all 3 secrets\nstart the service with the new key in STORAGE_ENCRYPTION_KEY\n',
     stderr: '',
   });
 
@@ -117,17 +117,17 @@ it('a live copy of a database is encrypted under another key, and the old one op
   );
 });
 
-it('what is wrong is one sentence, and no database is made', async () => {
+it('rotate-encryption-key: reports a wrong input in one sentence and creates no database', async () => {
   const folder = await temporaryFolder();
   const key = randomBytes(32).toString('base64');
   const env = { DATABASE_URL: `sqlite:${join(folder, 'none.db')}`, STORAGE_ENCRYPTION_KEY: key };
   const wrong: readonly (readonly [Record<string, string>, readonly string[], string, RegExp])[] = [
     [env, [], randomBytes(32).toString('base64'), /^error: the database file .*none\.db does not exist\n$/],
-    [env, [], key, /^error: the new key is the one in STORAGE_ENCRYPTION_KEY\n$/],
+    [env, [], key, /^error: the new key is the same as STORAGE_ENCRYPTION_KEY; create another one\n$/],
     [env, [], 'hunter2', /^error: the new key must be base64 of exactly 32 bytes; make one with: openssl rand -base64 32\n$/],
-    [env, [], '', /^error: no new key was given: /],
+    [env, [], '', /^error: new key is missing; /],
     [env, ['--new-key-env', 'NOT_SET'], '', /^error: the environment variable for the new key is not set\n$/],
-    [{ DATABASE_URL: env.DATABASE_URL }, [], key, /^error: the configuration has a problem:\n {2}STORAGE_ENCRYPTION_KEY: must be set\. /],
+    [{ DATABASE_URL: env.DATABASE_URL }, [], key, /^error: the configuration has 1 problem:\n {2}STORAGE_ENCRYPTION_KEY: must be set\. /],
   ];
   for (const [variables, args, input, sentence] of wrong) {
     const result = await runCli(['rotate-encryption-key', ...args], variables, input);
@@ -138,7 +138,7 @@ it('what is wrong is one sentence, and no database is made', async () => {
   await assert.rejects(readFile(join(folder, 'none.db')), { code: 'ENOENT' });
 });
 
-/** Every sealed text that is in the file, wherever. */
+/** Returns every sealed text in the file. */
 async function sealedIn(file: string): Promise<ReadonlySet<string>> {
   return new Set((await readFile(file, 'latin1')).match(/v1\.[\w-]{40,}/g));
 }

@@ -36,7 +36,7 @@ describe('the main job, against the sandbox, as the examples do it', () => {
     const lines = await run('bash', ['examples/curl/relay.sh']);
     assertDone(lines, /^webhook test: delivered$/);
     await waitFor("the sandbox's receiver to print it", () =>
-      /webhook \(signature holds\): test/.test(sandbox.output()) ? true : undefined,
+      /webhook \(valid signature\): test/.test(sandbox.output()) ? true : undefined,
     );
   });
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createEvmChain } from '../../chains/evm/evm-chain.js';
@@ -6,10 +6,10 @@ import type { Log } from '../../core/ports/log.js';
 import { chainKeyOf, type EvmNetwork } from '../../core/relayer/network.js';
 import type { EvmPolicies } from '../../core/relayer/relayer.js';
 import { openStore } from '../../storage/open-store.js';
-import { rpcCall } from './rpc-call.js';
-import { LocalChainError, type SandboxChain } from './sandbox-chain.js';
+import { CliError } from '../cli-error.js';
+import { localNetwork, rpcCall, type SandboxChain } from './sandbox-chain.js';
+import { killerOf } from './test-program.js';
 
-/** The chain id of the sandbox. */
 const sandboxChainId = 31337;
 /** 1000 ETH. */
 const fundsWei = 10n ** 21n;
@@ -26,15 +26,15 @@ const policies: EvmPolicies = {
 };
 
 /**
- * Starts anvil on the port, or uses the node that is there when it answers the sandbox's chain id: that one is left running.
+ * Starts anvil on the port. If a node with the sandbox's chain ID already listens there, uses it and leaves it running.
  *
- * @param blockTimeSeconds 0: a block is mined only when the node is told to
+ * @param blockTimeSeconds 0: the node mines a block only on command
  */
 export async function startEvmSandbox(port: number, blockTimeSeconds: number, log: Log): Promise<SandboxChain> {
   const rpcUrl = `http://127.0.0.1:${port}`;
   const present = await chainIdAt(rpcUrl);
   if (present !== null && present !== sandboxChainId) {
-    throw new LocalChainError(`port ${port} is taken by a node of chain ${present}; set SANDBOX_RPC_PORT to another port`);
+    throw new CliError(`port ${port} is in use by a node of chain ${present}; set SANDBOX_RPC_PORT to another port`);
   }
   const node = present === null ? await startAnvil(port, rpcUrl, blockTimeSeconds) : null;
   const network = networkAt(rpcUrl, blockTimeSeconds);
@@ -44,13 +44,13 @@ export async function startEvmSandbox(port: number, blockTimeSeconds: number, lo
     relayerName: 'Sandbox',
     network,
     policies,
-    told: `${node === null ? 'using the local chain that is there' : 'started a local chain'}: chain ${sandboxChainId} at ${rpcUrl}`,
+    startMessage: `${node === null ? 'using the local EVM chain that is already running' : 'started a local EVM chain'}: chain ${sandboxChainId} at ${rpcUrl}`,
     commands: () => ({
       networkName: 'EVM',
-      // A number that loses no digit.
+      // Larger than 2^53: shows that the API reads numbers exactly.
       send: '{"to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","value":1000000000000000001,"speed":"fast"}',
       replace: '{"to":"0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC","value":2,"speed":"fastest"}',
-      makeBlock: blockTimeSeconds === 0 ? { does: 'mine a block', command: mine } : null,
+      makeBlock: blockTimeSeconds === 0 ? { title: 'mine a block', command: mine } : null,
     }),
     isNewTo: (databaseUrl) => isOtherChain(databaseUrl, network, log),
     fund: async (address) => void (await rpcCall(rpcUrl, 'hardhat_setBalance', [address, `0x${fundsWei.toString(16)}`])),
@@ -64,13 +64,10 @@ function networkAt(rpcUrl: string, blockTimeSeconds: number): EvmNetwork {
     type: 'evm',
     chainId: BigInt(sandboxChainId),
     rpcUrls: [{ url: rpcUrl, weight: 100 }],
-    requiredConfirmations: 1,
     averageBlockTimeMs: 1000 * (blockTimeSeconds || 1),
     eip1559: true,
     symbol: 'ETH',
-    isTestnet: true,
-    tags: [],
-    explorerUrls: [],
+    ...localNetwork,
   };
 }
 
@@ -79,34 +76,26 @@ async function startAnvil(port: number, rpcUrl: string, blockTimeSeconds: number
   const child = spawn(anvilBinary(), ['--port', String(port), '--chain-id', String(sandboxChainId), '--silent', ...mining], {
     stdio: 'ignore',
   });
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const stop = killerOf(child);
   child.once('error', () => {});
   while ((await chainIdAt(rpcUrl)) !== sandboxChainId) {
     if (child.exitCode !== null || child.pid === undefined) {
-      throw new LocalChainError(
-        `the local chain could not start on port ${port}: the port is taken by something else; set SANDBOX_RPC_PORT to another port`,
-      );
+      throw new CliError(`the local EVM chain cannot start on port ${port}: another program uses it; set SANDBOX_RPC_PORT to another port`);
     }
     await delay(25);
   }
-  return { stop: () => stop(child, ended) };
+  return { stop };
 }
 
-async function stop(child: ChildProcess, ended: Promise<void>): Promise<void> {
-  // It keeps nothing that would have to be saved.
-  child.kill('SIGKILL');
-  await ended;
-}
-
-/** The program itself: its npm wrapper would leave it running when it is killed. */
+/** Returns the path of the program itself: killing its npm wrapper would leave it running. */
 function anvilBinary(): string {
   const os = process.platform;
   const cpu = process.arch === 'x64' ? 'amd64' : process.arch;
   try {
     return createRequire(import.meta.url).resolve(`@foundry-rs/anvil-${os}-${cpu}/bin/anvil`);
   } catch {
-    throw new LocalChainError(
-      `the local chain is not installed for ${os} ${cpu}: install the development dependencies (npm ci), or start a node of chain ${sandboxChainId} yourself`,
+    throw new CliError(
+      `anvil is not installed for ${os} ${cpu}; install the development dependencies (npm ci), or start a node of chain ${sandboxChainId} yourself`,
     );
   }
 }
@@ -119,13 +108,13 @@ async function chainIdAt(rpcUrl: string): Promise<number | null> {
   }
 }
 
-/** True when the database remembers another genesis block than the chain has: its transactions are not of this chain. */
+/** Returns true if the database stores another genesis block than the chain has, so its transactions belong to another chain. */
 async function isOtherChain(databaseUrl: string, network: EvmNetwork, log: Log): Promise<boolean> {
   const chain = createEvmChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 5_000, log });
   const { store } = await openStore(databaseUrl, { log });
   try {
-    const remembered = await store.read.genesisHash(chainKeyOf(network));
-    return remembered !== undefined && remembered !== (await chain.genesisHash());
+    const stored = await store.read.genesisHash(chainKeyOf(network));
+    return stored !== undefined && stored !== (await chain.genesisHash());
   } finally {
     await chain.close();
     await store.close();

@@ -1,65 +1,56 @@
 import type { SandboxChain } from './sandbox-chain.js';
 
-/** A relayer of the sandbox, and the address of its account. */
 interface GreetedRelayer {
   readonly chain: SandboxChain;
   readonly address: string;
 }
 
-/** What the greeting tells of. */
-export interface Greeted {
-  readonly baseUrl: string;
-  readonly token: string;
-  /** The first is on EVM. */
-  readonly relayers: readonly GreetedRelayer[];
-}
-
 const curl = 'curl -s -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json"';
 
-/** The lines that a user reads when the sandbox is ready: where it is, and commands to copy and paste. */
-export function greeting({ baseUrl, token, relayers }: Greeted): readonly string[] {
+/** Returns the lines that the sandbox prints when it is ready: its URLs, and commands to copy and paste. */
+export function greeting(baseUrl: string, token: string, relayers: readonly GreetedRelayer[]): readonly string[] {
   const [first, ...others] = relayers;
   const firstId = first?.chain.relayerId ?? '';
   return [
     '',
     `ready at ${baseUrl}`,
-    ...relayers.map(({ chain, address }) => `relayer "${chain.relayerId}" is ${address} on ${chain.commands(address).networkName}`),
-    'webhooks are printed below as they arrive',
-    `the API, to read and to try: ${baseUrl}/docs`,
+    ...relayers.map(({ chain, address }) => `relayer "${chain.relayerId}": ${address} on ${chain.commands(address).networkName}`),
+    'webhooks appear below when they arrive',
+    `API reference, where you can try every call: ${baseUrl}/docs`,
     '',
-    '# in another terminal, first:',
+    '# run this first, in another terminal',
     `URL=${baseUrl}/api/v1 TOKEN=${token}`,
     ...(first === undefined ? [] : linesOf(first)),
     '',
-    '# sign typed data (the example of EIP-712)',
+    '# sign typed data (the example in EIP-712)',
     `${curl} $URL/relayers/${firstId}/sign-typed-data -d '{"domain_separator":"0xf2cee375fa42b42143804025fc449deafd50cc031ca257e0b194a650a912090f","hash_struct_message":"0xc52c0ee5d84264471806290a3f2c4cecfc5490626bf912d01f240d7a274b371e"}'`,
     ...others.flatMap(linesOf),
     '',
-    '# create a notification, and change it',
+    '# create a notification and update it',
     `${curl} $URL/notifications -d '{"id":"mine","url":"https://example.com/hook","signing_key":"a-key-of-at-least-32-characters-please"}'`,
     `${curl} -X PATCH $URL/notifications/mine -d '{"url":"https://example.com/other"}'`,
     '',
-    '# the same by gRPC, with reflection',
+    '# list transactions over gRPC, with reflection',
     `npx buf curl --http2-prior-knowledge --protocol grpc --reflect --reflect-header "*" -H "Authorization: Bearer $TOKEN" -d '{"relayerId":"${firstId}"}' ${baseUrl}/relayer.v1.TransactionService/ListTransactions`,
     '',
     'Ctrl-C stops everything.',
   ];
 }
 
-/** Send, replace and look, on one chain. */
+/** Returns the commands that send, replace and read a transaction on one chain. */
 function linesOf({ chain, address }: GreetedRelayer): readonly string[] {
   const { networkName, send, replace, makeBlock } = chain.commands(address);
   const transactions = `$URL/relayers/${chain.relayerId}/transactions`;
   return [
     '',
-    `# send a transaction on ${networkName}, and keep its id`,
+    `# send a transaction on ${networkName} and keep its id`,
     `SENT=$(${curl} ${transactions} -d '${send}'); echo "$SENT"; ID=$(echo "$SENT" | grep -o '"id":"[^"]*"' | cut -d '"' -f 4)`,
     '',
-    '# replace it while it waits',
+    '# replace it before it is mined',
     `${curl} -X PUT ${transactions}/$ID -d '${replace}'`,
-    ...(makeBlock === null ? [] : ['', `# ${makeBlock.does}`, makeBlock.command]),
+    ...(makeBlock === null ? [] : ['', `# ${makeBlock.title}`, makeBlock.command]),
     '',
-    '# what became of it, and every version that was signed',
+    '# read the transaction and all its signed attempts',
     `${curl} ${transactions}/$ID; ${curl} ${transactions}/$ID/attempts`,
   ];
 }

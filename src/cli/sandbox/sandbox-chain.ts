@@ -1,34 +1,47 @@
 import type { Network } from '../../core/relayer/network.js';
 import type { RelayerPolicies } from '../../core/relayer/relayer.js';
 
-/** A local chain of the sandbox, and what is to be known of the relayer on it. */
+/** A local chain of the sandbox and the relayer on it. */
 export interface SandboxChain {
   readonly relayerId: string;
   readonly relayerName: string;
   readonly network: Network;
   readonly policies: RelayerPolicies;
-  /** A sentence for the user: what is there, and where. */
-  readonly told: string;
-  /** What the greeting shows of the relayer with this address. */
+  /** A sentence for the user: which chain runs, and at which URL. */
+  readonly startMessage: string;
+  /** Returns the commands that the greeting shows for the relayer with this address. */
   commands(address: string): ChainCommands;
-  /** True when the transactions in the database of an earlier start are not of this chain. */
+  /** Returns true if the database of an earlier start holds transactions of another chain. */
   isNewTo(databaseUrl: string): Promise<boolean>;
-  /** Gives the relayer's account what it needs. */
+  /** Funds the relayer's account. */
   fund(address: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Commands that a user copies. */
+/** Commands for the user to copy. */
 export interface ChainCommands {
   /** The name of the network, as in "send on ...". */
   readonly networkName: string;
-  /** Body of a transaction, as JSON. */
+  /** The JSON body of a transaction. */
   readonly send: string;
-  /** Body of what replaces it, as JSON. */
+  /** The JSON body of its replacement. */
   readonly replace: string;
-  /** What lets the transaction be mined, with what that is called; null: nothing needs to be done. */
-  readonly makeBlock: { readonly does: string; readonly command: string } | null;
+  /** The command that gets the transaction mined, with a title; null: the chain does so by itself. */
+  readonly makeBlock: { readonly title: string; readonly command: string } | null;
 }
 
-/** Thrown with one sentence for the user when there can be no local chain. */
-export class LocalChainError extends Error {}
+/** The settings that all local networks share. */
+export const localNetwork = { requiredConfirmations: 1, isTestnet: true, tags: [], explorerUrls: [] } as const;
+
+/** Sends one JSON-RPC call to a local node. Throws the node's error. */
+export async function rpcCall(rpcUrl: string, method: string, params: readonly unknown[]): Promise<unknown> {
+  const response = await fetch(rpcUrl, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    signal: AbortSignal.timeout(5_000),
+  });
+  const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } };
+  if (error !== undefined) throw new Error(error.message);
+  return result;
+}

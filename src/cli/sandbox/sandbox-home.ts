@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createEd25519Keystore } from '../../signers/local/ed25519-keystore.js';
 import { createKeystore } from '../../signers/local/keystore.js';
 
-/** What the sandbox keeps from one start to the next: its secrets and its keys. None of it is worth anything elsewhere. */
+/** The secrets and keys that the sandbox keeps between starts. They protect nothing of value. */
 export interface SandboxHome {
   readonly databaseUrl: string;
   readonly apiKey: string;
@@ -15,28 +15,28 @@ export interface SandboxHome {
   readonly secp256k1KeystorePath: string;
   /** For Stellar and Solana. */
   readonly ed25519KeystorePath: string;
-  /** Of both keystores. */
+  /** Opens both keystores. */
   readonly passphrase: string;
-  /** True when an earlier start left one. */
+  /** Returns true if an earlier start left a database. */
   hasDatabase(): boolean;
-  /** Puts the database aside, as the one before this one; the next start makes a new one. */
+  /** Renames the database to `relayer.previous.db`, so that the service creates a new one. */
   renewDatabase(): Promise<void>;
 }
 
-/** Opens the sandbox's folder, and makes what is missing. Files are readable by their owner only. */
+/** Opens the sandbox's folder and creates missing files. Only their owner can read them. */
 export async function openSandboxHome(dir: string): Promise<SandboxHome> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const database = join(dir, 'relayer.db');
   const secp256k1KeystorePath = join(dir, 'keystore.json');
   const ed25519KeystorePath = join(dir, 'ed25519-keystore.json');
-  const passphrase = await kept(join(dir, 'keystore-passphrase'), () => randomBytes(24).toString('base64url'));
-  await kept(secp256k1KeystorePath, () => createKeystore(randomBytes(32), passphrase));
-  await kept(ed25519KeystorePath, () => createEd25519Keystore(randomBytes(32), passphrase));
+  const passphrase = await readOrCreate(join(dir, 'keystore-passphrase'), () => randomBytes(24).toString('base64url'));
+  await readOrCreate(secp256k1KeystorePath, () => createKeystore(randomBytes(32), passphrase));
+  await readOrCreate(ed25519KeystorePath, () => createEd25519Keystore(randomBytes(32), passphrase));
   return {
     databaseUrl: `sqlite:${database}`,
-    apiKey: await kept(join(dir, 'api-key'), () => randomBytes(24).toString('hex')),
-    storageEncryptionKey: await kept(join(dir, 'storage-encryption-key'), () => randomBytes(32).toString('base64')),
-    webhookSigningKey: await kept(join(dir, 'webhook-signing-key'), () => randomBytes(24).toString('hex')),
+    apiKey: await readOrCreate(join(dir, 'api-key'), () => randomBytes(24).toString('hex')),
+    storageEncryptionKey: await readOrCreate(join(dir, 'storage-encryption-key'), () => randomBytes(32).toString('base64')),
+    webhookSigningKey: await readOrCreate(join(dir, 'webhook-signing-key'), () => randomBytes(24).toString('hex')),
     secp256k1KeystorePath,
     ed25519KeystorePath,
     passphrase,
@@ -48,12 +48,12 @@ export async function openSandboxHome(dir: string): Promise<SandboxHome> {
   };
 }
 
-async function kept(file: string, make: () => string | Promise<string>): Promise<string> {
+async function readOrCreate(file: string, create: () => string | Promise<string>): Promise<string> {
   try {
     return (await readFile(file, 'utf8')).trim();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    const text = await make();
+    const text = await create();
     await writeFile(file, `${text}\n`, { mode: 0o600, flag: 'wx' });
     return text;
   }

@@ -1,43 +1,40 @@
 import type { SolanaNetwork } from '../../core/relayer/network.js';
-import { rpcCall } from './rpc-call.js';
-import { LocalChainError, type SandboxChain } from './sandbox-chain.js';
+import { CliError } from '../cli-error.js';
+import { localNetwork, rpcCall, type SandboxChain } from './sandbox-chain.js';
 import { startTestProgram } from './test-program.js';
 
 const program = 'test/local-chains/solana/main.ts';
 
-/** Who is paid; nobody has their keys. They have accounts, so that no payment is too small to make one. */
+/** Receivers without known keys. Their accounts exist, so a small payment need not pay the rent of a new account. */
 const receivers = ['37R4ikPi3VK4VZxjgSZTtmiEadgSQ6FBBaJMH1iZLRyY', 'ARJRcbCyCPaWLWvWc8YctPzsv9wbkJ7hxbTME4qaVmDX'];
 /** 1,000 SOL. */
 const fundsLamports = 1_000_000_000_000;
-/** So that nobody waits a minute for the end. */
+/** A real cluster takes 32 blocks; few blocks confirm a payment within seconds. */
 const finalizedAfterBlocks = 3;
-/** How often the chain is looked at where blocks come only when told. */
+/** How often the service polls the chain if blocks come only on command. */
 const idleBlockMs = 400;
 
 /**
- * Starts a local Solana: the network's own runtime, in a program of the test suite. A sentence that says why where it is not there.
+ * Starts a local Solana cluster: the network's own runtime in a program of the test suite. Returns a sentence for the user if it is not installed.
  *
- * @param blockSeconds 0: a block is made only when the node is told to
+ * @param blockSeconds 0: the node makes a block only on command
  */
 export async function startSolanaSandbox(blockSeconds: number): Promise<SandboxChain | string> {
   const accounts = receivers.flatMap((receiver) => ['--account', `${receiver}:1000000000`]);
   const times = ['--slot-ms', String(blockSeconds * 1000), '--finalized-after', String(finalizedAfterBlocks)];
   const cluster = await startTestProgram(program, [...times, ...accounts]);
   if (cluster === null) {
-    return `there is no relayer on Solana: its local chain is a part of the tests (${program}) and needs the development dependencies (npm ci)`;
+    return `no Solana relayer: its local cluster is part of the tests (${program}) and needs the development dependencies (npm ci)`;
   }
-  const [, rpcUrl] = /^Listening on (\S+)$/.exec(cluster.said) ?? [];
-  if (rpcUrl === undefined) throw new LocalChainError(`the local Solana said ${cluster.said}`);
+  const [, rpcUrl] = /^Listening on (\S+)$/.exec(cluster.firstLine) ?? [];
+  if (rpcUrl === undefined) throw new CliError(`the local Solana cluster printed an unexpected line: ${cluster.firstLine}`);
   const network: SolanaNetwork = {
     name: 'sandbox-solana',
     type: 'solana',
     rpcUrls: [{ url: rpcUrl, weight: 100 }],
-    requiredConfirmations: 1,
     averageBlockTimeMs: 1000 * blockSeconds || idleBlockMs,
     symbol: 'SOL',
-    isTestnet: true,
-    tags: [],
-    explorerUrls: [],
+    ...localNetwork,
   };
   const [first = '', second = ''] = receivers;
   return {
@@ -54,28 +51,28 @@ export async function startSolanaSandbox(blockSeconds: number): Promise<SandboxC
       maxSignatures: null,
       maxTxDataSizeBytes: 1232,
     },
-    told: `started a local Solana at ${rpcUrl}`,
+    startMessage: `started a local Solana cluster at ${rpcUrl}`,
     commands: (address) => ({
       networkName: 'Solana',
       send: payment(address, first, 1n),
       replace: payment(address, second, 2n),
       makeBlock: {
-        does: 'let what was sent die, as when the network loses it: what replaced it lands',
+        title: 'let the first attempt die, as if the network had lost it; the replacement then lands',
         command: `curl -s ${rpcUrl}/expire`,
       },
     }),
-    // It began with this start, as every time.
+    // Each start begins a new chain.
     isNewTo: async () => true,
     async fund(address) {
       await rpcCall(rpcUrl, 'requestAirdrop', [address, fundsLamports]);
       const { ok, status } = await fetch(`${rpcUrl}/advance`);
-      if (!ok) throw new LocalChainError(`the local Solana did not fund ${address}: ${status}`);
+      if (!ok) throw new CliError(`the local Solana cluster did not fund ${address}: HTTP ${status}`);
     },
     stop: cluster.stop,
   };
 }
 
-/** A body that moves so many SOL: the system program's instruction 2, and the amount. */
+/** Returns the body of a payment in SOL: instruction 2 of the system program, then the amount. */
 function payment(payer: string, receiver: string, sol: bigint): string {
   const data = Buffer.alloc(12);
   data.writeUInt32LE(2);

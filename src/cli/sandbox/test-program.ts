@@ -1,19 +1,19 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { LocalChainError } from './sandbox-chain.js';
+import { CliError } from '../cli-error.js';
 
-/** A program of the test suite that runs beside the sandbox. */
+/** A program of the test suite that runs as a child of the sandbox. */
 export interface TestProgram {
-  /** The first line that it said, which says that it is ready. */
-  readonly said: string;
+  /** The first line of its output, which it prints when it is ready. */
+  readonly firstLine: string;
   stop(): Promise<void>;
 }
 
 /**
- * Starts a program of the test suite, a file named from the package's folder, and resolves when it has said that it is ready; null when it is not there, as in
- * an installation without the development dependencies. It ends with this process, however that ends.
+ * Starts a program of the test suite and resolves when it is ready. `file` is relative to the package's folder. Resolves with null if the program is not
+ * installed, as without the development dependencies. It ends with this process, even after a SIGKILL.
  */
 export async function startTestProgram(file: string, args: readonly string[]): Promise<TestProgram | null> {
   const found = locate(file);
@@ -21,8 +21,8 @@ export async function startTestProgram(file: string, args: readonly string[]): P
   const child = spawn(process.execPath, ['--import', found.tsx, found.file, '--until-stdin-ends', ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const said = await new Promise<string>((resolve, reject) => {
+  const stop = killerOf(child);
+  const firstLine = await new Promise<string>((resolve, reject) => {
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => {
       output += chunk.toString();
@@ -30,19 +30,21 @@ export async function startTestProgram(file: string, args: readonly string[]): P
       if (rest.length > 0) resolve(line);
     });
     child.once('error', reject);
-    child.once('exit', (code) => reject(new LocalChainError(`${file} ended with ${code} before it was ready`)));
+    child.once('exit', (code) => reject(new CliError(`${file} ended with exit code ${code} before it was ready`)));
   });
-  return {
-    said,
-    async stop() {
-      // It keeps nothing that would have to be saved.
-      child.kill('SIGKILL');
-      await ended;
-    },
+  return { firstLine, stop };
+}
+
+/** Returns a function that kills a local chain, which has no state to save, and waits for its end. */
+export function killerOf(child: ChildProcess): () => Promise<void> {
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  return async () => {
+    child.kill('SIGKILL');
+    await ended;
   };
 }
 
-/** The package's folder is above this file: one folder further up once it is built. */
+/** Finds the program from the package's folder, which is one level higher in a build. */
 function locate(file: string): { readonly file: string; readonly tsx: string } | null {
   const above = ['../../../', '../../../../'].map((up) => new URL(up, import.meta.url));
   const root = above.find((folder) => existsSync(new URL('package.json', folder)));

@@ -2,16 +2,16 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A receiver of webhooks on this machine. */
+/** A webhook receiver on this machine. */
 export interface WebhookReceiver {
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** More than any event has. */
+/** Larger than any event. */
 const maxBodyBytes = 1_048_576;
 
-/** Starts a receiver that prints what arrives and whether its signature holds. */
+/** Starts a receiver that prints each webhook and whether its signature is valid. */
 export async function startWebhookReceiver(signingKey: string, print: (line: string) => void): Promise<WebhookReceiver> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -44,16 +44,16 @@ function isSigned(body: Buffer, signature: string | string[] | undefined, signin
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-function describe(body: Buffer, isGenuine: boolean): string {
-  const mark = isGenuine ? 'signature holds' : 'SIGNATURE DOES NOT HOLD';
+function describe(body: Buffer, isValid: boolean): string {
+  const verdict = isValid ? 'valid signature' : 'INVALID SIGNATURE';
   try {
     const { event, payload } = JSON.parse(body.toString()) as { event: string; payload: Record<string, unknown> };
     const about =
       event === 'transaction_update'
         ? `${payload.id} is ${payload.status}${payload.hash === null ? '' : `, hash ${payload.hash}`}`
         : JSON.stringify(payload);
-    return `webhook (${mark}): ${event}: ${about}`;
+    return `webhook (${verdict}): ${event}: ${about}`;
   } catch {
-    return `webhook (${mark}): ${body.length} bytes that are no event`;
+    return `webhook (${verdict}): ${body.length} bytes that are not an event`;
   }
 }
