@@ -16,9 +16,8 @@ interface RotateOptions {
 const help = `
 Stop the service first. Reads DATABASE_URL, and the current key from STORAGE_ENCRYPTION_KEY. The new key comes from the
 variable that --new-key-env names. Without that option, the command asks for it, or reads it from standard input if that
-is a pipe. Create a key with openssl rand -base64 32, and save it. The
-rotation is one commit: if it fails, nothing has changed.
-Earlier backups still need the old key.
+is a pipe. Create a key with openssl rand -base64 32, and save it. The rotation is one commit: if it fails, nothing has
+changed. Earlier backups still need the old key.
 
 Example:
   NEW_KEY=... relayer rotate-encryption-key --new-key-env NEW_KEY`;
