@@ -5,44 +5,58 @@ import { describe, it } from 'node:test';
 import { withSettingsTable } from '../../.ci/generate/settings-table.js';
 import { settings } from '../../src/config/settings.js';
 
-const pages = ['README.md', ...['docs', 'examples'].flatMap(markdownIn)];
+const rootPages = ['README.md', 'CONTRIBUTING.md', 'RELEASING.md', 'SECURITY.md'];
+const pages = [...rootPages, ...['docs', 'examples'].flatMap(markdownIn)];
 
 describe('the documentation', () => {
-  it('has every setting as the code has it', () => {
+  it('docs/configuration.md lists every setting as the code defines it', () => {
     const page = readFileSync('docs/configuration.md', 'utf8');
     assert.equal(page, withSettingsTable(page), 'run "npm run generate"');
     for (const { name } of settings) assert.ok(page.includes(`| \`${name}\` |`), name);
   });
 
-  it('links to what is there', () => {
+  it('every relative link leads to a file and a heading', () => {
     let links = 0;
     for (const page of pages) {
-      for (const [, link = ''] of readFileSync(page, 'utf8').matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
+      for (const [, link = '', anchor] of readFileSync(page, 'utf8').matchAll(/\]\(([^)#]*)(?:#([^)]*))?\)/g)) {
         if (/^[a-z]+:/.test(link)) continue;
         links += 1;
-        assert.ok(existsSync(join(dirname(page), link)), `${page}: ${link}`);
+        const target = link === '' ? page : join(dirname(page), link);
+        assert.ok(existsSync(target), `${page}: ${link}`);
+        if (anchor !== undefined) assert.ok(headingsOf(target).includes(anchor), `${page}: ${link}#${anchor}`);
       }
     }
     assert.ok(links > 10);
   });
 
-  it('has every page in its index', () => {
+  it('docs/README.md links to every page', () => {
     const index = readFileSync('docs/README.md', 'utf8');
     for (const page of markdownIn('docs').filter((file) => file !== join('docs', 'README.md'))) {
       assert.ok(index.includes(`(${page.slice('docs/'.length)})`), page);
     }
+    for (const page of rootPages.slice(1)) assert.ok(index.includes(`(../${page})`), page);
   });
 
-  it('names files that are there', () => {
+  it('every path in the documentation exists', () => {
     for (const page of pages) {
       for (const [, file = ''] of readFileSync(page, 'utf8').matchAll(/(?:^|[\s`(])((?:src|test|examples|proto|scripts)\/[\w./-]*\w)/g)) {
-        // What a command of the page makes.
+        // A command on the page creates this file.
         if (file.startsWith('examples/config/keys/')) continue;
         assert.ok(existsSync(file), `${page}: ${file}`);
       }
     }
   });
 });
+
+/** Returns the anchors of a page's headings. */
+function headingsOf(page: string): string[] {
+  return [...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, text = '']) =>
+    text
+      .toLowerCase()
+      .replace(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
 
 function markdownIn(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+
+/** Where the text of the product is. Definitions from elsewhere keep their words. */
+const sources = ['src', 'proto/relayer', 'docs', 'README.md', 'CONTRIBUTING.md', 'RELEASING.md', 'SECURITY.md', 'CHANGELOG.md'];
+
+interface Rule {
+  readonly pattern: RegExp;
+  /** The words to use instead. */
+  readonly instead: string;
+}
+
+/**
+ * Phrases that `docs/language.md` replaces. Every pattern is unambiguous: words that have a second, correct meaning here (place, raise, held, yield in a
+ * generator) are matched only in the phrase that is wrong.
+ */
+const rules: readonly Rule[] = [
+  // Sentences without an actor.
+  { pattern: phrase('whoever', 'nobody', 'no one', 'what stands', 'will ever tell'), instead: 'name the actor' },
+  { pattern: phrase('where no', 'where none', 'where nothing', 'where nobody'), instead: '"if", with the actor' },
+  { pattern: phrase('so many', 'so long, in'), instead: 'the number, or "at most"' },
+  { pattern: phrase('what (?:becomes|became) of', 'to be woken by', 'what it says'), instead: 'lifecycle; alerts; logs' },
+  { pattern: /\btold\b|\btold(?=[A-Z])|Told(?![a-z])/, instead: 'report, return, log or send' },
+  { pattern: phrase('tells? of', 'tells? the user', 'telling of'), instead: 'report, or describe' },
+  { pattern: /\bgreatest|Greatest|\bleast level\b/, instead: 'maximum; minimum' },
+  { pattern: phrase('too dear', 'dearer', 'dearest'), instead: 'expensive, costly, higher' },
+
+  // Words that the glossary replaces, also in identifiers.
+  { pattern: word('roster'), instead: 'endpoint selector' },
+  { pattern: word('fleet'), instead: 'relayers' },
+  { pattern: word('refill'), instead: 'fill a gap' },
+  { pattern: word('twin'), instead: 'duplicate' },
+  { pattern: word('remark'), instead: 'warning' },
+  { pattern: word('fate'), instead: 'outcome of an attempt' },
+  { pattern: word('remind', 'reminded'), instead: 'rebroadcast' },
+  { pattern: phrase('stands? alone', 'standing alone'), instead: 'unsequenced' },
+  { pattern: /\byield[- ]?slot\b|yieldSlot|["'`]yield["'`]|PURPOSE_YIELD|\byields? (?:its|the|a) slot\b/i, instead: 'release a slot' },
+  { pattern: phrase('gives? (?:its|the|a) slot up', 'gives? up (?:its|the|a) slot'), instead: 'release a slot' },
+  { pattern: phrase('tak(?:es?|en|ing)(?: it)? back', 'took(?: it)? back'), instead: 'a reorg undoes it' },
+  { pattern: phrase('(?:that|what) (?:is|are|was|were) out'), instead: 'the current attempt' },
+
+  // Sentences that were replaced.
+  { pattern: phrase('no verdict', 'trouble with nodes'), instead: 'a node failure never fails a transaction' },
+  {
+    pattern: phrase('(?:can|cannot|could) (?:now )?be asked', 'no node says', 'is asked again'),
+    instead: 'no RPC node is reachable; retrying',
+  },
+  {
+    pattern: phrase('not raised', 'says the very same', 'for those behind it', 'which nothing else has'),
+    instead: 'the sentence in the table',
+  },
+  {
+    pattern: phrase('there is no scope', 'opens nothing', 'without their texts', 'signs on for'),
+    instead: 'unknown scope; revoked; secrets are never shown',
+  },
+];
+
+describe('the language of the project', () => {
+  it('uses the words of the glossary and none of the phrases that it replaces', () => {
+    const found = sources.flatMap(filesIn).flatMap((file) =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .flatMap((line, index) =>
+          rules.flatMap(({ pattern, instead }) => {
+            const match = pattern.exec(line)?.[0];
+            return match === undefined ? [] : [`${file}:${index + 1}: "${match}"; use ${instead}`];
+          }),
+        ),
+    );
+    assert.equal(found.length, 0, `${found.length} phrases to reword (docs/language.md):\n${found.join('\n')}`);
+  });
+
+  it('names no file after a word that the glossary replaces', () => {
+    const old = /(?:^|[/-])(?:roster|fleet|refill|twin|remarks?|fates?|remind|alone|yield)(?:[-.]|$)/;
+    assert.deepEqual(
+      filesIn('src').filter((file) => old.test(file)),
+      [],
+    );
+  });
+});
+
+/** Matches whole phrases, in any case. */
+function phrase(...texts: readonly string[]): RegExp {
+  return new RegExp(`\\b(?:${texts.join('|')})\\b`, 'i');
+}
+
+/** Matches words and their plurals in prose and as a part of an identifier: `twin`, `twins`, `twinOf`, `isTwin`. */
+function word(...texts: readonly string[]): RegExp {
+  const capitalized = texts.map((text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`);
+  return new RegExp(`(?<![A-Za-z])(?:${texts.join('|')})s?(?![a-z])|(?:${capitalized.join('|')})s?(?![a-z])`);
+}
+
+function filesIn(path: string): string[] {
+  if (!statSync(path).isDirectory()) return [path];
+  return readdirSync(path, { recursive: true, encoding: 'utf8' })
+    .map((file) => join(path, file))
+    .filter((file) => /\.(?:ts|md|proto|yml|json)$/.test(file));
+}
