@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
 
-# The packages that run, native ones included: this image has the compilers, for machines that no prebuilt binary fits.
+# Production packages. This image has compilers, for platforms without prebuilt native binaries.
 FROM node:20-bookworm AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -23,12 +23,12 @@ WORKDIR /app
 COPY package.json LICENSE ./
 COPY --from=packages /app/node_modules node_modules
 COPY --from=build /app/dist dist
-# Everything of the program belongs to root and is read only; the service owns its data and nothing else.
+# Root owns the program, which is read-only; the service owns only its data.
 RUN install -d -o node -g node -m 700 /data
 USER node
 VOLUME /data
 EXPOSE 8080
-# The certificate names the service's outside name, not this address.
+# The certificate has the public name, not this address, so the check does not verify it.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 CMD ["node", "-e", "const { get } = require(process.env.TLS_CERT_FILE ? 'https' : 'http'); get({ host: '127.0.0.1', port: process.env.APP_PORT, path: '/api/v1/health', rejectUnauthorized: false }, (answer) => process.exit(answer.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 ENTRYPOINT ["node", "dist/src/main.js"]
 CMD ["serve"]

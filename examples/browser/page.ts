@@ -35,7 +35,7 @@ async function run(baseUrl: string, token: string, relayerId: string): Promise<v
     if (status >= TransactionStatus.CONFIRMED) break;
   }
 
-  // The example of EIP-712.
+  // The example in EIP-712.
   const { signature } = await createClient(SigningService, transport).signTypedData(
     {
       relayerId,
@@ -46,13 +46,13 @@ async function run(baseUrl: string, token: string, relayerId: string): Promise<v
   );
   say(`signed ${signature?.sig}`);
 
-  // A page cannot receive webhooks; the sandbox has a receiver, which prints what arrives and whether its signature holds.
+  // A page cannot receive webhooks. The sandbox's receiver prints each one and whether its signature is valid.
   const notifications = createClient(NotificationService, transport);
   const { delivery } = await notifications.testNotification({ notificationId: 'sandbox-webhook' }, { headers });
   say(`webhook ${delivery?.event}: on its way`);
 }
 
-/** What `createGrpcWebTransport` of `@connectrpc/connect-web` does; an app of your own takes that. */
+/** Does the same as `createGrpcWebTransport` of `@connectrpc/connect-web`, which you should use in your own app. */
 function grpcWeb(baseUrl: string): Transport {
   return createTransport({
     baseUrl,
@@ -67,7 +67,7 @@ function grpcWeb(baseUrl: string): Transport {
   });
 }
 
-/** Browsers take whole bodies only, and give them bit by bit. */
+/** Browsers send only whole bodies, and receive them in parts. */
 const byFetch: UniversalClientFn = async ({ url, method, header, body, signal }) => {
   const parts: BlobPart[] = [];
   for await (const part of body ?? []) parts.push(new Uint8Array(part));

@@ -1,5 +1,5 @@
 /*
- * Serves the page on an origin of its own, as an app would be. The service must let that origin in:
+ * Serves the page on its own origin, as for a real app. Allow that origin in the service:
  *
  *   CORS_ALLOWED_ORIGINS=http://127.0.0.1:5173 npm start
  *   node --import tsx examples/browser/serve.ts

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The main job with curl: send, replace, watch, sign, and be told by webhook. Run it against `npm start`:
+# Sends, replaces, watches, signs, and tests a webhook, with curl. Run it against `npm start`:
 #
 #   URL=http://127.0.0.1:8080 TOKEN=... examples/curl/relay.sh
 set -euo pipefail
@@ -12,7 +12,7 @@ call() { # verb, path, body
   curl --silent --show-error --fail-with-body -X "$1" -H "Authorization: Bearer ${TOKEN:-}" \
     ${3:+-H 'Content-Type: application/json' -d "$3"} "$API$2"
 }
-field() { # the first text under this key; a real script would use jq
+field() { # the first string with this key; use jq in a real script
   grep -o "\"$1\":\"[^\"]*\"" | head -n 1 | cut -d '"' -f 4
 }
 
@@ -23,7 +23,7 @@ echo "sent $id"
 call PUT "/relayers/$RELAYER/transactions/$id" "{\"to\":\"$to\",\"value\":2}" >/dev/null
 echo 'replaced'
 
-# REST has no streams: ask until it is final.
+# REST has no streams: poll until the status is final.
 until status=$(call GET "/relayers/$RELAYER/transactions/$id" | field status) && [[ $status =~ ^(confirmed|failed|expired|canceled)$ ]]; do
   sleep 1
 done
@@ -35,7 +35,7 @@ signature=$(call POST "/relayers/$RELAYER/sign-typed-data" '{
 }' | field sig)
 echo "signed $signature"
 
-# The sandbox has a receiver, which prints what arrives and whether its signature holds.
+# The sandbox's receiver prints each webhook and whether its signature is valid.
 call POST /notifications/sandbox-webhook/test >/dev/null
 until delivery=$(call GET '/notifications/sandbox-webhook/deliveries?per_page=1') && [ "$(field status <<<"$delivery")" = delivered ]; do
   sleep 1

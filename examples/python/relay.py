@@ -1,8 +1,8 @@
-"""The main job with grpcio: send, replace, watch, sign, and be told by webhook.
+"""Sends, replaces, watches, signs, and receives a webhook, with grpcio.
 
-Stubs are generated from proto/ into a temporary folder by protoc (3.15 or later; 22 for the services of administrators)
-and grpc_python_plugin. Debian has all of it: python3-grpcio, protobuf-compiler, protobuf-compiler-grpc, libprotobuf-dev.
-With pip's grpcio-tools, `python3 -m grpc_tools.protoc` does what both do. Run it against `npm start`:
+protoc (3.15 or later; 22 for the admin services) and grpc_python_plugin generate stubs from proto/ in a temporary folder.
+Debian packages: python3-grpcio, protobuf-compiler, protobuf-compiler-grpc, libprotobuf-dev. With pip's grpcio-tools, use
+`python3 -m grpc_tools.protoc` instead of both programs. Run it against `npm start`:
 
     URL=http://127.0.0.1:8080 TOKEN=... python3 examples/python/relay.py
 """
@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 URL = os.environ.get("URL", "http://127.0.0.1:8080")
 TOKEN = os.environ.get("TOKEN", "")
 RELAYER = os.environ.get("RELAYER", "sandbox")
-# The definitions that nothing here needs: those of administrators, and the standard ones that are packages of their own.
+# Definitions that this example does not need: the admin services, and standard services that have their own packages.
 OTHERS = {"api_key_service", "network_service", "relayer_service", "signer_service", "health", "reflection"}
 
 
@@ -38,7 +38,7 @@ def generate_stubs(folder):
     plugin = f"--plugin=protoc-gen-grpc_python={shutil.which('grpc_python_plugin')}"
     out = [f"--python_out={folder}", f"--grpc_python_out={folder}"]
     subprocess.run(["protoc", f"--proto_path={proto}", plugin, *out, *files], check=True)
-    # Beside google.protobuf, which is installed, there is google.api now.
+    # Adds the generated google.api to the installed package google.
     google.__path__.append(f"{folder}/google")
     sys.path.insert(0, folder)
 
@@ -56,7 +56,7 @@ def send_replace_and_watch(channel, metadata):
         transaction_service_pb2.SendTransactionRequest(
             relayer_id=RELAYER, evm=evm_pb2.EvmTransactionRequest(to=to, value="1000000000000000001")
         ),
-        # Sent again with the same key, after a timeout say, it would be the same transaction.
+        # A retry with the same key, for example after a timeout, returns the same transaction.
         metadata=metadata + [("idempotency-key", str(uuid.uuid4()))],
     ).transaction
     say(f"sent {sent.id}")
@@ -84,7 +84,7 @@ def send_replace_and_watch(channel, metadata):
 def sign(channel, metadata):
     from relayer.v1 import signing_service_pb2, signing_service_pb2_grpc
 
-    # The example of EIP-712.
+    # The example in EIP-712.
     answer = signing_service_pb2_grpc.SigningServiceStub(channel).SignTypedData(
         signing_service_pb2.SignTypedDataRequest(
             relayer_id=RELAYER,
@@ -97,7 +97,7 @@ def sign(channel, metadata):
 
 
 def receive_webhook(channel, metadata):
-    """A receiver on this machine: the service must be allowed to post to it, as the sandbox is (WEBHOOK_ALLOW_PRIVATE=true)."""
+    """Runs a receiver on this machine, which the service may post to only with WEBHOOK_ALLOW_PRIVATE=true, as in the sandbox."""
     from relayer.v1 import notification_service_pb2 as messages
     from relayer.v1 import notification_service_pb2_grpc
 
@@ -128,7 +128,7 @@ def receive_webhook(channel, metadata):
     notifications.TestNotification(messages.TestNotificationRequest(notification_id=id_), metadata=metadata)
     headers, body = arrived.get(timeout=30)
     event = verify_webhook(signing_key, headers, body)
-    say(f"webhook {event['event']}: its signature holds")
+    say(f"webhook {event['event']}: valid signature")
     notifications.DeleteNotification(messages.DeleteNotificationRequest(notification_id=id_), metadata=metadata)
     server.shutdown()
 

@@ -1,5 +1,5 @@
 /*
- * The main job with Connect in Node: send, replace, watch, sign, and be told by webhook. Run it against `npm start`:
+ * Sends, replaces, watches, signs, and receives a webhook, with Connect in Node. Run it against `npm start`:
  *
  *   URL=http://127.0.0.1:8080 TOKEN=... node --import tsx examples/typescript/main.ts
  */
@@ -36,7 +36,7 @@ async function sendReplaceAndWatch(): Promise<void> {
   const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
   const { transaction: sent } = await transactions.sendTransaction(
     { relayerId, transaction: { case: 'evm', value: { to, value: '1000000000000000001' } } },
-    // Sent again with the same key, after a timeout say, it would be the same transaction.
+    // A retry with the same key, for example after a timeout, returns the same transaction.
     { headers: { 'idempotency-key': crypto.randomUUID() } },
   );
   const transactionId = sent?.id ?? '';
@@ -57,7 +57,7 @@ async function sendReplaceAndWatch(): Promise<void> {
 }
 
 async function sign(): Promise<void> {
-  // The example of EIP-712.
+  // The example in EIP-712.
   const { signature } = await signing.signTypedData({
     relayerId,
     domainSeparator: '0xf2cee375fa42b42143804025fc449deafd50cc031ca257e0b194a650a912090f',
@@ -66,7 +66,7 @@ async function sign(): Promise<void> {
   say(`signed ${signature?.sig}`);
 }
 
-/** A receiver on this machine: the service must be allowed to post to it, as the sandbox is (`WEBHOOK_ALLOW_PRIVATE=true`). */
+/** Runs a receiver on this machine, which the service may post to only with `WEBHOOK_ALLOW_PRIVATE=true`, as in the sandbox. */
 async function receiveWebhook(): Promise<void> {
   const signingKey = 'a-signing-key-of-the-example-0123456789';
   const id = `example-${Date.now()}`;
@@ -89,7 +89,7 @@ async function receiveWebhook(): Promise<void> {
   await notifications.createNotification({ id, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, signingKey });
   await notifications.testNotification({ notificationId: id });
   const { event } = (await arrived) as { event: string };
-  say(`webhook ${event}: its signature holds`);
+  say(`webhook ${event}: valid signature`);
   await notifications.deleteNotification({ notificationId: id });
   server.close();
 }

@@ -7,10 +7,10 @@ import { freePort } from '../support/free-port.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
-/** What the sandbox has a relayer on. */
+/** The sandbox has a relayer on each of these. */
 const chains = ['EVM', 'Stellar', 'Solana'];
 
-it('the sandbox starts, what it prints can be pasted, Ctrl-C stops all it started, and a second start works', async () => {
+it('sandbox: starts twice, its printed commands work as they are, and Ctrl-C stops everything', async () => {
   const cwd = await temporaryFolder();
   const rpcPort = await freePort();
   for (const start of ['first', 'second']) {
@@ -25,7 +25,7 @@ it('the sandbox starts, what it prints can be pasted, Ctrl-C stops all it starte
     try {
       await waitFor('the sandbox to be ready', () => (output.includes('Ctrl-C stops everything.') ? true : undefined), 120_000);
       assert.equal(output.includes('a new database is started'), start === 'second', output);
-      // Each command is pasted as it stands; between them a person takes a moment.
+      // Runs each printed command unchanged, with a short pause as a person would make.
       const commands = output.split('\n').filter((line) => /^(URL=|SENT=|curl |npx )/.test(line));
       const script = commands.map((line) => line.replace('npx buf', resolve('node_modules/.bin/buf'))).join('; echo; sleep 0.3\n');
       const { stdout, stderr } = await promisify(execFile)('bash', ['-c', script]);
@@ -41,6 +41,6 @@ it('the sandbox starts, what it prints can be pasted, Ctrl-C stops all it starte
       child.kill('SIGINT');
     }
     assert.equal(await ended, 0, output);
-    await assert.rejects(fetch(`http://127.0.0.1:${rpcPort}`), 'the local chain is gone');
+    await assert.rejects(fetch(`http://127.0.0.1:${rpcPort}`), 'the local chain has stopped');
   }
 });

@@ -5,7 +5,7 @@ import { skipWithoutChromium, startChromium } from '../support/chromium.js';
 import { interrupt, type Sandbox, startSandbox } from '../support/sandbox.js';
 import { waitFor } from '../support/wait-for.js';
 
-/** Debian's own, which its packages are for. */
+/** Debian's Python, since its grpc packages install there. */
 const python = '/usr/bin/python3';
 
 let pageServer: ChildProcess;
@@ -26,13 +26,13 @@ after(async () => {
   await interrupt(pageServer);
 });
 
-describe('the main job, against the sandbox, as the examples do it', () => {
-  it('in TypeScript with Connect', async () => {
+describe('examples against the sandbox', () => {
+  it('TypeScript example: sends, replaces, watches, signs and verifies a webhook with Connect', async () => {
     const lines = await run(process.execPath, ['--import', 'tsx', 'examples/typescript/main.ts']);
-    assertDone(lines, /^webhook test: its signature holds$/);
+    assertDone(lines, /^webhook test: valid signature$/);
   });
 
-  it('with curl', { skip: skipWithout('curl', 'bash') }, async () => {
+  it('curl example: sends, replaces, polls, signs and tests a webhook', { skip: skipWithout('curl', 'bash') }, async () => {
     const lines = await run('bash', ['examples/curl/relay.sh']);
     assertDone(lines, /^webhook test: delivered$/);
     await waitFor("the sandbox's receiver to print it", () =>
@@ -40,12 +40,12 @@ describe('the main job, against the sandbox, as the examples do it', () => {
     );
   });
 
-  it('in Python with grpcio', { skip: skipWithoutPython() }, async () => {
+  it('Python example: sends, replaces, watches, signs and verifies a webhook with grpcio', { skip: skipWithoutPython() }, async () => {
     const lines = await run(python, ['examples/python/relay.py']);
-    assertDone(lines, /^webhook test: its signature holds$/);
+    assertDone(lines, /^webhook test: valid signature$/);
   });
 
-  it('in a browser with gRPC-Web', { skip: skipWithoutChromium }, async () => {
+  it('browser example: sends, replaces, watches, signs and tests a webhook with gRPC-Web', { skip: skipWithoutChromium }, async () => {
     const browser = await startChromium();
     try {
       const page = await browser.newPage();
@@ -61,34 +61,34 @@ describe('the main job, against the sandbox, as the examples do it', () => {
   });
 });
 
-/** Runs an example, and mines once it has replaced what it sent. Fails, with what it said, where it fails. */
+/** Runs an example, and mines a block after it has replaced its transaction. Fails with the example's output. */
 async function run(command: string, args: readonly string[]): Promise<readonly string[]> {
   const child = spawn(command, args, {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, URL: sandbox.url, TOKEN: sandbox.token },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
-  let complaints = '';
+  let errors = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
   const ended = new Promise<number | null>((exited) => child.once('exit', exited));
   try {
     const lines = await mineUntilDone(() => {
-      assert.ok(child.exitCode === null || child.exitCode === 0, output + complaints);
+      assert.ok(child.exitCode === null || child.exitCode === 0, output + errors);
       return output.trim().split('\n');
     });
-    assert.equal(await ended, 0, output + complaints);
+    assert.equal(await ended, 0, output + errors);
     return lines;
   } finally {
     child.kill();
   }
 }
 
-async function mineUntilDone(said: () => readonly string[] | Promise<readonly string[]>): Promise<readonly string[]> {
+async function mineUntilDone(readLines: () => readonly string[] | Promise<readonly string[]>): Promise<readonly string[]> {
   return waitFor(
     'the example to be done',
     async () => {
-      const lines = await said();
+      const lines = await readLines();
       assert.ok(!lines.some((line) => line.startsWith('failed')), lines.join('\n'));
       if (lines.includes('replaced') && !lines.some((line) => line.startsWith('is confirmed'))) await sandbox.mine();
       return lines.some((line) => line.startsWith('webhook ')) ? lines : undefined;
@@ -98,22 +98,22 @@ async function mineUntilDone(said: () => readonly string[] | Promise<readonly st
 }
 
 function assertDone(lines: readonly string[], webhook: RegExp): void {
-  const told = lines.join('\n');
-  assert.match(lines[0] ?? '', /^sent [0-9a-f-]{36}$/, told);
-  assert.equal(lines[1], 'replaced', told);
-  assert.match(lines.at(-3) ?? '', /^is confirmed/, told);
-  assert.match(lines.at(-2) ?? '', /^signed [0-9a-f]{130}$/, told);
-  assert.match(lines.at(-1) ?? '', webhook, told);
+  const output = lines.join('\n');
+  assert.match(lines[0] ?? '', /^sent [0-9a-f-]{36}$/, output);
+  assert.equal(lines[1], 'replaced', output);
+  assert.match(lines.at(-3) ?? '', /^is confirmed/, output);
+  assert.match(lines.at(-2) ?? '', /^signed [0-9a-f]{130}$/, output);
+  assert.match(lines.at(-1) ?? '', webhook, output);
 }
 
 function skipWithout(...commands: readonly string[]): string | false {
   const missing = commands.filter((command) => spawnSync(command, ['--version']).error !== undefined);
-  return missing.length === 0 ? false : `skipped: this machine has no ${missing.join(' and no ')}`;
+  return missing.length === 0 ? false : `${missing.join(' and ')} is not installed`;
 }
 
 function skipWithoutPython(): string | false {
   const without = skipWithout(python, 'protoc', 'grpc_python_plugin');
-  // The plugin knows no --version, but can be started.
+  // grpc_python_plugin does not support --version, but starting it shows that it exists.
   if (without !== false) return without;
-  return spawnSync(python, ['-c', 'import grpc']).status === 0 ? false : 'skipped: this machine has no grpcio for Python (python3-grpcio)';
+  return spawnSync(python, ['-c', 'import grpc']).status === 0 ? false : 'python3-grpcio is not installed';
 }
