@@ -13,8 +13,8 @@ export function registerRestore(program: Command): void {
     .argument('[file]', 'a copy that relayer backup made; omit it if another tool has already restored the database')
     .addHelpText(
       'after',
-      '\nReads DATABASE_URL only. Stop the service first. Transactions that were waiting unsigned fail and are listed: check on the chain' +
-        '\nwhether they were sent after the backup. Read docs/operations.md first.' +
+      '\nReads DATABASE_URL only. Stop the service first. The command fails the transactions that were waiting unsigned, and lists them: check on' +
+        '\nthe chain whether they were sent after the backup. Read docs/operations.md first.' +
         '\n\nExample:\n  relayer restore /backups/relayer-2026-01-31.db',
     )
     .action(restoreDatabase);
@@ -26,7 +26,7 @@ async function restoreDatabase(file: string | undefined): Promise<void> {
   const log = createLogger({ level: 'warn', destination: process.stderr });
   const { ended, signed } = await restore(databaseUrl, file ?? null, log);
   writeLine(
-    `failed ${ended.length} waiting transactions; ${signed.length} signed transactions remain, and the chain decides their outcome`,
+    `waiting transactions, now failed: ${ended.length}; signed transactions, decided by the chain: ${signed.length}`,
   );
   for (const transaction of ended) writeLine(`failed ${named(transaction)}`);
   for (const transaction of signed) writeLine(`signed ${named(transaction)} nonce ${transaction.nonce ?? 'none'}`);

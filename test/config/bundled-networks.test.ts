@@ -46,7 +46,7 @@ describe('the networks that come with the service', () => {
       ),
       networks.map((network) => {
         const chain = network.type === 'evm' ? String(network.chainId) : network.type === 'stellar' ? network.passphrase : '';
-        const confirmations = { evm: String(network.requiredConfirmations), stellar: 'the ledger says', solana: 'the cluster says' };
+        const confirmations = { evm: String(network.requiredConfirmations), stellar: 'set by the ledger', solana: 'set by the cluster' };
         return [network.type, `\`${network.name}\``, chain, network.symbol, confirmations[network.type]];
       }),
     );

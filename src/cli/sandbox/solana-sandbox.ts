@@ -9,7 +9,7 @@ const program = 'test/local-chains/solana/main.ts';
 const receivers = ['37R4ikPi3VK4VZxjgSZTtmiEadgSQ6FBBaJMH1iZLRyY', 'ARJRcbCyCPaWLWvWc8YctPzsv9wbkJ7hxbTME4qaVmDX'];
 /** 1,000 SOL. */
 const fundsLamports = 1_000_000_000_000;
-/** A real cluster takes 32 blocks; few blocks confirm a payment within seconds. */
+/** A real cluster takes 32 blocks, which is a minute with blocks of 2 s. */
 const finalizedAfterBlocks = 3;
 /** How often the service polls the chain if blocks come only on command. */
 const idleBlockMs = 400;
