@@ -39,7 +39,7 @@ const rules: readonly Rule[] = [
   { pattern: /\byield[- ]?slot\b|yieldSlot|["'`]yield["'`]|PURPOSE_YIELD|\byields? (?:its|the|a) slot\b/i, instead: 'release a slot' },
   { pattern: phrase('gives? (?:its|the|a) slot up', 'gives? up (?:its|the|a) slot'), instead: 'release a slot' },
   { pattern: phrase('tak(?:es?|en|ing)(?: it)? back', 'took(?: it)? back'), instead: 'a reorg undoes it' },
-  { pattern: phrase('(?:that|what) (?:is|are|was|were) out'), instead: 'the current attempt' },
+  { pattern: phrase('(?:that|what) (?:is|are|was|were) out(?! of)'), instead: 'the current attempt' },
 
   // Sentences that were replaced.
   { pattern: phrase('no verdict', 'trouble with nodes'), instead: 'a node failure never fails a transaction' },
