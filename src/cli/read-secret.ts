@@ -52,7 +52,8 @@ async function pipedLines(): Promise<string[]> {
   let text = '';
   for await (const chunk of process.stdin.setEncoding('utf8')) {
     text += chunk;
-    if (text.length > maxPipedCharacters) throw new CliError(`standard input is too long; it may have at most ${maxPipedCharacters} characters`, 2);
+    if (text.length > maxPipedCharacters)
+      throw new CliError(`standard input is too long; it may have at most ${maxPipedCharacters} characters`, 2);
   }
   return text.split(/\r?\n/);
 }

@@ -25,9 +25,7 @@ async function restoreDatabase(file: string | undefined): Promise<void> {
   const { restore } = await import('../storage/restore.js');
   const log = createLogger({ level: 'warn', destination: process.stderr });
   const { ended, signed } = await restore(databaseUrl, file ?? null, log);
-  writeLine(
-    `waiting transactions, now failed: ${ended.length}; signed transactions, decided by the chain: ${signed.length}`,
-  );
+  writeLine(`waiting transactions, now failed: ${ended.length}; signed transactions, decided by the chain: ${signed.length}`);
   for (const transaction of ended) writeLine(`failed ${named(transaction)}`);
   for (const transaction of signed) writeLine(`signed ${named(transaction)} nonce ${transaction.nonce ?? 'none'}`);
 }
