@@ -11,10 +11,10 @@ import type { Feed } from '../core/transaction/feed.js';
 import type { Journal } from '../core/transaction/journal.js';
 import type { LaneId } from '../core/transaction/transaction.js';
 import { createLane, type Lane } from './lane/lane.js';
-import type { LaneFigures } from './lane/lane-figures.js';
+import type { LaneFigures } from './lane/open-transactions.js';
 import { createWatcher, type NetworkHealth, type Watcher } from './watcher.js';
 
-/** What the engine works with. */
+/** The parts that make the engine. */
 export interface EngineDeps {
   readonly store: Store;
   readonly directory: Directory;
@@ -27,25 +27,25 @@ export interface EngineDeps {
   readonly log: Log;
 }
 
-/** What runs without a request: one lane per account, one watcher per chain. */
+/** Everything that runs without a request: one lane per account, one watcher per chain. */
 export interface Engine extends Lanes {
-  /** Takes up every open transaction of the store; resolves when the lanes are loaded, not when nodes have answered. */
+  /** Loads every open transaction from the store. Resolves when the lanes are loaded, which needs no node. */
   start(): Promise<void>;
   /**
-   * Opens the lane of a relayer that came into the directory, or takes it over to the chain that the directory has for it now. Resolves
-   * when the lane is loaded; what is accepted meanwhile is not lost. For one relayer at a time.
+   * Opens the lane of a relayer that was added to the directory, or moves its lane to the chain that the directory now has for it. Resolves when the
+   * lane is loaded; transactions accepted meanwhile are not lost. Call it for one relayer at a time.
    */
   open(relayer: Relayer): Promise<void>;
-  /** Closes a relayer's lane, which should have nothing open. */
+  /** Closes the lane of a relayer without open transactions. */
   close(relayer: Relayer): Promise<void>;
-  /** Signs nothing new and resolves when what runs has ended. */
+  /** Signs nothing new, and resolves when all running work has ended. */
   stop(): Promise<void>;
   networks(): readonly NetworkHealth[];
-  /** How the lanes stand; costs a walk over all that is open. */
+  /** The state of each lane. Walks over everything that is open. */
   lanes(): readonly LaneFigures[];
 }
 
-/** A lane with the watcher that it is told of heads by. */
+/** An open lane and the chain that it works on. */
 interface OpenLane {
   readonly lane: Lane;
   readonly relayerId: string;
@@ -66,14 +66,17 @@ export function createEngine(deps: EngineDeps): Engine {
       await Promise.all(opened.map(({ lane }) => lane.load()));
       for (const id of await deps.store.read.openLanes()) {
         if (!lanes.has(laneKey(id)))
-          log.warn({ chain: id.chain, account: id.account }, 'open transactions of an account that no relayer has');
+          log.warn(
+            { chain: id.chain, account: id.account },
+            'an account without a relayer has open transactions; they wait until a relayer uses it again',
+          );
       }
       for (const one of opened) watch(one);
     },
     async open(relayer) {
       const before = lanes.get(laneKey(laneOf(relayer)));
       if (before !== undefined) await leave(before);
-      // From here on what is accepted comes to this one; whatever the other was given before is stored, and is loaded.
+      // What is accepted from here on reaches the new lane; what the old one got is stored, and is loaded.
       const opened = addLane(relayer);
       await opened.lane.load();
       watch(opened);
@@ -111,7 +114,7 @@ export function createEngine(deps: EngineDeps): Engine {
     watcher.start();
   }
 
-  /** The lane does no more work; its chain is watched no more where no other lane is on it. */
+  /** Stops the lane, and the watcher of its chain if no other lane is on it. */
   async function leave({ lane, chain }: OpenLane): Promise<void> {
     const watcher = watchers.get(chain);
     if (watcher?.remove(lane) === 0) {

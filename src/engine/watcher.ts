@@ -5,36 +5,36 @@ import type { RecordRelayerState, RelayerStateEvent } from '../core/ports/record
 import type { Store } from '../core/ports/store.js';
 import { chainKeyOf } from '../core/relayer/network.js';
 
-/** How a network stands, for readiness. */
+/** The state of a network, for readiness. */
 export interface NetworkHealth {
   readonly network: string;
-  /** The newest block that was seen; null: none yet. */
+  /** The newest block seen; null: none yet. */
   readonly head: Head | null;
-  /** Why no node can be asked; null: one can. */
+  /** Why no RPC node can be used; null: one answers. */
   readonly problem: string | null;
 }
 
-/** A relayer on the chain, and its lane. */
+/** A relayer on the chain and its lane. */
 export interface Watched {
   readonly relayerId: string;
   readonly lane: {
-    /** Called at each look that succeeded, with the newest head. */
+    /** Called with the newest head each time it was read. */
     tick(head: Head): void;
   };
 }
 
-/** Looks at one chain's head again and again. */
+/** Polls the head of one chain. */
 export interface Watcher {
-  /** A relayer that comes later stands as the chain does. */
+  /** A relayer that is added later is disabled if the chain is. */
   add(watched: Watched): void;
-  /** The number of those that are left. */
+  /** Returns how many relayers are left. */
   remove(lane: Watched['lane']): number;
   start(): void;
   stop(): Promise<void>;
   health(): NetworkHealth;
 }
 
-/** What a watcher works with. */
+/** The parts that make a watcher. */
 export interface WatcherDeps {
   readonly chain: Chain;
   readonly store: Store;
@@ -44,75 +44,79 @@ export interface WatcherDeps {
 }
 
 /**
- * Makes the watcher of one chain. Before its first look it remembers the chain's genesis block, and from then on only nodes that have it
- * are asked: where all have another one, the relayers are taken out of service, until a node of the remembered chain answers again.
+ * Makes the watcher of one chain. Before its first poll it stores the chain's genesis block, and from then on uses only nodes that have it. If every
+ * node has another genesis block, the relayers are disabled until a node of the stored chain answers again.
  */
 export function createWatcher({ chain, store, directory, recordRelayerState, log }: WatcherDeps): Watcher {
   const { network } = chain;
-  // Four looks a block see it soon enough; slower than every 4 s helps nobody, faster than every 100 ms costs. Solana's blocks are so quick
-  // that one
-  // look at each is enough, and its public nodes let nobody call much more often.
-  const looksPerBlock = network.type === 'solana' ? 1 : 4;
-  const intervalMs = Math.min(4_000, Math.max(100, network.averageBlockTimeMs / looksPerBlock));
+  // Four polls per block are soon enough, but not more than one per 100 ms and not less than one per 4 s. Solana's blocks are so fast that one poll
+  // each is enough, and its public nodes limit the rate.
+  const pollsPerBlock = network.type === 'solana' ? 1 : 4;
+  const intervalMs = Math.min(4_000, Math.max(100, network.averageBlockTimeMs / pollsPerBlock));
   let members: readonly Watched[] = [];
   let head: Head | null = null;
   let problem: string | null = null;
-  let isRemembered = false;
+  let isStored = false;
   let disabledReason: string | null = null;
   let running: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     try {
-      if (!isRemembered) await rememberGenesis();
+      if (!isStored) await storeGenesis();
       head = await chain.head();
-      if (problem !== null) log.info({ network: network.name }, "the network's nodes answer again");
+      if (problem !== null) log.info({ network: network.name }, 'an RPC node of the network answers again');
       problem = null;
       if (disabledReason !== null) await enableAgain();
       for (const { lane } of members) lane.tick(head);
     } catch (error) {
       const detail = error instanceof Error ? error.message : String(error);
-      if (problem !== detail) log.warn({ network: network.name, detail }, 'the network cannot be watched now');
+      if (problem !== detail) log.warn({ network: network.name, detail }, 'no RPC node of the network is usable');
       problem = detail;
       await disableIfOtherChain();
     }
-    if (!stopped) timer = setTimeout(() => (running = look()), intervalMs);
+    if (!stopped) timer = setTimeout(() => (running = poll()), intervalMs);
   }
 
-  /** Makes sure that only the remembered chain is ever asked; at the very first look, remembers it. */
-  async function rememberGenesis(): Promise<void> {
+  /** Makes sure that only nodes of the stored chain are used. The very first poll stores it. */
+  async function storeGenesis(): Promise<void> {
     const key = chainKeyOf(network);
-    const remembered = await store.read.genesisHash(key);
-    const genesis = remembered ?? (await chain.genesisHash());
-    if (remembered === undefined) await store.commit([store.change.insertChain(key, genesis)]);
+    const stored = await store.read.genesisHash(key);
+    const genesis = stored ?? (await chain.genesisHash());
+    if (stored === undefined) await store.commit([store.change.insertChain(key, genesis)]);
     chain.expectGenesis(genesis);
-    isRemembered = true;
+    isStored = true;
   }
 
-  /** Behind another genesis block the same nonces mean something else. */
+  /** On another chain the same nonces mean something else. */
   async function disableIfOtherChain(): Promise<void> {
     const foreign = chain.foreignGenesis();
     if (foreign === null || disabledReason !== null) return;
-    disabledReason = `this is another chain: the genesis block of its network is now ${foreign}`;
-    log.error({ network: network.name, genesis: foreign }, 'the network is another chain than before; its relayers are disabled');
+    disabledReason = `its network is another chain: the genesis block is now ${foreign}`;
+    log.error(
+      { network: network.name, genesis: foreign },
+      'the RPC nodes serve another chain than before; the relayers of this network are disabled',
+    );
     await mark('relayer_disabled');
   }
 
-  /** Only a node of the remembered chain tells a head. */
+  /** Only a node of the stored chain returns a head. */
   async function enableAgain(): Promise<void> {
     disabledReason = null;
-    log.info({ network: network.name }, 'the network is the chain that it was; its relayers are enabled');
+    log.info({ network: network.name }, 'the RPC nodes serve the stored chain again; the relayers of this network are enabled');
     await mark('relayer_enabled');
   }
 
-  /** The directory first: what must not be signed must not wait for a commit. */
+  /** Updates the directory first: signing must stop without waiting for a commit. */
   async function mark(event: RelayerStateEvent): Promise<void> {
     for (const { relayerId } of members) directory.setDisabled(relayerId, disabledReason);
     const relayers = members.flatMap(({ relayerId }) => directory.relayer(relayerId) ?? []);
     const changes = relayers.flatMap((relayer) => recordRelayerState(relayer, event));
     if (changes.length === 0) return;
-    await store.commit(changes).catch((error: unknown) => log.error({ network: network.name, err: error }, `${event} cannot be told`));
+    await store
+      .commit(changes)
+      .catch((error: unknown) => log.error({ network: network.name, err: error }, `the event ${event} could not be stored`));
   }
 
   return {
@@ -125,7 +129,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, log
       return members.length;
     },
     start() {
-      running = look();
+      running = poll();
     },
     async stop() {
       stopped = true;

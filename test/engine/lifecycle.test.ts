@@ -8,7 +8,7 @@ import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
-describe('the lifecycle on a real node', () => {
+describe('the engine on a real EVM node', () => {
   let anvil: Anvil | undefined;
   let rig: EngineRig | undefined;
 
@@ -25,7 +25,7 @@ describe('the lifecycle on a real node', () => {
     anvil = undefined;
   });
 
-  it('sends in the order accepted, each event told once', async () => {
+  it('send: attempts go out in the order accepted, with one event per status', async () => {
     const { anvil, rig } = await start();
     const sent = await Promise.all(Array.from({ length: 10 }, (_, index) => rig.send({ valueWei: BigInt(index) })));
     for (const { transaction } of sent) await rig.until(transaction.id, 'submitted');
@@ -39,7 +39,7 @@ describe('the lifecycle on a real node', () => {
       assert.deepEqual(rig.told.get(transaction.id), ['pending', 'sent', 'submitted', 'mined', 'confirmed']);
   });
 
-  it('is confirmed at the required confirmations and not before', async () => {
+  it('confirm: a transaction is confirmed at the required confirmations and not before', async () => {
     const { anvil, rig } = await start({ network: { requiredConfirmations: 3 } });
     const { transaction } = await rig.send();
     await rig.until(transaction.id, 'submitted');
@@ -51,7 +51,7 @@ describe('the lifecycle on a real node', () => {
     assert.notEqual(ended.confirmedAtMs, null);
   });
 
-  it('a block that is taken back takes the transaction back, and it is broadcast and mined again', async () => {
+  it('reorg: a transaction whose block is gone is submitted again, rebroadcast and mined again', async () => {
     const { anvil, rig } = await start({ network: { requiredConfirmations: 3 } });
     const { transaction } = await rig.send();
     await rig.until(transaction.id, 'submitted');
@@ -67,7 +67,7 @@ describe('the lifecycle on a real node', () => {
     assert.deepEqual(rig.told.get(transaction.id), ['pending', 'sent', 'submitted', 'mined', 'submitted', 'mined', 'confirmed']);
   });
 
-  it('what would revert fails before it takes a nonce, with the reason', async () => {
+  it('prepare: a transaction that would revert fails with the reason and takes no nonce', async () => {
     const { anvil, rig } = await start();
     // Runtime code that reverts with nothing: PUSH0 PUSH0 REVERT.
     const contract = '0x00000000000000000000000000000000000000Aa';
@@ -81,7 +81,7 @@ describe('the lifecycle on a real node', () => {
     assert.equal(submitted.nonce, 0n);
   });
 
-  it('waits for funds without holding back, says so, and goes when they are there', async () => {
+  it('prepare: a transaction without funds waits with its reason, delays no other, and goes when funded', async () => {
     const { anvil, rig } = await start({ fundsWei: 0n });
     const { transaction } = await rig.send();
     await waitFor('the reason', async () =>
@@ -92,7 +92,7 @@ describe('the lifecycle on a real node', () => {
     await rig.until(transaction.id, 'submitted');
   });
 
-  it('valid_until: what is not signed expires, what is signed is outbid by a self-transfer', async () => {
+  it('expire: an unsigned transaction ends at valid_until, a signed one is replaced by a self-transfer', async () => {
     const { anvil, rig } = await start();
     const validUntil = new Date(rig.clock.nowMs() + 60_000).toISOString();
     const signed = await rig.send({ valueWei: 5n }, validUntil);
@@ -112,7 +112,7 @@ describe('the lifecycle on a real node', () => {
     assert.equal(evmFieldsOf(shown).to, rig.relayer.address);
   });
 
-  it('what cannot be paid any more gives its slot up for those behind it, and fails', async () => {
+  it('release slot: a transaction that the account can no longer pay for fails and unblocks those behind it', async () => {
     const { anvil, rig } = await start();
     const dear = await rig.send({ valueWei: 5n * 10n ** 18n });
     const { shown } = await rig.until(dear.transaction.id, 'submitted');
@@ -123,7 +123,7 @@ describe('the lifecycle on a real node', () => {
     await anvil.rpc('anvil_dropTransaction', [shown?.hash]);
     await anvil.mine();
     await waitFor('the reason to wait', async () =>
-      /again/.test((await rig.view(dear.transaction.id)).transaction.statusReason ?? '') ? true : undefined,
+      /no RPC node has accepted it/.test((await rig.view(dear.transaction.id)).transaction.statusReason ?? '') ? true : undefined,
     );
     await waitFor('the self-transfer', async () => {
       rig.clock.moveOn(5_000);
@@ -131,7 +131,7 @@ describe('the lifecycle on a real node', () => {
       return (await rig.view(dear.transaction.id)).transaction.status === 'failed' ? true : undefined;
     });
     const { transaction: failed, shown: last } = await rig.view(dear.transaction.id);
-    assert.match(failed.statusReason ?? '', /^the account cannot pay it any more; a self-transfer takes its nonce/);
+    assert.match(failed.statusReason ?? '', /^insufficient balance; a self-transfer takes its nonce/);
     assert.equal(evmFieldsOf(last).to, rig.relayer.address);
     await waitFor('the one behind it', async () => {
       await anvil.mine();
@@ -139,7 +139,7 @@ describe('the lifecycle on a real node', () => {
     });
   });
 
-  it('is outbid when the market moves on: on time and on blocks, by the replacement minimum, within the cap', async () => {
+  it('bump fee: an attempt that waits too long gets the market price, at least the minimum, at most the cap', async () => {
     const capWei = 30_000_000_000n;
     const { anvil, rig } = await start({ policies: { gasPriceCapWei: capWei } });
     const { transaction } = await rig.send({ maxFeePerGasWei: 2_000_000_000n, maxPriorityFeePerGasWei: 1n });
@@ -169,7 +169,7 @@ describe('the lifecycle on a real node', () => {
     assert.deepEqual(rig.told.get(transaction.id), ['pending', 'sent', 'submitted', 'mined', 'confirmed']);
   });
 
-  it('a node that forgot a transaction gets it again', async () => {
+  it('rebroadcast: a node that dropped a transaction gets it again', async () => {
     const { anvil, rig } = await start();
     const { transaction } = await rig.send();
     const { shown } = await rig.until(transaction.id, 'submitted');
@@ -180,7 +180,7 @@ describe('the lifecycle on a real node', () => {
     await rig.until(transaction.id, 'confirmed');
   });
 
-  it('goes on after a restart: what is stored is broadcast, what is pending is signed, in the nonces that follow', async () => {
+  it('restart: stored attempts are broadcast and pending transactions signed in the nonces that follow', async () => {
     const folder = await temporaryFolder();
     const { anvil, rig: before } = await start({ folder });
     const sent = await Promise.all([before.send(), before.send()]);
@@ -204,7 +204,7 @@ describe('the lifecycle on a real node', () => {
     }
   });
 
-  it('behind another genesis block the relayer is disabled, and nothing is sent', async () => {
+  it('another genesis block disables the relayer, and nothing is sent', async () => {
     const folder = await temporaryFolder();
     const { rig: before } = await start({ folder });
     await waitFor('the genesis to be remembered', () => before.store.read.genesisHash('evm:31337'));

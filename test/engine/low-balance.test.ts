@@ -13,17 +13,18 @@ before(async () => {
 });
 after(() => anvil?.stop());
 
-it('a low balance holds sends back and is told once, until it was back in between', async (test) => {
+it('low balance: sends wait and one event is stored until the balance was sufficient in between', async (test) => {
   const rig = await startEngineRig(anvil, { folder: await temporaryFolder(), policies: { minBalanceWei: ether }, fundsWei: ether / 2n });
   test.after(() => rig.stop());
   const first = (await rig.send()).transaction.id;
   const second = (await rig.send()).transaction.id;
-  await waitFor('both to be held back', async () => {
+  await waitFor('both to wait', async () => {
     const views = await Promise.all([first, second].map((id) => rig.view(id)));
     return views.every(({ transaction }) => transaction.statusReason?.includes('insufficient funds')) ? true : undefined;
   });
+  await waitFor('the event', () => (rig.toldStates.length > 0 ? true : undefined));
   assert.deepEqual(rig.toldStates, ['relayer_low_balance']);
-  // It is looked at again with every block.
+  // The balance is read again at every block.
   await anvil.mine(2);
   rig.clock.moveOn(60_000);
   assert.deepEqual(rig.toldStates, ['relayer_low_balance']);
@@ -35,6 +36,6 @@ it('a low balance holds sends back and is told once, until it was back in betwee
   await setBalance(anvil, rig.relayer.address, ether / 2n);
   await anvil.mine();
   const third = (await rig.send()).transaction.id;
-  await waitFor('it to be told again', () => (rig.toldStates.length === 2 ? true : undefined));
+  await waitFor('a second event', () => (rig.toldStates.length === 2 ? true : undefined));
   assert.equal((await rig.view(third)).transaction.status, 'pending');
 });

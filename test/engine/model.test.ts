@@ -36,7 +36,7 @@ const worthwhile = [
   'a slot is given up',
 ];
 
-describe('whatever happens, in any order', () => {
+describe('the lane in every order of faults', () => {
   async function run(seeds: number, deepReorgs: boolean): Promise<ReadonlySet<string>> {
     // In memory where that can be had: nothing here loses its power, and syncing to a disk takes most of the time.
     const folder = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'relayer-model-'));
@@ -58,7 +58,7 @@ describe('whatever happens, in any order', () => {
     }
   }
 
-  it('everything accepted becomes final, exactly once', async () => {
+  it('every accepted transaction becomes final exactly once', async () => {
     const met = await run(runs, false);
     if (runs >= defaultRuns)
       assert.deepEqual(
@@ -67,7 +67,7 @@ describe('whatever happens, in any order', () => {
       );
   });
 
-  it('also where the chain takes back what it had confirmed, nothing final changes and nothing stands still', async () => {
+  it('after a reorg deeper than the confirmations nothing final changes and nothing stalls', async () => {
     await run(Math.ceil(runs / 4), true);
   });
 });

@@ -25,7 +25,7 @@ describe('replacing and cancelling', () => {
     await anvil?.stop();
   });
 
-  it('what is not signed yet is replaced in place and asks no node', async () => {
+  it('replace: an unsigned transaction is changed in place without a node call', async () => {
     await setBalance(anvil, rig.relayer.address, 0n);
     const { transaction } = await rig.send();
     await waitFor('the reason to wait', async () =>
@@ -42,7 +42,7 @@ describe('replacing and cancelling', () => {
     assert.equal((await rig.attempts(transaction.id)).length, 1);
   });
 
-  it('explicit prices below the minimum are refused with the minimum; at the minimum they are taken', async () => {
+  it('replace: rejects a bid below the minimum and states it; accepts the minimum', async () => {
     const { transaction } = await rig.send({ maxFeePerGasWei: 2_000_000_005n, maxPriorityFeePerGasWei: 1_000_000_000n });
     await rig.until(transaction.id, 'submitted');
     const bid = (maxFeePerGasWei: bigint, maxPriorityFeePerGasWei: bigint) =>
@@ -64,7 +64,7 @@ describe('replacing and cancelling', () => {
     assert.deepEqual(evmFieldsOf(shown).price, { kind: 'eip1559', maxFeePerGasWei: minimum[0], maxPriorityFeePerGasWei: minimum[1] });
   });
 
-  it('with the node gone a signed one is not replaced: 503, and nothing changed', async () => {
+  it('replace: without a node a signed transaction stays as it is, with 503', async () => {
     const { transaction } = await rig.send();
     const before = await rig.until(transaction.id, 'submitted');
     await anvil.stop();
@@ -76,7 +76,7 @@ describe('replacing and cancelling', () => {
     assert.equal((await rig.attempts(transaction.id)).length, 1);
   });
 
-  it("when an earlier version wins the race, the record is that one's and says so", async () => {
+  it('replace: if an earlier attempt wins the race, the record shows it and says so', async () => {
     const { transaction } = await rig.send({ valueWei: 5n });
     await rig.until(transaction.id, 'submitted');
     const replaced = await replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted({ to: other, valueWei: 6n }));
@@ -95,7 +95,7 @@ describe('replacing and cancelling', () => {
     await assert.rejects(replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted()), { reason: 'TRANSACTION_CONFIRMED' });
   });
 
-  it('cancelling what is not signed ends it at once; a second cancel changes nothing', async () => {
+  it('cancel: an unsigned transaction ends at once; a second cancel changes nothing', async () => {
     await setBalance(anvil, rig.relayer.address, 0n);
     const { transaction } = await rig.send();
     const canceled = await cancelTransaction(rig.deps, rig.relayer, transaction.id);
@@ -104,7 +104,7 @@ describe('replacing and cancelling', () => {
     await assert.rejects(replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted()), { reason: 'TRANSACTION_CANCELED' });
   });
 
-  it('cancelling what is signed takes its slot by a self-transfer', async () => {
+  it('cancel: a self-transfer takes the slot of a signed transaction', async () => {
     const { transaction } = await rig.send({ valueWei: 5n });
     await rig.until(transaction.id, 'submitted');
     const canceled = await cancelTransaction(rig.deps, rig.relayer, transaction.id);
@@ -124,7 +124,7 @@ describe('replacing and cancelling', () => {
     assert.deepEqual(rig.told.get(transaction.id), ['pending', 'sent', 'submitted', 'submitted', 'mined', 'canceled']);
   });
 
-  it('a mined transaction can be neither replaced nor cancelled', async () => {
+  it('replace and cancel: a mined transaction rejects both', async () => {
     const { transaction } = await rig.send();
     await rig.until(transaction.id, 'submitted');
     await anvil.mine();
@@ -135,7 +135,7 @@ describe('replacing and cancelling', () => {
     );
   });
 
-  it('two replacements at once: one order, both versions stored, the later one live', async () => {
+  it('replace: two at once are ordered, both attempts stored, the later one live', async () => {
     const { transaction } = await rig.send();
     await rig.until(transaction.id, 'submitted');
     const replaced = await Promise.all([

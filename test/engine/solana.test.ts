@@ -14,7 +14,7 @@ async function start(test: TestContext, options: Partial<SolanaRigOptions> = {})
 }
 
 describe('transactions on Solana', () => {
-  it('are signed, sent, mined and confirmed', async (test) => {
+  it('a transfer is signed, sent, mined and confirmed', async (test) => {
     const rig = await start(test);
     const to = solanaKey().address;
     const { transaction } = await rig.send({ instructions: [transferInstruction(rig.key.address, to, 5_000_000n)] });
@@ -27,7 +27,7 @@ describe('transactions on Solana', () => {
     assert.equal(await rig.chain.balanceOf(to), 5_000_000n);
   });
 
-  it('fail when nobody can tell any more what became of them, and are not signed anew', async (test) => {
+  it('a transaction whose outcome no node can know fails and is never signed again', async (test) => {
     let isLost = false;
     const changed = (chain: Chain): Chain => {
       const { unsequenced } = chain;
@@ -47,7 +47,7 @@ describe('transactions on Solana', () => {
     assert.equal((await rig.attempts(transaction.id)).length, 1);
   });
 
-  it('hold up nobody while no node tells whether they can be signed anew', async (test) => {
+  it('a transaction that no node can estimate again delays no other', async (test) => {
     let isUnanswered = false;
     const changed = (chain: Chain): Chain => ({
       ...chain,

@@ -66,7 +66,7 @@ function earlyXdr(rig: StellarRig, minTimeS: number): string {
 }
 
 describe('transactions on Stellar', { concurrency: 4 }, () => {
-  it('are signed, sent, mined and confirmed', async (test) => {
+  it('a payment is signed, sent, mined and confirmed', async (test) => {
     const rig = await start(test, { accounts });
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
     await rig.until(transaction.id, 'submitted');
@@ -77,7 +77,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     assert.equal(await rig.chain.balanceOf(rig.key.address), 1_000_000_000n - 5_000_000n - 100n);
   });
 
-  it("go one after the other in the account's sequence", async (test) => {
+  it('payments go one after the other in the sequence of the account', async (test) => {
     const rig = await start(test, { accounts });
     const ids = [];
     for (let count = 0; count < 3; count += 1) ids.push((await rig.send({ operations: [payment(receiver, 1n)] })).transaction.id);
@@ -87,7 +87,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     assert.deepEqual(nonces, [first, first + 1n, first + 2n]);
   });
 
-  it('are replaced by a fee bump in the same place, with ten times the bid for each operation', async (test) => {
+  it('replace: a fee bump at the same sequence number bids ten times as much per operation', async (test) => {
     const rig = await start(test, { accounts });
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
     await rig.until(transaction.id, 'submitted');
@@ -106,7 +106,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     assert.equal(await rig.chain.balanceOf(receiver), 10_000_000n);
   });
 
-  it('tell which version won the race', async (test) => {
+  it('replace: the record says which attempt won the race', async (test) => {
     const rig = await start(test, { accounts });
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
     await rig.until(transaction.id, 'submitted');
@@ -117,7 +117,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     assert.equal(confirmed.transaction.statusReason, 'version 1 was mined, not the newest one, version 2');
   });
 
-  it('have no second version that says the very same', async (test) => {
+  it('replace: identical content makes no second attempt', async (test) => {
     const rig = await start(test, { accounts });
     rig.node.ledger.setQueueFullBelow(50_000n);
     const validUntil = new Date(Date.now() + 600_000).toISOString();
@@ -129,7 +129,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     assert.equal((await rig.attempts(transaction.id)).length, 1);
   });
 
-  it('name the least max_fee that replaces', async (test) => {
+  it('replace: a max_fee below the minimum is rejected with the minimum', async (test) => {
     const rig = await start(test, { accounts });
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
     await rig.until(transaction.id, 'submitted');
@@ -141,7 +141,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     assert.equal((await rig.attempts(transaction.id)).length, 1);
   });
 
-  it('are cancelled by a transaction that changes nothing', async (test) => {
+  it('cancel: a transaction that changes nothing takes the sequence number', async (test) => {
     const rig = await start(test, { accounts });
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
     await rig.until(transaction.id, 'submitted');
@@ -152,7 +152,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     assert.equal(await rig.chain.balanceOf(receiver), 10_000_000n);
   });
 
-  it('expire: what is out dies of its time bounds, and its place is taken by what changes nothing', async (test) => {
+  it('expire: an attempt dies of its time bounds, and a transaction that changes nothing takes its sequence number', async (test) => {
     const rig = await start(test, { accounts });
     rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
@@ -173,7 +173,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     );
   });
 
-  it('bid what a full queue asks for', async (test) => {
+  it('bump fee: a bid rises to what a full queue demands', async (test) => {
     const rig = await start(test, { accounts });
     rig.node.ledger.setQueueFullBelow(500n);
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
@@ -186,7 +186,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     );
   });
 
-  it('get another sequence number where somebody else used theirs', async (test) => {
+  it('foreign use of the sequence number gives the transaction another one', async (test) => {
     const rig = await start(test, { accounts });
     rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
@@ -198,7 +198,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     assert.equal(await rig.chain.balanceOf(receiver), 15_000_001n);
   });
 
-  it('are done, and not done again, where somebody else put a fee bump around a version', async (test) => {
+  it('a foreign fee-bump envelope around an attempt counts as landed, and nothing is sent again', async (test) => {
     const payer = Keypair.random();
     const rig = await start(test, { accounts: { ...accounts, [payer.publicKey()]: 100_000_000n } });
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
@@ -217,7 +217,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     assert.equal(await rig.chain.balanceOf(other), 17_000_000n);
   });
 
-  it('give their place up where no node takes them as they are', async (test) => {
+  it('release slot: a transaction that no node accepts as it is frees its sequence number', async (test) => {
     const rig = await start(test, { accounts });
     const malformed = new TransactionBuilder(new Account(rig.key.address, '0'), {
       fee: BASE_FEE,
@@ -239,7 +239,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const failed = await rig.untilWithLedgers(bad.transaction.id, 'failed');
     assert.equal(
       failed.transaction.statusReason,
-      `no node takes it yet, it is tried again: ${codes}; a transaction that changes nothing takes its sequence number, for those behind it`,
+      `waiting: no RPC node has accepted it; retrying: ${codes}; a transaction that changes nothing takes its sequence number, for those behind it`,
     );
     assert.deepEqual(
       (await rig.attempts(bad.transaction.id)).map((attempt) => [attempt.purpose, saysOf(attempt).bid.feeStroops]),
@@ -252,7 +252,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     await rig.untilWithLedgers(good.transaction.id, 'confirmed');
   });
 
-  it('hold up nobody before their time bounds begin', async (test) => {
+  it('a transaction whose time bounds have not begun delays no other', async (test) => {
     const rig = await start(test, { accounts });
     const minTimeS = Math.floor(Date.now() / 1000) + 3_600;
     const early = await rig.send({ transactionXdr: earlyXdr(rig, minTimeS) });
@@ -265,7 +265,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     );
   });
 
-  it('hold up nobody while no node tells whether they can go', async (test) => {
+  it('a transaction that no node can estimate delays no other', async (test) => {
     const rig = await start(test, { accounts });
     rig.node.setOutcome((method) => (method === 'simulateTransaction' ? { refusedWith: 500 } : null));
     const { testContract } = rig.node.ledger;
@@ -274,10 +274,13 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const answered = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
     await rig.untilWithLedgers(answered.transaction.id, 'confirmed');
     const { transaction } = await rig.view(unanswered.transaction.id);
-    assert.deepEqual([transaction.status, transaction.statusReason], ['pending', 'no node says yet whether it can go; it is asked again']);
+    assert.deepEqual(
+      [transaction.status, transaction.statusReason],
+      ['pending', 'waiting: no RPC node could estimate this transaction; retrying'],
+    );
   });
 
-  it('fail on chain with the codes of the result', async (test) => {
+  it('a failure on chain is recorded with the result codes', async (test) => {
     const rig = await start(test);
     const nobody = stellarKey().address;
     const { transaction } = await rig.send({ operations: [payment(nobody, 5_000_000n)] });
@@ -285,7 +288,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     assert.equal(failed.transaction.statusReason, 'failed on chain: txFAILED: operation 1: PAYMENT_NO_DESTINATION');
   });
 
-  it('wait for the account to be there', async (test) => {
+  it('sends wait until the account exists', async (test) => {
     const rig = await start(test, { accounts, fundsStroops: 0n });
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
     const waiting = await waitFor('a reason', async () => {
@@ -297,7 +300,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     await rig.untilWithLedgers(transaction.id, 'confirmed');
   });
 
-  it('have a number of their account, also where that is made just before', async (test) => {
+  it('an account that was just created gets its first sequence number right', async (test) => {
     const rig = await start(test, { accounts, fundsStroops: 0n });
     const early = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
     await waitFor('a reason', async () => (await rig.view(early.transaction.id)).transaction.statusReason ?? undefined);
@@ -310,7 +313,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
 });
 
 describe('contract calls', { concurrency: 4 }, () => {
-  it('are simulated, paid for, and give a value back', async (test) => {
+  it('a contract call is simulated, paid for, and returns its value', async (test) => {
     const rig = await start(test);
     const { transaction } = await rig.send({
       operations: [
@@ -331,7 +334,7 @@ describe('contract calls', { concurrency: 4 }, () => {
     assert.ok((after.mined?.facts?.feeChargedStroops ?? 0n) > 100n);
   });
 
-  it('are authorized by the source account, as their simulation says', async (test) => {
+  it('a contract call is authorized by the source account as simulated', async (test) => {
     const rig = await start(test);
     const greet = (who: string) =>
       rig.send({
@@ -355,7 +358,7 @@ describe('contract calls', { concurrency: 4 }, () => {
     );
   });
 
-  it('are not signed when they fail in the simulation', async (test) => {
+  it('a contract call that fails in simulation is not signed', async (test) => {
     const rig = await start(test);
     const { transaction } = await rig.send({
       operations: [
@@ -367,7 +370,7 @@ describe('contract calls', { concurrency: 4 }, () => {
     assert.deepEqual(await rig.attempts(transaction.id), []);
   });
 
-  it('are replaced by contract calls', async (test) => {
+  it('replace: a contract call replaces a contract call', async (test) => {
     const rig = await start(test);
     const increment = (by: number): Partial<StellarRequest> => ({
       operations: [
@@ -392,8 +395,8 @@ describe('contract calls', { concurrency: 4 }, () => {
   });
 });
 
-describe('fee bumps of what other accounts signed', { concurrency: 4 }, () => {
-  it('land, and take only the fee', async (test) => {
+describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () => {
+  it('a fee-bump envelope lands and costs only the fee', async (test) => {
     const user = Keypair.random();
     const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
     const { transaction } = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
@@ -403,7 +406,7 @@ describe('fee bumps of what other accounts signed', { concurrency: 4 }, () => {
     assert.equal(await rig.chain.balanceOf(rig.key.address), 1_000_000_000n - 200n);
   });
 
-  it('bid what a full queue asks for', async (test) => {
+  it('bump fee: a bid rises to what a full queue demands', async (test) => {
     const user = Keypair.random();
     const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
     rig.node.ledger.setQueueFullBelow(500n);
@@ -416,7 +419,7 @@ describe('fee bumps of what other accounts signed', { concurrency: 4 }, () => {
     );
   });
 
-  it('are replaced by what the same account signed for the same place', async (test) => {
+  it('replace: another transaction of the same account and sequence number replaces it', async (test) => {
     const user = Keypair.random();
     const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
     const { transaction } = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
@@ -432,7 +435,7 @@ describe('fee bumps of what other accounts signed', { concurrency: 4 }, () => {
     assert.equal(await rig.chain.balanceOf(user.publicKey()), 100_000_000n - 5n);
   });
 
-  it('are replaced by the very same, where nodes refused it, without a second version', async (test) => {
+  it('replace: the same envelope after a refusal makes no second attempt', async (test) => {
     const user = Keypair.random();
     const stranger = Keypair.random();
     const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
@@ -459,7 +462,7 @@ describe('fee bumps of what other accounts signed', { concurrency: 4 }, () => {
     );
   });
 
-  it('are not raised to what another transaction says already, and go on', async (test) => {
+  it('bump fee: a bump that would equal another transaction is skipped, and the lane goes on', async (test) => {
     const user = Keypair.random();
     const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
     rig.node.ledger.setQueueFullBelow(1_000n);
@@ -478,14 +481,14 @@ describe('fee bumps of what other accounts signed', { concurrency: 4 }, () => {
     ]);
     await waitFor('the duplicate to be told', async () => {
       rig.node.ledger.close();
-      return (await rig.view(transaction.id)).transaction.statusReason?.includes('transaction duplicate says the very same') || undefined;
+      return (await rig.view(transaction.id)).transaction.statusReason?.includes('identical to transaction duplicate') || undefined;
     });
     rig.node.ledger.setQueueFullBelow(0n);
     const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.liveVersion, 1);
   });
 
-  it('cannot be cancelled without time bounds, and with them end when they are over', async (test) => {
+  it('cancel: rejected without time bounds; with them it ends when they are over', async (test) => {
     const user = Keypair.random();
     const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
     rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
@@ -502,7 +505,7 @@ describe('fee bumps of what other accounts signed', { concurrency: 4 }, () => {
     await rig.untilWithLedgers(bounded.transaction.id, 'canceled');
   });
 
-  it('fail when their place is used by somebody else', async (test) => {
+  it('foreign use of its sequence number fails the transaction', async (test) => {
     const user = Keypair.random();
     const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
     rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));

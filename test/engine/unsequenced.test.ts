@@ -33,7 +33,7 @@ const worthwhile = [
   'a duplicate waits',
 ];
 
-it('what stands alone becomes final, exactly once, whatever happens in any order', async () => {
+it('unsequenced transactions become final exactly once, in every order of faults', async () => {
   const folder = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'relayer-alone-'));
   const { store } = await openStore(`sqlite:${join(folder, 'model.db')}`, { log: silentLog });
   const met = new Set<string>();

@@ -12,7 +12,7 @@ import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
-it('relayers are disabled while all nodes are of another chain, and enabled when one of the remembered chain answers', async (test) => {
+it('relayers are disabled while every node serves another chain, and enabled when a node of the stored chain answers', async (test) => {
   const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
   const relayer = { ...modelRelayer('r1', {}), network: { ...modelRelayer('r1', {}).network, averageBlockTimeMs: 1 } };
   const model = createModelChain(relayer.network, relayer.address, createRandom(1));
@@ -59,7 +59,7 @@ it('relayers are disabled while all nodes are of another chain, and enabled when
   assert.equal(expected, '0xours');
 
   foreign = '0xtheirs';
-  const reason = 'this is another chain: the genesis block of its network is now 0xtheirs';
+  const reason = 'its network is another chain: the genesis block is now 0xtheirs';
   await waitFor('it to be disabled', () => (told.length > 0 ? true : undefined));
   assert.equal(directory.relayer('r1')?.disabledReason, reason);
   directory.put({ relayer: { ...relayer, id: 'r2' }, chain, signer });

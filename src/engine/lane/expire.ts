@@ -3,30 +3,27 @@ import type { OpenTransaction } from '../../core/ports/store.js';
 import { endedUnsigned, givenUp } from '../../core/transaction/lifecycle.js';
 import { outbid } from '../../core/transaction/outbid.js';
 import { isSigned } from '../../core/transaction/transaction.js';
-import type { LaneContext } from './lane-context.js';
+import { isUnavailable, type LaneContext } from './lane-context.js';
 
-/** After this long an expiry that could not be carried out is tried again. */
+/** A failed expiry is tried again after this time. */
 const retryAfterMs = 1_000;
 
 /**
- * Ends transactions whose `valid_until` has passed: at once when nothing is signed, else by a version that does nothing and outbids them in their slots;
- * those that stand alone are not sent again, and end once what is out is dead.
- * Throws `NODE_UNAVAILABLE`.
+ * Ends transactions whose `valid_until` has passed: unsigned ones at once, those with a nonce by a self-transfer in their slot, unsequenced ones when
+ * their attempts are dead.
  */
 export async function expire(lane: LaneContext): Promise<void> {
-  if (lane.settled === null) return;
   const nowMs = lane.deps.clock.nowMs();
-  for (const open of [...lane.transactions.waiting(), ...lane.transactions.slotted(), ...lane.transactions.unsequenced()]) {
-    if (!isExpired(open, nowMs) || nowMs < (lane.notBeforeMs.get(open.transaction.id) ?? 0)) continue;
-    await expireOne(lane, open, nowMs);
+  const { transactions } = lane;
+  for (const open of [...transactions.waiting(), ...transactions.slotted(), ...transactions.unsequenced()]) {
+    if (isExpired(open, nowMs) && nowMs >= (transactions.tracked(open.transaction.id)?.notBeforeMs ?? 0))
+      await expireOne(lane, open, nowMs);
   }
 }
 
-/** True when the transaction is not wanted any more, and nothing was done about it yet. */
-function isExpired({ transaction }: OpenTransaction, nowMs: number): boolean {
-  return (
-    transaction.validUntilMs !== null && transaction.validUntilMs <= nowMs && transaction.intent === 'content' && transaction.mined === null
-  );
+/** True if the caller no longer wants the transaction and nothing was done about it yet: its content must not be broadcast or bumped any more. */
+export function isExpired({ transaction: { validUntilMs, intent, mined } }: OpenTransaction, nowMs: number): boolean {
+  return validUntilMs !== null && validUntilMs <= nowMs && intent === 'content' && mined === null;
 }
 
 async function expireOne(lane: LaneContext, open: OpenTransaction, nowMs: number): Promise<void> {
@@ -48,11 +45,16 @@ async function expireOne(lane: LaneContext, open: OpenTransaction, nowMs: number
     lane.wakeBroadcast();
   } catch (error) {
     if (error instanceof Overtaken) return;
-    if (!(error instanceof DomainError) || error.reason === 'NODE_UNAVAILABLE') throw error;
-    lane.notBeforeMs.set(id, nowMs + retryAfterMs);
-    lane.log.warn({ transaction: id, reason: error.reason, detail: error.message }, 'an expired transaction cannot be taken back yet');
+    if (!(error instanceof DomainError)) throw error;
+    const record = lane.transactions.tracked(id);
+    if (record !== undefined) record.notBeforeMs = nowMs + retryAfterMs;
+    if (!isUnavailable(error))
+      lane.log.warn(
+        { transaction: id, reason: error.reason, detail: error.message },
+        'an expired transaction cannot be replaced by a self-transfer yet; retrying',
+      );
   }
 }
 
-/** It is mined, cancelled or given more time: nothing is left to do. */
+/** It was mined, cancelled or given more time meanwhile. */
 class Overtaken extends Error {}

@@ -1,44 +1,47 @@
-import { DomainError } from '../../core/errors.js';
 import type { Chain, Head } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import type { Log } from '../../core/ports/log.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
-import { type Attempt, isFinal, isSigned, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
-import { shownAttempt, transactionChanges, viewOf } from '../../core/transaction/transaction-changes.js';
+import type { LaneId, Transaction } from '../../core/transaction/transaction.js';
+import { viewOf } from '../../core/transaction/transaction-changes.js';
 import { broadcast } from './broadcast.js';
-import { escalate, type WaitingSince } from './bump-fee.js';
+import { bumpFees } from './bump-fee.js';
+import { createChore } from './chore.js';
+import { commitMoves } from './commit-moves.js';
 import { expire } from './expire.js';
-import { fillGaps, type Gaps } from './fill-gaps.js';
+import { createForeignExplainer } from './explain-foreign.js';
+import { createGapFiller } from './fill-gaps.js';
 import type { LaneContext, LaneWork } from './lane-context.js';
-import { figuresOf, type LaneFigures } from './lane-figures.js';
 import { createLoop } from './loop.js';
 import { createOneAtATime } from './one-at-a-time.js';
-import { createOpenTransactions } from './open-transactions.js';
+import { createOpenTransactions, type LaneFigures } from './open-transactions.js';
 import { prepare } from './prepare.js';
-import { type Rebroadcast, rebroadcast } from './rebroadcast.js';
-import { releaseSlot, type Stuck } from './release-slot.js';
-import { settle, type Unexplained } from './settle-slots.js';
+import { createRebroadcaster } from './rebroadcast.js';
+import { createSlotReleaser } from './release-slot.js';
+import { settleSlots } from './settle-slots.js';
 import { settleUnsequenced } from './settle-unsequenced.js';
 
-/** After so many conflicts in a row what is in memory can no longer be trusted. */
-const greatestConflicts = 3;
+/** After this many consecutive conflicts the index in memory can no longer be trusted. */
+const maxConflicts = 3;
 
-/** All that uses the nonces of one account. */
+/** The queue of one account: everything that uses its nonces. */
 export interface Lane {
   readonly id: LaneId;
-  /** Takes up the open transactions of the store. */
+  /** Reads the open transactions from the store. */
   load(): Promise<void>;
   accept(transaction: Transaction): void;
   move(transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
-  /** The newest head was looked at, be it new or not. Returns at once. */
+  /** Takes note of the newest head, new or not. Returns at once. */
   tick(head: Head): void;
-  /** Signs nothing new, and resolves when what runs has ended. */
+  /** Signs nothing new, and resolves when all running work has ended. */
   stop(): Promise<void>;
   figures(): LaneFigures;
 }
 
-/** What a lane works with. */
+type HeadChore = (head: Head) => Promise<void>;
+
+/** The parts that make a lane. */
 export interface LaneDeps {
   readonly id: LaneId;
   readonly deps: LaneWork;
@@ -50,22 +53,15 @@ export interface LaneDeps {
 /**
  * Makes the lane of one account; nothing runs before the first tick.
  *
- * Three loops, which never wait for one another: settling (what the chain says, then expiry, escalation and gaps), preparing (pricing and signing) and
- * broadcasting. Each asks nodes as it likes and changes a transaction only through `move`, which takes one change at a time.
+ * Three loops never wait for one another: upkeep (what the chain says, then expiry, fee bumps, gaps), preparing (pricing and signing) and broadcasting.
+ * Their work is split into chores, of which each fails alone. A chore asks nodes without a lock, and changes a transaction only through `move` or
+ * `commitMoves`, which assert that it is still as it was seen.
  */
 export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   const transactions = createOpenTransactions();
   const oneAtATime = createOneAtATime();
-  const unexplained: Unexplained = new Map();
-  const waitingSince: WaitingSince = new Map();
-  const gaps: Gaps = new Map();
-  const stuck: Stuck = { askedAt: null, since: null };
-  const rebroadcasted: Rebroadcast = { atMs: 0, headHash: '' };
   let head: Head | null = null;
   let stopped = false;
-  let isWaitingForNodes = false;
-  /** What had expired before the start is not broadcast again, so nothing is until that was looked at. */
-  let isExpiryChecked = false;
 
   const lane: LaneContext = {
     id,
@@ -74,7 +70,6 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     log,
     transactions,
     relayer,
-    put,
     move,
     reload,
     hold: (ids, task) => oneAtATime.run(ids, task),
@@ -83,119 +78,79 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     nextNonce: 0n,
     storedNonce: null,
     isBalanceLow: false,
-    balanceSeenAtHash: null,
+    balanceReadAtHash: null,
     broadcastPausedUntilMs: 0,
-    notBeforeMs: new Map(),
-    taken: new Map(),
-    underpriced: new Set(),
-    hopeless: new Set(),
-    dead: new Set(),
-    untaken: new Set(),
-    noteTaken,
-    forgetTaken,
     isStopped: () => stopped,
     wakePrepare: () => preparing.wake(),
     wakeBroadcast: () => broadcasting.wake(),
   };
 
-  const settling = createLoop(async () => {
-    if (head === null || stopped) return;
+  function chore<A extends readonly unknown[]>(name: string, task: (...args: A) => Promise<void>): (...args: A) => Promise<void> {
+    return createChore(name, { log, clock: deps.clock, relayerId: () => relayer().id }, task);
+  }
+  const { sequence, unsequenced } = chain;
+  /** Each at a new head; until they have succeeded once, nothing else runs. */
+  const settling: readonly HeadChore[] = [
+    ...(unsequenced === null ? [] : [chore('settle unsequenced', (newest: Head) => settleUnsequenced(lane, unsequenced, newest))]),
+    ...(sequence === null ? [] : [chore('settle slots', (newest: Head) => settleSlots(lane, sequence, newest))]),
+  ];
+  const upkeep: readonly HeadChore[] = [
+    chore('expire', () => expire(lane)),
+    ...(sequence === null
+      ? []
+      : [
+          chore('explain foreign use', createForeignExplainer(lane, sequence)),
+          chore('bump fees', (newest: Head) => bumpFees(lane, sequence, newest)),
+          chore('release slot', createSlotReleaser(lane)),
+          chore('fill gaps', createGapFiller(lane, sequence)),
+          chore('rebroadcast', createRebroadcaster(lane, sequence)),
+        ]),
+  ];
+  const prepareChore = chore('prepare', () => prepare(lane));
+  const broadcastChore = chore('broadcast', () => broadcast(lane));
+
+  const maintaining = createLoop(async () => {
+    if (head === null) return;
     const newest = head;
-    if (newest.hash !== lane.settled?.hash) {
-      if (chain.unsequenced !== null) await settleUnsequenced(lane, chain.unsequenced, newest);
-      if (chain.sequence !== null) await settle(lane, chain.sequence, newest, unexplained);
-      else lane.settled = newest;
-    }
-    nodesAnswer();
-    await expire(lane);
-    isExpiryChecked = true;
-    await escalate(lane, newest, waitingSince);
-    await releaseSlot(lane, newest, stuck);
-    await fillGaps(lane, newest, gaps);
-    await rebroadcast(lane, newest, rebroadcasted);
+    if (newest.hash !== lane.settled?.hash) for (const settle of settling) await settle(newest);
+    // After a start, what has ended meanwhile must not be signed again.
+    if (lane.settled === null) return;
+    for (const keepUp of upkeep) await keepUp(newest);
     preparing.wake();
     broadcasting.wake();
-  }, tell);
-  const preparing = createLoop(async () => {
-    if (stopped || !isExpiryChecked) return;
-    await prepare(lane);
-  }, tell);
-  const broadcasting = createLoop(async () => {
-    if (stopped || !isExpiryChecked) return;
-    await broadcast(lane);
-  }, tell);
+  });
+  const preparing = createLoop(prepareChore);
+  const broadcasting = createLoop(broadcastChore);
 
   function move(transactionId: string, decide: Decide): Promise<OpenTransaction | null> {
     return oneAtATime.run([transactionId], async () => {
       for (let conflicts = 0; ; conflicts += 1) {
-        // What the store has open, the book must have: it may have been missed in a commit whose answer was lost.
+        // The commit that made it open may have lost its answer: the store knows.
         if (transactions.get(transactionId) === undefined) await reload([transactionId]);
         const current = transactions.get(transactionId);
         if (current === undefined) return null;
         const decided = await decide(current);
         if (decided === null) return null;
-        const { after, changes } = transactionChanges(deps, relayer(), current, decided);
-        const step = decided.newAttempt === undefined ? null : deps.journal.step('transaction stored', current.transaction);
         try {
-          await deps.store.commit(changes);
-          step?.end();
+          const [after] = await commitMoves(lane, [{ before: current, move: decided }]);
+          return after ?? null;
         } catch (error) {
-          if (!(error instanceof ConflictError) || conflicts >= greatestConflicts) throw error;
+          if (!(error instanceof ConflictError) || conflicts >= maxConflicts) throw error;
           await reload([transactionId]);
-          continue;
         }
-        deps.journal.moved(current.transaction, decided, after);
-        // Readers see every step, as webhooks do.
-        for (const step of decided.steps.slice(0, -1)) deps.feed.publish(viewOf({ ...after, transaction: step }));
-        put(after);
-        if (decided.newAttempt !== undefined) broadcasting.wake();
-        if (!isSigned(after.transaction)) preparing.wake();
-        return after;
       }
     });
   }
 
   function put(open: OpenTransaction): void {
     transactions.put(open);
-    noteFlight(open);
     deps.feed.publish(viewOf(open));
-  }
-
-  /** Keeps the set of those that are to be broadcast in step with the transactions. */
-  function noteFlight({ transaction, attempts }: OpenTransaction): void {
-    const live = shownAttempt(transaction, attempts);
-    if (isFinal(transaction.status)) {
-      lane.notBeforeMs.delete(transaction.id);
-      for (const { hash } of attempts) {
-        lane.taken.delete(hash);
-        lane.dead.delete(hash);
-        lane.notBeforeMs.delete(hash);
-      }
-    }
-    const isInFlight = isSigned(transaction) && transaction.mined === null && !isFinal(transaction.status);
-    // What stands alone is sent only while it is what is wanted: nothing could take its place in time.
-    const isSent = transaction.nonce !== null || (transaction.intent === 'content' && transaction.queued === null);
-    if (isInFlight && isSent && live !== null && !lane.taken.has(live.hash)) lane.untaken.add(transaction.id);
-    else lane.untaken.delete(transaction.id);
-  }
-
-  function noteTaken({ hash, transactionId }: Attempt): void {
-    const current = transactions.get(transactionId);
-    if (current === undefined) return;
-    lane.taken.set(hash, deps.clock.nowMs());
-    // The version may have been superseded while it was on its way.
-    noteFlight(current);
-  }
-
-  function forgetTaken(open: OpenTransaction): void {
-    for (const { hash } of open.attempts) lane.taken.delete(hash);
-    noteFlight(open);
   }
 
   async function reload(transactionIds: readonly string[]): Promise<void> {
     for (const transactionId of transactionIds) {
       const view = await deps.store.read.transaction(transactionId);
-      if (view === undefined) transactions.forget(transactionId);
+      if (view === undefined) transactions.drop(transactionId);
       else put({ transaction: view.transaction, attempts: await deps.store.read.attemptsOf(transactionId) });
     }
     await loadNonce();
@@ -206,26 +161,11 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     if (lane.storedNonce !== null && lane.storedNonce > lane.nextNonce) lane.nextNonce = lane.storedNonce;
   }
 
-  function nodesAnswer(): void {
-    if (isWaitingForNodes) log.info({ relayer: relayer().id }, "a lane's nodes answer again");
-    isWaitingForNodes = false;
-  }
-
-  function tell(error: unknown): void {
-    if (error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE') {
-      if (!isWaitingForNodes) log.warn({ relayer: relayer().id, detail: error.message }, 'a lane waits for its nodes');
-      isWaitingForNodes = true;
-    } else if (!(error instanceof ConflictError)) {
-      log.error({ relayer: relayer().id, err: error }, 'the work of a lane failed; it is tried again');
-    }
-  }
-
   return {
     id,
     async load() {
       for (const open of await deps.store.read.openTransactions(id)) {
         transactions.put(open);
-        noteFlight(open);
         // A gap may have been filled above the stored nonce.
         const { nonce } = open.transaction;
         if (nonce !== null && nonce >= lane.nextNonce) lane.nextNonce = nonce + 1n;
@@ -239,12 +179,12 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     move,
     tick(newest) {
       head = newest;
-      settling.wake();
+      maintaining.wake();
     },
     async stop() {
       stopped = true;
-      await Promise.all([settling.stop(), preparing.stop(), broadcasting.stop()]);
+      await Promise.all([maintaining.stop(), preparing.stop(), broadcasting.stop()]);
     },
-    figures: () => ({ relayerId: relayer().id, ...figuresOf(transactions) }),
+    figures: () => ({ relayerId: relayer().id, ...transactions.figures() }),
   };
 }

@@ -1,49 +1,114 @@
 import { greatestCost } from '../../core/fees/greatest-cost.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { isFinal, isSigned } from '../../core/transaction/transaction.js';
+import { type Attempt, isFinal, isSigned, type TransactionStatus } from '../../core/transaction/transaction.js';
+import { shownAttempt } from '../../core/transaction/transaction-changes.js';
+
+/** What the lane has learnt about one attempt. Nothing of it is stored: a restart learns it again. */
+export interface AttemptState {
+  /** When a node accepted it; null: none has. */
+  takenAtMs: number | null;
+  /** Not broadcast before. */
+  notBeforeMs: number;
+  /** A node refused it because it bids too little. */
+  isUnderpriced: boolean;
+  /** No node accepts it as it is; another attempt in its slot may go. */
+  isHopeless: boolean;
+  /** It is proved that no block can ever hold it. */
+  isDead: boolean;
+  /** The block at which it was first seen waiting as the live attempt; null: not yet. */
+  waitingSinceBlock: bigint | null;
+}
+
+/** An open transaction and what the lane has learnt about it; dropped when the transaction becomes final. */
+export interface Tracked {
+  open: OpenTransaction;
+  /** Preparing or expiring it is not tried again before. */
+  notBeforeMs: number;
+  /** Counts while its nonce is used on chain and no attempt of ours explains it; null: no such mystery. */
+  unexplained: {
+    /** Consecutive heads that showed it. */
+    readonly heads: number;
+    /** Consecutive searches that found no user of the nonce. */
+    readonly searches: number;
+    /** The block at which it was searched last; 0: never. */
+    readonly searchedAtBlock: bigint;
+  } | null;
+  /** By hash. */
+  readonly attempts: Map<string, AttemptState>;
+}
+
+/** The state of a lane, for metrics. */
+export interface LaneFigures {
+  readonly relayerId: string;
+  /** Open transactions that are not signed yet. */
+  readonly waiting: number;
+  /** Open transactions that are signed. */
+  readonly inFlight: number;
+  /** Open transactions by status. */
+  readonly open: ReadonlyMap<TransactionStatus, number>;
+  /** When the oldest open transaction was accepted; null: none is open. */
+  readonly oldestOpenMs: number | null;
+}
 
 /**
- * A lane's open transactions, in memory: those that nothing is signed of in the order accepted, the others by nonce, or alone. It holds what the store holds; every
- * change is committed first and put here after. Nothing here costs more with ten thousand of them, but for the loops over all.
+ * The index of a lane's open transactions: unsigned ones by acceptance, those with a nonce by nonce, and unsequenced ones. It mirrors the store:
+ * every change is committed first. Each operation costs the same with ten and with ten thousand of them, except the iterations.
  */
 export interface OpenTransactions {
   get(id: string): OpenTransaction | undefined;
-  /** Takes in a transaction as it is now; a final one is forgotten. */
+  /** The record of an open transaction; undefined: it is not open. */
+  tracked(id: string): Tracked | undefined;
+  /** What is known of this attempt; undefined: its transaction is not open. */
+  stateOf(attempt: Pick<Attempt, 'transactionId' | 'hash'>): AttemptState | undefined;
+  /** Takes in the current state of a transaction, and drops a final one. */
   put(open: OpenTransaction): void;
-  forget(id: string): void;
-  /** Those that nothing is signed of, in the order accepted. */
+  drop(id: string): void;
+  /** Not signed yet, oldest first. */
   waiting(): Iterable<OpenTransaction>;
   waitingCount(): number;
   atNonce(nonce: bigint): OpenTransaction | undefined;
   /** With a nonce, lowest first. */
   slotted(): Iterable<OpenTransaction>;
   slottedCount(): number;
-  /** With a nonce and in no block that we know of, lowest first. */
+  /** With a nonce and not known to be in a block, lowest first. */
   inFlight(): Iterable<OpenTransaction>;
   inFlightCount(): number;
+  /**
+   * In flight from `chainNonce` on, lowest first. A lower nonce is used on chain: neither a price nor a broadcast helps there.
+   */
+  minable(chainNonce: bigint): Iterable<OpenTransaction>;
   /** Signed, without a nonce. */
   unsequenced(): Iterable<OpenTransaction>;
   unsequencedCount(): number;
-  /** What all that is in flight may cost at most, in the network's smallest unit. */
+  /** The most that everything in flight can cost, in the network's smallest unit. */
   reserved(): bigint;
+  /** Those whose live attempt has to be broadcast: no node has accepted it. */
+  untaken(): Iterable<OpenTransaction>;
+  /** A node has this attempt. */
+  noteTaken(attempt: Attempt, nowMs: number): void;
+  /** No node is known to have any attempt of this transaction any more. */
+  forgetTaken(open: OpenTransaction): void;
+  /** Walks over everything that is open. */
+  figures(): Omit<LaneFigures, 'relayerId'>;
 }
 
-/** Makes an empty transactions. */
+/** Makes an empty index. */
 export function createOpenTransactions(): OpenTransactions {
-  const waiting = new Map<string, OpenTransaction>();
-  const slots = new Map<bigint, OpenTransaction>();
-  const nonces = new Map<string, bigint>();
-  const alone = new Map<string, OpenTransaction>();
-  /** Nonces lowest first; those that have no slot any more are passed over, and let go when they are many. */
+  const records = new Map<string, Tracked>();
+  const waiting = new Map<string, Tracked>();
+  const slots = new Map<bigint, Tracked>();
+  const unsequenced = new Map<string, Tracked>();
+  const untaken = new Set<string>();
+  /** Nonces, lowest first. Those without a slot are skipped, and removed when they are many. */
   let order: bigint[] = [];
   let inFlightCount = 0;
   let reserved = 0n;
 
-  /** Counts what is signed in (1) or out (-1). */
+  /** Adds (1) or subtracts (-1) a signed transaction that is in no block. */
   function count(open: OpenTransaction, sign: 1 | -1): void {
     if (open.transaction.mined !== null) return;
     if (open.transaction.nonce !== null) inFlightCount += sign;
-    reserved += BigInt(sign) * dearest(open);
+    reserved += BigInt(sign) * highestCost(open);
   }
 
   function addToOrder(nonce: bigint): void {
@@ -52,99 +117,166 @@ export function createOpenTransactions(): OpenTransactions {
       order.push(nonce);
       return;
     }
-    // Behind the others only when a gap is filled.
+    // Only a filled gap comes before others.
     order = [...new Set([...order, nonce])].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   }
 
-  function forget(id: string): void {
-    waiting.delete(id);
-    const single = alone.get(id);
-    if (single !== undefined) count(single, -1);
-    alone.delete(id);
-    const nonce = nonces.get(id);
-    if (nonce === undefined) return;
-    const open = slots.get(nonce);
-    if (open !== undefined) count(open, -1);
-    nonces.delete(id);
+  /** Takes a record out of the index that holds it. */
+  function remove(record: Tracked): void {
+    const { id, nonce } = record.open.transaction;
+    if (waiting.delete(id)) return;
+    if (unsequenced.delete(id)) count(record.open, -1);
+    if (nonce === null || slots.get(nonce) !== record) return;
+    count(record.open, -1);
     slots.delete(nonce);
     if (order.length > 2 * slots.size + 100) order = order.filter((kept) => slots.has(kept));
   }
 
-  function wait(open: OpenTransaction): void {
-    const { id } = open.transaction;
-    if (!nonces.has(id)) {
-      waiting.set(id, open);
-      return;
+  function add(record: Tracked, hadNonce: boolean): void {
+    const { open } = record;
+    const { id, nonce } = open.transaction;
+    if (nonce !== null) {
+      if (!slots.has(nonce)) addToOrder(nonce);
+      slots.set(nonce, record);
+      count(open, 1);
+    } else if (isSigned(open.transaction)) {
+      unsequenced.set(id, record);
+      count(open, 1);
+    } else if (hadNonce) {
+      // It lost its slot to another sender, and comes before what was accepted later: ids are ordered by time.
+      const inOrder = [...waiting.values(), record].sort((a, b) => (a.open.transaction.id < b.open.transaction.id ? -1 : 1));
+      waiting.clear();
+      for (const one of inOrder) waiting.set(one.open.transaction.id, one);
+    } else {
+      waiting.set(id, record);
     }
-    // It lost its slot, and comes before those that were accepted later: ids are in order of time.
-    forget(id);
-    const inOrder = [...waiting.values(), open].sort((a, b) => (a.transaction.id < b.transaction.id ? -1 : 1));
-    waiting.clear();
-    for (const one of inOrder) waiting.set(one.transaction.id, one);
   }
 
-  function takeSlot(open: OpenTransaction, nonce: bigint): void {
-    const { id } = open.transaction;
-    const earlier = slots.get(nonce);
-    if (earlier?.transaction.id === id) count(earlier, -1);
-    else {
-      forget(id);
-      addToOrder(nonce);
-    }
-    waiting.delete(id);
-    nonces.set(id, nonce);
-    slots.set(nonce, open);
-    count(open, 1);
+  function noteUntaken({ open, attempts }: Tracked): void {
+    const { transaction } = open;
+    const live = shownAttempt(transaction, open.attempts);
+    const isInFlight = isSigned(transaction) && transaction.mined === null;
+    // An unsequenced attempt is sent only while it is wanted: nothing could outbid it in time.
+    const isWanted = transaction.nonce !== null || (transaction.intent === 'content' && transaction.queued === null);
+    if (isInFlight && isWanted && live !== null && attempts.get(live.hash)?.takenAtMs == null) untaken.add(transaction.id);
+    else untaken.delete(transaction.id);
   }
 
-  function standAlone(open: OpenTransaction): void {
-    forget(open.transaction.id);
-    alone.set(open.transaction.id, open);
-    count(open, 1);
+  function drop(id: string): void {
+    const record = records.get(id);
+    if (record === undefined) return;
+    remove(record);
+    records.delete(id);
+    untaken.delete(id);
+  }
+
+  function stateOf({ transactionId, hash }: Pick<Attempt, 'transactionId' | 'hash'>): AttemptState | undefined {
+    const record = records.get(transactionId);
+    if (record === undefined) return undefined;
+    const known = record.attempts.get(hash);
+    if (known !== undefined) return known;
+    const state = { takenAtMs: null, notBeforeMs: 0, isUnderpriced: false, isHopeless: false, isDead: false, waitingSinceBlock: null };
+    record.attempts.set(hash, state);
+    return state;
   }
 
   function* slotted(): Generator<OpenTransaction> {
-    // The list may be replaced while it is read; the one that was begun is as good.
+    // `order` may be replaced while it is read; the one that was begun is as good.
     for (const nonce of order) {
-      const open = slots.get(nonce);
-      if (open !== undefined) yield open;
+      const record = slots.get(nonce);
+      if (record !== undefined) yield record.open;
     }
   }
 
+  function* inFlight(): Generator<OpenTransaction> {
+    for (const open of slotted()) if (open.transaction.mined === null) yield open;
+  }
+
+  function* openOf(some: Iterable<Tracked>): Generator<OpenTransaction> {
+    for (const { open } of some) yield open;
+  }
+
   return {
-    get(id) {
-      const nonce = nonces.get(id);
-      return nonce === undefined ? (waiting.get(id) ?? alone.get(id)) : slots.get(nonce);
-    },
+    get: (id) => records.get(id)?.open,
+    tracked: (id) => records.get(id),
+    stateOf,
     put(open) {
-      const { id, nonce, status } = open.transaction;
-      if (isFinal(status)) forget(id);
-      else if (nonce !== null) takeSlot(open, nonce);
-      else if (isSigned(open.transaction)) standAlone(open);
-      else wait(open);
+      const { id, status } = open.transaction;
+      if (isFinal(status)) {
+        drop(id);
+        return;
+      }
+      const before = records.get(id);
+      if (before === undefined) {
+        const record = { open, notBeforeMs: 0, unexplained: null, attempts: new Map() };
+        records.set(id, record);
+        add(record, false);
+        noteUntaken(record);
+        return;
+      }
+      const hadNonce = before.open.transaction.nonce !== null;
+      const staysWaiting = waiting.has(id) && open.transaction.nonce === null && !isSigned(open.transaction);
+      if (!staysWaiting) remove(before);
+      // A new nonce is no mystery yet.
+      if (before.open.transaction.nonce !== open.transaction.nonce) before.unexplained = null;
+      before.open = open;
+      if (!staysWaiting) add(before, hadNonce);
+      noteUntaken(before);
     },
-    forget,
-    waiting: () => waiting.values(),
+    drop,
+    waiting: () => openOf(waiting.values()),
     waitingCount: () => waiting.size,
-    atNonce: (nonce) => slots.get(nonce),
+    atNonce: (nonce) => slots.get(nonce)?.open,
     slotted,
     slottedCount: () => slots.size,
-    *inFlight() {
-      for (const open of slotted()) if (open.transaction.mined === null) yield open;
-    },
+    inFlight,
     inFlightCount: () => inFlightCount,
-    unsequenced: () => alone.values(),
-    unsequencedCount: () => alone.size,
+    *minable(chainNonce) {
+      for (const open of inFlight()) if (open.transaction.nonce !== null && open.transaction.nonce >= chainNonce) yield open;
+    },
+    unsequenced: () => openOf(unsequenced.values()),
+    unsequencedCount: () => unsequenced.size,
     reserved: () => reserved,
+    *untaken() {
+      for (const id of untaken) {
+        const open = records.get(id)?.open;
+        if (open !== undefined) yield open;
+      }
+    },
+    noteTaken(attempt, nowMs) {
+      const state = stateOf(attempt);
+      const record = records.get(attempt.transactionId);
+      if (state === undefined || record === undefined) return;
+      state.takenAtMs = nowMs;
+      state.notBeforeMs = 0;
+      state.isHopeless = false;
+      // A newer attempt may have become the live one meanwhile.
+      noteUntaken(record);
+    },
+    forgetTaken({ transaction }) {
+      const record = records.get(transaction.id);
+      if (record === undefined) return;
+      for (const state of record.attempts.values()) state.takenAtMs = null;
+      noteUntaken(record);
+    },
+    figures() {
+      const open = new Map<TransactionStatus, number>();
+      let oldestOpenMs: number | null = null;
+      for (const { transaction } of openOf(records.values())) {
+        open.set(transaction.status, (open.get(transaction.status) ?? 0) + 1);
+        if (oldestOpenMs === null || transaction.createdAtMs < oldestOpenMs) oldestOpenMs = transaction.createdAtMs;
+      }
+      return { waiting: waiting.size, inFlight: slots.size + unsequenced.size, open, oldestOpenMs };
+    },
   };
 }
 
-/** What the dearest of the versions may cost: any of them may be mined. */
-function dearest({ attempts }: OpenTransaction): bigint {
-  let most = 0n;
+/** The cost of the most expensive attempt: any of them may be mined. */
+function highestCost({ attempts }: OpenTransaction): bigint {
+  let highest = 0n;
   for (const { fields } of attempts) {
     const cost = greatestCost(fields);
-    if (cost > most) most = cost;
+    if (cost > highest) highest = cost;
   }
-  return most;
+  return highest;
 }

@@ -1,29 +1,25 @@
 import { greatestCost } from '../../core/fees/greatest-cost.js';
 import type { Draft, Refusal } from '../../core/ports/chain.js';
-import type { Move } from '../../core/ports/lanes.js';
-import { type Change, ConflictError, type OpenTransaction } from '../../core/ports/store.js';
+import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import { smallestUnits } from '../../core/relayer/network.js';
 import { maxInFlightOf, minBalanceOf } from '../../core/relayer/relayer.js';
-import { endedUnsigned, signed, waiting } from '../../core/transaction/lifecycle.js';
+import { endedUnsigned, signed } from '../../core/transaction/lifecycle.js';
 import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
-import type { Attempt, Transaction } from '../../core/transaction/transaction.js';
-import { transactionChanges } from '../../core/transaction/transaction-changes.js';
-import { duplicateOf } from './duplicate.js';
-import type { LaneContext } from './lane-context.js';
-import { lookAtBalance, noteBalance } from './low-balance.js';
-import { nullIfUnavailable } from './null-if-unavailable.js';
+import { commitMoves, duplicateOf, type PlannedMove, takeNonces, waitsFor } from './commit-moves.js';
+import { isExpired } from './expire.js';
+import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 
-/** So many are signed in one go and stored in one commit: more would hold the event loop for longer than 10 ms. */
+/** The maximum number of transactions signed and stored in one commit: more would hold the event loop for longer than 10 ms. */
 const batchSize = 50;
-/** So many transactions that stand alone may be out at a time: what nodes tell of in one call. */
+/** The maximum number of unsequenced transactions in flight: nodes report this many in one call. */
 const maxUnsequenced = 256;
-/** After this long a transaction that could not be prepared is tried again. */
+/** A transaction that could not be prepared is tried again after this time. */
 const retryAfterMs = 500;
-/** The same for one that nodes give no answer about: each try may last as long as they may take to answer, and others wait for it. */
+/** The same for one that no node answered about: each try can last as long as a node may take, and others wait for it. */
 const retryUnansweredAfterMs = 2_000;
 
-const unanswered = { sentence: 'no node says yet whether it can go; it is asked again', lasting: false };
+const unanswered = { sentence: 'waiting: no RPC node could estimate this transaction; retrying', lasting: false };
 
 interface Drafted {
   readonly open: OpenTransaction;
@@ -31,15 +27,14 @@ interface Drafted {
 }
 
 /**
- * Makes the first versions of waiting transactions, in the order accepted: estimated, priced, checked for funds, signed, and stored together with the
- * nonces they take (none where they stand alone), in one commit. What cannot go takes no nonce and holds nobody back: a refusal that will not pass fails it, any other
- * waits, and so does one that nodes give no answer about while they answer other questions.
+ * Makes the first attempt of waiting transactions, oldest first: estimated, priced, checked for funds, signed, and stored together with the nonces they
+ * take. A transaction that cannot go takes no nonce and delays no other: a lasting refusal fails it, any other makes it wait.
  *
- * Asks nodes outside of any lock; the commit asserts the revisions that the versions were made from, so content that was replaced meanwhile is never
+ * Nodes are asked without a lock. The commit asserts the revisions that the attempts were made from, so content that was replaced meanwhile is never
  * signed over. Throws `NODE_UNAVAILABLE`.
  */
 export async function prepare(lane: LaneContext): Promise<void> {
-  // Each is looked at once a round: else those that must wait would be due again before the last of a long queue had its turn.
+  // Once per round: otherwise the first of a long queue would be due again before the last had its turn.
   const tried = new Set<string>();
   for (;;) {
     if (lane.settled === null || lane.isStopped()) return;
@@ -47,7 +42,7 @@ export async function prepare(lane: LaneContext): Promise<void> {
     if (candidates.length === 0) return;
     for (const { transaction } of candidates) tried.add(transaction.id);
     const outcomes = await Promise.all(candidates.map((open) => draftOf(lane, open).catch(nullIfUnavailable)));
-    // Throws where nodes answer nothing at all: then it is not for one transaction's sake.
+    // If nodes answer nothing at all, this throws: then no transaction is to blame.
     if (outcomes.includes(null)) await lane.chain.balanceOf(lane.id.account);
     const drafted: Drafted[] = [];
     for (const [index, outcome] of outcomes.entries()) {
@@ -57,8 +52,9 @@ export async function prepare(lane: LaneContext): Promise<void> {
       else if (isRefusal(outcome)) await holdBack(lane, open, outcome);
       else drafted.push({ open, draft: outcome });
     }
-    if (outcomes.some((outcome) => outcome !== null && isRefusal(outcome) && outcome.refused === 'insufficient_funds'))
-      await lookAtBalance(lane);
+    const isShort = outcomes.some((outcome) => outcome !== null && isRefusal(outcome) && outcome.refused === 'insufficient_funds');
+    if (isShort) await checkBalance(lane);
+    if (drafted.length === 0) continue;
     const affordable = await withinFunds(lane, drafted);
     if (affordable.length > 0) await signAll(lane, affordable);
   }
@@ -67,24 +63,24 @@ export async function prepare(lane: LaneContext): Promise<void> {
 function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly OpenTransaction[] {
   const nowMs = lane.deps.clock.nowMs();
   const candidates: OpenTransaction[] = [];
-  const { sequence, unsequenced } = lane.chain;
-  // Where there is no room the queue is not walked through: it may be long, and this runs at every send.
-  let slots = sequence === null ? 0 : maxInFlightOf(lane.relayer().policies) - lane.transactions.inFlightCount() + usedCount(lane);
-  let places = unsequenced === null ? 0 : maxUnsequenced - lane.transactions.unsequencedCount();
-  for (const open of lane.transactions.waiting()) {
-    if (candidates.length === batchSize || (slots <= 0 && places <= 0)) break;
-    const { id, content, validUntilMs } = open.transaction;
-    if (tried.has(id) || nowMs < (lane.notBeforeMs.get(id) ?? 0) || (validUntilMs !== null && validUntilMs <= nowMs)) continue;
-    const isUnsequenced = lane.chain.isUnsequenced(content);
-    if ((isUnsequenced ? places : slots) <= 0) continue;
-    if (isUnsequenced) places -= 1;
+  const { transactions, chain } = lane;
+  // Without room the queue is not walked: it may be long, and this runs at every send.
+  let slots = chain.sequence === null ? 0 : maxInFlightOf(lane.relayer().policies) - transactions.inFlightCount() + usedCount(lane);
+  let unsequencedRoom = chain.unsequenced === null ? 0 : maxUnsequenced - transactions.unsequencedCount();
+  for (const open of transactions.waiting()) {
+    if (candidates.length === batchSize || (slots <= 0 && unsequencedRoom <= 0)) break;
+    const { id, content } = open.transaction;
+    if (tried.has(id) || isExpired(open, nowMs) || nowMs < (transactions.tracked(id)?.notBeforeMs ?? 0)) continue;
+    const isUnsequenced = chain.isUnsequenced(content);
+    if ((isUnsequenced ? unsequencedRoom : slots) <= 0) continue;
+    if (isUnsequenced) unsequencedRoom -= 1;
     else slots -= 1;
     candidates.push(open);
   }
   return candidates;
 }
 
-/** Slots that the chain has used without our knowing by what yet: they hold no room that others need. */
+/** The number of slots that the chain shows as used and that are not explained yet: they take no room from others. */
 function usedCount({ transactions, chainNonce }: LaneContext): number {
   let used = 0;
   for (const { transaction } of transactions.inFlight()) {
@@ -97,12 +93,12 @@ function usedCount({ transactions, chainNonce }: LaneContext): number {
 async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Promise<Draft | Refusal> {
   const { journal } = lane.deps;
   const { content, validUntilMs } = transaction;
-  const step = journal.step('transaction prepared', transaction);
+  const span = journal.step('transaction prepared', transaction);
   const request = { relayer: lane.relayer(), content, outbids: [], validUntilMs, nextNonce: lane.nextNonce };
-  const draft = await journal.within(step, () => lane.chain.draft(request));
-  // A transaction that waits is tried again and again; that it waits is told once.
-  if (!isRefusal(draft)) step?.end();
-  else if (draft.sentence !== transaction.statusReason) step?.end(draft.sentence);
+  const draft = await journal.within(span, () => lane.chain.draft(request));
+  // Repeated tries without news leave no span.
+  if (!isRefusal(draft)) span?.end();
+  else if (draft.sentence !== transaction.statusReason) span?.end(draft.sentence);
   return draft;
 }
 
@@ -112,19 +108,19 @@ async function holdBack(
   refusal: Pick<Refusal, 'sentence' | 'lasting'>,
   pauseMs = retryAfterMs,
 ): Promise<void> {
-  lane.notBeforeMs.set(seen.id, lane.deps.clock.nowMs() + pauseMs);
+  const record = lane.transactions.tracked(seen.id);
+  if (record !== undefined) record.notBeforeMs = lane.deps.clock.nowMs() + pauseMs;
   await lane.move(seen.id, ({ transaction }) => {
     if (transaction.revision !== seen.revision) return null;
     if (refusal.lasting) return { steps: [endedUnsigned(transaction, 'failed', refusal.sentence)] };
-    return transaction.statusReason === refusal.sentence ? null : { steps: [waiting(transaction, refusal.sentence)] };
+    return waitsFor(transaction, refusal.sentence);
   });
 }
 
-/** Those that the balance pays for beside all that is in flight, in order; the rest wait. */
+/** Those that the balance pays for in addition to everything in flight, in order. The others wait. */
 async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Promise<readonly Drafted[]> {
-  if (drafted.length === 0) return drafted;
   const balance = await lane.chain.balanceOf(lane.id.account);
-  await noteBalance(lane, balance);
+  await reportLowBalance(lane, balance);
   const unit = smallestUnits[lane.relayer().networkType];
   let free = balance - lane.transactions.reserved() - minBalanceOf(lane.relayer().policies);
   const affordable: Drafted[] = [];
@@ -135,66 +131,73 @@ async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Prom
       affordable.push(one);
       continue;
     }
-    const sentence = `insufficient funds: it may cost ${cost} ${unit}, and beside what is in flight only ${free < 0n ? 0n : free} ${unit} are free`;
+    const sentence = `waiting: insufficient funds: it can cost ${cost} ${unit}, and ${free < 0n ? 0n : free} ${unit} are free beyond what is in flight; will send when the account is funded`;
     await holdBack(lane, one.open, { sentence, lasting: false });
   }
   return affordable;
 }
 
-/** Signs into the nonces that follow, and stores attempts, nonces and events in one commit. */
-async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<void> {
-  const { deps } = lane;
-  const duplicates: { open: OpenTransaction; sentence: string }[] = [];
-  await lane.hold(
-    drafted.map(({ open }) => open.transaction.id),
-    async () => {
-      const unmoved = drafted.filter(
-        ({ open }) => lane.transactions.get(open.transaction.id)?.transaction.revision === open.transaction.revision,
-      );
-      const from = lane.nextNonce;
-      let to = from;
-      const attempts: Attempt[] = [];
-      const moves: (ReturnType<typeof transactionChanges> & { readonly before: Transaction; readonly move: Move })[] = [];
-      for (const { open, draft } of unmoved) {
-        const nonce = lane.chain.isUnsequenced(open.transaction.content) ? null : to;
-        const newAttempt = await signAttempt(deps, lane.relayer(), open, draft, nonce, 'content');
-        const sentence = await duplicateOf(lane, newAttempt, attempts);
-        if (sentence !== null) {
-          duplicates.push({ open, sentence });
-          continue;
-        }
-        if (nonce !== null) to += 1n;
-        attempts.push(newAttempt);
-        const move: Move = { steps: [signed(open.transaction, newAttempt)], newAttempt };
-        moves.push({ before: open.transaction, move, ...transactionChanges(deps, lane.relayer(), open, move) });
-      }
-      if (moves.length === 0) return;
-      const steps = moves.map(({ before }) => deps.journal.step('transaction stored', before));
-      try {
-        const taken = to === from ? [] : nonceChanges(lane, from, to);
-        await deps.store.commit([...taken, ...moves.flatMap(({ changes }) => changes)]);
-      } catch (error) {
-        // What is in memory is not what is stored: it is read anew, and the next round prepares again.
-        if (error instanceof ConflictError) await lane.reload(unmoved.map(({ open }) => open.transaction.id));
-        throw error;
-      }
-      // Settling may have raised it meanwhile.
-      if (lane.nextNonce < to) lane.nextNonce = to;
-      if (to !== from) lane.storedNonce = to;
-      for (const step of steps) step?.end();
-      for (const { before, move, after } of moves) {
-        deps.journal.moved(before, move, after);
-        lane.put(after);
-        lane.notBeforeMs.delete(after.transaction.id);
-      }
-    },
-  );
-  for (const { open, sentence } of duplicates) await holdBack(lane, open, { sentence, lasting: false });
-  lane.wakeBroadcast();
+/** A node refused a send because of funds: reads the balance, once per head. */
+async function checkBalance(lane: LaneContext): Promise<void> {
+  const { settled } = lane;
+  if (settled === null || settled.hash === lane.balanceReadAtHash) return;
+  await reportLowBalance(lane, await lane.chain.balanceOf(lane.id.account));
+  lane.balanceReadAtHash = settled.hash;
 }
 
-/** Takes the nonces from `from` up to `to`; fails where another process took any. */
-export function nonceChanges({ id, deps, storedNonce }: LaneContext, from: bigint, to: bigint): readonly Change[] {
-  const { change } = deps.store;
-  return storedNonce === null ? [change.openLane(id, from), change.moveLane(id, from, to)] : [change.moveLane(id, storedNonce, to)];
+/** Reports a balance below the required minimum once, and again only after it was back in between. */
+async function reportLowBalance(lane: LaneContext, balance: bigint): Promise<void> {
+  const relayer = lane.relayer();
+  const minimum = minBalanceOf(relayer.policies);
+  const isLow = balance < minimum;
+  if (isLow === lane.isBalanceLow) return;
+  lane.isBalanceLow = isLow;
+  const unit = smallestUnits[relayer.networkType];
+  if (!isLow) {
+    lane.log.info({ relayer: relayer.id }, `the balance is sufficient again: ${balance} ${unit}`);
+    return;
+  }
+  lane.log.warn({ relayer: relayer.id }, `the balance is ${balance} ${unit}, below min_balance ${minimum} ${unit}; sends wait`);
+  const changes = lane.deps.recordRelayerState(relayer, 'relayer_low_balance');
+  if (changes.length > 0) await lane.deps.store.commit(changes);
+}
+
+/** Signs into consecutive nonces, and stores attempts, nonces and events in one commit. */
+async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<void> {
+  const { deps, transactions } = lane;
+  const duplicates: { open: OpenTransaction; sentence: string }[] = [];
+  const ids = drafted.map(({ open }) => open.transaction.id);
+  await lane.hold(ids, async () => {
+    const unmoved = drafted.filter(({ open }) => transactions.get(open.transaction.id)?.transaction.revision === open.transaction.revision);
+    const from = lane.nextNonce;
+    let to = from;
+    const planned: (PlannedMove & Required<Pick<PlannedMove['move'], 'newAttempt'>>)[] = [];
+    for (const { open, draft } of unmoved) {
+      const nonce = lane.chain.isUnsequenced(open.transaction.content) ? null : to;
+      const newAttempt = await signAttempt(deps, lane.relayer(), open, draft, nonce, 'content');
+      const sentence = await duplicateOf(
+        lane,
+        newAttempt,
+        planned.map((one) => one.newAttempt),
+      );
+      if (sentence !== null) {
+        duplicates.push({ open, sentence });
+        continue;
+      }
+      if (nonce !== null) to += 1n;
+      planned.push({ before: open, newAttempt, move: { steps: [signed(open.transaction, newAttempt)], newAttempt } });
+    }
+    if (planned.length === 0) return;
+    try {
+      await commitMoves(lane, planned, to === from ? [] : takeNonces(lane, from, to));
+    } catch (error) {
+      // The index differs from the store: it is read again, and the next round prepares again.
+      if (error instanceof ConflictError) await lane.reload(ids);
+      throw error;
+    }
+    // Settling may have moved it on meanwhile.
+    if (lane.nextNonce < to) lane.nextNonce = to;
+    if (to !== from) lane.storedNonce = to;
+  });
+  for (const { open, sentence } of duplicates) await holdBack(lane, open, { sentence, lasting: false });
 }

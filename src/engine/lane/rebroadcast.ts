@@ -1,31 +1,27 @@
-import type { Head } from '../../core/ports/chain.js';
+import type { Head, Sequence } from '../../core/ports/chain.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 import type { LaneContext } from './lane-context.js';
-import { minable } from './minable.js';
 
-/** Where no block comes, nodes are asked this often all the same. */
+/** Without a new block, nodes are still asked this often. */
 const askAgainAfterMs = 30_000;
 
-/** When the lane last asked, and at which head. */
-export interface Rebroadcast {
-  atMs: number;
-  headHash: string;
-}
-
 /**
- * Finds out whether nodes have forgotten what they took: pools are emptied by restarts, reorgs and dearer transactions. Only the lowest live version is asked
- * for, once a head, since nothing above it can be mined before it; when it is unknown, everything in flight is broadcast again.
- * Throws `NODE_UNAVAILABLE`.
+ * Makes the chore that notices when nodes have dropped what they accepted: restarts, reorgs and more expensive transactions empty their pools.
+ *
+ * Only the lowest live attempt is looked up, once per head, since nothing above it can be mined before it. If no node knows it, everything in flight is
+ * broadcast again. Throws `NODE_UNAVAILABLE`.
  */
-export async function rebroadcast(lane: LaneContext, head: Head, rebroadcasted: Rebroadcast): Promise<void> {
-  const { sequence } = lane.chain;
-  const nowMs = lane.deps.clock.nowMs();
-  if (sequence === null) return;
-  if (rebroadcasted.headHash === head.hash && nowMs - rebroadcasted.atMs < askAgainAfterMs) return;
-  const [first] = minable(lane);
-  const lowest = first && shownAttempt(first.transaction, first.attempts);
-  rebroadcasted.atMs = nowMs;
-  rebroadcasted.headHash = head.hash;
-  if (lowest == null || !lane.taken.has(lowest.hash) || (await sequence.knows(lowest.hash))) return;
-  for (const open of lane.transactions.inFlight()) lane.forgetTaken(open);
+export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
+  let askedAtMs = 0;
+  let askedAtHash = '';
+  return async (head) => {
+    const nowMs = lane.deps.clock.nowMs();
+    if (askedAtHash === head.hash && nowMs - askedAtMs < askAgainAfterMs) return;
+    const [first] = lane.transactions.minable(lane.chainNonce);
+    const lowest = first && shownAttempt(first.transaction, first.attempts);
+    askedAtMs = nowMs;
+    askedAtHash = head.hash;
+    if (lowest == null || lane.transactions.stateOf(lowest)?.takenAtMs == null || (await sequence.knows(lowest.hash))) return;
+    for (const open of lane.transactions.inFlight()) lane.transactions.forgetTaken(open);
+  };
 }

@@ -1,31 +1,33 @@
 import { greatestCost } from '../../core/fees/greatest-cost.js';
 import type { AttemptOutcome, Head, Unsequenced } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { endedDead, mined, resolved, signed, takenBack, unresolvable, waiting } from '../../core/transaction/lifecycle.js';
+import { endedDead, mined, resolved, signed, takenBack, unresolvable } from '../../core/transaction/lifecycle.js';
 import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
-import { duplicateOf } from './duplicate.js';
-import type { LaneContext } from './lane-context.js';
-import { nullIfUnavailable } from './null-if-unavailable.js';
+import { duplicateOf, waitsFor } from './commit-moves.js';
+import { isExpired } from './expire.js';
+import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 import { minedAt } from './settle-slots.js';
 
-/** Networks drop what they took without a word: what is not in a block is sent again this often. */
+/** Networks drop what they accepted without notice: what is in no block is sent again after this time. */
 const resendAfterMs = 2_000;
-/** After this long a transaction that could not be signed anew is tried again. */
+/** A transaction that could not be signed again is tried again after this time. */
 const retryAfterMs = 500;
 
 /**
- * Brings transactions that stand alone to what the chain says at a head: mined, taken back, final, or dead. What is dead ends as it was meant to, or, while
- * it is wanted, its content (the one that was queued, if there is one) is signed anew: never before every version that is out is proved dead, so that
- * nothing is paid twice. What may still be mined is sent again; what nobody can tell of any more fails. Throws `NODE_UNAVAILABLE`.
+ * Brings unsequenced transactions to the state that the chain shows at a head: mined, back from a reorg, final, or dead. A dead one ends as intended;
+ * if it is still wanted, its content (or the queued replacement) is signed again, and never before every earlier attempt is proved dead, so that nothing
+ * is paid twice. What may still be mined is sent again; a transaction whose outcome no node can know any more fails. Throws `NODE_UNAVAILABLE`.
  */
 export async function settleUnsequenced(lane: LaneContext, unsequenced: Unsequenced, head: Head): Promise<void> {
   const open = [...lane.transactions.unsequenced()];
-  if (open.length === 0) return;
-  const asked = open.flatMap(({ attempts }) => attempts.filter(({ hash }) => !lane.dead.has(hash)));
-  const outcomes = await unsequenced.outcomes(asked);
-  await Promise.all(open.map((one) => settleOne(lane, one, outcomes, head)));
+  if (open.length > 0) {
+    const asked = open.flatMap(({ attempts }) => attempts.filter((attempt) => lane.transactions.stateOf(attempt)?.isDead === false));
+    const outcomes = await unsequenced.outcomes(asked);
+    await Promise.all(open.map((one) => settleOne(lane, one, outcomes, head)));
+  }
+  if (lane.chain.sequence === null) lane.settled = head;
 }
 
 async function settleOne(
@@ -34,26 +36,27 @@ async function settleOne(
   outcomes: ReadonlyMap<string, AttemptOutcome>,
   head: Head,
 ): Promise<void> {
-  let whyDead = 'what was sent can no longer be mined';
+  let whyDead = 'its attempts can no longer be mined';
   let isOpen = false;
-  let isLost = false;
+  let isUnknown = false;
   for (const attempt of seen.attempts) {
     const outcome = outcomes.get(attempt.hash);
     if (outcome?.kind === 'landed') return land(lane, seen, attempt, outcome);
     if (outcome?.kind === 'open') isOpen = true;
-    if (outcome?.kind === 'unknown') isLost = true;
+    if (outcome?.kind === 'unknown') isUnknown = true;
     if (outcome?.kind !== 'dead') continue;
-    lane.dead.add(attempt.hash);
+    const state = lane.transactions.stateOf(attempt);
+    if (state !== undefined) state.isDead = true;
     whyDead = outcome.sentence;
   }
   if (seen.transaction.mined !== null) {
     await lane.move(seen.transaction.id, ({ transaction }) => (transaction.mined === null ? null : { steps: [takenBack(transaction)] }));
   } else if (isOpen) {
     resend(lane, seen);
-  } else if (isLost) {
+  } else if (isUnknown) {
     await lane.move(seen.transaction.id, ({ transaction }) => ({ steps: [unresolvable(transaction)] }));
-  } else if (seen.attempts.every(({ hash }) => lane.dead.has(hash))) {
-    await bury(lane, seen, whyDead, head);
+  } else if (seen.attempts.every((attempt) => lane.transactions.stateOf(attempt)?.isDead === true)) {
+    await endOrSignAgain(lane, seen, whyDead, head);
   }
 }
 
@@ -79,41 +82,40 @@ async function land(
 
 function resend(lane: LaneContext, open: OpenTransaction): void {
   const live = open.attempts.at(-1);
-  const takenAtMs = live === undefined ? undefined : lane.taken.get(live.hash);
-  if (takenAtMs !== undefined && lane.deps.clock.nowMs() - takenAtMs >= resendAfterMs) lane.forgetTaken(open);
+  const takenAtMs = live && lane.transactions.stateOf(live)?.takenAtMs;
+  if (takenAtMs != null && lane.deps.clock.nowMs() - takenAtMs >= resendAfterMs) lane.transactions.forgetTaken(open);
 }
 
-/** None of its versions can be mined any more. */
-async function bury(lane: LaneContext, seen: OpenTransaction, whyDead: string, head: Head): Promise<void> {
+/** All of its attempts are dead. */
+async function endOrSignAgain(lane: LaneContext, seen: OpenTransaction, whyDead: string, head: Head): Promise<void> {
   const { id, intent, revision, queued, content, validUntilMs } = seen.transaction;
   if (intent !== 'content') {
     await lane.move(id, ({ transaction }) => (transaction.intent === intent ? { steps: [endedDead(transaction, whyDead)] } : null));
     return;
   }
   const nowMs = lane.deps.clock.nowMs();
-  if (lane.isStopped() || nowMs < (lane.notBeforeMs.get(id) ?? 0) || (validUntilMs !== null && validUntilMs <= nowMs)) return;
-  const request = { relayer: lane.relayer(), content: queued ?? content, outbids: [], validUntilMs };
-  const draft = await lane.chain.draft(request).catch(nullIfUnavailable);
-  if (draft === null) {
-    lane.notBeforeMs.set(id, nowMs + retryAfterMs);
-    return;
-  }
+  const record = lane.transactions.tracked(id);
+  if (record === undefined || lane.isStopped() || nowMs < record.notBeforeMs || isExpired(seen, nowMs)) return;
+  record.notBeforeMs = nowMs + retryAfterMs;
+  const wanted = { content: queued ?? content, validUntilMs };
+  const draft = await lane.chain.draft({ relayer: lane.relayer(), ...wanted, outbids: [] }).catch(nullIfUnavailable);
+  if (draft === null) return;
   const isPayable = isRefusal(draft) || greatestCost(draft) <= (await lane.chain.balanceOf(lane.id.account));
   const after = await lane.move(id, async (current) => {
     const { transaction } = current;
     // It was replaced or cancelled meanwhile: the next head looks again.
     if (transaction.revision !== revision) return null;
-    if (isRefusal(draft) && draft.lasting)
-      return { steps: [endedDead(transaction, `${whyDead}, and it cannot be sent again: ${draft.sentence}`)] };
-    const sentence = isRefusal(draft) ? draft.sentence : isPayable ? null : 'the account cannot pay it any more';
-    if (isRefusal(draft) || sentence !== null)
-      return sentence === null || transaction.statusReason === sentence ? null : { steps: [waiting(transaction, sentence)] };
+    if (isRefusal(draft))
+      return draft.lasting
+        ? { steps: [endedDead(transaction, `${whyDead}, and it cannot be sent again: ${draft.sentence}`)] }
+        : waitsFor(transaction, draft.sentence);
+    if (!isPayable) return waitsFor(transaction, 'waiting: insufficient balance; will be signed again when the account is funded');
     const newAttempt = await signAttempt(lane.deps, lane.relayer(), current, draft, null, 'content');
-    const duplicate = await duplicateOf(lane, newAttempt, []);
-    if (duplicate !== null) return transaction.statusReason === duplicate ? null : { steps: [waiting(transaction, duplicate)] };
-    const wanted = { content: queued ?? content, validUntilMs };
+    const duplicate = await duplicateOf(lane, newAttempt);
+    if (duplicate !== null) return waitsFor(transaction, duplicate);
     return { steps: [signed(transaction, newAttempt, wanted)], newAttempt, tell: queued !== null };
   });
-  if (after?.attempts.length === seen.attempts.length || after === null) lane.notBeforeMs.set(id, nowMs + retryAfterMs);
-  else lane.log.debug({ transaction: id, head: head.number }, 'signed anew: what was sent before can no longer be mined');
+  if (after === null || after.attempts.length === seen.attempts.length) return;
+  record.notBeforeMs = 0;
+  lane.log.debug({ transaction: id, head: head.number }, 'signed again: the earlier attempts can no longer be mined');
 }

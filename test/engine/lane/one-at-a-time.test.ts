@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { createOneAtATime } from '../../../src/engine/lane/one-at-a-time.js';
 
 describe('one at a time', () => {
-  it('never runs two tasks of one key together, keeps their order, runs all, and holds nobody back without need', async () => {
+  it('tasks of one key run in order and never together, and wait for nothing else', async () => {
     const task = fc.record({
       keys: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1, maxLength: 3 }),
       fails: fc.boolean(),
@@ -39,7 +39,7 @@ describe('one at a time', () => {
     );
   });
 
-  it('runs different keys side by side', async () => {
+  it('tasks of different keys run side by side', async () => {
     const oneAtATime = createOneAtATime();
     let release = () => {};
     const first = oneAtATime.run(['a'], () => new Promise<void>((resolve) => (release = resolve)));

@@ -7,17 +7,17 @@ import { createOpenTransactions } from '../../../src/engine/lane/open-transactio
 import { evmFieldsOf } from '../../support/evm.js';
 import { anAttempt, aTransaction } from '../../support/stored-samples.js';
 
-/** What a lane may do with its book; `which` chooses among those that can. */
+/** A change of the index; `which` selects one of the transactions that allow it. */
 type Step =
   | { readonly do: 'accept' }
-  | { readonly do: 'sign' | 'outbid' | 'mine' | 'take back' | 'displace' | 'end' | 'forget' | 'put again'; readonly which: number };
+  | { readonly do: 'sign' | 'outbid' | 'mine' | 'take back' | 'displace' | 'end' | 'drop' | 'put again'; readonly which: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.constant<Step>({ do: 'accept' }) },
   {
     weight: 9,
     arbitrary: fc.record({
-      do: fc.constantFrom('sign', 'sign', 'outbid', 'mine', 'take back', 'displace', 'end', 'forget', 'put again' as const),
+      do: fc.constantFrom('sign', 'sign', 'outbid', 'mine', 'take back', 'displace', 'end', 'drop', 'put again' as const),
       which: fc.nat(),
     }),
   },
@@ -25,8 +25,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const idOf = (serial: number) => `id-${String(serial).padStart(6, '0')}`;
 
-describe('a lane’s book', () => {
-  it('is what a plain list is, whatever is done', () => {
+describe('the index of open transactions', () => {
+  it('equals a plain list after any sequence of changes', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
         const transactions = createOpenTransactions();
@@ -85,9 +85,9 @@ describe('a lane’s book', () => {
                 one(which, () => true),
                 { statusReason: `waits for ${which}` },
               );
-            case 'forget': {
+            case 'drop': {
               const id = one(which, () => true)?.transaction.id ?? 'unknown';
-              transactions.forget(id);
+              transactions.drop(id);
               all.delete(id);
               return;
             }
@@ -125,14 +125,14 @@ describe('a lane’s book', () => {
     );
   });
 
-  it('may be changed while it is read', () => {
+  it('may change while it is iterated', () => {
     const transactions = createOpenTransactions();
     for (let nonce = 0; nonce < 300; nonce += 1)
       transactions.put({ transaction: aTransaction({ id: idOf(nonce), nonce: BigInt(nonce), status: 'sent' }), attempts: [] });
     const seen: bigint[] = [];
     for (const { transaction } of transactions.slotted()) {
       seen.push(transaction.nonce ?? -1n);
-      transactions.forget(transaction.id);
+      transactions.drop(transaction.id);
     }
     assert.deepEqual(
       seen,

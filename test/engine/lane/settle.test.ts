@@ -14,7 +14,7 @@ import { temporaryFolder } from '../../support/temporary-folder.js';
 /** The node takes whatever it is sent. */
 const answersAll = { ...createRandom(1), chance: () => true };
 
-describe('a nonce that somebody else has used', () => {
+describe('foreign use of a nonce', () => {
   let store: Store | undefined;
   let lane: ModelLane | undefined;
   let nowMs = 1_800_000_000_000;
@@ -58,7 +58,7 @@ describe('a nonce that somebody else has used', () => {
     return view.transaction;
   }
 
-  it('for longer than its confirmations take gives the transaction another, of which the search says nothing', async () => {
+  it('a displaced transaction gets another nonce, and the search of the old one says nothing about it', async () => {
     const { chain, lane, store, send } = await start(3);
     const id = await send();
     chain.useKey('block');
@@ -70,7 +70,7 @@ describe('a nonce that somebody else has used', () => {
     assert.deepEqual({ nonce, status, statusReason }, { nonce: 1n, status: 'submitted', statusReason: null });
   });
 
-  it('and that nobody was asked about yet is not given up at the first search in vain', async () => {
+  it('a slot that was not searched yet is not given up at its first empty search', async () => {
     const { chain, lane, store, send } = await start(70);
     // Four are searched for at a head, and hold the fifth back until they are deep.
     const ids = [await send(), await send(), await send(), await send(), await send()];
@@ -94,7 +94,7 @@ describe('a nonce that somebody else has used', () => {
     assert.notEqual((await stand(store, last)).status, 'failed');
   });
 
-  it('costs nothing while its confirmations are awaited: no version is signed, and what waits behind it is not broadcast again', async () => {
+  it('waiting for its confirmations signs no attempt and rebroadcasts nothing', async () => {
     const { chain, lane, store, send } = await start(40);
     const ids = [await send(), await send()];
     chain.useKey('block');
@@ -109,7 +109,7 @@ describe('a nonce that somebody else has used', () => {
     for (const { hash, version } of second ?? []) assert.equal(chain.offers.get(hash), 1, `version ${version}`);
   });
 
-  it('and of which no node ever tells more fails the transaction, which is not signed again', async () => {
+  it('a user that no node ever shows fails the transaction, which is never signed again', async () => {
     const { chain, lane, store, send } = await start(3);
     const id = await send();
     chain.useKey('block');
@@ -118,7 +118,7 @@ describe('a nonce that somebody else has used', () => {
       nowMs += 10_000;
       lane.look();
       await lane.flow((name) => chain.setLag(name === 'findSender' ? 100 : 0));
-      if (blocks === 60) assert.match((await stand(store, id)).statusReason ?? '', /show none of our versions/);
+      if (blocks === 60) assert.match((await stand(store, id)).statusReason ?? '', /show no attempt of ours there/);
     }
     const { status, statusReason } = await stand(store, id);
     assert.equal(status, 'failed');
@@ -126,7 +126,7 @@ describe('a nonce that somebody else has used', () => {
     assert.equal((await store.read.attemptsOf(id)).length, 1);
   });
 
-  it('and that a reorg frees again, however long that took, is ours again', async () => {
+  it('a nonce that a late reorg frees is ours again', async () => {
     const { chain, lane, store, send } = await start(100);
     const id = await send();
     const before = chain.blocks.length;

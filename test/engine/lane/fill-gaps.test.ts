@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { emptyNonces } from '../../../src/engine/lane/empty-nonces.js';
+import { emptyNonces } from '../../../src/engine/lane/fill-gaps.js';
 
-describe('the gaps of a lane', () => {
-  it('are between the chain’s nonce and ours, and taken by nothing', () => {
+describe('gaps', () => {
+  it('a gap is a free nonce between the nonce of the chain and ours', () => {
     assert.deepEqual(
       emptyNonces(3n, 8n, (nonce) => nonce === 4n || nonce === 6n, 50),
       [3n, 5n, 7n],
@@ -19,7 +19,7 @@ describe('the gaps of a lane', () => {
     );
   });
 
-  it('are the lowest of all that a naive look finds, and no more are looked at than it takes', () => {
+  it('the lowest gaps are found without looking at more nonces than needed', () => {
     const nonce = fc.bigInt(0n, 60n);
     fc.assert(
       fc.property(nonce, nonce, fc.uniqueArray(nonce), fc.integer({ min: 0, max: 20 }), (chainNonce, nextNonce, taken, most) => {

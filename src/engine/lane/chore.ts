@@ -1,0 +1,53 @@
+import type { Log } from '../../core/ports/log.js';
+import { ConflictError } from '../../core/ports/store.js';
+import { isUnavailable } from './lane-context.js';
+
+/** The first retry of a failed chore comes after this time, each further one after twice the last. */
+const firstRetryMs = 250;
+const maxRetryMs = 10_000;
+
+/** What a chore needs of its lane. */
+export interface ChoreDeps {
+  readonly log: Log;
+  readonly clock: { nowMs(): number };
+  readonly relayerId: () => string;
+}
+
+/**
+ * Makes a chore: work that a lane repeats, with its own error handling. A failure is logged once, delays the next run, and never reaches the caller,
+ * so that no failing question stops another chore.
+ */
+export function createChore<A extends readonly unknown[]>(
+  name: string,
+  { log, clock, relayerId }: ChoreDeps,
+  task: (...args: A) => Promise<void>,
+): (...args: A) => Promise<void> {
+  let failures = 0;
+  let notBeforeMs = 0;
+  let reported: string | null = null;
+
+  function fail(error: unknown): void {
+    failures += 1;
+    notBeforeMs = clock.nowMs() + Math.min(maxRetryMs, firstRetryMs * 2 ** (failures - 1));
+    // The state was read again: the next run decides anew.
+    if (error instanceof ConflictError) return;
+    const detail = error instanceof Error ? error.message : String(error);
+    if (reported === detail) return;
+    reported = detail;
+    if (isUnavailable(error)) log.warn({ relayer: relayerId(), chore: name, detail }, 'no RPC node answered a chore of the lane; retrying');
+    else log.error({ relayer: relayerId(), chore: name, err: error }, 'a chore of the lane failed; retrying');
+  }
+
+  return async (...args) => {
+    if (failures > 0 && clock.nowMs() < notBeforeMs) return;
+    try {
+      await task(...args);
+    } catch (error) {
+      fail(error);
+      return;
+    }
+    if (reported !== null) log.info({ relayer: relayerId(), chore: name }, 'a chore of the lane works again');
+    failures = 0;
+    reported = null;
+  };
+}

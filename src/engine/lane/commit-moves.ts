@@ -1,0 +1,81 @@
+import type { Move } from '../../core/ports/lanes.js';
+import type { Change, OpenTransaction } from '../../core/ports/store.js';
+import { noOrigin } from '../../core/transaction/journal.js';
+import { waiting } from '../../core/transaction/lifecycle.js';
+import { type Attempt, isSigned, type Transaction } from '../../core/transaction/transaction.js';
+import { transactionChanges, viewOf } from '../../core/transaction/transaction-changes.js';
+import type { LaneContext } from './lane-context.js';
+
+/** A decided change of one transaction. */
+export interface PlannedMove {
+  readonly before: OpenTransaction;
+  readonly move: Move;
+  /** The lane itself made the transaction: this commit stores it. */
+  readonly isNew?: true;
+}
+
+/**
+ * The one place where a lane changes transactions: commits the changes with their events, then reports every step, takes the results into the index and
+ * wakes the loops that have work now.
+ *
+ * `nonces`: the changes that take nonces, which come first. Throws ConflictError if anything is no longer as it was when this was decided; nothing is
+ * written then.
+ */
+export async function commitMoves(
+  lane: LaneContext,
+  planned: readonly PlannedMove[],
+  nonces: readonly Change[] = [],
+): Promise<readonly OpenTransaction[]> {
+  const { deps } = lane;
+  const moves = planned.map(({ before, move, isNew }) => ({
+    before: before.transaction,
+    move,
+    isNew,
+    ...transactionChanges(deps, lane.relayer(), before, move),
+  }));
+  const spans = moves.map(({ before, move }) => (move.newAttempt === undefined ? null : deps.journal.step('transaction stored', before)));
+  const inserts = moves.flatMap(({ before, isNew }) => (isNew ? [deps.store.change.insertTransaction(before)] : []));
+  await deps.store.commit([...inserts, ...nonces, ...moves.flatMap(({ changes }) => changes)]);
+  for (const span of spans) span?.end();
+  for (const { before, move, after, isNew } of moves) {
+    if (isNew) deps.journal.accepted(before, noOrigin);
+    deps.journal.moved(before, move, after);
+    // Streams see every step, as webhooks do.
+    for (const step of move.steps) deps.feed.publish(viewOf({ ...after, transaction: step }));
+    lane.transactions.put(after);
+    if (move.newAttempt !== undefined) lane.wakeBroadcast();
+    if (!isSigned(after.transaction)) lane.wakePrepare();
+  }
+  return moves.map(({ after }) => after);
+}
+
+/**
+ * The changes that take the nonces from `from` up to `to`. The commit fails if another process took any.
+ *
+ * A lane without a stored nonce gets its row first.
+ */
+export function takeNonces({ id, deps, storedNonce }: LaneContext, from: bigint, to: bigint): readonly Change[] {
+  const { change } = deps.store;
+  return storedNonce === null ? [change.openLane(id, from), change.moveLane(id, from, to)] : [change.moveLane(id, storedNonce, to)];
+}
+
+/**
+ * Why an unsequenced attempt may not be sent yet: another transaction has an attempt with the same bytes, so the chain would execute both only once.
+ * Null: none has. `others`: attempts that are about to be stored.
+ */
+export async function duplicateOf(
+  lane: LaneContext,
+  { transactionId, hash, nonce }: Attempt,
+  others: readonly Attempt[] = [],
+): Promise<string | null> {
+  if (nonce !== null) return null;
+  const owner =
+    others.find((other) => other.hash === hash)?.transactionId ?? (await lane.deps.store.read.transactionIdOf(lane.id.chain, hash));
+  if (owner === undefined || owner === transactionId) return null;
+  return `waiting: identical to transaction ${owner} (same signature); will be signed again when that one has finished`;
+}
+
+/** The move of a transaction that waits for this reason; null: its record says so already. */
+export function waitsFor(transaction: Transaction, reason: string): Move | null {
+  return transaction.statusReason === reason ? null : { steps: [waiting(transaction, reason)] };
+}

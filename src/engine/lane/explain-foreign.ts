@@ -1,0 +1,76 @@
+import type { Head, Sequence } from '../../core/ports/chain.js';
+import type { OpenTransaction } from '../../core/ports/store.js';
+import { displaced, unresolvable, wordsOf } from '../../core/transaction/lifecycle.js';
+import { hashesOf, type Transaction } from '../../core/transaction/transaction.js';
+import { waitsFor } from './commit-moves.js';
+import { type LaneContext, nullIfUnavailable } from './lane-context.js';
+import type { Tracked } from './open-transactions.js';
+import { isDeep, isUsed } from './settle-slots.js';
+
+/** This many unexplained slots are searched per head: each search takes about twenty calls. */
+const searchesPerHead = 4;
+/** A transaction is not given up before: blocks can be fast, and outages of an index long. */
+const givenUpAfterMs = 600_000;
+/** The first head can show a used nonce before the receipt that explains it: foreign use is searched from this head on. */
+const headsUntilSearched = 2;
+/** Give up after this many consecutive empty searches, and not before the nonce is as deep as the required confirmations. */
+const maxEmptySearches = 64;
+
+/**
+ * Makes the chore that finds out who used nonces that no attempt of ours explains. Only a foreign transaction found in a block at the required
+ * confirmations displaces ours.
+ */
+export function createForeignExplainer(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
+  let searchedAtHash: string | null = null;
+  return async (head) => {
+    if (searchedAtHash === head.hash) return;
+    searchedAtHash = head.hash;
+    const mysteries: Mystery[] = [];
+    for (const open of lane.transactions.inFlight()) {
+      if (!isUsed(open, lane.chainNonce)) break;
+      const record = lane.transactions.tracked(open.transaction.id);
+      if (record?.unexplained != null && record.unexplained.heads >= headsUntilSearched) mysteries.push({ record, ...record.unexplained });
+    }
+    // The one searched longest ago comes first, so that each has its turn.
+    mysteries.sort((a, b) => Number(a.searchedAtBlock - b.searchedAtBlock));
+    for (const mystery of mysteries.slice(0, searchesPerHead)) await explainOne(lane, sequence, head, mystery);
+  };
+}
+
+type Mystery = { readonly record: Tracked } & NonNullable<Tracked['unexplained']>;
+
+async function explainOne(lane: LaneContext, sequence: Sequence, head: Head, { record, heads, searches }: Mystery): Promise<void> {
+  const { id, nonce } = record.open.transaction;
+  if (nonce === null) return;
+  const user = await sequence.findSender(lane.id.account, nonce, { from: 0n, to: head.number }).catch(nullIfUnavailable);
+  // No answer is no search, but others come first next time.
+  const isKnown = user !== null && user !== 'not_found' && user !== 'pruned';
+  record.unexplained = { heads, searches: user === null ? searches : isKnown ? 0 : searches + 1, searchedAtBlock: head.number };
+  if (user === null) return;
+  const patience = Math.max(maxEmptySearches, lane.relayer().network.requiredConfirmations);
+  await lane.move(id, ({ transaction, attempts }) => {
+    if (transaction.nonce !== nonce || transaction.mined !== null) return null;
+    if (!isKnown)
+      return searches >= patience && isOld(record.open, lane.deps.clock.nowMs())
+        ? { steps: [unresolvable(transaction)] }
+        : waitsFor(transaction, unknownUser(transaction, nonce));
+    // It is ours after all: the next head finds its receipt.
+    if (attempts.some((attempt) => hashesOf(attempt).includes(user.hash))) return null;
+    return isDeep(lane, head, user.blockNumber)
+      ? { steps: [displaced(transaction, user.hash)] }
+      : waitsFor(transaction, foreignUser(transaction, nonce, user.hash));
+  });
+}
+
+/** True if its newest attempt is old enough for a node's index to have recovered from an outage. */
+function isOld({ attempts }: OpenTransaction, nowMs: number): boolean {
+  return nowMs - (attempts.at(-1)?.createdAtMs ?? nowMs) >= givenUpAfterMs;
+}
+
+function unknownUser(transaction: Transaction, nonce: bigint): string {
+  return `waiting: ${wordsOf(transaction).slot} ${nonce} is used on chain, but the RPC nodes show no attempt of ours there; searching for its user`;
+}
+
+function foreignUser(transaction: Transaction, nonce: bigint, hash: string): string {
+  return `waiting: ${wordsOf(transaction).slot} ${nonce} was used by the foreign transaction ${hash}; waiting for its confirmations`;
+}

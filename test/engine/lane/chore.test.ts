@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { DomainError } from '../../../src/core/errors.js';
+import type { Log } from '../../../src/core/ports/log.js';
+import { ConflictError } from '../../../src/core/ports/store.js';
+import { createChore } from '../../../src/engine/lane/chore.js';
+
+function startChore(task: () => Promise<void>) {
+  let nowMs = 1_000_000;
+  const lines: string[] = [];
+  const note = (level: string) => (_: object, message: string) => void lines.push(`${level}: ${message}`);
+  const log: Log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') };
+  const run = createChore('test', { log, clock: { nowMs: () => nowMs }, relayerId: () => 'r1' }, task);
+  return { run, lines, wait: (ms: number) => (nowMs += ms) };
+}
+
+const unavailable = new DomainError('unavailable', 'NODE_UNAVAILABLE', 'no RPC node is reachable');
+
+describe('a chore', () => {
+  it('never throws, and waits longer after each failure', async () => {
+    let runs = 0;
+    const { run, wait } = startChore(async () => {
+      runs += 1;
+      throw new Error('broken');
+    });
+    await run();
+    await run();
+    assert.equal(runs, 1);
+    wait(250);
+    await run();
+    assert.equal(runs, 2);
+    wait(250);
+    await run();
+    assert.equal(runs, 2);
+    wait(250);
+    await run();
+    assert.equal(runs, 3);
+  });
+
+  it('runs at least every ten seconds, however often it failed', async () => {
+    let runs = 0;
+    const { run, wait } = startChore(async () => {
+      runs += 1;
+      throw unavailable;
+    });
+    for (let failure = 0; failure < 50; failure += 1) {
+      await run();
+      wait(10_000);
+    }
+    assert.equal(runs, 50);
+  });
+
+  it('logs an obstacle once, another one again, and the recovery', async () => {
+    const failures: (Error | null)[] = [unavailable, unavailable, new Error('broken'), null, null, unavailable];
+    const { run, lines, wait } = startChore(async () => {
+      const failure = failures.shift();
+      if (failure != null) throw failure;
+    });
+    while (failures.length > 0) {
+      await run();
+      wait(10_000);
+    }
+    assert.deepEqual(lines, [
+      'warn: no RPC node answered a chore of the lane; retrying',
+      'error: a chore of the lane failed; retrying',
+      'info: a chore of the lane works again',
+      'warn: no RPC node answered a chore of the lane; retrying',
+    ]);
+  });
+
+  it('logs no conflict: the next run decides anew', async () => {
+    const { run, lines } = startChore(async () => {
+      throw new ConflictError('updateTransaction');
+    });
+    await run();
+    assert.deepEqual(lines, []);
+  });
+
+  it('runs at once again after a success', async () => {
+    let runs = 0;
+    const { run } = startChore(async () => {
+      runs += 1;
+    });
+    await run();
+    await run();
+    assert.equal(runs, 2);
+  });
+});
