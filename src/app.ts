@@ -56,12 +56,12 @@ import { wakingOnEvents } from './storage/waking-on-events.js';
 import { createDelivery } from './webhooks/delivery.js';
 import { createRetention } from './webhooks/retention.js';
 
-/** How long running calls, and webhooks under way, may go on after a stop was asked for. */
+/** How long running calls and webhook deliveries may continue during a shutdown. */
 const shutdownDeadlineMs = 10_000;
-/** How long a receiver of webhooks may take. */
+/** How long a webhook receiver may take to answer. */
 const webhookTimeoutMs = 15_000;
 
-/** What the service stands on. Tests put something around these parts; nothing else does. */
+/** The parts that tests may wrap; nothing else does. */
 export interface AppParts {
   readonly openStore: typeof openStore;
   readonly createAuthenticate: typeof createAuthenticate;
@@ -75,18 +75,18 @@ export interface App {
   /** Where it listens. */
   readonly host: string;
   readonly port: number;
-  /** The relayers that it serves. */
+  /** The relayers that the service runs. */
   readonly relayers: readonly Relayer[];
-  /** Resolves with the reason when the service cannot go on, and should be stopped. */
+  /** Resolves with the reason if the service cannot continue and should be stopped. */
   readonly broken: Promise<Error>;
-  /** Nothing new, what runs ends, at most 10 s; then everything is closed. */
+  /** Accepts nothing new, lets running work end for at most 10 s, then closes everything. */
   stop(): Promise<void>;
 }
 
 /**
- * The composition root: configuration in, a running service out. Read it from top to bottom.
+ * The composition root: takes a configuration and starts the service. Read it from top to bottom.
  *
- * Throws ConfigError, DatabaseLockedError, or what opening a port or a database throws; whatever was opened by then is closed again.
+ * Throws ConfigError, DatabaseLockedError, or the error of opening a port or a database, after closing everything that it opened.
  */
 export async function startApp(settings: Settings, config: LoadedConfig, log: Log, parts: AppParts = realParts): Promise<App> {
   const { clock } = parts;
@@ -100,13 +100,13 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
   }
 
   try {
-    // What watches the rest.
+    // Observability.
     const { otlpEndpoint: endpoint, otelServiceName: serviceName } = settings;
     const traces = await openTracer({ endpoint, serviceName, version: packageVersion(), log });
     releasers.push(() => traces.close());
     const telemetry: Telemetry = { meter: metrics.meter, tracer: traces.tracer };
 
-    // What the rest stands on.
+    // Cryptography.
     await initKeccak();
     const secretBox = createSecretBox(settings.storageEncryptionKey);
 
@@ -131,7 +131,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       retrySeconds: settings.webhookRetrySeconds,
       timeoutMs: webhookTimeoutMs,
     });
-    // The file and what the API made of it, webhooks included.
+    // The configuration file, and the changes made through the API.
     const inForce = await configInForce({ store, secretBox, clock }, config);
     for (const warning of inForce.warnings) log.warn({}, warning);
     delivery.start();
@@ -145,12 +145,12 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       releasers.push(() => transactionCleaner.stop());
     }
 
-    // Keys, chains and relayers.
+    // Signers, chains and relayers.
     const chains = openChains({ rpcTimeoutMs: settings.rpcTimeoutMs, log, telemetry });
     releasers.push(() => chains.close());
     const { directory, signers } = await openRelayers(inForce, chains);
 
-    // What runs without a request.
+    // The engine.
     const eventDeps = {
       change: store.change,
       clock,
@@ -272,7 +272,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
         ]);
       return {
         ready: isWritable,
-        components: { store: isWritable ? 'ok' : 'cannot be written', lanes: 'ok' },
+        components: { store: isWritable ? 'ok' : 'not writable', lanes: 'ok' },
         networks: Object.fromEntries(networks),
       };
     }

@@ -5,14 +5,14 @@ import type { Telemetry } from './core/ports/telemetry.js';
 import type { Network, RpcUrl } from './core/relayer/network.js';
 import type { Chains } from './core/relayer/relayer-registry.js';
 
-/** What every chain is opened with beside its network and its nodes. */
+/** Options that every chain is opened with. */
 export interface OpenChainsOptions {
   readonly rpcTimeoutMs: number;
   readonly log: Log;
   readonly telemetry: Telemetry;
 }
 
-/** The connections to chains, all of which can be closed. */
+/** The open chains. */
 export interface OpenedChains extends Chains {
   close(): Promise<void>;
 }
@@ -22,7 +22,7 @@ interface Shared {
   users: number;
 }
 
-/** Makes the connections: relayers that use the same nodes of a network share one. */
+/** Opens chains on demand. Relayers that use the same nodes of a network share one. */
 export function openChains(options: OpenChainsOptions): OpenedChains {
   const byKey = new Map<string, Shared>();
   const keyOf = new Map<Chain, string>();
@@ -43,7 +43,7 @@ export function openChains(options: OpenChainsOptions): OpenedChains {
     async release(chain) {
       const key = keyOf.get(chain);
       const shared = key === undefined ? undefined : byKey.get(key);
-      if (key === undefined || shared === undefined) throw new Error('nobody has this chain');
+      if (key === undefined || shared === undefined) throw new Error('this chain is not open');
       shared.users -= 1;
       if (shared.users > 0) return;
       byKey.delete(key);
@@ -56,7 +56,7 @@ export function openChains(options: OpenChainsOptions): OpenedChains {
   };
 }
 
-/** The chain of a network. Only the kinds that are used are loaded: each library costs time at the start, and memory. */
+/** Opens the chain of a network. Loads only the library that it needs: each costs start-up time and memory. */
 async function openChain(network: Network, rpcUrls: readonly RpcUrl[], options: OpenChainsOptions): Promise<Chain> {
   const shared = { rpcUrls, ...options };
   if (network.type === 'evm') return (await import('./chains/evm/evm-chain.js')).createEvmChain({ network, ...shared });

@@ -13,7 +13,7 @@ import { KeystoreError } from './signers/local/keystore-error.js';
 import { localKeys } from './signers/local/local-keys.js';
 import { openSigner } from './signers/local/open-signer.js';
 
-/** The relayers with their chains, and all signers, used or not. */
+/** The relayers with their chains, and all signers. */
 export interface OpenedRelayers {
   readonly directory: ChangeableDirectory;
   readonly signers: Signers;
@@ -21,7 +21,7 @@ export interface OpenedRelayers {
 
 /**
  * Opens the keystores and gives each relayer its signer and its chain. Throws ConfigError with every keystore that cannot be opened and
- * every account that two relayers have. Asks no node. `initKeccak` must have resolved.
+ * every account that two relayers share. Needs no node. `initKeccak` must have resolved.
  */
 export async function openRelayers(config: ConfigInForce, chains: Chains): Promise<OpenedRelayers> {
   const problems: Problem[] = [];
@@ -50,7 +50,7 @@ export async function openRelayers(config: ConfigInForce, chains: Chains): Promi
   return { directory: createDirectory(entries), signers };
 }
 
-/** The address of a key's account on networks of a kind, in that kind's way of writing. */
+/** Returns the account address of a key on networks of this type, in their notation. */
 export async function accountOf(type: NetworkType, signer: Signer): Promise<string> {
   if (signer.curve === 'secp256k1') return signer.address;
   const { addressFromPublicKey } = await (type === 'stellar'
