@@ -1,16 +1,12 @@
 import type { Chain, DraftRequest, FeeBumpRequest, Refusal, Sequence } from '../../core/ports/chain.js';
-import type { Log } from '../../core/ports/log.js';
-import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.js';
-import type { EvmNetwork, RpcUrl } from '../../core/relayer/network.js';
+import type { EvmNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { EvmDraft, Speed } from '../../core/transaction/evm.js';
 import { requireEvmPolicy } from '../../core/transaction/evm-policy.js';
 import type { Content } from '../../core/transaction/transaction.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';
-import { createBlockMemory } from '../rpc/block-memory.js';
-import { createForwarder } from '../rpc/forwarder.js';
 import type { HostCalls } from '../rpc/http-wire.js';
-import { createRpc } from '../rpc/rpc.js';
+import { createNodes, type NodesOptions } from '../rpc/nodes.js';
 import { quantityFrom } from './answer.js';
 import { blockFrom, latestBlockKey, readBlock } from './block.js';
 import { createBroadcaster } from './broadcast.js';
@@ -25,17 +21,6 @@ import { createReceipts } from './receipts.js';
 import { signDraft } from './sign.js';
 import { whyItReverted } from './why-it-reverted.js';
 
-/** What an EVM chain works with. */
-export interface EvmChainOptions {
-  readonly network: EvmNetwork;
-  /** The relayer's own, or the network's. */
-  readonly rpcUrls: readonly RpcUrl[];
-  /** For one request to one URL. */
-  readonly rpcTimeoutMs: number;
-  readonly log: Log;
-  readonly telemetry?: Telemetry;
-}
-
 /** Nonces. */
 export interface EvmSequence extends Sequence {
   bumpFee(request: FeeBumpRequest): Promise<EvmDraft | Refusal>;
@@ -49,25 +34,11 @@ export interface EvmChain extends Chain {
   callsByHost(): readonly HostCalls[];
 }
 
-/** Where nobody watches the head, prices and balances are at most this old. */
-const greatestMemoryMs = 3_000;
-const leastMemoryMs = 200;
-
 /** Opens an EVM network. Asks no node until it must. `initKeccak` must have resolved. */
-export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry = noTelemetry }: EvmChainOptions): EvmChain {
-  const { chainId, name: networkName, averageBlockTimeMs } = network;
-  const rpcOptions = {
-    dialect: evmDialect(chainId),
-    networkName,
-    averageBlockTimeMs,
-    urls: rpcUrls,
-    timeoutMs: rpcTimeoutMs,
-    log,
-    telemetry,
-  };
-  const rpc = createRpc(rpcOptions);
-  const forwarder = createForwarder(rpcOptions);
-  const memory = createBlockMemory(Math.min(greatestMemoryMs, Math.max(leastMemoryMs, averageBlockTimeMs / 2)));
+export function createEvmChain(options: NodesOptions<EvmNetwork>): EvmChain {
+  const { network, log } = options;
+  const { chainId, name: networkName } = network;
+  const { rpc, memory, methods } = createNodes(options, evmDialect(chainId));
   const market = createMarket(rpc, memory, network.eip1559);
   const publishingFee = createPublishingFee(network, rpc, memory, log);
   const receipts = createReceipts(rpc);
@@ -76,6 +47,7 @@ export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry 
   let headHash: string | null = null;
 
   return {
+    ...methods,
     network,
     contentOf(wanted, { relayer, nowMs, earlier }) {
       const request = onNetwork('evm', wanted);
@@ -86,11 +58,6 @@ export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry 
     },
     isUnsequenced: () => false,
     genesisHash: async () => (await readBlock(rpc, '0x0')).hash,
-    expectGenesis(hash) {
-      rpc.expectGenesis(hash);
-      forwarder.expectGenesis(hash);
-    },
-    foreignGenesis: () => rpc.foreignGenesis(),
     async head() {
       const block = await rpc.askHead('eth_getBlockByNumber', ['latest', false], blockFrom);
       if (block.hash !== headHash) {
@@ -132,15 +99,7 @@ export function createEvmChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry 
     },
     unsequenced: null,
     signForeign: null,
-    forward: forwarder.forward,
-    calls() {
-      const hosts = rpc.calls();
-      return { http: hosts.reduce((sum, { http }) => sum + http, 0), items: hosts.reduce((sum, { items }) => sum + items, 0) };
-    },
     callsByHost: () => rpc.calls(),
-    async close() {
-      await Promise.all([rpc.close(), forwarder.close()]);
-    },
   };
 }
 

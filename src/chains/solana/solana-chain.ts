@@ -1,11 +1,7 @@
 import type { Chain, Head } from '../../core/ports/chain.js';
-import type { Log } from '../../core/ports/log.js';
-import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.js';
-import type { RpcUrl, SolanaNetwork } from '../../core/relayer/network.js';
+import type { SolanaNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
-import { createBlockMemory } from '../rpc/block-memory.js';
-import { createForwarder } from '../rpc/forwarder.js';
-import { createRpc } from '../rpc/rpc.js';
+import { createNodes, type NodesOptions } from '../rpc/nodes.js';
 import { createAttemptOutcomes } from './attempt-outcomes.js';
 import { readBalance } from './balance.js';
 import { placeCall, rememberPlace } from './block-place.js';
@@ -19,39 +15,14 @@ import { ed25519SignerOf, signDraft } from './sign.js';
 import { signForCaller } from './sign-foreign.js';
 import { whyFailed } from './why-failed.js';
 
-/** What a Solana chain works with. */
-export interface SolanaChainOptions {
-  readonly network: SolanaNetwork;
-  /** The relayer's own, or the network's. */
-  readonly rpcUrls: readonly RpcUrl[];
-  /** For one request to one URL. */
-  readonly rpcTimeoutMs: number;
-  readonly log: Log;
-  readonly telemetry?: Telemetry;
-}
-
-/** Where nobody watches the head, blockhashes and balances are at most this old. */
-const greatestMemoryMs = 3_000;
-const leastMemoryMs = 200;
-
 /**
  * Opens a Solana cluster. Its transactions have no nonces: each stands alone, and lives until its blockhash dies. Asks no node until it
  * must.
  */
-export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry = noTelemetry }: SolanaChainOptions): Chain {
-  const { name: networkName, averageBlockTimeMs } = network;
-  const rpcOptions = {
-    dialect: solanaDialect,
-    networkName,
-    averageBlockTimeMs,
-    urls: rpcUrls,
-    timeoutMs: rpcTimeoutMs,
-    log,
-    telemetry,
-  };
-  const rpc = createRpc(rpcOptions);
-  const forwarder = createForwarder(rpcOptions);
-  const memory = createBlockMemory(Math.min(greatestMemoryMs, Math.max(leastMemoryMs, 2 * averageBlockTimeMs)));
+export function createSolanaChain(options: NodesOptions<SolanaNetwork>): Chain {
+  const { network, log } = options;
+  const networkName = network.name;
+  const { rpc, memory, methods } = createNodes(options, solanaDialect, 2);
   const lifetimes = createLifetimes(rpc, memory);
   const made = createMadeMessages();
   const outcomes = createAttemptOutcomes({ rpc, memory, log, networkName });
@@ -72,15 +43,11 @@ export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemet
   }
 
   return {
+    ...methods,
     network,
     contentOf: (request, context) => contentFromRequest(onNetwork('solana', request), context),
     isUnsequenced: () => true,
     genesisHash: () => rpc.ask(genesis.method, genesis.params, genesis.read),
-    expectGenesis(hash) {
-      rpc.expectGenesis(hash);
-      forwarder.expectGenesis(hash);
-    },
-    foreignGenesis: () => rpc.foreignGenesis(),
     head: readHead,
     balanceOf: (account) => readBalance(rpc, account, 'confirmed'),
     draft({ relayer, content }) {
@@ -97,13 +64,5 @@ export function createSolanaChain({ network, rpcUrls, rpcTimeoutMs, log, telemet
       whyEndless: () => null,
     },
     signForeign: { sign: (transaction, relayer, signer) => signForCaller(transaction, relayer, ed25519SignerOf(signer)) },
-    forward: forwarder.forward,
-    calls() {
-      const hosts = rpc.calls();
-      return { http: hosts.reduce((sum, { http }) => sum + http, 0), items: hosts.reduce((sum, { items }) => sum + items, 0) };
-    },
-    async close() {
-      await Promise.all([rpc.close(), forwarder.close()]);
-    },
   };
 }

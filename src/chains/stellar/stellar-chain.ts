@@ -1,13 +1,9 @@
 import type { Chain, RequestContext, Sequence } from '../../core/ports/chain.js';
-import type { Log } from '../../core/ports/log.js';
 import type { Ed25519Signer, Signer } from '../../core/ports/signer.js';
-import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.js';
-import type { RpcUrl, StellarNetwork } from '../../core/relayer/network.js';
+import type { StellarNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import { objectFrom } from '../rpc/answer.js';
-import { createBlockMemory } from '../rpc/block-memory.js';
-import { createForwarder } from '../rpc/forwarder.js';
-import { createRpc } from '../rpc/rpc.js';
+import { createNodes, type NodesOptions } from '../rpc/nodes.js';
 import { readAccount } from './account.js';
 import { integerFrom } from './answer.js';
 import { readOutcomes } from './attempt-outcomes.js';
@@ -26,42 +22,17 @@ import { signDraft } from './sign.js';
 import { signForeignTransaction } from './sign-foreign.js';
 import { networkIdOf } from './transaction-hash.js';
 
-/** What a Stellar chain works with. */
-export interface StellarChainOptions {
-  readonly network: StellarNetwork;
-  /** The relayer's own, or the network's: Soroban RPC. */
-  readonly rpcUrls: readonly RpcUrl[];
-  /** For one request to one URL. */
-  readonly rpcTimeoutMs: number;
-  readonly log: Log;
-  readonly telemetry?: Telemetry;
-}
-
 /** A Stellar network. */
 export interface StellarChain extends Chain {
   readonly sequence: Sequence;
 }
 
-/** Where nobody watches the head, market bids are at most this old. */
-const greatestMemoryMs = 3_000;
-const leastMemoryMs = 200;
-
 /** Opens a Stellar network. Asks no node until it must. */
-export function createStellarChain({ network, rpcUrls, rpcTimeoutMs, log, telemetry = noTelemetry }: StellarChainOptions): StellarChain {
-  const { name: networkName, averageBlockTimeMs, passphrase } = network;
+export function createStellarChain(options: NodesOptions<StellarNetwork>): StellarChain {
+  const { network, log } = options;
+  const { name: networkName, passphrase } = network;
   const networkId = networkIdOf(passphrase);
-  const rpcOptions = {
-    dialect: stellarDialect(passphrase),
-    networkName,
-    averageBlockTimeMs,
-    urls: rpcUrls,
-    timeoutMs: rpcTimeoutMs,
-    log,
-    telemetry,
-  };
-  const rpc = createRpc(rpcOptions);
-  const forwarder = createForwarder(rpcOptions);
-  const memory = createBlockMemory(Math.min(greatestMemoryMs, Math.max(leastMemoryMs, averageBlockTimeMs / 2)));
+  const { rpc, memory, methods } = createNodes(options, stellarDialect(passphrase));
   const market = createMarket(rpc, memory);
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const askTransaction = (hash: string) => {
@@ -70,6 +41,7 @@ export function createStellarChain({ network, rpcUrls, rpcTimeoutMs, log, teleme
   };
 
   return {
+    ...methods,
     network,
     contentOf(request, { relayer, nowMs, earlier }: RequestContext) {
       return contentFromRequest(onNetwork('stellar', request), {
@@ -83,11 +55,6 @@ export function createStellarChain({ network, rpcUrls, rpcTimeoutMs, log, teleme
     isUnsequenced: (content) => onNetwork('stellar', content).kind === 'fee_bump',
     // The first ledger is made from the passphrase alone: who has the one has the other.
     genesisHash: async () => networkIdOf(await rpc.ask(passphraseCall.method, null, passphraseCall.read)).toString('hex'),
-    expectGenesis(hash) {
-      rpc.expectGenesis(hash);
-      forwarder.expectGenesis(hash);
-    },
-    foreignGenesis: () => rpc.foreignGenesis(),
     head: () =>
       rpc.askHead('getLatestLedger', null, (answer) => {
         const ledger = objectFrom(answer, 'ledger');
@@ -136,14 +103,6 @@ export function createStellarChain({ network, rpcUrls, rpcTimeoutMs, log, teleme
       },
     },
     signForeign: { sign: (transaction, relayer, signer) => signForeignTransaction(networkId, transaction, relayer, ed25519(signer)) },
-    forward: forwarder.forward,
-    calls() {
-      const hosts = rpc.calls();
-      return { http: hosts.reduce((sum, { http }) => sum + http, 0), items: hosts.reduce((sum, { items }) => sum + items, 0) };
-    },
-    async close() {
-      await Promise.all([rpc.close(), forwarder.close()]);
-    },
   };
 }
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { evmDialect } from '../../../src/chains/evm/dialect.js';
-import { createForwarder, type Forwarder } from '../../../src/chains/rpc/forwarder.js';
+import { createNodes, type Nodes } from '../../../src/chains/rpc/nodes.js';
 import { DomainError } from '../../../src/core/errors.js';
-import { noTelemetry } from '../../../src/core/ports/telemetry.js';
+import { evmNetwork } from '../../support/evm.js';
 import { type HttpReceiver, startHttpReceiver } from '../../support/http-receiver.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { waitFor } from '../../support/wait-for.js';
@@ -18,18 +18,11 @@ async function startNode(test: TestContext, answer: (response: ServerResponse, b
   });
 }
 
-function forwarderTo(test: TestContext, ...urls: readonly string[]): Forwarder {
-  const forwarder = createForwarder({
-    dialect: evmDialect(1n),
-    networkName: 'test',
-    averageBlockTimeMs: 1_000,
-    urls: urls.map((url, index) => ({ url, weight: 100 - index })),
-    timeoutMs: 5_000,
-    log: silentLog,
-    telemetry: noTelemetry,
-  });
-  test.after(() => forwarder.close());
-  return forwarder;
+function forwarderTo(test: TestContext, ...urls: readonly string[]): Nodes['methods'] {
+  const rpcUrls = urls.map((url, index) => ({ url, weight: 100 - index }));
+  const { methods } = createNodes({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 5_000, log: silentLog }, evmDialect(1n));
+  test.after(() => methods.close());
+  return methods;
 }
 
 describe('a question of a caller', () => {
