@@ -1,7 +1,5 @@
 import type { NodeDialect } from '../rpc/dialect.js';
-import { quantityFrom } from './answer.js';
-import { blockFrom } from './block.js';
-import { saysStateIsGone } from './pruned.js';
+import { blockFrom, quantityFrom } from './answer.js';
 
 /** Limit exceeded, resource unavailable, internal error, no such method. */
 const codesAboutNode: readonly number[] = [-32005, -32002, -32603, -32601];
@@ -21,3 +19,20 @@ export function evmDialect(chainId: bigint): NodeDialect {
     dataFrom: (data) => (typeof data === 'string' ? (/0x(?:[0-9a-f]{2})*/i.exec(data)?.[0].toLowerCase() ?? null) : null),
   };
 }
+
+/**
+ * True when a node says that it has dropped the state, or never had it. A block that the node does not know ("header not found", "Unknown block")
+ * is something else: the node may only lag.
+ */
+export function saysStateIsGone(text: string): boolean {
+  const outOfRange = /block height is (\d+) but requested was (\d+)/i.exec(text);
+  // anvil words a dropped state and a block that is still to come alike.
+  if (outOfRange !== null) return Number(outOfRange[2]) <= Number(outOfRange[1]);
+  return statesThatAreGone.test(text);
+}
+
+// geth "missing trie node ...", "historical state ... is not available", "required historical state unavailable"; erigon "old data not available
+// due to pruning"; nethermind "No state available for block ..."; reth "state at block #1 is pruned", "pruned history unavailable"; besu "World
+// state unavailable"; anvil "Required data unavailable"; gateways "... archive node ...".
+const statesThatAreGone =
+  /missing trie node|historical state|state.{0,80}(?:not available|unavailable|is pruned)|pruning|pruned|no state available|required data unavailable|archive/i;

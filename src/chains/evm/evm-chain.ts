@@ -7,8 +7,7 @@ import type { Content } from '../../core/transaction/transaction.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';
 import type { HostCalls } from '../rpc/http-wire.js';
 import { createNodes, type NodesOptions } from '../rpc/nodes.js';
-import { quantityFrom } from './answer.js';
-import { blockFrom, latestBlockKey, readBlock } from './block.js';
+import { blockFrom, latestBlockKey, quantityFrom, readBlock } from './answer.js';
 import { createBroadcaster } from './broadcast.js';
 import { bumpFee } from './bump-fee.js';
 import { contentFromRequest } from './content.js';
@@ -18,8 +17,8 @@ import { findSenderTransaction, readNonceAt } from './history.js';
 import { createMarket } from './market.js';
 import { createPublishingFee } from './publishing-fee.js';
 import { createReceipts } from './receipts.js';
+import { whyItReverted } from './revert.js';
 import { signDraft } from './sign.js';
-import { whyItReverted } from './why-it-reverted.js';
 
 /** Nonces. */
 export interface EvmSequence extends Sequence {

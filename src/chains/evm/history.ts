@@ -4,7 +4,7 @@ import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { hashFrom, quantityFrom, quantityOf } from './answer.js';
-import { saysStateIsGone } from './pruned.js';
+import { saysStateIsGone } from './dialect.js';
 import type { Receipts } from './receipts.js';
 
 /** Blocks that are searched one by one, where nodes have dropped the state that would lead to the right one. */

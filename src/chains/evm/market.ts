@@ -2,8 +2,7 @@ import type { EvmPrice, Speed } from '../../core/transaction/evm.js';
 import { listFrom, objectFrom } from '../rpc/answer.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { quantityFrom, quantityOf } from './answer.js';
-import { type Block, latestBlockKey, readBlock } from './block.js';
+import { type Block, latestBlockKey, quantityFrom, quantityOf, readBlock } from './answer.js';
 
 /** What blocks cost now. Throws `NODE_UNAVAILABLE`. */
 export interface Market {

@@ -1,5 +1,5 @@
 import type { Log } from '../../core/ports/log.js';
-import { nodeText } from './node-text.js';
+import { nodeText } from './answer.js';
 
 const firstPauseMs = 1_000;
 const greatestPauseMs = 60_000;

@@ -3,10 +3,9 @@ import type { Telemetry } from '../../core/ports/telemetry.js';
 import type { RpcUrl } from '../../core/relayer/network.js';
 import { type CallMark, createCondition } from './condition.js';
 import type { NodeDialect } from './dialect.js';
-import { createHttpWire, type HostCalls } from './http-wire.js';
+import { createHttpWire, type HostCalls, rpcTargetFrom } from './http-wire.js';
 import { batchBody, type RpcCall, type Settled, settledFromBatch, settledFromSingle, singleBody } from './json-rpc.js';
 import { TransportError } from './node-error.js';
-import { rpcTargetFrom } from './rpc-target.js';
 
 /** Reads of a refused batch that go out at the same time. */
 const greatestParallel = 8;

@@ -1,12 +1,23 @@
 import { performance } from 'node:perf_hooks';
 import { type Dispatcher, Pool } from 'undici';
+import { percentDecoded } from '../../core/percent-decoded.js';
 import type { Telemetry } from '../../core/ports/telemetry.js';
+import { secretPartsOf } from '../../core/secret-parts.js';
 import { TransportError } from './node-error.js';
-import type { RpcTarget } from './rpc-target.js';
 
 /** Room for the receipts of a large block with logs. */
 const greatestAnswerBytes = 32 * 1024 * 1024;
 const connectTimeoutMs = 3_000;
+
+/** Where an RPC URL leads, taken apart so that errors and logs can name its host and nothing else. */
+export interface RpcTarget {
+  readonly origin: string;
+  readonly host: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Parts of the URL that a node may echo. */
+  readonly secrets: readonly string[];
+}
 
 /** What one URL was asked since it was opened. */
 export interface HostCalls {
@@ -47,6 +58,20 @@ export interface HttpWireOptions {
   /** Learns that a connection has ended: the next one may lead to another node. */
   readonly onLost: () => void;
   readonly telemetry: Telemetry;
+}
+
+/** Reads an RPC URL. Throws without its text when it cannot be read. */
+export function rpcTargetFrom(text: string, networkName: string): RpcTarget {
+  // `new URL` throws an error that holds the text.
+  if (!URL.canParse(text)) throw new Error(`network ${networkName} has an RPC URL that cannot be read`);
+  const url = new URL(text);
+  const user = percentDecoded(url.username);
+  const password = percentDecoded(url.password);
+  const headers: Record<string, string> = { 'content-type': 'application/json', accept: 'application/json' };
+  const credentials = user === '' && password === '' ? null : Buffer.from(`${user}:${password}`).toString('base64');
+  if (credentials !== null) headers.authorization = `Basic ${credentials}`;
+  const secrets = [...(credentials === null ? [] : [credentials]), ...secretPartsOf(url)];
+  return { origin: url.origin, host: url.host, path: `${url.pathname}${url.search}`, headers, secrets };
 }
 
 /** Opens a pool of kept-alive connections. */

@@ -1,10 +1,8 @@
 import { withoutParts } from '../../core/secret-parts.js';
+import { isNestedOver, nodeText } from './answer.js';
 import type { NodeDialect } from './dialect.js';
-import type { HttpAnswer } from './http-wire.js';
-import { isNestedOver } from './is-nested-over.js';
+import type { HttpAnswer, RpcTarget } from './http-wire.js';
 import { MalformedAnswerError, NodeError, TransportError } from './node-error.js';
-import { nodeText } from './node-text.js';
-import type { RpcTarget } from './rpc-target.js';
 
 /** By place, by name, or null for a method that takes none and may refuse even an empty list. */
 export type RpcParams = readonly unknown[] | Readonly<Record<string, unknown>> | null;

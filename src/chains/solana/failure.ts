@@ -1,6 +1,5 @@
-import { isNestedOver } from '../rpc/is-nested-over.js';
+import { isNestedOver, nodeText } from '../rpc/answer.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
-import { nodeText } from '../rpc/node-text.js';
 
 /** Why a transaction failed, as nodes write it: `"BlockhashNotFound"`, `{"InstructionError":[0,{"Custom":1}]}`, ... */
 export type TransactionError = string | Readonly<Record<string, unknown>>;

@@ -1,9 +1,8 @@
 import { xdr } from '@stellar/stellar-sdk';
 import type { Refusal } from '../../core/ports/chain.js';
 import type { StellarOperationsContent } from '../../core/transaction/stellar.js';
-import { listFrom, objectFrom } from '../rpc/answer.js';
+import { listFrom, nodeText, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
-import { nodeText } from '../rpc/node-text.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { integerFrom, textFrom, xdrFrom } from './answer.js';
 import { transactionFrom } from './transaction.js';

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { AbiCoder } from 'ethers';
 import fc from 'fast-check';
 import { reasonFromNodeError, reasonFromRevertData } from '../../../src/chains/evm/revert.js';
+import { nodeText } from '../../../src/chains/rpc/answer.js';
 import { NodeError } from '../../../src/chains/rpc/node-error.js';
-import { nodeText } from '../../../src/chains/rpc/node-text.js';
 
 const abi = AbiCoder.defaultAbiCoder();
 const errorData = (text: string): string => `0x08c379a0${abi.encode(['string'], [text]).slice(2)}`;

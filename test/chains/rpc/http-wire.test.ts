@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { rpcTargetFrom } from '../../../src/chains/rpc/rpc-target.js';
+import { rpcTargetFrom } from '../../../src/chains/rpc/http-wire.js';
 
 for (const [what, userInfo, expected] of [
   ['as it is meant', 'user:p%40ss', 'user:p@ss'],

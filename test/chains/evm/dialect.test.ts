@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { saysStateIsGone } from '../../../src/chains/evm/pruned.js';
+import { saysStateIsGone } from '../../../src/chains/evm/dialect.js';
 
 describe('dropped state', () => {
   it('is known by the words of each node', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { memberJson } from '../../../src/json/member-json.js';
+import { memberJson } from '../../src/json/member-json.js';
 
 describe('the text of a member of a JSON object', () => {
   it('is what JSON.parse reads there, whatever the object and its white space', () => {
