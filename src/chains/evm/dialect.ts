@@ -1,4 +1,4 @@
-import type { NodeDialect } from '../rpc/dialect.js';
+import type { NodeDialect } from '../rpc/json-rpc.js';
 import { blockFrom, quantityFrom } from './answer.js';
 
 /** Limit exceeded, resource unavailable, internal error, no such method. */
@@ -8,10 +8,10 @@ const codesAboutNode: readonly number[] = [-32005, -32002, -32603, -32601];
 export function evmDialect(chainId: bigint): NodeDialect {
   return {
     identity: {
-      name: 'chain id',
+      name: 'chain ID',
       call: { method: 'eth_chainId', params: [], read: (result) => (typeof result === 'string' ? result : JSON.stringify(result)) },
       expected: chainId.toString(),
-      isOurs: (said) => /^0x[0-9a-f]{1,64}$/i.test(said) && BigInt(said) === chainId,
+      isExpected: (answered) => /^0x[0-9a-f]{1,64}$/i.test(answered) && BigInt(answered) === chainId,
     },
     genesis: { method: 'eth_getBlockByNumber', params: ['0x0', false], read: (block) => blockFrom(block).hash },
     height: { method: 'eth_blockNumber', params: [], read: (result) => quantityFrom(result, 'block number') },

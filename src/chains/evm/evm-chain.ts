@@ -5,8 +5,8 @@ import type { EvmDraft, Speed } from '../../core/transaction/evm.js';
 import { requireEvmPolicy } from '../../core/transaction/evm-policy.js';
 import type { Content } from '../../core/transaction/transaction.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';
-import type { HostCalls } from '../rpc/http-wire.js';
-import { createNodes, type NodesOptions } from '../rpc/nodes.js';
+import type { RpcOptions } from '../rpc/endpoint.js';
+import { createNodes } from '../rpc/nodes.js';
 import { blockFrom, latestBlockKey, quantityFrom, readBlock } from './answer.js';
 import { createBroadcaster } from './broadcast.js';
 import { bumpFee } from './bump-fee.js';
@@ -29,12 +29,10 @@ export interface EvmSequence extends Sequence {
 export interface EvmChain extends Chain {
   readonly sequence: EvmSequence;
   draft(request: DraftRequest): Promise<EvmDraft | Refusal>;
-  /** What each URL was asked, in the order of weight; URLs of one host are told apart by their place only, since paths hold keys. */
-  callsByHost(): readonly HostCalls[];
 }
 
 /** Opens an EVM network. Asks no node until it must. `initKeccak` must have resolved. */
-export function createEvmChain(options: NodesOptions<EvmNetwork>): EvmChain {
+export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
   const { network, log } = options;
   const { chainId, name: networkName } = network;
   const { rpc, memory, methods } = createNodes(options, evmDialect(chainId));
@@ -98,7 +96,6 @@ export function createEvmChain(options: NodesOptions<EvmNetwork>): EvmChain {
     },
     unsequenced: null,
     signForeign: null,
-    callsByHost: () => rpc.calls(),
   };
 }
 

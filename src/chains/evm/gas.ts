@@ -1,6 +1,6 @@
 import type { Refusal } from '../../core/ports/chain.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
-import type { Asking, Rpc } from '../rpc/rpc.js';
+import type { CallOptions, Rpc } from '../rpc/rpc.js';
 import { quantityFrom, quantityOf } from './answer.js';
 import { isExecutionFailure, reasonFromNodeError } from './revert.js';
 
@@ -41,7 +41,7 @@ export interface GasQuestion {
 export type StateTag = 'latest' | 'pending';
 
 /** The gas that the transaction would use, or why it cannot run. Throws `NODE_UNAVAILABLE`. */
-export async function estimateGas(rpc: Rpc, question: GasQuestion, state: StateTag, asking: Asking = {}): Promise<bigint | Refusal> {
+export async function estimateGas(rpc: Rpc, question: GasQuestion, state: StateTag, asking: CallOptions = {}): Promise<bigint | Refusal> {
   const { from, to, valueWei, data } = question;
   // Both names of the data are in use among nodes; `data` is understood by all.
   const call = { from, value: quantityOf(valueWei), ...(to === null ? {} : { to }), ...(data === null ? {} : { data }) };

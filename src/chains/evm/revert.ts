@@ -1,11 +1,11 @@
 import { type Answer, nodeText, objectFrom } from '../rpc/answer.js';
 import { NodeError } from '../rpc/node-error.js';
-import type { Asking, Rpc } from '../rpc/rpc.js';
+import type { CallOptions, Rpc } from '../rpc/rpc.js';
 import { quantityOf } from './answer.js';
 
 /** Revert data beyond this is cut, in bytes. */
 const greatestRevertDataBytes = 2048;
-const asking: Asking = { first: 'head' };
+const asking: CallOptions = { first: 'head' };
 
 /** What is known of a revert. */
 export interface RevertReason {

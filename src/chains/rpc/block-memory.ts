@@ -1,26 +1,26 @@
-/** Remembers what nodes said, for as long as no newer block is known. */
+/** Remembers node answers until the next block. */
 export interface BlockMemory {
-  /** What `load` resolved to earlier, unless it is too old; callers at the same time share one `load`. A failure is not remembered. */
+  /** Returns the remembered value or loads it. Concurrent callers share one `load`. A failure is not remembered. */
   recall<T>(key: string, load: () => Promise<T>): Promise<T>;
-  /** True when `recall` would not load. */
+  /** True if `recall` would not load. */
   has(key: string): boolean;
   forget(key: string): void;
   forgetAll(): void;
 }
 
-/** Bounds the memory where many accounts are asked about between two blocks. */
-const greatestSize = 10_000;
+/** Bounds the memory if many accounts are read between two blocks. */
+const maxEntries = 10_000;
 
-/** Makes a memory whose entries also end after `maxAgeMs`, for a chain whose head nobody watches. */
+/** Creates a memory whose entries also expire after `maxAgeMs`, for a chain whose head nothing watches. */
 export function createBlockMemory(maxAgeMs: number): BlockMemory {
   const entries = new Map<string, { readonly untilMs: number; readonly value: Promise<unknown> }>();
   return {
     recall<T>(key: string, load: () => Promise<T>): Promise<T> {
       const known = entries.get(key);
-      // The key says the type: each is used with one kind of `load`.
+      // Each key is used with one type of `load` only.
       if (known !== undefined && known.untilMs > Date.now()) return known.value as Promise<T>;
       const value = load();
-      if (entries.size >= greatestSize) entries.clear();
+      if (entries.size >= maxEntries) entries.clear();
       const entry = { untilMs: Date.now() + maxAgeMs, value };
       entries.set(key, entry);
       value.catch(() => {

@@ -1,89 +1,87 @@
+import type { NodeCalls } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
 import type { Telemetry } from '../../core/ports/telemetry.js';
-import type { RpcUrl } from '../../core/relayer/network.js';
-import { type CallMark, createCondition } from './condition.js';
-import type { NodeDialect } from './dialect.js';
-import { createHttpWire, type HostCalls, rpcTargetFrom } from './http-wire.js';
-import { batchBody, type RpcCall, type Settled, settledFromBatch, settledFromSingle, singleBody } from './json-rpc.js';
+import type { Network, RpcUrl } from '../../core/relayer/network.js';
+import { type CallMark, type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.js';
+import { createHttpClient, rpcTargetFrom } from './http-client.js';
+import { batchBody, type NodeDialect, type RpcCall, type Settled, settledFromBatch, settledFromSingle, singleBody } from './json-rpc.js';
 import { TransportError } from './node-error.js';
 
-/** Reads of a refused batch that go out at the same time. */
-const greatestParallel = 8;
+/** Number of concurrent reads if the endpoint rejects batches. */
+const maxConcurrentReads = 8;
 
-/** One URL of a network. */
-export interface Endpoint {
+/** What the RPC client of a network is opened with. */
+export interface RpcOptions<N extends Network = Network> {
+  readonly network: N;
+  /** The relayer's own RPC URLs, or the network's. URLs of weight 0 are not used. */
+  readonly rpcUrls: readonly RpcUrl[];
+  /** Limit for one request to one URL, including the connection. */
+  readonly rpcTimeoutMs: number;
+  readonly log: Log;
+  readonly telemetry?: Telemetry;
+}
+
+/** One RPC URL of a network. */
+export interface Endpoint extends Pick<CircuitBreaker, 'isTripped' | 'isProbeDue' | 'isBlocked' | 'pausedUntilMs' | 'caughtUp'> {
   readonly weight: number;
-  /** True while it failed of late and others should be asked first. */
-  isResting(): boolean;
-  /** Resting, and it may be tried again. */
-  isDue(): boolean;
-  /** Not to be asked at all now. */
-  isBarred(): boolean;
-  restsUntilMs(): number;
   /**
-   * What became of each call, in their order: one request where the URL takes batches, else one each, one after the other when `inOrder`.
-   * Throws `TransportError` when it cannot be asked or is on another chain.
+   * Sends calls and returns their results in the same order: as one batch if the endpoint accepts batches, else as single requests, one after the other
+   * if `inOrder`. Throws `TransportError` if the endpoint does not answer or serves another chain.
    */
   ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]>;
-  /** The number of its newest block. Throws `TransportError`. */
+  /** Returns the number of its newest block. Throws `TransportError`. */
   height(): Promise<bigint>;
-  /** The genesis block that it told of last, when it was not ours; null: it was, or none was seen. */
+  /** The genesis hash that it last returned, if it was not the expected one; else null. */
   foreignGenesis(): string | null;
-  /** Its head is far behind others': it rests. */
+  /** Removes the endpoint from rotation because its head is far behind. */
   lags(): void;
-  /** Its head is level with others'. */
-  caughtUp(): void;
-  calls(): HostCalls;
+  calls(): NodeCalls;
   close(): Promise<void>;
 }
 
 /** What an endpoint needs. */
-export interface EndpointOptions {
+export interface EndpointOptions extends Required<Omit<RpcOptions, 'rpcUrls'>> {
   readonly url: RpcUrl;
   readonly dialect: NodeDialect;
-  /** Hash of the genesis block that it must have, asked for at the same times; null while none is known. */
+  /** The genesis hash that it must have; null while it is unknown. Verified together with the identity. */
   readonly genesisHash: () => string | null;
-  readonly networkName: string;
-  /** For a whole request, connecting included. */
-  readonly timeoutMs: number;
-  readonly log: Log;
-  readonly telemetry: Telemetry;
 }
 
-/** Opens a URL lazily. Neither errors nor logs have more of the URL than its host. */
-export function createEndpoint({ url, dialect, genesisHash, networkName, timeoutMs, log, telemetry }: EndpointOptions): Endpoint {
+/** Opens an endpoint; sends nothing yet. Errors and logs contain only the host of the URL. */
+export function createEndpoint({ url, dialect, genesisHash, network, rpcTimeoutMs, log, telemetry }: EndpointOptions): Endpoint {
+  const networkName = network.name;
   const target = rpcTargetFrom(url.url, networkName);
   const { host } = target;
-  const answerer = { target, dialect };
+  const responder = { target, dialect };
   let verification: Promise<void> | null = null;
   let foreignGenesis: string | null = null;
   const onLost = () => {
     verification = null;
   };
-  const wire = createHttpWire({ target, networkName, timeoutMs, onLost, telemetry });
-  const condition = createCondition(networkName, host, dialect.identity?.expected ?? 'the known genesis', log);
-  let refusesBatches = false;
+  const client = createHttpClient({ target, networkName, timeoutMs: rpcTimeoutMs, onLost, telemetry });
+  const breaker = createCircuitBreaker(networkName, host, dialect.identity?.expected ?? 'the known genesis block', log);
+  let rejectsBatches = false;
 
   async function ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]> {
-    if (condition.isBarred()) throw new TransportError(host, 'is not asked now: it is on another chain, or asked for a pause');
-    const mark = condition.begin();
+    if (breaker.isBlocked()) throw new TransportError(host, 'not used now: it serves another chain or asked for a pause');
+    const mark = breaker.begin();
     try {
       await verified();
       const settled = await send(calls, inOrder);
-      const trouble = settled.find(isTrouble);
-      if (trouble === undefined) condition.worked(mark);
-      else failed(`${host}: ${trouble.error.message}`, null, mark);
+      const failure = settled.find(isEndpointFailure);
+      if (failure === undefined) breaker.worked(mark);
+      else recordFailure(`${host}: ${failure.error.message}`, null, mark);
       return settled;
     } catch (error) {
-      if (error instanceof TransportError && !(error instanceof OtherChainError)) failed(error.message, error.retryAfterMs, mark);
+      if (error instanceof TransportError && !(error instanceof OtherChainError)) recordFailure(error.message, error.retryAfterMs, mark);
       throw error;
     }
   }
 
-  function failed(detail: string, retryAfterMs: number | null, mark: CallMark): void {
-    // Behind a URL that failed another node may answer next.
+  function recordFailure(detail: string, retryAfterMs: number | null, mark: CallMark): void {
+    // After a failure, another node may answer behind the same URL.
     verification = null;
-    condition.failed({ kind: 'failing', detail, retryAfterMs }, mark);
+    breaker.failed({ kind: 'failing', detail, retryAfterMs }, mark);
   }
 
   function verified(): Promise<void> {
@@ -98,53 +96,49 @@ export function createEndpoint({ url, dialect, genesisHash, networkName, timeout
 
   async function verify(): Promise<void> {
     const { identity, genesis } = dialect;
-    const mark = condition.begin();
-    const said = identity === null ? null : await told(identity.call, identity.name);
-    if (identity !== null && said !== null && !identity.isOurs(said)) refuseAsOtherChain(said, mark);
+    const mark = breaker.begin();
+    const answered = identity === null ? null : await askUnverified(identity.call, identity.name);
+    if (identity !== null && answered !== null && !identity.isExpected(answered)) rejectOtherChain(answered, mark);
     const expected = genesisHash();
     if (genesis === null || expected === null) return;
-    const hash = await told(genesis, 'genesis block');
-    if (hash === expected) {
-      foreignGenesis = null;
-      return;
-    }
-    foreignGenesis = hash;
-    refuseAsOtherChain(said === null ? `genesis ${hash}` : `${said}, with genesis block ${hash}`, mark);
+    const hash = await askUnverified(genesis, 'genesis block');
+    foreignGenesis = hash === expected ? null : hash;
+    if (foreignGenesis !== null) rejectOtherChain(answered === null ? `genesis ${hash}` : `${answered}, with genesis block ${hash}`, mark);
   }
 
-  function refuseAsOtherChain(answered: string, mark: CallMark): never {
-    condition.failed({ kind: 'other_chain', answered }, mark);
+  function rejectOtherChain(answered: string, mark: CallMark): never {
+    breaker.failed({ kind: 'other_chain', answered }, mark);
     throw new OtherChainError(host);
   }
 
-  /** Asks without being verified. Throws `TransportError`. */
-  async function told(call: RpcCall<string>, what: string): Promise<string> {
-    const settled = settledFromSingle(await wire.post(singleBody(call), 1), call, answerer);
-    if ('error' in settled) throw new TransportError(host, `does not tell its ${what}: ${settled.error.message}`);
+  async function askUnverified(call: RpcCall<string>, what: string): Promise<string> {
+    const settled = settledFromSingle(await client.post(singleBody(call), 1), call, responder);
+    if ('error' in settled) throw new TransportError(host, `did not return its ${what}: ${settled.error.message}`);
     return settled.result;
   }
 
   async function send<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]> {
     const [first] = calls;
     if (first !== undefined && calls.length === 1) return [await single(first)];
-    if (refusesBatches) return singles(calls, inOrder);
-    const answer = await wire.post(batchBody(calls), calls.length, verified);
-    const settled = settledFromBatch(answer, calls, answerer);
+    if (rejectsBatches) return singles(calls, inOrder);
+    const response = await client.post(batchBody(calls), calls.length, verified);
+    const settled = settledFromBatch(response, calls, responder);
     if (settled !== null) return settled;
-    // Whether it was the batch that it did not like, single calls tell.
+    // Single calls show whether the batch was the problem.
     const oneByOne = await singles(calls, inOrder);
-    if (oneByOne.some((item) => !isTrouble(item))) {
-      refusesBatches = true;
-      log.info({ network: networkName, host, statusCode: answer.statusCode }, 'an RPC URL refuses batches and is asked one call at a time');
+    if (oneByOne.some((item) => !isEndpointFailure(item))) {
+      rejectsBatches = true;
+      const { statusCode } = response;
+      log.info({ network: networkName, host, statusCode }, 'RPC endpoint rejects batches; sending one call per request');
     }
     return oneByOne;
   }
 
-  /** Throws when not even the first call was answered. After one without an answer the rest is not asked. */
+  /** Sends one call per request. Stops at the first call without an answer; throws if that is the first of all. */
   async function singles<T>([first, ...others]: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]> {
     if (first === undefined) return [];
     const settled: Settled<T>[] = [await single(first)];
-    const step = inOrder ? 1 : greatestParallel;
+    const step = inOrder ? 1 : maxConcurrentReads;
     for (let at = 0; at < others.length; at += step) {
       const answers = await Promise.all(others.slice(at, at + step).map((call) => single(call).catch(transportErrorOf)));
       settled.push(...answers);
@@ -155,38 +149,34 @@ export function createEndpoint({ url, dialect, genesisHash, networkName, timeout
   }
 
   async function single<T>(call: RpcCall<T>): Promise<Settled<T>> {
-    return settledFromSingle(await wire.post(singleBody(call), 1, verified), call, answerer);
+    return settledFromSingle(await client.post(singleBody(call), 1, verified), call, responder);
   }
 
   return {
+    ...breaker,
     weight: url.weight,
-    isResting: condition.isResting,
-    isDue: condition.isDue,
-    isBarred: condition.isBarred,
-    restsUntilMs: condition.restsUntilMs,
     ask,
     async height() {
       const [settled] = await ask([dialect.height], true);
       if (settled !== undefined && 'result' in settled) return settled.result;
-      throw new TransportError(host, `does not tell its newest block: ${settled?.error.message}`);
+      throw new TransportError(host, `did not return its newest block: ${settled?.error.message}`);
     },
     foreignGenesis: () => foreignGenesis,
-    lags: () => condition.failed({ kind: 'lagging', detail: 'its newest block is several behind' }, condition.begin()),
-    caughtUp: condition.caughtUp,
-    calls: wire.calls,
-    close: wire.close,
+    lags: () => breaker.failed({ kind: 'lagging', detail: 'its newest block is several blocks behind' }, breaker.begin()),
+    calls: client.calls,
+    close: client.close,
   };
 }
 
-/** A `TransportError` that the condition has been told of already. */
+/** A `TransportError` that the circuit breaker has already recorded. */
 class OtherChainError extends TransportError {
   constructor(host: string) {
-    super(host, 'is on another chain');
+    super(host, 'serves another chain');
   }
 }
 
-/** An item that says that the URL does not do its work: no answer, nonsense, or a plea to be asked less. */
-function isTrouble<T>(item: Settled<T>): item is { readonly error: Extract<Settled<T>, { error: unknown }>['error'] } {
+/** True if the endpoint failed: no answer, a malformed answer, or a rate limit. */
+function isEndpointFailure<T>(item: Settled<T>): item is Extract<Settled<T>, { error: unknown }> {
   return 'error' in item && (item.error instanceof TransportError || item.error.isOverload);
 }
 

@@ -1,33 +1,65 @@
 import { withoutParts } from '../../core/secret-parts.js';
-import { isNestedOver, nodeText } from './answer.js';
-import type { NodeDialect } from './dialect.js';
-import type { HttpAnswer, RpcTarget } from './http-wire.js';
+import { type Answer, isNestedOver, nodeText } from './answer.js';
+import type { HttpResponse, RpcTarget } from './http-client.js';
 import { MalformedAnswerError, NodeError, TransportError } from './node-error.js';
 
-/** By place, by name, or null for a method that takes none and may refuse even an empty list. */
+/** By position, by name, or null for a method that takes none and may reject even an empty list. */
 export type RpcParams = readonly unknown[] | Readonly<Record<string, unknown>> | null;
 
-/** A question to a node. All that is asked is safe to repeat: reads, and signed bytes, which a second time are "already known". */
+/** A JSON-RPC call. Every call is safe to repeat: reads, and signed bytes, which nodes answer with "already known" the second time. */
 export interface RpcCall<T> {
   readonly method: string;
   readonly params: RpcParams;
-  /** The text that is sent in their place, digit for digit. */
+  /** JSON text to send in place of `params`, digit for digit. */
   readonly paramsJson?: string;
-  /** Reads the result; `answerText` is that of the whole answer, null where it answers others too. Throws `MalformedAnswerError`. */
-  readonly read: (result: unknown, answerText: string | null) => T;
+  /** Reads the result. `responseText` is the whole response, null if it answers other calls too. Throws `MalformedAnswerError`. */
+  readonly read: (result: unknown, responseText: string | null) => T;
 }
 
-/** What became of one call. */
+/** The result of one call, or why there is none. */
 export type Settled<T> = { readonly result: T } | { readonly error: NodeError | TransportError };
 
-/** The body of a request with one call. */
+/** How to identify a kind of node, read its height and understand its errors. */
+export interface NodeDialect {
+  /**
+   * Verified before any other call: at first, after every failure and on every new connection. Null if only the genesis block tells networks
+   * apart.
+   */
+  readonly identity: NodeIdentity | null;
+  /** Reads the genesis hash, to compare with the expected one. Null if `identity` suffices. */
+  readonly genesis: RpcCall<string> | null;
+  /** Reads the number of the newest block. */
+  readonly height: RpcCall<bigint>;
+  /** True if the error concerns the node and not the request, so that another node may answer. `text` is truncated. */
+  isAboutNode(code: number, text: string): boolean;
+  /** Returns what to keep of an error's `data`; null if nothing is of use. */
+  dataFrom(data: unknown): string | null;
+}
+
+/** How a node identifies its network. */
+export interface NodeIdentity {
+  /** For error messages, as in "did not return its chain ID". */
+  readonly name: string;
+  readonly call: RpcCall<string>;
+  /** The answer of the configured network, for the log. */
+  readonly expected: string;
+  isExpected(answered: string): boolean;
+}
+
+/** The node that sent a response. */
+export interface Responder {
+  readonly target: RpcTarget;
+  readonly dialect: NodeDialect;
+}
+
+/** Writes the body of a request with one call. */
 export function singleBody(call: RpcCall<unknown>): string {
   const { method, paramsJson } = call;
   if (paramsJson !== undefined) return `{"jsonrpc":"2.0","id":1,"method":${JSON.stringify(method)},"params":${paramsJson}}`;
   return JSON.stringify(itemOf(call, 1));
 }
 
-/** The body of a request with many calls; their ids count from 1. */
+/** Writes the body of a batch. IDs count from 1. */
 export function batchBody(calls: readonly RpcCall<unknown>[]): string {
   return JSON.stringify(calls.map((call, index) => itemOf(call, index + 1)));
 }
@@ -36,72 +68,56 @@ function itemOf({ method, params }: RpcCall<unknown>, id: number): object {
   return params === null ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params };
 }
 
-/** Who answered: where it leads, and how its answers read. */
-export interface Answerer {
-  readonly target: RpcTarget;
-  readonly dialect: NodeDialect;
-}
-
-/** Reads the answer to one call. Throws `TransportError` when it is no JSON-RPC, or not what was asked for. */
-export function settledFromSingle<T>(answer: HttpAnswer, call: RpcCall<T>, answerer: Answerer): Settled<T> {
-  const { target } = answerer;
-  const { statusCode } = answer;
-  const item = itemFrom(parsed(answer.text));
-  const isOverload = statusCode === 429 || (answer.retryAfterMs !== null && statusCode === 503);
-  if (!isOverload && item?.error !== undefined && item.error !== null) {
-    return { error: nodeErrorFrom(item.error, statusCode, answerer) };
-  }
-  if (statusCode < 200 || statusCode > 299) throw new TransportError(target.host, `answered HTTP ${statusCode}`, answer.retryAfterMs);
-  if (item === null || item.result === undefined) throw new TransportError(target.host, 'answered no JSON-RPC');
-  const settled = readItem(item, call, target, answer.text);
+/** Reads the response to one call. Throws `TransportError` if it is not JSON-RPC or has an unexpected shape. */
+export function settledFromSingle<T>(response: HttpResponse, call: RpcCall<T>, responder: Responder): Settled<T> {
+  const { host } = responder.target;
+  const { statusCode, retryAfterMs, text } = response;
+  const item = itemFrom(parsed(text));
+  const isOverload = statusCode === 429 || (retryAfterMs !== null && statusCode === 503);
+  if (!isOverload && item?.error !== undefined && item.error !== null) return { error: nodeErrorFrom(item.error, statusCode, responder) };
+  if (statusCode < 200 || statusCode > 299) throw new TransportError(host, `answered HTTP ${statusCode}`, retryAfterMs);
+  if (item === null || item.result === undefined) throw new TransportError(host, 'response is not JSON-RPC');
+  const settled = readItem(item, call, host, text);
   if ('error' in settled) throw settled.error;
   return settled;
 }
 
 /**
- * Reads the answer to a batch: each item by its id, in the order of the calls; an item that is missing, given twice or malformed is a
- * `TransportError` of its own. Null when it answers none of the calls, as where batches are refused. Throws `TransportError` for an
- * overload.
+ * Reads the response to a batch by ID, in the order of the calls. An item that is missing, duplicated or malformed becomes a `TransportError` of its
+ * own. Returns null if no call is answered, as when a node rejects batches. Throws `TransportError` for an overload.
  */
-export function settledFromBatch<T>(answer: HttpAnswer, calls: readonly RpcCall<T>[], answerer: Answerer): readonly Settled<T>[] | null {
-  const { target } = answerer;
-  const { statusCode } = answer;
-  if (overloadStatuses.includes(statusCode)) throw new TransportError(target.host, `answered HTTP ${statusCode}`, answer.retryAfterMs);
-  const items = parsed(answer.text);
+export function settledFromBatch<T>(
+  response: HttpResponse,
+  calls: readonly RpcCall<T>[],
+  responder: Responder,
+): readonly Settled<T>[] | null {
+  const { host } = responder.target;
+  const { statusCode, retryAfterMs, text } = response;
+  if (overloadStatuses.includes(statusCode)) throw new TransportError(host, `answered HTTP ${statusCode}`, retryAfterMs);
+  const items = parsed(text);
   if (!Array.isArray(items)) return null;
-  const byId = new Map<number, RpcItem | null>();
+  const byId = new Map<number, Answer | null>();
   for (const item of items.map(itemFrom)) {
     if (typeof item?.id === 'number') byId.set(item.id, byId.has(item.id) ? null : item);
   }
   if (!calls.some((_, index) => byId.has(index + 1))) return null;
   return calls.map((call, index): Settled<T> => {
     const item = byId.get(index + 1) ?? null;
-    if (item?.error !== undefined && item.error !== null) return { error: nodeErrorFrom(item.error, 200, answerer) };
-    if (item === null || item.result === undefined) return { error: new TransportError(target.host, 'left a call of a batch unanswered') };
-    return readItem(item, call, target, null);
+    if (item?.error !== undefined && item.error !== null) return { error: nodeErrorFrom(item.error, 200, responder) };
+    if (item === null || item.result === undefined) return { error: new TransportError(host, 'response lacks one call of a batch') };
+    return readItem(item, call, host, null);
   });
 }
 
-interface RpcItem {
-  readonly id?: unknown;
-  readonly result?: unknown;
-  readonly error?: unknown;
-}
-
-/** Too many requests, and what gateways say when the node behind them is down. */
+/** Too many requests, and what gateways answer if the node behind them is down. */
 const overloadStatuses: readonly number[] = [408, 429, 502, 503, 504];
 
-function readItem<T>(
-  { result }: RpcItem,
-  call: RpcCall<T>,
-  target: RpcTarget,
-  answerText: string | null,
-): Settled<T> | { readonly error: TransportError } {
+function readItem<T>({ result }: Answer, call: RpcCall<T>, host: string, responseText: string | null): Settled<T> {
   try {
-    return { result: call.read(result, answerText) };
+    return { result: call.read(result, responseText) };
   } catch (error) {
     if (!(error instanceof MalformedAnswerError)) throw error;
-    return { error: new TransportError(target.host, error.message) };
+    return { error: new TransportError(host, error.message) };
   }
 }
 
@@ -113,23 +129,23 @@ function parsed(text: string): unknown {
   }
 }
 
-function itemFrom(value: unknown): RpcItem | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+function itemFrom(value: unknown): Answer | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Answer) : null;
 }
 
 const rateLimitText =
   /too many requests|rate.?limit|request limit|limit exceeded|quota|throttl|capacity|compute units|per second|slow down/i;
 
-/** What is nested deeper in a refusal's data is no use to anybody. */
-const greatestDataDepth = 64;
+/** Error data that nests deeper is dropped. */
+const maxDataDepth = 64;
 
-function nodeErrorFrom(error: unknown, statusCode: number, { target, dialect }: Answerer): NodeError {
-  const { code, message, data: told } = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {};
-  const data = isNestedOver(told, greatestDataDepth) ? null : told;
-  // JSON-RPC has integers here, and callers are told 32 bits.
+function nodeErrorFrom(error: unknown, statusCode: number, { target, dialect }: Responder): NodeError {
+  const { code, message, data: rawData } = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {};
+  const data = isNestedOver(rawData, maxDataDepth) ? null : rawData;
+  // JSON-RPC requires an integer, and our API has 32 bits for it.
   const codeNumber = typeof code === 'number' && code === (code | 0) ? code : 0;
-  const withoutSecrets = (said: string) => withoutParts(said, target.secrets);
-  const text = withoutSecrets(typeof message === 'string' ? message : 'no message');
+  const masked = (text: string) => withoutParts(text, target.secrets);
+  const text = masked(typeof message === 'string' ? message : 'no message');
   const isErrorStatus = statusCode !== 400 && (statusCode < 200 || statusCode > 299);
   const isRateLimit = (codeNumber === -32005 || codeNumber === 429) && rateLimitText.test(text.slice(0, 1024));
   return new NodeError(nodeText(text), {
@@ -138,7 +154,7 @@ function nodeErrorFrom(error: unknown, statusCode: number, { target, dialect }: 
     dataJson:
       data === undefined || data === null
         ? null
-        : JSON.stringify(data, (_, part: unknown) => (typeof part === 'string' ? withoutSecrets(part) : part)),
+        : JSON.stringify(data, (_, part: unknown) => (typeof part === 'string' ? masked(part) : part)),
     isAboutNode: isErrorStatus || isRateLimit || dialect.isAboutNode(codeNumber, text.slice(0, 1024)),
     isOverload: isRateLimit || statusCode >= 500,
   });

@@ -1,50 +1,41 @@
 import { DomainError } from '../../core/errors.js';
 
-/** What a node's refusal carries. */
-export interface NodeErrorDetails {
-  readonly code: number;
-  /** What the dialect keeps of the error's data (EVM: revert data, lower-case hex with `0x`); null when it carries none. */
-  readonly data: string | null;
-  /** The error's data as JSON text, for callers who asked themselves; absent or null when it carries none. */
-  readonly dataJson?: string | null;
-  /** True when it speaks of the node and not of the request (overload, a missing method, dropped state): another node may answer better. */
-  readonly isAboutNode: boolean;
-  /** True when the node has trouble of its own, or asks to be asked less. */
-  readonly isOverload: boolean;
-}
-
-/** A node's own refusal: a JSON-RPC error. Its message is safe to show (see `nodeText`). */
+/** A JSON-RPC error answered by a node. Its message is safe to show (see `nodeText`). */
 export class NodeError extends Error {
   override readonly name = 'NodeError';
   readonly code: number;
+  /** What the dialect keeps of the error's data (EVM: revert data, lower-case hex with `0x`); null if there is none. */
   readonly data: string | null;
+  /** The error's data as JSON text, for forwarded calls; null if there is none. */
   readonly dataJson: string | null;
+  /** True if the node is the problem and not the request (overload, missing method, dropped state): another node may answer. */
   readonly isAboutNode: boolean;
+  /** True if the node fails internally or asks for fewer calls. */
   readonly isOverload: boolean;
 
-  constructor(message: string, { code, data, dataJson = null, isAboutNode, isOverload }: NodeErrorDetails) {
+  constructor(message: string, details: Pick<NodeError, 'code' | 'data' | 'isAboutNode' | 'isOverload'> & { dataJson?: string | null }) {
     super(message);
-    this.code = code;
-    this.data = data;
-    this.dataJson = dataJson;
-    this.isAboutNode = isAboutNode;
-    this.isOverload = isOverload;
+    this.code = details.code;
+    this.data = details.data;
+    this.dataJson = details.dataJson ?? null;
+    this.isAboutNode = details.isAboutNode;
+    this.isOverload = details.isOverload;
   }
 }
 
-/** A node that could not be asked: nothing of it says anything about the chain. Names the host only, since URLs carry keys. */
+/** A failure to get an answer. It says nothing about the chain. It names the host only, since URLs contain keys. */
 export class TransportError extends Error {
   override readonly name = 'TransportError';
-  /** How long the node asked to be left alone; null when it did not. */
+  /** The pause that the node asked for; null if it did not. */
   readonly retryAfterMs: number | null;
 
-  constructor(host: string, trouble: string, retryAfterMs: number | null = null) {
-    super(`${host}: ${trouble}`);
+  constructor(host: string, problem: string, retryAfterMs: number | null = null) {
+    super(`${host}: ${problem}`);
     this.retryAfterMs = retryAfterMs;
   }
 }
 
-/** An answer that is not what was asked for. A node that talks nonsense cannot be asked: inside a call this becomes a `TransportError`. */
+/** An answer of an unexpected shape. Within a call it becomes a `TransportError`, so that another node is tried. */
 export class MalformedAnswerError extends Error {
   override readonly name = 'MalformedAnswerError';
 
@@ -53,7 +44,7 @@ export class MalformedAnswerError extends Error {
   }
 }
 
-/** What callers are told when no node can be asked, or an answer makes no sense. */
+/** The error for callers if no node gives a usable answer. */
 export function nodeUnavailable(cause: unknown): DomainError {
-  return new DomainError('unavailable', 'NODE_UNAVAILABLE', "the network's nodes cannot be asked now", { cause });
+  return new DomainError('unavailable', 'NODE_UNAVAILABLE', 'no RPC node is reachable', { cause });
 }

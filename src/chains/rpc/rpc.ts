@@ -1,162 +1,151 @@
-import type { Log } from '../../core/ports/log.js';
-import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.js';
-import type { RpcUrl } from '../../core/relayer/network.js';
-import type { NodeDialect } from './dialect.js';
-import { createEndpoint, type Endpoint } from './endpoint.js';
-import type { HostCalls } from './http-wire.js';
-import type { RpcCall, RpcParams, Settled } from './json-rpc.js';
+import type { NodeCalls } from '../../core/ports/chain.js';
+import { noTelemetry } from '../../core/ports/telemetry.js';
+import { createEndpoint, type Endpoint, type RpcOptions } from './endpoint.js';
+import { createEndpointSelector } from './endpoint-selector.js';
+import type { NodeDialect, RpcCall, RpcParams, Settled } from './json-rpc.js';
 import { NodeError, nodeUnavailable, TransportError } from './node-error.js';
-import { createRoster } from './roster.js';
 
-/** How a question is asked. */
-export interface Asking {
-  /** The URL that told the head goes first, since the answer must fit that head, or a pool that it feeds. Absent: URLs take turns by weight. */
+/** How to route calls. */
+export interface CallOptions {
+  /** The endpoint that reported the head goes first, since the answer must fit that head or its pool. Absent: endpoints alternate by weight. */
   readonly first?: 'head';
-  /** True: a URL that takes no batches gets the calls one after the other. */
+  /** If the endpoint rejects batches, send the calls one after the other. */
   readonly inOrder?: boolean;
-  /** True: one URL must answer all of them. */
+  /** Require one endpoint to answer all calls. */
   readonly whole?: boolean;
-  /** True: one more URL gets the same calls; what it answers does not matter. */
+  /** Send the same calls to one more endpoint and ignore its answers. */
   readonly copied?: boolean;
-  /** Whether a refusal speaks of the node, so that the next URL is asked; absent: `NodeError.isAboutNode`. */
+  /** Decides whether an error concerns the node, so that the next endpoint is tried. Default: `NodeError.isAboutNode`. */
   readonly isAboutNode?: (error: NodeError) => boolean;
-  /** True: a refusal that speaks of the node counts only when every URL gave one; else nobody could be asked. */
+  /** Report an error that concerns the node only if every endpoint answered with one. Otherwise no node is reachable. */
   readonly unanimous?: boolean;
 }
 
-/** Asks a network's nodes. */
+/** The JSON-RPC client of a network. */
 export interface Rpc {
-  /** Throws `NodeError` for a node's refusal, `NODE_UNAVAILABLE` when none can be asked. */
-  call<T>(method: string, params: RpcParams, read: RpcCall<T>['read'], asking?: Asking): Promise<T>;
-  /** The same for what no node has a reason to refuse: a refusal, too, is `NODE_UNAVAILABLE`. */
-  ask<T>(method: string, params: RpcParams, read: RpcCall<T>['read'], asking?: Asking): Promise<T>;
-  /** What became of each call, in their order; in batches where nodes take them. Never throws for a node's sake. */
-  batch<T>(calls: readonly RpcCall<T>[], asking?: Asking): Promise<readonly Settled<T>[]>;
+  /** Sends a call. Throws `NodeError` if a node answers with an error, `NODE_UNAVAILABLE` if none answers. */
+  call<T>(method: string, params: RpcParams, read: RpcCall<T>['read'], options?: CallOptions): Promise<T>;
+  /** Sends a call that no node has a reason to reject. Throws `NODE_UNAVAILABLE`, also for a node's error. */
+  ask<T>(method: string, params: RpcParams, read: RpcCall<T>['read'], options?: CallOptions): Promise<T>;
+  /** Sends calls, in batches if the endpoint accepts them. Returns the results in the same order. Never throws because of a node. */
+  batch<T>(calls: readonly RpcCall<T>[], options?: CallOptions): Promise<readonly Settled<T>[]>;
   /**
-   * All of these of one URL, in one request where it takes batches, so that the answers fit one another: where it refuses one of them, the next URL is
-   * asked for all. Throws `NODE_UNAVAILABLE` when none answers them all.
+   * Sends calls whose answers must be consistent: one endpoint answers all of them, in one request if it accepts batches. If it fails one, the next
+   * endpoint gets them all. Throws `NODE_UNAVAILABLE` if no endpoint answers them all.
    */
-  together<T extends readonly unknown[]>(calls: { readonly [K in keyof T]: RpcCall<T[K]> }, asking?: Asking): Promise<T>;
-  /** Like `ask`, for the newest block; the URL that answers is the one that `first: 'head'` means from then on. */
+  together<T extends readonly unknown[]>(calls: { readonly [K in keyof T]: RpcCall<T[K]> }, options?: CallOptions): Promise<T>;
+  /** Like `ask`, for the newest block. From then on `first: 'head'` means the endpoint that answered. */
   askHead<T extends { readonly number: bigint }>(method: string, params: RpcParams, read: RpcCall<T>['read']): Promise<T>;
-  /** From now on only nodes with this genesis block are asked. */
+  /** Uses only nodes with this genesis block from now on. */
   expectGenesis(hash: string): void;
-  /** The genesis block of a URL that has another one; null: none has. */
+  /** The genesis hash of an endpoint that has another one; null if there is none. */
   foreignGenesis(): string | null;
-  calls(): readonly HostCalls[];
+  /** Requests sent to all endpoints. */
+  calls(): NodeCalls;
   close(): Promise<void>;
 }
 
-/** What the client needs. */
-export interface RpcOptions {
-  readonly dialect: NodeDialect;
-  readonly networkName: string;
-  readonly averageBlockTimeMs: number;
-  /** Those of weight 0 are not used. */
-  readonly urls: readonly RpcUrl[];
-  /** For one request to one URL. */
-  readonly timeoutMs: number;
-  readonly log: Log;
-  readonly telemetry?: Telemetry;
-}
-
-const greatestBatch = 50;
-/** Gateways refuse bodies over a megabyte. */
-const greatestBatchCharacters = 512 * 1024;
-/** Copies under way to second URLs; beyond, none is sent, or a slow URL would gather them. */
-const greatestCopies = 4;
+const maxBatchCalls = 50;
+/** Gateways reject bodies over a megabyte. */
+const maxBatchCharacters = 512 * 1024;
+/** Limit of copies in flight, so that they do not pile up at a slow endpoint. */
+const maxCopies = 4;
 
 /**
- * JSON-RPC over several URLs. Those that work share the questions by weight; the head is asked from one as long as it works, because heads of two
- * nodes go back and forth, and what must fit the head is asked there too. A URL that fails or lags rests, and is tried in the background before it
- * is used again. When none works, all are tried, save those that asked for a pause or are on another chain.
+ * Creates a JSON-RPC client over several endpoints. Working endpoints share the calls by weight. The head comes from one endpoint as long as that works,
+ * because the heads of two nodes go back and forth; calls that must fit the head go there too. An endpoint that fails or lags is removed from rotation
+ * and probed in the background before it is used again. If none works, all are tried except blocked ones.
  */
-export function createRpc({ dialect, networkName, averageBlockTimeMs, urls, timeoutMs, log, telemetry = noTelemetry }: RpcOptions): Rpc {
+export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
+  const { network, rpcUrls, log, telemetry = noTelemetry } = rpcOptions;
   let genesis: string | null = null;
-  const endpoints = urls
+  const endpoints = rpcUrls
     .filter((url) => url.weight > 0)
     .toSorted((a, b) => b.weight - a.weight)
-    .map((url) => createEndpoint({ url, dialect, genesisHash: () => genesis, networkName, timeoutMs, log, telemetry }));
-  const roster = createRoster(endpoints, averageBlockTimeMs, log);
+    .map((url) => createEndpoint({ ...rpcOptions, telemetry, url, dialect, genesisHash: () => genesis }));
+  const selector = createEndpointSelector(endpoints, network.averageBlockTimeMs, log);
   let copies = 0;
 
-  /** What became of each call, and which URL was asked last. */
-  async function settle<T>(calls: readonly RpcCall<T>[], asking: Asking): Promise<{ settled: readonly Settled<T>[]; by: Endpoint | null }> {
-    const outcomes = new Map<RpcCall<T>, Settled<T>>();
-    const refusals = new Map<RpcCall<T>, NodeError>();
-    const order = roster.order(asking.first);
-    const isAboutNode = asking.isAboutNode ?? ((error: NodeError) => error.isAboutNode);
-    if (asking.copied === true) copy(calls, order);
-    const troubles: string[] = [];
+  /** Returns the result of each call, and the endpoint that was tried last. */
+  async function settle<T>(calls: readonly RpcCall<T>[], options: CallOptions) {
+    const results = new Map<RpcCall<T>, Settled<T>>();
+    const nodeErrors = new Map<RpcCall<T>, NodeError>();
+    const order = selector.order(options.first);
+    const isAboutNode = options.isAboutNode ?? ((error: NodeError) => error.isAboutNode);
+    if (options.copied === true) copy(calls, order);
+    const problems: string[] = [];
     let open = calls;
     let by: Endpoint | null = null;
     for (const endpoint of order) {
-      // One that rests may keep us waiting: it is for what nobody could answer, not for a second opinion.
-      if (endpoint.isResting() && asking.unanimous !== true) open = open.filter((call) => refusals.get(call)?.isOverload !== false);
+      // A tripped endpoint may keep the caller waiting: it gets only calls that nothing else answered, not a second opinion.
+      if (endpoint.isTripped() && options.unanimous !== true) open = open.filter((call) => nodeErrors.get(call)?.isOverload !== false);
       if (open.length === 0) break;
       by = endpoint;
-      const answers = await endpoint.ask(open, asking.inOrder === true).catch((error: unknown) => {
+      const answers = await endpoint.ask(open, options.inOrder === true).catch((error: unknown) => {
         if (!(error instanceof TransportError)) throw error;
-        troubles.push(error.message);
+        problems.push(error.message);
         return null;
       });
       if (answers === null) continue;
-      const missing = asking.whole === true ? answers.find((answer) => 'error' in answer) : undefined;
+      const missing = options.whole === true ? answers.find((answer) => 'error' in answer) : undefined;
       if (missing !== undefined && 'error' in missing) {
-        troubles.push(missing.error.message);
+        problems.push(missing.error.message);
         continue;
       }
       open.forEach((call, index) => {
         const answer = answers[index];
         if (answer === undefined) return;
-        if ('result' in answer) outcomes.set(call, answer);
-        else if (answer.error instanceof TransportError) troubles.push(answer.error.message);
-        else if (isAboutNode(answer.error)) refusals.set(call, refusals.get(call) ?? answer.error);
-        else outcomes.set(call, answer);
+        if ('result' in answer) results.set(call, answer);
+        else if (answer.error instanceof TransportError) problems.push(answer.error.message);
+        else if (isAboutNode(answer.error)) nodeErrors.set(call, nodeErrors.get(call) ?? answer.error);
+        else results.set(call, answer);
       });
-      open = open.filter((call) => !outcomes.has(call));
+      open = open.filter((call) => !results.has(call));
     }
-    const nobody = new TransportError(networkName, [...new Set(troubles)].join('; ') || 'no RPC URL can be asked');
+    const unreachable = new TransportError(network.name, [...new Set(problems)].join('; ') || 'no RPC endpoint is available');
+    const isUnanimous = problems.length === 0 && !selector.hasBlocked();
     const settled = calls.map((call): Settled<T> => {
-      const refusal = refusals.get(call);
-      const isHeard = refusal !== undefined && !(asking.unanimous === true && (troubles.length > 0 || roster.isIncomplete()));
-      return outcomes.get(call) ?? { error: isHeard ? refusal : nobody };
+      const nodeError = options.unanimous === true && !isUnanimous ? undefined : nodeErrors.get(call);
+      return results.get(call) ?? { error: nodeError ?? unreachable };
     });
     return { settled, by };
   }
 
   function copy<T>(calls: readonly RpcCall<T>[], order: readonly Endpoint[]): void {
     const second = order[1];
-    if (second === undefined || second.isResting() || copies >= greatestCopies) return;
+    if (second === undefined || second.isTripped() || copies >= maxCopies) return;
     copies += 1;
     second
       .ask(calls, true)
       .catch((error: unknown) => {
-        // A URL tells of its own trouble.
-        if (!(error instanceof TransportError)) log.error({ network: networkName, err: error }, 'copying a broadcast went wrong');
+        // The endpoint's circuit breaker logs transport errors.
+        if (!(error instanceof TransportError)) log.error({ network: network.name, err: error }, 'copying a broadcast failed unexpectedly');
       })
       .finally(() => {
         copies -= 1;
       });
   }
 
-  async function call<T>(method: string, params: RpcParams, read: RpcCall<T>['read'], asking: Asking = {}): Promise<T> {
-    const { settled } = await settle([{ method, params, read }], asking);
-    return resultOf(settled[0]);
-  }
-
-  async function batch<T>(calls: readonly RpcCall<T>[], asking: Asking = {}): Promise<readonly Settled<T>[]> {
-    const all: Settled<T>[] = [];
-    for (const chunk of chunksOf(calls)) all.push(...(await settle(chunk, asking)).settled);
-    return all;
+  async function call<T>(method: string, params: RpcParams, read: RpcCall<T>['read'], options: CallOptions = {}): Promise<T> {
+    const { settled } = await settle([{ method, params, read }], options);
+    const [answer] = settled;
+    if (answer !== undefined && 'result' in answer) return answer.result;
+    throw answer?.error instanceof NodeError ? answer.error : nodeUnavailable(answer?.error);
   }
 
   return {
     call,
-    ask: (method, params, read, asking) => call(method, params, read, asking).catch(asUnavailable),
-    batch,
-    async together<T extends readonly unknown[]>(calls: { readonly [K in keyof T]: RpcCall<T[K]> }, asking: Asking = {}) {
-      const { settled } = await settle<T[number]>(calls, { ...asking, whole: true });
+    ask: (method, params, read, options) =>
+      call(method, params, read, options).catch((error: unknown) => {
+        throw error instanceof NodeError ? nodeUnavailable(error) : error;
+      }),
+    async batch<T>(calls: readonly RpcCall<T>[], options: CallOptions = {}) {
+      const all: Settled<T>[] = [];
+      for (const chunk of chunksOf(calls)) all.push(...(await settle(chunk, options)).settled);
+      return all;
+    },
+    async together<T extends readonly unknown[]>(calls: { readonly [K in keyof T]: RpcCall<T[K]> }, options: CallOptions = {}) {
+      const { settled } = await settle<T[number]>(calls, { ...options, whole: true });
       return settled.map((answer) => {
         if ('error' in answer) throw nodeUnavailable(answer.error);
         return answer.result;
@@ -167,36 +156,31 @@ export function createRpc({ dialect, networkName, averageBlockTimeMs, urls, time
       const [answer] = settled;
       if (answer === undefined || 'error' in answer) throw nodeUnavailable(answer?.error);
       const block = answer.result;
-      if (by !== null) roster.toldHead(by, block.number);
+      if (by !== null) selector.headFrom(by, block.number);
       return block;
     },
     expectGenesis(hash) {
       genesis = hash;
     },
     foreignGenesis: () => endpoints.map((endpoint) => endpoint.foreignGenesis()).find((hash) => hash !== null) ?? null,
-    calls: () => endpoints.map((endpoint) => endpoint.calls()),
+    calls() {
+      const calls = endpoints.map((endpoint) => endpoint.calls());
+      return { http: calls.reduce((sum, { http }) => sum + http, 0), items: calls.reduce((sum, { items }) => sum + items, 0) };
+    },
     async close() {
       await Promise.all(endpoints.map((endpoint) => endpoint.close()));
     },
   };
 }
 
-function resultOf<T>(settled: Settled<T> | undefined): T {
-  if (settled !== undefined && 'result' in settled) return settled.result;
-  throw settled?.error instanceof NodeError ? settled.error : nodeUnavailable(settled?.error);
-}
-
-function asUnavailable(error: unknown): never {
-  throw error instanceof NodeError ? nodeUnavailable(error) : error;
-}
-
+/** Splits calls into batches that gateways accept. */
 function chunksOf<T>(calls: readonly RpcCall<T>[]): readonly (readonly RpcCall<T>[])[] {
   const chunks: RpcCall<T>[][] = [];
   let characters = 0;
   for (const call of calls) {
     const length = JSON.stringify(call.params).length;
     const chunk = chunks.at(-1);
-    if (chunk === undefined || chunk.length >= greatestBatch || characters + length > greatestBatchCharacters) {
+    if (chunk === undefined || chunk.length >= maxBatchCalls || characters + length > maxBatchCharacters) {
       chunks.push([call]);
       characters = length;
     } else {

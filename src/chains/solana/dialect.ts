@@ -1,4 +1,4 @@
-import type { NodeDialect } from '../rpc/dialect.js';
+import type { NodeDialect } from '../rpc/json-rpc.js';
 import { integerFrom, keyFrom } from './answer.js';
 
 /**

@@ -1,7 +1,8 @@
 import type { Chain, Head } from '../../core/ports/chain.js';
 import type { SolanaNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
-import { createNodes, type NodesOptions } from '../rpc/nodes.js';
+import type { RpcOptions } from '../rpc/endpoint.js';
+import { createNodes } from '../rpc/nodes.js';
 import { createAttemptOutcomes } from './attempt-outcomes.js';
 import { readBalance } from './balance.js';
 import { placeCall, rememberPlace } from './block-place.js';
@@ -19,7 +20,7 @@ import { whyFailed } from './why-failed.js';
  * Opens a Solana cluster. Its transactions have no nonces: each stands alone, and lives until its blockhash dies. Asks no node until it
  * must.
  */
-export function createSolanaChain(options: NodesOptions<SolanaNetwork>): Chain {
+export function createSolanaChain(options: RpcOptions<SolanaNetwork>): Chain {
   const { network, log } = options;
   const networkName = network.name;
   const { rpc, memory, methods } = createNodes(options, solanaDialect, 2);

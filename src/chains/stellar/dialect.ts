@@ -1,6 +1,5 @@
 import { objectFrom } from '../rpc/answer.js';
-import type { NodeDialect } from '../rpc/dialect.js';
-import type { RpcCall } from '../rpc/json-rpc.js';
+import type { NodeDialect, RpcCall } from '../rpc/json-rpc.js';
 import { integerFrom, textFrom } from './answer.js';
 
 /** How nodes word that a ledger is none that they have: dropped already, or still to come. */
@@ -22,7 +21,7 @@ export const passphraseCall: RpcCall<string> = {
  */
 export function stellarDialect(passphrase: string): NodeDialect {
   return {
-    identity: { name: 'network passphrase', call: passphraseCall, expected: passphrase, isOurs: (said) => said === passphrase },
+    identity: { name: 'network passphrase', call: passphraseCall, expected: passphrase, isExpected: (answered) => answered === passphrase },
     genesis: null,
     height: {
       method: 'getLatestLedger',

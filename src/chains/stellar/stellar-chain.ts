@@ -3,7 +3,8 @@ import type { Ed25519Signer, Signer } from '../../core/ports/signer.js';
 import type { StellarNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import { objectFrom } from '../rpc/answer.js';
-import { createNodes, type NodesOptions } from '../rpc/nodes.js';
+import type { RpcOptions } from '../rpc/endpoint.js';
+import { createNodes } from '../rpc/nodes.js';
 import { readAccount } from './account.js';
 import { integerFrom } from './answer.js';
 import { readOutcomes } from './attempt-outcomes.js';
@@ -28,7 +29,7 @@ export interface StellarChain extends Chain {
 }
 
 /** Opens a Stellar network. Asks no node until it must. */
-export function createStellarChain(options: NodesOptions<StellarNetwork>): StellarChain {
+export function createStellarChain(options: RpcOptions<StellarNetwork>): StellarChain {
   const { network, log } = options;
   const { name: networkName, passphrase } = network;
   const networkId = networkIdOf(passphrase);

@@ -9,7 +9,7 @@ import { type HttpReceiver, startHttpReceiver } from '../../support/http-receive
 import { silentLog } from '../../support/stored-samples.js';
 import { waitFor } from '../../support/wait-for.js';
 
-/** A node that says which chain it is on, and this to anything else. */
+/** Starts a node that knows its chain ID and answers everything else with `answer`. */
 async function startNode(test: TestContext, answer: (response: ServerResponse, body: string) => void): Promise<HttpReceiver> {
   return startHttpReceiver(test, (response, { body }) => {
     const text = body.toString();
@@ -25,8 +25,8 @@ function forwarderTo(test: TestContext, ...urls: readonly string[]): Nodes['meth
   return methods;
 }
 
-describe('a question of a caller', () => {
-  it('goes out and its answer comes back digit for digit', async (test) => {
+describe('forwarded RPC call', () => {
+  it('forwards params and result digit for digit', async (test) => {
     const resultJson = '{"big": 123456789012345678901234567890, "exact":1.10,"text":"\\u00e9"}';
     const node = await startNode(test, (response) => response.end(`{"jsonrpc":"2.0","id":1,"result":${resultJson}}`));
     const forwarder = forwarderTo(test, node.url('/'));
@@ -38,20 +38,20 @@ describe('a question of a caller', () => {
   });
 
   for (const code of ['2147483648', '-1e20', '1.5', '"3"', 'null']) {
-    it(`may be refused with a code that is none (${code}), which is said as 0`, async (test) => {
+    it(`reports an invalid error code (${code}) as 0`, async (test) => {
       const node = await startNode(test, (response) => response.end(`{"jsonrpc":"2.0","id":1,"error":{"code":${code},"message":"no"}}`));
       assert.deepEqual(await forwarderTo(test, node.url('/')).forward('eth_call', '[]'), { code: 0, message: 'no', dataJson: null });
     });
   }
 
-  it('may be refused with data that is nested without end, which is left out', async (test) => {
+  it('drops error data that is nested too deeply', async (test) => {
     const data = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const body = `{"jsonrpc":"2.0","id":1,"error":{"code":3,"message":"no","data":${data}}}`;
     const node = await startNode(test, (response) => response.end(body));
     assert.deepEqual(await forwarderTo(test, node.url('/')).forward('eth_call', '[]'), { code: 3, message: 'no', dataJson: null });
   });
 
-  it('may be refused by the node, which is an answer; the provider’s key is not in it', async (test) => {
+  it('returns the node’s error, with the provider’s key masked', async (test) => {
     const error = { code: 3, message: 'reverted by my-secret-key', data: { reason: '0x08', url: 'my-secret-key', big: 1 } };
     const node = await startNode(test, (response) => response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, error })));
     assert.deepEqual(await forwarderTo(test, node.url('/v2/my-secret-key')).forward('eth_call', '[]'), {
@@ -61,7 +61,7 @@ describe('a question of a caller', () => {
     });
   });
 
-  it('is asked of the next node where one cannot answer it', async (test) => {
+  it('tries the next node if one cannot answer', async (test) => {
     const missing = JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'the method does not exist' } });
     const without = await startNode(test, (response) => response.end(missing));
     const broken = await startNode(test, (response) => response.writeHead(500).end());
@@ -76,23 +76,23 @@ describe('a question of a caller', () => {
     });
   });
 
-  it('fails where no node can be asked, and where a node is of another chain', async (test) => {
+  it('fails if no node is reachable or the node serves another chain', async (test) => {
     const unavailable = (error: unknown) => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE';
     await assert.rejects(forwarderTo(test, 'http://127.0.0.1:9/').forward('eth_call', '[]'), unavailable);
     const foreign = await startHttpReceiver(test, (response) => response.end('{"jsonrpc":"2.0","id":1,"result":"0x2"}'));
     await assert.rejects(forwarderTo(test, foreign.url('/')).forward('eth_call', '[]'), unavailable);
     assert.ok(
       foreign.requests.every(({ body }) => body.includes('eth_chainId')),
-      'it was asked nothing else',
+      'the node of another chain gets no other call',
     );
   });
 
-  it('is turned away while sixteen others are under way', async (test) => {
+  it('rejects a seventeenth concurrent call', async (test) => {
     const waiting: ServerResponse[] = [];
     const node = await startNode(test, (response) => waiting.push(response));
     const forwarder = forwarderTo(test, node.url('/'));
     const asked = Array.from({ length: 16 }, () => forwarder.forward('eth_getLogs', '[]'));
-    await waitFor('all to reach the node', () => (waiting.length === 16 ? true : undefined));
+    await waitFor('all calls to reach the node', () => (waiting.length === 16 ? true : undefined));
     await assert.rejects(
       forwarder.forward('eth_getLogs', '[]'),
       (error) => error instanceof DomainError && error.reason === 'SERVICE_UNAVAILABLE',
@@ -101,7 +101,7 @@ describe('a question of a caller', () => {
     assert.equal((await Promise.all(asked)).length, 16);
     waiting.length = 0;
     const again = forwarder.forward('eth_getLogs', '[]');
-    await waitFor('it to reach the node', () => (waiting.length === 1 ? true : undefined));
+    await waitFor('the call to reach the node', () => (waiting.length === 1 ? true : undefined));
     waiting[0]?.end('{"jsonrpc":"2.0","id":1,"result":1}');
     assert.deepEqual(await again, { resultJson: '1' });
   });

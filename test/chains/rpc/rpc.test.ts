@@ -7,7 +7,7 @@ import { createRpc, type Rpc } from '../../../src/chains/rpc/rpc.js';
 import { DomainError } from '../../../src/core/errors.js';
 import type { RpcUrl } from '../../../src/core/relayer/network.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
-import { rememberingLog } from '../../support/evm.js';
+import { evmNetwork, rememberingLog } from '../../support/evm.js';
 import { answering, type FakeAnswer, FakeError, startFakeNode } from '../../support/fake-node.js';
 import { waitFor } from '../../support/wait-for.js';
 
@@ -26,7 +26,8 @@ after(() => Promise.all([node.stop(), otherChain.stop()]));
 
 function open(test: TestContext, ...urls: readonly RpcUrl[]): { rpc: Rpc; lines: readonly string[] } {
   const log = rememberingLog();
-  const rpc = createRpc({ dialect: evmDialect(31337n), networkName: 'test-network', averageBlockTimeMs: 100, urls, timeoutMs: 1500, log });
+  const network = evmNetwork({ name: 'test-network', averageBlockTimeMs: 100 });
+  const rpc = createRpc({ network, rpcUrls: urls, rpcTimeoutMs: 1500, log }, evmDialect(31337n));
   test.after(() => rpc.close());
   return { rpc, lines: log.lines };
 }
@@ -36,7 +37,7 @@ const ask = (rpc: Rpc, method: string): Promise<unknown> => rpc.ask(method, [], 
 const heavy = (url: string): RpcUrl => ({ url, weight: 1000 });
 const light = (url: string): RpcUrl => ({ url, weight: 1 });
 
-/** A node that knows its chain id and answers everything else as told. */
+/** Starts a node that knows its chain ID and answers everything else with `told`. */
 function nodeThat(test: TestContext, told: () => FakeAnswer | unknown): ReturnType<typeof startFakeNode> {
   return startFakeNode(test, (request) => {
     if (request.calls[0]?.method === 'eth_chainId') return answering(request, () => '0x7a69');
@@ -49,17 +50,17 @@ function nodeThat(test: TestContext, told: () => FakeAnswer | unknown): ReturnTy
 
 async function isUnavailable(asking: Promise<unknown>): Promise<DomainError> {
   const error = await asking.then(
-    () => assert.fail('it was answered'),
+    () => assert.fail('the call was answered'),
     (reason: unknown) => reason,
   );
   assert.ok(error instanceof DomainError);
   assert.deepEqual([error.kind, error.reason], ['unavailable', 'NODE_UNAVAILABLE']);
-  assert.equal(error.message, "the network's nodes cannot be asked now");
+  assert.equal(error.message, 'no RPC node is reachable');
   return error;
 }
 
 describe('failover', { concurrency: true }, () => {
-  it('asks the next URL when one is dead, and says so once', async (test) => {
+  it('tries the next endpoint if one is dead, and logs once', async (test) => {
     const { rpc, lines } = open(test, heavy(deadUrl), light(node.url));
     assert.equal(await ask(rpc, 'eth_chainId'), '0x7a69');
     assert.equal(await ask(rpc, 'eth_chainId'), '0x7a69');
@@ -69,19 +70,19 @@ describe('failover', { concurrency: true }, () => {
 
   const rateLimit = JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32005, message: 'slow down' } });
   const troubles: Readonly<Record<string, FakeAnswer>> = {
-    'no JSON': { body: '<html>' },
-    'no JSON-RPC': { body: '[]' },
+    'invalid JSON': { body: '<html>' },
+    'JSON that is not JSON-RPC': { body: '[]' },
     'HTTP 502': { status: 502, body: '' },
-    'HTTP 500 with a refusal': { status: 500, body: rateLimit },
+    'HTTP 500 with a JSON-RPC error': { status: 500, body: rateLimit },
     'HTTP 429': { status: 429, body: rateLimit },
     'a rate limit': { body: rateLimit },
-    'too much': { body: `"${'x'.repeat(33 * 1024 * 1024)}"` },
-    'too deep a nest': { body: '['.repeat(1_000_000) },
+    'too many bytes': { body: `"${'x'.repeat(33 * 1024 * 1024)}"` },
+    'too deep nesting': { body: '['.repeat(1_000_000) },
     nothing: 'say nothing',
     'a closed connection': 'hang up',
   };
   for (const [name, told] of Object.entries(troubles)) {
-    it(`asks the next URL when one answers ${name}; that one rests, and is looked at again before it is used`, async (test) => {
+    it(`tries the next endpoint if one answers with ${name}, and probes that one before it uses it again`, async (test) => {
       let isWell = false;
       const bad = await nodeThat(test, () => (isWell ? '0x9' : told));
       const { rpc, lines } = open(test, heavy(bad.url), light(node.url));
@@ -90,16 +91,16 @@ describe('failover', { concurrency: true }, () => {
       assert.equal(await ask(rpc, 'eth_blockNumber'), '0x0');
       assert.equal(bad.requests.length, asked);
       isWell = true;
-      await waitFor('the URL to be used again', async () => ((await ask(rpc, 'eth_blockNumber')) === '0x9' ? true : undefined));
+      await waitFor('the endpoint to be used again', async () => ((await ask(rpc, 'eth_blockNumber')) === '0x9' ? true : undefined));
       assert.deepEqual(bad.methods.slice(asked, asked + 3), ['eth_chainId', 'eth_blockNumber', 'eth_blockNumber']);
       assert.deepEqual(
         lines.map((line) => JSON.parse(line).message),
-        ['an RPC URL cannot be asked', 'an RPC URL can be asked again'],
+        ['RPC endpoint failed; removed from rotation', 'RPC endpoint recovered; back in rotation'],
       );
     });
   }
 
-  it('asks the next URL when an answer is not what was asked for', async (test) => {
+  it('tries the next endpoint if an answer has an unexpected shape', async (test) => {
     const bad = await nodeThat(test, () => 'nonsense');
     const { rpc, lines } = open(test, heavy(bad.url), light(node.url));
     const read = (answer: unknown): bigint => {
@@ -110,14 +111,14 @@ describe('failover', { concurrency: true }, () => {
     assert.match(lines[0] ?? '', /answered with a malformed number/);
   });
 
-  it('reads a refusal whose data is nested without end', async (test) => {
+  it('reads an error whose data is nested too deeply', async (test) => {
     const data = '['.repeat(20_000) + ']'.repeat(20_000);
     const hostile = await nodeThat(test, () => ({ body: `{"jsonrpc":"2.0","id":1,"error":{"code":3,"message":"no","data":${data}}}` }));
     const { rpc } = open(test, heavy(hostile.url));
     await assert.rejects(rpc.call('eth_a', [], asIs), { name: 'NodeError', message: 'no', dataJson: null });
   });
 
-  it('honours Retry-After: nobody asks before, not even where no other URL is left', async (test) => {
+  it('honours Retry-After: sends nothing before, even if no other endpoint is left', async (test) => {
     let isLimited = true;
     const limited = await nodeThat(test, () => (isLimited ? { status: 429, headers: { 'retry-after': '2' }, body: '' } : '0x1'));
     const { rpc } = open(test, heavy(limited.url));
@@ -131,7 +132,7 @@ describe('failover', { concurrency: true }, () => {
     assert.ok(Date.now() - since >= 2000);
   });
 
-  it('repeats a call whose kept-alive connection was closed', async (test) => {
+  it('repeats a call whose keep-alive connection was closed', async (test) => {
     let hangUps = 0;
     const flaky = await nodeThat(test, () => {
       hangUps += 1;
@@ -142,7 +143,7 @@ describe('failover', { concurrency: true }, () => {
     assert.deepEqual(lines, []);
   });
 
-  it('asks no other node what one has refused, but what one cannot do', async (test) => {
+  it('accepts the first error about the request; tries the next node for an error about the node', async (test) => {
     const other = await nodeThat(test, () => '0x2');
     const refused = open(test, heavy(node.url), light(other.url)).rpc;
     await assert.rejects(refused.call('eth_sendRawTransaction', ['0x00'], asIs), NodeError);
@@ -151,7 +152,7 @@ describe('failover', { concurrency: true }, () => {
     assert.equal(await refused.ask('eth_noSuchMethod', [], asIs), '0x2');
   });
 
-  it('keeps nobody waiting for a URL that rests, only to hear a second opinion', async (test) => {
+  it('does not wait for a tripped endpoint to get a second opinion', async (test) => {
     const full = await nodeThat(test, () => new FakeError(-32603, 'no room'));
     const resting = await nodeThat(test, () => 'hang up');
     const { rpc } = open(test, heavy(resting.url), light(full.url));
@@ -161,13 +162,13 @@ describe('failover', { concurrency: true }, () => {
     assert.equal(resting.requests.length, asked);
   });
 
-  it('ends as NODE_UNAVAILABLE when nobody can be asked', async (test) => {
+  it('throws NODE_UNAVAILABLE if no endpoint is reachable', async (test) => {
     await isUnavailable(ask(open(test, heavy(deadUrl)).rpc, 'eth_chainId'));
     await isUnavailable(ask(open(test).rpc, 'eth_chainId'));
   });
 });
 
-describe('weights', () => {
+describe('endpoint weights', () => {
   async function shares(test: TestContext, weights: readonly number[], questions: number): Promise<readonly number[]> {
     const nodes = await Promise.all(weights.map(() => nodeThat(test, () => '0x1')));
     const { rpc } = open(test, ...nodes.map(({ url }, index) => ({ url, weight: weights[index] ?? 0 })));
@@ -175,16 +176,16 @@ describe('weights', () => {
     return nodes.map(({ methods }) => methods.filter((method) => method === 'eth_x').length);
   }
 
-  it('share the questions; 0 is never asked', async (test) => {
+  it('share the calls in proportion; weight 0 is never used', async (test) => {
     assert.deepEqual(await shares(test, [1, 1, 1], 9), [3, 3, 3]);
     assert.deepEqual(await shares(test, [70, 0, 30], 10), [7, 0, 3]);
   });
 });
 
-describe('the head', () => {
+describe('head calls', () => {
   const height = (number: number) => (answer: unknown) => ({ number: BigInt(String(answer ?? number)) });
 
-  it('is asked from one URL as long as that works, and what must fit it is asked there too', async (test) => {
+  it('stay with one endpoint while it works, together with calls that must fit the head', async (test) => {
     const nodes = await Promise.all([0, 1].map(() => nodeThat(test, () => '0x1')));
     const { rpc } = open(test, ...nodes.map(({ url }) => light(url)));
     for (let round = 0; round < 4; round += 1) {
@@ -195,34 +196,34 @@ describe('the head', () => {
     assert.deepEqual(asked.toSorted(), [0, 8]);
   });
 
-  it('of a URL that lags for long is not used until it is level again; a little is no lag', async (test) => {
+  it('leave out an endpoint that lags for long until it is level again; tolerate a small difference', async (test) => {
     let slow = 1;
     const lagging = await nodeThat(test, () => `0x${slow.toString(16)}`);
     const level = await nodeThat(test, () => '0x64');
     const { rpc, lines } = open(test, heavy(lagging.url), light(level.url));
     const read = height(0);
     assert.equal((await rpc.askHead('eth_blockNumber', [], read)).number, 1n);
-    await waitFor('the level URL to tell the head', async () =>
+    await waitFor('the level endpoint to report the head', async () =>
       (await rpc.askHead('eth_blockNumber', [], read)).number === 100n ? true : undefined,
     );
-    assert.match(lines[0] ?? '', /lags behind and rests/);
+    assert.match(lines[0] ?? '', /RPC endpoint is lagging; removed from rotation/);
     slow = 99;
-    await waitFor('the URL to come back', async () => {
+    await waitFor('the endpoint to come back', async () => {
       await rpc.askHead('eth_blockNumber', [], read);
       return (await ask(rpc, 'eth_x')) === '0x63' ? true : undefined;
     });
     assert.equal(lines.length, 2);
-    // Nearly level is good enough for other questions; the head stays where it is until it would not move back.
+    // Nearly level suffices for other calls. The head endpoint only changes if the head does not move back.
     assert.equal((await rpc.askHead('eth_blockNumber', [], read)).number, 100n);
     slow = 101;
-    await waitFor('the heavier URL to tell the head again', async () =>
+    await waitFor('the heavier endpoint to report the head again', async () =>
       (await rpc.askHead('eth_blockNumber', [], read)).number === 101n ? true : undefined,
     );
   });
 });
 
-describe('the chain id', () => {
-  it('is asked once, before anything else', async (test) => {
+describe('chain ID', () => {
+  it('is verified once, before any other call', async (test) => {
     const fake = await nodeThat(test, () => '0x1');
     const { rpc } = open(test, heavy(fake.url));
     await Promise.all([ask(rpc, 'eth_a'), ask(rpc, 'eth_b')]);
@@ -230,7 +231,7 @@ describe('the chain id', () => {
     assert.deepEqual([fake.methods[0], [...fake.methods].sort()], ['eth_chainId', ['eth_a', 'eth_b', 'eth_c', 'eth_chainId']]);
   });
 
-  it('of another chain keeps a URL from being used, and is logged', async (test) => {
+  it('of another chain blocks the endpoint and is logged', async (test) => {
     const { rpc, lines } = open(test, heavy(otherChain.url));
     await isUnavailable(rpc.call('eth_sendRawTransaction', ['0x00'], asIs));
     await isUnavailable(rpc.call('eth_sendRawTransaction', ['0x00'], asIs));
@@ -241,16 +242,16 @@ describe('the chain id', () => {
       host: new URL(otherChain.url).host,
       expected: '31337',
       answered: '0x5',
-      message: 'an RPC URL is on another chain and is not used',
+      message: 'RPC endpoint serves another chain; not used',
     });
   });
 
-  it('of another chain leaves the other URLs in use', async (test) => {
+  it('of another chain leaves the other endpoints in use', async (test) => {
     const { rpc } = open(test, heavy(otherChain.url), light(node.url));
     assert.equal(await ask(rpc, 'eth_chainId'), '0x7a69');
   });
 
-  it('is asked again after a failure: another node may answer behind the URL', async (test) => {
+  it('is verified again after a failure, since another node may answer behind the URL', async (test) => {
     let isDown = false;
     let current = '0x7a69';
     const fake = await startFakeNode(test, (request) =>
@@ -267,12 +268,12 @@ describe('the chain id', () => {
   });
 });
 
-describe('many calls at once', () => {
+describe('batches', () => {
   const calls = (count: number, method = 'eth_x') =>
     Array.from({ length: count }, (_, index) => ({ method, params: [`0x${index.toString(16)}`], read: asIs }));
   const echo = ({ params }: { params: readonly unknown[] }): unknown => params[0];
 
-  it('go out as batches of at most 50, and are counted', async (test) => {
+  it('hold at most 50 calls, and are counted', async (test) => {
     const fake = await startFakeNode(test, (request) => answering(request, (call) => (call.method === 'eth_chainId' ? null : echo(call))));
     const { rpc } = open(test, heavy(fake.url));
     const settled = await rpc.batch(calls(120));
@@ -284,10 +285,10 @@ describe('many calls at once', () => {
       fake.requests.map(({ calls: items }) => items.length),
       [1, 50, 50, 20],
     );
-    assert.deepEqual(rpc.calls(), [{ host: fake.host, http: 4, items: 121, failures: 0 }]);
+    assert.deepEqual(rpc.calls(), { http: 4, items: 121 });
   });
 
-  it('go out in small batches where they are long', async (test) => {
+  it('are smaller if the calls are long', async (test) => {
     const fake = await startFakeNode(test, (request) => answering(request, ({ method }) => (method === 'eth_chainId' ? null : '0x1')));
     const { rpc } = open(test, heavy(fake.url));
     await rpc.batch(Array.from({ length: 5 }, () => ({ method: 'eth_x', params: [`0x${'00'.repeat(120_000)}`], read: asIs })));
@@ -298,12 +299,12 @@ describe('many calls at once', () => {
   });
 
   for (const [name, refusal] of Object.entries({
-    'a lone error': { body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not supported"}}' },
+    'a single error': { body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not supported"}}' },
     'HTTP 400': { status: 400, body: 'no' },
     'HTTP 403': { status: 403, body: '{"error":"upgrade your plan"}' },
-    'ids of its own': { body: '[{"jsonrpc":"2.0","id":"a","result":"0x1"}]' },
+    'unknown IDs': { body: '[{"jsonrpc":"2.0","id":"a","result":"0x1"}]' },
   } satisfies Record<string, FakeAnswer>)) {
-    it(`go out one by one, in order, where a URL refuses batches with ${name}; that is remembered`, async (test) => {
+    it(`are sent as single calls, in order, once an endpoint has rejected a batch with ${name}`, async (test) => {
       const fake = await startFakeNode(test, (request) => (request.isBatch ? refusal : answering(request, (call) => echo(call))));
       const { rpc, lines } = open(test, heavy(fake.url));
       for (let round = 0; round < 2; round += 1) {
@@ -320,7 +321,7 @@ describe('many calls at once', () => {
     });
   }
 
-  it('that are overloaded are not taken for refused batches', async (test) => {
+  it('that fail by overload do not count as rejected', async (test) => {
     let isLimited = true;
     const fake = await startFakeNode(test, (request) =>
       request.isBatch && isLimited ? { status: 429, body: '' } : answering(request, (call) => echo(call)),
@@ -331,7 +332,7 @@ describe('many calls at once', () => {
     assert.deepEqual(await rpc.batch(calls(2)), [{ result: '0x0' }, { result: '0x1' }]);
   });
 
-  it('are answered each for itself: by id, what is missing or given twice by nobody', async (test) => {
+  it('match answers by ID; an answer that is missing or duplicated counts as none', async (test) => {
     const fake = await startFakeNode(test, (request) => {
       if (!request.isBatch) return answering(request, () => null);
       const items = [
@@ -351,7 +352,7 @@ describe('many calls at once', () => {
     assert.deepEqual(words, ['a', 'NodeError', 'TransportError', 'd', 'TransportError']);
   });
 
-  it('are asked elsewhere where one URL leaves them open', async (test) => {
+  it('send calls without an answer to the next endpoint', async (test) => {
     const bad = await startFakeNode(test, (request) =>
       request.isBatch ? { body: JSON.stringify([{ id: 2, result: 'from the first' }]) } : answering(request, () => null),
     );
@@ -361,13 +362,13 @@ describe('many calls at once', () => {
   });
 });
 
-describe('calls that belong together', () => {
+describe('calls that need consistent answers', () => {
   const both = [
     { method: 'eth_a', params: [], read: String },
     { method: 'eth_b', params: [], read: (answer: unknown) => Number(answer) },
   ] as const;
 
-  it('are answered by one URL: where it refuses one of them, all are asked elsewhere', async (test) => {
+  it('are answered by one endpoint: if it fails one of them, all go to the next endpoint', async (test) => {
     const first = await startFakeNode(test, (request) =>
       answering(request, ({ method }) =>
         method === 'eth_b' ? new FakeError(-32601, 'no such method') : method === 'eth_a' ? 'first' : null,
@@ -382,7 +383,7 @@ describe('calls that belong together', () => {
     );
   });
 
-  it('have no answer where no URL answers them all', async (test) => {
+  it('fail if no endpoint answers them all', async (test) => {
     const only = (wanted: string) =>
       startFakeNode(test, (request) =>
         answering(request, ({ method }) => (method === wanted || method === 'eth_chainId' ? null : new FakeError(3, 'refused'))),
@@ -393,10 +394,10 @@ describe('calls that belong together', () => {
   });
 });
 
-describe('secrets of a URL', () => {
+describe('secrets in an RPC URL', () => {
   const secretUrl = (url: string): string => `${url}/${secret}?key=${secret}`;
 
-  it('show neither in errors nor in logs, nor when a node repeats them', async (test) => {
+  it('appear neither in errors nor in logs, even if a node echoes them', async (test) => {
     const echo = await nodeThat(test, () => new FakeError(-32000, `bad key ${secret}`));
     const down = await startFakeNode(test, () => ({ status: 401, body: secret }));
     const dead = deadUrl.replace('http://', `http://user:${secret}@`);
@@ -414,7 +415,7 @@ describe('secrets of a URL', () => {
     assert.ok(!text.includes(secret), text);
   });
 
-  it('do not show when the URL cannot be read', (test) => {
+  it('do not appear if the URL is invalid', (test) => {
     assert.throws(
       () => open(test as TestContext, heavy(`http:// bad/${secret}`)),
       (error) => !inspect(error).includes(secret),

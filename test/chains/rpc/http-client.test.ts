@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { rpcTargetFrom } from '../../../src/chains/rpc/http-wire.js';
+import { rpcTargetFrom } from '../../../src/chains/rpc/http-client.js';
 
 for (const [what, userInfo, expected] of [
-  ['as it is meant', 'user:p%40ss', 'user:p@ss'],
-  ['as it stands where it is not well encoded', 'us%ZZer:100%', 'us%ZZer:100%'],
+  ['decoded', 'user:p%40ss', 'user:p@ss'],
+  ['unchanged if their encoding is invalid', 'us%ZZer:100%', 'us%ZZer:100%'],
 ] as const) {
-  it(`user and password of an RPC URL are sent ${what}`, () => {
+  it(`RPC URL: sends user and password ${what}`, () => {
     const { origin, headers } = rpcTargetFrom(`http://${userInfo}@node.example:8545/`, 'local');
     assert.equal(origin, 'http://node.example:8545');
     assert.equal(headers.authorization, `Basic ${Buffer.from(expected).toString('base64')}`);

@@ -1,69 +1,58 @@
 import { performance } from 'node:perf_hooks';
 import { type Dispatcher, Pool } from 'undici';
 import { percentDecoded } from '../../core/percent-decoded.js';
+import type { NodeCalls } from '../../core/ports/chain.js';
 import type { Telemetry } from '../../core/ports/telemetry.js';
 import { secretPartsOf } from '../../core/secret-parts.js';
 import { TransportError } from './node-error.js';
 
-/** Room for the receipts of a large block with logs. */
-const greatestAnswerBytes = 32 * 1024 * 1024;
+/** The receipts of a large block with logs fit. */
+const maxResponseBytes = 32 * 1024 * 1024;
 const connectTimeoutMs = 3_000;
 
-/** Where an RPC URL leads, taken apart so that errors and logs can name its host and nothing else. */
+/** The parts of an RPC URL. Errors and logs show the host only. */
 export interface RpcTarget {
   readonly origin: string;
   readonly host: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Parts of the URL that a node may echo. */
+  /** Parts of the URL to mask if a node echoes them. */
   readonly secrets: readonly string[];
 }
 
-/** What one URL was asked since it was opened. */
-export interface HostCalls {
-  readonly host: string;
-  /** HTTP requests. */
-  readonly http: number;
-  /** JSON-RPC calls in them. */
-  readonly items: number;
-  /** Requests that got no answer. */
-  readonly failures: number;
-}
-
-/** An HTTP answer, whatever its status. */
-export interface HttpAnswer {
+/** An HTTP response of any status. */
+export interface HttpResponse {
   readonly statusCode: number;
   readonly text: string;
-  /** What `Retry-After` says; null without one. */
+  /** From `Retry-After`; null if absent. */
   readonly retryAfterMs: number | null;
 }
 
-/** Posts bodies to one URL and counts them. */
-export interface HttpWire {
+/** Posts bodies to one endpoint and counts them. */
+export interface HttpClient {
   /**
-   * `items`: JSON-RPC calls in the body. `beforeRepeat`: what must be known again before the body is sent on another connection.
+   * Posts a body with `items` JSON-RPC calls. `beforeRepeat` verifies the node again before the body is sent on another connection.
    * Throws `TransportError`.
    */
-  post(body: string, items: number, beforeRepeat?: () => Promise<void>): Promise<HttpAnswer>;
-  calls(): HostCalls;
+  post(body: string, items: number, beforeRepeat?: () => Promise<void>): Promise<HttpResponse>;
+  calls(): NodeCalls;
   close(): Promise<void>;
 }
 
-/** What a wire works with. */
-export interface HttpWireOptions {
+/** What an HTTP client needs. */
+export interface HttpClientOptions {
   readonly target: RpcTarget;
   readonly networkName: string;
-  /** For a whole request, connecting included. */
   readonly timeoutMs: number;
-  /** Learns that a connection has ended: the next one may lead to another node. */
+  /** Called when a connection ends: the next one may lead to another node. */
   readonly onLost: () => void;
   readonly telemetry: Telemetry;
 }
 
-/** Reads an RPC URL. Throws without its text when it cannot be read. */
+/** Reads an RPC URL. Its error does not contain the URL. */
 export function rpcTargetFrom(text: string, networkName: string): RpcTarget {
-  // `new URL` throws an error that holds the text.
-  if (!URL.canParse(text)) throw new Error(`network ${networkName} has an RPC URL that cannot be read`);
+  // `new URL` throws an error that contains the text.
+  if (!URL.canParse(text)) throw new Error(`network ${networkName} has an invalid RPC URL`);
   const url = new URL(text);
   const user = percentDecoded(url.username);
   const password = percentDecoded(url.password);
@@ -74,8 +63,8 @@ export function rpcTargetFrom(text: string, networkName: string): RpcTarget {
   return { origin: url.origin, host: url.host, path: `${url.pathname}${url.search}`, headers, secrets };
 }
 
-/** Opens a pool of kept-alive connections. */
-export function createHttpWire({ target, networkName, timeoutMs, onLost, telemetry }: HttpWireOptions): HttpWire {
+/** Opens a pool of keep-alive connections. */
+export function createHttpClient({ target, networkName, timeoutMs, onLost, telemetry }: HttpClientOptions): HttpClient {
   const { meter, tracer } = telemetry;
   const { host } = target;
   const pool = new Pool(target.origin, {
@@ -83,12 +72,11 @@ export function createHttpWire({ target, networkName, timeoutMs, onLost, telemet
     connect: { timeout: Math.min(connectTimeoutMs, timeoutMs) },
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
-    maxResponseSize: greatestAnswerBytes,
+    maxResponseSize: maxResponseBytes,
   });
   pool.on('disconnect', onLost);
   let http = 0;
   let items = 0;
-  let failures = 0;
 
   function request(body: string, itemsOfBody: number): Promise<Dispatcher.ResponseData> {
     http += 1;
@@ -100,11 +88,11 @@ export function createHttpWire({ target, networkName, timeoutMs, onLost, telemet
 
   return {
     async post(body, itemsOfBody, beforeRepeat) {
-      const begunMs = performance.now();
-      const ended = (result: 'answered' | 'refused' | 'failed') =>
-        meter.nodeAsked(networkName, host, result, itemsOfBody, (performance.now() - begunMs) / 1000);
+      const startedMs = performance.now();
+      const measure = (result: 'answered' | 'refused' | 'failed') =>
+        meter.nodeAsked(networkName, host, result, itemsOfBody, (performance.now() - startedMs) / 1000);
       try {
-        // A kept-alive connection may be closed by the other side just as it is used: every call here can be repeated safely.
+        // The server may close a keep-alive connection just when it is used. Every call here is safe to repeat.
         const response = await request(body, itemsOfBody).catch(async (error: unknown) => {
           if (!wasClosed(error)) throw error;
           onLost();
@@ -112,21 +100,20 @@ export function createHttpWire({ target, networkName, timeoutMs, onLost, telemet
           return request(body, itemsOfBody);
         });
         const text = await response.body.text();
-        ended(response.statusCode < 300 ? 'answered' : 'refused');
+        measure(response.statusCode < 300 ? 'answered' : 'refused');
         return { statusCode: response.statusCode, text, retryAfterMs: retryAfterMsFrom(response.headers['retry-after']) };
       } catch (error) {
-        ended('failed');
+        measure('failed');
         if (error instanceof TransportError) throw error;
-        failures += 1;
-        throw new TransportError(host, troubleOf(error));
+        throw new TransportError(host, problemOf(error, timeoutMs));
       }
     },
-    calls: () => ({ host, http, items, failures }),
+    calls: () => ({ http, items }),
     close: () => pool.destroy(),
   };
 }
 
-/** Seconds, or a date (RFC 9110). */
+/** Reads seconds or a date (RFC 9110). */
 function retryAfterMsFrom(header: string | string[] | undefined): number | null {
   if (typeof header !== 'string') return null;
   const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
@@ -141,8 +128,8 @@ function wasClosed(error: unknown): boolean {
   return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error) ?? '');
 }
 
-/** A code or a class name: messages of libraries are not trusted to leave the URL out. */
-function troubleOf(error: unknown): string {
-  if (error instanceof Error && error.name === 'TimeoutError') return 'did not answer in time';
-  return codeOf(error) ?? (error instanceof Error ? error.name : 'unknown trouble');
+/** Names the error by its code or class. Its message is not used, since libraries may put the URL into it. */
+function problemOf(error: unknown, timeoutMs: number): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return `no response within ${timeoutMs} ms`;
+  return codeOf(error) ?? (error instanceof Error ? error.name : 'unknown error');
 }

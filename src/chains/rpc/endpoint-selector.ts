@@ -1,0 +1,100 @@
+import type { Log } from '../../core/ports/log.js';
+import type { Endpoint } from './endpoint.js';
+import { createLagTracker } from './lag-tracker.js';
+import { TransportError } from './node-error.js';
+
+/** Decides which endpoint of a network gets the next call. */
+export interface EndpointSelector {
+  /**
+   * Returns the endpoints to try, best first: in rotation by weight, or with `head` starting with the endpoint that reported the head. Tripped ones
+   * come last, in the order in which their pauses end. Blocked ones are left out.
+   */
+  order(first?: 'head'): readonly Endpoint[];
+  /** Records that this endpoint reported the head. Probes the heights of the others from time to time. */
+  headFrom(endpoint: Endpoint, height: bigint): void;
+  /** True while an endpoint is blocked: it asked for a pause, or serves another chain. */
+  hasBlocked(): boolean;
+}
+
+const minProbeIntervalMs = 250;
+const maxProbeIntervalMs = 15_000;
+
+/** Creates the selector. `endpoints` are sorted by weight, highest first. */
+export function createEndpointSelector(endpoints: readonly Endpoint[], averageBlockTimeMs: number, log: Log): EndpointSelector {
+  const nextInRotation = createRotation<Endpoint>();
+  const lagTracker = createLagTracker<Endpoint>(averageBlockTimeMs);
+  const probeIntervalMs = Math.min(maxProbeIntervalMs, Math.max(minProbeIntervalMs, averageBlockTimeMs));
+  const probing = new Set<Endpoint>();
+  let headSource: Endpoint | null = null;
+  let probedAtMs = 0;
+
+  /**
+   * Stays with the endpoint that reported the head while it works, else picks the heaviest. A heavier one that recovers takes over once its height is
+   * level, since a head that moves back looks like a reorg.
+   */
+  function nextHeadSource(ready: readonly Endpoint[]): Endpoint | null {
+    const current = headSource !== null && ready.includes(headSource) ? headSource : null;
+    const heavier = ready.find((one) => current === null || (one.weight > current.weight && lagTracker.hasReached(one, current)));
+    return heavier ?? current;
+  }
+
+  /** Reads an endpoint's height: puts a tripped one that is level back in rotation, and removes one that lags. */
+  async function probe(endpoint: Endpoint): Promise<void> {
+    if (probing.has(endpoint)) return;
+    probing.add(endpoint);
+    const wasTripped = endpoint.isTripped();
+    try {
+      const height = await endpoint.height();
+      if (lagTracker.record(endpoint, height) || (wasTripped && lagTracker.isBehind(endpoint, height))) endpoint.lags();
+      else endpoint.caughtUp();
+    } catch (error) {
+      // The endpoint's circuit breaker logs transport errors.
+      if (!(error instanceof TransportError)) log.error({ err: error }, 'probing an RPC endpoint failed unexpectedly');
+    } finally {
+      probing.delete(endpoint);
+    }
+  }
+
+  return {
+    order(first) {
+      const ready = endpoints.filter((endpoint) => !endpoint.isTripped());
+      const tripped = endpoints
+        .filter((endpoint) => endpoint.isTripped() && !endpoint.isBlocked())
+        .toSorted((a, b) => a.pausedUntilMs() - b.pausedUntilMs());
+      if (ready.length === 0) return tripped;
+      for (const endpoint of tripped) if (endpoint.isProbeDue()) void probe(endpoint);
+      const chosen = first === 'head' ? nextHeadSource(ready) : nextInRotation(ready);
+      return [...(chosen === null ? [] : [chosen]), ...ready.filter((endpoint) => endpoint !== chosen), ...tripped];
+    },
+    headFrom(endpoint, height) {
+      headSource = endpoint;
+      if (lagTracker.record(endpoint, height)) endpoint.lags();
+      else if (!lagTracker.isBehind(endpoint, height)) endpoint.caughtUp();
+      if (Date.now() - probedAtMs < probeIntervalMs) return;
+      probedAtMs = Date.now();
+      for (const other of endpoints) if (other !== endpoint && !other.isTripped()) void probe(other);
+    },
+    hasBlocked: () => endpoints.some((endpoint) => endpoint.isBlocked()),
+  };
+}
+
+/**
+ * Returns a function that picks the next of its candidates, in proportion to their weights and evenly spread. Smooth weighted round robin: each pick
+ * credits every candidate with its weight, takes the one with the most credit and debits it by the sum of all weights. `candidates` must not be empty.
+ */
+export function createRotation<T extends { readonly weight: number }>(): (candidates: readonly T[]) => T {
+  const credits = new Map<T, number>();
+  return (candidates) => {
+    const [first] = candidates;
+    if (first === undefined) throw new Error('no endpoint to choose from');
+    let chosen = first;
+    let total = 0;
+    for (const one of candidates) {
+      total += one.weight;
+      credits.set(one, (credits.get(one) ?? 0) + one.weight);
+      if ((credits.get(one) ?? 0) > (credits.get(chosen) ?? 0)) chosen = one;
+    }
+    credits.set(chosen, (credits.get(chosen) ?? 0) - total);
+    return chosen;
+  };
+}

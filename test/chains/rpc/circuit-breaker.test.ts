@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { describe, it, mock, type TestContext } from 'node:test';
+import { type CircuitBreaker, createCircuitBreaker, type Failure } from '../../../src/chains/rpc/circuit-breaker.js';
+import { rememberingLog } from '../../support/evm.js';
+
+const failing: Failure = { kind: 'failing', detail: 'host: HTTP 502', retryAfterMs: null };
+
+/** Creates a breaker on a clock that only `moveOn` advances. */
+function start(test: TestContext): {
+  breaker: CircuitBreaker;
+  messages: () => readonly string[];
+  moveOn: (ms: number) => void;
+  pauseMs: () => number;
+} {
+  mock.timers.enable({ apis: ['Date'], now: 1_000_000_000 });
+  test.after(() => mock.timers.reset());
+  const log = rememberingLog();
+  const breaker = createCircuitBreaker('net', 'host', '1', log);
+  return {
+    breaker,
+    messages: () => log.lines.map((line) => JSON.parse(line).message),
+    moveOn: (ms) => mock.timers.setTime(Date.now() + ms),
+    pauseMs: () => breaker.pausedUntilMs() - Date.now(),
+  };
+}
+
+describe('circuit breaker', () => {
+  it('pauses for twice as long after each failure, up to a minute, and logs once', (test) => {
+    const { breaker, messages, moveOn, pauseMs } = start(test);
+    const pauses: number[] = [];
+    for (let failure = 0; failure < 8; failure += 1) {
+      breaker.failed(failing, breaker.begin());
+      pauses.push(pauseMs());
+      moveOn(pauseMs());
+      assert.ok(breaker.isProbeDue() && breaker.isTripped());
+    }
+    assert.deepEqual(
+      pauses,
+      [1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => seconds * 1000),
+    );
+    assert.deepEqual(messages(), ['RPC endpoint failed; removed from rotation']);
+  });
+
+  it('counts concurrent failures once', (test) => {
+    const { breaker, pauseMs } = start(test);
+    const calls = Array.from({ length: 50 }, () => breaker.begin());
+    for (const call of calls) breaker.failed(failing, call);
+    assert.equal(pauseMs(), 1000);
+  });
+
+  it('resets when a call that began after the failure succeeds, but not for an earlier call', (test) => {
+    const { breaker, messages } = start(test);
+    const early = breaker.begin();
+    breaker.failed(failing, breaker.begin());
+    breaker.worked(early);
+    assert.ok(breaker.isTripped());
+    breaker.worked(breaker.begin());
+    assert.ok(!breaker.isTripped());
+    assert.deepEqual(messages(), ['RPC endpoint failed; removed from rotation', 'RPC endpoint recovered; back in rotation']);
+  });
+
+  it('forgets failures after a minute of success; pauses longer if the next failure comes sooner', (test) => {
+    const { breaker, moveOn, pauseMs } = start(test);
+    const fail = (): number => {
+      breaker.failed(failing, breaker.begin());
+      const ms = pauseMs();
+      breaker.worked(breaker.begin());
+      return ms;
+    };
+    assert.deepEqual([fail(), fail(), fail()], [1000, 2000, 4000]);
+    moveOn(60_001);
+    assert.equal(fail(), 1000);
+  });
+
+  it('honours Retry-After, up to five minutes', (test) => {
+    const { breaker, moveOn } = start(test);
+    breaker.failed({ ...failing, retryAfterMs: 7_000 }, breaker.begin());
+    moveOn(6_999);
+    assert.ok(breaker.isBlocked() && !breaker.isProbeDue());
+    moveOn(1);
+    assert.ok(!breaker.isBlocked() && breaker.isProbeDue());
+    breaker.failed({ ...failing, retryAfterMs: 10 ** 9 }, breaker.begin());
+    moveOn(300_000);
+    assert.ok(breaker.isProbeDue());
+  });
+
+  it('blocks an endpoint of another chain and logs one error', (test) => {
+    const { breaker, messages, moveOn } = start(test);
+    breaker.failed({ kind: 'other_chain', answered: '0x5' }, breaker.begin());
+    assert.ok(breaker.isBlocked());
+    moveOn(60_000);
+    breaker.failed({ kind: 'other_chain', answered: '0x5' }, breaker.begin());
+    assert.deepEqual(messages(), ['RPC endpoint serves another chain; not used']);
+  });
+
+  it('keeps a lagging endpoint out until it has caught up, even if it answers', (test) => {
+    const { breaker } = start(test);
+    breaker.failed({ kind: 'lagging', detail: 'late' }, breaker.begin());
+    breaker.worked(breaker.begin());
+    assert.ok(breaker.isTripped() && !breaker.isBlocked());
+    breaker.caughtUp();
+    assert.ok(!breaker.isTripped());
+  });
+});

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { createRotation } from '../../../src/chains/rpc/endpoint-selector.js';
+
+interface Candidate {
+  readonly name: string;
+  readonly weight: number;
+}
+
+function order(candidates: readonly Candidate[], picks: number): string {
+  const next = createRotation<Candidate>();
+  return Array.from({ length: picks }, () => next(candidates).name).join('');
+}
+
+describe('endpoint rotation', () => {
+  it('alternates between equal weights', () => {
+    const candidates = ['a', 'b', 'c'].map((name) => ({ name, weight: 100 }));
+    assert.equal(order(candidates, 6), 'abcabc');
+  });
+
+  it('spreads out the picks of a heavier endpoint', () => {
+    const candidates = [5, 1, 1].map((weight, index) => ({ name: 'abc'[index] ?? '', weight }));
+    assert.equal(order(candidates, 7), 'aabacaa');
+  });
+
+  it('picks in proportion to the weights, for any weights', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 6 }), (weights) => {
+        const candidates = weights.map((weight, index) => ({ name: String(index), weight }));
+        const total = weights.reduce((sum, weight) => sum + weight, 0);
+        const picked = [...order(candidates, total)];
+        assert.deepEqual(
+          candidates.map(({ name }) => picked.filter((one) => one === name).length),
+          weights,
+        );
+      }),
+    );
+  });
+
+  it('continues with the remaining candidates', () => {
+    const [a, b] = ['a', 'b'].map((name) => ({ name, weight: 1 }));
+    assert.ok(a !== undefined && b !== undefined);
+    const next = createRotation<Candidate>();
+    const picks = [[a, b], [b], [b], [a, b], [a, b], [a, b]].map((candidates) => next(candidates).name);
+    assert.equal(picks.join(''), 'abbbab');
+  });
+});
