@@ -205,7 +205,7 @@ describe('hex', () => {
     const swapped = to.replace('C', 'c');
     assert.equal(
       said(await post(`{"to":"${swapped}","value":1}`)),
-      '400 FIELD_INVALID: to has a wrong EIP-55 checksum: write it in lower case or with the right one',
+      '400 FIELD_INVALID: to has an invalid EIP-55 checksum; use lower case or the correct checksum',
     );
   });
 

@@ -1,6 +1,6 @@
 import { keccak256 } from '../../crypto/keccak.js';
 
-/** The EIP-55 form of an address; the text must be `0x` and 40 hex digits. */
+/** Converts an address to EIP-55. The text must be `0x` and 40 hex digits. */
 export function checksumAddress(address: string): string {
   const digits = address.slice(2).toLowerCase();
   const hash = keccak256(Buffer.from(digits, 'latin1'));
@@ -8,12 +8,12 @@ export function checksumAddress(address: string): string {
   return `0x${[...digits].map((digit, index) => (nibbleAt(index) >= 8 ? digit.toUpperCase() : digit)).join('')}`;
 }
 
-/** The EIP-55 form of what a caller wrote; or why it is no address, as the end of a sentence that begins with the field's name. */
+/** Reads a caller's address into EIP-55. `problem` continues a sentence that starts with the field name. */
 export function readAddress(text: string): { readonly address: string } | { readonly problem: string } {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return { problem: 'must be 0x and 40 hex digits' };
   const address = checksumAddress(text);
   const digits = text.slice(2);
   const isMixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase();
-  if (isMixed && text !== address) return { problem: 'has a wrong EIP-55 checksum: write it in lower case or with the right one' };
+  if (isMixed && text !== address) return { problem: 'has an invalid EIP-55 checksum; use lower case or the correct checksum' };
   return { address };
 }

@@ -3,31 +3,31 @@ import { objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 
-/** Reads a JSON-RPC quantity. Throws `MalformedAnswerError` when it is none. */
+/** Reads a JSON-RPC quantity. Throws `MalformedAnswerError`. */
 export function quantityFrom(value: unknown, what: string): bigint {
   if (typeof value !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(value)) throw new MalformedAnswerError(what);
   return BigInt(value);
 }
 
-/** Reads 32 bytes of hex, into lower case. Throws `MalformedAnswerError` when it is none. */
+/** Reads 32 bytes of hex and converts them to lower case. Throws `MalformedAnswerError`. */
 export function hashFrom(value: unknown, what: string): string {
   if (typeof value !== 'string' || !/^0x[0-9a-f]{64}$/i.test(value)) throw new MalformedAnswerError(what);
   return value.toLowerCase();
 }
 
-/** A number as JSON-RPC writes it. */
+/** Writes a number as a JSON-RPC quantity. */
 export function quantityOf(value: bigint): string {
   return `0x${value.toString(16)}`;
 }
 
-/** A block, as far as anything here needs it. */
+/** The fields of a block that the service uses. */
 export interface Block extends Head {
-  /** What this block charged at least, in wei per gas; null where blocks have no base fee. */
+  /** In wei per gas; null if the network has no base fee. */
   readonly baseFeePerGasWei: bigint | null;
   readonly gasLimit: bigint;
 }
 
-/** Under which the newest block is remembered. */
+/** The key of the newest block in the block memory. */
 export const latestBlockKey = 'latest block';
 
 /** Reads a block by number or tag. Throws `NODE_UNAVAILABLE`. */
@@ -35,7 +35,7 @@ export function readBlock(rpc: Rpc, block: string): Promise<Block> {
   return rpc.ask('eth_getBlockByNumber', [block, false], blockFrom);
 }
 
-/** Reads a node's block. Throws `MalformedAnswerError`. */
+/** Reads a block from a node's answer. Throws `MalformedAnswerError`. */
 export function blockFrom(value: unknown): Block {
   const block = objectFrom(value, 'block');
   const baseFee = block.baseFeePerGas;

@@ -8,26 +8,26 @@ import { type BroadcastRule, broadcastTable } from './broadcast-table.js';
 /** Sends signed bytes to nodes. */
 export interface Broadcaster {
   /**
-   * In order, each answer for itself. Every answer is a value; none of them says what the chain will do. They go to the URL that told the head, or
-   * the next that works, and to one more, so that a node that keeps its pool to itself holds nothing up.
+   * Sends the transactions in order and returns an outcome for each. An outcome says nothing about what the chain will do. The transactions go to the
+   * endpoint that reported the head, or the next one that works, and to one more, in case the first keeps its pool private.
    */
   send(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
 }
 
-/** Refusals that are not understood, remembered so that each is told once. */
-const greatestTold = 500;
+/** Limit of remembered unknown errors. Each is logged once. */
+const maxRemembered = 500;
 
-/** Makes a broadcaster. What no rule knows is told to the log once for each text. */
+/** Creates a broadcaster. It logs each error that no rule matches once per text. */
 export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broadcaster {
-  const told = new Set<string>();
+  const logged = new Set<string>();
 
-  function tell(error: NodeError): void {
-    // The same words about another transaction are no news.
+  function logUnknown(error: NodeError): void {
+    // The same error for another transaction differs in numbers and hashes only.
     const words = error.message.replace(/0x[0-9a-f]+|\d+/gi, '#');
-    if (told.has(words)) return;
-    if (told.size >= greatestTold) told.clear();
-    told.add(words);
-    log.warn({ network: networkName, code: error.code, answer: error.message }, 'a node refused a transaction in words that are not known');
+    if (logged.has(words)) return;
+    if (logged.size >= maxRemembered) logged.clear();
+    logged.add(words);
+    log.warn({ network: networkName, code: error.code, answer: error.message }, 'RPC node rejected a transaction with an unknown error');
   }
 
   return {
@@ -42,14 +42,14 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
         if ('result' in answer) return { kind: 'accepted' };
         if (!(answer.error instanceof NodeError)) return { kind: 'unknown', sentence: 'no node answered' };
         const outcome = outcomeFromNodeText(answer.error.message);
-        if (outcome.kind === 'unknown') tell(answer.error);
+        if (outcome.kind === 'unknown') logUnknown(answer.error);
         return outcome;
       });
     },
   };
 }
 
-/** What a node's refusal means, by the table. `text` must be safe to show. */
+/** Classifies a node's error by the table. `text` must be safe to show. */
 export function outcomeFromNodeText(text: string): BroadcastOutcome {
   const kind = ruleFor(text)?.outcome ?? 'unknown';
   return kind === 'known' || kind === 'nonce_used' ? { kind } : { kind, sentence: `the node answered "${text}"` };
@@ -59,7 +59,7 @@ function ruleFor(text: string): BroadcastRule | undefined {
   return broadcastTable.find(({ pattern }) => pattern.test(text));
 }
 
-/** What is known of the words counts, not the code: besu says with -32005, elsewhere "limit exceeded", that a gas limit is too high. */
+/** A known text overrides the code: besu uses -32005 ("limit exceeded" elsewhere) for a gas limit that is too high. */
 function isAboutNode(error: NodeError): boolean {
   const rule = ruleFor(error.message);
   return rule === undefined ? error.isAboutNode : rule.isAboutNode === true;

@@ -6,8 +6,8 @@ import type { Market } from './market.js';
 import { priceAttempt, selfTransferPricing } from './price-attempt.js';
 
 /**
- * The live version again at a higher price: the market for the speed (after an explicit first bid, for `fast`), and at least what outbids every earlier
- * version. Nothing is estimated. Throws `NODE_UNAVAILABLE`.
+ * Drafts the live attempt with a higher price: the market price for its speed (`fast` if the first bid was explicit), and at least enough to outbid every
+ * earlier attempt. Estimates nothing. Throws `NODE_UNAVAILABLE`.
  */
 export async function bumpFee(
   deps: { readonly network: EvmNetwork; readonly market: Market },

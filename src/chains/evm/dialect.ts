@@ -4,7 +4,7 @@ import { blockFrom, quantityFrom } from './answer.js';
 /** Limit exceeded, resource unavailable, internal error, no such method. */
 const codesAboutNode: readonly number[] = [-32005, -32002, -32603, -32601];
 
-/** How nodes of the EVM network with this chain id are asked. */
+/** The dialect of EVM nodes on the network with this chain ID. */
 export function evmDialect(chainId: bigint): NodeDialect {
   return {
     identity: {
@@ -15,24 +15,24 @@ export function evmDialect(chainId: bigint): NodeDialect {
     },
     genesis: { method: 'eth_getBlockByNumber', params: ['0x0', false], read: (block) => blockFrom(block).hash },
     height: { method: 'eth_blockNumber', params: [], read: (result) => quantityFrom(result, 'block number') },
-    isAboutNode: (code, text) => codesAboutNode.includes(code) || saysStateIsGone(text),
+    isAboutNode: (code, text) => codesAboutNode.includes(code) || isStatePruned(text),
     dataFrom: (data) => (typeof data === 'string' ? (/0x(?:[0-9a-f]{2})*/i.exec(data)?.[0].toLowerCase() ?? null) : null),
   };
 }
 
 /**
- * True when a node says that it has dropped the state, or never had it. A block that the node does not know ("header not found", "Unknown block")
- * is something else: the node may only lag.
+ * Reports whether a node's error means that it has pruned the state or never had it. An unknown block ("header not found", "Unknown block") does not:
+ * the node may only lag.
  */
-export function saysStateIsGone(text: string): boolean {
+export function isStatePruned(text: string): boolean {
   const outOfRange = /block height is (\d+) but requested was (\d+)/i.exec(text);
-  // anvil words a dropped state and a block that is still to come alike.
+  // anvil uses the same text for pruned state and for a future block.
   if (outOfRange !== null) return Number(outOfRange[2]) <= Number(outOfRange[1]);
-  return statesThatAreGone.test(text);
+  return prunedStateTexts.test(text);
 }
 
 // geth "missing trie node ...", "historical state ... is not available", "required historical state unavailable"; erigon "old data not available
 // due to pruning"; nethermind "No state available for block ..."; reth "state at block #1 is pruned", "pruned history unavailable"; besu "World
 // state unavailable"; anvil "Required data unavailable"; gateways "... archive node ...".
-const statesThatAreGone =
+const prunedStateTexts =
   /missing trie node|historical state|state.{0,80}(?:not available|unavailable|is pruned)|pruning|pruned|no state available|required data unavailable|archive/i;

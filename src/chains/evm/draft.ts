@@ -7,12 +7,12 @@ import type { EvmContent, EvmDraft } from '../../core/transaction/evm.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { quantityFrom } from './answer.js';
-import { estimateGas, type GasQuestion, gasTakenEverywhere } from './gas.js';
+import { estimateGas, type GasQuestion, gasAcceptedEverywhere } from './gas.js';
 import type { Market } from './market.js';
 import { priceAttempt, selfTransferPricing } from './price-attempt.js';
 import type { PublishingFee } from './publishing-fee.js';
 
-/** What drafting works with. */
+/** What `draftAttempt` needs. */
 export interface DraftDeps {
   readonly network: EvmNetwork;
   readonly rpc: Rpc;
@@ -22,17 +22,17 @@ export interface DraftDeps {
 }
 
 /**
- * Estimates, prices and checks funds: a version that can be signed, or why there is none. A refusal rests on the answer of the node that told the
- * head, since another may be a block behind. Throws `NODE_UNAVAILABLE`.
+ * Estimates gas, sets the price and checks funds. Returns an attempt to sign, or why there is none. A refusal relies on the node that reported the head,
+ * since another one may be a block behind. Throws `NODE_UNAVAILABLE`.
  */
 export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Promise<EvmDraft | Refusal> {
   const account = request.relayer.address;
   const policies = onNetwork('evm', request.relayer.policies);
   const isFiller = request.content === 'filler';
   const content = request.content === 'filler' ? fillerOf(account) : onNetwork('evm', request.content);
-  // A slot must come free even when the account is nearly empty.
+  // A self-transfer must free its slot even if the account is nearly empty.
   const mustRemainWei = isFiller ? 0n : policies.minBalanceWei;
-  // First, since nodes refuse to estimate what the balance cannot pay, each in its own words.
+  // Checked first: a node refuses to estimate if the balance is too low, and each node words that differently.
   const unpaidValue = await fundsRefusal(deps, account, content.valueWei, mustRemainWei);
   if (unpaidValue !== null) return unpaidValue;
   const bidder = isFiller ? 'self_transfer' : 'caller';
@@ -47,7 +47,7 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   return (await fundsRefusal(deps, account, costWei, mustRemainWei)) ?? draft;
 }
 
-/** A transfer of nothing to the account itself. */
+/** A transfer of 0 wei to the account itself. */
 export function fillerOf(account: string): EvmContent {
   return { network: 'evm', to: account, valueWei: 0n, data: null, gasLimit: null, pricing: selfTransferPricing };
 }
@@ -58,7 +58,7 @@ async function fundsRefusal(deps: DraftDeps, account: string, costWei: bigint, m
     deps.rpc.ask('eth_getBalance', [account, 'latest'], (answer) => quantityFrom(answer, 'balance'), first === undefined ? {} : { first });
   const neededWei = costWei + mustRemainWei;
   if ((await deps.memory.recall(key, () => ask())) >= neededWei) return null;
-  // The account may just have been filled.
+  // The account may just have received funds.
   deps.memory.forget(key);
   const balanceWei = await deps.memory.recall(key, () => ask('head'));
   if (balanceWei >= neededWei) return null;
@@ -70,20 +70,18 @@ async function fundsRefusal(deps: DraftDeps, account: string, costWei: bigint, m
 async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmContent): Promise<bigint | Refusal> {
   const given = content.gasLimit;
   if (given === null && request.content !== 'filler' && !onNetwork('evm', request.relayer.policies).gasLimitEstimation) {
-    return gasLimitRefusal('gas_limit is required: the relayer does not estimate it');
+    return gasLimitRefusal('gas_limit is required: the policy gas_limit_estimation is false');
   }
   const blockGasLimit = await deps.market.blockGasLimit();
   if (given !== null && given > blockGasLimit) {
-    return gasLimitRefusal(`gas_limit is ${given}, but a block takes at most ${blockGasLimit}`);
+    return gasLimitRefusal(`gas_limit is ${given}; a block allows at most ${blockGasLimit}`);
   }
-  // Newer networks refuse less than this, which older ones take: the node knows which it is.
-  if (given !== null && given >= gasTakenEverywhere(content.to === null, content.data)) return given;
+  // Between the intrinsic gas and this value, it depends on the network's rules: the node's estimate decides.
+  if (given !== null && given >= gasAcceptedEverywhere(content.to === null, content.data)) return given;
   const estimate = await estimateFor(deps, request.relayer.address, content, request.outbids.length === 0);
   if (typeof estimate !== 'bigint') return estimate;
-  if (given !== null)
-    return given >= estimate ? given : gasLimitRefusal(`gas_limit must be at least ${estimate}, which the node estimates`);
-  if (estimate > blockGasLimit)
-    return gasLimitRefusal(`the transaction would use ${estimate} gas, but a block takes at most ${blockGasLimit}`);
+  if (given !== null) return given >= estimate ? given : gasLimitRefusal(`gas_limit is ${given}; the node estimates ${estimate}`);
+  if (estimate > blockGasLimit) return gasLimitRefusal(`the transaction needs ${estimate} gas; a block allows at most ${blockGasLimit}`);
   const withMargin = (estimate * 110n) / 100n;
   return withMargin < blockGasLimit ? withMargin : blockGasLimit;
 }
@@ -91,8 +89,8 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
 const plainTransferGas = 21_000n;
 
 /**
- * Asks no more than it must: a transfer that costs the bare minimum meets no code, whatever its amount, and the same question has the same answer
- * until there is a new block. Both are remembered until then.
+ * Estimates with as few calls as possible. A transfer that costs the minimum runs no code, for any amount, and an estimate holds until the next block;
+ * both are remembered until then.
  */
 async function estimateFor(deps: DraftDeps, account: string, content: EvmContent, isFirst: boolean): Promise<bigint | Refusal> {
   const { to, valueWei, data } = content;
@@ -107,13 +105,13 @@ async function estimateFor(deps: DraftDeps, account: string, content: EvmContent
   deps.memory.forget(key);
   const atHead = await estimateGas(deps.rpc, question, 'latest', { first: 'head' });
   if (typeof atHead === 'bigint' || atHead.refused !== 'reverts' || !isFirst) return atHead;
-  // It may build on an earlier transaction that is not mined yet (an approval before its use). A replacement must not: the pool holds what it
-  // replaces. Not every node has a pending state, and a simulation of the whole pool is dear, so this is the last question and not the first.
+  // The transaction may depend on an earlier one that is not mined yet (an approval before its use). A replacement may not, since the pool contains
+  // what it replaces. Not every node has a pending state, and simulating the whole pool is expensive, so this call comes last.
   const onPool = await estimateGas(deps.rpc, question, 'pending', { first: 'head' }).catch(() => atHead);
   return typeof onPool === 'bigint' ? onPool : atHead;
 }
 
-/** Call data may be long, so the memory holds its digest. */
+/** Shortens the memory key, since call data may be long. */
 function questionDigest({ from, to, valueWei, data }: GasQuestion): string {
   return createHash('sha256').update(`${from} ${to} ${valueWei} ${data}`).digest('base64');
 }

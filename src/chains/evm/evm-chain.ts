@@ -17,10 +17,10 @@ import { findSenderTransaction, readNonceAt } from './history.js';
 import { createMarket } from './market.js';
 import { createPublishingFee } from './publishing-fee.js';
 import { createReceipts } from './receipts.js';
-import { whyItReverted } from './revert.js';
+import { findRevertReason } from './revert.js';
 import { signDraft } from './sign.js';
 
-/** Nonces. */
+/** The nonces of EVM accounts. */
 export interface EvmSequence extends Sequence {
   bumpFee(request: FeeBumpRequest): Promise<EvmDraft | Refusal>;
 }
@@ -31,7 +31,7 @@ export interface EvmChain extends Chain {
   draft(request: DraftRequest): Promise<EvmDraft | Refusal>;
 }
 
-/** Opens an EVM network. Asks no node until it must. `initKeccak` must have resolved. */
+/** Opens an EVM network; sends nothing yet. `initKeccak` must have resolved. */
 export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
   const { network, log } = options;
   const { chainId, name: networkName } = network;
@@ -69,12 +69,12 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
     draft: (request) => draftAttempt({ network, rpc, market, publishingFee, memory }, request),
     sign(draft, nonce, signer) {
       if (nonce === null) throw new Error('an EVM transaction needs a nonce');
-      if (signer.curve !== 'secp256k1') throw new Error('an EVM transaction is signed on secp256k1');
+      if (signer.curve !== 'secp256k1') throw new Error('an EVM transaction needs a secp256k1 signer');
       return signDraft(chainId, onNetwork('evm', draft), nonce, signer);
     },
     broadcastAll: (raws) => broadcaster.send(raws),
     async whyFailed({ hash, blockNumber }, { policies }) {
-      const { reason, data } = await whyItReverted(rpc, hash, blockNumber);
+      const { reason, data } = await findRevertReason(rpc, hash, blockNumber);
       const shown = onNetwork('evm', policies).includeRevertData && data !== null ? ` (revert data ${data})` : '';
       return `reverted on chain${reason === null ? '' : `: ${reason}`}${shown}`;
     },

@@ -4,17 +4,17 @@ import type { CallOptions, Rpc } from '../rpc/rpc.js';
 import { quantityFrom, quantityOf } from './answer.js';
 import { isExecutionFailure, reasonFromNodeError } from './revert.js';
 
-/** Gas that a transaction costs before anything runs: 21000, or 53000 for a creation, and its call data by EIP-2028 (4 and 16 a byte). */
+/** Computes the gas charged before execution: 21000, or 53000 for a creation, plus call data by EIP-2028 (4 or 16 per byte). */
 export function intrinsicGas(isCreation: boolean, data: string | null): bigint {
   const { zeros, others } = countBytes(data);
   return (isCreation ? 53_000n : 21_000n) + 4n * zeros + 16n * others;
 }
 
 /**
- * Gas that is enough for the transaction to be taken on every network, whatever happens when it runs: also with EIP-7623's floor for call data
- * (10 and 40 a byte) and EIP-3860's price of creation code (2 a word).
+ * Computes a gas limit with which every network accepts the transaction, even if execution then fails. It covers EIP-7623's floor for call data (10 or
+ * 40 per byte) and EIP-3860's price of creation code (2 per word).
  */
-export function gasTakenEverywhere(isCreation: boolean, data: string | null): bigint {
+export function gasAcceptedEverywhere(isCreation: boolean, data: string | null): bigint {
   const { zeros, others } = countBytes(data);
   const floor = 21_000n + 10n * zeros + 40n * others;
   const words = (zeros + others + 31n) / 32n;
@@ -29,7 +29,7 @@ function countBytes(data: string | null): { readonly zeros: bigint; readonly oth
   return { zeros: BigInt(zeros), others: BigInt(bytes.length - zeros) };
 }
 
-/** What is estimated. */
+/** The transaction to estimate. */
 export interface GasQuestion {
   readonly from: string;
   readonly to: string | null;
@@ -37,16 +37,16 @@ export interface GasQuestion {
   readonly data: string | null;
 }
 
-/** On top of which state: the newest block, or also what waits in the node's pool. */
+/** The state to estimate on: the newest block, or that plus the node's pool. */
 export type StateTag = 'latest' | 'pending';
 
-/** The gas that the transaction would use, or why it cannot run. Throws `NODE_UNAVAILABLE`. */
-export async function estimateGas(rpc: Rpc, question: GasQuestion, state: StateTag, asking: CallOptions = {}): Promise<bigint | Refusal> {
+/** Estimates the gas that the transaction uses, or reports why it cannot run. Throws `NODE_UNAVAILABLE`. */
+export async function estimateGas(rpc: Rpc, question: GasQuestion, state: StateTag, options: CallOptions = {}): Promise<bigint | Refusal> {
   const { from, to, valueWei, data } = question;
-  // Both names of the data are in use among nodes; `data` is understood by all.
+  // Nodes call the field `data` or `input`; all of them accept `data`.
   const call = { from, value: quantityOf(valueWei), ...(to === null ? {} : { to }), ...(data === null ? {} : { data }) };
   try {
-    return await rpc.call('eth_estimateGas', [call, state], (answer) => quantityFrom(answer, 'gas estimate'), asking);
+    return await rpc.call('eth_estimateGas', [call, state], (answer) => quantityFrom(answer, 'gas estimate'), options);
   } catch (error) {
     if (error instanceof NodeError) return refusalFrom(error);
     throw error;
@@ -58,13 +58,13 @@ function refusalFrom(error: NodeError): Refusal {
     return { refused: 'insufficient_funds', sentence: `insufficient funds: the node answered "${error.message}"`, lasting: false };
   }
   if (/gas required exceeds allowance|exceeds block gas limit|gas limit is too high/i.test(error.message)) {
-    return { refused: 'gas_limit', sentence: 'the transaction would use more gas than the network allows', lasting: true };
+    return { refused: 'gas_limit', sentence: 'the transaction needs more gas than the network allows', lasting: true };
   }
   if (isExecutionFailure(error)) {
     const reason = reasonFromNodeError(error);
     const sentence = reason === null ? 'the transaction would revert' : `the transaction would revert: ${reason}`;
     return { refused: 'reverts', sentence, lasting: true };
   }
-  // Not understood: nothing is known of the transaction, so nothing is decided.
+  // An unknown error says nothing about the transaction, so it decides nothing.
   throw nodeUnavailable(error);
 }

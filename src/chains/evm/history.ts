@@ -4,15 +4,15 @@ import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { hashFrom, quantityFrom, quantityOf } from './answer.js';
-import { saysStateIsGone } from './dialect.js';
+import { isStatePruned } from './dialect.js';
 import type { Receipts } from './receipts.js';
 
-/** Blocks that are searched one by one, where nodes have dropped the state that would lead to the right one. */
-const greatestScanBlocks = 64n;
-/** Blocks with all their transactions are long answers. */
+/** Maximum number of blocks to scan if nodes have pruned the state that a binary search needs. */
+const maxScanBlocks = 64n;
+/** Small, since blocks with all their transactions are large. */
 const blocksPerBatch = 4;
 
-/** The account's nonce after a block, or `pruned` when every node has dropped that state. Throws `NODE_UNAVAILABLE`, also for a block to come. */
+/** Reads the account's nonce after a block; `pruned` if every node has pruned that state. Throws `NODE_UNAVAILABLE`, also for a future block. */
 export async function readNonceAt(rpc: Rpc, account: string, blockNumber: bigint): Promise<bigint | 'pruned'> {
   const params = [account, quantityOf(blockNumber)];
   try {
@@ -20,14 +20,14 @@ export async function readNonceAt(rpc: Rpc, account: string, blockNumber: bigint
     return await rpc.call('eth_getTransactionCount', params, (answer) => quantityFrom(answer, 'nonce'), asking);
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
-    if (saysStateIsGone(error.message)) return 'pruned';
+    if (isStatePruned(error.message)) return 'pruned';
     throw nodeUnavailable(error);
   }
 }
 
 /**
- * Which transaction of these blocks used the nonce: the first block after which the account's nonce is higher has it. Found by halving, some 60
- * questions at most; below dropped state by looking through the blocks backwards. Throws `NODE_UNAVAILABLE`.
+ * Finds the transaction in these blocks that used the nonce. It is in the first block after which the account's nonce is higher: found by binary search
+ * in at most about 60 calls, or by scanning backwards if the state is pruned. Throws `NODE_UNAVAILABLE`.
  */
 export async function findSenderTransaction(
   rpc: Rpc,
@@ -48,10 +48,9 @@ export async function findSenderTransaction(
 
   let unused = blocks.from - 1n;
   let used = blocks.to;
-  let isUnusedKnown = true;
   const atStart = await isUsedAfter(unused);
   if (atStart === true) return 'not_found';
-  if (atStart === 'pruned') isUnusedKnown = false;
+  let isUnusedKnown = atStart === false;
   while (used - unused > 1n) {
     const middle = (used + unused) / 2n;
     const isUsed = await isUsedAfter(middle);
@@ -61,8 +60,7 @@ export async function findSenderTransaction(
       isUnusedKnown = isUsed === false;
     }
   }
-  if (isUnusedKnown) return scanBack(rpc, receipts, account, nonce, { from: used, to: used });
-  return scanBack(rpc, receipts, account, nonce, { from: blocks.from, to: used });
+  return scanBack(rpc, receipts, account, nonce, { from: isUnusedKnown ? used : blocks.from, to: used });
 }
 
 async function scanBack(
@@ -72,16 +70,13 @@ async function scanBack(
   nonce: bigint,
   { from, to }: BlockRange,
 ): Promise<SenderTransaction | 'not_found' | 'pruned'> {
-  const last = to - greatestScanBlocks + 1n;
+  const last = to - maxScanBlocks + 1n;
   const end = last > from ? last : from;
   let block = to;
   while (block >= end) {
-    const numbers: bigint[] = [];
-    for (; block >= end && numbers.length < blocksPerBatch; block -= 1n) numbers.push(block);
-    for (const answer of await rpc.batch(
-      numbers.map((number) => senderCall(number, account, nonce)),
-      { first: 'head' },
-    )) {
+    const calls: RpcCall<string | null>[] = [];
+    for (; block >= end && calls.length < blocksPerBatch; block -= 1n) calls.push(senderCall(block, account, nonce));
+    for (const answer of await rpc.batch(calls, { first: 'head' })) {
       if ('error' in answer) throw nodeUnavailable(answer.error);
       if (answer.result !== null) return withReceipt(receipts, answer.result);
     }
@@ -89,15 +84,15 @@ async function scanBack(
   return end === from ? 'not_found' : 'pruned';
 }
 
-/** A reorganisation between the two questions can take the transaction out of its block: then nothing is known. */
+/** A reorg between the two calls can remove the transaction from its block. Then its place is unknown. */
 async function withReceipt(receipts: Receipts, hash: string): Promise<SenderTransaction> {
   const receipt = await receipts.one(hash);
-  if (receipt === null) throw nodeUnavailable(new Error('a transaction that a block holds has no receipt'));
+  if (receipt === null) throw nodeUnavailable(new Error('a mined transaction has no receipt'));
   const { blockNumber, blockHash, succeeded } = receipt;
   return { hash, blockNumber, blockHash, succeeded };
 }
 
-/** The hash of the block's transaction of this account and nonce; null when it has none. */
+/** Reads the hash of the block's transaction from this account with this nonce; null if there is none. */
 function senderCall(block: bigint, account: string, nonce: bigint): RpcCall<string | null> {
   const sender = account.toLowerCase();
   return {

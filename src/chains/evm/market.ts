@@ -4,23 +4,23 @@ import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type Block, latestBlockKey, quantityFrom, quantityOf, readBlock } from './answer.js';
 
-/** What blocks cost now. Throws `NODE_UNAVAILABLE`. */
+/** Current gas prices and limits. Throws `NODE_UNAVAILABLE`. */
 export interface Market {
-  /** The price of a speed, as a legacy or an EIP-1559 price. */
+  /** Returns the price of a speed, as a legacy or an EIP-1559 price. */
   priceOf(speed: Speed, kind: EvmPrice['kind']): Promise<EvmPrice>;
-  /** What the next block charges at least, in wei per gas; null where blocks have no base fee. */
+  /** The next block's base fee in wei per gas; null if the network has none. */
   baseFeeWei(): Promise<bigint | null>;
   blockGasLimit(): Promise<bigint>;
 }
 
 const speeds: readonly Speed[] = ['safeLow', 'average', 'fast', 'fastest'];
 const blocksOfHistory = 4n;
-/** The share of transactions, by what they tip, that a speed outbids. */
+/** The percentile of priority fees that a speed pays. */
 const percentiles: Readonly<Record<Speed, number>> = { safeLow: 30, average: 50, fast: 85, fastest: 99 };
-/** What a speed pays of `eth_gasPrice`, in percent. */
+/** The percentage of `eth_gasPrice` that a speed pays. */
 const gasPricePercent: Readonly<Record<Speed, bigint>> = { safeLow: 100n, average: 125n, fast: 150n, fastest: 200n };
 
-/** Prices are remembered per block, so that many sends cost few calls. */
+/** Reads prices once per block, so that many sends cost few calls. */
 export function createMarket(rpc: Rpc, memory: BlockMemory, isEip1559: boolean): Market {
   const latest = (): Promise<Block> => memory.recall(latestBlockKey, () => readBlock(rpc, 'latest'));
   const history = (): Promise<FeeHistory> => memory.recall('fee history', () => readFeeHistory(rpc));
@@ -30,10 +30,10 @@ export function createMarket(rpc: Rpc, memory: BlockMemory, isEip1559: boolean):
     async priceOf(speed, kind) {
       if (kind === 'legacy') return { kind, gasPriceWei: ((await gasPrice()) * gasPricePercent[speed]) / 100n };
       const { nextBaseFeeWei, priorityWei } = await history();
-      // Twice the base fee lasts for six full blocks in a row.
+      // Twice the base fee stays sufficient for six full blocks in a row.
       return { kind, maxFeePerGasWei: nextBaseFeeWei * 2n + priorityWei[speed], maxPriorityFeePerGasWei: priorityWei[speed] };
     },
-    // A network that takes no EIP-1559 transactions may have base fees, but need not know of fee histories.
+    // A network without EIP-1559 transactions may have base fees, but need not support fee histories.
     baseFeeWei: async () => (isEip1559 ? (await history()).nextBaseFeeWei : (await latest()).baseFeePerGasWei),
     blockGasLimit: async () => (await latest()).gasLimit,
   };
@@ -57,21 +57,21 @@ function feeHistoryFrom(value: unknown): FeeHistory {
   const priorityWei = { safeLow: 0n, average: 0n, fast: 0n, fastest: 0n };
   let slower = 0n;
   for (const [index, speed] of speeds.entries()) {
-    // The means of different percentiles leave out different blocks, so a slower speed could come out dearer.
-    const priority = meanOfPaid(rows.map((row) => row[index] ?? 0n)) ?? priorityWhenNobodyPaysWei(speed);
+    // The means of different percentiles leave out different blocks, so a slower speed could cost more.
+    const priority = meanOfPaid(rows.map((row) => row[index] ?? 0n)) ?? defaultPriorityWei(speed);
     slower = priority > slower ? priority : slower;
     priorityWei[speed] = slower;
   }
   return { nextBaseFeeWei: quantityFrom(baseFees.at(-1), 'base fee'), priorityWei };
 }
 
-/** Blocks in which nobody tipped say nothing of what a tip should be. */
+/** Blocks without priority fees are left out: they say nothing about the market. */
 function meanOfPaid(rewards: readonly bigint[]): bigint | null {
   const paid = rewards.filter((reward) => reward > 0n);
   return paid.length === 0 ? null : paid.reduce((sum, reward) => sum + reward, 0n) / BigInt(paid.length);
 }
 
-/** From 0.3 gwei (`safeLow`) to 0.99 (`fastest`). */
-function priorityWhenNobodyPaysWei(speed: Speed): bigint {
+/** The priority fee if recent blocks paid none: from 0.3 gwei (`safeLow`) to 0.99 gwei (`fastest`). */
+function defaultPriorityWei(speed: Speed): bigint {
   return BigInt(percentiles[speed]) * 10_000_000n;
 }

@@ -8,7 +8,7 @@ import type { EvmPrice, EvmPricing } from '../../core/transaction/evm.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import type { Market } from './market.js';
 
-/** What a version is priced by. */
+/** What determines the price of an attempt. */
 export interface PriceRequest {
   readonly policies: EvmPolicies;
   readonly pricing: EvmPricing;
@@ -16,12 +16,12 @@ export interface PriceRequest {
   readonly bidder: PriceChoice['bidder'];
 }
 
-/** How self-transfers are priced, whatever the price of what they replace was. */
+/** The pricing of every self-transfer, regardless of the price of what it replaces. */
 export const selfTransferPricing: EvmPricing = { kind: 'speed', speed: 'fast' };
 
 /**
- * The price of a version, or why there is none. What outbids an earlier version is demanded on every network, also where a sequencer keeps no public
- * pool and compares nothing: a version that bids more harms nobody there. Throws `NODE_UNAVAILABLE`.
+ * Sets the price of an attempt, or reports why there is none. An attempt must outbid the earlier ones on every network: a sequencer without a public pool
+ * does not compare bids, but a higher bid does no harm there. Throws `NODE_UNAVAILABLE`.
  */
 export async function priceAttempt(
   { network, market }: { readonly network: EvmNetwork; readonly market: Market },
@@ -32,7 +32,7 @@ export async function priceAttempt(
   const minimum = minimumOutbid(outbids.map(({ fields }) => onNetwork('evm', fields).price));
   const marketPrice = (): Promise<EvmPrice> =>
     pricing.kind === 'speed' ? market.priceOf(pricing.speed, isEip1559 ? 'eip1559' : 'legacy') : market.priceOf('fast', pricing.kind);
-  // The market has no say in what a caller demands.
+  // A caller's explicit price does not depend on the market.
   const [price, baseFeeWei] = await Promise.all([explicit !== null && bidder === 'caller' ? explicit : marketPrice(), market.baseFeeWei()]);
   return choosePrice({ explicit, market: price, baseFeeWei, capWei: policies.gasPriceCapWei, minimum, bidder });
 }

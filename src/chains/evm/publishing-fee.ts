@@ -6,29 +6,29 @@ import type { Rpc } from '../rpc/rpc.js';
 import { quantityFrom, quantityOf } from './answer.js';
 import { unsignedBytes } from './sign.js';
 
-/** What the networks of the OP stack charge on top of gas for publishing a transaction on their parent chain. */
+/** The L1 fee: what OP stack networks charge on top of gas to publish a transaction on their parent chain. */
 export interface PublishingFee {
-  /** The fee for a draft in wei, with a margin; 0 where there is none, and where it cannot be learnt. */
+  /** Returns the fee for a draft in wei, with a margin; 0 if the network charges none or no node can report it. */
   of(draft: EvmDraft): Promise<bigint>;
 }
 
 const taggedNetworks: readonly string[] = ['optimism', 'optimism-based', 'optimism_based'];
-/** The GasPriceOracle, the same on all of them. */
+/** The GasPriceOracle contract, at the same address on all OP stack networks. */
 const oracle = '0x420000000000000000000000000000000000000F';
 const getL1Fee = '49948e0e';
-/** The parent chain's base fee can rise by an eighth a block. */
+/** The parent chain's base fee can rise by 12.5 % per block. */
 const marginPercent = 125n;
-/** Longer than most nonces: the fee counts bytes. */
+/** Longer than most nonces, since the fee depends on the number of bytes. */
 const sampleNonce = 0xffffffn;
 
-/** Asks the oracle that each such network has; others (by their tags) are never asked. */
+/** Reads the fee from the network's oracle. Networks without an OP stack tag are never asked. */
 export function createPublishingFee(network: EvmNetwork, rpc: Rpc, memory: BlockMemory, log: Log): PublishingFee {
   const isCharged = network.tags.some((tag) => taggedNetworks.includes(tag));
-  let isTold = false;
+  let isLogged = false;
 
   async function ask(draft: EvmDraft): Promise<bigint> {
     const data = callDataFor(unsignedBytes(network.chainId, draft, sampleNonce));
-    // Where nothing is deployed at the address the answer is empty, and the node is not to blame.
+    // If nothing is deployed at the address, the answer is empty. That is not the node's failure.
     return quantityFrom(await rpc.call('eth_call', [{ to: oracle, data }, 'latest'], (answer) => answer), 'L1 fee');
   }
 
@@ -41,15 +41,15 @@ export function createPublishingFee(network: EvmNetwork, rpc: Rpc, memory: Block
       try {
         return ((await fee) * marginPercent) / 100n;
       } catch (error) {
-        if (!isTold) log.warn({ network: network.name, err: error }, 'the L1 fee is not known and is left out of funds checks');
-        isTold = true;
+        if (!isLogged) log.warn({ network: network.name, err: error }, 'L1 fee is unknown; left out of funds checks');
+        isLogged = true;
         return 0n;
       }
     },
   };
 }
 
-/** `getL1Fee(bytes)`: the selector, an offset, a length, the padded bytes. */
+/** Encodes `getL1Fee(bytes)`: the selector, an offset, a length, the padded bytes. */
 function callDataFor(bytes: Uint8Array): string {
   const padded = Buffer.alloc(Math.ceil(bytes.length / 32) * 32);
   padded.set(bytes);

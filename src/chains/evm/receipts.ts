@@ -5,20 +5,20 @@ import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-er
 import type { Rpc } from '../rpc/rpc.js';
 import { hashFrom, quantityFrom, quantityOf } from './answer.js';
 
-/** From so many transactions a block on, the receipts of whole blocks are less to ask for than one by one. */
-const leastHashesPerBlock = 25n;
+/** With this many transactions per block, fetching all receipts of a block costs less than fetching single ones. */
+const minHashesPerBlock = 25n;
 
-/** Looks up receipts. */
+/** Finds receipts of transactions. */
 export interface Receipts {
   /** See `Sequence.receipts`. Throws `NODE_UNAVAILABLE`. */
   find(hashes: readonly string[], blocks: BlockRange): Promise<ReadonlyMap<string, Receipt>>;
-  /** Null when the node knows no block that holds it. Throws `NODE_UNAVAILABLE`. */
+  /** Returns null if the node knows no block with the transaction. Throws `NODE_UNAVAILABLE`. */
   one(hash: string): Promise<Receipt | null>;
 }
 
-/** Looks them up one by one in batches, or by whole blocks where that is less and the nodes can. */
+/** Fetches single receipts in batches, or all receipts of a block if that costs less and the nodes support it. */
 export function createReceipts(rpc: Rpc): Receipts {
-  let canBlocks = true;
+  let supportsBlockReceipts = true;
 
   async function byHash(hashes: readonly string[], found: Map<string, Receipt>): Promise<void> {
     const settled = await rpc.batch(hashes.map(receiptCall), { first: 'head' });
@@ -29,7 +29,7 @@ export function createReceipts(rpc: Rpc): Receipts {
     });
   }
 
-  /** What whole blocks hold; what a node does not tell is left for the other way. */
+  /** Searches whole blocks. Stops at a node's error, since `byHash` finds the rest. */
   async function byBlock(hashes: readonly string[], { from, to }: BlockRange, found: Map<string, Receipt>): Promise<void> {
     const wanted = new Map(hashes.map((hash) => [hash.toLowerCase(), hash]));
     for (let block = to; block >= from && found.size < wanted.size; block -= 1n) {
@@ -41,7 +41,7 @@ export function createReceipts(rpc: Rpc): Receipts {
         }
       } catch (error) {
         if (!(error instanceof NodeError)) throw error;
-        if (error.code === -32601 || /method|not supported|unsupported/i.test(error.message)) canBlocks = false;
+        if (error.code === -32601 || /method|not supported|unsupported/i.test(error.message)) supportsBlockReceipts = false;
         return;
       }
     }
@@ -51,7 +51,7 @@ export function createReceipts(rpc: Rpc): Receipts {
     async find(hashes, blocks) {
       const found = new Map<string, Receipt>();
       const count = blocks.to - blocks.from + 1n;
-      if (canBlocks && count > 0n && BigInt(hashes.length) >= leastHashesPerBlock * count) await byBlock(hashes, blocks, found);
+      if (supportsBlockReceipts && count > 0n && BigInt(hashes.length) >= minHashesPerBlock * count) await byBlock(hashes, blocks, found);
       const missing = hashes.filter((hash) => !found.has(hash));
       if (missing.length > 0) await byHash(missing, found);
       return found;
@@ -69,14 +69,15 @@ function receiptCall(hash: string): RpcCall<Receipt | null> {
     params: [hash],
     read(answer) {
       const receipt = answer === null ? null : receiptFrom(answer);
-      // An answer to another question, as when a gateway mixes up a batch.
-      if (receipt !== null && receipt.hash !== hash.toLowerCase()) throw new MalformedAnswerError('receipt: it is of another transaction');
+      // The answer to another call: a gateway mixed up a batch.
+      if (receipt !== null && receipt.hash !== hash.toLowerCase())
+        throw new MalformedAnswerError('receipt: it belongs to another transaction');
       return receipt;
     },
   };
 }
 
-/** Null for a block that the node does not know: it may lag. */
+/** Returns no receipts for an unknown block (null): the node may lag. */
 function blockReceiptsFrom(answer: unknown): readonly Receipt[] {
   if (answer === null) return [];
   return listFrom(answer, 'block receipts').flatMap((one) => receiptFrom(one) ?? []);
@@ -84,7 +85,7 @@ function blockReceiptsFrom(answer: unknown): readonly Receipt[] {
 
 function receiptFrom(answer: unknown): Receipt | null {
   const receipt = objectFrom(answer, 'receipt');
-  // Some nodes answer for a pending transaction, without a block.
+  // Some nodes return a receipt without a block for a pending transaction.
   if (receipt.blockHash === null || receipt.blockNumber === null) return null;
   return {
     hash: hashFrom(receipt.transactionHash, 'transaction hash'),

@@ -3,53 +3,53 @@ import { NodeError } from '../rpc/node-error.js';
 import type { CallOptions, Rpc } from '../rpc/rpc.js';
 import { quantityOf } from './answer.js';
 
-/** Revert data beyond this is cut, in bytes. */
-const greatestRevertDataBytes = 2048;
-const asking: CallOptions = { first: 'head' };
+/** Longer revert data is truncated. */
+const maxRevertDataBytes = 2048;
+const atHead: CallOptions = { first: 'head' };
 
-/** What is known of a revert. */
+/** The known facts about a revert. */
 export interface RevertReason {
   readonly reason: string | null;
-  /** Lower-case hex with `0x`; null when it is empty or not known. */
+  /** Lower-case hex with `0x`; null if empty or unknown. */
   readonly data: string | null;
 }
 
-const notKnown: RevertReason = { reason: null, data: null };
+const unknownReason: RevertReason = { reason: null, data: null };
 
 /**
- * Runs a reverted transaction again, on the state after its block and, where that does not fail, on the state before it; neither is the very state it
- * ran on, which no common call gives. Whatever goes wrong, it is just not known.
+ * Finds out why a mined transaction reverted. Simulates it on the state after its block and, if it succeeds there, on the state before. Neither is exactly
+ * the state it ran on, which no common RPC method offers. Never throws: after any error the reason is unknown.
  */
-export async function whyItReverted(rpc: Rpc, hash: string, blockNumber: bigint): Promise<RevertReason> {
+export async function findRevertReason(rpc: Rpc, hash: string, blockNumber: bigint): Promise<RevertReason> {
   try {
     const read = (answer: unknown): Answer | null => (answer === null ? null : objectFrom(answer, 'transaction'));
-    const sent = await rpc.call('eth_getTransactionByHash', [hash], read, asking);
-    if (sent === null) return notKnown;
+    const sent = await rpc.call('eth_getTransactionByHash', [hash], read, atHead);
+    if (sent === null) return unknownReason;
     const { from, value, gas, input: data, to } = sent;
     const call = { from, value, gas, data, ...(to === null ? {} : { to }) };
     for (const block of blockNumber > 0n ? [blockNumber, blockNumber - 1n] : [blockNumber]) {
       const found = await run(rpc, call, quantityOf(block));
       if (found !== null) return found;
     }
-    return notKnown;
+    return unknownReason;
   } catch {
-    return notKnown;
+    return unknownReason;
   }
 }
 
-/** Null when it does not fail there, or the node cannot say. */
+/** Returns null if the call succeeds or the node cannot run it. */
 async function run(rpc: Rpc, call: object, block: string): Promise<RevertReason | null> {
   try {
-    await rpc.call('eth_call', [call, block], () => undefined, asking);
+    await rpc.call('eth_call', [call, block], () => undefined, atHead);
     return null;
   } catch (error) {
     if (!(error instanceof NodeError) || !isExecutionFailure(error)) return null;
-    const data = error.data?.slice(0, 2 + 2 * greatestRevertDataBytes) ?? null;
+    const data = error.data?.slice(0, 2 + 2 * maxRevertDataBytes) ?? null;
     return { reason: reasonFromNodeError(error), data: data === '0x' ? null : data };
   }
 }
 
-/** Why code reverted, from its revert data (hex with `0x`): what it said, in safe text; null for empty data. */
+/** Reads the reason from revert data (hex with `0x`) as safe text; null for empty data. */
 export function reasonFromRevertData(data: string): string | null {
   const bytes = Buffer.from(data.slice(2), 'hex');
   if (bytes.length < 4) return null;
@@ -59,7 +59,7 @@ export function reasonFromRevertData(data: string): string | null {
   return `custom error 0x${selector}`;
 }
 
-/** Why a call reverted, from the node's error; null when neither data nor text says more than that it did. */
+/** Reads the reason from a node's error; null if neither data nor text contains one. */
 export function reasonFromNodeError(error: NodeError): string | null {
   const fromData = error.data === null ? null : reasonFromRevertData(error.data);
   if (fromData !== null) return fromData;
@@ -67,7 +67,7 @@ export function reasonFromNodeError(error: NodeError): string | null {
   return text === '' ? null : text;
 }
 
-/** What a node says when code would not run to its end, whatever the reason. */
+/** Reports whether a node's error means that execution failed. */
 export function isExecutionFailure({ code, message }: NodeError): boolean {
   return code === 3 || executionFailures.test(message);
 }
@@ -77,7 +77,7 @@ export function isExecutionFailure({ code, message }: NodeError): boolean {
 const executionFailures =
   /revert|invalid opcode|invalid jump|invalid instruction|bad instruction|stack (?:under|over)flow|write protection|out of gas|vm execution error|^evm error|code size|initcode|always failing/i;
 
-/** A string argument: an offset, a length, the bytes. */
+/** Decodes a string argument: an offset, a length, the bytes. */
 function stringFrom(args: Buffer): string | null {
   const offset = uintAt(args, 0);
   const length = offset === null ? null : uintAt(args, offset);

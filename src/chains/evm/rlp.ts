@@ -1,21 +1,21 @@
-/** What RLP encodes: bytes, or a list of such. */
+/** Bytes, or a list of items. */
 export type RlpItem = Uint8Array | readonly RlpItem[];
 
-/** The RLP encoding of an item. Own, since ethers' takes 9 ms of the event loop for 100 KB of call data, and this less than one. */
+/** Encodes an item as RLP. ethers blocks the event loop for 9 ms per 100 KB of call data, this function for less than 1 ms. */
 export function encodeRlp(item: RlpItem): Uint8Array {
   const chunks: Uint8Array[] = [];
   collect(item, chunks);
   return Buffer.concat(chunks);
 }
 
-/** A number as RLP has it: big-endian without leading zeros; zero is empty. */
+/** Writes a number for RLP: big-endian without leading zeros; zero is empty. */
 export function rlpNumber(value: bigint): Uint8Array {
   if (value === 0n) return new Uint8Array(0);
   const digits = value.toString(16);
   return Buffer.from(digits.length % 2 === 0 ? digits : `0${digits}`, 'hex');
 }
 
-/** Appends the encoding to `chunks`; returns its length in bytes. */
+/** Appends the encoding to `chunks`. Returns its length in bytes. */
 function collect(item: RlpItem, chunks: Uint8Array[]): number {
   if (item instanceof Uint8Array) {
     const isItsOwnEncoding = item.length === 1 && (item[0] ?? 0) < 0x80;

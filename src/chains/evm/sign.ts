@@ -3,23 +3,23 @@ import type { EvmAttemptFields, EvmDraft, EvmPrice } from '../../core/transactio
 import { keccak256 } from '../../crypto/keccak.js';
 import { encodeRlp, type RlpItem, rlpNumber } from './rlp.js';
 
-/** A signed version: its hash and bytes as lower-case hex with `0x`. */
+/** A signed attempt. Hash and bytes are lower-case hex with `0x`. */
 export interface SignedAttempt {
   readonly hash: string;
   readonly raw: string;
   readonly fields: EvmAttemptFields;
 }
 
-/** EIP-1559's type byte, in front of the list. */
+/** EIP-1559's type byte, which precedes the list. */
 const eip1559Type = Uint8Array.of(2);
 
 /**
- * Signs a draft into a slot: a legacy transaction with EIP-155's replay protection, or an EIP-1559 one. The sender is never recovered from the
- * signature to check it, which would take forty times as long as signing.
+ * Signs a draft for a nonce: a legacy transaction with EIP-155 replay protection, or an EIP-1559 one. It does not recover the sender to verify the
+ * signature, which would take forty times as long as signing.
  */
 export async function signDraft(chainId: bigint, draft: EvmDraft, nonce: bigint, signer: Signer): Promise<SignedAttempt> {
   const unsigned = unsignedItems(chainId, draft, nonce, draft.price);
-  if (signer.curve !== 'secp256k1') throw new Error(`signer ${signer.id} has no key of this curve`);
+  if (signer.curve !== 'secp256k1') throw new Error(`signer ${signer.id} has no secp256k1 key`);
   const signature = await signer.signDigest(keccak256(encodedAs(draft.price, unsignedForm(chainId, draft.price, unsigned))));
   const parity = BigInt(signature.v - 27);
   const v = draft.price.kind === 'legacy' ? chainId * 2n + 35n + parity : parity;
@@ -37,7 +37,7 @@ export async function signDraft(chainId: bigint, draft: EvmDraft, nonce: bigint,
   };
 }
 
-/** What a draft would be signed as, without the signature: what a rollup's fee for publishing it is measured by. */
+/** Encodes a draft without a signature, to compute a rollup's publishing fee. */
 export function unsignedBytes(chainId: bigint, draft: EvmDraft, nonce: bigint): Uint8Array {
   return encodedAs(draft.price, unsignedForm(chainId, draft.price, unsignedItems(chainId, draft, nonce, draft.price)));
 }
@@ -56,7 +56,7 @@ function unsignedItems(chainId: bigint, draft: EvmDraft, nonce: bigint, price: E
   ];
 }
 
-/** What is hashed to be signed: EIP-155 puts the chain id where the signature will be. */
+/** Builds the items to hash and sign: EIP-155 puts the chain ID in the place of the signature. */
 function unsignedForm(chainId: bigint, price: EvmPrice, items: readonly RlpItem[]): readonly RlpItem[] {
   return price.kind === 'legacy' ? [...items, rlpNumber(chainId), rlpNumber(0n), rlpNumber(0n)] : items;
 }

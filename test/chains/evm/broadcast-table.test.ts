@@ -2,12 +2,16 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { outcomeFromNodeText } from '../../../src/chains/evm/broadcast.js';
-import { broadcastTable } from '../../../src/chains/evm/broadcast-table.js';
+import { type BroadcastRule, broadcastTable } from '../../../src/chains/evm/broadcast-table.js';
 
-describe('the table of node answers', () => {
+function examplesOf({ examples }: BroadcastRule): readonly (readonly [node: string, text: string])[] {
+  return Object.entries(examples).flatMap(([node, texts]) => texts.map((text) => [node, text] as const));
+}
+
+describe('broadcast table', () => {
   for (const rule of broadcastTable) {
-    it(`${rule.outcome}: ${rule.meaning}`, () => {
-      for (const { node, text } of rule.examples) {
+    it(`classifies as ${rule.outcome}: ${rule.meaning}`, () => {
+      for (const [node, text] of examplesOf(rule)) {
         const deciding = broadcastTable.find(({ pattern }) => pattern.test(text));
         assert.equal(deciding?.meaning, rule.meaning, `${node}: ${text}`);
         assert.equal(outcomeFromNodeText(text).kind, rule.outcome);
@@ -15,12 +19,12 @@ describe('the table of node answers', () => {
     });
   }
 
-  it('has the words of every node that it speaks of', () => {
-    const nodes = new Set(broadcastTable.flatMap(({ examples }) => examples.map(({ node }) => node.replace(/[, ].*/, ''))));
+  it('has examples of every supported node', () => {
+    const nodes = new Set(broadcastTable.flatMap(({ examples }) => Object.keys(examples).map((node) => node.replace(/[, ].*/, ''))));
     assert.deepEqual([...nodes].sort(), ['anvil', 'besu', 'erigon', 'geth', 'nethermind', 'reth']);
   });
 
-  it('knows what it does not know', () => {
+  it('classifies unknown errors as unknown', () => {
     for (const text of [
       '',
       'internal error',
@@ -35,8 +39,8 @@ describe('the table of node answers', () => {
     }
   });
 
-  it('makes something of any text, and never throws', () => {
-    const words = broadcastTable.flatMap(({ examples }) => examples.flatMap(({ text }) => text.split(' ')));
+  it('classifies any text without throwing', () => {
+    const words = broadcastTable.flatMap((rule) => examplesOf(rule).flatMap(([, text]) => text.split(' ')));
     const mixed = fc.array(fc.oneof(fc.constantFrom(...words), fc.string(), fc.string({ unit: 'binary' })), { maxLength: 200 });
     fc.assert(
       fc.property(mixed, (parts) => {

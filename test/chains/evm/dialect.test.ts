@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { saysStateIsGone } from '../../../src/chains/evm/dialect.js';
+import { isStatePruned } from '../../../src/chains/evm/dialect.js';
 
 describe('dropped state', () => {
   it('is known by the words of each node', () => {
@@ -16,7 +16,7 @@ describe('dropped state', () => {
       anvil: 'BlockOutOfRangeError: block height is 200 but requested was 100',
       'a gateway': 'this request needs an archive node',
     };
-    for (const [node, text] of Object.entries(texts)) assert.ok(saysStateIsGone(text), node);
+    for (const [node, text] of Object.entries(texts)) assert.ok(isStatePruned(text), node);
   });
 
   it('is not a block that the node does not know, nor a refusal', () => {
@@ -29,7 +29,7 @@ describe('dropped state', () => {
       'execution reverted: not available',
       '',
     ]) {
-      assert.ok(!saysStateIsGone(text), text);
+      assert.ok(!isStatePruned(text), text);
     }
   });
 });

@@ -56,7 +56,7 @@ describe('the fee for publishing on the parent chain', () => {
       assert.ok(!('refused' in draft));
     }
     assert.equal(lines.length, 1);
-    assert.match(lines[0] ?? '', /the L1 fee is not known/);
+    assert.match(lines[0] ?? '', /L1 fee is unknown/);
   });
 
   it('is asked for the bytes of the transaction itself', async (test) => {
