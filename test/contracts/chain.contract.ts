@@ -7,41 +7,38 @@ import { laneOf, type Relayer } from '../../src/core/relayer/relayer.js';
 import type { Attempt, Content } from '../../src/core/transaction/transaction.js';
 import { waitFor } from '../support/wait-for.js';
 
-/** An open chain before a network of its own, and what the suite needs to do to that network. Blocks are made on command alone. */
+/** An open chain on a network of its own, and the suite's control over that network. Blocks are produced on command only. */
 export interface ChainRig {
   readonly chain: Chain;
-  /** Holds enough for all that the suite sends. */
+  /** Has enough funds for the whole suite. */
   readonly relayer: Relayer;
   readonly signer: Signer;
-  /** A request that pays so many of the smallest unit to the receiver. */
+  /** A request that pays `amount` of the smallest unit to the receiver. */
   requestOf(amount: bigint): ContentRequest;
-  /** An amount that the relayer does not hold. */
+  /** More than the relayer's balance. */
   readonly tooMuch: bigint;
-  /** True: a node tells what waits in its pool. */
-  readonly tellsWhatWaits: boolean;
-  /** A request that a block takes and that fails there. */
+  /** True if a node reports the transactions in its pool. */
+  readonly showsPool: boolean;
+  /** A request whose transaction is mined and fails. */
   failingRequest(): Promise<ContentRequest>;
-  /** What the receiver holds now, as the network itself tells. */
+  /** The receiver's balance, read from the network directly. */
   received(): Promise<bigint>;
-  /** Makes a block of what waits, and as many more as make it final. */
+  /** Mines the pending transactions, and as many more blocks as finality needs. */
   settle(): Promise<void>;
-  /** What waits is lost, and may come again. */
-  loseWaiting(): Promise<void>;
-  /** From now on the node answers nothing, or answers again. */
+  /** Drops the pending transactions; they may be sent again. */
+  dropPending(): Promise<void>;
+  /** Stops or restores the node's answers. */
   setDown(isDown: boolean): void;
-  /** Opens a chain before the same node that expects another network there: another genesis, or whatever tells networks apart. Closed with the rig. */
+  /** Opens a chain on the same node that expects another network: another genesis, or other identity. Closed with the rig. */
   expectingAnother(): Chain;
   close(): Promise<void>;
 }
 
-/**
- * What every network's chain must do behind the port. `openRig` gives a network that nothing was sent on; `counts`: accounts number their transactions
- * there.
- */
+/** Tests that every chain adapter must pass. `openRig` opens an unused network. `counts`: its accounts have nonces or sequence numbers. */
 export function chainContract(name: string, openRig: () => Promise<ChainRig>, { counts }: { readonly counts: boolean }): void {
-  describe(`the chain of ${name}`, () => {
+  describe(`${name} chain`, () => {
     let rig: ChainRig;
-    let versions = 0;
+    let attempts = 0;
 
     beforeEach(async () => {
       rig = await openRig();
@@ -60,14 +57,14 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
 
     async function signed(draft: Draft, nonce: bigint | null): Promise<Attempt> {
       const { hash, raw, fields } = await rig.chain.sign(draft, nonce, rig.signer);
-      versions += 1;
-      const facts = { transactionId: 'tx', version: versions, purpose: 'content' as const, createdAtMs: Date.now() };
+      attempts += 1;
+      const facts = { transactionId: 'tx', version: attempts, purpose: 'content' as const, createdAtMs: Date.now() };
       return { ...laneOf(rig.relayer), ...facts, nonce, hash, raw, fields };
     }
 
     const nextNonce = (): Promise<bigint | null> => rig.chain.sequence?.nextOf(rig.relayer.address) ?? Promise.resolve(null);
 
-    /** A version that pays so much and was not broadcast. */
+    /** Signs an attempt that pays `amount`, without a broadcast. */
     async function payment(amount: bigint, changes: Partial<DraftRequest> = {}): Promise<Attempt> {
       return signed(await drafted(contentOf(rig.requestOf(amount)), changes), await nextNonce());
     }
@@ -76,7 +73,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       return (await rig.chain.broadcastAll(attempts.map(({ raw }) => raw))).map(({ kind }) => kind);
     }
 
-    /** Where it is in a block; null: nowhere. */
+    /** Finds the attempt's receipt; null if no block contains it. */
     async function receiptOf(attempt: Attempt): Promise<Receipt | null> {
       const { sequence, unsequenced } = rig.chain;
       if (attempt.nonce === null) {
@@ -89,7 +86,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
 
     const isUnavailable = (error: unknown): boolean => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE';
 
-    it('pays what was asked: drafted, signed, broadcast, in a block', async () => {
+    it('pays the requested amount: draft, sign, broadcast, receipt', async () => {
       const [had, held] = [await rig.received(), await rig.chain.balanceOf(rig.relayer.address)];
       const attempt = await payment(1_000_000n);
       assert.equal(await receiptOf(attempt), null);
@@ -100,10 +97,10 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       assert.equal(receipt.succeeded, true);
       assert.ok(receipt.blockNumber <= (await rig.chain.head()).number);
       assert.equal(await rig.received(), had + 1_000_000n);
-      assert.ok((await rig.chain.balanceOf(rig.relayer.address)) < held - 1_000_000n, 'amount and fee are gone');
+      assert.ok((await rig.chain.balanceOf(rig.relayer.address)) < held - 1_000_000n, 'amount and fee are deducted');
     });
 
-    it('signs without asking a node, the same draft to the same transaction', async () => {
+    it('signs without a node, and the same draft to the same transaction', async () => {
       const draft = await drafted(contentOf(rig.requestOf(7n)));
       const nonce = await nextNonce();
       rig.setDown(true);
@@ -111,7 +108,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       assert.deepEqual([one.hash, one.raw], [other.hash, other.raw]);
     });
 
-    it('takes the same bytes as often as they come, and pays once', async () => {
+    it('accepts the same bytes repeatedly and pays once', async () => {
       const had = await rig.received();
       const attempt = await payment(11n);
       assert.deepEqual(await broadcast(attempt), ['accepted']);
@@ -125,11 +122,11 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       assert.equal((await receiptOf(attempt))?.succeeded, true);
     });
 
-    it('finds nothing of what was lost, and sends it again', async () => {
+    it('finds no receipt of a dropped transaction, and sends it again', async () => {
       const had = await rig.received();
       const attempt = await payment(13n);
       await broadcast(attempt);
-      await rig.loseWaiting();
+      await rig.dropPending();
       await rig.settle();
       assert.equal(await receiptOf(attempt), null);
       assert.notEqual(await rig.chain.sequence?.knows(attempt.hash), true);
@@ -139,7 +136,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       assert.equal(await rig.received(), had + 13n);
     });
 
-    it('tells that a payment cannot be paid', async () => {
+    it('refuses a payment for insufficient funds', async () => {
       const { chain, relayer } = rig;
       const draft = await chain.draft({ relayer, content: contentOf(rig.requestOf(rig.tooMuch)), outbids: [], validUntilMs: null });
       assert.ok('refused' in draft);
@@ -147,7 +144,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       assert.ok(draft.sentence.length > 0);
     });
 
-    it('tells of a transaction that a block holds and that failed there', async () => {
+    it('reports a mined transaction that failed', async () => {
       const attempt = await signed(await drafted(contentOf(await rig.failingRequest())), await nextNonce());
       await broadcast(attempt);
       await rig.settle();
@@ -156,16 +153,16 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       assert.ok((await rig.chain.whyFailed(receipt, rig.relayer)).length > 0);
     });
 
-    it('says that no node can be asked while none can, and goes on when one can', async () => {
+    it('throws NODE_UNAVAILABLE while no node is reachable, and recovers', async () => {
       const { chain, relayer } = rig;
       const attempt = await payment(17n);
       const content = contentOf(rig.requestOf(1n));
       rig.setDown(true);
       await assert.rejects(chain.head(), isUnavailable);
       await assert.rejects(chain.balanceOf(relayer.address), isUnavailable);
-      // What was read a moment ago may serve for a draft; not for longer.
+      // A draft may use remembered answers for a moment, but not for long.
       const draft = () => chain.draft({ relayer, content, outbids: [], validUntilMs: null });
-      const refused = await waitFor('drafts to be refused', () =>
+      const refused = await waitFor('drafts to fail', () =>
         draft().then(
           () => undefined,
           (error: unknown) => error,
@@ -175,11 +172,11 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       await assert.rejects(receiptOf(attempt), isUnavailable);
       assert.deepEqual(await broadcast(attempt), ['unknown']);
       rig.setDown(false);
-      await waitFor('the node to be asked again', () => chain.head().catch(() => undefined));
+      await waitFor('the node to be used again', () => chain.head().catch(() => undefined));
       assert.deepEqual(await broadcast(attempt), ['accepted']);
     });
 
-    it('asks no node of another network, and sends it nothing', async () => {
+    it('uses no node of another network, and sends it nothing', async () => {
       const had = await rig.received();
       const attempt = await payment(47n);
       const other = rig.expectingAnother();
@@ -193,7 +190,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       assert.equal(await rig.received(), had);
     });
 
-    it('knows a head that goes on', async () => {
+    it('reports an advancing head', async () => {
       const before = await rig.chain.head();
       await rig.settle();
       const after = await rig.chain.head();
@@ -202,32 +199,30 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       assert.ok(after.timestampMs >= before.timestampMs);
     });
 
-    it('counts what it asked', async () => {
+    it('counts its calls', async () => {
       const before = rig.chain.calls();
       await rig.chain.head();
       const after = rig.chain.calls();
       assert.ok(after.http > before.http && after.items >= after.http - before.http);
     });
 
-    it(counts ? 'counts what an account sends' : 'counts nothing that an account sends', () =>
-      assert.equal(rig.chain.sequence !== null, counts),
-    );
+    it(counts ? 'has a sequence' : 'has no sequence', () => assert.equal(rig.chain.sequence !== null, counts));
 
-    describe('where an account counts its transactions', { skip: !counts }, () => {
+    describe('with sequence numbers', { skip: !counts }, () => {
       const withSequence = (test: (sequence: Sequence) => Promise<void>) => async (): Promise<void> => {
         assert.ok(rig.chain.sequence);
         await test(rig.chain.sequence);
       };
 
       it(
-        'the next number moves on with each block that used one, and who used it is found',
+        'advances the next number with each mined transaction, and finds that transaction',
         withSequence(async (sequence) => {
           const account = rig.relayer.address;
           const start = await rig.chain.head();
           const first = await sequence.nextOf(account);
           const attempt = await payment(19n);
           await broadcast(attempt);
-          assert.equal(await sequence.knows(attempt.hash), rig.tellsWhatWaits);
+          assert.equal(await sequence.knows(attempt.hash), rig.showsPool);
           assert.equal(await sequence.nextOf(account), first);
           await rig.settle();
           assert.equal(await sequence.knows(attempt.hash), true);
@@ -244,7 +239,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       );
 
       it(
-        'another version takes the place of one that waits: one of them lands, and that alone pays',
+        'replaces a pending attempt: only one is mined and pays',
         withSequence(async () => {
           const had = await rig.received();
           const first = await payment(23n);
@@ -260,7 +255,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       );
 
       it(
-        'a version that is too late to outbid loses, and both are told apart',
+        'rejects an attempt that comes after another one was mined, and tells both apart',
         withSequence(async (sequence) => {
           const first = await payment(31n);
           const next = await signed(await drafted(contentOf(rig.requestOf(37n)), { outbids: [first] }), first.nonce);
@@ -275,15 +270,15 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       );
 
       it(
-        'a raised version says the same for more, and outbids',
+        'bumps the fee of the same content, and outbids',
         withSequence(async (sequence) => {
           const had = await rig.received();
           const content = contentOf(rig.requestOf(41n));
           const first = await signed(await drafted(content), await nextNonce());
           await broadcast(first);
-          const raised = await sequence.bumpFee({ relayer: rig.relayer, content, live: first, outbids: [first] });
-          assert.ok(!('refused' in raised));
-          const next = await signed(raised, first.nonce);
+          const bumped = await sequence.bumpFee({ relayer: rig.relayer, content, live: first, outbids: [first] });
+          assert.ok(!('refused' in bumped));
+          const next = await signed(bumped, first.nonce);
           assert.deepEqual(await broadcast(next), ['accepted']);
           await rig.settle();
           assert.equal((await receiptOf(next))?.succeeded, true);
@@ -292,7 +287,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       );
 
       it(
-        'a filler outbids a payment, uses the number up, and pays nobody',
+        'a filler outbids a payment, uses its number and pays nothing',
         withSequence(async (sequence) => {
           const had = await rig.received();
           const first = await payment(43n);

@@ -4,7 +4,7 @@ import { keccak256 as ethersKeccak256 } from 'ethers';
 import fc from 'fast-check';
 import { initKeccak, keccak256 } from '../../src/crypto/keccak.js';
 
-it('refuses to hash before it is loaded, and then hashes as ethers does', async () => {
+it('keccak256: throws before it is loaded, then hashes like ethers', async () => {
   assert.throws(() => keccak256(new Uint8Array(0)), /initKeccak/);
   await initKeccak();
   await initKeccak();
@@ -15,7 +15,7 @@ it('refuses to hash before it is loaded, and then hashes as ethers does', async 
   );
 });
 
-it('gives every caller bytes of its own', async () => {
+it('keccak256: returns separate bytes to each caller', async () => {
   await initKeccak();
   const first = keccak256(Uint8Array.of(1));
   const copy = Uint8Array.from(first);

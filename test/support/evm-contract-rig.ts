@@ -27,11 +27,11 @@ export async function openEvmRig(): Promise<ChainRig> {
     signer,
     requestOf: (amount) => evmRequest({ to: receiver, valueWei: amount, speed: 'fast' }),
     tooMuch: 10n ** 22n,
-    tellsWhatWaits: true,
+    showsPool: true,
     failingRequest: () => failing(anvil),
     received: async () => BigInt(String(await anvil.rpc('eth_getBalance', [receiver, 'latest']))),
     settle: () => anvil.mine(),
-    loseWaiting: async () => void (await anvil.rpc('anvil_dropAllTransactions')),
+    dropPending: async () => void (await anvil.rpc('anvil_dropAllTransactions')),
     setDown(down) {
       isDown = down;
     },

@@ -35,7 +35,7 @@ export async function openSolanaRig(): Promise<ChainRig> {
     signer,
     requestOf: (amount) => solanaRequest({ instructions: [transferInstruction(address, receiver, amount)] }),
     tooMuch: fundsLamports + 1n,
-    tellsWhatWaits: false,
+    showsPool: false,
     async failingRequest() {
       const { request, ruin } = await fickle(solana, address, receiver);
       beforeBlock = ruin;
@@ -46,7 +46,7 @@ export async function openSolanaRig(): Promise<ChainRig> {
       beforeBlock();
       cluster.advance(1 + blocksUntilFinal);
     },
-    loseWaiting: async () => cluster.pool.drop(),
+    dropPending: async () => cluster.pool.drop(),
     setDown(isDown) {
       if (isDown) node.fail('*', 'request_lost', Number.POSITIVE_INFINITY);
       else node.heal();

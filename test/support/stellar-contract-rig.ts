@@ -27,12 +27,12 @@ export async function openStellarRig(): Promise<ChainRig> {
     signer,
     requestOf: (amount) => stellarRequest({ operations: [payment(receiver, amount)] }),
     tooMuch: fundsStroops + 1n,
-    tellsWhatWaits: false,
+    showsPool: false,
     // Nobody has this account.
     failingRequest: async () => stellarRequest({ operations: [payment(Keypair.random().publicKey(), 1n)] }),
     received: async () => ledger.latest().state.accounts.get(receiver)?.balanceStroops ?? 0n,
     settle: async () => void ledger.close(),
-    loseWaiting: async () => ledger.forget(),
+    dropPending: async () => ledger.forget(),
     setDown: (isDown) => node.setOutcome(isDown ? () => ({ refusedWith: 503 }) : null),
     expectingAnother: () => open('another network'),
     async close() {

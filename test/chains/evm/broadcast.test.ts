@@ -16,8 +16,8 @@ before(async () => {
 });
 after(() => node.stop());
 
-describe('many transactions', () => {
-  it('reach the pool in one request, in order, each with its own outcome', async (test) => {
+describe('broadcastAll', () => {
+  it('sends many transactions in one request, in order, and returns an outcome for each', async (test) => {
     const { chain } = openChain(test, [node.url]);
     const attempts = await Promise.all(Array.from({ length: 40 }, (_, nonce) => signedAttempt(chain, BigInt(nonce))));
     const cheap = await signedAttempt(chain, 0n, { valueWei: 2n });
@@ -38,7 +38,7 @@ describe('many transactions', () => {
     assert.deepEqual(await chain.broadcastAll([]), []);
   });
 
-  it('that a node leaves unanswered, or nobody can be asked about, are unknown', async (test) => {
+  it('returns unknown if a node leaves a transaction unanswered or no node is reachable', async (test) => {
     const gappy = await startFakeNode(test, (request) =>
       request.isBatch
         ? { body: JSON.stringify([{ id: 1, result: hash }, { id: 3, result: hash }, { id: 2 }]) }
@@ -53,7 +53,7 @@ describe('many transactions', () => {
     assert.deepEqual(await openChain(test, []).chain.broadcastAll(['0x01']), [unknown]);
   });
 
-  it('go to one more URL, whose answer counts for nothing', async (test) => {
+  it('sends a copy to one more endpoint and ignores its answer', async (test) => {
     const { chain } = openChain(test, [node.url]);
     const nonce = await chain.sequence.nextOf((await signedAttempt(chain, 0n)).account);
     const { raw } = await signedAttempt(chain, nonce);
@@ -65,7 +65,7 @@ describe('many transactions', () => {
     await waitFor('the copy', () => (grumbling.methods.includes('eth_sendRawTransaction') ? true : undefined));
   });
 
-  it('go to the next URL when one is down: what the first took before it fell is known there', async (test) => {
+  it('tries the next endpoint if one fails; a transaction that the first one accepted is known there', async (test) => {
     const { chain } = openChain(test, [node.url]);
     const { account } = await signedAttempt(chain, 0n);
     const { raw } = await signedAttempt(chain, (await chain.sequence.nextOf(account)) + 1n);
@@ -79,7 +79,7 @@ describe('many transactions', () => {
     assert.ok(outcome?.kind === 'known' || outcome?.kind === 'accepted');
   });
 
-  it('that one node will not take by its own settings may be taken by the next', async (test) => {
+  it('tries the next endpoint if the settings of one exclude the transaction', async (test) => {
     const full = await startFakeNode(test, (request) =>
       answering(request, ({ method }) => (method === 'eth_chainId' ? null : new FakeError(-32000, 'txpool is full'))),
     );
@@ -93,7 +93,7 @@ describe('many transactions', () => {
     ]);
   });
 
-  it('that besu refuses with the code of a rate limit are refused, and the URL does not rest', async (test) => {
+  it('treats a rejection by besu with a rate-limit code as a rejection, and keeps the endpoint in rotation', async (test) => {
     const besu = await startFakeNode(test, (request) =>
       answering(request, ({ method }) =>
         method === 'eth_chainId' ? null : new FakeError(-32005, 'Transaction gas limit exceeds block gas limit'),
@@ -104,7 +104,7 @@ describe('many transactions', () => {
     assert.deepEqual(lines, []);
   });
 
-  it('refused in words that are not known are logged once for each text, not for each transaction', async (test) => {
+  it('logs an unknown error once per text, not per transaction', async (test) => {
     let asked = 0;
     const odd = await startFakeNode(test, (request) =>
       answering(request, ({ method }) => {

@@ -30,22 +30,22 @@ function refuses(request: Partial<EvmRequest>, field: string, words: RegExp, eip
 before(initKeccak);
 
 describe('to', () => {
-  it('is kept as EIP-55 whatever its case', () => {
+  it('is stored as EIP-55, for any case', () => {
     for (const text of [to, to.toLowerCase(), `0x${to.slice(2).toUpperCase()}`]) assert.equal(read({ to: text, valueWei: 0n }).to, to);
   });
 
-  it('must match EIP-55 when its case is mixed', () => {
+  it('must match EIP-55 if its case is mixed', () => {
     refuses({ to: to.replace('C', 'c'), valueWei: 0n }, 'to', /EIP-55/);
   });
 
-  it('must be 0x and 40 hex digits, whatever else an address parser would take', () => {
+  it('must be 0x and 40 hex digits; other address formats are rejected', () => {
     const icap = 'XE65GB6LDNXYOFTX0NSV3FUWKOWIXAMJK36';
     for (const text of ['', to.slice(2), `${to}0`, `0X${to.slice(2)}`, icap, ` ${to}`, `${to}\n`]) {
       refuses({ to: text, valueWei: 0n }, 'to', /must be 0x and 40 hex digits/);
     }
   });
 
-  it('has the checksum that ethers gives', () => {
+  it('gets the same checksum as with ethers', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 20, maxLength: 20 }), (bytes) => {
         const text = `0x${Buffer.from(bytes).toString('hex')}`;
@@ -56,7 +56,7 @@ describe('to', () => {
 });
 
 describe('data', () => {
-  it('is kept in lower case with 0x, which is optional', () => {
+  it('is stored in lower case with 0x; the prefix is optional', () => {
     assert.equal(read({ to, valueWei: 0n, data: 'ABcd' }).data, '0xabcd');
     assert.equal(read({ to, valueWei: 0n, data: '0xABcd' }).data, '0xabcd');
     assert.equal(read({ to, valueWei: 0n }).data, null);
@@ -66,11 +66,11 @@ describe('data', () => {
     for (const data of ['0xabc', 'xyz0', '0X12', '0x0x12']) refuses({ to, valueWei: 0n, data }, 'data', /even number of hex digits/);
   });
 
-  it('must not be more than nodes take', () => {
+  it('must not exceed the limit of nodes', () => {
     refuses({ to, valueWei: 0n, data: '00'.repeat(131_072) }, 'data', /at most 130560 bytes/);
   });
 
-  it('alone creates a contract, but not when it is empty', () => {
+  it('without to creates a contract, unless it is empty', () => {
     assert.equal(read({ valueWei: 0n, data: '0x00' }).to, null);
     refuses({ valueWei: 5n, data: '0x' }, 'to', /is required/);
     refuses({ valueWei: 5n }, 'to', /is required/);
@@ -91,7 +91,7 @@ describe('amounts', () => {
     refuses({ to, valueWei: 0n, maxFeePerGasWei: tooMuch, maxPriorityFeePerGasWei: 0n }, 'max_fee_per_gas', /2\^128-1/);
   });
 
-  it('gas_limit covers the intrinsic gas', () => {
+  it('gas_limit must cover the intrinsic gas', () => {
     assert.equal(read({ to, valueWei: 0n, gasLimit: 21_000n }).gasLimit, 21_000n);
     refuses({ to, valueWei: 0n, gasLimit: 20_999n }, 'gas_limit', /at least 21000/);
     refuses({ to, valueWei: 0n, data: '0x0001', gasLimit: 21_019n }, 'gas_limit', /at least 21020/);
@@ -101,23 +101,23 @@ describe('amounts', () => {
 });
 
 describe('pricing', () => {
-  it('is fast when nothing is said, or the earlier speed', () => {
+  it('defaults to the earlier speed, or fast', () => {
     assert.deepEqual(read({ to, valueWei: 0n }).pricing, { kind: 'speed', speed: 'fast' });
     assert.deepEqual(read({ to, valueWei: 0n }, 'safeLow').pricing, { kind: 'speed', speed: 'safeLow' });
     assert.deepEqual(read({ to, valueWei: 0n, speed: 'average' }, 'safeLow').pricing, { kind: 'speed', speed: 'average' });
   });
 
-  it('by gas_price stays legacy on an EIP-1559 network', () => {
+  it('with gas_price is legacy, even on an EIP-1559 network', () => {
     assert.deepEqual(read({ to, valueWei: 0n, gasPriceWei: 7n }, 'fast').pricing, { kind: 'legacy', gasPriceWei: 7n });
   });
 
-  it('is in one way only', () => {
+  it('rejects combinations of gas_price, speed and EIP-1559 fees', () => {
     refuses({ to, valueWei: 0n, gasPriceWei: 1n, speed: 'fast' }, 'gas_price', /cannot be combined with speed/);
     refuses({ to, valueWei: 0n, gasPriceWei: 1n, maxFeePerGasWei: 1n }, 'gas_price', /cannot be combined with max_fee_per_gas/);
     refuses({ to, valueWei: 0n, speed: 'fast', maxPriorityFeePerGasWei: 1n }, 'speed', /cannot be combined with max_priority_fee_per_gas/);
   });
 
-  it('by EIP-1559 needs both fees, the priority at most the max fee', () => {
+  it('with EIP-1559 fees needs both, and a priority fee of at most the max fee', () => {
     refuses({ to, valueWei: 0n, maxFeePerGasWei: 1n }, 'max_priority_fee_per_gas', /is required with max_fee_per_gas/);
     refuses({ to, valueWei: 0n, maxPriorityFeePerGasWei: 1n }, 'max_fee_per_gas', /is required with max_priority_fee_per_gas/);
     refuses({ to, valueWei: 0n, maxFeePerGasWei: 1n, maxPriorityFeePerGasWei: 2n }, 'max_priority_fee_per_gas', /at most max_fee_per_gas/);
@@ -125,7 +125,7 @@ describe('pricing', () => {
     assert.deepEqual(pricing, { kind: 'eip1559', maxFeePerGasWei: 2n, maxPriorityFeePerGasWei: 2n });
   });
 
-  it('by EIP-1559 is refused where the network has none', () => {
+  it('with EIP-1559 fees is rejected if the network does not support them', () => {
     refuses(
       { to, valueWei: 0n, maxFeePerGasWei: 2n, maxPriorityFeePerGasWei: 1n },
       'max_fee_per_gas',

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isStatePruned } from '../../../src/chains/evm/dialect.js';
 
-describe('dropped state', () => {
-  it('is known by the words of each node', () => {
+describe('pruned state', () => {
+  it('is recognised in the errors of each node', () => {
     const texts = {
       geth: 'missing trie node 1b2c (path ) state 0x1b2c is not available, not found',
       'geth, path scheme': 'historical state 1b2c is not available',
@@ -19,7 +19,7 @@ describe('dropped state', () => {
     for (const [node, text] of Object.entries(texts)) assert.ok(isStatePruned(text), node);
   });
 
-  it('is not a block that the node does not know, nor a refusal', () => {
+  it('is not confused with an unknown block or a rejection', () => {
     for (const text of [
       'header not found',
       'Unknown block',

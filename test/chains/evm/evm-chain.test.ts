@@ -88,8 +88,8 @@ async function deployed(chain: EvmChain, code: string): Promise<string> {
   return receipt.contractAddress;
 }
 
-describe('what a chain tells', () => {
-  it('is genesis, head, nonce, balance, and what the node knows', async () => {
+describe('EVM chain', () => {
+  it('reports genesis, head, nonce, balance and known transactions', async () => {
     const chain = openChain();
     const genesis = (await anvil.rpc('eth_getBlockByNumber', ['0x0', false])) as Record<string, string>;
     assert.equal(await chain.genesisHash(), genesis.hash);
@@ -104,7 +104,7 @@ describe('what a chain tells', () => {
     assert.equal(await receiptOf(chain, `0x${'ab'.repeat(32)}`), null);
   });
 
-  it('is unavailable, not wrong, when no node answers', async () => {
+  it('throws NODE_UNAVAILABLE if no node answers', async () => {
     const chain = createEvmChain({ network: evmNetwork(), rpcUrls: [], rpcTimeoutMs: 100, log: rememberingLog() });
     const isUnavailable = (error: unknown): boolean => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE';
     await assert.rejects(chain.head(), isUnavailable);
@@ -113,7 +113,7 @@ describe('what a chain tells', () => {
   });
 });
 
-describe('a transaction', () => {
+describe('transaction', () => {
   it('goes from draft to receipt as EIP-1559', async () => {
     const chain = openChain();
     const draft = await drafted(chain, { valueWei: 5n });
@@ -136,7 +136,7 @@ describe('a transaction', () => {
     assert.equal(await chain.balanceOf(receiver), 10_000n * 10n ** 18n + 5n);
   });
 
-  it('goes as legacy where the network, the policy or the caller says so', async () => {
+  it('is legacy if the network, the policy or the caller requires it', async () => {
     const legacyPolicy = { policies: evmPolicies({ eip1559Pricing: false }) };
     const attempts = [
       await sent(openChain({ eip1559: false }), await drafted(openChain({ eip1559: false })), 0n),
@@ -157,7 +157,7 @@ describe('a transaction', () => {
     assert.equal(await anvil.rpc('eth_call', [{ to: contract }, 'latest']), '0x1234');
   });
 
-  it('that is sent twice is known, and after it was mined its nonce is used', async () => {
+  it('is known if sent again, and nonce_used once mined', async () => {
     const chain = openChain();
     const attempt = await sent(chain, await drafted(chain), 0n);
     assert.deepEqual(await broadcastOne(chain, attempt.raw), { kind: 'known' });
@@ -165,7 +165,7 @@ describe('a transaction', () => {
     assert.deepEqual(await broadcastOne(chain, attempt.raw), { kind: 'nonce_used' });
   });
 
-  it('is told why a node does not take it', async () => {
+  it('is classified by the node’s rejection', async () => {
     const chain = openChain();
     const broadcast = async (draft: EvmDraft): Promise<string> =>
       (await broadcastOne(chain, (await chain.sign(draft, 0n, signer)).raw)).kind;
@@ -197,7 +197,7 @@ describe('prices', () => {
     }
   });
 
-  it('are twice the base fee and the tip that the speed’s percentile pays', async () => {
+  it('are twice the base fee plus the priority fee at the speed’s percentile', async () => {
     const chain = openChain();
     const tips = [1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n, 9n, 10n];
     for (const [nonce, tip] of tips.entries()) {
@@ -224,12 +224,12 @@ describe('prices', () => {
     }
   });
 
-  it('are explicit as given', async () => {
+  it('are used unchanged if explicit', async () => {
     const pricing = { kind: 'eip1559', maxFeePerGasWei: 3n * gwei, maxPriorityFeePerGasWei: 7n } as const;
     assert.deepEqual((await drafted(openChain(), { pricing })).price, pricing);
   });
 
-  it('are lowered to the cap, and wait while the base fee is above it', async () => {
+  it('are lowered to the cap, and refused while the base fee is above it', async () => {
     const chain = openChain();
     const capped = { policies: evmPolicies({ gasPriceCapWei: 2n * gwei }) };
     await anvil.rpc('anvil_setNextBlockBaseFeePerGas', ['0x77359400']);
@@ -246,8 +246,8 @@ describe('prices', () => {
   });
 });
 
-describe('many drafts between two blocks', () => {
-  it('cost few calls, and new ones once the head moved', async () => {
+describe('drafts between two blocks', () => {
+  it('share their calls until the head moves', async () => {
     const asked: string[] = [];
     const proxy = createServer(async (request, response) => {
       const body = await text(request);
@@ -257,7 +257,7 @@ describe('many drafts between two blocks', () => {
     });
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-    // So slow that nothing is forgotten for its age.
+    // Slow blocks, so that nothing expires by age.
     const network = evmNetwork({ averageBlockTimeMs: 60_000 });
     const chain = createEvmChain({ network, rpcUrls: [{ url, weight: 1 }], rpcTimeoutMs: 5000, log: rememberingLog() });
     chains.push(chain);
@@ -272,8 +272,8 @@ describe('many drafts between two blocks', () => {
   });
 });
 
-describe('a second node that is behind', () => {
-  it('never makes a refusal: that rests on the node that told the head', async (test) => {
+describe('second node that lags', () => {
+  it('never causes a refusal, which relies on the node that reported the head', async (test) => {
     const behind = await startFakeNode(test, (request) =>
       answering(request, ({ method }) => {
         if (method === 'eth_getBalance') return '0x0';
@@ -290,8 +290,8 @@ describe('a second node that is behind', () => {
   });
 });
 
-describe('a replacement', () => {
-  it('outbids the earlier version by the rule, and wins', async () => {
+describe('replacement', () => {
+  it('outbids the earlier attempt by the minimum, and is mined', async () => {
     const chain = openChain();
     const first = await sent(chain, await drafted(chain, { pricing: { kind: 'legacy', gasPriceWei: 50n * gwei } }), 0n);
     const draft = await drafted(chain, { valueWei: 9n }, { outbids: [first] });
@@ -314,7 +314,7 @@ describe('a replacement', () => {
     assert.equal((await refusal(chain, {}, capped)).refused, 'above_cap');
   });
 
-  it('by a self-transfer passes the cap up to the minimum, and needs no minimum balance', async () => {
+  it('by a self-transfer may exceed the cap up to the minimum, and ignores the minimum balance', async () => {
     const chain = openChain();
     const first = await sent(chain, await drafted(chain, { pricing: { kind: 'legacy', gasPriceWei: 50n * gwei } }), 0n);
     const policies = evmPolicies({ gasPriceCapWei: 50n * gwei, minBalanceWei: 10n ** 30n });
@@ -328,8 +328,8 @@ describe('a replacement', () => {
   });
 });
 
-describe('gas', () => {
-  it('is refused above what a block takes, and where it is neither given nor estimated', async () => {
+describe('gas limit', () => {
+  it('is refused above the block gas limit, and if neither given nor estimated', async () => {
     const chain = openChain();
     const tooMuch = await refusal(chain, { gasLimit: 30_000_001n });
     assert.deepEqual([tooMuch.refused, tooMuch.lasting], ['gas_limit', true]);
@@ -338,16 +338,16 @@ describe('gas', () => {
     assert.equal(missing.refused, 'gas_limit');
   });
 
-  it('is as given', async () => {
+  it('is used unchanged if given', async () => {
     assert.equal((await drafted(openChain(), { gasLimit: 50_000n })).gasLimit, 50_000n);
   });
 
-  it('below the floor that the network has for call data is refused', async () => {
+  it('is refused below the network’s floor for call data', async () => {
     const { refused } = await refusal(openChain(), { data: `0x${'ff'.repeat(100)}`, gasLimit: 22_600n });
     assert.equal(refused, 'gas_limit');
   });
 
-  it('of the same call is estimated once in a block, and anew after it', async () => {
+  it('is estimated once per block for the same call', async () => {
     const chain = openChain({ averageBlockTimeMs: 12_000 });
     const contract = await deployed(chain, contractThat('returns', '0x'));
     await chain.head();
@@ -363,7 +363,7 @@ describe('gas', () => {
     assert.ok((await estimates('0x01')) > 0);
   });
 
-  it('of a transfer to code is estimated anew, of one to no code only once in a block', async () => {
+  it('is estimated once per block for transfers without code, separately for a transfer to a contract', async () => {
     const chain = openChain();
     const contract = await deployed(chain, contractThat('returns', '0x'));
     const toCode = await drafted(chain, { to: contract, valueWei: 0n });
@@ -374,7 +374,7 @@ describe('gas', () => {
 });
 
 describe('funds', () => {
-  it('must cover value, gas at the price, and what must remain; they are looked at anew before a refusal', async () => {
+  it('must cover value, gas and the minimum balance; the balance is read again before a refusal', async () => {
     const chain = openChain();
     const content = { valueWei: 1000n, gasLimit: 21_000n, pricing: { kind: 'legacy', gasPriceWei: 2n * gwei } } as const;
     const policies = evmPolicies({ minBalanceWei: 500n });
@@ -387,14 +387,14 @@ describe('funds', () => {
     await drafted(chain, content, { policies });
   });
 
-  it('that do not cover the value are told in our words, not the estimate’s', async () => {
+  it('that do not cover the value are refused before the estimate', async () => {
     const { refused, sentence } = await refusal(openChain(), { valueWei: 10n ** 24n });
     assert.equal(refused, 'insufficient_funds');
     assert.match(sentence, /the account has \d+ wei/);
   });
 });
 
-describe('a revert', () => {
+describe('revert', () => {
   const abi = AbiCoder.defaultAbiCoder();
   const cases = [
     { data: `0x08c379a0${abi.encode(['string'], ['not today']).slice(2)}`, reason: 'not today' },
@@ -402,11 +402,11 @@ describe('a revert', () => {
     { data: '0xdeadbeef', reason: 'custom error 0xdeadbeef' },
   ];
   for (const { data, reason } of cases) {
-    it(`is foreseen and explained: ${reason}`, async () => {
+    it(`is predicted and explained: ${reason}`, async () => {
       const chain = openChain();
       const contract = await deployed(chain, contractThat('reverts', data));
-      const foreseen = await refusal(chain, { to: contract, valueWei: 0n });
-      assert.deepEqual(foreseen, { refused: 'reverts', sentence: `the transaction would revert: ${reason}`, lasting: true });
+      const predicted = await refusal(chain, { to: contract, valueWei: 0n });
+      assert.deepEqual(predicted, { refused: 'reverts', sentence: `the transaction would revert: ${reason}`, lasting: true });
       const attempt = await sent(chain, await drafted(chain, { to: contract, valueWei: 0n, gasLimit: 100_000n }), 1n);
       await anvil.mine();
       const receipt = await receiptOf(chain, attempt.hash);
@@ -415,9 +415,9 @@ describe('a revert', () => {
     });
   }
 
-  it('is not foreseen where a transaction in the pool comes first', async () => {
+  it('is not predicted if a transaction in the pool prevents it', async () => {
     const chain = openChain();
-    // Any call data sets a flag; a call without data reverts while it is not set.
+    // A call with data sets a flag. A call without data reverts until the flag is set.
     const contract = await deployed(chain, contractOf('0x36600e57600054601457600080fd5b60016000555b00'));
     assert.equal((await refusal(chain, { to: contract, valueWei: 0n })).refused, 'reverts');
     const first = await sent(chain, await drafted(chain, { to: contract, valueWei: 0n, data: '0x01' }), 1n);
@@ -429,7 +429,7 @@ describe('a revert', () => {
     assert.equal((await receiptOf(chain, second.hash))?.succeeded, true);
   });
 
-  it('without data is told without a reason', async () => {
+  it('without data is reported without a reason', async () => {
     const chain = openChain();
     const contract = await deployed(chain, contractThat('reverts', '0x'));
     assert.equal((await refusal(chain, { to: contract, valueWei: 0n })).sentence, 'the transaction would revert');

@@ -35,7 +35,7 @@ before(async () => {
 });
 after(() => node.stop());
 
-/** The node, with its state before a block dropped, or wholly without. */
+/** Starts a proxy of the node that reports the state before `oldest` as pruned. */
 async function prunedBefore(test: Parameters<typeof openChain>[0], oldest: bigint) {
   return startFakeNode(test, (request) => {
     const isGone = ({ method, params }: { method: string; params: readonly unknown[] }): boolean =>
@@ -46,8 +46,8 @@ async function prunedBefore(test: Parameters<typeof openChain>[0], oldest: bigin
   });
 }
 
-describe('the nonce after a block', () => {
-  it('is what it was then', async (test) => {
+describe('nextAt', () => {
+  it('returns the nonce after that block', async (test) => {
     const { chain } = openChain(test, [node.url]);
     for (const [index, block] of usedIn.entries()) {
       assert.equal(await chain.sequence.nextAt(address, block - 1n), BigInt(index));
@@ -55,24 +55,24 @@ describe('the nonce after a block', () => {
     }
   });
 
-  it('is pruned only when every node says so; another one may still have it', async (test) => {
+  it('returns pruned only if every node has pruned the state', async (test) => {
     const pruned = await prunedBefore(test, 50n);
     assert.equal(await openChain(test, [pruned.url]).chain.sequence.nextAt(address, 30n), 'pruned');
     assert.equal(await openChain(test, [pruned.url, node.url]).chain.sequence.nextAt(address, 30n), 1n);
     const dead = await startFakeNode(test, () => 'hang up');
     await assert.rejects(openChain(test, [pruned.url, dead.url]).chain.sequence.nextAt(address, 30n), isUnavailable);
-    // Nor while one asked for a pause, and is not even asked.
+    // An endpoint that asked for a pause is not called, so its answer is missing.
     const limited = await startFakeNode(test, () => ({ status: 429, headers: { 'retry-after': '60' }, body: '' }));
     const { chain } = openChain(test, [pruned.url, limited.url]);
     for (let round = 0; round < 2; round += 1) await assert.rejects(chain.sequence.nextAt(address, 30n), isUnavailable);
     assert.equal(limited.requests.length, 1);
   });
 
-  it('of a block to come is not pruned: it is not known', async (test) => {
+  it('throws for a future block instead of returning pruned', async (test) => {
     await assert.rejects(openChain(test, [node.url]).chain.sequence.nextAt(address, last + 1n), isUnavailable);
   });
 
-  it('is pruned on a real node that keeps little', async (test) => {
+  it('returns pruned on a real node with little history', async (test) => {
     const forgetful = await startAnvil({ noMining: true, args: ['--prune-history', '2'] });
     test.after(() => forgetful.stop());
     await forgetful.mine(10);
@@ -82,8 +82,8 @@ describe('the nonce after a block', () => {
   });
 });
 
-describe('the transaction that used a nonce', () => {
-  it('is found, in few calls', async (test) => {
+describe('findSender', () => {
+  it('finds the transaction in few calls', async (test) => {
     const { chain } = openChain(test, [node.url]);
     for (const [index, blockNumber] of usedIn.entries()) {
       const before = chain.calls().items;
@@ -96,7 +96,7 @@ describe('the transaction that used a nonce', () => {
     }
   });
 
-  it('is not found where these blocks do not hold it', async (test) => {
+  it('returns not_found if these blocks do not contain the transaction', async (test) => {
     const { chain } = openChain(test, [node.url]);
     const [, second] = usedIn;
     for (const [nonce, from, to] of [
@@ -109,7 +109,7 @@ describe('the transaction that used a nonce', () => {
     }
   });
 
-  it('is not found where the nonce was used without a transaction', async (test) => {
+  it('returns not_found if the nonce was used without a transaction', async (test) => {
     const stranger = '0x00000000000000000000000000000000000000aa';
     await node.rpc('anvil_setNonce', [stranger, '0x5']);
     await node.mine();
@@ -117,7 +117,7 @@ describe('the transaction that used a nonce', () => {
     assert.equal(await openChain(test, [node.url]).chain.sequence.findSender(stranger, 2n, { from: 0n, to }), 'not_found');
   });
 
-  it('is found below dropped state when it is near, and not searched for without end', async (test) => {
+  it('scans a limited number of blocks below pruned state', async (test) => {
     const near = openChain(test, [(await prunedBefore(test, 100n)).url]).chain;
     const found = await near.sequence.findSender(address, 1n, { from: 0n, to: last });
     assert.ok(typeof found === 'object' && found.blockNumber === usedIn[1]);
@@ -125,7 +125,7 @@ describe('the transaction that used a nonce', () => {
     const before = near.calls().items;
     assert.equal(await near.sequence.findSender(address, 0n, { from: 0n, to: last }), 'pruned');
     assert.ok(near.calls().items - before <= 64 + 10);
-    // Every block was looked at: then it is certain.
+    // Every block was scanned, so the result is certain.
     assert.equal(await near.sequence.findSender(address, 0n, { from: 70n, to: last }), 'not_found');
 
     const none = openChain(test, [(await prunedBefore(test, last + 10n)).url]).chain;

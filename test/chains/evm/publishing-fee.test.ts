@@ -16,7 +16,7 @@ let node: Anvil;
 before(async () => {
   await initKeccak();
   node = await startAnvil({ noMining: true });
-  // Answers every call with the fee.
+  // A contract that returns the fee for any call.
   await node.rpc('anvil_setCode', [oracle, `0x63${feeWei.toString(16).padStart(8, '0')}60005260206000f3`]);
 });
 after(() => node.stop());
@@ -31,8 +31,8 @@ async function refusedWith(test: TestContext, balanceWei: bigint, tags: readonly
   return 'refused' in draft ? draft.sentence : null;
 }
 
-describe('the fee for publishing on the parent chain', () => {
-  it('counts as a cost, with a margin, where the network charges one', async (test) => {
+describe('L1 fee', () => {
+  it('is part of the cost, with a margin, if the network charges one', async (test) => {
     const neededWei = 7n + gasWei + feeWei + feeWei / 4n;
     for (const tag of ['optimism', 'optimism-based']) {
       assert.match((await refusedWith(test, neededWei - 1n, [tag])) ?? '', new RegExp(`may cost ${neededWei} wei`));
@@ -40,12 +40,12 @@ describe('the fee for publishing on the parent chain', () => {
     }
   });
 
-  it('is none on other networks, also on rollups that charge it otherwise', async (test) => {
+  it('is 0 on other networks, including rollups that charge it in another way', async (test) => {
     assert.equal(await refusedWith(test, 7n + gasWei, []), null);
     assert.equal(await refusedWith(test, 7n + gasWei, ['polygon-zkevm', 'arbitrum-based', 'no-mempool']), null);
   });
 
-  it('is left out where it cannot be learnt, which is said once', async (test) => {
+  it('is left out if no node can report it, and that is logged once', async (test) => {
     await node.rpc('anvil_setBalance', [address, '0xde0b6b3a7640000']);
     const silent = await startFakeNode(test, (request) =>
       request.calls[0]?.method === 'eth_call' ? answering(request, () => '0x') : relayed(node.url, request),
@@ -59,7 +59,7 @@ describe('the fee for publishing on the parent chain', () => {
     assert.match(lines[0] ?? '', /L1 fee is unknown/);
   });
 
-  it('is asked for the bytes of the transaction itself', async (test) => {
+  it('is computed from the bytes of the transaction', async (test) => {
     const asked: string[] = [];
     const proxy = await startFakeNode(test, (request) => {
       for (const { method, params } of request.calls) if (method === 'eth_call') asked.push((params[0] as { data: string }).data);

@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => node.stop());
 
-/** Sends transfers from the account's next nonce on, and mines them in one block. */
+/** Sends transfers, starting at the account's next nonce, and mines them in one block. */
 async function mined(chain: EvmChain, count: number): Promise<readonly Attempt[]> {
   const { account } = await signedAttempt(chain, 0n);
   const from = await chain.sequence.nextOf(account);
@@ -29,7 +29,7 @@ async function mined(chain: EvmChain, count: number): Promise<readonly Attempt[]
   return attempts;
 }
 
-/** Passes everything to the node and remembers what was asked since. */
+/** Starts a proxy of the node that records the methods called. */
 async function watched(test: Parameters<typeof openChain>[0], refused: readonly string[] = []) {
   const proxy = await startFakeNode(test, (request) =>
     request.calls.some(({ method }) => refused.includes(method))
@@ -41,7 +41,7 @@ async function watched(test: Parameters<typeof openChain>[0], refused: readonly 
 }
 
 describe('receipts', () => {
-  it('of a few transactions come in one batch, wherever their blocks are', async (test) => {
+  it('of a few transactions are fetched in one batch, for any blocks', async (test) => {
     const { chain, since } = await watched(test);
     const early = await mined(chain, 1);
     const late = await mined(chain, 2);
@@ -62,7 +62,7 @@ describe('receipts', () => {
     assert.equal((await chain.sequence.receipts([], { from: 0n, to: 9n })).size, 0);
   });
 
-  it('of many transactions come by the block; the rest is asked for one by one', async (test) => {
+  it('of many transactions are fetched per block; the missing ones one by one', async (test) => {
     const { chain, since } = await watched(test);
     const early = await mined(chain, 1);
     const late = await mined(chain, 60);
@@ -74,7 +74,7 @@ describe('receipts', () => {
     assert.deepEqual([...found.keys()].sort(), hashes.sort());
   });
 
-  it('come one by one where the node has none by the block; that is remembered', async (test) => {
+  it('are fetched one by one once a node has rejected eth_getBlockReceipts', async (test) => {
     const { chain, since } = await watched(test, ['eth_getBlockReceipts']);
     const attempts = await mined(chain, 60);
     const head = await chain.head();
@@ -86,7 +86,7 @@ describe('receipts', () => {
     }
   });
 
-  it('that a node mixes up, garbles or leaves out are never taken for an answer', async (test) => {
+  it('that are mixed up, malformed or missing are never accepted', async (test) => {
     const { chain } = openChain(test, [node.url]);
     const [first, second] = await mined(chain, 2);
     const hashes = [first?.hash ?? '', second?.hash ?? ''];
@@ -94,8 +94,8 @@ describe('receipts', () => {
     const range = { from: head.number, to: head.number };
     const good = JSON.parse((await relayed(node.url, batchOf(hashes))).body);
     const broken: Readonly<Record<string, unknown>> = {
-      'each other’s': good.map((item: object, index: number) => ({ ...item, id: 2 - index })),
-      'not there': good.slice(0, 1),
+      swapped: good.map((item: object, index: number) => ({ ...item, id: 2 - index })),
+      missing: good.slice(0, 1),
       'without a block number': good.map((item: { result: object }) => ({ ...item, result: { ...item.result, blockNumber: 'soon' } })),
     };
     for (const [name, items] of Object.entries(broken)) {
@@ -115,7 +115,7 @@ function batchOf(hashes: readonly string[]) {
   return { isBatch: true, calls, text: JSON.stringify(calls) };
 }
 
-describe('the reason of a revert', () => {
+describe('revert reason', () => {
   const abi = AbiCoder.defaultAbiCoder();
   const cases = [
     { data: `0x08c379a0${abi.encode(['string'], ['not today']).slice(2)}`, reason: 'not today' },
@@ -124,7 +124,7 @@ describe('the reason of a revert', () => {
     { data: null, reason: null },
   ];
   for (const { data, reason } of cases) {
-    it(`is what the code said: ${reason}`, async (test) => {
+    it(`is read from the revert data: ${reason}`, async (test) => {
       const { chain } = openChain(test, [node.url]);
       const { account } = await signedAttempt(chain, 0n);
       const nonce = await chain.sequence.nextOf(account);
@@ -146,7 +146,7 @@ describe('the reason of a revert', () => {
     });
   }
 
-  it('is not known where nodes cannot say, and that is no failure', async (test) => {
+  it('is unknown, without an error, if no node can report it', async (test) => {
     const receipt = { hash: lost, blockNumber: 1n, blockHash: lost, succeeded: false, facts: null };
     const relayer = evmRelayer(lost, { includeRevertData: true });
     const nothing = 'reverted on chain';

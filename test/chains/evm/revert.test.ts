@@ -11,26 +11,26 @@ const errorData = (text: string): string => `0x08c379a0${abi.encode(['string'], 
 const panicData = (code: bigint): string => `0x4e487b71${abi.encode(['uint256'], [code]).slice(2)}`;
 
 describe('revert data', () => {
-  it('of Error(string) is its text, made safe', () => {
+  it('of Error(string) yields its text, made safe', () => {
     assert.equal(reasonFromRevertData(errorData('not owner — só')), 'not owner — só');
     assert.equal(reasonFromRevertData(errorData('a\nb\u202ec')), 'a\\u{a}b\\u{202e}c');
     assert.ok((reasonFromRevertData(errorData('x'.repeat(5000)))?.length ?? 0) <= 1024);
   });
 
-  it('of Panic is its meaning', () => {
+  it('of Panic yields its meaning', () => {
     assert.equal(reasonFromRevertData(panicData(0x11n)), 'panic 0x11: arithmetic overflow');
     assert.equal(reasonFromRevertData(panicData(0x99n)), 'panic 0x99');
   });
 
-  it('of a custom error is its selector', () => {
+  it('of a custom error yields its selector', () => {
     assert.equal(reasonFromRevertData('0xdeadbeef00'), 'custom error 0xdeadbeef');
   });
 
-  it('that is empty says nothing', () => {
+  it('that is empty yields null', () => {
     assert.equal(reasonFromRevertData('0x'), null);
   });
 
-  it('that is hostile is read without harm', () => {
+  it('that is hostile does not throw', () => {
     assert.equal(reasonFromRevertData(`0x08c379a0${'ff'.repeat(64)}`), 'malformed Error(string)');
     fc.assert(
       fc.property(fc.constantFrom('08c379a0', '4e487b71', ''), fc.uint8Array({ maxLength: 200 }), (selector, bytes) => {
@@ -40,11 +40,11 @@ describe('revert data', () => {
   });
 });
 
-describe('the reason of a node’s error', () => {
+describe('reason of a node’s error', () => {
   const reason = (message: string, data: string | null = null): string | null =>
     reasonFromNodeError(new NodeError(message, { code: 3, data, isAboutNode: false, isOverload: false }));
 
-  it('is in the data, else in the text behind the usual words', () => {
+  it('comes from the data, else from the text after the usual prefix', () => {
     assert.equal(reason('execution reverted: other', errorData('mine')), 'mine');
     assert.equal(reason('execution reverted: not owner'), 'not owner');
     assert.equal(reason('execution reverted'), null);
@@ -52,8 +52,8 @@ describe('the reason of a node’s error', () => {
   });
 });
 
-describe('text of nodes', () => {
-  it('is at most 1 KiB without control characters, whatever it was', () => {
+describe('nodeText', () => {
+  it('returns at most 1 KiB without control characters, for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 3000 }), (text) => {
         const safe = nodeText(text);
@@ -63,7 +63,7 @@ describe('text of nodes', () => {
     );
   });
 
-  it('stays as it is when it is harmless', () => {
+  it('keeps harmless text unchanged', () => {
     assert.equal(nodeText('nonce too low: next nonce 8, tx nonce 7'), 'nonce too low: next nonce 8, tx nonce 7');
   });
 });

@@ -21,7 +21,7 @@ const price = fc.oneof(
 const hex = (minLength: number, maxLength: number) =>
   fc.uint8Array({ minLength, maxLength }).map((bytes) => `0x${Buffer.from(bytes).toString('hex')}`);
 
-it('signs the very bytes that ethers does', async () => {
+it('signDraft: produces the same bytes as ethers', async () => {
   const wallet = Wallet.createRandom();
   const signer = createLocalSigner({ id: 'test', privateKey: Buffer.from(wallet.privateKey.slice(2), 'hex') });
   const data = fc.option(fc.oneof(hex(0, 2), hex(50, 60), hex(250, 300)));
@@ -64,7 +64,7 @@ it('signs the very bytes that ethers does', async () => {
   );
 });
 
-it('encodes RLP as ethers does, long and nested items too', () => {
+it('encodeRlp: encodes like ethers, including long and nested items', () => {
   type Item = Uint8Array | Item[];
   const { item } = fc.letrec<{ item: Item }>((tie) => ({
     item: fc.oneof({ maxDepth: 3 }, fc.uint8Array({ maxLength: 100 }), fc.array(tie('item'), { maxLength: 5 })),

@@ -37,11 +37,11 @@ const ask = (rpc: Rpc, method: string): Promise<unknown> => rpc.ask(method, [], 
 const heavy = (url: string): RpcUrl => ({ url, weight: 1000 });
 const light = (url: string): RpcUrl => ({ url, weight: 1 });
 
-/** Starts a node that knows its chain ID and answers everything else with `told`. */
-function nodeThat(test: TestContext, told: () => FakeAnswer | unknown): ReturnType<typeof startFakeNode> {
+/** Starts a node that knows its chain ID and answers everything else with `respond`. */
+function nodeThat(test: TestContext, respond: () => FakeAnswer | unknown): ReturnType<typeof startFakeNode> {
   return startFakeNode(test, (request) => {
     if (request.calls[0]?.method === 'eth_chainId') return answering(request, () => '0x7a69');
-    const answer = told();
+    const answer = respond();
     const isAnswer =
       answer === 'hang up' || answer === 'say nothing' || (typeof answer === 'object' && answer !== null && 'body' in answer);
     return isAnswer ? (answer as FakeAnswer) : answering(request, () => answer);
@@ -81,10 +81,10 @@ describe('failover', { concurrency: true }, () => {
     nothing: 'say nothing',
     'a closed connection': 'hang up',
   };
-  for (const [name, told] of Object.entries(troubles)) {
+  for (const [name, failure] of Object.entries(troubles)) {
     it(`tries the next endpoint if one answers with ${name}, and probes that one before it uses it again`, async (test) => {
       let isWell = false;
-      const bad = await nodeThat(test, () => (isWell ? '0x9' : told));
+      const bad = await nodeThat(test, () => (isWell ? '0x9' : failure));
       const { rpc, lines } = open(test, heavy(bad.url), light(node.url));
       assert.equal(await ask(rpc, 'eth_blockNumber'), '0x0');
       const asked = bad.requests.length;
