@@ -17,7 +17,7 @@ export interface Broadcaster {
 /** Limit of remembered unknown errors. Each is logged once. */
 const maxRemembered = 500;
 
-/** Creates a broadcaster. It logs each error that no rule matches once per text. */
+/** Creates a broadcaster. Logs an error that no rule matches once per text. */
 export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broadcaster {
   const logged = new Set<string>();
 

@@ -80,7 +80,8 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
   if (given !== null && given >= gasAcceptedEverywhere(content.to === null, content.data)) return given;
   const estimate = await estimateFor(deps, request.relayer.address, content, request.outbids.length === 0);
   if (typeof estimate !== 'bigint') return estimate;
-  if (given !== null) return given >= estimate ? given : gasLimitRefusal(`gas_limit is ${given}; the node estimates ${estimate}`);
+  if (given !== null)
+    return given >= estimate ? given : gasLimitRefusal(`gas_limit is ${given}; it must be at least ${estimate}, the node's estimate`);
   if (estimate > blockGasLimit) return gasLimitRefusal(`the transaction needs ${estimate} gas; a block allows at most ${blockGasLimit}`);
   const withMargin = (estimate * 110n) / 100n;
   return withMargin < blockGasLimit ? withMargin : blockGasLimit;

@@ -7,7 +7,7 @@ import type { Content } from '../../core/transaction/transaction.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { createNodes } from '../rpc/nodes.js';
-import { blockFrom, latestBlockKey, quantityFrom, readBlock } from './answer.js';
+import { blockFrom, latestBlockKey, quantityFrom, quantityOf, readBlock } from './answer.js';
 import { createBroadcaster } from './broadcast.js';
 import { bumpFee } from './bump-fee.js';
 import { contentFromRequest } from './content.js';
@@ -84,12 +84,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
       findSender: (account, nonce, blocks) => findSenderTransaction(rpc, receipts, account, nonce, blocks),
       receipts: (hashes, blocks) => receipts.find(hashes, blocks),
       blockHash: (height) =>
-        rpc.ask(
-          'eth_getBlockByNumber',
-          [`0x${height.toString(16)}`, false],
-          (block) => (block === null ? null : blockFrom(block).hash),
-          atHead,
-        ),
+        rpc.ask('eth_getBlockByNumber', [quantityOf(height), false], (block) => (block === null ? null : blockFrom(block).hash), atHead),
       knows: async (hash) => (await rpc.ask('eth_getTransactionByHash', [hash], (answer) => answer, atHead)) !== null,
       bumpFee: (request) => bumpFee({ network, market }, request),
       fillerOf,

@@ -21,7 +21,7 @@ const marginPercent = 125n;
 /** Longer than most nonces, since the fee depends on the number of bytes. */
 const sampleNonce = 0xffffffn;
 
-/** Reads the fee from the network's oracle. Networks without an OP stack tag are never asked. */
+/** Reads the fee from the network's oracle. Networks without an OP stack tag charge none. */
 export function createPublishingFee(network: EvmNetwork, rpc: Rpc, memory: BlockMemory, log: Log): PublishingFee {
   const isCharged = network.tags.some((tag) => taggedNetworks.includes(tag));
   let isLogged = false;

@@ -70,8 +70,7 @@ function receiptCall(hash: string): RpcCall<Receipt | null> {
     read(answer) {
       const receipt = answer === null ? null : receiptFrom(answer);
       // The answer to another call: a gateway mixed up a batch.
-      if (receipt !== null && receipt.hash !== hash.toLowerCase())
-        throw new MalformedAnswerError('receipt: it belongs to another transaction');
+      if (receipt !== null && receipt.hash !== hash.toLowerCase()) throw new MalformedAnswerError('receipt of another transaction');
       return receipt;
     },
   };

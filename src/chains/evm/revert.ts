@@ -72,7 +72,7 @@ export function isExecutionFailure({ code, message }: NodeError): boolean {
   return code === 3 || executionFailures.test(message);
 }
 
-// geth "execution reverted", "invalid opcode: INVALID", "stack underflow (0 <=> 1)"; erigon and reth alike; besu "Execution reverted";
+// geth "execution reverted", "invalid opcode: INVALID", "stack underflow (0 <=> 1)"; erigon and reth the same; besu "Execution reverted";
 // nethermind "VM execution error."; anvil "EVM error InvalidFEOpcode".
 const executionFailures =
   /revert|invalid opcode|invalid jump|invalid instruction|bad instruction|stack (?:under|over)flow|write protection|out of gas|vm execution error|^evm error|code size|initcode|always failing/i;

@@ -18,7 +18,7 @@ export type Failure =
 /** Orders calls and failures. A clock cannot, since many of them share a millisecond. */
 export type CallMark = number;
 
-/** Decides when an endpoint is left out: after a failure, for a pause that doubles with each further one. Logs each change once. */
+/** Leaves out an endpoint after a failure, for a pause that doubles with each further failure. Logs each change once. */
 export interface CircuitBreaker {
   /** True from a failure until a later success: other endpoints go first. */
   isTripped(): boolean;
@@ -56,8 +56,9 @@ export function createCircuitBreaker(networkName: string, host: string, expected
       log.error({ ...endpoint, expected, answered: nodeText(failure.answered) }, 'RPC endpoint serves another chain; not used');
       return;
     }
-    const what = failure.kind === 'lagging' ? 'is lagging' : 'failed';
-    log.warn({ ...endpoint, trouble: failure.detail }, `RPC endpoint ${what}; removed from rotation`);
+    const isLagging = failure.kind === 'lagging';
+    const message = isLagging ? 'RPC endpoint is lagging; removed from rotation' : 'RPC endpoint failed; removed from rotation';
+    log.warn({ ...endpoint, reason: failure.detail }, message);
   }
 
   function reset(): void {

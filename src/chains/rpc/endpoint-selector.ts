@@ -11,7 +11,7 @@ export interface EndpointSelector {
    */
   order(first?: 'head'): readonly Endpoint[];
   /** Records that this endpoint reported the head. Probes the heights of the others from time to time. */
-  headFrom(endpoint: Endpoint, height: bigint): void;
+  recordHead(endpoint: Endpoint, height: bigint): void;
   /** True while an endpoint is blocked: it asked for a pause, or serves another chain. */
   hasBlocked(): boolean;
 }
@@ -45,7 +45,7 @@ export function createEndpointSelector(endpoints: readonly Endpoint[], averageBl
     const wasTripped = endpoint.isTripped();
     try {
       const height = await endpoint.height();
-      if (lagTracker.record(endpoint, height) || (wasTripped && lagTracker.isBehind(endpoint, height))) endpoint.lags();
+      if (lagTracker.record(endpoint, height) || (wasTripped && lagTracker.isBehind(endpoint, height))) endpoint.markLagging();
       else endpoint.caughtUp();
     } catch (error) {
       // The endpoint's circuit breaker logs transport errors.
@@ -66,9 +66,9 @@ export function createEndpointSelector(endpoints: readonly Endpoint[], averageBl
       const chosen = first === 'head' ? nextHeadSource(ready) : nextInRotation(ready);
       return [...(chosen === null ? [] : [chosen]), ...ready.filter((endpoint) => endpoint !== chosen), ...tripped];
     },
-    headFrom(endpoint, height) {
+    recordHead(endpoint, height) {
       headSource = endpoint;
-      if (lagTracker.record(endpoint, height)) endpoint.lags();
+      if (lagTracker.record(endpoint, height)) endpoint.markLagging();
       else if (!lagTracker.isBehind(endpoint, height)) endpoint.caughtUp();
       if (Date.now() - probedAtMs < probeIntervalMs) return;
       probedAtMs = Date.now();

@@ -34,7 +34,7 @@ export interface Endpoint extends Pick<CircuitBreaker, 'isTripped' | 'isProbeDue
   /** The genesis hash that it last returned, if it was not the expected one; else null. */
   foreignGenesis(): string | null;
   /** Removes the endpoint from rotation because its head is far behind. */
-  lags(): void;
+  markLagging(): void;
   calls(): NodeCalls;
   close(): Promise<void>;
 }
@@ -63,7 +63,7 @@ export function createEndpoint({ url, dialect, genesisHash, network, rpcTimeoutM
   let rejectsBatches = false;
 
   async function ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]> {
-    if (breaker.isBlocked()) throw new TransportError(host, 'not used now: it serves another chain or asked for a pause');
+    if (breaker.isBlocked()) throw new TransportError(host, 'not used: it serves another chain or asked for a pause');
     const mark = breaker.begin();
     try {
       await verified();
@@ -162,7 +162,7 @@ export function createEndpoint({ url, dialect, genesisHash, network, rpcTimeoutM
       throw new TransportError(host, `did not return its newest block: ${settled?.error.message}`);
     },
     foreignGenesis: () => foreignGenesis,
-    lags: () => breaker.failed({ kind: 'lagging', detail: 'its newest block is several blocks behind' }, breaker.begin()),
+    markLagging: () => breaker.failed({ kind: 'lagging', detail: 'its newest block is several blocks behind' }, breaker.begin()),
     calls: client.calls,
     close: client.close,
   };

@@ -6,7 +6,7 @@ import type { Telemetry } from '../../core/ports/telemetry.js';
 import { secretPartsOf } from '../../core/secret-parts.js';
 import { TransportError } from './node-error.js';
 
-/** The receipts of a large block with logs fit. */
+/** Enough for the receipts of a large block with logs. */
 const maxResponseBytes = 32 * 1024 * 1024;
 const connectTimeoutMs = 3_000;
 

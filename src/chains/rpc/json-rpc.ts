@@ -21,10 +21,7 @@ export type Settled<T> = { readonly result: T } | { readonly error: NodeError | 
 
 /** How to identify a kind of node, read its height and understand its errors. */
 export interface NodeDialect {
-  /**
-   * Verified before any other call: at first, after every failure and on every new connection. Null if only the genesis block tells networks
-   * apart.
-   */
+  /** Verified before any other call: first, after every failure, on every new connection. Null if only the genesis block identifies a network. */
   readonly identity: NodeIdentity | null;
   /** Reads the genesis hash, to compare with the expected one. Null if `identity` suffices. */
   readonly genesis: RpcCall<string> | null;
@@ -104,7 +101,8 @@ export function settledFromBatch<T>(
   return calls.map((call, index): Settled<T> => {
     const item = byId.get(index + 1) ?? null;
     if (item?.error !== undefined && item.error !== null) return { error: nodeErrorFrom(item.error, 200, responder) };
-    if (item === null || item.result === undefined) return { error: new TransportError(host, 'response lacks one call of a batch') };
+    if (item === null || item.result === undefined)
+      return { error: new TransportError(host, 'response to a batch lacks one of its calls') };
     return readItem(item, call, host, null);
   });
 }

@@ -1,6 +1,6 @@
-/** Tracks how far each endpoint of a network has come, to find those that lag. */
+/** Compares the heights of a network's endpoints, to find those that lag. */
 export interface LagTracker<T> {
-  /** Records an endpoint's height. Returns true if it lags: far behind the highest recent one, and has been for long. */
+  /** Records an endpoint's height. Returns true if it lags: far behind the highest recent one, for several block times. */
   record(endpoint: T, height: bigint): boolean;
   /** True if the height is far behind right now. */
   isBehind(endpoint: T, height: bigint): boolean;
@@ -17,7 +17,7 @@ interface Observation {
 
 /** A difference up to this is normal propagation, not lag. */
 const minLagBlocks = 3;
-/** On fast chains the tolerated difference is this long in block times. */
+/** On fast chains, the tolerated difference is the number of blocks in this time. */
 const minLagMs = 3_000;
 const blockTimesUntilLagging = 3;
 /** An older height proves nothing: its endpoint may be down, or the chain may have been reset. */

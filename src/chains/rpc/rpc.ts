@@ -156,7 +156,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       const [answer] = settled;
       if (answer === undefined || 'error' in answer) throw nodeUnavailable(answer?.error);
       const block = answer.result;
-      if (by !== null) selector.headFrom(by, block.number);
+      if (by !== null) selector.recordHead(by, block.number);
       return block;
     },
     expectGenesis(hash) {
