@@ -151,7 +151,7 @@ describe('bodies', () => {
     for (const ask of [{}, { body: '' }, { body: '{}' }, { body: '', headers: { 'content-type': 'text/plain' } }] satisfies Ask[]) {
       assert.equal(said(await rig.ask('PATCH', `${notes}/empty`, ask)), '200');
     }
-    assert.equal(said(await rig.ask('POST', sends)), '400 FIELD_INVALID: to is required when there is no data');
+    assert.equal(said(await rig.ask('POST', sends)), '400 FIELD_INVALID: to is required if data is empty');
   });
 
   it('have values of their fields’ types', async () => {
@@ -227,7 +227,7 @@ describe('hex', () => {
   it('one of to and data must be there', async () => {
     assert.equal(said(await post('{"value":0,"data":"0x6001"}')), '200');
     for (const body of ['{"value":1}', '{"value":1,"data":"0x"}', '{"value":1,"to":null,"data":null}']) {
-      assert.equal(said(await post(body)), '400 FIELD_INVALID: to is required when there is no data');
+      assert.equal(said(await post(body)), '400 FIELD_INVALID: to is required if data is empty');
     }
   });
 
