@@ -86,7 +86,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
 
     const isUnavailable = (error: unknown): boolean => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE';
 
-    it('pays the requested amount: draft, sign, broadcast, receipt', async () => {
+    it(`${name}: pays the requested amount: draft, sign, broadcast, receipt`, async () => {
       const [had, held] = [await rig.received(), await rig.chain.balanceOf(rig.relayer.address)];
       const attempt = await payment(1_000_000n);
       assert.equal(await receiptOf(attempt), null);
@@ -100,7 +100,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       assert.ok((await rig.chain.balanceOf(rig.relayer.address)) < held - 1_000_000n, 'amount and fee are deducted');
     });
 
-    it('signs without a node, and the same draft to the same transaction', async () => {
+    it(`${name}: signs without a node, and the same draft to the same transaction`, async () => {
       const draft = await drafted(contentOf(rig.requestOf(7n)));
       const nonce = await nextNonce();
       rig.setDown(true);
@@ -108,7 +108,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       assert.deepEqual([one.hash, one.raw], [other.hash, other.raw]);
     });
 
-    it('accepts the same bytes repeatedly and pays once', async () => {
+    it(`${name}: accepts the same bytes repeatedly and pays once`, async () => {
       const had = await rig.received();
       const attempt = await payment(11n);
       assert.deepEqual(await broadcast(attempt), ['accepted']);
@@ -122,7 +122,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       assert.equal((await receiptOf(attempt))?.succeeded, true);
     });
 
-    it('finds no receipt of a dropped transaction, and sends it again', async () => {
+    it(`${name}: finds no receipt of a dropped transaction, and sends it again`, async () => {
       const had = await rig.received();
       const attempt = await payment(13n);
       await broadcast(attempt);
@@ -136,7 +136,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       assert.equal(await rig.received(), had + 13n);
     });
 
-    it('refuses a payment for insufficient funds', async () => {
+    it(`${name}: refuses a payment for insufficient funds`, async () => {
       const { chain, relayer } = rig;
       const draft = await chain.draft({ relayer, content: contentOf(rig.requestOf(rig.tooMuch)), outbids: [], validUntilMs: null });
       assert.ok('refused' in draft);
@@ -144,7 +144,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       assert.ok(draft.sentence.length > 0);
     });
 
-    it('reports a mined transaction that failed', async () => {
+    it(`${name}: reports a mined transaction that failed`, async () => {
       const attempt = await signed(await drafted(contentOf(await rig.failingRequest())), await nextNonce());
       await broadcast(attempt);
       await rig.settle();
@@ -153,7 +153,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       assert.ok((await rig.chain.whyFailed(receipt, rig.relayer)).length > 0);
     });
 
-    it('throws NODE_UNAVAILABLE while no node is reachable, and recovers', async () => {
+    it(`${name}: throws NODE_UNAVAILABLE while no node is reachable, and recovers`, async () => {
       const { chain, relayer } = rig;
       const attempt = await payment(17n);
       const content = contentOf(rig.requestOf(1n));
@@ -176,7 +176,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       assert.deepEqual(await broadcast(attempt), ['accepted']);
     });
 
-    it('uses no node of another network, and sends it nothing', async () => {
+    it(`${name}: uses no node of another network, and sends it nothing`, async () => {
       const had = await rig.received();
       const attempt = await payment(47n);
       const other = rig.expectingAnother();
@@ -190,7 +190,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       assert.equal(await rig.received(), had);
     });
 
-    it('reports an advancing head', async () => {
+    it(`${name}: reports an advancing head`, async () => {
       const before = await rig.chain.head();
       await rig.settle();
       const after = await rig.chain.head();
@@ -199,14 +199,14 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       assert.ok(after.timestampMs >= before.timestampMs);
     });
 
-    it('counts its calls', async () => {
+    it(`${name}: counts its calls`, async () => {
       const before = rig.chain.calls();
       await rig.chain.head();
       const after = rig.chain.calls();
       assert.ok(after.http > before.http && after.items >= after.http - before.http);
     });
 
-    it(counts ? 'has a sequence' : 'has no sequence', () => assert.equal(rig.chain.sequence !== null, counts));
+    it(`${name}: has ${counts ? 'a' : 'no'} sequence`, () => assert.equal(rig.chain.sequence !== null, counts));
 
     describe('with sequence numbers', { skip: !counts }, () => {
       const withSequence = (test: (sequence: Sequence) => Promise<void>) => async (): Promise<void> => {
@@ -215,7 +215,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       };
 
       it(
-        'advances the next number with each mined transaction, and finds that transaction',
+        `${name}: advances the next number with each mined transaction, and finds that transaction`,
         withSequence(async (sequence) => {
           const account = rig.relayer.address;
           const start = await rig.chain.head();
@@ -239,7 +239,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       );
 
       it(
-        'replaces a pending attempt: only one is mined and pays',
+        `${name}: replaces a pending attempt: only one is mined and pays`,
         withSequence(async () => {
           const had = await rig.received();
           const first = await payment(23n);
@@ -255,7 +255,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       );
 
       it(
-        'rejects an attempt that comes after another one was mined, and tells both apart',
+        `${name}: rejects an attempt that comes after another one was mined, and tells both apart`,
         withSequence(async (sequence) => {
           const first = await payment(31n);
           const next = await signed(await drafted(contentOf(rig.requestOf(37n)), { outbids: [first] }), first.nonce);
@@ -270,7 +270,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       );
 
       it(
-        'bumps the fee of the same content, and outbids',
+        `${name}: bumps the fee of the same content, and outbids`,
         withSequence(async (sequence) => {
           const had = await rig.received();
           const content = contentOf(rig.requestOf(41n));
@@ -287,7 +287,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
       );
 
       it(
-        'a filler outbids a payment, uses its number and pays nothing',
+        `${name}: a filler outbids a payment, uses its number and pays nothing`,
         withSequence(async (sequence) => {
           const had = await rig.received();
           const first = await payment(43n);

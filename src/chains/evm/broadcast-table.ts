@@ -1,6 +1,6 @@
 import type { BroadcastOutcome } from '../../core/ports/chain.js';
 
-/** How nodes word one kind of rejection of a transaction. */
+/** One kind of rejection, and how nodes word it. */
 export interface BroadcastRule {
   readonly outcome: Exclude<BroadcastOutcome['kind'], 'accepted' | 'unknown'>;
   readonly meaning: string;

@@ -8,7 +8,7 @@ import { type BroadcastRule, broadcastTable } from './broadcast-table.js';
 /** Sends signed bytes to nodes. */
 export interface Broadcaster {
   /**
-   * Sends the transactions in order and returns an outcome for each. An outcome says nothing about what the chain will do. The transactions go to the
+   * Sends the transactions in order and returns an outcome for each. An outcome does not predict what the chain will do. The transactions go to the
    * endpoint that reported the head, or the next one that works, and to one more, in case the first keeps its pool private.
    */
   send(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;

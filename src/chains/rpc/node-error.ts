@@ -8,7 +8,7 @@ export class NodeError extends Error {
   readonly data: string | null;
   /** The error's data as JSON text, for forwarded calls; null if there is none. */
   readonly dataJson: string | null;
-  /** True if the node is the problem and not the request (overload, missing method, dropped state): another node may answer. */
+  /** True if the node is the problem and not the request (overload, missing method, pruned state): another node may answer. */
   readonly isAboutNode: boolean;
   /** True if the node fails internally or asks for fewer calls. */
   readonly isOverload: boolean;

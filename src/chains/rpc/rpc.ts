@@ -17,7 +17,7 @@ export interface CallOptions {
   readonly copied?: boolean;
   /** Decides whether an error concerns the node, so that the next endpoint is tried. Default: `NodeError.isAboutNode`. */
   readonly isAboutNode?: (error: NodeError) => boolean;
-  /** Report an error that concerns the node only if every endpoint answered with one. Otherwise no node is reachable. */
+  /** Report an error about the node only if every endpoint answered with one. Otherwise report that no node is reachable. */
   readonly unanimous?: boolean;
 }
 

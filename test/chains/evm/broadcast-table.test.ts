@@ -10,7 +10,7 @@ function examplesOf({ examples }: BroadcastRule): readonly (readonly [node: stri
 
 describe('broadcast table', () => {
   for (const rule of broadcastTable) {
-    it(`classifies as ${rule.outcome}: ${rule.meaning}`, () => {
+    it(`broadcast table: classifies as ${rule.outcome}: ${rule.meaning}`, () => {
       for (const [node, text] of examplesOf(rule)) {
         const deciding = broadcastTable.find(({ pattern }) => pattern.test(text));
         assert.equal(deciding?.meaning, rule.meaning, `${node}: ${text}`);
@@ -19,12 +19,12 @@ describe('broadcast table', () => {
     });
   }
 
-  it('has examples of every supported node', () => {
+  it('broadcast table: has examples of every supported node', () => {
     const nodes = new Set(broadcastTable.flatMap(({ examples }) => Object.keys(examples).map((node) => node.replace(/[, ].*/, ''))));
     assert.deepEqual([...nodes].sort(), ['anvil', 'besu', 'erigon', 'geth', 'nethermind', 'reth']);
   });
 
-  it('classifies unknown errors as unknown', () => {
+  it('broadcast table: classifies unknown errors as unknown', () => {
     for (const text of [
       '',
       'internal error',
@@ -39,7 +39,7 @@ describe('broadcast table', () => {
     }
   });
 
-  it('classifies any text without throwing', () => {
+  it('broadcast table: classifies any text without throwing', () => {
     const words = broadcastTable.flatMap((rule) => examplesOf(rule).flatMap(([, text]) => text.split(' ')));
     const mixed = fc.array(fc.oneof(fc.constantFrom(...words), fc.string(), fc.string({ unit: 'binary' })), { maxLength: 200 });
     fc.assert(

@@ -17,7 +17,7 @@ before(async () => {
 after(() => node.stop());
 
 describe('broadcastAll', () => {
-  it('sends many transactions in one request, in order, and returns an outcome for each', async (test) => {
+  it('broadcastAll: sends many transactions in one request, in order, and returns an outcome for each', async (test) => {
     const { chain } = openChain(test, [node.url]);
     const attempts = await Promise.all(Array.from({ length: 40 }, (_, nonce) => signedAttempt(chain, BigInt(nonce))));
     const cheap = await signedAttempt(chain, 0n, { valueWei: 2n });
@@ -38,7 +38,7 @@ describe('broadcastAll', () => {
     assert.deepEqual(await chain.broadcastAll([]), []);
   });
 
-  it('returns unknown if a node leaves a transaction unanswered or no node is reachable', async (test) => {
+  it('broadcastAll: returns unknown if a node leaves a transaction unanswered or no node is reachable', async (test) => {
     const gappy = await startFakeNode(test, (request) =>
       request.isBatch
         ? { body: JSON.stringify([{ id: 1, result: hash }, { id: 3, result: hash }, { id: 2 }]) }
@@ -53,7 +53,7 @@ describe('broadcastAll', () => {
     assert.deepEqual(await openChain(test, []).chain.broadcastAll(['0x01']), [unknown]);
   });
 
-  it('sends a copy to one more endpoint and ignores its answer', async (test) => {
+  it('broadcastAll: sends a copy to one more endpoint and ignores its answer', async (test) => {
     const { chain } = openChain(test, [node.url]);
     const nonce = await chain.sequence.nextOf((await signedAttempt(chain, 0n)).account);
     const { raw } = await signedAttempt(chain, nonce);
@@ -65,7 +65,7 @@ describe('broadcastAll', () => {
     await waitFor('the copy', () => (grumbling.methods.includes('eth_sendRawTransaction') ? true : undefined));
   });
 
-  it('tries the next endpoint if one fails; a transaction that the first one accepted is known there', async (test) => {
+  it('broadcastAll: tries the next endpoint if one fails; a transaction that the first one accepted is known there', async (test) => {
     const { chain } = openChain(test, [node.url]);
     const { account } = await signedAttempt(chain, 0n);
     const { raw } = await signedAttempt(chain, (await chain.sequence.nextOf(account)) + 1n);
@@ -79,7 +79,7 @@ describe('broadcastAll', () => {
     assert.ok(outcome?.kind === 'known' || outcome?.kind === 'accepted');
   });
 
-  it('tries the next endpoint if the settings of one exclude the transaction', async (test) => {
+  it('broadcastAll: tries the next endpoint if the settings of one exclude the transaction', async (test) => {
     const full = await startFakeNode(test, (request) =>
       answering(request, ({ method }) => (method === 'eth_chainId' ? null : new FakeError(-32000, 'txpool is full'))),
     );
@@ -93,7 +93,7 @@ describe('broadcastAll', () => {
     ]);
   });
 
-  it('treats a rejection by besu with a rate-limit code as a rejection, and keeps the endpoint in rotation', async (test) => {
+  it('broadcastAll: treats a rejection by besu with a rate-limit code as a rejection, and keeps the endpoint in rotation', async (test) => {
     const besu = await startFakeNode(test, (request) =>
       answering(request, ({ method }) =>
         method === 'eth_chainId' ? null : new FakeError(-32005, 'Transaction gas limit exceeds block gas limit'),
@@ -104,7 +104,7 @@ describe('broadcastAll', () => {
     assert.deepEqual(lines, []);
   });
 
-  it('logs an unknown error once per text, not per transaction', async (test) => {
+  it('broadcastAll: logs an unknown error once per text, not per transaction', async (test) => {
     let asked = 0;
     const odd = await startFakeNode(test, (request) =>
       answering(request, ({ method }) => {

@@ -44,7 +44,7 @@ async function bumpedPrice(
 }
 
 describe('fee bump', () => {
-  it('outbids every earlier attempt in both fees and estimates nothing', async (test) => {
+  it('fee bump: outbids every earlier attempt in both fees and estimates nothing', async (test) => {
     const { chain } = openChain(test, [node.url]);
     await chain.head();
     const outbids = [
@@ -61,7 +61,7 @@ describe('fee bump', () => {
     assert.equal(chain.calls().items - before, 1);
   });
 
-  it('pays the market price if that is higher, even after an explicit first bid', async (test) => {
+  it('fee bump: pays the market price if that is higher, even after an explicit first bid', async (test) => {
     const { chain } = openChain(test, [node.url]);
     const market = await bumpedPrice(chain);
     assert.ok('kind' in market && market.kind === 'eip1559');
@@ -75,14 +75,14 @@ describe('fee bump', () => {
     assert.equal(bumped.maxPriorityFeePerGasWei, market.maxPriorityFeePerGasWei);
   });
 
-  it('stays legacy if the first bid was legacy', async (test) => {
+  it('fee bump: stays legacy if the first bid was legacy', async (test) => {
     const { chain } = openChain(test, [node.url]);
     const outbids = [await signedAttempt(chain, 0n, { price: legacy(50n) })];
     const price = await bumpedPrice(chain, { pricing: { kind: 'legacy', gasPriceWei: 50n * gwei }, outbids });
     assert.deepEqual(price, { kind: 'legacy', gasPriceWei: 55n * gwei + 1n });
   });
 
-  it('is refused if the minimum exceeds the cap; a self-transfer may exceed the cap up to the minimum', async (test) => {
+  it('fee bump: is refused if the minimum exceeds the cap; a self-transfer may exceed the cap up to the minimum', async (test) => {
     const { chain } = openChain(test, [node.url], { eip1559: false });
     await node.rpc('anvil_setNextBlockBaseFeePerGas', ['0x174876e800']);
     await node.mine();
@@ -102,7 +102,7 @@ describe('fee bump', () => {
     }
   });
 
-  it('outbids on networks without a public pool as well', async (test) => {
+  it('fee bump: outbids on networks without a public pool as well', async (test) => {
     for (const tag of ['no-mempool', 'arbitrum-based', 'optimism-based']) {
       const { chain } = openChain(test, [node.url], { tags: [tag] });
       const outbids = [await signedAttempt(chain, 0n, { price: eip1559(5000n, 400n) })];

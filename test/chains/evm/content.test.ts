@@ -30,22 +30,22 @@ function refuses(request: Partial<EvmRequest>, field: string, words: RegExp, eip
 before(initKeccak);
 
 describe('to', () => {
-  it('is stored as EIP-55, for any case', () => {
+  it('to: is stored as EIP-55, for any case', () => {
     for (const text of [to, to.toLowerCase(), `0x${to.slice(2).toUpperCase()}`]) assert.equal(read({ to: text, valueWei: 0n }).to, to);
   });
 
-  it('must match EIP-55 if its case is mixed', () => {
+  it('to: must match EIP-55 if its case is mixed', () => {
     refuses({ to: to.replace('C', 'c'), valueWei: 0n }, 'to', /EIP-55/);
   });
 
-  it('must be 0x and 40 hex digits; other address formats are rejected', () => {
+  it('to: must be 0x and 40 hex digits; other address formats are rejected', () => {
     const icap = 'XE65GB6LDNXYOFTX0NSV3FUWKOWIXAMJK36';
     for (const text of ['', to.slice(2), `${to}0`, `0X${to.slice(2)}`, icap, ` ${to}`, `${to}\n`]) {
       refuses({ to: text, valueWei: 0n }, 'to', /must be 0x and 40 hex digits/);
     }
   });
 
-  it('gets the same checksum as with ethers', () => {
+  it('to: gets the same checksum as with ethers', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 20, maxLength: 20 }), (bytes) => {
         const text = `0x${Buffer.from(bytes).toString('hex')}`;
@@ -56,21 +56,21 @@ describe('to', () => {
 });
 
 describe('data', () => {
-  it('is stored in lower case with 0x; the prefix is optional', () => {
+  it('data: is stored in lower case with 0x; the prefix is optional', () => {
     assert.equal(read({ to, valueWei: 0n, data: 'ABcd' }).data, '0xabcd');
     assert.equal(read({ to, valueWei: 0n, data: '0xABcd' }).data, '0xabcd');
     assert.equal(read({ to, valueWei: 0n }).data, null);
   });
 
-  it('must be an even number of hex digits', () => {
+  it('data: must be an even number of hex digits', () => {
     for (const data of ['0xabc', 'xyz0', '0X12', '0x0x12']) refuses({ to, valueWei: 0n, data }, 'data', /even number of hex digits/);
   });
 
-  it('must not exceed the limit of nodes', () => {
+  it('data: must not exceed the limit of nodes', () => {
     refuses({ to, valueWei: 0n, data: '00'.repeat(131_072) }, 'data', /at most 130560 bytes/);
   });
 
-  it('without to creates a contract, unless it is empty', () => {
+  it('data: creates a contract if to is absent, unless it is empty', () => {
     assert.equal(read({ valueWei: 0n, data: '0x00' }).to, null);
     refuses({ valueWei: 5n, data: '0x' }, 'to', /is required/);
     refuses({ valueWei: 5n }, 'to', /is required/);
@@ -78,11 +78,11 @@ describe('data', () => {
 });
 
 describe('amounts', () => {
-  it('value is required', () => {
+  it('value: is required', () => {
     refuses({ to }, 'value', /^value is required$/);
   });
 
-  it('are at most 2^128-1', () => {
+  it('amounts: must be at most 2^128-1', () => {
     const tooMuch = 2n ** 128n;
     assert.equal(read({ to, valueWei: tooMuch - 1n }).valueWei, tooMuch - 1n);
     refuses({ to, valueWei: tooMuch }, 'value', /2\^128-1/);
@@ -91,7 +91,7 @@ describe('amounts', () => {
     refuses({ to, valueWei: 0n, maxFeePerGasWei: tooMuch, maxPriorityFeePerGasWei: 0n }, 'max_fee_per_gas', /2\^128-1/);
   });
 
-  it('gas_limit must cover the intrinsic gas', () => {
+  it('gas_limit: must cover the intrinsic gas', () => {
     assert.equal(read({ to, valueWei: 0n, gasLimit: 21_000n }).gasLimit, 21_000n);
     refuses({ to, valueWei: 0n, gasLimit: 20_999n }, 'gas_limit', /at least 21000/);
     refuses({ to, valueWei: 0n, data: '0x0001', gasLimit: 21_019n }, 'gas_limit', /at least 21020/);
@@ -101,23 +101,23 @@ describe('amounts', () => {
 });
 
 describe('pricing', () => {
-  it('defaults to the earlier speed, or fast', () => {
+  it('pricing: defaults to the earlier speed, or fast', () => {
     assert.deepEqual(read({ to, valueWei: 0n }).pricing, { kind: 'speed', speed: 'fast' });
     assert.deepEqual(read({ to, valueWei: 0n }, 'safeLow').pricing, { kind: 'speed', speed: 'safeLow' });
     assert.deepEqual(read({ to, valueWei: 0n, speed: 'average' }, 'safeLow').pricing, { kind: 'speed', speed: 'average' });
   });
 
-  it('with gas_price is legacy, even on an EIP-1559 network', () => {
+  it('pricing: gas_price is legacy, even on an EIP-1559 network', () => {
     assert.deepEqual(read({ to, valueWei: 0n, gasPriceWei: 7n }, 'fast').pricing, { kind: 'legacy', gasPriceWei: 7n });
   });
 
-  it('rejects combinations of gas_price, speed and EIP-1559 fees', () => {
+  it('pricing: rejects combinations of gas_price, speed and EIP-1559 fees', () => {
     refuses({ to, valueWei: 0n, gasPriceWei: 1n, speed: 'fast' }, 'gas_price', /cannot be combined with speed/);
     refuses({ to, valueWei: 0n, gasPriceWei: 1n, maxFeePerGasWei: 1n }, 'gas_price', /cannot be combined with max_fee_per_gas/);
     refuses({ to, valueWei: 0n, speed: 'fast', maxPriorityFeePerGasWei: 1n }, 'speed', /cannot be combined with max_priority_fee_per_gas/);
   });
 
-  it('with EIP-1559 fees needs both, and a priority fee of at most the max fee', () => {
+  it('pricing: EIP-1559 needs both fees, with a priority fee of at most the max fee', () => {
     refuses({ to, valueWei: 0n, maxFeePerGasWei: 1n }, 'max_priority_fee_per_gas', /is required with max_fee_per_gas/);
     refuses({ to, valueWei: 0n, maxPriorityFeePerGasWei: 1n }, 'max_fee_per_gas', /is required with max_priority_fee_per_gas/);
     refuses({ to, valueWei: 0n, maxFeePerGasWei: 1n, maxPriorityFeePerGasWei: 2n }, 'max_priority_fee_per_gas', /at most max_fee_per_gas/);
@@ -125,7 +125,7 @@ describe('pricing', () => {
     assert.deepEqual(pricing, { kind: 'eip1559', maxFeePerGasWei: 2n, maxPriorityFeePerGasWei: 2n });
   });
 
-  it('with EIP-1559 fees is rejected if the network does not support them', () => {
+  it('pricing: rejects EIP-1559 fees if the network does not support them', () => {
     refuses(
       { to, valueWei: 0n, maxFeePerGasWei: 2n, maxPriorityFeePerGasWei: 1n },
       'max_fee_per_gas',

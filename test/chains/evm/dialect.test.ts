@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { isStatePruned } from '../../../src/chains/evm/dialect.js';
 
 describe('pruned state', () => {
-  it('is recognised in the errors of each node', () => {
+  it('pruned state: is recognised in the errors of each node', () => {
     const texts = {
       geth: 'missing trie node 1b2c (path ) state 0x1b2c is not available, not found',
       'geth, path scheme': 'historical state 1b2c is not available',
@@ -19,7 +19,7 @@ describe('pruned state', () => {
     for (const [node, text] of Object.entries(texts)) assert.ok(isStatePruned(text), node);
   });
 
-  it('is not confused with an unknown block or a rejection', () => {
+  it('pruned state: is not confused with an unknown block or a rejection', () => {
     for (const text of [
       'header not found',
       'Unknown block',

@@ -89,7 +89,7 @@ async function deployed(chain: EvmChain, code: string): Promise<string> {
 }
 
 describe('EVM chain', () => {
-  it('reports genesis, head, nonce, balance and known transactions', async () => {
+  it('EVM chain: reports genesis, head, nonce, balance and known transactions', async () => {
     const chain = openChain();
     const genesis = (await anvil.rpc('eth_getBlockByNumber', ['0x0', false])) as Record<string, string>;
     assert.equal(await chain.genesisHash(), genesis.hash);
@@ -104,7 +104,7 @@ describe('EVM chain', () => {
     assert.equal(await receiptOf(chain, `0x${'ab'.repeat(32)}`), null);
   });
 
-  it('throws NODE_UNAVAILABLE if no node answers', async () => {
+  it('EVM chain: throws NODE_UNAVAILABLE if no node answers', async () => {
     const chain = createEvmChain({ network: evmNetwork(), rpcUrls: [], rpcTimeoutMs: 100, log: rememberingLog() });
     const isUnavailable = (error: unknown): boolean => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE';
     await assert.rejects(chain.head(), isUnavailable);
@@ -114,7 +114,7 @@ describe('EVM chain', () => {
 });
 
 describe('transaction', () => {
-  it('goes from draft to receipt as EIP-1559', async () => {
+  it('EVM transaction: goes from draft to receipt as EIP-1559', async () => {
     const chain = openChain();
     const draft = await drafted(chain, { valueWei: 5n });
     assert.equal(draft.gasLimit, 23_100n);
@@ -136,7 +136,7 @@ describe('transaction', () => {
     assert.equal(await chain.balanceOf(receiver), 10_000n * 10n ** 18n + 5n);
   });
 
-  it('is legacy if the network, the policy or the caller requires it', async () => {
+  it('EVM transaction: is legacy if the network, the policy or the caller requires it', async () => {
     const legacyPolicy = { policies: evmPolicies({ eip1559Pricing: false }) };
     const attempts = [
       await sent(openChain({ eip1559: false }), await drafted(openChain({ eip1559: false })), 0n),
@@ -151,13 +151,13 @@ describe('transaction', () => {
     }
   });
 
-  it('creates a contract', async () => {
+  it('EVM transaction: creates a contract', async () => {
     const chain = openChain();
     const contract = await deployed(chain, contractThat('returns', '0x1234'));
     assert.equal(await anvil.rpc('eth_call', [{ to: contract }, 'latest']), '0x1234');
   });
 
-  it('is known if sent again, and nonce_used once mined', async () => {
+  it('EVM transaction: is known if sent again, and nonce_used once mined', async () => {
     const chain = openChain();
     const attempt = await sent(chain, await drafted(chain), 0n);
     assert.deepEqual(await broadcastOne(chain, attempt.raw), { kind: 'known' });
@@ -165,7 +165,7 @@ describe('transaction', () => {
     assert.deepEqual(await broadcastOne(chain, attempt.raw), { kind: 'nonce_used' });
   });
 
-  it('is classified by the node’s rejection', async () => {
+  it('EVM transaction: is classified by the node’s rejection', async () => {
     const chain = openChain();
     const broadcast = async (draft: EvmDraft): Promise<string> =>
       (await broadcastOne(chain, (await chain.sign(draft, 0n, signer)).raw)).kind;
@@ -181,7 +181,7 @@ describe('transaction', () => {
 });
 
 describe('prices', () => {
-  it('rise with the speed', async () => {
+  it('prices: rise with the speed', async () => {
     for (const eip1559 of [true, false]) {
       const chain = openChain({ eip1559 });
       const costs: bigint[] = [];
@@ -197,7 +197,7 @@ describe('prices', () => {
     }
   });
 
-  it('are twice the base fee plus the priority fee at the speed’s percentile', async () => {
+  it('prices: are twice the base fee plus the priority fee at the speed’s percentile', async () => {
     const chain = openChain();
     const tips = [1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n, 9n, 10n];
     for (const [nonce, tip] of tips.entries()) {
@@ -224,12 +224,12 @@ describe('prices', () => {
     }
   });
 
-  it('are used unchanged if explicit', async () => {
+  it('prices: are used unchanged if explicit', async () => {
     const pricing = { kind: 'eip1559', maxFeePerGasWei: 3n * gwei, maxPriorityFeePerGasWei: 7n } as const;
     assert.deepEqual((await drafted(openChain(), { pricing })).price, pricing);
   });
 
-  it('are lowered to the cap, and refused while the base fee is above it', async () => {
+  it('prices: are lowered to the cap, and refused while the base fee is above it', async () => {
     const chain = openChain();
     const capped = { policies: evmPolicies({ gasPriceCapWei: 2n * gwei }) };
     await anvil.rpc('anvil_setNextBlockBaseFeePerGas', ['0x77359400']);
@@ -247,7 +247,7 @@ describe('prices', () => {
 });
 
 describe('drafts between two blocks', () => {
-  it('share their calls until the head moves', async () => {
+  it('drafts between two blocks: share their calls until the head moves', async () => {
     const asked: string[] = [];
     const proxy = createServer(async (request, response) => {
       const body = await text(request);
@@ -273,7 +273,7 @@ describe('drafts between two blocks', () => {
 });
 
 describe('second node that lags', () => {
-  it('never causes a refusal, which relies on the node that reported the head', async (test) => {
+  it('second node that lags: never causes a refusal, which relies on the node that reported the head', async (test) => {
     const behind = await startFakeNode(test, (request) =>
       answering(request, ({ method }) => {
         if (method === 'eth_getBalance') return '0x0';
@@ -291,7 +291,7 @@ describe('second node that lags', () => {
 });
 
 describe('replacement', () => {
-  it('outbids the earlier attempt by the minimum, and is mined', async () => {
+  it('replacement: outbids the earlier attempt by the minimum, and is mined', async () => {
     const chain = openChain();
     const first = await sent(chain, await drafted(chain, { pricing: { kind: 'legacy', gasPriceWei: 50n * gwei } }), 0n);
     const draft = await drafted(chain, { valueWei: 9n }, { outbids: [first] });
@@ -304,7 +304,7 @@ describe('replacement', () => {
     assert.equal(await chain.sequence.knows(first.hash), false);
   });
 
-  it('is refused below the minimum and above the cap', async () => {
+  it('replacement: is refused below the minimum and above the cap', async () => {
     const chain = openChain();
     const first = await sent(chain, await drafted(chain, { pricing: { kind: 'legacy', gasPriceWei: 50n * gwei } }), 0n);
     const low = await refusal(chain, { pricing: { kind: 'legacy', gasPriceWei: 55n * gwei } }, { outbids: [first] });
@@ -314,7 +314,7 @@ describe('replacement', () => {
     assert.equal((await refusal(chain, {}, capped)).refused, 'above_cap');
   });
 
-  it('by a self-transfer may exceed the cap up to the minimum, and ignores the minimum balance', async () => {
+  it('replacement: a self-transfer may exceed the cap up to the minimum, and ignores the minimum balance', async () => {
     const chain = openChain();
     const first = await sent(chain, await drafted(chain, { pricing: { kind: 'legacy', gasPriceWei: 50n * gwei } }), 0n);
     const policies = evmPolicies({ gasPriceCapWei: 50n * gwei, minBalanceWei: 10n ** 30n });
@@ -329,7 +329,7 @@ describe('replacement', () => {
 });
 
 describe('gas limit', () => {
-  it('is refused above the block gas limit, and if neither given nor estimated', async () => {
+  it('gas limit: is refused above the block gas limit, and if neither given nor estimated', async () => {
     const chain = openChain();
     const tooMuch = await refusal(chain, { gasLimit: 30_000_001n });
     assert.deepEqual([tooMuch.refused, tooMuch.lasting], ['gas_limit', true]);
@@ -338,16 +338,16 @@ describe('gas limit', () => {
     assert.equal(missing.refused, 'gas_limit');
   });
 
-  it('is used unchanged if given', async () => {
+  it('gas limit: is used unchanged if given', async () => {
     assert.equal((await drafted(openChain(), { gasLimit: 50_000n })).gasLimit, 50_000n);
   });
 
-  it('is refused below the network’s floor for call data', async () => {
+  it('gas limit: is refused below the network’s floor for call data', async () => {
     const { refused } = await refusal(openChain(), { data: `0x${'ff'.repeat(100)}`, gasLimit: 22_600n });
     assert.equal(refused, 'gas_limit');
   });
 
-  it('is estimated once per block for the same call', async () => {
+  it('gas limit: is estimated once per block for the same call', async () => {
     const chain = openChain({ averageBlockTimeMs: 12_000 });
     const contract = await deployed(chain, contractThat('returns', '0x'));
     await chain.head();
@@ -363,7 +363,7 @@ describe('gas limit', () => {
     assert.ok((await estimates('0x01')) > 0);
   });
 
-  it('is estimated once per block for transfers without code, separately for a transfer to a contract', async () => {
+  it('gas limit: is estimated once per block for transfers without code, separately for a transfer to a contract', async () => {
     const chain = openChain();
     const contract = await deployed(chain, contractThat('returns', '0x'));
     const toCode = await drafted(chain, { to: contract, valueWei: 0n });
@@ -374,7 +374,7 @@ describe('gas limit', () => {
 });
 
 describe('funds', () => {
-  it('must cover value, gas and the minimum balance; the balance is read again before a refusal', async () => {
+  it('funds: must cover value, gas and the minimum balance; the balance is read again before a refusal', async () => {
     const chain = openChain();
     const content = { valueWei: 1000n, gasLimit: 21_000n, pricing: { kind: 'legacy', gasPriceWei: 2n * gwei } } as const;
     const policies = evmPolicies({ minBalanceWei: 500n });
@@ -387,7 +387,7 @@ describe('funds', () => {
     await drafted(chain, content, { policies });
   });
 
-  it('that do not cover the value are refused before the estimate', async () => {
+  it('funds: refuses a value above the balance before it estimates', async () => {
     const { refused, sentence } = await refusal(openChain(), { valueWei: 10n ** 24n });
     assert.equal(refused, 'insufficient_funds');
     assert.match(sentence, /the account has \d+ wei/);
@@ -402,7 +402,7 @@ describe('revert', () => {
     { data: '0xdeadbeef', reason: 'custom error 0xdeadbeef' },
   ];
   for (const { data, reason } of cases) {
-    it(`is predicted and explained: ${reason}`, async () => {
+    it(`revert: is predicted and explained: ${reason}`, async () => {
       const chain = openChain();
       const contract = await deployed(chain, contractThat('reverts', data));
       const predicted = await refusal(chain, { to: contract, valueWei: 0n });
@@ -415,7 +415,7 @@ describe('revert', () => {
     });
   }
 
-  it('is not predicted if a transaction in the pool prevents it', async () => {
+  it('revert: is not predicted if a transaction in the pool prevents it', async () => {
     const chain = openChain();
     // A call with data sets a flag. A call without data reverts until the flag is set.
     const contract = await deployed(chain, contractOf('0x36600e57600054601457600080fd5b60016000555b00'));
@@ -429,7 +429,7 @@ describe('revert', () => {
     assert.equal((await receiptOf(chain, second.hash))?.succeeded, true);
   });
 
-  it('without data is reported without a reason', async () => {
+  it('revert: has no reason if it has no data', async () => {
     const chain = openChain();
     const contract = await deployed(chain, contractThat('reverts', '0x'));
     assert.equal((await refusal(chain, { to: contract, valueWei: 0n })).sentence, 'the transaction would revert');

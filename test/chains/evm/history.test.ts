@@ -47,7 +47,7 @@ async function prunedBefore(test: Parameters<typeof openChain>[0], oldest: bigin
 }
 
 describe('nextAt', () => {
-  it('returns the nonce after that block', async (test) => {
+  it('nextAt: returns the nonce after that block', async (test) => {
     const { chain } = openChain(test, [node.url]);
     for (const [index, block] of usedIn.entries()) {
       assert.equal(await chain.sequence.nextAt(address, block - 1n), BigInt(index));
@@ -55,7 +55,7 @@ describe('nextAt', () => {
     }
   });
 
-  it('returns pruned only if every node has pruned the state', async (test) => {
+  it('nextAt: returns pruned only if every node has pruned the state', async (test) => {
     const pruned = await prunedBefore(test, 50n);
     assert.equal(await openChain(test, [pruned.url]).chain.sequence.nextAt(address, 30n), 'pruned');
     assert.equal(await openChain(test, [pruned.url, node.url]).chain.sequence.nextAt(address, 30n), 1n);
@@ -68,11 +68,11 @@ describe('nextAt', () => {
     assert.equal(limited.requests.length, 1);
   });
 
-  it('throws for a future block instead of returning pruned', async (test) => {
+  it('nextAt: throws for a future block instead of returning pruned', async (test) => {
     await assert.rejects(openChain(test, [node.url]).chain.sequence.nextAt(address, last + 1n), isUnavailable);
   });
 
-  it('returns pruned on a real node with little history', async (test) => {
+  it('nextAt: returns pruned on a real node with little history', async (test) => {
     const forgetful = await startAnvil({ noMining: true, args: ['--prune-history', '2'] });
     test.after(() => forgetful.stop());
     await forgetful.mine(10);
@@ -83,7 +83,7 @@ describe('nextAt', () => {
 });
 
 describe('findSender', () => {
-  it('finds the transaction in few calls', async (test) => {
+  it('findSender: finds the transaction in few calls', async (test) => {
     const { chain } = openChain(test, [node.url]);
     for (const [index, blockNumber] of usedIn.entries()) {
       const before = chain.calls().items;
@@ -96,7 +96,7 @@ describe('findSender', () => {
     }
   });
 
-  it('returns not_found if these blocks do not contain the transaction', async (test) => {
+  it('findSender: returns not_found if these blocks do not contain the transaction', async (test) => {
     const { chain } = openChain(test, [node.url]);
     const [, second] = usedIn;
     for (const [nonce, from, to] of [
@@ -109,7 +109,7 @@ describe('findSender', () => {
     }
   });
 
-  it('returns not_found if the nonce was used without a transaction', async (test) => {
+  it('findSender: returns not_found if the nonce was used without a transaction', async (test) => {
     const stranger = '0x00000000000000000000000000000000000000aa';
     await node.rpc('anvil_setNonce', [stranger, '0x5']);
     await node.mine();
@@ -117,7 +117,7 @@ describe('findSender', () => {
     assert.equal(await openChain(test, [node.url]).chain.sequence.findSender(stranger, 2n, { from: 0n, to }), 'not_found');
   });
 
-  it('scans a limited number of blocks below pruned state', async (test) => {
+  it('findSender: scans a limited number of blocks below pruned state', async (test) => {
     const near = openChain(test, [(await prunedBefore(test, 100n)).url]).chain;
     const found = await near.sequence.findSender(address, 1n, { from: 0n, to: last });
     assert.ok(typeof found === 'object' && found.blockNumber === usedIn[1]);

@@ -32,7 +32,7 @@ async function refusedWith(test: TestContext, balanceWei: bigint, tags: readonly
 }
 
 describe('L1 fee', () => {
-  it('is part of the cost, with a margin, if the network charges one', async (test) => {
+  it('L1 fee: is part of the cost, with a margin, if the network charges one', async (test) => {
     const neededWei = 7n + gasWei + feeWei + feeWei / 4n;
     for (const tag of ['optimism', 'optimism-based']) {
       assert.match((await refusedWith(test, neededWei - 1n, [tag])) ?? '', new RegExp(`may cost ${neededWei} wei`));
@@ -40,12 +40,12 @@ describe('L1 fee', () => {
     }
   });
 
-  it('is 0 on other networks, including rollups that charge it in another way', async (test) => {
+  it('L1 fee: is 0 on other networks, including rollups that charge it in another way', async (test) => {
     assert.equal(await refusedWith(test, 7n + gasWei, []), null);
     assert.equal(await refusedWith(test, 7n + gasWei, ['polygon-zkevm', 'arbitrum-based', 'no-mempool']), null);
   });
 
-  it('is left out if no node can report it, and that is logged once', async (test) => {
+  it('L1 fee: is left out if no node can report it, and that is logged once', async (test) => {
     await node.rpc('anvil_setBalance', [address, '0xde0b6b3a7640000']);
     const silent = await startFakeNode(test, (request) =>
       request.calls[0]?.method === 'eth_call' ? answering(request, () => '0x') : relayed(node.url, request),
@@ -59,7 +59,7 @@ describe('L1 fee', () => {
     assert.match(lines[0] ?? '', /L1 fee is unknown/);
   });
 
-  it('is computed from the bytes of the transaction', async (test) => {
+  it('L1 fee: is computed from the bytes of the transaction', async (test) => {
     const asked: string[] = [];
     const proxy = await startFakeNode(test, (request) => {
       for (const { method, params } of request.calls) if (method === 'eth_call') asked.push((params[0] as { data: string }).data);

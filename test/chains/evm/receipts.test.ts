@@ -41,7 +41,7 @@ async function watched(test: Parameters<typeof openChain>[0], refused: readonly 
 }
 
 describe('receipts', () => {
-  it('of a few transactions are fetched in one batch, for any blocks', async (test) => {
+  it('receipts: of a few transactions come in one batch, for any blocks', async (test) => {
     const { chain, since } = await watched(test);
     const early = await mined(chain, 1);
     const late = await mined(chain, 2);
@@ -62,7 +62,7 @@ describe('receipts', () => {
     assert.equal((await chain.sequence.receipts([], { from: 0n, to: 9n })).size, 0);
   });
 
-  it('of many transactions are fetched per block; the missing ones one by one', async (test) => {
+  it('receipts: of many transactions come per block; the missing ones one by one', async (test) => {
     const { chain, since } = await watched(test);
     const early = await mined(chain, 1);
     const late = await mined(chain, 60);
@@ -74,7 +74,7 @@ describe('receipts', () => {
     assert.deepEqual([...found.keys()].sort(), hashes.sort());
   });
 
-  it('are fetched one by one once a node has rejected eth_getBlockReceipts', async (test) => {
+  it('receipts: come one by one once a node has rejected eth_getBlockReceipts', async (test) => {
     const { chain, since } = await watched(test, ['eth_getBlockReceipts']);
     const attempts = await mined(chain, 60);
     const head = await chain.head();
@@ -86,7 +86,7 @@ describe('receipts', () => {
     }
   });
 
-  it('that are mixed up, malformed or missing are never accepted', async (test) => {
+  it('receipts: swapped, malformed and missing ones are never accepted', async (test) => {
     const { chain } = openChain(test, [node.url]);
     const [first, second] = await mined(chain, 2);
     const hashes = [first?.hash ?? '', second?.hash ?? ''];
@@ -124,7 +124,7 @@ describe('revert reason', () => {
     { data: null, reason: null },
   ];
   for (const { data, reason } of cases) {
-    it(`is read from the revert data: ${reason}`, async (test) => {
+    it(`revert reason: is read from the revert data: ${reason}`, async (test) => {
       const { chain } = openChain(test, [node.url]);
       const { account } = await signedAttempt(chain, 0n);
       const nonce = await chain.sequence.nextOf(account);
@@ -146,7 +146,7 @@ describe('revert reason', () => {
     });
   }
 
-  it('is unknown, without an error, if no node can report it', async (test) => {
+  it('revert reason: is unknown, without an error, if no node can report it', async (test) => {
     const receipt = { hash: lost, blockNumber: 1n, blockHash: lost, succeeded: false, facts: null };
     const relayer = evmRelayer(lost, { includeRevertData: true });
     const nothing = 'reverted on chain';

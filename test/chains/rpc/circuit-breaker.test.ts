@@ -25,7 +25,7 @@ function start(test: TestContext): {
 }
 
 describe('circuit breaker', () => {
-  it('pauses for twice as long after each failure, up to a minute, and logs once', (test) => {
+  it('circuit breaker: pauses for twice as long after each failure, up to a minute, and logs once', (test) => {
     const { breaker, messages, moveOn, pauseMs } = start(test);
     const pauses: number[] = [];
     for (let failure = 0; failure < 8; failure += 1) {
@@ -41,14 +41,14 @@ describe('circuit breaker', () => {
     assert.deepEqual(messages(), ['RPC endpoint failed; removed from rotation']);
   });
 
-  it('counts concurrent failures once', (test) => {
+  it('circuit breaker: counts concurrent failures once', (test) => {
     const { breaker, pauseMs } = start(test);
     const calls = Array.from({ length: 50 }, () => breaker.begin());
     for (const call of calls) breaker.failed(failing, call);
     assert.equal(pauseMs(), 1000);
   });
 
-  it('resets when a call that began after the failure succeeds, but not for an earlier call', (test) => {
+  it('circuit breaker: resets when a call that began after the failure succeeds, but not for an earlier call', (test) => {
     const { breaker, messages } = start(test);
     const early = breaker.begin();
     breaker.failed(failing, breaker.begin());
@@ -59,7 +59,7 @@ describe('circuit breaker', () => {
     assert.deepEqual(messages(), ['RPC endpoint failed; removed from rotation', 'RPC endpoint recovered; back in rotation']);
   });
 
-  it('forgets failures after a minute of success; pauses longer if the next failure comes sooner', (test) => {
+  it('circuit breaker: forgets failures after a minute of success; pauses longer if the next failure comes sooner', (test) => {
     const { breaker, moveOn, pauseMs } = start(test);
     const fail = (): number => {
       breaker.failed(failing, breaker.begin());
@@ -72,7 +72,7 @@ describe('circuit breaker', () => {
     assert.equal(fail(), 1000);
   });
 
-  it('honours Retry-After, up to five minutes', (test) => {
+  it('circuit breaker: honours Retry-After, up to five minutes', (test) => {
     const { breaker, moveOn } = start(test);
     breaker.failed({ ...failing, retryAfterMs: 7_000 }, breaker.begin());
     moveOn(6_999);
@@ -84,7 +84,7 @@ describe('circuit breaker', () => {
     assert.ok(breaker.isProbeDue());
   });
 
-  it('blocks an endpoint of another chain and logs one error', (test) => {
+  it('circuit breaker: blocks an endpoint of another chain and logs one error', (test) => {
     const { breaker, messages, moveOn } = start(test);
     breaker.failed({ kind: 'other_chain', answered: '0x5' }, breaker.begin());
     assert.ok(breaker.isBlocked());
@@ -93,7 +93,7 @@ describe('circuit breaker', () => {
     assert.deepEqual(messages(), ['RPC endpoint serves another chain; not used']);
   });
 
-  it('keeps a lagging endpoint out until it has caught up, even if it answers', (test) => {
+  it('circuit breaker: keeps a lagging endpoint out until it has caught up, even if it answers', (test) => {
     const { breaker } = start(test);
     breaker.failed({ kind: 'lagging', detail: 'late' }, breaker.begin());
     breaker.worked(breaker.begin());

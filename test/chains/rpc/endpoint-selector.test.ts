@@ -14,17 +14,17 @@ function order(candidates: readonly Candidate[], picks: number): string {
 }
 
 describe('endpoint rotation', () => {
-  it('alternates between equal weights', () => {
+  it('endpoint rotation: alternates between equal weights', () => {
     const candidates = ['a', 'b', 'c'].map((name) => ({ name, weight: 100 }));
     assert.equal(order(candidates, 6), 'abcabc');
   });
 
-  it('spreads out the picks of a heavier endpoint', () => {
+  it('endpoint rotation: spreads out the picks of a heavier endpoint', () => {
     const candidates = [5, 1, 1].map((weight, index) => ({ name: 'abc'[index] ?? '', weight }));
     assert.equal(order(candidates, 7), 'aabacaa');
   });
 
-  it('picks in proportion to the weights, for any weights', () => {
+  it('endpoint rotation: picks in proportion to the weights, for any weights', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 6 }), (weights) => {
         const candidates = weights.map((weight, index) => ({ name: String(index), weight }));
@@ -38,7 +38,7 @@ describe('endpoint rotation', () => {
     );
   });
 
-  it('continues with the remaining candidates', () => {
+  it('endpoint rotation: continues with the remaining candidates', () => {
     const [a, b] = ['a', 'b'].map((name) => ({ name, weight: 1 }));
     assert.ok(a !== undefined && b !== undefined);
     const next = createRotation<Candidate>();

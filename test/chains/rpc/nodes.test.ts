@@ -26,7 +26,7 @@ function forwarderTo(test: TestContext, ...urls: readonly string[]): Nodes['meth
 }
 
 describe('forwarded RPC call', () => {
-  it('forwards params and result digit for digit', async (test) => {
+  it('forwarded RPC call: forwards params and result digit for digit', async (test) => {
     const resultJson = '{"big": 123456789012345678901234567890, "exact":1.10,"text":"\\u00e9"}';
     const node = await startNode(test, (response) => response.end(`{"jsonrpc":"2.0","id":1,"result":${resultJson}}`));
     const forwarder = forwarderTo(test, node.url('/'));
@@ -38,20 +38,20 @@ describe('forwarded RPC call', () => {
   });
 
   for (const code of ['2147483648', '-1e20', '1.5', '"3"', 'null']) {
-    it(`reports an invalid error code (${code}) as 0`, async (test) => {
+    it(`forwarded RPC call: reports an invalid error code (${code}) as 0`, async (test) => {
       const node = await startNode(test, (response) => response.end(`{"jsonrpc":"2.0","id":1,"error":{"code":${code},"message":"no"}}`));
       assert.deepEqual(await forwarderTo(test, node.url('/')).forward('eth_call', '[]'), { code: 0, message: 'no', dataJson: null });
     });
   }
 
-  it('drops error data that is nested too deeply', async (test) => {
+  it('forwarded RPC call: drops error data that is nested too deeply', async (test) => {
     const data = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const body = `{"jsonrpc":"2.0","id":1,"error":{"code":3,"message":"no","data":${data}}}`;
     const node = await startNode(test, (response) => response.end(body));
     assert.deepEqual(await forwarderTo(test, node.url('/')).forward('eth_call', '[]'), { code: 3, message: 'no', dataJson: null });
   });
 
-  it('returns the node’s error, with the provider’s key masked', async (test) => {
+  it('forwarded RPC call: returns the node’s error, with the provider’s key masked', async (test) => {
     const error = { code: 3, message: 'reverted by my-secret-key', data: { reason: '0x08', url: 'my-secret-key', big: 1 } };
     const node = await startNode(test, (response) => response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, error })));
     assert.deepEqual(await forwarderTo(test, node.url('/v2/my-secret-key')).forward('eth_call', '[]'), {
@@ -61,7 +61,7 @@ describe('forwarded RPC call', () => {
     });
   });
 
-  it('tries the next node if one cannot answer', async (test) => {
+  it('forwarded RPC call: tries the next node if one cannot answer', async (test) => {
     const missing = JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'the method does not exist' } });
     const without = await startNode(test, (response) => response.end(missing));
     const broken = await startNode(test, (response) => response.writeHead(500).end());
@@ -76,7 +76,7 @@ describe('forwarded RPC call', () => {
     });
   });
 
-  it('fails if no node is reachable or the node serves another chain', async (test) => {
+  it('forwarded RPC call: fails if no node is reachable or the node serves another chain', async (test) => {
     const unavailable = (error: unknown) => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE';
     await assert.rejects(forwarderTo(test, 'http://127.0.0.1:9/').forward('eth_call', '[]'), unavailable);
     const foreign = await startHttpReceiver(test, (response) => response.end('{"jsonrpc":"2.0","id":1,"result":"0x2"}'));
@@ -87,7 +87,7 @@ describe('forwarded RPC call', () => {
     );
   });
 
-  it('rejects a seventeenth concurrent call', async (test) => {
+  it('forwarded RPC call: rejects a seventeenth concurrent call', async (test) => {
     const waiting: ServerResponse[] = [];
     const node = await startNode(test, (response) => waiting.push(response));
     const forwarder = forwarderTo(test, node.url('/'));

@@ -60,7 +60,7 @@ async function isUnavailable(asking: Promise<unknown>): Promise<DomainError> {
 }
 
 describe('failover', { concurrency: true }, () => {
-  it('tries the next endpoint if one is dead, and logs once', async (test) => {
+  it('failover: tries the next endpoint if one is dead, and logs once', async (test) => {
     const { rpc, lines } = open(test, heavy(deadUrl), light(node.url));
     assert.equal(await ask(rpc, 'eth_chainId'), '0x7a69');
     assert.equal(await ask(rpc, 'eth_chainId'), '0x7a69');
@@ -82,7 +82,7 @@ describe('failover', { concurrency: true }, () => {
     'a closed connection': 'hang up',
   };
   for (const [name, failure] of Object.entries(troubles)) {
-    it(`tries the next endpoint if one answers with ${name}, and probes that one before it uses it again`, async (test) => {
+    it(`failover: tries the next endpoint if one answers with ${name}, and probes that one before it uses it again`, async (test) => {
       let isWell = false;
       const bad = await nodeThat(test, () => (isWell ? '0x9' : failure));
       const { rpc, lines } = open(test, heavy(bad.url), light(node.url));
@@ -100,7 +100,7 @@ describe('failover', { concurrency: true }, () => {
     });
   }
 
-  it('tries the next endpoint if an answer has an unexpected shape', async (test) => {
+  it('failover: tries the next endpoint if an answer has an unexpected shape', async (test) => {
     const bad = await nodeThat(test, () => 'nonsense');
     const { rpc, lines } = open(test, heavy(bad.url), light(node.url));
     const read = (answer: unknown): bigint => {
@@ -111,14 +111,14 @@ describe('failover', { concurrency: true }, () => {
     assert.match(lines[0] ?? '', /answered with a malformed number/);
   });
 
-  it('reads an error whose data is nested too deeply', async (test) => {
+  it('failover: reads an error whose data is nested too deeply', async (test) => {
     const data = '['.repeat(20_000) + ']'.repeat(20_000);
     const hostile = await nodeThat(test, () => ({ body: `{"jsonrpc":"2.0","id":1,"error":{"code":3,"message":"no","data":${data}}}` }));
     const { rpc } = open(test, heavy(hostile.url));
     await assert.rejects(rpc.call('eth_a', [], asIs), { name: 'NodeError', message: 'no', dataJson: null });
   });
 
-  it('honours Retry-After: sends nothing before, even if no other endpoint is left', async (test) => {
+  it('failover: honours Retry-After: sends nothing before, even if no other endpoint is left', async (test) => {
     let isLimited = true;
     const limited = await nodeThat(test, () => (isLimited ? { status: 429, headers: { 'retry-after': '2' }, body: '' } : '0x1'));
     const { rpc } = open(test, heavy(limited.url));
@@ -132,7 +132,7 @@ describe('failover', { concurrency: true }, () => {
     assert.ok(Date.now() - since >= 2000);
   });
 
-  it('repeats a call whose keep-alive connection was closed', async (test) => {
+  it('failover: repeats a call whose keep-alive connection was closed', async (test) => {
     let hangUps = 0;
     const flaky = await nodeThat(test, () => {
       hangUps += 1;
@@ -143,7 +143,7 @@ describe('failover', { concurrency: true }, () => {
     assert.deepEqual(lines, []);
   });
 
-  it('accepts the first error about the request; tries the next node for an error about the node', async (test) => {
+  it('failover: accepts the first error about the request; tries the next node for an error about the node', async (test) => {
     const other = await nodeThat(test, () => '0x2');
     const refused = open(test, heavy(node.url), light(other.url)).rpc;
     await assert.rejects(refused.call('eth_sendRawTransaction', ['0x00'], asIs), NodeError);
@@ -152,7 +152,7 @@ describe('failover', { concurrency: true }, () => {
     assert.equal(await refused.ask('eth_noSuchMethod', [], asIs), '0x2');
   });
 
-  it('does not wait for a tripped endpoint to get a second opinion', async (test) => {
+  it('failover: does not wait for a tripped endpoint to get a second opinion', async (test) => {
     const full = await nodeThat(test, () => new FakeError(-32603, 'no room'));
     const resting = await nodeThat(test, () => 'hang up');
     const { rpc } = open(test, heavy(resting.url), light(full.url));
@@ -162,7 +162,7 @@ describe('failover', { concurrency: true }, () => {
     assert.equal(resting.requests.length, asked);
   });
 
-  it('throws NODE_UNAVAILABLE if no endpoint is reachable', async (test) => {
+  it('failover: throws NODE_UNAVAILABLE if no endpoint is reachable', async (test) => {
     await isUnavailable(ask(open(test, heavy(deadUrl)).rpc, 'eth_chainId'));
     await isUnavailable(ask(open(test).rpc, 'eth_chainId'));
   });
@@ -176,7 +176,7 @@ describe('endpoint weights', () => {
     return nodes.map(({ methods }) => methods.filter((method) => method === 'eth_x').length);
   }
 
-  it('share the calls in proportion; weight 0 is never used', async (test) => {
+  it('endpoint weights: share the calls in proportion; weight 0 is never used', async (test) => {
     assert.deepEqual(await shares(test, [1, 1, 1], 9), [3, 3, 3]);
     assert.deepEqual(await shares(test, [70, 0, 30], 10), [7, 0, 3]);
   });
@@ -185,7 +185,7 @@ describe('endpoint weights', () => {
 describe('head calls', () => {
   const height = (number: number) => (answer: unknown) => ({ number: BigInt(String(answer ?? number)) });
 
-  it('stay with one endpoint while it works, together with calls that must fit the head', async (test) => {
+  it('head calls: stay with one endpoint while it works, together with calls that must fit the head', async (test) => {
     const nodes = await Promise.all([0, 1].map(() => nodeThat(test, () => '0x1')));
     const { rpc } = open(test, ...nodes.map(({ url }) => light(url)));
     for (let round = 0; round < 4; round += 1) {
@@ -196,7 +196,7 @@ describe('head calls', () => {
     assert.deepEqual(asked.toSorted(), [0, 8]);
   });
 
-  it('leave out an endpoint that lags for long until it is level again; tolerate a small difference', async (test) => {
+  it('head calls: leave out an endpoint that lags for long until it is level again; tolerate a small difference', async (test) => {
     let slow = 1;
     const lagging = await nodeThat(test, () => `0x${slow.toString(16)}`);
     const level = await nodeThat(test, () => '0x64');
@@ -223,7 +223,7 @@ describe('head calls', () => {
 });
 
 describe('chain ID', () => {
-  it('is verified once, before any other call', async (test) => {
+  it('chain ID: is verified once, before any other call', async (test) => {
     const fake = await nodeThat(test, () => '0x1');
     const { rpc } = open(test, heavy(fake.url));
     await Promise.all([ask(rpc, 'eth_a'), ask(rpc, 'eth_b')]);
@@ -231,7 +231,7 @@ describe('chain ID', () => {
     assert.deepEqual([fake.methods[0], [...fake.methods].sort()], ['eth_chainId', ['eth_a', 'eth_b', 'eth_c', 'eth_chainId']]);
   });
 
-  it('of another chain blocks the endpoint and is logged', async (test) => {
+  it('chain ID: blocks and logs an endpoint of another chain', async (test) => {
     const { rpc, lines } = open(test, heavy(otherChain.url));
     await isUnavailable(rpc.call('eth_sendRawTransaction', ['0x00'], asIs));
     await isUnavailable(rpc.call('eth_sendRawTransaction', ['0x00'], asIs));
@@ -246,12 +246,12 @@ describe('chain ID', () => {
     });
   });
 
-  it('of another chain leaves the other endpoints in use', async (test) => {
+  it('chain ID: keeps the other endpoints in use', async (test) => {
     const { rpc } = open(test, heavy(otherChain.url), light(node.url));
     assert.equal(await ask(rpc, 'eth_chainId'), '0x7a69');
   });
 
-  it('is verified again after a failure, since another node may answer behind the URL', async (test) => {
+  it('chain ID: is verified again after a failure, since another node may answer behind the URL', async (test) => {
     let isDown = false;
     let current = '0x7a69';
     const fake = await startFakeNode(test, (request) =>
@@ -273,7 +273,7 @@ describe('batches', () => {
     Array.from({ length: count }, (_, index) => ({ method, params: [`0x${index.toString(16)}`], read: asIs }));
   const echo = ({ params }: { params: readonly unknown[] }): unknown => params[0];
 
-  it('hold at most 50 calls, and are counted', async (test) => {
+  it('batches: hold at most 50 calls, and are counted', async (test) => {
     const fake = await startFakeNode(test, (request) => answering(request, (call) => (call.method === 'eth_chainId' ? null : echo(call))));
     const { rpc } = open(test, heavy(fake.url));
     const settled = await rpc.batch(calls(120));
@@ -288,7 +288,7 @@ describe('batches', () => {
     assert.deepEqual(rpc.calls(), { http: 4, items: 121 });
   });
 
-  it('are smaller if the calls are long', async (test) => {
+  it('batches: are smaller if the calls are long', async (test) => {
     const fake = await startFakeNode(test, (request) => answering(request, ({ method }) => (method === 'eth_chainId' ? null : '0x1')));
     const { rpc } = open(test, heavy(fake.url));
     await rpc.batch(Array.from({ length: 5 }, () => ({ method: 'eth_x', params: [`0x${'00'.repeat(120_000)}`], read: asIs })));
@@ -304,7 +304,7 @@ describe('batches', () => {
     'HTTP 403': { status: 403, body: '{"error":"upgrade your plan"}' },
     'unknown IDs': { body: '[{"jsonrpc":"2.0","id":"a","result":"0x1"}]' },
   } satisfies Record<string, FakeAnswer>)) {
-    it(`are sent as single calls, in order, once an endpoint has rejected a batch with ${name}`, async (test) => {
+    it(`batches: are sent as single calls, in order, once an endpoint has rejected a batch with ${name}`, async (test) => {
       const fake = await startFakeNode(test, (request) => (request.isBatch ? refusal : answering(request, (call) => echo(call))));
       const { rpc, lines } = open(test, heavy(fake.url));
       for (let round = 0; round < 2; round += 1) {
@@ -321,7 +321,7 @@ describe('batches', () => {
     });
   }
 
-  it('that fail by overload do not count as rejected', async (test) => {
+  it('batches: an overload does not count as a rejected batch', async (test) => {
     let isLimited = true;
     const fake = await startFakeNode(test, (request) =>
       request.isBatch && isLimited ? { status: 429, body: '' } : answering(request, (call) => echo(call)),
@@ -332,7 +332,7 @@ describe('batches', () => {
     assert.deepEqual(await rpc.batch(calls(2)), [{ result: '0x0' }, { result: '0x1' }]);
   });
 
-  it('match answers by ID; an answer that is missing or duplicated counts as none', async (test) => {
+  it('batches: match answers by ID; a missing or duplicated answer counts as none', async (test) => {
     const fake = await startFakeNode(test, (request) => {
       if (!request.isBatch) return answering(request, () => null);
       const items = [
@@ -352,7 +352,7 @@ describe('batches', () => {
     assert.deepEqual(words, ['a', 'NodeError', 'TransportError', 'd', 'TransportError']);
   });
 
-  it('send calls without an answer to the next endpoint', async (test) => {
+  it('batches: calls without an answer go to the next endpoint', async (test) => {
     const bad = await startFakeNode(test, (request) =>
       request.isBatch ? { body: JSON.stringify([{ id: 2, result: 'from the first' }]) } : answering(request, () => null),
     );
@@ -368,7 +368,7 @@ describe('calls that need consistent answers', () => {
     { method: 'eth_b', params: [], read: (answer: unknown) => Number(answer) },
   ] as const;
 
-  it('are answered by one endpoint: if it fails one of them, all go to the next endpoint', async (test) => {
+  it('calls that need consistent answers: are answered by one endpoint: if it fails one of them, all go to the next endpoint', async (test) => {
     const first = await startFakeNode(test, (request) =>
       answering(request, ({ method }) =>
         method === 'eth_b' ? new FakeError(-32601, 'no such method') : method === 'eth_a' ? 'first' : null,
@@ -383,7 +383,7 @@ describe('calls that need consistent answers', () => {
     );
   });
 
-  it('fail if no endpoint answers them all', async (test) => {
+  it('calls that need consistent answers: fail if no endpoint answers them all', async (test) => {
     const only = (wanted: string) =>
       startFakeNode(test, (request) =>
         answering(request, ({ method }) => (method === wanted || method === 'eth_chainId' ? null : new FakeError(3, 'refused'))),
@@ -397,7 +397,7 @@ describe('calls that need consistent answers', () => {
 describe('secrets in an RPC URL', () => {
   const secretUrl = (url: string): string => `${url}/${secret}?key=${secret}`;
 
-  it('appear neither in errors nor in logs, even if a node echoes them', async (test) => {
+  it('secrets in an RPC URL: appear neither in errors nor in logs, even if a node echoes them', async (test) => {
     const echo = await nodeThat(test, () => new FakeError(-32000, `bad key ${secret}`));
     const down = await startFakeNode(test, () => ({ status: 401, body: secret }));
     const dead = deadUrl.replace('http://', `http://user:${secret}@`);
@@ -415,7 +415,7 @@ describe('secrets in an RPC URL', () => {
     assert.ok(!text.includes(secret), text);
   });
 
-  it('do not appear if the URL is invalid', (test) => {
+  it('secrets in an RPC URL: do not appear if the URL is invalid', (test) => {
     assert.throws(
       () => open(test as TestContext, heavy(`http:// bad/${secret}`)),
       (error) => !inspect(error).includes(secret),
