@@ -32,7 +32,6 @@ const worthwhile = [
   'an earlier version is mined',
   'three versions',
   'content over content',
-  'a gap is filled',
   'a slot is given up',
 ];
 

@@ -67,6 +67,8 @@ export interface ModelChain {
   setFunds(wei: bigint): void;
   /** Nodes answer as they would have this many blocks ago. */
   setLag(blocks: number): void;
+  /** Nodes say that the account has used this many nonces more than it has. */
+  setNonceLie(nonces: bigint): void;
 }
 
 const gasLimit = 21_000n;
@@ -80,6 +82,7 @@ export function createModelChain(network: Network, account: string, random: Rand
   let baseFeeWei = 100n;
   let fundsWei = 10n ** 18n;
   let lag = 0;
+  let nonceLie = 0n;
   let serial = 0;
   const pool = new Map<bigint, ModelTransaction>();
   const foreign = new Set<string>();
@@ -197,6 +200,9 @@ export function createModelChain(network: Network, account: string, random: Rand
       fundsWei = wei;
       for (const [nonce, transaction] of pool) if (costWei(transaction) > wei) pool.delete(nonce);
     },
+    setNonceLie(nonces) {
+      nonceLie = nonces;
+    },
     setLag(blocks) {
       lag = blocks;
     },
@@ -257,8 +263,8 @@ export function createModelChain(network: Network, account: string, random: Rand
         ),
       whyFailed: async () => 'reverted on chain',
       sequence: {
-        nextOf: () => ask('nextOf', () => nonceIn(seen())),
-        nextAt: (_account, height) => ask('nextAt', () => nonceIn(seen().filter(({ number }) => number <= height))),
+        nextOf: () => ask('nextOf', () => nonceIn(seen()) + nonceLie),
+        nextAt: (_account, height) => ask('nextAt', () => nonceIn(seen().filter(({ number }) => number <= height)) + nonceLie),
         bumpFee: ({ relayer: { policies }, content, live, outbids }) =>
           ask('raise', (): Draft | Refusal => {
             const chosen =

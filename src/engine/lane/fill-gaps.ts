@@ -7,12 +7,12 @@ import type { Attempt } from '../../core/transaction/transaction.js';
 import { commitMoves, takeNonces } from './commit-moves.js';
 import type { LaneContext } from './lane-context.js';
 
-/** This many empty nonces are handled at a head. */
-const maxGapsPerHead = 50;
+/** More gaps than this were not made by a reorg: the chain was reset, or the node lies. They are not filled. */
+const maxGaps = 64;
 
 /**
- * Makes the chore that fills gaps: nonces between the chain's and ours that no open transaction has, behind which nothing is mined. A gap appears if the
- * chain was rewound, or if a reorg removed a foreign transaction that had used our key.
+ * Makes the chore that fills gaps: nonces between the chain's and the highest one that we signed which no open transaction has, behind which nothing is
+ * mined. A gap appears if the chain was rewound, or if a reorg removed a foreign transaction that had used our key.
  *
  * If one of our transactions became final at such a nonce, its stored attempt is broadcast again: nothing confirmed is ever signed again. Otherwise a
  * self-transfer takes the nonce, as a transaction of its own, and outbids whatever of ours a node may still hold there. Throws `NODE_UNAVAILABLE`.
@@ -30,15 +30,30 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
     return used === 'pruned' || used <= nonce;
   }
 
+  let lookedAtHash: string | null = null;
+  let isReset = false;
   return async (head) => {
-    const empty = emptyNonces(lane.chainNonce, lane.nextNonce, (nonce) => lane.transactions.atNonce(nonce) !== undefined, maxGapsPerHead);
+    if (lookedAtHash === head.hash) return;
+    const { transactions } = lane;
+    const empty = emptyNonces(lane.chainNonce, lane.signedNonce, (nonce) => transactions.atNonce(nonce) !== undefined, maxGaps + 1);
     for (const nonce of seenAt.keys()) if (!empty.includes(nonce)) seenAt.delete(nonce);
     const finals: Attempt[] = [];
+    const gaps: { readonly nonce: bigint; readonly attempts: readonly Attempt[] }[] = [];
     for (const nonce of empty) {
       const { mined, versions } = await lane.deps.store.read.slot(lane.id, nonce);
       if (mined !== null) finals.push(mined);
-      else if (await isGap(head, nonce)) await fillGap(lane, sequence, nonce, versions);
+      else if (await isGap(head, nonce)) gaps.push({ nonce, attempts: versions });
     }
+    lookedAtHash = head.hash;
+    if (gaps.length > maxGaps) {
+      const facts = { relayer: lane.relayer().id, chainNonce: lane.chainNonce, signedNonce: lane.signedNonce };
+      if (!isReset)
+        lane.log.error(facts, 'the chain shows too many of our nonces as unused to fill them: it was reset, or an RPC node is wrong');
+      isReset = true;
+      return;
+    }
+    isReset = false;
+    for (const { nonce, attempts } of gaps) await fillGap(lane, sequence, nonce, attempts);
     if (finals.length === 0) return;
     const outcomes = await lane.chain.broadcastAll(finals.map(({ raw }) => raw));
     const taken = outcomes.filter(({ kind }) => kind === 'accepted').length;
@@ -51,12 +66,12 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
 }
 
 /**
- * Returns the nonces from `chainNonce` (the first that no block holds) up to `nextNonce` (the first that we have not given out) that are not taken,
- * lowest first, at most `max`.
+ * Returns the nonces from `chainNonce` (the first that no block holds) up to `signedNonce` (one above the highest that we signed) that are not
+ * taken, lowest first, at most `max`.
  */
-export function emptyNonces(chainNonce: bigint, nextNonce: bigint, isTaken: (nonce: bigint) => boolean, max: number): readonly bigint[] {
+export function emptyNonces(chainNonce: bigint, signedNonce: bigint, isTaken: (nonce: bigint) => boolean, max: number): readonly bigint[] {
   const empty: bigint[] = [];
-  for (let nonce = chainNonce; nonce < nextNonce && empty.length < max; nonce += 1n) {
+  for (let nonce = chainNonce; nonce < signedNonce && empty.length < max; nonce += 1n) {
     if (!isTaken(nonce)) empty.push(nonce);
   }
   return empty;
@@ -81,6 +96,6 @@ async function fillGap(lane: LaneContext, sequence: Sequence, nonce: bigint, out
   const newAttempt = { ...first, version: outbids.reduce((highest, { version }) => Math.max(highest, version), 0) + 1 };
   const before = { transaction, attempts: [] };
   const move = { steps: [signed(transaction, newAttempt)] as const, newAttempt };
-  await commitMoves(lane, [{ before, move, isNew: true }], takeNonces(lane, lane.nextNonce, lane.nextNonce));
-  lane.storedNonce = lane.nextNonce;
+  await commitMoves(lane, [{ before, move, isNew: true }], takeNonces(lane, lane.signedNonce, lane.signedNonce));
+  lane.storedNonce = lane.signedNonce;
 }

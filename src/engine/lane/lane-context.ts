@@ -38,6 +38,10 @@ export interface LaneContext {
   chainNonce: bigint;
   /** The first nonce that neither we nor the chain have used. */
   nextNonce: bigint;
+  /** One above the highest nonce that we ever signed: a gap can exist only below it. */
+  signedNonce: bigint;
+  /** A next nonce that differs from ours because of one answer, and the head of that answer; null: none. Nothing takes a nonce meanwhile. */
+  doubtedNonce: { readonly nonce: bigint; readonly hash: string } | null;
   /** The next nonce as stored, which is lower if somebody else used the key; null: none is stored yet. */
   storedNonce: bigint | null;
   /** The balance was below the required minimum when it was last read, and this was reported. */
@@ -50,6 +54,12 @@ export interface LaneContext {
   isStopped(): boolean;
   wakePrepare(): void;
   wakeBroadcast(): void;
+}
+
+/** Takes note that every nonce below this one may have been signed. */
+export function noteSigned(lane: LaneContext, nonce: bigint): void {
+  if (nonce > lane.signedNonce) lane.signedNonce = nonce;
+  if (nonce > lane.nextNonce) lane.nextNonce = nonce;
 }
 
 /** True if no RPC node answered: this says nothing about the chain. */

@@ -12,7 +12,7 @@ import { commitMoves } from './commit-moves.js';
 import { expire } from './expire.js';
 import { createForeignExplainer } from './explain-foreign.js';
 import { createGapFiller } from './fill-gaps.js';
-import type { LaneContext, LaneWork } from './lane-context.js';
+import { type LaneContext, type LaneWork, noteSigned } from './lane-context.js';
 import { createLoop } from './loop.js';
 import { createOneAtATime } from './one-at-a-time.js';
 import { createOpenTransactions, type LaneFigures } from './open-transactions.js';
@@ -76,6 +76,8 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     settled: null,
     chainNonce: 0n,
     nextNonce: 0n,
+    signedNonce: 0n,
+    doubtedNonce: null,
     storedNonce: null,
     isBalanceLow: false,
     balanceReadAtHash: null,
@@ -158,7 +160,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
 
   async function loadNonce(): Promise<void> {
     lane.storedNonce = (await deps.store.read.nextNonce(id)) ?? null;
-    if (lane.storedNonce !== null && lane.storedNonce > lane.nextNonce) lane.nextNonce = lane.storedNonce;
+    noteSigned(lane, lane.storedNonce ?? 0n);
   }
 
   return {
@@ -166,9 +168,8 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     async load() {
       for (const open of await deps.store.read.openTransactions(id)) {
         transactions.put(open);
-        // A gap may have been filled above the stored nonce.
         const { nonce } = open.transaction;
-        if (nonce !== null && nonce >= lane.nextNonce) lane.nextNonce = nonce + 1n;
+        if (nonce !== null) noteSigned(lane, nonce + 1n);
       }
       await loadNonce();
     },

@@ -8,7 +8,7 @@ import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import { commitMoves, duplicateOf, type PlannedMove, takeNonces, waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
-import { type LaneContext, nullIfUnavailable } from './lane-context.js';
+import { type LaneContext, noteSigned, nullIfUnavailable } from './lane-context.js';
 
 /** The maximum number of transactions signed and stored in one commit: more would hold the event loop for longer than 10 ms. */
 const batchSize = 50;
@@ -65,7 +65,8 @@ function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly 
   const candidates: OpenTransaction[] = [];
   const { transactions, chain } = lane;
   // Without room the queue is not walked: it may be long, and this runs at every send.
-  let slots = chain.sequence === null ? 0 : maxInFlightOf(lane.relayer().policies) - transactions.inFlightCount() + usedCount(lane);
+  const takesNonces = chain.sequence !== null && lane.doubtedNonce === null;
+  let slots = !takesNonces ? 0 : maxInFlightOf(lane.relayer().policies) - transactions.inFlightCount() + usedCount(lane);
   let unsequencedRoom = chain.unsequenced === null ? 0 : maxUnsequenced - transactions.unsequencedCount();
   for (const open of transactions.waiting()) {
     if (candidates.length === batchSize || (slots <= 0 && unsequencedRoom <= 0)) break;
@@ -171,9 +172,11 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
     const unmoved = drafted.filter(({ open }) => transactions.get(open.transaction.id)?.transaction.revision === open.transaction.revision);
     const from = lane.nextNonce;
     let to = from;
+    const isDoubted = lane.doubtedNonce !== null;
     const planned: (PlannedMove & Required<Pick<PlannedMove['move'], 'newAttempt'>>)[] = [];
     for (const { open, draft } of unmoved) {
       const nonce = lane.chain.isUnsequenced(open.transaction.content) ? null : to;
+      if (nonce !== null && isDoubted) continue;
       const newAttempt = await signAttempt(deps, lane.relayer(), open, draft, nonce, 'content');
       const sentence = await duplicateOf(
         lane,
@@ -195,9 +198,8 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
       if (error instanceof ConflictError) await lane.reload(ids);
       throw error;
     }
-    // Settling may have moved it on meanwhile.
-    if (lane.nextNonce < to) lane.nextNonce = to;
     if (to !== from) lane.storedNonce = to;
+    noteSigned(lane, to === from ? 0n : to);
   });
   for (const { open, sentence } of duplicates) await holdBack(lane, open, { sentence, lasting: false });
 }

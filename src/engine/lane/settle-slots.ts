@@ -15,7 +15,11 @@ import type { LaneContext } from './lane-context.js';
  */
 export async function settleSlots(lane: LaneContext, sequence: Sequence, head: Head): Promise<void> {
   const { transactions, id } = lane;
-  const chainNonce = await sequence.nextOf(id.account);
+  const seenNonce = await nonceAt(sequence, id.account, head);
+  if (lane.settled === null && lane.signedNonce === 0n) await believeFirst(lane, sequence, seenNonce);
+  else followChain(lane, head, seenNonce);
+  // Beyond ours a nonce says nothing about our slots.
+  const chainNonce = seenNonce < lane.nextNonce ? seenNonce : lane.nextNonce;
   const lookedFor = [
     ...(await noLongerInTheirBlocks(lane, sequence, head)),
     ...[...transactions.slotted()].filter((open) => isUsed(open, chainNonce)),
@@ -34,8 +38,41 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
     if (record !== undefined) record.unexplained = null;
   }
   lane.chainNonce = chainNonce;
-  if (lane.nextNonce < chainNonce) lane.nextNonce = chainNonce;
   lane.settled = head;
+}
+
+/** The account's nonce at this head, by its number: gateways count their pool into `latest`. */
+async function nonceAt(sequence: Sequence, account: string, head: Head): Promise<bigint> {
+  const nonce = await sequence.nextAt(account, head.number);
+  return nonce === 'pruned' ? sequence.nextOf(account) : nonce;
+}
+
+/** A lane that never signed takes its first nonce from the chain: the lower of two answers, since a gap costs a self-transfer for each nonce. */
+async function believeFirst(lane: LaneContext, sequence: Sequence, seenNonce: bigint): Promise<void> {
+  const again = await sequence.nextOf(lane.id.account);
+  lane.nextNonce = again < seenNonce ? again : seenNonce;
+}
+
+/**
+ * Follows a nonce that moved without us: somebody else used the key, or a reorg took such a use back. One answer proves nothing, so two heads must agree;
+ * until then nothing takes a nonce. The lower of two increases counts, and the higher of two decreases.
+ */
+function followChain(lane: LaneContext, head: Head, seenNonce: bigint): void {
+  const wanted = seenNonce > lane.signedNonce ? seenNonce : lane.signedNonce;
+  const doubted = lane.doubtedNonce;
+  if (wanted === lane.nextNonce) {
+    lane.doubtedNonce = null;
+    return;
+  }
+  const isHigher = wanted > lane.nextNonce;
+  if (doubted === null || doubted.nonce > lane.nextNonce !== isHigher) {
+    lane.doubtedNonce = { nonce: wanted, hash: head.hash };
+    return;
+  }
+  if (doubted.hash === head.hash) return;
+  const isNearer = isHigher ? doubted.nonce < wanted : doubted.nonce > wanted;
+  lane.nextNonce = isNearer ? doubted.nonce : wanted;
+  lane.doubtedNonce = lane.nextNonce === wanted ? null : { nonce: wanted, hash: head.hash };
 }
 
 /** True if the chain has used its nonce and it is not known to be in a block. */
