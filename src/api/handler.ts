@@ -1,14 +1,11 @@
 import { type ConnectRouter, createContextValues, type Interceptor } from '@connectrpc/connect';
-import type { UniversalHandler } from '@connectrpc/connect/protocol';
 import { DomainError } from '../core/errors.js';
 import type { Log } from '../core/ports/log.js';
 import { noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
 import { type Call, callKey } from './contract/call.js';
 import type { MethodPlan } from './contract/method-plan.js';
-import { writeProtocolError } from './contract/protocol-error.js';
 import { checkBodySize } from './guards/body-size.js';
 import { type Authenticate, principalOf } from './guards/credentials.js';
-import { checkDeadline } from './guards/deadline.js';
 import { checkHost } from './guards/host.js';
 import type { RateLimit } from './guards/rate-limit.js';
 import { requestIdOf } from './guards/request-id.js';
@@ -20,6 +17,8 @@ import type { Page } from './http/page.js';
 import { breakOff, writeAnswer } from './http/write-answer.js';
 import { createRequestWatch } from './request-watch.js';
 import type { RestGateway } from './rest/gateway.js';
+import { writeProtocolError } from './rpc/protocol-error.js';
+import { checkContentType, checkDeadline } from './rpc/request-checks.js';
 import { createRpcAdapter } from './rpc/rpc-adapter.js';
 import { createTargets, type Target } from './target.js';
 
@@ -151,16 +150,6 @@ function checkFound(target: Target): asserts target is Found {
   if (target.kind === 'wrong_verb') {
     throw new DomainError('method_not_allowed', 'METHOD_NOT_ALLOWED', `this path takes ${target.allow.join(', ')} only`);
   }
-}
-
-/** Throws `unsupported_media_type` where no protocol of this method has the content type. A Connect GET has none. */
-function checkContentType(handler: UniversalHandler, request: ApiRequest): void {
-  if (request.method === 'GET' || handler.supportedContentType(request.headers['content-type'] ?? '')) return;
-  throw new DomainError(
-    'unsupported_media_type',
-    'CONTENT_TYPE_UNSUPPORTED',
-    'this method takes the content types of gRPC, gRPC-Web and Connect',
-  );
 }
 
 /** Path and query of a request's target. Proxies send it whole (`GET http://host/path`): what comes before the path is not looked at. */

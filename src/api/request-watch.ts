@@ -5,8 +5,8 @@ import type { Telemetry } from '../core/ports/telemetry.js';
 import { readTraceParent } from '../core/trace-parent.js';
 import type { Call } from './contract/call.js';
 import { errorTable } from './contract/error-table.js';
-import { rpcProtocolOf } from './contract/protocol-error.js';
 import type { ApiRequest, ApiResponse } from './http/header.js';
+import { rpcProtocolOf } from './rpc/protocol-error.js';
 import type { Target } from './target.js';
 
 /** A request as log, metrics and traces see it. What is learnt of it on the way is put here. */

@@ -6,15 +6,15 @@ import { NotificationService } from '../../gen/relayer/v1/notification_service_p
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
 import { createErrorInterceptor } from '../../src/api/contract/errors.js';
 import { compileMethodPlans } from '../../src/api/contract/method-plan.js';
+import { createReadiness, type Readiness } from '../../src/api/contract/readiness.js';
 import { createRateLimit } from '../../src/api/guards/rate-limit.js';
 import { createHandler } from '../../src/api/handler.js';
 import { createCors } from '../../src/api/http/cors.js';
+import { createReadyPage, healthPage } from '../../src/api/http/operator-pages.js';
 import { type ApiServer, createServer, type ServerTimeouts } from '../../src/api/http/server.js';
 import { createRestGateway } from '../../src/api/rest/gateway.js';
 import { createReflection } from '../../src/api/rpc/reflection.js';
-import { createHealthService } from '../../src/api/services/health/health-service.js';
-import { createReadyPage, healthPage } from '../../src/api/services/health/pages.js';
-import { createReadiness, type Readiness } from '../../src/api/services/health/readiness.js';
+import { createHealthService } from '../../src/api/services/health-service.js';
 import { createAuthenticate } from '../../src/core/access/authenticate.js';
 import type { Principal } from '../../src/core/access/principal.js';
 import type { TokenBucketLimits } from '../../src/core/access/token-bucket.js';

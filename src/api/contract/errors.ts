@@ -1,10 +1,10 @@
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 import { DomainError } from '../../core/errors.js';
 import type { Log } from '../../core/ports/log.js';
-import { bodyTooLarge } from '../guards/body-size.js';
 import { callKey } from './call.js';
 import { connectErrorFromDomainError } from './connect-error.js';
 import { errorTable } from './error-table.js';
+import { bodyTooLarge } from './shared-errors.js';
 
 /**
  * What a caller is told about any error. Domain errors as they are, also as the cause of a ConnectError; a method that the implementation

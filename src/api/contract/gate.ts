@@ -7,10 +7,10 @@ import { DomainError, invalidField } from '../../core/errors.js';
 import type { Directory } from '../../core/ports/directory.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import { shownName } from '../../core/shown-name.js';
-import { keyEnded } from '../guards/credentials.js';
 import { type Call, callOf } from './call.js';
 import type { MethodPlan } from './method-plan.js';
 import type { ServeOnce } from './serve-once.js';
+import { keyEnded } from './shared-errors.js';
 
 /** What is asked of one method's requests. */
 interface Rules {

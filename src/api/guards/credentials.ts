@@ -1,5 +1,5 @@
 import type { Principal } from '../../core/access/principal.js';
-import { DomainError } from '../../core/errors.js';
+import { credentialsInvalid } from '../contract/shared-errors.js';
 import { type ApiRequest, headerValuesOf } from '../http/header.js';
 
 /** Whose key this is; undefined: nobody's. */
@@ -19,13 +19,4 @@ export function principalOf(request: ApiRequest, authenticate: Authenticate): Pr
   const principal = authenticate(token);
   if (principal === undefined) throw credentialsInvalid('the key is not valid');
   return principal;
-}
-
-/** The 401 for a key that opened the call, and opens nothing any more. */
-export function keyEnded(): DomainError {
-  return credentialsInvalid('the key was deleted or has expired');
-}
-
-function credentialsInvalid(sentence: string): DomainError {
-  return new DomainError('unauthenticated', 'CREDENTIALS_INVALID', sentence);
 }

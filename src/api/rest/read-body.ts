@@ -1,4 +1,4 @@
-import { bodyTooLarge, maxBodyBytes } from '../guards/body-size.js';
+import { bodyTooLarge, maxBodyBytes } from '../contract/shared-errors.js';
 import type { ApiRequest } from '../http/header.js';
 
 const nothing = Buffer.alloc(0);

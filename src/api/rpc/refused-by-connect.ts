@@ -6,7 +6,7 @@ import { trailerParse } from '@connectrpc/connect/protocol-grpc-web';
 import { ErrorInfoSchema } from '../../../gen/google/rpc/error_details_pb.js';
 import { DomainError } from '../../core/errors.js';
 import { outsideText } from '../../core/outside-text.js';
-import type { RpcProtocol } from '../contract/protocol-error.js';
+import type { RpcProtocol } from './protocol-error.js';
 
 /** Flags and length, before what stands in an envelope. */
 const envelopeBytes = 5;

@@ -14,13 +14,12 @@ import { compressionBrotli, compressionGzip, universalResponseToNodeResponse } f
 import { DomainError } from '../../core/errors.js';
 import type { Log } from '../../core/ports/log.js';
 import { connectErrorFromDomainError } from '../contract/connect-error.js';
-import { rpcProtocolOf } from '../contract/protocol-error.js';
-import { bodyTooLarge, maxBodyBytes } from '../guards/body-size.js';
-import { maxTimeoutMs } from '../guards/deadline.js';
+import { bodyTooLarge, maxBodyBytes } from '../contract/shared-errors.js';
 import type { ApiRequest, ApiResponse } from '../http/header.js';
 import { breakOff } from '../http/write-answer.js';
-import { encodeGrpcMessagePlainly } from './grpc-message.js';
+import { encodeGrpcMessagePlainly, rpcProtocolOf } from './protocol-error.js';
 import { refusedByConnect } from './refused-by-connect.js';
+import { maxTimeoutMs } from './request-checks.js';
 import { writeUnaryAnswer } from './write-rpc-answer.js';
 
 /** Flags and length before a message in gRPC and in Connect's streams: not part of the body that the limit is about. */

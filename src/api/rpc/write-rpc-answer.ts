@@ -1,6 +1,6 @@
 import type { UniversalServerResponse } from '@connectrpc/connect/protocol';
 import type { ApiResponse } from '../http/header.js';
-import { encodeGrpcMessagePlainly } from './grpc-message.js';
+import { encodeGrpcMessagePlainly } from './protocol-error.js';
 
 const nothing = new Uint8Array(0);
 

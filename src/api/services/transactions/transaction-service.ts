@@ -10,7 +10,7 @@ import { sendTransaction, type TransactionDeps } from '../../../core/transaction
 import type { TransactionView } from '../../../core/transaction/transaction.js';
 import { watchTransactions } from '../../../core/transaction/watch-transactions.js';
 import { callOf, principalOf, relayerOf } from '../../contract/call.js';
-import { keyEnded } from '../../guards/credentials.js';
+import { keyEnded } from '../../contract/shared-errors.js';
 import { pageOf, paginationOf } from '../list-page.js';
 import { once } from '../once.js';
 import { contentRequestOf } from './content-request.js';

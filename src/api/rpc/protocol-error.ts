@@ -9,11 +9,10 @@ import {
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
 import { trailerFlag, trailerSerialize } from '@connectrpc/connect/protocol-grpc-web';
 import type { DomainError, ErrorKind } from '../../core/errors.js';
+import { connectErrorFromDomainError } from '../contract/connect-error.js';
+import { errorTable } from '../contract/error-table.js';
 import type { ApiRequest, ApiResponse, Header } from '../http/header.js';
 import { writeAnswer } from '../http/write-answer.js';
-import { encodeGrpcMessagePlainly } from '../rpc/grpc-message.js';
-import { connectErrorFromDomainError } from './connect-error.js';
-import { errorTable } from './error-table.js';
 
 /** How an RPC caller wants to be answered. `connect` is Connect's unary form, and what is spoken to anybody who names no other. */
 export type RpcProtocol = 'grpc' | 'grpc-web' | 'connect-stream' | 'connect';
@@ -29,6 +28,9 @@ export function rpcProtocolOf(contentType: string | undefined): RpcProtocol {
 
 /** Faults of HTTP itself: Connect clients read their status before any body, and its specification names these. */
 const httpFaults: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['path_not_found', 'method_not_allowed', 'unsupported_media_type']);
+
+/** All but printable ASCII, and the percent sign. */
+const mustBeEncoded = /[^\x20-\x24\x26-\x7e]+/g;
 
 const endStream = createEndStreamSerialization(undefined);
 
@@ -74,4 +76,14 @@ const answers: Readonly<Record<RpcProtocol, (error: DomainError, codec: 'json' |
 
 function statusTrailersOf(error: DomainError): Headers {
   return encodeGrpcMessagePlainly(setTrailerStatus(new Headers(), connectErrorFromDomainError(error)));
+}
+
+/**
+ * Writes `grpc-message` with no more percent-encoding than the protocol asks for. Connect encodes every reserved character, and grpc-js,
+ * which decodes with `decodeURI`, would show its users `%3A` and `%2C` in the middle of our sentences.
+ */
+export function encodeGrpcMessagePlainly(trailers: Headers): Headers {
+  const message = trailers.get('grpc-message');
+  if (message !== null) trailers.set('grpc-message', decodeURIComponent(message).replace(mustBeEncoded, encodeURIComponent));
+  return trailers;
 }

@@ -1,5 +1,5 @@
-import type { Page } from '../../http/page.js';
-import type { Readiness } from './readiness.js';
+import type { Readiness } from '../contract/readiness.js';
+import type { Page } from './page.js';
 
 /** Liveness: the process answers. Text `OK`, as load balancers and the public client expect. */
 export const healthPage: Page = {
@@ -21,5 +21,20 @@ export function createReadyPage(readiness: () => Promise<Readiness>): Page {
         body: JSON.stringify({ ready, status: ready ? 'ready' : 'not_ready', components, networks }),
       };
     },
+  };
+}
+
+/** What the metrics page shows. */
+export interface MetricsText {
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+/** The service's metrics in Prometheus' text format. Any valid key may read them. */
+export function createMetricsPage(metrics: MetricsText): Page {
+  return {
+    path: '/metrics',
+    scope: 'authenticated',
+    render: async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.text() }),
   };
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/ports/clock.js';
+import type { Clock } from '../../core/ports/clock.js';
 
 /** Whether the service can do its work now, and why not. */
 export interface Readiness {

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DescService } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
-import { type Health, HealthCheckResponse_ServingStatus as Serving } from '../../../../gen/grpc/health/v1/health_pb.js';
-import { DomainError } from '../../../core/errors.js';
-import type { Readiness } from './readiness.js';
+import { type Health, HealthCheckResponse_ServingStatus as Serving } from '../../../gen/grpc/health/v1/health_pb.js';
+import { DomainError } from '../../core/errors.js';
+import type { Readiness } from '../contract/readiness.js';
 
 /** How often a watch looks again. */
 const watchIntervalMs = 5000;

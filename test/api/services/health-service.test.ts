@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
-import { Health, HealthCheckResponse_ServingStatus as Serving } from '../../../../gen/grpc/health/v1/health_pb.js';
-import { createReadiness, type Readiness } from '../../../../src/api/services/health/readiness.js';
-import { startRig, transports } from '../../../support/api-rig.js';
-import { requestHttp2 } from '../../../support/raw-http.js';
+import { Health, HealthCheckResponse_ServingStatus as Serving } from '../../../gen/grpc/health/v1/health_pb.js';
+import { createReadiness, type Readiness } from '../../../src/api/contract/readiness.js';
+import { startRig, transports } from '../../support/api-rig.js';
+import { requestHttp2 } from '../../support/raw-http.js';
 
 const well: Readiness = { ready: true, components: { store: 'ok' }, networks: { local: 'ok' } };
 const ill: Readiness = { ready: false, components: { store: 'cannot be written' }, networks: { local: 'ok' } };
