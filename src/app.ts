@@ -7,7 +7,7 @@ import { createErrorInterceptor } from './api/contract/errors.js';
 import { createGate } from './api/contract/gate.js';
 import { compileMethodPlans } from './api/contract/method-plan.js';
 import { createReadiness, type Readiness } from './api/contract/readiness.js';
-import { createServeOnce } from './api/contract/serve-once.js';
+import { createServeOnce } from './api/contract/stored-response.js';
 import { createWarnings } from './api/contract/warnings.js';
 import { createRateLimit } from './api/guards/rate-limit.js';
 import { createHandler } from './api/handler.js';

@@ -49,8 +49,6 @@ const knownCircles: readonly (readonly string[])[] = [
   ['api/rest/openapi/object-schema.ts', 'api/rest/openapi/schema-compiler.ts', 'api/rest/openapi/union-schema.ts'],
   ['chains/rpc/dialect.ts', 'chains/rpc/json-rpc.ts'],
   ['codec/message-codec.ts', 'codec/shape-union.ts', 'codec/shorthand.ts', 'codec/tagged-union.ts', 'codec/union-codec.ts'],
-  ['core/access/idempotency.ts', 'core/ports/store.ts'],
-  ['core/ports/lanes.ts', 'core/transaction/journal.ts', 'core/transaction/send-transaction.ts', 'core/transaction/transaction-changes.ts'],
   ['core/transaction/outbid.ts', 'core/transaction/replace-transaction.ts'],
   ['observability/traces/otlp-tracer.ts', 'observability/traces/tracer.ts'],
 ];

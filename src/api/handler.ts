@@ -2,7 +2,7 @@ import { type ConnectRouter, createContextValues, type Interceptor } from '@conn
 import { DomainError } from '../core/errors.js';
 import type { Log } from '../core/ports/log.js';
 import { noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
-import { type Call, callKey } from './contract/call.js';
+import { type Call, callKey, noStoredResponse } from './contract/call.js';
 import type { MethodPlan } from './contract/method-plan.js';
 import { checkBodySize } from './guards/body-size.js';
 import { type Authenticate, principalOf } from './guards/credentials.js';
@@ -111,11 +111,10 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         bodyProblem: null,
         relayer: null,
         idempotencyKeys: headerValuesOf(request, 'idempotency-key'),
-        claim: null,
+        storedResponse: noStoredResponse,
         traceParent: watched.traceParent,
         traceId: watched.traceId,
         failure: null,
-        kept: null,
       };
       watched.call = call;
       return { request, response, call, query, headOnly: method === 'HEAD', headers };

@@ -1,4 +1,4 @@
-import { forgottenFingerprint } from '../core/access/idempotency.js';
+import { forgottenFingerprint } from '../core/access/stored-response.js';
 import type { Changes } from '../core/ports/store.js';
 import { isFinal, type Transaction } from '../core/transaction/transaction.js';
 import { BoundChange, guarded, step } from './bound-change.js';

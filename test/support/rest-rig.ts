@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import type { Call } from '../../src/api/contract/call.js';
+import { type Call, noStoredResponse } from '../../src/api/contract/call.js';
 import { createErrorInterceptor } from '../../src/api/contract/errors.js';
 import { createGate, type GateDeps } from '../../src/api/contract/gate.js';
 import { compileMethodPlans } from '../../src/api/contract/method-plan.js';
@@ -100,8 +100,7 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
       failure: null,
       relayer: null,
       idempotencyKeys: [],
-      claim: null,
-      kept: null,
+      storedResponse: noStoredResponse,
     };
     const exchange = {
       request,

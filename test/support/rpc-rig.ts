@@ -1,10 +1,10 @@
 import type { DescService } from '@bufbuild/protobuf';
 import { type Client, createClient, createRouterTransport, type Interceptor, type ServiceImpl } from '@connectrpc/connect';
-import { type Call, callKey } from '../../src/api/contract/call.js';
+import { type Call, callKey, noStoredResponse } from '../../src/api/contract/call.js';
 import { createErrorInterceptor } from '../../src/api/contract/errors.js';
 import { createGate } from '../../src/api/contract/gate.js';
 import { compileMethodPlans } from '../../src/api/contract/method-plan.js';
-import type { ServeOnce } from '../../src/api/contract/serve-once.js';
+import type { ServeOnce } from '../../src/api/contract/stored-response.js';
 import { createWarnings } from '../../src/api/contract/warnings.js';
 import type { Principal } from '../../src/core/access/principal.js';
 import { anyone, neverOnce, relayers } from './rest-rig.js';
@@ -42,8 +42,7 @@ export function createRpcRig<T extends DescService>(
       failure: null,
       relayer: null,
       idempotencyKeys: keys,
-      claim: null,
-      kept: null,
+      storedResponse: noStoredResponse,
     };
     request.contextValues.set(callKey, call);
     return next(request);

@@ -1,5 +1,5 @@
 import type { ApiKey } from '../../src/core/access/api-key.js';
-import type { StoredResponse } from '../../src/core/access/idempotency.js';
+import type { StoredResponse } from '../../src/core/access/stored-response.js';
 import type { Notification, OutboxEvent } from '../../src/core/notification/notification.js';
 import type { Log } from '../../src/core/ports/log.js';
 import type { EvmAttemptFields } from '../../src/core/transaction/evm.js';

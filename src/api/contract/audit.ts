@@ -38,7 +38,10 @@ export function createAudit({ plans, log }: AuditDeps): Interceptor {
     const tell = (outcome: string, ids: Ids) => {
       const { requestId, principal } = call;
       const who = { requestId, keyId: principal?.keyId ?? null, keyName: principal?.name ?? null };
-      log.info({ ...who, method: plan.rpcPath, ...ids, outcome, ...(call.kept === null ? {} : { replayed: true }) }, 'audit');
+      log.info(
+        { ...who, method: plan.rpcPath, ...ids, outcome, ...(call.storedResponse.replay === null ? {} : { replayed: true }) },
+        'audit',
+      );
     };
     try {
       const response = await next(request);

@@ -1,8 +1,8 @@
 import type { Message } from '@bufbuild/protobuf';
 import { type ContextKey, type ContextValues, createContextKey } from '@connectrpc/connect';
-import type { Claim } from '../../core/access/idempotency.js';
 import type { Principal } from '../../core/access/principal.js';
 import { DomainError } from '../../core/errors.js';
+import type { Change } from '../../core/ports/store.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import type { Warning } from '../../core/warning.js';
 
@@ -22,17 +22,29 @@ export interface Call {
   relayer: Relayer | null;
   /** Every value of `Idempotency-Key` that the caller sent. */
   readonly idempotencyKeys: readonly string[];
-  /** The right to run, where the call has an idempotency key and the gate has let it through; its service keeps the outcome by it. */
-  claim: Claim | null;
+  /** What the call's idempotency key replays, or how its response is stored; set by the gate. */
+  storedResponse: StoredResponse;
   /** W3C trace context that the call's work is part of: our own span, or the caller's where we trace nothing; null: none. */
   readonly traceParent: string | null;
   /** What `metadata.traces` says; null where tracing is off. */
   readonly traceId: string | null;
   /** What the caller is told went wrong; null: nothing so far. For logs and metrics. */
   failure: DomainError | null;
-  /** The response that is kept of an earlier call with this idempotency key: it is the answer. */
-  kept: Message | null;
 }
+
+/** The stored response of a call's idempotency key. */
+export interface StoredResponse {
+  /** The response that an earlier call with the key has stored: it is the answer. Null: the call runs. */
+  readonly replay: Message | null;
+  /**
+   * Returns the changes that store `message`, to commit together with the effect of the call; empty if the call has no key. The warnings of
+   * the call so far are stored with it, so call it when all of them are known.
+   */
+  save(message: Message): readonly Change[];
+}
+
+/** The stored response of a call without an idempotency key. */
+export const noStoredResponse: StoredResponse = { replay: null, save: () => [] };
 
 /** Where the call is found in context values. Set by the guards, before a body is read. */
 export const callKey: ContextKey<Call | undefined> = createContextKey<Call | undefined>(undefined, { description: 'call' });

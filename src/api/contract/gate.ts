@@ -9,8 +9,8 @@ import type { Relayer } from '../../core/relayer/relayer.js';
 import { shownName } from '../../core/shown-name.js';
 import { type Call, callOf } from './call.js';
 import type { MethodPlan } from './method-plan.js';
-import type { ServeOnce } from './serve-once.js';
 import { keyEnded } from './shared-errors.js';
+import type { ServeOnce } from './stored-response.js';
 
 /** What is asked of one method's requests. */
 interface Rules {
@@ -57,7 +57,7 @@ export function createGate({ plans, directory, serveOnce }: GateDeps): Intercept
     }
     const serve = async () => {
       // What is kept was in order when it was accepted, whatever has become of the relayer.
-      if (call.kept === null) checkRequest(rule, request.message, call, directory);
+      if (call.storedResponse.replay === null) checkRequest(rule, request.message, call, directory);
       return next(request);
     };
     checkKeyStands(call);

@@ -1,8 +1,9 @@
+import type { SaveResponse } from '../access/idempotency.js';
 import { DomainError } from '../errors.js';
 import type { Clock } from '../ports/clock.js';
 import type { Ids } from '../ports/ids.js';
 import type { SecretBox } from '../ports/secret-box.js';
-import { type Change, ConflictError, type Store } from '../ports/store.js';
+import { ConflictError, type Store } from '../ports/store.js';
 import type { Notification } from './notification.js';
 import { notificationIdFromText } from './notification-id.js';
 import { checkSigningKey, signingKeyWarnings } from './signing-key.js';
@@ -36,13 +37,11 @@ export interface NotificationWritten {
 
 /**
  * Creates a notification. Throws `FIELD_INVALID`, `WEBHOOK_TARGET_REFUSED`, `NOTIFICATION_EXISTS`.
- *
- * @param alongside what else is to be committed, given what the caller is answered with
  */
 export async function createNotification(
   deps: CreateNotificationDeps,
   wanted: NewNotification,
-  alongside: (written: NotificationWritten) => readonly Change[] = () => [],
+  saveResponse: SaveResponse<NotificationWritten> = () => [],
 ): Promise<NotificationWritten> {
   const { store, clock, ids, secretBox, allowPrivateTargets } = deps;
   const id = wanted.id === undefined ? ids.random() : notificationIdFromText(wanted.id);
@@ -61,7 +60,7 @@ export async function createNotification(
   };
   const written: NotificationWritten = { notification, warnings: signingKey === undefined ? [] : signingKeyWarnings(signingKey) };
   try {
-    await store.commit([store.change.insertNotification(notification), ...alongside(written)]);
+    await store.commit([store.change.insertNotification(notification), ...saveResponse(written)]);
   } catch (error) {
     if (error instanceof ConflictError) throw notificationExists(id);
     throw error;

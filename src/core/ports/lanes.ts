@@ -1,5 +1,5 @@
-import type { Alongside } from '../transaction/send-transaction.js';
-import type { Attempt, LaneId, Transaction } from '../transaction/transaction.js';
+import type { SaveResponse } from '../access/idempotency.js';
+import type { Attempt, LaneId, Transaction, TransactionView } from '../transaction/transaction.js';
 import type { OpenTransaction } from './store.js';
 
 /** What an open transaction becomes, in one commit. */
@@ -10,7 +10,7 @@ export interface Move {
   readonly newAttempt?: Attempt;
   /** True: an event is told of the last step, whether its status changed or not. */
   readonly tell?: boolean;
-  readonly alongside?: Alongside;
+  readonly saveResponse?: SaveResponse<TransactionView> | undefined;
 }
 
 /**

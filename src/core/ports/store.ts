@@ -1,5 +1,5 @@
 import type { ApiKey } from '../access/api-key.js';
-import type { StoredResponse, StoredResponseKey } from '../access/idempotency.js';
+import type { StoredResponse, StoredResponseKey } from '../access/stored-response.js';
 import type { DeliveryAttempt, DeliveryRecord, Notification, OutboxEvent } from '../notification/notification.js';
 import type { Attempt, LaneId, Transaction, TransactionStatus, TransactionView } from '../transaction/transaction.js';
 

@@ -1,3 +1,4 @@
+import type { SaveResponse } from '../access/idempotency.js';
 import { mayUseRelayer, type Principal } from '../access/principal.js';
 import { entryIdFromText, taken } from '../entry-id.js';
 import { DomainError, invalidField } from '../errors.js';
@@ -8,7 +9,7 @@ import type { Directory } from '../ports/directory.js';
 import type { Ids } from '../ports/ids.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Signer } from '../ports/signer.js';
-import type { Change, Store } from '../ports/store.js';
+import type { Store } from '../ports/store.js';
 import type { Signers } from '../signer/signers.js';
 import { chainKeyOf, curveOf, type NetworkType, type RpcUrl } from './network.js';
 import { laneOf, type Relayer, type RelayerPolicies } from './relayer.js';
@@ -48,14 +49,12 @@ export interface NewRelayer {
 /**
  * Creates a relayer and takes it into service; no node is asked. A caller whose key is for some relayers may create those alone. Throws `FIELD_INVALID`,
  * `ID_EXISTS` (the id, or the account on its chain), `RELAYER_NOT_ALLOWED`.
- *
- * @param alongside what else is to be committed, given the relayer
  */
 export function createRelayer(
   deps: CreateRelayerDeps,
   wanted: NewRelayer,
   caller: Principal,
-  alongside: (relayer: Relayer) => readonly Change[] = () => [],
+  saveResponse: SaveResponse<Relayer> = () => [],
 ): Promise<Relayer> {
   const { store, ids, secretBox, registry, exclusively } = deps;
   return exclusively(async () => {
@@ -64,7 +63,7 @@ export function createRelayer(
     const { relayer, signer } = await relayerFrom(deps, { ...wanted, id });
     await checkNotification(store, relayer.notificationId);
     checkTaken(deps, relayer);
-    await store.commit([store.change.putDefinition(definitionFromRelayer(secretBox, relayer)), ...alongside(relayer)]);
+    await store.commit([store.change.putDefinition(definitionFromRelayer(secretBox, relayer)), ...saveResponse(relayer)]);
     await registry.start(relayer, signer);
     return relayer;
   });

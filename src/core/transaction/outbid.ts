@@ -1,3 +1,4 @@
+import type { SaveResponse } from '../access/idempotency.js';
 import { DomainError } from '../errors.js';
 import type { Move } from '../ports/lanes.js';
 import type { OpenTransaction } from '../ports/store.js';
@@ -5,9 +6,9 @@ import type { Relayer } from '../relayer/relayer.js';
 import { signed } from './lifecycle.js';
 import { isRefusal, refusalError } from './refusal-error.js';
 import type { Replacement } from './replace-transaction.js';
-import { type Alongside, nothingAlongside, type TransactionDeps } from './send-transaction.js';
+import type { TransactionDeps } from './send-transaction.js';
 import { signAttempt } from './sign-attempt.js';
-import { type Attempt, type Intent, isSigned } from './transaction.js';
+import { type Attempt, type Intent, isSigned, type TransactionView } from './transaction.js';
 
 /**
  * Signs and stores a version that outbids all earlier ones of a signed transaction in its slot; the lane broadcasts it next.
@@ -25,7 +26,7 @@ export async function outbid(
   purpose: Intent,
   replacement: Replacement | null,
   require: (current: OpenTransaction) => void,
-  alongside: Alongside = nothingAlongside,
+  saveResponse?: SaveResponse<TransactionView>,
   why: string | null = null,
 ): Promise<OpenTransaction | null> {
   const draft = await deps.directory.chainOf(relayer).draft({
@@ -44,7 +45,7 @@ export async function outbid(
     const move: Move = {
       steps: [signed(why === null ? transaction : { ...transaction, statusReason: why }, newAttempt, replacement ?? transaction)],
       tell: true,
-      alongside,
+      saveResponse,
     };
     const live = attempts.at(-1);
     // What nodes refused needs not be outbid, so the very same may be wanted again: it is out already.

@@ -1,3 +1,4 @@
+import type { SaveResponse } from '../access/idempotency.js';
 import { DomainError } from '../errors.js';
 import type { Chain, ContentRequest } from '../ports/chain.js';
 import type { Move } from '../ports/lanes.js';
@@ -7,7 +8,7 @@ import { findTransaction } from './find-transaction.js';
 import { replacedInPlace, replacementQueued } from './lifecycle.js';
 import { outbid } from './outbid.js';
 import { requireWaiting } from './replaceable.js';
-import { type Alongside, nothingAlongside, type TransactionDeps } from './send-transaction.js';
+import type { TransactionDeps } from './send-transaction.js';
 import { type Content, isSigned, type Transaction, type TransactionView } from './transaction.js';
 import { viewOf } from './transaction-changes.js';
 
@@ -40,7 +41,7 @@ export async function replaceTransaction(
   relayer: Relayer,
   transactionId: string,
   request: ContentRequest,
-  alongside: Alongside = nothingAlongside,
+  saveResponse?: SaveResponse<TransactionView>,
 ): Promise<TransactionView> {
   const chain = deps.directory.chainOf(relayer);
   const wantedOver = (earlier: Content | null) => chain.contentOf(request, { relayer, nowMs: deps.clock.nowMs(), earlier });
@@ -60,9 +61,9 @@ export async function replaceTransaction(
     require(current);
     const { transaction } = current;
     const { content, validUntilMs } = replacementOf(current);
-    if (!isSigned(transaction)) return { steps: [replacedInPlace(transaction, content, validUntilMs)], tell: true, alongside };
+    if (!isSigned(transaction)) return { steps: [replacedInPlace(transaction, content, validUntilMs)], tell: true, saveResponse };
     if (!isHeldBack(current)) return null;
-    return { steps: [replacementQueued(transaction, content, validUntilMs)], tell: true, alongside };
+    return { steps: [replacementQueued(transaction, content, validUntilMs)], tell: true, saveResponse };
   }
 
   for (;;) {
@@ -72,7 +73,7 @@ export async function replaceTransaction(
     const replaced =
       !isSigned(transaction) || isHeldBack(seen)
         ? await deps.lanes.move(transaction, transactionId, withoutNodes)
-        : await outbid(deps, relayer, seen, 'content', replacementOf(seen), require, alongside);
+        : await outbid(deps, relayer, seen, 'content', replacementOf(seen), require, saveResponse);
     if (replaced !== null) return viewOf(replaced);
   }
 }

@@ -1,21 +1,16 @@
+import type { SaveResponse } from '../access/idempotency.js';
 import type { ContentRequest } from '../ports/chain.js';
 import type { Clock } from '../ports/clock.js';
 import type { Directory } from '../ports/directory.js';
 import type { Ids } from '../ports/ids.js';
 import type { Lanes } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
-import type { Change, Store } from '../ports/store.js';
+import type { Store } from '../ports/store.js';
 import { chainKeyOf } from '../relayer/network.js';
 import type { Relayer } from '../relayer/relayer.js';
 import type { Feed } from './feed.js';
 import { type Journal, noOrigin, type Origin } from './journal.js';
 import type { Content, Transaction, TransactionView } from './transaction.js';
-
-/** What else is to be committed with a caller's change, given the view that the caller is answered with. */
-export type Alongside = (view: TransactionView) => readonly Change[];
-
-/** Nothing else is to be committed. */
-export const nothingAlongside: Alongside = () => [];
 
 /** What the transaction use cases work with. */
 export interface TransactionDeps {
@@ -38,7 +33,7 @@ export async function sendTransaction(
   deps: TransactionDeps,
   relayer: Relayer,
   request: ContentRequest,
-  alongside: Alongside = nothingAlongside,
+  saveResponse: SaveResponse<TransactionView> = () => [],
   origin: Origin = noOrigin,
 ): Promise<TransactionView> {
   const context = { relayer, nowMs: deps.clock.nowMs(), earlier: null };
@@ -47,7 +42,7 @@ export async function sendTransaction(
   const traceParent = step?.traceParent ?? origin.traceParent;
   const transaction = newTransaction(deps, relayer, content, { validUntilMs, traceParent });
   const view: TransactionView = { transaction, shown: null };
-  await deps.store.commit([deps.store.change.insertTransaction(transaction), ...deps.recordEvent(relayer, view), ...alongside(view)]);
+  await deps.store.commit([deps.store.change.insertTransaction(transaction), ...deps.recordEvent(relayer, view), ...saveResponse(view)]);
   step?.end(null, { 'relayer.id': relayer.id, 'transaction.id': transaction.id });
   deps.journal.accepted(transaction, origin);
   deps.lanes.accept(transaction);

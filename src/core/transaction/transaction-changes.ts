@@ -27,7 +27,7 @@ export function transactionChanges(
     previous = step;
   }
   const after = { transaction: previous, attempts };
-  if (move.alongside !== undefined) changes.push(...move.alongside(viewOf(after)));
+  if (move.saveResponse !== undefined) changes.push(...move.saveResponse(viewOf(after)));
   return { after, changes };
 }
 

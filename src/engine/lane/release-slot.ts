@@ -3,7 +3,6 @@ import { greatestCost } from '../../core/fees/greatest-cost.js';
 import type { Head } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { attemptsInSlot, outbid } from '../../core/transaction/outbid.js';
-import { nothingAlongside } from '../../core/transaction/send-transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 import { isUnavailable, type LaneContext } from './lane-context.js';
 
@@ -42,7 +41,7 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
     // The nodes' own words say best why a hopeless attempt failed.
     const why = state.isHopeless ? lowest.transaction.statusReason : unpayable;
     try {
-      await outbid(lane.deps, lane.relayer(), lowest, 'release_slot', null, () => undefined, nothingAlongside, why);
+      await outbid(lane.deps, lane.relayer(), lowest, 'release_slot', null, () => undefined, undefined, why);
     } catch (error) {
       if (!(error instanceof DomainError) || isUnavailable(error)) throw error;
     }

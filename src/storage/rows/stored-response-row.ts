@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { StoredResponse } from '../../core/access/idempotency.js';
+import type { StoredResponse } from '../../core/access/stored-response.js';
 import type { StoredResponseTable } from '../schema.js';
 
 /** An outcome's columns, without the one that the store gives it. */

@@ -7,8 +7,8 @@ import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { SendTransactionResponseSchema, TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import { relayerOf } from '../../../src/api/contract/call.js';
-import { createServeOnce } from '../../../src/api/contract/serve-once.js';
-import { once } from '../../../src/api/services/once.js';
+import { createServeOnce, replayable } from '../../../src/api/contract/stored-response.js';
+
 import { createSecretBox } from '../../../src/storage/secret-box.js';
 import { anyone, restricted } from '../../support/rest-rig.js';
 import { createRpcRig } from '../../support/rpc-rig.js';
@@ -26,7 +26,7 @@ async function told(call: Promise<unknown>): Promise<string> {
 
 let seen: string[] = [];
 const implementation = {
-  sendTransaction: once(TransactionService.method.sendTransaction, async (_, context) => {
+  sendTransaction: replayable(TransactionService.method.sendTransaction, async (_, context) => {
     seen.push(relayerOf(context).id);
     return {};
   }),
@@ -127,12 +127,14 @@ describe('the gate', () => {
 
   it('answers with what is kept after the key’s list, and before it looks for the relayer', async () => {
     const keptResponse = create(SendTransactionResponseSchema, { transaction: { id: 'kept' } });
+    const idempotentCall = {
+      replay: toBinary(SendTransactionResponseSchema, keptResponse),
+      save: () => assert.fail('a replay saves nothing'),
+      end: () => undefined,
+    };
     const idempotency = {
       keys: ['one'],
-      serveOnce: createServeOnce(
-        { begin: async () => ({ kind: 'replay', response: toBinary(SendTransactionResponseSchema, keptResponse) }) },
-        secretBox,
-      ),
+      serveOnce: createServeOnce({ begin: async () => idempotentCall }, secretBox),
     };
     const rigs = [anyone, restricted].map((principal) => createRpcRig(TransactionService, implementation, principal, idempotency));
     const [of, ofRestricted] = rigs.map((rig) => rig.client);

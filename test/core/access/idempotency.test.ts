@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { createIdempotency, type StoredResponseKey, storedResponseLifeMs } from '../../../src/core/access/idempotency.js';
+import { createIdempotency } from '../../../src/core/access/idempotency.js';
+import { type StoredResponseKey, storedResponseLifeMs } from '../../../src/core/access/stored-response.js';
 import { createStoredResponseCleaner } from '../../../src/core/access/stored-response-cleaner.js';
 import { DomainError } from '../../../src/core/errors.js';
 import { openStore } from '../../../src/storage/open-store.js';
@@ -21,9 +22,9 @@ async function openIdempotency(test: TestContext) {
   const call = async (fingerprint: string | null, of: StoredResponseKey = key, answer: Uint8Array = response) => {
     try {
       const begun = await begin(of, fingerprint);
-      if (begun.kind === 'replay') return ['replay', ...begun.response];
-      await store.commit([begun.claim.keep(answer)]);
-      begun.claim.release();
+      if (begun.replay !== null) return ['replay', ...begun.replay];
+      await store.commit([begun.save(answer)]);
+      begun.end();
       return 'ran';
     } catch (error) {
       return error instanceof DomainError ? `${error.kind} ${error.reason}` : error;
@@ -71,9 +72,22 @@ describe('idempotency', () => {
     const { begin, call } = await openIdempotency(test);
     const begun = await begin(key, null);
     assert.equal(await call('f'), 'aborted IDEMPOTENCY_KEY_RUNNING');
-    assert.equal(begun.kind, 'run');
-    begun.claim.release();
+    assert.equal(begun.replay, null);
+    begun.end();
     assert.equal(await call('g'), 'ran');
+  });
+
+  it('does not free the key of a running call when a replay ends', async (test) => {
+    const { clock, begin, call } = await openIdempotency(test);
+    await call('f');
+    const replayed = await begin(key, 'f');
+    clock.ms += storedResponseLifeMs;
+    const running = await begin(key, 'f');
+    assert.equal(running.replay, null);
+    replayed.end();
+    assert.equal(await call('f'), 'aborted IDEMPOTENCY_KEY_RUNNING');
+    running.end();
+    assert.equal(await call('f'), 'ran');
   });
 
   it('leaves the key free after the store could not be read', async (test) => {
@@ -90,7 +104,7 @@ describe('idempotency', () => {
       ['rejected', 'rejected'],
     );
     broken = false;
-    assert.equal((await begin(key, 'f')).kind, 'run');
+    assert.equal((await begin(key, 'f')).replay, null);
   });
 
   it('forgets an outcome after 24 hours, and keeps the next one in its place', async (test) => {

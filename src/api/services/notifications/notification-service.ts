@@ -21,8 +21,8 @@ import { redeliverDelivery } from '../../../core/notification/redeliver-delivery
 import { testNotification } from '../../../core/notification/test-notification.js';
 import { updateNotification } from '../../../core/notification/update-notification.js';
 import { type Call, callOf } from '../../contract/call.js';
+import { replayable } from '../../contract/stored-response.js';
 import { pageOf, paginationOf } from '../list-page.js';
-import { once } from '../once.js';
 import { protoOfDelivery } from './delivery.js';
 
 /** What the notification service works with. */
@@ -31,13 +31,16 @@ export type NotificationServiceDeps = CreateNotificationDeps & DeleteNotificatio
 /** Serves `relayer.v1.NotificationService`. */
 export function createNotificationService(deps: NotificationServiceDeps): ServiceImpl<typeof NotificationService> {
   return {
-    createNotification: once(NotificationService.method.createNotification, async ({ id, signingKey, type, url }, context, keep) => {
-      checkType(type);
-      const { notification } = await createNotification(deps, { id, signingKey, url }, (written) =>
-        keep(answerOf(written, callOf(context))),
-      );
-      return { notification: messageOf(notification) };
-    }),
+    createNotification: replayable(
+      NotificationService.method.createNotification,
+      async ({ id, signingKey, type, url }, context, saveResponse) => {
+        checkType(type);
+        const { notification } = await createNotification(deps, { id, signingKey, url }, (written) =>
+          saveResponse(answerOf(written, callOf(context))),
+        );
+        return { notification: messageOf(notification) };
+      },
+    ),
     async updateNotification({ notificationId, signingKey, type, url }, context) {
       checkType(type);
       return answerOf(await updateNotification(deps, { id: notificationId, signingKey, url }), callOf(context));

@@ -14,10 +14,10 @@ import { type DeleteRelayerDeps, deleteRelayer } from '../../../core/relayer/del
 import { type RelayerStatusDeps, relayerBalance, relayerStatus } from '../../../core/relayer/relayer-status.js';
 import { type UpdateRelayerDeps, updateRelayer } from '../../../core/relayer/update-relayer.js';
 import { callOf, principalOf, relayerOf } from '../../contract/call.js';
+import { replayable } from '../../contract/stored-response.js';
 import { pageOf, paginationOf } from '../list-page.js';
 import { networkTypeFromProto } from '../networks/network-type.js';
 import { rpcUrlFromProto } from '../networks/rpc-url.js';
-import { once } from '../once.js';
 import { policiesFromProto } from './policies.js';
 import { protoOfBalance, protoOfRelayer, protoOfRelayerStatus } from './relayer.js';
 import { relayerChangeFromProto } from './relayer-change.js';
@@ -46,9 +46,9 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
         pagination: paginationOf(page, { total: own.length }),
       };
     },
-    createRelayer: once(RelayerService.method.createRelayer, async (request, context, keep) => {
+    createRelayer: replayable(RelayerService.method.createRelayer, async (request, context, saveResponse) => {
       const relayer = await createRelayer(deps, newRelayerFrom(request), principalOf(context), (created) =>
-        keep({ relayer: protoOfRelayer(created) }),
+        saveResponse({ relayer: protoOfRelayer(created) }),
       );
       return { relayer: protoOfRelayer(relayer) };
     }),

@@ -11,8 +11,8 @@ import type { TransactionView } from '../../../core/transaction/transaction.js';
 import { watchTransactions } from '../../../core/transaction/watch-transactions.js';
 import { callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { keyEnded } from '../../contract/shared-errors.js';
+import { replayable } from '../../contract/stored-response.js';
 import { pageOf, paginationOf } from '../list-page.js';
-import { once } from '../once.js';
 import { contentRequestOf } from './content-request.js';
 import { protoOfAttempt, protoOfTransaction } from './transaction.js';
 import { statusOf } from './transaction-status.js';
@@ -21,14 +21,14 @@ import { statusOf } from './transaction-status.js';
 export function createTransactionService(deps: TransactionDeps): Partial<ServiceImpl<typeof TransactionService>> {
   const { read } = deps.store;
   return {
-    sendTransaction: once(TransactionService.method.sendTransaction, async (request, context, keep) => {
-      const kept = (sent: TransactionView) => keep({ transaction: protoOfTransaction(sent) });
-      const view = await sendTransaction(deps, relayerOf(context), contentRequestOf(request), kept, callOf(context));
+    sendTransaction: replayable(TransactionService.method.sendTransaction, async (request, context, saveResponse) => {
+      const save = (sent: TransactionView) => saveResponse({ transaction: protoOfTransaction(sent) });
+      const view = await sendTransaction(deps, relayerOf(context), contentRequestOf(request), save, callOf(context));
       return { transaction: protoOfTransaction(view) };
     }),
-    replaceTransaction: once(TransactionService.method.replaceTransaction, async (request, context, keep) => {
+    replaceTransaction: replayable(TransactionService.method.replaceTransaction, async (request, context, saveResponse) => {
       const view = await replaceTransaction(deps, relayerOf(context), request.transactionId, contentRequestOf(request), (replaced) =>
-        keep({ transaction: protoOfTransaction(replaced) }),
+        saveResponse({ transaction: protoOfTransaction(replaced) }),
       );
       return { transaction: protoOfTransaction(view) };
     }),

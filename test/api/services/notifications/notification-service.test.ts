@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createClient, createRouterTransport, type Interceptor } from '@connectrpc/connect';
 import { DeliveryStatus, NotificationService, NotificationType } from '../../../../gen/relayer/v1/notification_service_pb.js';
-import { type Call, callKey } from '../../../../src/api/contract/call.js';
+import { type Call, callKey, noStoredResponse } from '../../../../src/api/contract/call.js';
 import { createNotificationService } from '../../../../src/api/services/notifications/notification-service.js';
 import { DomainError } from '../../../../src/core/errors.js';
 import { createExclusively } from '../../../../src/core/exclusively.js';
@@ -40,8 +40,7 @@ async function startClient(test: TestContext) {
     failure: null,
     relayer: null,
     idempotencyKeys: [],
-    claim: null,
-    kept: null,
+    storedResponse: noStoredResponse,
   };
   const errors: unknown[] = [];
   const gate: Interceptor = (next) => async (request) => {

@@ -1,0 +1,77 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import type { HandlerContext } from '@connectrpc/connect';
+import type { Idempotency, SaveResponse } from '../../core/access/idempotency.js';
+import { DomainError } from '../../core/errors.js';
+import type { SecretBox } from '../../core/ports/secret-box.js';
+import { type Call, callOf } from './call.js';
+import type { MethodPlan } from './method-plan.js';
+import { addWarnings } from './warnings.js';
+
+/**
+ * Sets the stored response of a call with an idempotency key, then calls `serve`. Rejects with `invalid` IDEMPOTENCY_KEY_INVALID, and as
+ * `Idempotency.begin` does.
+ */
+export type ServeOnce = <R>(plan: MethodPlan, message: Message, call: Call, serve: () => Promise<R>) => Promise<R>;
+
+const keyPattern = /^[\x21-\x7e]{1,255}$/;
+
+/** Creates the gate's side of idempotency. */
+export function createServeOnce({ begin }: Idempotency, secretBox: Pick<SecretBox, 'digest'>): ServeOnce {
+  /** The same for equal requests, whatever the protocol; unknown fields are left out. A digest, because a request may hold a secret. */
+  function fingerprintOf(input: DescMessage, message: Message): string {
+    return secretBox.digest(toBinary(input, message, { writeUnknownFields: false }), 'idempotent request');
+  }
+
+  return async (plan, message, call, serve) => {
+    if (call.principal === null) throw new DomainError('internal', 'INTERNAL', 'an idempotent method must require a key');
+    const { input, output } = plan.method;
+    const key = { keyId: call.principal.keyId, method: plan.rpcPath, idempotencyKey: idempotencyKeyOf(call) };
+    const idempotent = await begin(key, call.bodyProblem === null ? fingerprintOf(input, message) : null);
+    const replay = idempotent.replay === null ? null : fromBinary(output, idempotent.replay);
+    // The replayed response holds the warnings of the call that stored it.
+    if (replay !== null) call.warnings.length = 0;
+    call.storedResponse = {
+      replay,
+      save(response) {
+        addWarnings(response, output, call.warnings);
+        return [idempotent.save(toBinary(output, response))];
+      },
+    };
+    try {
+      return await serve();
+    } finally {
+      idempotent.end();
+    }
+  };
+}
+
+function idempotencyKeyOf({ idempotencyKeys: [key, ...others] }: Call): string {
+  if (key !== undefined && others.length === 0 && keyPattern.test(key)) return key;
+  const sentence =
+    others.length > 0 ? 'there is more than one Idempotency-Key' : 'Idempotency-Key must be 1 to 255 visible ASCII characters';
+  throw new DomainError('invalid', 'IDEMPOTENCY_KEY_INVALID', sentence);
+}
+
+/**
+ * Wraps the implementation of a method that honours idempotency keys: returns the response to replay, or runs. This cannot be an
+ * interceptor: Connect would lose the headers of the answer.
+ */
+export function replayable<I extends DescMessage, O extends DescMessage>(
+  { output }: DescMethodUnary<I, O>,
+  run: (request: MessageShape<I>, context: HandlerContext, saveResponse: SaveResponse<MessageInitShape<O>>) => Promise<MessageInitShape<O>>,
+): (request: MessageShape<I>, context: HandlerContext) => Promise<MessageInitShape<O>> {
+  return async (request, context) => {
+    const { storedResponse } = callOf(context);
+    if (storedResponse.replay !== null) return storedResponse.replay as MessageShape<O>;
+    return run(request, context, (response) => storedResponse.save(create(output, response)));
+  };
+}

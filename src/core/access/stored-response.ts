@@ -1,0 +1,28 @@
+/** How long a response is stored. */
+export const storedResponseLifeMs = 24 * 60 * 60 * 1000;
+
+/** What an idempotency key is unique within: another caller, or another method, may use the same key. */
+export interface StoredResponseKey {
+  /** The id of the principal's key. */
+  readonly keyId: string;
+  /** `/relayer.v1.TransactionService/SendTransaction`; the same for every protocol. */
+  readonly method: string;
+  /** As the caller sent it. */
+  readonly idempotencyKey: string;
+}
+
+/**
+ * Fingerprints are made with the encryption key, so those of another encryption key cannot be compared. Then every payload counts as the
+ * same, since a wrong answer does less harm than doing the call twice.
+ */
+export const forgottenFingerprint = '';
+
+/** The response of a call, stored so that the same call again returns it and does nothing. */
+export interface StoredResponse extends StoredResponseKey {
+  /** Identifies the payload; `forgottenFingerprint` if it can no longer be compared. */
+  readonly fingerprint: string;
+  /** The serialized response; only the API knows its format. */
+  readonly response: Uint8Array;
+  /** From this time on it counts as absent. */
+  readonly expiresAtMs: number;
+}
