@@ -6,7 +6,7 @@ import { createErrorInterceptor } from '../../src/api/contract/errors.js';
 import { createGate, type GateDeps } from '../../src/api/contract/gate.js';
 import { compileMethodPlans } from '../../src/api/contract/method-plan.js';
 import { createWarnings } from '../../src/api/contract/warnings.js';
-import { drainAfterAnswer } from '../../src/api/http/drain.js';
+import { drainAfterAnswer } from '../../src/api/http/answer.js';
 import type { ApiRequest, ApiResponse } from '../../src/api/http/header.js';
 import { createRestGateway, type RestGatewayDeps } from '../../src/api/rest/gateway.js';
 import type { Principal } from '../../src/core/access/principal.js';

@@ -3,11 +3,10 @@ import { createServer as createHttp2Server, type ServerHttp2Session } from 'node
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import type { Log } from '../../core/ports/log.js';
+import { breakOff } from './answer.js';
 import { answerClientError } from './client-error.js';
 import type { ApiRequest, ApiResponse } from './header.js';
 import { closeAfterGoaway, endUnused, limitStream } from './http2-limits.js';
-import { sniffHttpVersion } from './sniff.js';
-import { breakOff } from './write-answer.js';
 
 /** How long connections may take, in milliseconds. */
 export interface ServerTimeouts {
@@ -39,6 +38,9 @@ const defaultTimeouts: ServerTimeouts = {
 
 /** How long a caller has to hang up after its HTTP/2 session was closed. */
 const lingerMs = 1000;
+
+/** The HTTP/2 preface begins `PRI * HTTP/2.0`; no HTTP/1 verb begins so. Three bytes tell, and every request has as many. */
+const prefaceStart = Buffer.from('PRI');
 
 const maxHeaderBytes = 16_384;
 const maxConcurrentStreams = 250;
@@ -235,4 +237,29 @@ function createTlsAcceptor(
 function track(set: Set<Socket>, socket: Socket): void {
   set.add(socket);
   socket.once('close', () => set.delete(socket));
+}
+
+/**
+ * Tells by its first bytes which HTTP a connection speaks, and leaves all bytes to be read by whoever takes it over. A connection that does
+ * not send three bytes within `timeoutMs` is destroyed. `onDecided` may be called never, and is called once at most.
+ */
+function sniffHttpVersion(socket: Socket, timeoutMs: number, onDecided: (version: 1 | 2) => void): void {
+  let received: Buffer = Buffer.alloc(0);
+  const timer = setTimeout(() => socket.destroy(), timeoutMs);
+  const onClose = () => clearTimeout(timer);
+  const onData = (chunk: Buffer) => {
+    received = received.byteLength === 0 ? chunk : Buffer.concat([received, chunk]);
+    if (received.byteLength < prefaceStart.byteLength) return;
+    clearTimeout(timer);
+    socket.off('data', onData);
+    socket.off('close', onClose);
+    socket.pause();
+    socket.unshift(received);
+    const version = received.subarray(0, prefaceStart.byteLength).equals(prefaceStart) ? 2 : 1;
+    onDecided(version);
+    // An HTTP/2 session takes over the descriptor and reads by itself; resuming would take bytes away from it.
+    if (version === 1) socket.resume();
+  };
+  socket.on('data', onData);
+  socket.once('close', onClose);
 }

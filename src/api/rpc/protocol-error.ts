@@ -11,8 +11,8 @@ import { trailerFlag, trailerSerialize } from '@connectrpc/connect/protocol-grpc
 import type { DomainError, ErrorKind } from '../../core/errors.js';
 import { connectErrorFromDomainError } from '../contract/connect-error.js';
 import { errorTable } from '../contract/error-table.js';
+import { writeAnswer } from '../http/answer.js';
 import type { ApiRequest, ApiResponse, Header } from '../http/header.js';
-import { writeAnswer } from '../http/write-answer.js';
 
 /** How an RPC caller wants to be answered. `connect` is Connect's unary form, and what is spoken to anybody who names no other. */
 export type RpcProtocol = 'grpc' | 'grpc-web' | 'connect-stream' | 'connect';

@@ -1,12 +1,21 @@
 import { DomainError } from '../../core/errors.js';
+import { bodyTooLarge, maxBodyBytes } from '../contract/shared-errors.js';
 import { type ApiRequest, headerValuesOf } from '../http/header.js';
+
+const requestIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** `name`, `name:port`, `1.2.3.4:port` or `[v6]:port`, of RFC 3986; no user info, no percent-encoding (no client sends it). */
 const authorityPattern = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::(\d{1,5}))?$/;
 
+/** Returns the caller's `X-Request-Id` if it is one id of 1 to 128 plain characters, else a new id. */
+export function requestIdOf(request: ApiRequest, newId: () => string): string {
+  const [given, ...others] = headerValuesOf(request, 'x-request-id');
+  return given !== undefined && others.length === 0 && requestIdPattern.test(given) ? given : newId();
+}
+
 /**
  * Throws `invalid` HOST_INVALID unless the request names exactly one well-formed host: `:authority` or `Host` on HTTP/2, `Host` on HTTP/1.
- * Nothing here ever builds a URL from it, but what answers behind it (logs, proxies, later code) may.
+ * The service never builds a URL from it, but logs, proxies and later code may.
  */
 export function checkHost(request: ApiRequest): void {
   const hosts = headerValuesOf(request, ':authority');
@@ -20,4 +29,9 @@ export function checkHost(request: ApiRequest): void {
 
 function hostInvalid(sentence: string): DomainError {
   return new DomainError('invalid', 'HOST_INVALID', sentence);
+}
+
+/** Throws `too_large` BODY_TOO_LARGE if the announced length is over the limit. Readers of bodies count the bytes that arrive, too. */
+export function checkBodySize(request: ApiRequest): void {
+  if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw bodyTooLarge();
 }

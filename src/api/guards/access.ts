@@ -1,14 +1,16 @@
 import type { Principal } from '../../core/access/principal.js';
+import { DomainError } from '../../core/errors.js';
+import type { RequiredScope } from '../contract/method-plan.js';
 import { credentialsInvalid } from '../contract/shared-errors.js';
 import { type ApiRequest, headerValuesOf } from '../http/header.js';
 
-/** Whose key this is; undefined: nobody's. */
+/** Returns the principal of a key; undefined if the key is unknown or expired. */
 export type Authenticate = (token: string) => Principal | undefined;
 
 /** RFC 6750: the scheme in any case, one or more spaces, a token of visible ASCII. */
 const bearerPattern = /^bearer +([\x21-\x7e]{1,4096})$/i;
 
-/** Throws `unauthenticated` CREDENTIALS_INVALID unless the request has exactly one `Authorization` header, with the bearer key of somebody. */
+/** Returns the caller. Throws `unauthenticated` CREDENTIALS_INVALID unless exactly one `Authorization` header holds a valid bearer key. */
 export function principalOf(request: ApiRequest, authenticate: Authenticate): Principal {
   const values = headerValuesOf(request, 'authorization');
   const [value] = values;
@@ -19,4 +21,10 @@ export function principalOf(request: ApiRequest, authenticate: Authenticate): Pr
   const principal = authenticate(token);
   if (principal === undefined) throw credentialsInvalid('the key is not valid');
   return principal;
+}
+
+/** Throws `forbidden` SCOPE_MISSING unless the key has the scope. Any valid key passes `authenticated`. */
+export function checkScope(principal: Principal, required: Exclude<RequiredScope, 'public'>): void {
+  if (required === 'authenticated' || principal.scopes.has(required)) return;
+  throw new DomainError('forbidden', 'SCOPE_MISSING', `the key lacks the scope ${required}`);
 }

@@ -1,0 +1,46 @@
+import type { ApiRequest, ApiResponse, Header } from './header.js';
+
+/** How long a caller may go on sending a body that nothing reads, after its answer. */
+const lingerMs = 1000;
+
+/** A whole answer. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: readonly Header[];
+  /** Null: none. */
+  readonly body: string | Uint8Array | null;
+}
+
+/** Writes a whole answer; no body for HEAD. If an answer has begun already, only ends it. */
+export function writeAnswer(request: ApiRequest, response: ApiResponse, { status, headers, body }: Answer): void {
+  if (!response.headersSent) {
+    response.statusCode = status;
+    for (const [name, value] of headers) response.setHeader(name, value);
+    if (body !== null) response.setHeader('content-length', Buffer.byteLength(body));
+    if (body !== null && request.method !== 'HEAD') {
+      response.end(body);
+      return;
+    }
+  }
+  response.end();
+}
+
+/** Ends an answer that cannot be completed so that its caller sees a failure: HTTP/2 counts a stream that closes without an error as complete. */
+export function breakOff(response: ApiResponse): void {
+  response.destroy(new Error('the answer broke off'));
+}
+
+/**
+ * Discards the unread rest of a body once the answer is written, so that the answer reaches its caller: a caller that is cut off while it
+ * sends reports that instead. A caller that sends for too long is cut off all the same: its HTTP/2 stream, or its HTTP/1 connection.
+ */
+export function drainAfterAnswer(request: ApiRequest, response: ApiResponse): void {
+  // On HTTP/2 the response's own `finish` comes only when the stream is closed, which waits for the end of the body.
+  const out = 'stream' in request ? request.stream : response;
+  out.once('finish', () => {
+    if (request.complete) return;
+    const timer = setTimeout(() => ('stream' in request ? request.stream.close() : request.destroy()), lingerMs).unref();
+    request.once('close', () => clearTimeout(timer));
+    request.resume();
+  });
+}
