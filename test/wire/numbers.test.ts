@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { type SendTransactionRequest, TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
 import { compileMethodPlans } from '../../src/api/contract/method-plan.js';
 import { compileRequestReader } from '../../src/api/rest/request-reader.js';
-import { weiOf } from '../../src/api/services/transactions/amount.js';
+import { weiOf } from '../../src/api/services/transactions/evm-transaction.js';
 import { compileFieldBounds } from '../../src/codec/field-bounds.js';
 import { CodecCompiler } from '../../src/codec/message-codec.js';
 import { Reading } from '../../src/codec/reading.js';

@@ -1,33 +1,67 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
-import type { ApiKeyService } from '../../../../gen/relayer/v1/api_key_service_pb.js';
+import { type ApiKey, ApiKeySchema, ApiKeyScope, type ApiKeyService } from '../../../../gen/relayer/v1/api_key_service_pb.js';
+import type { ApiKey as DomainApiKey } from '../../../core/access/api-key.js';
 import { type CreateApiKeyDeps, createApiKey } from '../../../core/access/create-api-key.js';
 import { type DeleteApiKeyDeps, deleteApiKey } from '../../../core/access/delete-api-key.js';
 import { listApiKeys } from '../../../core/access/list-api-keys.js';
+import type { Scope } from '../../../core/access/principal.js';
+import { invalidField } from '../../../core/errors.js';
 import { callOf, principalOf } from '../../contract/call.js';
 import { pageOf, paginationOf } from '../list-page.js';
-import { protoOfApiKey, scopesFromProto } from './api-key.js';
+import { presentTime } from '../present.js';
 
 /** What the service works with. */
 export type ApiKeyServiceDeps = CreateApiKeyDeps & DeleteApiKeyDeps;
 
-/** `relayer.v1.ApiKeyService`. */
+/** Implements `relayer.v1.ApiKeyService`. */
 export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof ApiKeyService> {
   return {
     async createApiKey({ name, scopes, relayerIds, expiresAt }, context) {
       const expiresAtMs = expiresAt === undefined ? null : timestampMs(expiresAt);
       const wanted = { name, scopes: scopesFromProto(scopes), relayerIds, expiresAtMs };
       const { apiKey, text } = await createApiKey(deps, wanted, principalOf(context));
-      return { apiKey: protoOfApiKey(apiKey, text) };
+      return { apiKey: Object.assign(protoOfApiKey(apiKey), { key: text }) };
     },
     async listApiKeys(request, context) {
       const page = pageOf(request, callOf(context));
       const found = await listApiKeys(deps, page.query, principalOf(context));
-      return { apiKeys: found.items.map((key) => protoOfApiKey(key)), pagination: paginationOf(page, found) };
+      return { apiKeys: found.items.map(protoOfApiKey), pagination: paginationOf(page, found) };
     },
     async deleteApiKey({ apiKeyId }, context) {
       await deleteApiKey(deps, apiKeyId, principalOf(context));
       return {};
     },
   };
+}
+
+const scopes: ReadonlyMap<ApiKeyScope, Scope> = new Map([
+  [ApiKeyScope.TRANSACTIONS_READ, 'transactions:read'],
+  [ApiKeyScope.TRANSACTIONS_WRITE, 'transactions:write'],
+  [ApiKeyScope.SIGN, 'sign'],
+  [ApiKeyScope.NOTIFICATIONS, 'notifications'],
+  [ApiKeyScope.ADMIN, 'admin'],
+]);
+const protoScopes: ReadonlyMap<Scope, ApiKeyScope> = new Map([...scopes].map(([proto, scope]) => [scope, proto]));
+
+/** Throws `FIELD_INVALID` for an unknown number, which an enum over RPC may hold. */
+function scopesFromProto(wanted: readonly ApiKeyScope[]): readonly Scope[] {
+  return wanted.map((proto, index) => {
+    const scope = scopes.get(proto);
+    if (scope === undefined) throw invalidField(`scopes[${index}]`, `must be one of ${[...scopes.values()].join(', ')}`);
+    return scope;
+  });
+}
+
+/** Without the key itself, which only its creation returns. */
+function protoOfApiKey({ id, name, scopes, relayerIds, createdAtMs, expiresAtMs }: DomainApiKey): ApiKey {
+  return create(ApiKeySchema, {
+    id,
+    name,
+    scopes: scopes.map((scope) => protoScopes.get(scope) ?? ApiKeyScope.UNSPECIFIED),
+    relayerIds: [...relayerIds],
+    createdAt: timestampFromMs(createdAtMs),
+    ...presentTime('expiresAt', expiresAtMs),
+  });
 }

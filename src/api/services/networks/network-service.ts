@@ -4,8 +4,7 @@ import { getNetwork } from '../../../core/network/get-network.js';
 import { type UpdateNetworkDeps, updateNetwork } from '../../../core/network/update-network.js';
 import { callOf } from '../../contract/call.js';
 import { pageOf, paginationOf } from '../list-page.js';
-import { protoOfNetwork } from './network.js';
-import { rpcUrlFromProto } from './rpc-url.js';
+import { protoOfNetwork, rpcUrlFromProto } from './network.js';
 
 /** `relayer.v1.NetworkService`. */
 export function createNetworkService(deps: UpdateNetworkDeps): ServiceImpl<typeof NetworkService> {

@@ -1,6 +1,10 @@
 import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import {
+  type Delivery,
+  DeliverySchema,
+  DeliveryStatus,
   type Notification as NotificationMessage,
   NotificationSchema,
   NotificationService,
@@ -16,14 +20,14 @@ import { type DeleteNotificationDeps, deleteNotification } from '../../../core/n
 import { getNotification } from '../../../core/notification/get-notification.js';
 import { listDeliveries } from '../../../core/notification/list-deliveries.js';
 import { listNotifications } from '../../../core/notification/list-notifications.js';
-import type { Notification } from '../../../core/notification/notification.js';
+import type { DeliveryRecord, Notification } from '../../../core/notification/notification.js';
 import { redeliverDelivery } from '../../../core/notification/redeliver-delivery.js';
 import { testNotification } from '../../../core/notification/test-notification.js';
 import { updateNotification } from '../../../core/notification/update-notification.js';
 import { type Call, callOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { pageOf, paginationOf } from '../list-page.js';
-import { protoOfDelivery } from './delivery.js';
+import { present } from '../present.js';
 
 /** What the notification service works with. */
 export type NotificationServiceDeps = CreateNotificationDeps & DeleteNotificationDeps;
@@ -91,4 +95,24 @@ function warn(call: Call, warnings: readonly string[]): void {
 
 function messageOf({ id, url, sealedSigningKey }: Notification): NotificationMessage {
   return create(NotificationSchema, { id, type: NotificationType.WEBHOOK, url, hasSigningKey: sealedSigningKey !== null });
+}
+
+const deliveryStatuses = { pending: DeliveryStatus.PENDING, delivered: DeliveryStatus.DELIVERED, dead: DeliveryStatus.DEAD } as const;
+
+/** The message that tells of a delivery and its tries. */
+function protoOfDelivery({ event, attempts }: DeliveryRecord): Delivery {
+  return create(DeliverySchema, {
+    id: event.id,
+    event: event.event,
+    status: deliveryStatuses[event.status],
+    createdAt: timestampFromMs(event.createdAtMs),
+    ...(event.status === 'pending' ? { nextAttemptAt: timestampFromMs(event.nextAttemptAtMs) } : {}),
+    attempts: attempts.map(({ attemptedAtMs, durationMs, httpStatus, error, responseBody }) => ({
+      attemptedAt: timestampFromMs(attemptedAtMs),
+      durationMs,
+      ...present('httpStatus', httpStatus),
+      ...present('error', error),
+      ...present('responseBody', responseBody),
+    })),
+  });
 }

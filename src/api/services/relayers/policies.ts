@@ -12,6 +12,7 @@ import type {
   StellarPolicies as DomainStellarPolicies,
   RelayerPolicies,
 } from '../../../core/relayer/relayer.js';
+import { present, presentAmount } from '../present.js';
 
 /** Policies of a message, in the shape of a network; no case: none are said. */
 export type PoliciesMessage = Relayer['policies'];
@@ -34,7 +35,7 @@ export function policiesFromProto(networkType: NetworkType, message: PoliciesMes
 function protoOfEvm(policies: DomainEvmPolicies): EvmPolicies {
   return create(EvmPoliciesSchema, {
     minBalance: policies.minBalanceWei.toString(),
-    ...(policies.gasPriceCapWei === null ? {} : { gasPriceCap: policies.gasPriceCapWei.toString() }),
+    ...presentAmount('gasPriceCap', policies.gasPriceCapWei),
     whitelistReceivers: [...(policies.whitelistReceivers ?? [])],
     eip1559Pricing: policies.eip1559Pricing,
     gasLimitEstimation: policies.gasLimitEstimation,
@@ -69,7 +70,7 @@ function protoOfStellar(policies: DomainStellarPolicies): StellarPolicies {
   return create(StellarPoliciesSchema, {
     feePaymentStrategy: StellarFeePaymentStrategy.RELAYER,
     minBalance: policies.minBalanceStroops.toString(),
-    ...(policies.maxFeeStroops === null ? {} : { maxFee: policies.maxFeeStroops.toString() }),
+    ...presentAmount('maxFee', policies.maxFeeStroops),
   });
 }
 
@@ -85,11 +86,11 @@ function protoOfSolana(policies: DomainSolanaPolicies): SolanaPolicies {
   return create(SolanaPoliciesSchema, {
     feePaymentStrategy: SolanaFeePaymentStrategy.RELAYER,
     minBalance: policies.minBalanceLamports.toString(),
-    ...(policies.maxAllowedFeeLamports === null ? {} : { maxAllowedFeeLamports: policies.maxAllowedFeeLamports.toString() }),
+    ...presentAmount('maxAllowedFeeLamports', policies.maxAllowedFeeLamports),
     allowedPrograms: [...(policies.allowedPrograms ?? [])],
     allowedAccounts: [...(policies.allowedAccounts ?? [])],
     disallowedAccounts: [...policies.disallowedAccounts],
-    ...(policies.maxSignatures === null ? {} : { maxSignatures: policies.maxSignatures }),
+    ...present('maxSignatures', policies.maxSignatures),
     maxTxDataSize: policies.maxTxDataSizeBytes,
   });
 }

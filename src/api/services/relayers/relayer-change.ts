@@ -7,7 +7,7 @@ import { invalidField } from '../../../core/errors.js';
 import type { NetworkType } from '../../../core/relayer/network.js';
 import type { Relayer, RelayerPolicies } from '../../../core/relayer/relayer.js';
 import type { RelayerChange } from '../../../core/relayer/update-relayer.js';
-import { rpcUrlFromProto } from '../networks/rpc-url.js';
+import { rpcUrlFromProto } from '../networks/network.js';
 import { type PoliciesMessage, policiesFromProto, protoOfPolicies } from './policies.js';
 
 const schemas: Readonly<Record<NetworkType, DescMessage>> = {

@@ -16,8 +16,8 @@ import { type UpdateRelayerDeps, updateRelayer } from '../../../core/relayer/upd
 import { callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { pageOf, paginationOf } from '../list-page.js';
-import { networkTypeFromProto } from '../networks/network-type.js';
-import { rpcUrlFromProto } from '../networks/rpc-url.js';
+import { networkTypeFromProto, rpcUrlFromProto } from '../networks/network.js';
+import { present } from '../present.js';
 import { policiesFromProto } from './policies.js';
 import { protoOfBalance, protoOfRelayer, protoOfRelayerStatus } from './relayer.js';
 import { relayerChangeFromProto } from './relayer-change.js';
@@ -97,6 +97,6 @@ function protoOfAnswer({ idJson, answer }: AnsweredCall): JsonRpcAnswer {
     return create(JsonRpcAnswerSchema, { jsonrpc: '2.0', id: idJson, outcome: { case: 'result', value: answer.resultJson } });
   }
   const { code, message, dataJson } = answer;
-  const error = { code, message, description: message, ...(dataJson === null ? {} : { data: dataJson }) };
+  const error = { code, message, description: message, ...present('data', dataJson) };
   return create(JsonRpcAnswerSchema, { jsonrpc: '2.0', id: idJson, outcome: { case: 'error', value: error } });
 }

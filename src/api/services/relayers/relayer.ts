@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   DisabledReasonType,
   type Relayer,
@@ -11,8 +10,8 @@ import {
 } from '../../../../gen/relayer/v1/relayer_service_pb.js';
 import type { Relayer as DomainRelayer } from '../../../core/relayer/relayer.js';
 import type { RelayerStatus as DomainStatus } from '../../../core/relayer/relayer-status.js';
-import { protoOfNetworkType } from '../networks/network-type.js';
-import { protoOfRpcUrl } from '../networks/rpc-url.js';
+import { protoOfNetworkType, protoOfRpcUrl } from '../networks/network.js';
+import { present, presentAmount, presentTime } from '../present.js';
 import { protoOfPolicies } from './policies.js';
 
 /** The record of a relayer. Addresses of nodes are masked after the host: providers' keys stand there. */
@@ -25,7 +24,7 @@ export function protoOfRelayer(relayer: DomainRelayer): Relayer {
     paused: relayer.paused,
     policies: protoOfPolicies(relayer.policies),
     signerId: relayer.signerId,
-    ...(relayer.notificationId === null ? {} : { notificationId: relayer.notificationId }),
+    ...present('notificationId', relayer.notificationId),
     customRpcUrls: relayer.customRpcUrls.map(protoOfRpcUrl),
     address: relayer.address,
     systemDisabled: relayer.disabledReason !== null,
@@ -43,11 +42,11 @@ export function protoOfRelayerStatus(relayer: DomainRelayer, status: DomainStatu
     balance: status.balance.toString(),
     lowBalance: status.isLow,
     pendingTransactionsCount: BigInt(status.pendingCount),
-    ...(lastConfirmedAtMs === null ? {} : { lastConfirmedTransactionTimestamp: timestampFromMs(lastConfirmedAtMs) }),
+    ...presentTime('lastConfirmedTransactionTimestamp', lastConfirmedAtMs),
     systemDisabled: relayer.disabledReason !== null,
     paused: relayer.paused,
-    ...(nextNonce === null || relayer.networkType !== 'evm' ? {} : { nonce: nextNonce.toString() }),
-    ...(nextNonce === null || relayer.networkType !== 'stellar' ? {} : { sequenceNumber: (nextNonce - 1n).toString() }),
+    ...(relayer.networkType === 'evm' ? presentAmount('nonce', nextNonce) : {}),
+    ...(relayer.networkType === 'stellar' ? presentAmount('sequenceNumber', nextNonce === null ? null : nextNonce - 1n) : {}),
   });
 }
 

@@ -14,7 +14,7 @@ import type { Relayer } from '../../../core/relayer/relayer.js';
 import { signData } from '../../../core/signing/sign-data.js';
 import { signTypedData } from '../../../core/signing/sign-typed-data.js';
 import { relayerOf } from '../../contract/call.js';
-import { protoOfSignature } from './signature.js';
+import { protoOfSignature } from '../transactions/evm-transaction.js';
 
 function signedTransactionOf(
   network: 'stellar' | 'solana',

@@ -5,16 +5,25 @@ import {
   type EvmTransaction,
   type EvmTransactionRequest,
   EvmTransactionSchema,
+  type Signature,
+  SignatureSchema,
+  Speed,
 } from '../../../../gen/relayer/v1/evm_pb.js';
 import { onNetwork } from '../../../core/relayer/on-network.js';
-import type { EvmPricing, EvmRequest } from '../../../core/transaction/evm.js';
+import type { Speed as DomainSpeed, EvmPricing, EvmRequest, EvmSignature } from '../../../core/transaction/evm.js';
 import type { Attempt, TransactionView } from '../../../core/transaction/transaction.js';
-import { protoOfSignature } from '../signing/signature.js';
-import { weiOf } from './amount.js';
-import { present } from './present.js';
-import { protoOfSpeed, speedOf } from './speed.js';
+import { present } from '../present.js';
 
-/** What the caller of an EVM relayer wants sent. */
+const protoOfSpeed: Readonly<Record<DomainSpeed, Speed>> = {
+  fastest: Speed.FASTEST,
+  fast: Speed.FAST,
+  average: Speed.AVERAGE,
+  safeLow: Speed.SAFE_LOW,
+};
+
+const domainSpeeds = new Map(Object.entries(protoOfSpeed).map(([speed, proto]) => [proto, speed as DomainSpeed]));
+
+/** What the caller of an EVM relayer asks to send. */
 export function evmRequestOf(request: EvmTransactionRequest): EvmRequest {
   return {
     network: 'evm',
@@ -25,32 +34,36 @@ export function evmRequestOf(request: EvmTransactionRequest): EvmRequest {
     gasPriceWei: weiOf(request.gasPrice),
     maxFeePerGasWei: weiOf(request.maxFeePerGas),
     maxPriorityFeePerGasWei: weiOf(request.maxPriorityFeePerGas),
-    speed: speedOf(request.speed),
+    speed: domainSpeeds.get(request.speed),
     validUntil: request.validUntil,
   };
 }
 
-/** What only the record of an EVM transaction shows: before a version is signed what was asked for, then what the shown version says. */
+/** The wei of an amount field; undefined if absent. The gate has checked its format (`FieldRules.amount`). */
+export function weiOf(text: string | undefined): bigint | undefined {
+  return text === undefined ? undefined : BigInt(text);
+}
+
+/** The EVM part of a transaction's record: the shown attempt's values, or what the caller asked for until there is one. */
 export function protoOfEvmTransaction({ transaction, shown }: TransactionView): EvmTransaction {
   const content = onNetwork('evm', transaction.content);
   const fields = shown === null ? null : onNetwork('evm', shown.fields);
-  const says = fields ?? content;
-  const price: EvmPricing = fields?.price ?? content.pricing;
+  const values = fields ?? content;
   return create(EvmTransactionSchema, {
     from: transaction.account,
-    ...present('to', says.to),
-    value: says.valueWei.toString(),
-    ...present('data', says.data),
+    ...present('to', values.to),
+    value: values.valueWei.toString(),
+    ...present('data', values.data),
     ...present('nonce', transaction.nonce),
-    ...present('gasLimit', says.gasLimit),
-    ...pricesOf(price),
-    ...(content.pricing.kind === 'speed' ? { speed: protoOfSpeed(content.pricing.speed) } : {}),
+    ...present('gasLimit', values.gasLimit),
+    ...pricesOf(fields?.price ?? content.pricing),
+    ...(content.pricing.kind === 'speed' ? { speed: protoOfSpeed[content.pricing.speed] } : {}),
     ...(fields === null ? {} : { signature: protoOfSignature(fields.signature) }),
     isCanceled: transaction.intent === 'cancel',
   });
 }
 
-/** What only a signed version of an EVM transaction says. */
+/** The EVM part of an attempt's record. */
 export function protoOfEvmAttempt(attempt: Attempt): EvmAttempt {
   const fields = onNetwork('evm', attempt.fields);
   return create(EvmAttemptSchema, {
@@ -62,6 +75,11 @@ export function protoOfEvmAttempt(attempt: Attempt): EvmAttempt {
     ...pricesOf(fields.price),
     signature: protoOfSignature(fields.signature),
   });
+}
+
+/** The record of a signature: hex without `0x`; `sig` is r, s and v in one. */
+export function protoOfSignature({ r, s, v }: EvmSignature): Signature {
+  return create(SignatureSchema, { r, s, v, sig: r + s + v.toString(16) });
 }
 
 function pricesOf(price: EvmPricing): { gasPrice?: string; maxFeePerGas?: string; maxPriorityFeePerGas?: string } {

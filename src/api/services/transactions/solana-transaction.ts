@@ -10,17 +10,14 @@ import { type SolanaAttempt, SolanaAttemptSchema } from '../../../../gen/relayer
 import { onNetwork } from '../../../core/relayer/on-network.js';
 import type { SolanaInstruction as DomainInstruction, SolanaRequest } from '../../../core/transaction/solana.js';
 import type { Attempt, TransactionView } from '../../../core/transaction/transaction.js';
-import { present } from './present.js';
+import { present } from '../present.js';
 
-/** What the caller of a Solana relayer wants sent. */
+/** What the caller of a Solana relayer asks to send. */
 export function solanaRequestOf({ transaction, instructions, validUntil }: SolanaTransactionRequest): SolanaRequest {
   return { network: 'solana', transaction, instructions: instructions.map(instructionOf), validUntil };
 }
 
-/**
- * What only the record of a Solana transaction shows: the caller's transaction, or the shown version once there is one, and the caller's
- * instructions.
- */
+/** The Solana part of a transaction's record: the shown attempt if there is one, else the caller's transaction; and the caller's instructions. */
 export function protoOfSolanaTransaction({ transaction, shown }: TransactionView): SolanaTransaction {
   const content = onNetwork('solana', transaction.content);
   return create(SolanaTransactionSchema, {
@@ -30,7 +27,7 @@ export function protoOfSolanaTransaction({ transaction, shown }: TransactionView
   });
 }
 
-/** What only a signed version of a Solana transaction says. */
+/** The Solana part of an attempt's record. */
 export function protoOfSolanaAttempt(attempt: Attempt): SolanaAttempt {
   const { recentBlockhash, lastValidBlockHeight } = onNetwork('solana', attempt.fields);
   return create(SolanaAttemptSchema, { transaction: attempt.raw, recentBlockhash, lastValidBlockHeight });

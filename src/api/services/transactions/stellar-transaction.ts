@@ -1,9 +1,52 @@
 import { create } from '@bufbuild/protobuf';
-import { type StellarTransaction, StellarTransactionSchema } from '../../../../gen/relayer/v1/stellar_pb.js';
+import {
+  type AssetSpec,
+  type AuthSpec,
+  type ContractSource,
+  type MemoSpec,
+  type OperationSpec,
+  type ScI128,
+  type ScI256,
+  type ScU128,
+  type ScU256,
+  type ScVal,
+  type StellarTransaction,
+  type StellarTransactionRequest,
+  StellarTransactionSchema,
+  type WasmSource,
+} from '../../../../gen/relayer/v1/stellar_pb.js';
 import { type StellarAttempt, StellarAttemptSchema } from '../../../../gen/relayer/v1/transaction_pb.js';
 import { onNetwork } from '../../../core/relayer/on-network.js';
+import {
+  greatestValueDepth,
+  type StellarAsset,
+  type StellarAuth,
+  type StellarContractSource,
+  type StellarMemo,
+  type StellarOperation,
+  type StellarRequest,
+  type StellarValue,
+  type StellarWasm,
+  type StellarWideKind,
+} from '../../../core/transaction/stellar.js';
 import type { Attempt, TransactionView } from '../../../core/transaction/transaction.js';
-import { present } from './present.js';
+import { present } from '../present.js';
+
+/** What the caller of a Stellar relayer wants sent. */
+export function stellarRequestOf(request: StellarTransactionRequest): StellarRequest {
+  const { network, sourceAccount, operations, transactionXdr, memo, validUntil, feeBump, maxFee } = request;
+  return {
+    network: 'stellar',
+    networkName: network,
+    sourceAccount,
+    operations: operations.map(operationOf),
+    transactionXdr,
+    memo: memo && memoOf(memo),
+    validUntil,
+    feeBump,
+    maxFeeStroops: maxFee,
+  };
+}
 
 /** What only the record of a Stellar transaction shows: the fee is the shown version's bid, and what was charged once a ledger holds it. */
 export function protoOfStellarTransaction({ transaction, shown }: TransactionView): StellarTransaction {
@@ -27,4 +70,143 @@ export function protoOfStellarAttempt({ raw, fields }: Attempt): StellarAttempt 
     fee: bid.feeStroops.toString(),
     envelopeXdr: raw,
   });
+}
+
+function memoOf({ memo }: MemoSpec): StellarMemo {
+  switch (memo.case) {
+    case undefined:
+      return { kind: 'unset' };
+    case 'none':
+      return { kind: 'none' };
+    case 'text':
+      return { kind: 'text', text: memo.value };
+    case 'id':
+      return { kind: 'id', id: memo.value };
+    case 'hash':
+    case 'return':
+      return { kind: memo.case, bytes: memo.value };
+  }
+}
+
+function operationOf({ operation }: OperationSpec): StellarOperation {
+  switch (operation.case) {
+    case undefined:
+      return { kind: 'unset' };
+    case 'payment': {
+      const { destination, amount, asset } = operation.value;
+      return { kind: 'payment', destination, amount, asset: asset && assetOf(asset) };
+    }
+    case 'invokeContract': {
+      const { contractAddress, functionName, args, auth } = operation.value;
+      const values = args.map((arg) => stellarValueOf(arg));
+      return { kind: 'invoke_contract', contractAddress, functionName, args: values, auth: auth && authOf(auth) };
+    }
+    case 'createContract': {
+      const { source, wasmHash, salt, constructorArgs, auth } = operation.value;
+      return {
+        kind: 'create_contract',
+        source: source && sourceOf(source),
+        wasmHash,
+        salt,
+        constructorArgs: constructorArgs.map((arg) => stellarValueOf(arg)),
+        auth: auth && authOf(auth),
+      };
+    }
+    case 'uploadWasm': {
+      const { wasm, auth } = operation.value;
+      return { kind: 'upload_wasm', wasm: wasm && wasmOf(wasm), auth: auth && authOf(auth) };
+    }
+  }
+}
+
+function assetOf({ asset }: AssetSpec): StellarAsset {
+  switch (asset.case) {
+    case undefined:
+      return { kind: 'unset' };
+    case 'native':
+      return { kind: 'native' };
+    case 'credit4':
+    case 'credit12':
+      return { kind: asset.case, code: asset.value.code, issuer: asset.value.issuer };
+  }
+}
+
+function sourceOf({ source }: ContractSource): StellarContractSource {
+  switch (source.case) {
+    case undefined:
+      return { kind: 'unset' };
+    case 'address':
+      return { kind: 'address', address: source.value.address };
+    case 'contract':
+      return { kind: 'contract', address: source.value.contract };
+  }
+}
+
+function wasmOf({ source }: WasmSource): StellarWasm {
+  return source.case === undefined ? { kind: 'unset' } : { kind: source.case, bytes: source.value };
+}
+
+function authOf({ auth }: AuthSpec): StellarAuth {
+  switch (auth.case) {
+    case undefined:
+      return { kind: 'unset' };
+    case 'none':
+    case 'addresses':
+      return { kind: auth.case };
+    case 'sourceAccount':
+      return { kind: 'source_account' };
+    case 'xdr':
+      return { kind: 'xdr', entries: auth.value.entries };
+  }
+}
+
+/** The contract value that a caller describes. Values nested too deep are not read: whoever judges the request refuses them. */
+function stellarValueOf({ value }: ScVal, depth = 1): StellarValue {
+  if (depth > greatestValueDepth) return { kind: 'too_deep' };
+  switch (value.case) {
+    case undefined:
+      return { kind: 'unset' };
+    case 'void':
+      return { kind: 'void' };
+    case 'bool':
+      return { kind: value.case, value: value.value };
+    case 'u32':
+    case 'i32':
+      return { kind: value.case, value: value.value };
+    case 'u64':
+    case 'i64':
+    case 'timepoint':
+    case 'duration':
+      return { kind: value.case, value: value.value };
+    case 'u128':
+    case 'i128':
+      return wideOf(value.case, value.value, [value.value.hi, value.value.lo]);
+    case 'u256':
+    case 'i256':
+      return wideOf(value.case, value.value, [value.value.hiHi, value.value.hiLo, value.value.loHi, value.value.loLo]);
+    case 'bytes':
+      return { kind: value.case, value: value.value };
+    case 'string':
+    case 'symbol':
+    case 'address':
+      return { kind: value.case, value: value.value };
+    case 'vec':
+      return { kind: 'vec', values: value.value.values.map((item) => stellarValueOf(item, depth + 1)) };
+    case 'map':
+      return {
+        kind: 'map',
+        entries: value.value.entries.map(({ key, val }) => ({
+          key: key && stellarValueOf(key, depth + 1),
+          val: val && stellarValueOf(val, depth + 1),
+        })),
+      };
+  }
+}
+
+function wideOf(
+  kind: StellarWideKind,
+  { decimal }: ScU128 | ScI128 | ScU256 | ScI256,
+  parts: readonly (bigint | undefined)[],
+): StellarValue {
+  return { kind, decimal, parts };
 }

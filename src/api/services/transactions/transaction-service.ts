@@ -13,9 +13,7 @@ import { callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { keyEnded } from '../../contract/shared-errors.js';
 import { replayable } from '../../contract/stored-response.js';
 import { pageOf, paginationOf } from '../list-page.js';
-import { contentRequestOf } from './content-request.js';
-import { protoOfAttempt, protoOfTransaction } from './transaction.js';
-import { statusOf } from './transaction-status.js';
+import { contentRequestOf, protoOfAttempt, protoOfTransaction, statusOf } from './transaction.js';
 
 /** `relayer.v1.TransactionService`. */
 export function createTransactionService(deps: TransactionDeps): Partial<ServiceImpl<typeof TransactionService>> {

@@ -6,13 +6,53 @@ import {
   AttemptSchema,
   type Transaction,
   TransactionSchema,
+  TransactionStatus,
 } from '../../../../gen/relayer/v1/transaction_pb.js';
-import type { Attempt as DomainAttempt, Intent, TransactionView } from '../../../core/transaction/transaction.js';
-import { protoOfEvmAttempt, protoOfEvmTransaction } from './evm-transaction.js';
-import { present, presentTime } from './present.js';
-import { protoOfSolanaAttempt, protoOfSolanaTransaction } from './solana-transaction.js';
-import { protoOfStellarAttempt, protoOfStellarTransaction } from './stellar-transaction.js';
-import { protoOfStatus } from './transaction-status.js';
+import type { SendTransactionRequest } from '../../../../gen/relayer/v1/transaction_service_pb.js';
+import { DomainError } from '../../../core/errors.js';
+import type { ContentRequest } from '../../../core/ports/chain.js';
+import type {
+  Attempt as DomainAttempt,
+  TransactionStatus as DomainStatus,
+  Intent,
+  TransactionView,
+} from '../../../core/transaction/transaction.js';
+import { present, presentTime } from '../present.js';
+import { evmRequestOf, protoOfEvmAttempt, protoOfEvmTransaction } from './evm-transaction.js';
+import { protoOfSolanaAttempt, protoOfSolanaTransaction, solanaRequestOf } from './solana-transaction.js';
+import { protoOfStellarAttempt, protoOfStellarTransaction, stellarRequestOf } from './stellar-transaction.js';
+
+const protoOfStatus: Readonly<Record<DomainStatus, TransactionStatus>> = {
+  pending: TransactionStatus.PENDING,
+  sent: TransactionStatus.SENT,
+  submitted: TransactionStatus.SUBMITTED,
+  mined: TransactionStatus.MINED,
+  confirmed: TransactionStatus.CONFIRMED,
+  failed: TransactionStatus.FAILED,
+  expired: TransactionStatus.EXPIRED,
+  canceled: TransactionStatus.CANCELED,
+};
+
+const domainStatuses = new Map(Object.entries(protoOfStatus).map(([status, proto]) => [proto, status as DomainStatus]));
+
+/** The status of a proto value; undefined for values that name none. */
+export function statusOf(status: TransactionStatus): DomainStatus | undefined {
+  return domainStatuses.get(status);
+}
+
+/** What the caller wants sent. The gate has checked that its shape is the relayer's network's, and the bounds of its fields. */
+export function contentRequestOf({ transaction }: Pick<SendTransactionRequest, 'transaction'>): ContentRequest {
+  switch (transaction.case) {
+    case 'evm':
+      return evmRequestOf(transaction.value);
+    case 'stellar':
+      return stellarRequestOf(transaction.value);
+    case 'solana':
+      return solanaRequestOf(transaction.value);
+    default:
+      throw new DomainError('unimplemented', 'NOT_IMPLEMENTED', 'transactions of this network are not implemented');
+  }
+}
 
 /** The record of a transaction: before a version is signed what was asked for, then what the shown version says. */
 export function protoOfTransaction(view: TransactionView): Transaction {
@@ -20,7 +60,7 @@ export function protoOfTransaction(view: TransactionView): Transaction {
   return create(TransactionSchema, {
     id: transaction.id,
     relayerId: transaction.relayerId,
-    status: protoOfStatus(transaction.status),
+    status: protoOfStatus[transaction.status],
     ...present('statusReason', transaction.statusReason),
     createdAt: timestampFromMs(transaction.createdAtMs),
     ...presentTime('sentAt', transaction.sentAtMs),

@@ -1,6 +1,6 @@
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
 
-/** An optional field of a message: left out where the value is null. */
+/** An optional field of a message: absent if the value is null. */
 export function present<K extends string, V>(key: K, value: V | null): { [P in K]?: V } {
   return value === null ? {} : ({ [key]: value } as { [P in K]: V });
 }
@@ -8,4 +8,9 @@ export function present<K extends string, V>(key: K, value: V | null): { [P in K
 /** An optional time, given in milliseconds since the epoch. */
 export function presentTime<K extends string>(key: K, timeMs: number | null): { [P in K]?: Timestamp } {
   return present(key, timeMs === null ? null : timestampFromMs(timeMs));
+}
+
+/** An optional amount of a chain's smallest unit, in decimal. */
+export function presentAmount<K extends string>(key: K, amount: bigint | null): { [P in K]?: string } {
+  return present(key, amount === null ? null : amount.toString());
 }
