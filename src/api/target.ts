@@ -1,7 +1,8 @@
 import type { UniversalHandler } from '@connectrpc/connect/protocol';
 import type { MethodPlan, RequiredScope } from './contract/method-plan.js';
 import type { Page } from './http/page.js';
-import type { RestGateway, RestMatch } from './rest/gateway.js';
+import type { RestGateway } from './rest/gateway.js';
+import type { RestMatch } from './rest/routes.js';
 import { rpcProtocolOf } from './rpc/protocol-error.js';
 
 /** What a request asks for, known from its verb, path and content type alone. `rpc`: errors are told in an RPC protocol. */

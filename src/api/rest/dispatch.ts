@@ -59,62 +59,52 @@ function callMethod(method: DescMethodUnary, implementation: object): Next {
  * `{...request}` would lack them, so interceptors must pass unary requests and responses on as they are.
  */
 
-/** A unary request as interceptors see it. */
-class RestRequest implements UnaryRequest {
-  readonly stream = false;
+/** What a request and a response have in common. */
+class RestMessage {
+  readonly stream = false as const;
   readonly service: DescService;
   readonly method: DescMethodUnary;
   readonly message: Message;
-  readonly #context: RestContext;
+  protected readonly context: RestContext;
 
   constructor(method: DescMethodUnary, message: Message, context: RestContext) {
     this.service = method.parent;
     this.method = method;
     this.message = message;
-    this.#context = context;
+    this.context = context;
   }
+}
 
+/** A unary request as interceptors see it. */
+class RestRequest extends RestMessage implements UnaryRequest {
   get contextValues(): ContextValues {
-    return this.#context.values;
+    return this.context.values;
   }
 
   get requestMethod(): string {
-    return this.#context.requestMethod;
+    return this.context.requestMethod;
   }
 
   get url(): string {
-    return this.#context.url;
+    return this.context.url;
   }
 
   get signal(): AbortSignal {
-    return this.#context.signal;
+    return this.context.signal;
   }
 
   get header(): Headers {
-    return this.#context.requestHeader;
+    return this.context.requestHeader;
   }
 }
 
 /** A unary response as interceptors see it. */
-class RestResponse implements UnaryResponse {
-  readonly stream = false;
-  readonly service: DescService;
-  readonly method: DescMethodUnary;
-  readonly message: Message;
-  readonly #context: RestContext;
-
-  constructor(method: DescMethodUnary, message: Message, context: RestContext) {
-    this.service = method.parent;
-    this.method = method;
-    this.message = message;
-    this.#context = context;
-  }
-
+class RestResponse extends RestMessage implements UnaryResponse {
   get header(): Headers {
-    return this.#context.responseHeader;
+    return this.context.responseHeader;
   }
 
   get trailer(): Headers {
-    return this.#context.responseTrailer;
+    return this.context.responseTrailer;
   }
 }

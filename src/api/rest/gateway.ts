@@ -6,24 +6,16 @@ import { mayUseRelayer } from '../../core/access/principal.js';
 import { DomainError } from '../../core/errors.js';
 import type { Log } from '../../core/ports/log.js';
 import type { NetworkType } from '../../core/relayer/network.js';
-import { scanBody } from '../../json/json-scanner.js';
-import type { JsonObject } from '../../json/json-value.js';
 import type { Call } from '../contract/call.js';
 import { domainErrorOf } from '../contract/errors.js';
 import type { MethodPlan } from '../contract/method-plan.js';
-import { checkContentType } from './content-type.js';
 import { composeDispatch, type Dispatch, isUnary } from './dispatch.js';
-import type { RestExchange } from './exchange.js';
+import { type RestExchange, writeError, writeJson } from './exchange.js';
 import { readBody } from './read-body.js';
 import { compileRequestReader, type RequestReader } from './request-reader.js';
 import { compileResponseWriter, type ResponseWriter } from './response-writer.js';
 import { RestContext } from './rest-context.js';
 import { compileRoutes, type RestMatch, type RouteMatch } from './routes.js';
-import { writeAnswer, writeError } from './write-answer.js';
-
-export type { RestExchange } from './exchange.js';
-export { renderRelayer, renderTransaction } from './render-record.js';
-export type { RestMatch, RouteMatch } from './routes.js';
 
 /** What the gateway works with. */
 export interface RestGatewayDeps {
@@ -68,14 +60,14 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
     if (plan.http === null || plan.method.methodKind !== 'unary' || endpoint === undefined)
       throw new Error(`${plan.rpcPath} has no REST route`);
     try {
-      const body = endpoint.hasBody ? await bodyOf(exchange) : null;
-      if (body === 'left') return;
+      const body = endpoint.hasBody ? await readBody(exchange.request) : null;
+      if (endpoint.hasBody && body === null) return;
       const reading = new Reading(shapeFor(params.relayer_id, call), call.warnings);
       const message = endpoint.read({ params, query: exchange.query, body }, reading);
       call.bodyProblem = reading.problem;
       const context = new RestContext(endpoint.method, exchange, call);
       const text = endpoint.write(await endpoint.dispatch(message, context));
-      writeAnswer(exchange, endpoint.successStatus, text, context.answerHeaders);
+      writeJson(exchange, endpoint.successStatus, text, context.answerHeaders);
     } catch (error) {
       const told = domainErrorOf(error);
       // What came through the error interceptor is logged by it, and is a ConnectError by now.
@@ -112,12 +104,4 @@ function compileEndpoints({ plans, served, interceptors }: RestGatewayDeps): Rea
     });
   }
   return endpoints;
-}
-
-/** The body's object; `left` where the caller is gone. */
-async function bodyOf({ request }: RestExchange): Promise<JsonObject | 'left'> {
-  const bytes = await readBody(request);
-  if (bytes === null) return 'left';
-  if (bytes.length > 0) checkContentType(request.headers['content-type']);
-  return scanBody(bytes);
 }

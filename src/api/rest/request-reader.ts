@@ -1,16 +1,16 @@
 import { create, type DescField, type Message } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import { maskPathsOf } from '../../codec/field-mask.js';
-import { unionRulesOf } from '../../codec/field-rules.js';
+import { restNameOf, unionRulesOf } from '../../codec/field-rules.js';
 import type { CodecCompiler } from '../../codec/message-codec.js';
 import { type ObjectCodec, readObject } from '../../codec/object-codec.js';
 import type { Reading } from '../../codec/reading.js';
 import { type TextReader, textReaderOf } from '../../codec/text-reader.js';
 import type { Properties } from '../../codec/value-codec.js';
+import { invalidField } from '../../core/errors.js';
 import type { JsonObject } from '../../json/json-value.js';
 import type { MethodPlan } from '../contract/method-plan.js';
 import { parsePathTemplate } from './path-template.js';
-import { compileQuery } from './query.js';
 
 /** The parts of a request that are read into its message. */
 export interface RequestParts {
@@ -67,4 +67,51 @@ function pathVariable(plan: MethodPlan, name: string): { readonly field: DescFie
     throw new Error(`${plan.rpcPath} has the path variable ${name}, which is no string or integer field of its request`);
   }
   return { field, read: textReaderOf(field) };
+}
+
+/**
+ * Compiles the reading of a query string into these fields; with none, every parameter is unknown. A parameter that is unknown, or not
+ * percent-encoded properly, is told early; one that does not parse, or comes twice where its field is no list, is a problem of the reading.
+ */
+function compileQuery(fields: readonly DescField[]): (query: string, target: Properties, reading: Reading) => void {
+  const readers = new Map(fields.map((field) => [restNameOf(field), { field, read: textReaderOf(field) }]));
+  return (query, target, reading) => {
+    if (query === '') return;
+    const seen = new Set<string>();
+    for (const [name, text] of parametersOf(query)) {
+      const reader = readers.get(name);
+      if (reader === undefined) {
+        reading.refuseUnknown('', name, readers.keys(), 'query parameter');
+        continue;
+      }
+      const { field, read } = reader;
+      const value = read(text, name, reading);
+      if (field.fieldKind === 'list') {
+        if (value !== undefined) (target[field.localName] as unknown[]).push(value);
+      } else if (seen.has(name)) {
+        reading.refuse(name, 'must be there only once');
+      } else {
+        if (value !== undefined) target[field.localName] = value;
+        seen.add(name);
+      }
+    }
+  };
+}
+
+function parametersOf(query: string): [name: string, value: string][] {
+  return query
+    .split('&')
+    .filter((part) => part !== '')
+    .map((part) => {
+      const at = part.indexOf('=');
+      return at === -1 ? [decoded(part), ''] : [decoded(part.slice(0, at)), decoded(part.slice(at + 1))];
+    });
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw invalidField('the query', 'must be percent-encoded UTF-8');
+  }
 }

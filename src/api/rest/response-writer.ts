@@ -3,7 +3,6 @@ import { ResponseMetadataSchema } from '../../../gen/relayer/v1/common_pb.js';
 import type { CodecCompiler } from '../../codec/message-codec.js';
 import type { Properties, ValueCodec } from '../../codec/value-codec.js';
 import type { MethodPlan } from '../contract/method-plan.js';
-import { successText } from './envelope.js';
 
 /** Writes a response as the text of REST's answer. */
 export type ResponseWriter = (response: Message) => string;
@@ -42,4 +41,11 @@ function metadataTextOf(plan: MethodPlan, compiler: CodecCompiler): ((message: P
     const metadata = message[field.localName] as { readonly logs: unknown[]; readonly traces: unknown[] } | undefined;
     return metadata === undefined || metadata.logs.length + metadata.traces.length === 0 ? undefined : codec.write(metadata);
   };
+}
+
+/** The envelope of a success. Its parts are JSON texts; undefined parts are left out. */
+function successText(data: string, pagination: string | undefined, metadata: string | undefined): string {
+  const paginationText = pagination === undefined ? '' : `,"pagination":${pagination}`;
+  const metadataText = metadata === undefined ? '' : `,"metadata":${metadata}`;
+  return `{"success":true,"data":${data},"error":null${paginationText}${metadataText}}`;
 }

@@ -9,8 +9,8 @@ import {
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
 import { trailerFlag, trailerSerialize } from '@connectrpc/connect/protocol-grpc-web';
 import type { DomainError, ErrorKind } from '../../core/errors.js';
-import { connectErrorFromDomainError } from '../contract/connect-error.js';
 import { errorTable } from '../contract/error-table.js';
+import { connectErrorFromDomainError } from '../contract/errors.js';
 import { writeAnswer } from '../http/answer.js';
 import type { ApiRequest, ApiResponse, Header } from '../http/header.js';
 

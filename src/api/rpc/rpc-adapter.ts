@@ -13,14 +13,13 @@ import type { Compression, UniversalHandler, UniversalServerResponse } from '@co
 import { compressionBrotli, compressionGzip, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { DomainError } from '../../core/errors.js';
 import type { Log } from '../../core/ports/log.js';
-import { connectErrorFromDomainError } from '../contract/connect-error.js';
+import { connectErrorFromDomainError } from '../contract/errors.js';
 import { bodyTooLarge, maxBodyBytes } from '../contract/shared-errors.js';
 import { breakOff } from '../http/answer.js';
 import type { ApiRequest, ApiResponse } from '../http/header.js';
 import { encodeGrpcMessagePlainly, rpcProtocolOf } from './protocol-error.js';
 import { refusedByConnect } from './refused-by-connect.js';
 import { maxTimeoutMs } from './request-checks.js';
-import { writeUnaryAnswer } from './write-rpc-answer.js';
 
 /** Flags and length before a message in gRPC and in Connect's streams: not part of the body that the limit is about. */
 const envelopeBytes = 5;
@@ -35,6 +34,13 @@ const noteRead: Interceptor = (next) => (request) => {
 
 /** Bytes that are no UTF-8 are refused; by default they would be replaced, and what is signed is not what was sent. */
 const jsonOptions: Partial<JsonReadOptions> & { textDecoder: object } = { textDecoder: new TextDecoder('utf-8', { fatal: true }) };
+
+const nothing = new Uint8Array(0);
+
+/** What the responses of both HTTP versions have, and their types do not say together. */
+interface HeadWriter {
+  writeHead(status: number, headers: Readonly<Record<string, string>>): unknown;
+}
 
 /** What the adapter is made from. */
 export interface RpcAdapterOptions {
@@ -133,6 +139,28 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log }
   }
 
   return { handlers: new Map(router.handlers.map((handler) => [handler.requestPath, handler])), serve };
+}
+
+/**
+ * Writes the answer of a call with one response message. It is read to its end first, so that head, body and trailers leave together;
+ * connect-node's own way writes and waits for each part. Writes nothing where the caller has left by then.
+ */
+async function writeUnaryAnswer(answer: UniversalServerResponse, response: ApiResponse, caller: AbortSignal): Promise<void> {
+  const body = answer.body === undefined ? nothing : await wholeOf(answer.body);
+  if (caller.aborted) return;
+  const { header } = answer;
+  (response as HeadWriter).writeHead(answer.status, Object.fromEntries(header instanceof Headers ? header : new Headers(header)));
+  // gRPC's status, known only now.
+  if (answer.trailer !== undefined) response.addTrailers(Object.fromEntries(encodeGrpcMessagePlainly(answer.trailer)));
+  response.end(body);
+}
+
+/** Nearly always one chunk. */
+async function wholeOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const all: Uint8Array[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  const [only = nothing] = all;
+  return all.length > 1 ? Buffer.concat(all) : only;
 }
 
 /** The status message is known, and encoded, only when the body has ended. */
