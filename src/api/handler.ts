@@ -122,7 +122,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     }
 
     function fail(error: unknown): void {
-      if (!(error instanceof DomainError)) log.error({ requestId, err: error }, 'a request failed unexpectedly');
+      if (!(error instanceof DomainError)) log.error({ requestId, err: error }, 'a request failed');
       if (response.headersSent) {
         breakOff(response);
         return;
@@ -141,9 +141,9 @@ type Found = Exclude<Target, { kind: 'none' } | { kind: 'wrong_verb' }>;
 
 /** Throws `path_not_found` or `method_not_allowed` unless there is something to serve. */
 function checkFound(target: Target): asserts target is Found {
-  if (target.kind === 'none') throw new DomainError('path_not_found', 'PATH_NOT_FOUND', 'there is nothing at this path');
+  if (target.kind === 'none') throw new DomainError('path_not_found', 'PATH_NOT_FOUND', 'this path does not exist');
   if (target.kind === 'wrong_verb') {
-    throw new DomainError('method_not_allowed', 'METHOD_NOT_ALLOWED', `this path takes ${target.allow.join(', ')} only`);
+    throw new DomainError('method_not_allowed', 'METHOD_NOT_ALLOWED', `this path accepts only ${target.allow.join(', ')}`);
   }
 }
 

@@ -114,7 +114,7 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
     drainAfterAnswer(request, response);
     const match = gateway.match(request.method ?? '', path);
     if (match.kind === 'route') void gateway.handle(match, exchange);
-    else gateway.fail(exchange, new DomainError('path_not_found', 'PATH_NOT_FOUND', 'there is nothing at this path'));
+    else gateway.fail(exchange, new DomainError('path_not_found', 'PATH_NOT_FOUND', 'this path does not exist'));
   };
   const server = createHttpServer((request: IncomingMessage, response: ServerResponse) => handler(request, response));
   const server2 = createHttp2Server((request, response) => handler(request, response));

@@ -199,7 +199,7 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
       code: 'PermissionDenied',
       reason: 'RELAYER_NOT_ALLOWED',
       message: 'Forbidden',
-      error: 'the key is not for the relayer r1',
+      error: 'the key may not use relayer r1',
     },
   ],
   [
@@ -210,7 +210,7 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
       code: 'PermissionDenied',
       reason: 'RELAYER_NOT_ALLOWED',
       message: 'Forbidden',
-      error: 'the key is not for the relayer nobody',
+      error: 'the key may not use relayer nobody',
     },
   ],
   [
@@ -221,13 +221,13 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
       code: 'FailedPrecondition',
       reason: 'RELAYER_PAUSED',
       message: 'Forbidden',
-      error: 'the relayer paused is paused',
+      error: 'relayer paused is paused',
     },
   ],
   [
     'sign: relayer paused',
     sign('paused'),
-    { status: 403, code: 'FailedPrecondition', reason: 'RELAYER_PAUSED', message: 'Forbidden', error: 'the relayer paused is paused' },
+    { status: 403, code: 'FailedPrecondition', reason: 'RELAYER_PAUSED', message: 'Forbidden', error: 'relayer paused is paused' },
   ],
   ['read: relayer unknown', read('nobody', unknownId), notFound('RELAYER_NOT_FOUND', 'Relayer with ID nobody not found')],
   ['read: transaction unknown', read('r1', unknownId), notFound('TRANSACTION_NOT_FOUND', `Transaction with ID ${unknownId} not found`)],
@@ -256,7 +256,7 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
       code: 'InvalidArgument',
       reason: 'NOT_SUPPORTED_ON_NETWORK',
       message: 'Bad Request',
-      error: 'SignTransaction is not supported on a relayer of the evm network type',
+      error: 'SignTransaction is not supported on relayers of network type evm',
     },
   ],
   ['a fault of ours, before the body is read', { ...sign('r1'), key: keys.faulty }, internal],
@@ -279,7 +279,7 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
       code: 'FailedPrecondition',
       reason: 'IDEMPOTENCY_KEY_REUSED',
       message: 'Unprocessable Content',
-      error: 'the idempotency key was used for a request that said something else',
+      error: 'the idempotency key was already used for a different request',
     },
   ],
 ];
@@ -369,7 +369,7 @@ describe('every error of the contract, over REST and every RPC protocol', () => 
       code: 'Unimplemented',
       reason: 'PATH_NOT_FOUND',
       message: 'Not found',
-      error: 'there is nothing at this path',
+      error: 'this path does not exist',
     };
     for (const path of ['/', '/api', '/api/v1', '/api/v1/nothing', '/api/v2/relayers', '/api/v1/relayers/r1/nothing', '/favicon.ico']) {
       checkRest(await rig.ask('GET', path, { headers: { authorization: undefined } }), told);
@@ -405,7 +405,7 @@ describe('every error of the contract, over REST and every RPC protocol', () => 
         code: '',
         reason: 'METHOD_NOT_ALLOWED',
         message: 'Method Not Allowed',
-        error: `this path takes ${given.join(', ')} only`,
+        error: `this path accepts only ${given.join(', ')}`,
         headers: { allow: given.join(', ') },
       });
     }
@@ -421,7 +421,7 @@ describe('every error of the contract, over REST and every RPC protocol', () => 
         code: 'Aborted',
         reason: 'IDEMPOTENCY_KEY_RUNNING',
         message: 'Conflict',
-        error: 'a request with this idempotency key is still running; ask again for its outcome',
+        error: 'a request with this idempotency key is still running; retry to get its response',
       };
       await waitFor('the first call to run', () => rig.heldCommits() || undefined);
       await checkEverywhere(rig, askers, call, told);
@@ -438,7 +438,7 @@ describe('every error of the contract, over REST and every RPC protocol', () => 
       code: 'ResourceExhausted',
       reason: 'BODY_TOO_LARGE',
       message: 'Payload Too Large',
-      error: 'the body is over 1048576 bytes',
+      error: 'the body is larger than the limit of 1048576 bytes',
     };
     checkRest(await rig.ask('POST', '/api/v1/notifications', { body }), told);
     const request = { url: 'x'.repeat(1_048_577) };
@@ -518,7 +518,7 @@ describe('429 Too Many Requests', () => {
     code: 'ResourceExhausted',
     reason: 'RATE_LIMITED',
     message: 'Too Many Requests',
-    error: 'the key has used up its 2 requests at once and 1 a second; try again in 1 s',
+    error: 'the key is over its rate limit (1 per second, bursts of 2); retry in 1 s',
     headers: { 'ratelimit-policy': '"default";q=2;w=2', ratelimit: '"default";r=0;t=2', 'retry-after': '1' },
   };
 

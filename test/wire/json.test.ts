@@ -308,7 +308,7 @@ describe('paths', () => {
       '/api/v1/relayers/./r1',
       '/api/v1/relayers/../relayers',
     ]) {
-      assert.equal(said(await rig.ask('GET', path)), '404 PATH_NOT_FOUND: there is nothing at this path', path);
+      assert.equal(said(await rig.ask('GET', path)), '404 PATH_NOT_FOUND: this path does not exist', path);
     }
   });
 
@@ -319,13 +319,13 @@ describe('paths', () => {
     );
     assert.equal(said(await rig.ask('GET', '/api/v1/relayers/%72%31')), '200');
     for (const path of ['/api/v1/relayers/%', '/api/v1/relayers/%zz', '/api/v1/relayers/%ed%a0%80', '/api/v1/relayers/%ff']) {
-      assert.equal(said(await rig.ask('GET', path)), '404 PATH_NOT_FOUND: there is nothing at this path', path);
+      assert.equal(said(await rig.ask('GET', path)), '404 PATH_NOT_FOUND: this path does not exist', path);
     }
   });
 
   it('are case-sensitive', async () => {
     for (const path of ['/API/v1/relayers', '/api/v1/Relayers', '/api/V1/relayers']) {
-      assert.equal(said(await rig.ask('GET', path)), '404 PATH_NOT_FOUND: there is nothing at this path', path);
+      assert.equal(said(await rig.ask('GET', path)), '404 PATH_NOT_FOUND: this path does not exist', path);
     }
     assert.equal(said(await rig.ask('GET', '/api/v1/relayers/R1')), '404 RELAYER_NOT_FOUND: Relayer with ID R1 not found');
   });
@@ -455,7 +455,7 @@ describe('lists', () => {
         assert.equal(said(answer), `400 FIELD_INVALID: ${name} must be an integer from 1 to 4294967295`, text);
       }
       assert.equal(said(await rig.ask('GET', `${path}?${name}`)), `400 FIELD_INVALID: ${name} must be an integer from 1 to 4294967295`);
-      assert.equal(said(await rig.ask('GET', `${path}?${name}=1&${name}=1`)), `400 FIELD_INVALID: ${name} must be there only once`);
+      assert.equal(said(await rig.ask('GET', `${path}?${name}=1&${name}=1`)), `400 FIELD_INVALID: ${name} must be given only once`);
     }
   });
 

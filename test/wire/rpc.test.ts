@@ -86,7 +86,7 @@ describe('the transaction’s shape over RPC', () => {
             'InvalidArgument',
             'WRONG_NETWORK_SHAPE',
             'Bad Request',
-            `transaction is of the ${shape} shape, but the relayer is on a network of type evm`,
+            `transaction has the ${shape} shape, but the relayer's network type is evm`,
           ],
         );
       }
@@ -152,7 +152,7 @@ describe('verbs', () => {
     const answer = await rig.ask('GET', `${service}/ListTransactions?connect=v1&encoding=json&message=${message}`);
     assert.equal(answer.status, 405);
     assert.equal(answer.headers.allow, 'POST');
-    assert.deepEqual(toldBy(answer), { code: 'Unimplemented', reason: 'METHOD_NOT_ALLOWED', sentence: 'this path takes POST only' });
+    assert.deepEqual(toldBy(answer), { code: 'Unimplemented', reason: 'METHOD_NOT_ALLOWED', sentence: 'this path accepts only POST' });
   });
 });
 

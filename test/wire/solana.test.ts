@@ -141,7 +141,7 @@ describe('a Solana request that is refused', () => {
     const evm = { relayerId: 'r1', evm: { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value: '1' } };
     assert.deepEqual(await rpcRefusal(TransactionService.method.sendTransaction, evm), [
       'InvalidArgument WRONG_NETWORK_SHAPE',
-      'transaction is of the evm shape, but the relayer is on a network of type solana',
+      "transaction has the evm shape, but the relayer's network type is solana",
       'Bad Request',
     ]);
   });
@@ -257,7 +257,7 @@ describe('signing on a Solana relayer', () => {
       const said = await restRefusal(rest(service.baseUrl, 'POST', `/relayers/r1/${path}`, body));
       assert.deepEqual(said, [
         '400 NOT_SUPPORTED_ON_NETWORK',
-        'relayer r1 is on a solana network, which has no such signatures',
+        'relayer r1 is of network type solana; only evm relayers sign data',
         'Bad Request',
       ]);
     }

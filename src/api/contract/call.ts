@@ -52,7 +52,7 @@ export const callKey: ContextKey<Call | undefined> = createContextKey<Call | und
 /** The call of these context values. */
 export function callOf(context: { readonly values: ContextValues }): Call {
   const call = context.values.get(callKey);
-  if (call === undefined) throw new Error('a call passed no guard');
+  if (call === undefined) throw new Error('a call without guards');
   return call;
 }
 

@@ -74,7 +74,7 @@ async function* checked<T>(items: AsyncIterable<T>, check: (item: T) => void): A
 }
 
 function rulesOf(plan: MethodPlan): Rules {
-  if (plan.idempotent && plan.method.methodKind !== 'unary') throw new Error(`${plan.rpcPath} is a stream, which has no outcome to keep`);
+  if (plan.idempotent && plan.method.methodKind !== 'unary') throw new Error(`${plan.rpcPath} is a stream, which has no response to store`);
   const unions = plan.method.input.oneofs.flatMap((oneof): NetworkUnion[] => {
     const { selector, under } = unionRulesOf(oneof);
     if (selector.case !== 'relayerNetwork') return [];
@@ -93,7 +93,7 @@ function checkRelayerList(plan: MethodPlan, message: Message, { principal }: Cal
   if (plan.relayer === 'any' || principal === null) return;
   const relayerId = relayerIdOf(message);
   if (!mayUseRelayer(principal, relayerId)) {
-    throw new DomainError('forbidden', 'RELAYER_NOT_ALLOWED', `the key is not for the relayer ${shownName(relayerId)}`);
+    throw new DomainError('forbidden', 'RELAYER_NOT_ALLOWED', `the key may not use relayer ${shownName(relayerId)}`);
   }
 }
 
@@ -121,9 +121,9 @@ function relayerFor(plan: MethodPlan, relayerId: string, directory: GateDeps['di
     throw new DomainError('not_found', 'RELAYER_NOT_FOUND', `Relayer with ID ${echoed} not found`, { fixedText });
   }
   if (plan.relayer === 'active') {
-    if (relayer.paused) throw new DomainError('inactive', 'RELAYER_PAUSED', `the relayer ${echoed} is paused`);
+    if (relayer.paused) throw new DomainError('inactive', 'RELAYER_PAUSED', `relayer ${echoed} is paused`);
     if (relayer.disabledReason !== null) {
-      throw new DomainError('inactive', 'RELAYER_DISABLED', `the relayer ${echoed} is disabled: ${relayer.disabledReason}`);
+      throw new DomainError('inactive', 'RELAYER_DISABLED', `relayer ${echoed} is disabled: ${relayer.disabledReason}`);
     }
   }
   return relayer;
@@ -137,13 +137,13 @@ function checkShape(plan: MethodPlan, { oneof, isRequired, cases }: NetworkUnion
     throw new DomainError(
       'invalid',
       'NOT_SUPPORTED_ON_NETWORK',
-      `${plan.method.name} is not supported on a relayer of the ${networkType} network type`,
+      `${plan.method.name} is not supported on relayers of network type ${networkType}`,
     );
   }
   if (held?.case === undefined) {
     if (isRequired) throw invalidField(oneof.name, 'is required');
   } else if (held.case !== wanted) {
-    const sentence = `${oneof.name} is of the ${held.case} shape, but the relayer is on a network of type ${networkType}`;
+    const sentence = `${oneof.name} has the ${held.case} shape, but the relayer's network type is ${networkType}`;
     throw new DomainError('invalid', 'WRONG_NETWORK_SHAPE', sentence);
   }
 }

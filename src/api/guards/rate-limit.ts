@@ -26,7 +26,7 @@ export function createRateLimit(limits: TokenBucketLimits, clock: Clock): RateLi
     throw new DomainError(
       'rate_limited',
       'RATE_LIMITED',
-      `the key has used up its ${burst} requests at once and ${perSecond} a second; try again in ${retryAfterSeconds} s`,
+      `the key is over its rate limit (${perSecond} per second, bursts of ${burst}); retry in ${retryAfterSeconds} s`,
     );
   };
 }

@@ -199,7 +199,7 @@ export function createServer({
     for (const session of sessions) session.close();
     for (const socket of undecided) socket.destroy();
     const deadline = setTimeout(() => {
-      log.warn({ connections: sockets.size }, 'calls that did not end in time are cut off');
+      log.warn({ connections: sockets.size }, 'shutdown deadline reached; open connections are cut off');
       for (const session of sessions) session.destroy();
       for (const socket of sockets) socket.destroy();
     }, shutdownDeadlineMs);

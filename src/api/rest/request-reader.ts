@@ -89,7 +89,7 @@ function compileQuery(fields: readonly DescField[]): (query: string, target: Pro
       if (field.fieldKind === 'list') {
         if (value !== undefined) (target[field.localName] as unknown[]).push(value);
       } else if (seen.has(name)) {
-        reading.refuse(name, 'must be there only once');
+        reading.refuse(name, 'must be given only once');
       } else {
         if (value !== undefined) target[field.localName] = value;
         seen.add(name);

@@ -11,11 +11,7 @@ export const maxTimeoutMs = 86_400_000;
 /** Throws `unsupported_media_type` if no protocol of the method has the content type. A Connect GET has none. */
 export function checkContentType(handler: UniversalHandler, request: ApiRequest): void {
   if (request.method === 'GET' || handler.supportedContentType(request.headers['content-type'] ?? '')) return;
-  throw new DomainError(
-    'unsupported_media_type',
-    'CONTENT_TYPE_UNSUPPORTED',
-    'this method takes the content types of gRPC, gRPC-Web and Connect',
-  );
+  throw new DomainError('unsupported_media_type', 'CONTENT_TYPE_UNSUPPORTED', 'the content type must be that of gRPC, gRPC-Web or Connect');
 }
 
 /**
@@ -28,5 +24,5 @@ export function checkDeadline(request: ApiRequest): void {
   const values = headerValuesOf(request, name);
   if (values.length === 0) return;
   const { error } = (isGrpc ? parseGrpcTimeout : parseConnectTimeout)(values.join(), maxTimeoutMs);
-  if (error !== undefined) throw invalidField(name, `must be a time of at most ${maxTimeoutMs} ms, in the form of its protocol`);
+  if (error !== undefined) throw invalidField(name, `must be a timeout of at most ${maxTimeoutMs} ms, in the format of its protocol`);
 }

@@ -26,7 +26,7 @@ export function createHealthService({ services, readiness, shutdownSignal }: Hea
   const statusNow = async () => ((await readiness()).ready ? Serving.SERVING : Serving.NOT_SERVING);
   return {
     async check({ service }) {
-      if (!names.has(service)) throw new DomainError('not_found', 'PATH_NOT_FOUND', 'there is no such service');
+      if (!names.has(service)) throw new DomainError('not_found', 'PATH_NOT_FOUND', 'unknown service');
       return { status: await statusNow() };
     },
     async list() {

@@ -84,13 +84,13 @@ function nothingRuns(): void {}
 function replayOf(stored: StoredResponse, fingerprint: string | null): Uint8Array {
   const isSame = stored.fingerprint === fingerprint || (stored.fingerprint === forgottenFingerprint && fingerprint !== null);
   if (isSame) return stored.response;
-  throw new DomainError('unprocessable', 'IDEMPOTENCY_KEY_REUSED', 'the idempotency key was used for a request that said something else');
+  throw new DomainError('unprocessable', 'IDEMPOTENCY_KEY_REUSED', 'the idempotency key was already used for a different request');
 }
 
 function stillRunning(): DomainError {
   return new DomainError(
     'aborted',
     'IDEMPOTENCY_KEY_RUNNING',
-    'a request with this idempotency key is still running; ask again for its outcome',
+    'a request with this idempotency key is still running; retry to get its response',
   );
 }

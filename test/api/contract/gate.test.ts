@@ -53,7 +53,7 @@ describe('the gate', () => {
     for (const relayerId of ['paused', 'nobody']) {
       assert.equal(
         await told(restrictedClient.sendTransaction({ relayerId })),
-        `PermissionDenied RELAYER_NOT_ALLOWED the key is not for the relayer ${relayerId} [Forbidden]`,
+        `PermissionDenied RELAYER_NOT_ALLOWED the key may not use relayer ${relayerId} [Forbidden]`,
       );
     }
   });
@@ -62,10 +62,10 @@ describe('the gate', () => {
     const send = (relayerId: string) =>
       told(client.sendTransaction({ relayerId, transaction: { case: 'stellar', value: { maxFee: -1n } } }));
     assert.equal(await send('nobody'), 'NotFound RELAYER_NOT_FOUND Relayer with ID nobody not found [Not found]');
-    assert.equal(await send('paused'), 'FailedPrecondition RELAYER_PAUSED the relayer paused is paused [Forbidden]');
+    assert.equal(await send('paused'), 'FailedPrecondition RELAYER_PAUSED relayer paused is paused [Forbidden]');
     assert.equal(
       await send('disabled'),
-      'FailedPrecondition RELAYER_DISABLED the relayer disabled is disabled: this is another chain [Forbidden]',
+      'FailedPrecondition RELAYER_DISABLED relayer disabled is disabled: this is another chain [Forbidden]',
     );
     const signing = createRpcRig(SigningService, {});
     assert.equal(
@@ -77,7 +77,7 @@ describe('the gate', () => {
   it('then for the shape of its network', async () => {
     assert.equal(
       await told(client.sendTransaction({ relayerId: 'evm', transaction: { case: 'stellar', value: { maxFee: -1n } } })),
-      'InvalidArgument WRONG_NETWORK_SHAPE transaction is of the stellar shape, but the relayer is on a network of type evm [Bad Request]',
+      "InvalidArgument WRONG_NETWORK_SHAPE transaction has the stellar shape, but the relayer's network type is evm [Bad Request]",
     );
     assert.equal(
       await told(client.sendTransaction({ relayerId: 'evm' })),
@@ -85,7 +85,7 @@ describe('the gate', () => {
     );
     const signing = createRpcRig(SigningService, {});
     const lacking =
-      'InvalidArgument NOT_SUPPORTED_ON_NETWORK SignTransaction is not supported on a relayer of the evm network type [Bad Request]';
+      'InvalidArgument NOT_SUPPORTED_ON_NETWORK SignTransaction is not supported on relayers of network type evm [Bad Request]';
     assert.equal(await told(signing.client.signTransaction({ relayerId: 'evm' })), lacking);
     assert.equal(await told(signing.client.signTransaction({ relayerId: 'evm', transaction: { case: 'solana', value: {} } })), lacking);
   });
@@ -95,7 +95,7 @@ describe('the gate', () => {
     assert.match(await told(relayerClient.updateRelayer({ relayerId: 'evm', paused: true })), /^answered/);
     assert.match(
       await told(relayerClient.updateRelayer({ relayerId: 'evm', policies: { case: 'solana', value: {} } })),
-      /^InvalidArgument WRONG_NETWORK_SHAPE policies is of the solana shape/,
+      /^InvalidArgument WRONG_NETWORK_SHAPE policies has the solana shape/,
     );
   });
 

@@ -15,7 +15,7 @@ import { type Http2Answer, requestHttp2, sendRaw } from '../../support/raw-http.
 
 const authorization = `Bearer ${testKey}`;
 const service = '/relayer.v1.TransactionService';
-const sentence = 'the key has used up its 2 requests at once and 1 a second; try again in 1 s';
+const sentence = 'the key is over its rate limit (1 per second, bursts of 2); retry in 1 s';
 
 const getRequest = (transactionId: string) =>
   toBinary(GetTransactionRequestSchema, create(GetTransactionRequestSchema, { relayerId: 'r', transactionId }));

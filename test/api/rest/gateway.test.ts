@@ -256,21 +256,21 @@ describe('the body', () => {
     // Even the shape of its network would tell that a relayer exists.
     assert.equal(
       await refusal('POST', transactions('stellar'), { body: '{"memo":{"x":1}}', principal: restricted }),
-      '403 RELAYER_NOT_ALLOWED the key is not for the relayer stellar',
+      '403 RELAYER_NOT_ALLOWED the key may not use relayer stellar',
     );
     assert.equal(
       await refusal('POST', transactions('stellar'), { body, principal: restricted }),
-      '403 RELAYER_NOT_ALLOWED the key is not for the relayer stellar',
+      '403 RELAYER_NOT_ALLOWED the key may not use relayer stellar',
     );
     assert.equal(
       await refusal('POST', transactions('nobody'), { body, principal: restricted }),
-      '403 RELAYER_NOT_ALLOWED the key is not for the relayer nobody',
+      '403 RELAYER_NOT_ALLOWED the key may not use relayer nobody',
     );
     assert.equal(await refusal('POST', transactions('nobody'), body), '404 RELAYER_NOT_FOUND Relayer with ID nobody not found');
-    assert.equal(await refusal('POST', transactions('paused'), body), '403 RELAYER_PAUSED the relayer paused is paused');
+    assert.equal(await refusal('POST', transactions('paused'), body), '403 RELAYER_PAUSED relayer paused is paused');
     assert.equal(
       await refusal('POST', transactions('disabled'), body),
-      '403 RELAYER_DISABLED the relayer disabled is disabled: this is another chain',
+      '403 RELAYER_DISABLED relayer disabled is disabled: this is another chain',
     );
     assert.equal(
       await refusal('POST', transactions('evm'), body),
@@ -322,7 +322,7 @@ describe('the body', () => {
     const fits = `{"domain_separator":"${'a'.repeat(1_048_576 - 23)}"}`;
     assert.equal(Buffer.byteLength(fits), 1_048_576);
     assert.equal((await rig.ask('POST', typedData, { body: fits })).status, 200);
-    const over = '413 BODY_TOO_LARGE the body is over 1048576 bytes';
+    const over = '413 BODY_TOO_LARGE the body is larger than the limit of 1048576 bytes';
     assert.equal(await refusal('POST', typedData, { body: `${fits} ` }), over);
     const answer = await rig.ask2('POST', typedData, { body: Buffer.alloc(2_000_000, 0x20) });
     assert.equal(answer.status, 413);
@@ -420,7 +420,7 @@ describe('the query', () => {
     ])
       assert.equal(await ask(query), page, query);
     assert.equal(await ask('per_page=0'), '400 FIELD_INVALID per_page must be an integer from 1 to 4294967295');
-    assert.equal(await ask('page=1&page=2'), '400 FIELD_INVALID page must be there only once');
+    assert.equal(await ask('page=1&page=2'), '400 FIELD_INVALID page must be given only once');
     assert.equal(await ask('pages=1'), '400 FIELD_UNKNOWN pages is not a known query parameter; did you mean `page`?');
     assert.equal(await ask('relayer_id=evm'), '400 FIELD_UNKNOWN relayer_id is not a known query parameter');
     assert.equal(await ask('constructor=1'), '400 FIELD_UNKNOWN constructor is not a known query parameter');
@@ -454,13 +454,13 @@ describe('the gate over REST', () => {
 
   it('lets paused relayers be read', async () => {
     assert.equal((await rig.ask('GET', transactions('paused'))).status, 200);
-    assert.equal(await refusal('DELETE', `${transactions('paused')}/t`), '403 RELAYER_PAUSED the relayer paused is paused');
+    assert.equal(await refusal('DELETE', `${transactions('paused')}/t`), '403 RELAYER_PAUSED relayer paused is paused');
   });
 
   it('refuses what a network lacks', async () => {
     assert.equal(
       await refusal('POST', '/api/v1/relayers/evm/sign-transaction', '{"unsigned_xdr":"AA=="}'),
-      '400 NOT_SUPPORTED_ON_NETWORK SignTransaction is not supported on a relayer of the evm network type',
+      '400 NOT_SUPPORTED_ON_NETWORK SignTransaction is not supported on relayers of network type evm',
     );
   });
 

@@ -50,7 +50,10 @@ test('grpc-js: a call goes through', async () => {
 test('grpc-js: what a guard says is read, with its sentence', async () => {
   await assert.rejects(call('getNotification', {}, 'wrong'), { code: status.UNAUTHENTICATED, details: 'the key is not valid' });
   const large = { notificationId: 'n'.repeat(3_000_000) };
-  await assert.rejects(call('getNotification', large), { code: status.RESOURCE_EXHAUSTED, details: 'the body is over 1048576 bytes' });
+  await assert.rejects(call('getNotification', large), {
+    code: status.RESOURCE_EXHAUSTED,
+    details: 'the body is larger than the limit of 1048576 bytes',
+  });
 });
 
 test('grpc-js: what a service says is read letter by letter', async () => {

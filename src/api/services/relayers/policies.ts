@@ -27,7 +27,7 @@ export function protoOfPolicies(policies: RelayerPolicies): PoliciesMessage {
 /** The policies that a message says for a network; what is not set is its default. Throws `FIELD_INVALID`. */
 export function policiesFromProto(networkType: NetworkType, message: PoliciesMessage): RelayerPolicies {
   if (message.case === undefined) return defaultPolicies[networkType];
-  if (message.case !== networkType) throw invalidField('policies', `must be those of a network of the type ${networkType}`);
+  if (message.case !== networkType) throw invalidField('policies', `must be those of network type ${networkType}`);
   if (message.case === 'evm') return evmFromProto(message.value);
   return message.case === 'stellar' ? stellarFromProto(message.value) : solanaFromProto(message.value);
 }
@@ -118,7 +118,7 @@ function amountFrom(text: string | undefined): bigint | null {
 
 function positiveFrom(field: string, text: string | undefined): bigint | null {
   const amount = amountFrom(text);
-  if (amount === 0n) throw invalidField(`policies.${field}`, 'must be at least 1; leave it out for none');
+  if (amount === 0n) throw invalidField(`policies.${field}`, 'must be at least 1; omit it for no limit');
   return amount;
 }
 

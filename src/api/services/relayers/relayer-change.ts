@@ -31,7 +31,7 @@ export function relayerChangeFromProto(relayer: Relayer, request: UpdateRelayerR
     else if (path === 'notification_id') change.notificationId = request.notificationId || null;
     else if (path === 'custom_rpc_urls') change.customRpcUrls = request.customRpcUrls.map(rpcUrlFromProto);
     else if (path === type || path.startsWith(`${type}.`)) policyPaths.push(path);
-    else throw invalidField('update_mask', `must have paths of what can change of a relayer on a network of the type ${type}`);
+    else throw invalidField('update_mask', `must contain only fields that can change on a relayer of network type ${type}`);
   }
   if (policyPaths.length > 0) change.policies = changedPolicies(relayer.policies, request.policies, policyPaths);
   return change;
@@ -62,7 +62,7 @@ function changedPolicies(base: RelayerPolicies, said: PoliciesMessage, paths: re
   const target: Message = clone(schema, next.value);
   for (const path of paths) {
     const field = schema.fields.find(({ name }) => path === `${network}.${name}`);
-    if (field === undefined) throw invalidField('update_mask', `must name policies of the network type ${network}`);
+    if (field === undefined) throw invalidField('update_mask', `must contain only policies of network type ${network}`);
     clearField(target, field);
     if (source !== undefined && isFieldSet(source, field))
       Object.assign(target, { [field.localName]: Reflect.get(source, field.localName) });

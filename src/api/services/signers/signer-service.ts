@@ -39,7 +39,7 @@ function secretFrom({ config }: CreateSignerRequest): NewSigner['secret'] {
   const { secret, passphrase } = config.value;
   if (secret.case === undefined) throw invalidField('config', 'must have a key or a keystore');
   if (secret.case === 'key') {
-    if (passphrase !== undefined) throw invalidField('config.passphrase', 'is for a keystore only');
+    if (passphrase !== undefined) throw invalidField('config.passphrase', 'is allowed only with a keystore');
     return { privateKey: secret.value };
   }
   if (passphrase === undefined) throw invalidField('config.passphrase', 'is required with a keystore');

@@ -36,7 +36,7 @@ export function createSigningService(deps: {
       throw new DomainError(
         'invalid',
         'NOT_SUPPORTED_ON_NETWORK',
-        `relayer ${relayer.id} is on a ${relayer.networkType} network, which has no such signatures`,
+        `relayer ${relayer.id} is of network type ${relayer.networkType}; only evm relayers sign data`,
       );
     }
     return signer;

@@ -66,7 +66,7 @@ export function createTransactionService(deps: TransactionDeps): Partial<Service
       }
       // A regular end would read as: it is final.
       if (ended?.aborted) throw keyEnded();
-      if (context.signal.aborted) throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the service is stopping; watch again');
+      if (context.signal.aborted) throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the service is stopping; start a new watch');
     },
     async getTransaction(request) {
       return { transaction: protoOfTransaction(await findTransaction(read, request.relayerId, request.transactionId)) };

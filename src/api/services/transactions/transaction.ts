@@ -50,7 +50,7 @@ export function contentRequestOf({ transaction }: Pick<SendTransactionRequest, '
     case 'solana':
       return solanaRequestOf(transaction.value);
     default:
-      throw new DomainError('unimplemented', 'NOT_IMPLEMENTED', 'transactions of this network are not implemented');
+      throw new DomainError('unimplemented', 'NOT_IMPLEMENTED', 'transactions of this network type are not implemented');
   }
 }
 
