@@ -1,6 +1,5 @@
-import { type ConnectRouter, createContextValues, type Interceptor } from '@connectrpc/connect';
+import { createContextValues } from '@connectrpc/connect';
 import { DomainError } from '../core/errors.js';
-import type { Log } from '../core/ports/log.js';
 import { noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
 import { type Call, callKey, noStoredResponse } from './contract/call.js';
 import type { MethodPlan } from './contract/method-plan.js';
@@ -15,34 +14,26 @@ import { createRequestWatch } from './request-watch.js';
 import type { RestGateway } from './rest/gateway.js';
 import { writeProtocolError } from './rpc/protocol-error.js';
 import { checkContentType, checkDeadline } from './rpc/request-checks.js';
-import { createRpcAdapter } from './rpc/rpc-adapter.js';
+import { createRpcAdapter, type RpcAdapterOptions } from './rpc/rpc-adapter.js';
 import { createTargets, type Target } from './target.js';
 
-/** What the handler is made from. */
-export interface HandlerOptions {
+export interface HandlerOptions extends RpcAdapterOptions {
   readonly plans: readonly MethodPlan[];
   readonly rest: RestGateway;
-  /** Registers every RPC service, the standard ones included. */
-  readonly services: (router: ConnectRouter) => void;
-  /** Of RPC; outermost first. */
-  readonly interceptors: readonly Interceptor[];
-  /** What is neither REST nor RPC: health, readiness and the like. */
+  /** Paths that are neither REST nor RPC: health, readiness and the like. */
   readonly pages: readonly Page[];
   readonly authenticate: Authenticate;
-  /** Of the methods that declare it; null: none. */
+  /** The limit for methods that declare one; null: none. */
   readonly rateLimit: RateLimit | null;
   readonly cors: Cors;
-  /** In order of time. */
+  /** Returns ids that sort by time. */
   readonly newRequestId: () => string;
-  /** Aborts when the service begins to stop: streams end by it. */
-  readonly shutdownSignal: AbortSignal;
-  readonly log: Log;
   readonly telemetry?: Telemetry;
 }
 
 /**
- * Makes the one handler of all requests: guards them in the order of checks, before any body is read, and gives them to REST, RPC or a
- * page. It never throws. Making it throws where a registered method declares no scope.
+ * Creates the handler of all requests. It runs the guards in the order of checks, before it reads a body, then passes the request to REST,
+ * RPC or a page. It never throws. Creating it throws if a registered method declares no scope.
  */
 export function createHandler(options: HandlerOptions): (request: ApiRequest, response: ApiResponse) => void {
   const { rest, authenticate, rateLimit, cors, newRequestId, log, telemetry = noTelemetry } = options;
@@ -58,7 +49,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     const target = targetOf(method, path, request.headers['content-type']);
     const watched = watch({ request, response, path, requestId, target });
 
-    // A request or an answer that breaks off is no surprise; without listeners it would end the process.
+    // Requests and answers may break off; without listeners that would end the process.
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     drainAfterAnswer(request, response);
@@ -127,19 +118,19 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         breakOff(response);
         return;
       }
-      const told = error instanceof DomainError ? error : new DomainError('internal', 'INTERNAL', 'Internal Server Error');
-      watched.failure = told;
-      if (told.kind === 'unauthenticated') headers.push(['www-authenticate', 'Bearer']);
+      const failure = error instanceof DomainError ? error : new DomainError('internal', 'INTERNAL', 'Internal Server Error');
+      watched.failure = failure;
+      if (failure.kind === 'unauthenticated') headers.push(['www-authenticate', 'Bearer']);
       if (target.kind === 'wrong_verb') headers.push(['allow', target.allow.join(', ')]);
-      if (target.rpc) writeProtocolError(request, response, told, headers);
-      else rest.fail(exchange(), told);
+      if (target.rpc) writeProtocolError(request, response, failure, headers);
+      else rest.fail(exchange(), failure);
     }
   };
 }
 
 type Found = Exclude<Target, { kind: 'none' } | { kind: 'wrong_verb' }>;
 
-/** Throws `path_not_found` or `method_not_allowed` unless there is something to serve. */
+/** Throws `path_not_found` or `method_not_allowed` unless the target can be served. */
 function checkFound(target: Target): asserts target is Found {
   if (target.kind === 'none') throw new DomainError('path_not_found', 'PATH_NOT_FOUND', 'this path does not exist');
   if (target.kind === 'wrong_verb') {
@@ -147,7 +138,7 @@ function checkFound(target: Target): asserts target is Found {
   }
 }
 
-/** Path and query of a request's target. Proxies send it whole (`GET http://host/path`): what comes before the path is not looked at. */
+/** Splits a request's target into path and query. Proxies send it with a host (`GET http://host/path`), which is ignored. */
 function partsOf(url: string): { path: string; query: string } {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
   const mark = target.indexOf('?');

@@ -9,19 +9,19 @@ import type { ApiRequest, ApiResponse } from './http/header.js';
 import { rpcProtocolOf } from './rpc/protocol-error.js';
 import type { Target } from './target.js';
 
-/** A request as log, metrics and traces see it. What is learnt of it on the way is put here. */
+/** A request as log, metrics and traces see it. The handler fills in what it learns on the way. */
 export interface WatchedRequest {
   readonly traceParent: Call['traceParent'];
   readonly traceId: Call['traceId'];
   principal: Principal | null;
   call: Call | null;
-  /** What a guard told the caller. */
+  /** The error of a guard. */
   failure: DomainError | null;
-  /** Runs what serves the request: what it asks of others is part of the request's trace. */
+  /** Runs the task inside the request's span, so that its own outgoing calls become children of it. */
   within(task: () => void): void;
 }
 
-/** A request as it came. */
+/** A request that has just arrived. */
 export interface RequestBegun {
   readonly request: ApiRequest;
   readonly response: ApiResponse;
@@ -30,12 +30,12 @@ export interface RequestBegun {
   readonly target: Target;
 }
 
-/** Longest path in a log line. */
+/** The maximum length of a path in a log line. */
 const maxLoggedPath = 256;
-/** What an answer that nobody waited for counts as: the caller left before there was one. */
+/** The status that is counted if the caller left before there was an answer. */
 const callerLeftStatus = 499;
 
-/** Makes the watch over all requests: each becomes a line of the log, a count, and a span where traces are on, when its answer has ended. */
+/** Creates the watch over all requests. When an answer has ended, it writes a log line, counts the request and ends its span. */
 export function createRequestWatch(log: Log, { meter, tracer }: Telemetry): (begun: RequestBegun) => WatchedRequest {
   return ({ request, response, path, requestId, target }) => {
     const startedAtMs = performance.now();
@@ -54,9 +54,9 @@ export function createRequestWatch(log: Log, { meter, tracer }: Telemetry): (beg
       within: (task) => tracer.within(span, task),
     };
     response.once('close', () => {
-      const told = watched.failure ?? watched.call?.failure ?? null;
+      const failure = watched.failure ?? watched.call?.failure ?? null;
       const status = response.headersSent ? response.statusCode : callerLeftStatus;
-      const code = told === null || status === callerLeftStatus ? status : errorTable[told.kind].httpStatus;
+      const code = failure === null || status === callerLeftStatus ? status : errorTable[failure.kind].httpStatus;
       const ms = performance.now() - startedAtMs;
       meter.requestEnded(labelOf(target), protocolOf(target, request), code, isStream(target) ? null : ms / 1000);
       const line = {
@@ -66,12 +66,12 @@ export function createRequestWatch(log: Log, { meter, tracer }: Telemetry): (beg
         ms: Math.round(ms * 10) / 10,
         requestId,
         keyId: watched.principal?.keyId ?? null,
-        reason: told?.reason ?? null,
+        reason: failure?.reason ?? null,
         traceId: traceIdOf(traceParent),
       };
-      // What the caller did wrong is no failure of ours.
-      span?.end(told !== null && code >= 500 ? told.reason : null, { 'http.response.status_code': code });
-      // Probes ask for pages every few seconds.
+      // A caller's error is not a failure of the service, so the span stays clean.
+      span?.end(failure !== null && code >= 500 ? failure.reason : null, { 'http.response.status_code': code });
+      // Probes request pages every few seconds.
       if (target.kind === 'page') log.debug(line, 'request');
       else log.info(line, 'request');
     });
@@ -79,7 +79,7 @@ export function createRequestWatch(log: Log, { meter, tracer }: Telemetry): (beg
   };
 }
 
-/** The caller's trace context; malformed counts as absent. */
+/** The caller's trace context; null if absent or malformed. */
 function callerTraceOf({ headers: { traceparent } }: ApiRequest): string | null {
   return typeof traceparent === 'string' && readTraceParent(traceparent) !== null ? traceparent : null;
 }

@@ -5,7 +5,7 @@ import type { RestGateway } from './rest/gateway.js';
 import type { RestMatch } from './rest/routes.js';
 import { rpcProtocolOf } from './rpc/protocol-error.js';
 
-/** What a request asks for, known from its verb, path and content type alone. `rpc`: errors are told in an RPC protocol. */
+/** What a request is for, known from its verb, path and content type alone. `rpc`: errors are answered in an RPC protocol. */
 export type Target =
   | (Access & { readonly kind: 'rest'; readonly rpc: false; readonly match: Extract<RestMatch, { kind: 'route' }> })
   | (Access & { readonly kind: 'rpc'; readonly rpc: true; readonly handler: UniversalHandler })
@@ -13,15 +13,15 @@ export type Target =
   | { readonly kind: 'wrong_verb'; readonly rpc: boolean; readonly allow: readonly string[] }
   | { readonly kind: 'none'; readonly rpc: boolean };
 
-/** What a caller must hold, and whether the call takes a token of its key. */
+/** What a target requires, and whether a call takes a rate-limit token. */
 interface Access {
-  /** How metrics call it: `TransactionService.SendTransaction`, or the path of a page. */
+  /** The name in metrics: `TransactionService.SendTransaction`, or the path of a page. */
   readonly label: string;
   readonly scope: RequiredScope;
   readonly rateLimited: boolean;
 }
 
-/** What targets are found among. */
+/** The routes of all protocols. */
 export interface TargetsOptions {
   readonly plans: readonly MethodPlan[];
   readonly rest: Pick<RestGateway, 'match'>;
@@ -30,16 +30,16 @@ export interface TargetsOptions {
   readonly pages: readonly Page[];
 }
 
-/** What the standard services ask for; ours say it in their options. */
+/** The scopes of the standard services; ours declare them in their options. */
 const standardScopes: Readonly<Record<string, RequiredScope>> = {
   'grpc.health.v1.Health': 'public',
   'grpc.reflection.v1.ServerReflection': 'authenticated',
 };
 
-/** `/package.Service/Method`: whoever asks for such a path speaks RPC, whether it exists or not. */
+/** `/package.Service/Method`: a caller of such a path speaks RPC, whether the method exists or not. */
 const rpcPathPattern = /^\/[A-Za-z_][\w.]*\.[A-Za-z_]\w*\/[A-Za-z_]\w*$/;
 
-/** Makes the finder. Throws where a registered RPC method declares no scope: it must not be reachable by accident. */
+/** Creates the target lookup. Throws if a registered RPC method declares no scope, so that none is reachable by accident. */
 export function createTargets({
   plans,
   rest,

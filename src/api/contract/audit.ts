@@ -6,27 +6,26 @@ import { callOf } from './call.js';
 import { domainErrorOf } from './errors.js';
 import type { MethodPlan } from './method-plan.js';
 
-/** What auditing works with. */
 export interface AuditDeps {
   readonly plans: readonly MethodPlan[];
   readonly log: Log;
 }
 
-/** The ids that a call is about, by name (`relayer_id`). Only ids: other fields may hold secrets. */
+/** The ids in a call, by name (`relayer_id`). Only ids: other fields may hold secrets. */
 type Ids = Record<string, string>;
 
-/** Where the ids of a method are, found once: this runs at every write. */
+/** Where a method's messages hold ids, found once because audits run at every write. */
 interface Audited {
   readonly rpcPath: string;
   readonly asked: readonly { readonly property: string; readonly name: string }[];
-  /** The field of the answer that has an id of its own; null: none has. */
+  /** The response field with an id of its own; null: none. */
   readonly answered: { readonly property: string; readonly name: string } | null;
 }
 
 /**
- * Writes a line for each call that writes, whatever comes of it: who (the key's id and name), what (method and ids), the outcome (`OK`, or
- * the reason of the error), and the request id. `replayed` says that an idempotency key answered it, and nothing was done. What the guards
- * refuse before they read a body is in the request's own line, with the key's id.
+ * Creates the interceptor that writes an audit line for each call that writes, whether it succeeds or not: the key's id and name, the
+ * method and its ids, the outcome (`OK` or the error's reason), and the request id. `replayed` marks an answer by an idempotency key, which
+ * did nothing. Refusals by guards are in the request's own log line, with the key's id.
  */
 export function createAudit({ plans, log }: AuditDeps): Interceptor {
   const written = new Map<DescMethod, Audited>(plans.filter(({ writes }) => writes).map((plan) => [plan.method, auditedFrom(plan)]));
@@ -35,7 +34,7 @@ export function createAudit({ plans, log }: AuditDeps): Interceptor {
     if (plan === undefined || request.stream) return next(request);
     const call = callOf({ values: request.contextValues });
     const asked = idsOfRequest(plan, request.message);
-    const tell = (outcome: string, ids: Ids) => {
+    const writeLine = (outcome: string, ids: Ids) => {
       const { requestId, principal } = call;
       const who = { requestId, keyId: principal?.keyId ?? null, keyName: principal?.name ?? null };
       log.info(
@@ -45,16 +44,16 @@ export function createAudit({ plans, log }: AuditDeps): Interceptor {
     };
     try {
       const response = await next(request);
-      tell('OK', { ...asked, ...(response.stream ? {} : idOfResponse(plan, response.message)) });
+      writeLine('OK', { ...asked, ...(response.stream ? {} : idOfResponse(plan, response.message)) });
       return response;
     } catch (error) {
-      tell(domainErrorOf(error).reason, asked);
+      writeLine(domainErrorOf(error).reason, asked);
       throw error;
     }
   };
 }
 
-/** `relayer_id` and the like; the `id` that a new thing is to have, under that thing's name. */
+/** Finds `relayer_id` and the like. The `id` of a thing to create is logged under the name of that thing. */
 function auditedFrom({ method, http, rpcPath }: MethodPlan): Audited {
   const asked = method.input.fields
     .filter((field) => field.fieldKind === 'scalar' && field.scalar === ScalarType.STRING && /(^|_)id$/.test(field.name))
@@ -72,7 +71,7 @@ function idsOfRequest({ asked }: Audited, message: Message): Ids {
   return ids;
 }
 
-/** The id of what the method answers: that of a new thing is not known before. */
+/** Returns the id in the response: that of a new thing is not known before. */
 function idOfResponse({ answered }: Audited, message: Message): Ids {
   if (answered === null) return {};
   const thing = (message as unknown as Record<string, Message | undefined>)[answered.property];

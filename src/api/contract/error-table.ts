@@ -1,15 +1,15 @@
 import { Code } from '@connectrpc/connect';
 import type { ErrorKind } from '../../core/errors.js';
 
-/** How one kind of error is told. */
+/** How one kind of error is answered. */
 export interface ErrorRow {
   readonly httpStatus: number;
   readonly code: Code;
-  /** The fixed text that a program matches: REST's `message`, RPC's `ErrorInfo.metadata.message`. */
+  /** The fixed text for programs: REST's `message`, RPC's `ErrorInfo.metadata.message`. */
   readonly text: string;
 }
 
-/** The one table of kinds: statuses, codes and fixed texts of the contract. */
+/** The statuses, codes and fixed texts of the contract, by kind of error. */
 export const errorTable: Readonly<Record<ErrorKind, ErrorRow>> = {
   invalid: { httpStatus: 400, code: Code.InvalidArgument, text: 'Bad Request' },
   precondition: { httpStatus: 400, code: Code.FailedPrecondition, text: 'Bad Request' },

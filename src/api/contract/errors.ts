@@ -6,15 +6,15 @@ import { callKey } from './call.js';
 import { errorTable } from './error-table.js';
 import { bodyTooLarge } from './shared-errors.js';
 
-/** Who defines our reasons. */
+/** The domain of our reasons in `ErrorInfo`. */
 const errorDomain = 'relayer.v1';
 
-/** Half of a surrogate pair: it has no UTF-8 form, and would break the percent-encoding of `grpc-message`. */
+/** Half of a surrogate pair has no UTF-8 form and would break the percent-encoding of `grpc-message`. */
 const loneSurrogate = /\p{Surrogate}/gu;
 
 /**
- * What a caller is told about any error. Domain errors as they are, also as the cause of a ConnectError; a method that the implementation
- * lacks is `unimplemented`; everything else is our fault: `internal`, with the error as its private cause and nothing of it published.
+ * Returns the error to answer with. Domain errors stay as they are, also as the cause of a ConnectError. A missing method is
+ * `unimplemented`. Everything else is `internal`, with the error as its private cause.
  */
 export function domainErrorOf(error: unknown): DomainError {
   if (error instanceof DomainError) return error.kind === 'internal' ? internal(error) : error;
@@ -27,8 +27,8 @@ export function domainErrorOf(error: unknown): DomainError {
 }
 
 /**
- * What RPC callers are told: the code of the kind, the sentence, `google.rpc.ErrorInfo` with reason and fixed text, and `BadRequest` where
- * fields are named. The domain error stays as the cause, for REST and for the log; Connect never sends causes.
+ * Returns the error for RPC callers: the kind's code, the sentence, `google.rpc.ErrorInfo` with reason and fixed text, and `BadRequest` if
+ * fields are named. The domain error is its cause, for REST and for the log; Connect never sends causes.
  */
 export function connectErrorFromDomainError(error: DomainError): ConnectError {
   const row = errorTable[error.kind];
@@ -47,12 +47,12 @@ export function connectErrorFromDomainError(error: DomainError): ConnectError {
 }
 
 /**
- * The outermost interceptor: turns whatever the inside throws, at once or in the middle of a stream, into what RPC callers are told.
- * What is our fault is logged once, with the request id. A call that its caller gave up stays as it is.
+ * Creates the outermost interceptor. It turns every error, also one in the middle of a stream, into the error for RPC callers, and logs
+ * internal errors once, with the request id. The error of a canceled call stays as it is.
  */
 export function createErrorInterceptor({ log }: { readonly log: Log }): Interceptor {
   return (next) => async (request) => {
-    const told = (error: unknown): ConnectError => {
+    const reported = (error: unknown): ConnectError => {
       if (error instanceof ConnectError && isCallerGone(error)) return error;
       const domainError = domainErrorOf(error);
       const call = request.contextValues.get(callKey);
@@ -72,14 +72,14 @@ export function createErrorInterceptor({ log }: { readonly log: Log }): Intercep
     try {
       if (!request.stream) return await next(request);
       const response = await next({ ...request, message: translated(request.message, errorFromReading) });
-      return response.stream ? { ...response, message: translated(response.message, told) } : response;
+      return response.stream ? { ...response, message: translated(response.message, reported) } : response;
     } catch (error) {
-      throw told(error);
+      throw reported(error);
     }
   };
 }
 
-/** True where the caller left or its deadline passed: nobody's fault, and nobody listens. */
+/** True if the caller left or its deadline passed: no one is at fault, and no one listens. */
 function isCallerGone(error: ConnectError): boolean {
   return error.code === Code.Canceled || error.code === Code.DeadlineExceeded;
 }
@@ -90,7 +90,10 @@ function internal(cause: unknown): DomainError {
   return new DomainError('internal', 'INTERNAL', text, { cause });
 }
 
-/** Of a stream the request is read inside the interceptors, so what Connect finds wrong with it comes by here and is the caller's fault. */
+/**
+ * Translates an error from reading a stream's requests, which happens inside the interceptors: what Connect rejects there is the caller's
+ * fault.
+ */
 function errorFromReading(error: unknown): unknown {
   if (!(error instanceof ConnectError) || isCallerGone(error)) return error;
   if (error.code === Code.ResourceExhausted) return bodyTooLarge();

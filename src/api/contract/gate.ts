@@ -12,22 +12,21 @@ import type { MethodPlan } from './method-plan.js';
 import { keyEnded } from './shared-errors.js';
 import type { ServeOnce } from './stored-response.js';
 
-/** What is asked of one method's requests. */
+/** What the gate checks of one method's requests. */
 interface Rules {
   readonly plan: MethodPlan;
   readonly unions: readonly NetworkUnion[];
   readonly bounds: ((message: object) => DomainError | undefined) | null;
 }
 
-/** A union whose case must be that of the relayer's network. */
+/** A union whose case must match the network type of the relayer. */
 interface NetworkUnion {
   readonly oneof: DescOneof;
   readonly isRequired: boolean;
-  /** The case's name in the message, by the name of the network's type. */
+  /** The property name of each case, by network type. */
   readonly cases: ReadonlyMap<string, string>;
 }
 
-/** What the gate works with. */
 export interface GateDeps {
   readonly plans: readonly MethodPlan[];
   readonly directory: Pick<Directory, 'relayer'>;
@@ -35,32 +34,32 @@ export interface GateDeps {
 }
 
 /**
- * The checks between reading a request and serving it, in the order of the contract, the same for RPC and REST: whether the key still opens
- * anything, its relayer list, what is kept of an earlier call with the same idempotency key, the relayer's existence and state, the shape that its network asks for, what REST
- * found wrong with the body, and the bounds of all fields.
+ * Creates the interceptor that checks a request between reading and serving it, in the order of the contract, the same for RPC and REST:
+ * whether the key is still valid, the key's relayer list, the stored response of the idempotency key, the relayer's existence and state,
+ * the shape that its network needs, the body problem that REST found, and the bounds of all fields.
  */
 export function createGate({ plans, directory, serveOnce }: GateDeps): Interceptor {
   const rules = new Map<DescMethod, Rules>(plans.map((plan) => [plan.method, rulesOf(plan)]));
-  // A refusal is a rejection, never a throw: interceptors outside may not be async.
+  // A refusal rejects and never throws: interceptors outside may not be async.
   return (next) => async (request) => {
     const rule = rules.get(request.method);
-    // Not one of our methods: health or reflection.
+    // Health or reflection.
     if (rule === undefined) return next(request);
     const call = callOf({ values: request.contextValues });
     if (request.stream) {
       const check = (message: Message) => {
-        checkKeyStands(call);
+        checkKeyIsValid(call);
         checkRelayerList(rule.plan, message, call);
         checkRequest(rule, message, call, directory);
       };
       return next({ ...request, message: checked(request.message, check) });
     }
     const serve = async () => {
-      // What is kept was in order when it was accepted, whatever has become of the relayer.
+      // A replayed request passed these checks when it was accepted, whatever the relayer's state is now.
       if (call.storedResponse.replay === null) checkRequest(rule, request.message, call, directory);
       return next(request);
     };
-    checkKeyStands(call);
+    checkKeyIsValid(call);
     checkRelayerList(rule.plan, request.message, call);
     return rule.plan.idempotent && call.idempotencyKeys.length > 0 ? serveOnce(rule.plan, request.message, call, serve) : serve();
   };
@@ -78,14 +77,14 @@ function rulesOf(plan: MethodPlan): Rules {
   const unions = plan.method.input.oneofs.flatMap((oneof): NetworkUnion[] => {
     const { selector, under } = unionRulesOf(oneof);
     if (selector.case !== 'relayerNetwork') return [];
-    if (plan.relayer === 'any') throw new Error(`${plan.rpcPath} has a union told apart by the relayer's network, but no relayer rule`);
+    if (plan.relayer === 'any') throw new Error(`${plan.rpcPath} has a union selected by the relayer's network, but no relayer rule`);
     return [{ oneof, isRequired: under === '', cases: new Map(oneof.fields.map((field) => [field.name, field.localName])) }];
   });
   return { plan, unions, bounds: compileFieldBounds(plan.method.input) };
 }
 
-/** The guards saw the key before the body came, which its sender can hold back for as long as a request may take. */
-function checkKeyStands({ principal }: Call): void {
+/** Throws if the key ended meanwhile: the guards saw it before the body, which a caller can hold back for as long as a request may take. */
+function checkKeyIsValid({ principal }: Call): void {
   if (principal?.ended?.aborted) throw keyEnded();
 }
 
@@ -97,7 +96,7 @@ function checkRelayerList(plan: MethodPlan, message: Message, { principal }: Cal
   }
 }
 
-/** Of a method with a relayer rule: its request has the field. */
+/** Only for methods with a relayer rule: their requests have the field. */
 function relayerIdOf(message: Message): string {
   return (message as Message & { readonly relayerId: string }).relayerId;
 }
@@ -129,7 +128,10 @@ function relayerFor(plan: MethodPlan, relayerId: string, directory: GateDeps['di
   return relayer;
 }
 
-/** REST always sets the case where the network has one; over RPC the caller may have set another, or none. */
+/**
+ * Throws if the union's case does not match the relayer's network. REST always sets the right case if the network has one; an RPC caller
+ * may set another, or none.
+ */
 function checkShape(plan: MethodPlan, { oneof, isRequired, cases }: NetworkUnion, message: Message, { networkType }: Relayer): void {
   const held = (message as unknown as Record<string, { readonly case: string | undefined }>)[oneof.localName];
   const wanted = cases.get(networkType);

@@ -2,43 +2,43 @@ import { type DescMethod, type DescService, getOption, hasOption } from '@bufbui
 import { http } from '../../../gen/google/api/annotations_pb.js';
 import { method as methodRules, RelayerRule, Scope } from '../../../gen/relayer/rest/v1/options_pb.js';
 
-/** What a caller must hold: nothing, any valid key, or a key with a scope. */
+/** What a caller needs: nothing, any valid key, or a key with a scope. */
 export type RequiredScope = 'public' | 'authenticated' | 'transactions:read' | 'transactions:write' | 'sign' | 'notifications' | 'admin';
 
-/** Verbs that REST uses. */
+/** The HTTP verbs of REST. */
 export type Verb = 'GET' | 'PUT' | 'POST' | 'DELETE' | 'PATCH';
 
-/** Where REST reaches a method. */
+/** The REST route of a method. */
 export interface HttpPlan {
   readonly verb: Verb;
   /** `/api/v1/relayers/{relayer_id}/transactions`. */
   readonly template: string;
-  /** True where the body fills all that the path does not; else the query does. */
+  /** True: the body fills the fields that the path does not. False: the query does. */
   readonly hasBody: boolean;
-  /** The response field that becomes `data`; null: `data` is null. Proto name. */
+  /** The proto name of the response field that becomes `data`; null: `data` is null. */
   readonly responseField: string | null;
   readonly successStatus: number;
-  /** True where the response field is the whole answer, without the envelope. */
+  /** True: the response field is the whole answer, without the envelope. */
   readonly bare: boolean;
 }
 
-/** What the options say of one method, read once at start: what guards, gate and REST go by. */
+/** The options of one method, read once at start. Guards, gate and REST follow them. */
 export interface MethodPlan {
   readonly method: DescMethod;
   /** `/relayer.v1.TransactionService/SendTransaction`. */
   readonly rpcPath: string;
-  /** `TransactionService.SendTransaction`: how metrics call it. */
+  /** `TransactionService.SendTransaction`: the method's name in metrics. */
   readonly label: string;
   readonly scope: RequiredScope;
   readonly rateLimited: boolean;
   readonly idempotent: boolean;
-  /** True where a success changes something, or uses a key: such calls are audited. */
+  /** True if a success changes something or uses a key: such calls are audited. */
   readonly writes: boolean;
-  /** What must be true of the relayer that `relayer_id` names. */
+  /** What the gate requires of the relayer that `relayer_id` names. */
   readonly relayer: 'any' | 'exists' | 'active';
-  /** Fixed text when it is unknown, with the id put in. */
+  /** Returns the fixed text of the error if the relayer does not exist. */
   relayerNotFoundText(relayerId: string): string;
-  /** Null where the method is RPC only. */
+  /** Null: RPC only. */
   readonly http: HttpPlan | null;
 }
 
@@ -53,7 +53,7 @@ const scopes: Readonly<Record<Scope, RequiredScope | null>> = {
   [Scope.ADMIN]: 'admin',
 };
 
-/** Whoever has no more than these can change nothing. */
+/** Read-only scopes. */
 const readingScopes: ReadonlySet<RequiredScope> = new Set(['public', 'authenticated', 'transactions:read']);
 
 const relayerRules: Readonly<Record<RelayerRule, MethodPlan['relayer']>> = {
@@ -62,7 +62,7 @@ const relayerRules: Readonly<Record<RelayerRule, MethodPlan['relayer']>> = {
   [RelayerRule.ACTIVE]: 'active',
 };
 
-/** Reads the options of every method of our services. Throws, naming the method, where they make no sense: the service must not start then. */
+/** Reads the options of every method. Throws, naming the method, if they are inconsistent, so that the service does not start. */
 export function compileMethodPlans(services: readonly DescService[]): readonly MethodPlan[] {
   return services.flatMap((service) => service.methods.map(compileMethodPlan));
 }

@@ -1,21 +1,21 @@
 import type { Clock } from '../../core/ports/clock.js';
 
-/** Whether the service can do its work now, and why not. */
+/** Whether the service can work now, and why not. */
 export interface Readiness {
-  /** Everything in `components` works. Networks never make it false: sends are accepted while a node is down. */
+  /** True if everything in `components` works. Networks never make it false: the service accepts transactions while a node is down. */
   readonly ready: boolean;
-  /** What must work, by name (`store`, `lanes`): `ok`, or what is wrong in plain words. Public, so without addresses and causes. */
+  /** What must work, by name (`store`, `lanes`): `ok` or a plain description of the problem. Public, so without addresses and causes. */
   readonly components: Readonly<Record<string, string>>;
-  /** Networks by name, in the same way; told only. */
+  /** Networks by name, in the same format; for information only. */
   readonly networks: Readonly<Record<string, string>>;
 }
 
-/** Answers are this fresh: asking is public, and may cost a write to the store. */
+/** How long a measurement is reused: reading readiness is public, and measuring writes to the store. */
 const maxAgeMs = 1000;
 
 /**
- * Makes the readiness that all ways of asking share: measured at most once a second, however many ask, and false from the moment that the
- * service begins to stop. Where measuring itself fails, the service is not ready.
+ * Creates the readiness that the page and the health service share. It is measured at most once a second, and is false as soon as the
+ * service begins to stop, or if measuring fails.
  */
 export function createReadiness(
   measure: () => Promise<Readiness>,
@@ -27,7 +27,7 @@ export function createReadiness(
     if (latest === undefined || Math.abs(nowMs - latest.atMs) >= maxAgeMs) {
       latest = {
         atMs: nowMs,
-        readiness: measure().catch(() => ({ ready: false, components: { readiness: 'cannot be told' }, networks: {} })),
+        readiness: measure().catch(() => ({ ready: false, components: { readiness: 'cannot be measured' }, networks: {} })),
       };
     }
     const readiness = await latest.readiness;

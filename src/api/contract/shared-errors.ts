@@ -1,6 +1,6 @@
 import { DomainError } from '../../core/errors.js';
 
-/** The largest body that is read, in bytes. */
+/** The maximum size of a body in bytes. */
 export const maxBodyBytes = 1_048_576;
 
 /** The 413 for a body over the limit. */

@@ -13,7 +13,7 @@ const levels: Readonly<Record<Warning['level'], LogLevel>> = {
   result: LogLevel.RESULT,
 };
 
-/** Puts the call's warnings and its trace into `metadata` of its response, where the response has metadata and there is something to tell. */
+/** Creates the interceptor that adds the call's warnings and trace to `metadata` of its response. */
 export function createWarnings(): Interceptor {
   return (next) => async (request) => {
     const response = await next(request);
@@ -26,14 +26,14 @@ export function createWarnings(): Interceptor {
   };
 }
 
-/** Adds the warnings to `metadata.logs` of a response, where it has metadata and there is something to tell. */
+/** Adds the warnings to `metadata.logs` of a response, if it has metadata and there are any. */
 export function addWarnings(response: Message, schema: DescMessage, warnings: readonly Warning[]): void {
   if (warnings.length === 0) return;
   const entries = warnings.map(({ level, message: text }) => create(LogEntrySchema, { level: levels[level], message: text }));
   metadataOf(response, schema)?.logs.push(...entries);
 }
 
-/** The metadata of a response, made where it is not set; undefined where it can have none. */
+/** Returns the metadata of a response, created if unset; undefined if the response type has none. */
 function metadataOf(response: Message, schema: DescMessage): ResponseMetadata | undefined {
   if (schema.field.metadata?.message?.typeName !== ResponseMetadataSchema.typeName) return undefined;
   const message = response as Message & { metadata?: ResponseMetadata };

@@ -4,13 +4,13 @@ import { DomainError } from '../../core/errors.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Header } from '../http/header.js';
 
-/** Takes a token of the caller's key, adds what the answer says of it to `headers`, and throws `rate_limited` RATE_LIMITED where there was none. */
+/** Takes a token of the caller's key and adds the rate-limit headers. Throws `rate_limited` RATE_LIMITED if there is no token. */
 export type RateLimit = (principal: Principal, headers: Header[]) => void;
 
 /**
- * Makes the limit: one token bucket for each key. Null where `perSecond` is 0, which is no limit.
+ * Creates the limit: one token bucket per key. Null if `perSecond` is 0, which means no limit.
  *
- * The headers are those of draft-ietf-httpapi-ratelimit-headers-10: `t` is when the bucket will be full again, which `w` is at most.
+ * The headers follow draft-ietf-httpapi-ratelimit-headers-10: `t` is the time until the bucket is full, and at most `w`.
  */
 export function createRateLimit(limits: TokenBucketLimits, clock: Clock): RateLimit | null {
   const { perSecond, burst } = limits;

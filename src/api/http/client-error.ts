@@ -1,10 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** How long a caller has to read the answer, and may go on sending, before its connection is destroyed. */
+/** How long a caller may read the answer and go on sending before its connection is destroyed. */
 const lingerMs = 1000;
 
-/** Statuses of what Node's HTTP/1 parser refuses, by its error codes; everything else is a 400. */
+/** The statuses of what Node's HTTP/1 parser rejects, by error code; everything else is 400. */
 const statusOfCode: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
@@ -19,15 +19,15 @@ const sentences: Readonly<Record<number, string>> = {
 };
 
 /**
- * Answers what the HTTP/1 parser could not read with the error envelope, and closes the connection: there is no request to answer, and no
- * telling where the next one begins. Says nothing where an answer is already on its way.
+ * Answers with the error envelope what the HTTP/1 parser could not read, and closes the connection, because the start of the next request
+ * is unknown. Sends nothing if an answer has begun already.
  */
 export function answerClientError(
   error: NodeJS.ErrnoException,
   socket: Socket,
   { requestId, mayAnswer }: { requestId: string; mayAnswer: boolean },
 ): void {
-  // What a caller goes on sending after its answer comes here again.
+  // Bytes that the caller sends after its answer end up here again.
   if (socket.writableEnded && !socket.destroyed) return;
   if (!mayAnswer || !socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();

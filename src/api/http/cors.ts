@@ -12,24 +12,24 @@ const exposedHeaders = [
   'RateLimit-Policy',
   'Allow',
 ].join(', ');
-/** Seconds that a browser may remember a preflight's answer; more than two hours no browser does. */
+/** How long browsers may cache a preflight answer, in seconds; none caches longer than two hours. */
 const preflightSeconds = '7200';
 
-/** What browsers are told. */
+/** The headers of cross-origin resource sharing. */
 export interface Cors {
-  /** For every answer. Empty where no origin is allowed at all. */
+  /** The headers of every answer; empty if no origin is allowed at all. */
   answerHeaders(request: ApiRequest): Header[];
-  /** For the answer to OPTIONS, beside those. */
+  /** The additional headers of the answer to OPTIONS. */
   preflightHeaders(request: ApiRequest): Header[];
 }
 
-/** Makes the rules of cross-origin use from the allowed origins (`https://app.example.org`), matched exactly. */
+/** Creates the CORS rules for these origins (`https://app.example.org`), which must match exactly. */
 export function createCors(origins: ReadonlySet<string>): Cors {
   const isAllowed = (request: ApiRequest) => request.headers.origin !== undefined && origins.has(request.headers.origin);
   return {
     answerHeaders(request) {
       if (origins.size === 0) return [];
-      // A cache must not give the answer for one origin to another.
+      // A cache must not serve the answer for one origin to another.
       const headers: Header[] = [['vary', 'Origin']];
       if (isAllowed(request)) {
         headers.push(['access-control-allow-origin', request.headers.origin ?? ''], ['access-control-expose-headers', exposedHeaders]);

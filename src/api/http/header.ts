@@ -7,15 +7,15 @@ export type ApiRequest = IncomingMessage | Http2ServerRequest;
 /** A response over either HTTP version. */
 export type ApiResponse = ServerResponse | Http2ServerResponse;
 
-/** A header of an answer; lower-case name, as HTTP/2 asks. */
+/** A response header; the name is lower case, as HTTP/2 requires. */
 export type Header = readonly [name: string, value: string];
 
 /**
- * All values that the caller sent for a header, in order. `request.headers` keeps only the first of some headers and joins others, so a
- * header that must come once is counted here. `name` is lower case.
+ * Returns all values that the caller sent for a header, in order. `request.headers` keeps only the first of some headers and joins others,
+ * so headers that must come once are counted here. `name` is lower case.
  */
 export function headerValuesOf(request: ApiRequest, name: string): string[] {
-  // Most that are asked for are not there, and going through all headers costs more than this.
+  // Most of these headers are absent, and scanning all headers costs more than this check.
   if (request.headers[name] === undefined) return [];
   const raw = request.rawHeaders;
   const values: string[] = [];
@@ -24,4 +24,15 @@ export function headerValuesOf(request: ApiRequest, name: string): string[] {
     if (rawName !== undefined && rawName.length === name.length && rawName.toLowerCase() === name) values.push(raw[index + 1] ?? '');
   }
   return values;
+}
+
+/** Returns the headers as sent, without HTTP/2's pseudo-headers. Repeated ones are joined, so that two content types together are an unsupported one. */
+export function headersOf(request: ApiRequest): Headers {
+  const headers = new Headers();
+  const raw = request.rawHeaders;
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = raw[index] ?? '';
+    if (!name.startsWith(':')) headers.append(name, raw[index + 1] ?? '');
+  }
+  return headers;
 }

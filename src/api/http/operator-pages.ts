@@ -1,14 +1,14 @@
 import type { Readiness } from '../contract/readiness.js';
 import type { Page } from './page.js';
 
-/** Liveness: the process answers. Text `OK`, as load balancers and the public client expect. */
+/** Liveness: 200 with the text `OK`, as load balancers and the public client expect. */
 export const healthPage: Page = {
   path: '/api/v1/health',
   scope: 'public',
   render: () => ({ status: 200, contentType: 'text/plain; charset=utf-8', body: 'OK' }),
 };
 
-/** Readiness: 200 or 503, `{"ready","status","components","networks"}`. */
+/** Readiness: 200 or 503 with `{"ready","status","components","networks"}`. */
 export function createReadyPage(readiness: () => Promise<Readiness>): Page {
   return {
     path: '/api/v1/ready',

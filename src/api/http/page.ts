@@ -1,16 +1,16 @@
 import type { ApiRequest, Header } from './header.js';
 
-/** What a page answers. */
+/** The answer of a page. */
 export interface PageAnswer {
   readonly status: number;
   readonly contentType: string;
-  /** Beside its content type and length. */
+  /** In addition to the content type and length. */
   readonly headers?: readonly Header[];
-  /** Null where the answer has none. */
+  /** Null: none. */
   readonly body: string | Uint8Array | null;
 }
 
-/** A fixed path that answers GET and HEAD with something that is neither RPC nor enveloped REST. */
+/** A fixed path that answers GET and HEAD with neither RPC nor enveloped REST. */
 export interface Page {
   readonly path: string;
   /** `authenticated`: any valid key. */

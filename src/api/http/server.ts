@@ -8,21 +8,24 @@ import { answerClientError } from './client-error.js';
 import type { ApiRequest, ApiResponse } from './header.js';
 import { closeAfterGoaway, endUnused, limitStream } from './http2-limits.js';
 
-/** How long connections may take, in milliseconds. */
+/** The time limits of connections, in milliseconds. */
 export interface ServerTimeouts {
-  /** From connecting to the first bytes; with TLS, to the end of the handshake. */
+  /** From the connection to its first bytes; with TLS, to the end of the handshake. */
   readonly firstByteMs: number;
   /** From a request's first byte to the end of its headers (HTTP/1). */
   readonly headersMs: number;
-  /** From a request's first byte (HTTP/2: its headers) to the end of its body; and how long its answer may be left unread (HTTP/1: up to twice as long). */
+  /**
+   * From a request's first byte (HTTP/2: its headers) to the end of its body. Also how long its answer may stay unread (HTTP/1: up to twice
+   * as long).
+   */
   readonly requestMs: number;
-  /** Between two requests (HTTP/1). Longer than load balancers keep theirs, so that it is they who close. */
+  /** Between two requests (HTTP/1). Longer than load balancers keep theirs, so that they are the ones to close. */
   readonly keepAliveMs: number;
-  /** Without any traffic (HTTP/2): the caller is asked whether it is still there, and has as long to answer. */
+  /** Without any traffic (HTTP/2): then the server sends a PING and waits as long again for the answer. */
   readonly quietSessionMs: number;
-  /** Without a new call, and quiet (HTTP/2): the caller is asked to open a new connection for its next one. */
+  /** Without a new call (HTTP/2): then the server closes the session, so that the caller opens a new connection for its next call. */
   readonly idleSessionMs: number;
-  /** How often headers and requests are looked at for being late. */
+  /** How often the server looks for late headers and requests. */
   readonly checkEveryMs: number;
 }
 
@@ -36,19 +39,18 @@ const defaultTimeouts: ServerTimeouts = {
   checkEveryMs: 1000,
 };
 
-/** How long a caller has to hang up after its HTTP/2 session was closed. */
+/** How long a caller has to close the connection after its HTTP/2 session was closed. */
 const lingerMs = 1000;
 
-/** The HTTP/2 preface begins `PRI * HTTP/2.0`; no HTTP/1 verb begins so. Three bytes tell, and every request has as many. */
+/** The first bytes of the HTTP/2 preface `PRI * HTTP/2.0`. No HTTP/1 verb begins so, and every request has three bytes. */
 const prefaceStart = Buffer.from('PRI');
 
 const maxHeaderBytes = 16_384;
 const maxConcurrentStreams = 250;
 
-/** What a server is made from. */
 export interface ServerOptions {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
   /** Null: cleartext. */
   readonly tls: { readonly certPem: string; readonly keyPem: string } | null;
@@ -58,19 +60,25 @@ export interface ServerOptions {
   readonly log: Log;
   /** How long running calls may go on after `stop`. */
   readonly shutdownDeadlineMs: number;
-  /** Instead of the defaults. */
+  /** Replaces the defaults. */
   readonly timeouts?: ServerTimeouts;
 }
 
-/** One address that answers HTTP/1.1 and HTTP/2. */
+/** One address that answers both HTTP/1.1 and HTTP/2. */
 export interface ApiServer {
-  /** Resolves with the address once connections are accepted; rejects where it cannot be had. */
+  /** Resolves with the address once connections are accepted. Rejects if the address cannot be bound. */
   listen(): Promise<{ host: string; port: number }>;
-  /** Accepts nothing more, tells callers to go, lets running calls end, and at the deadline ends them. Resolves when all is closed. */
+  /**
+   * Stops accepting connections, asks callers to leave, and lets running calls end until the deadline, when it cuts them off. Resolves when
+   * everything is closed.
+   */
   stop(): Promise<void>;
 }
 
-/** Makes the server. Cleartext connections are told apart by their first bytes, TLS ones by ALPN; the same two HTTP servers take both. */
+/**
+ * Creates the server. The first bytes of a cleartext connection decide its HTTP version, ALPN that of a TLS connection; the same two HTTP
+ * servers serve both.
+ */
 export function createServer({
   host,
   port,
@@ -82,11 +90,11 @@ export function createServer({
   timeouts = defaultTimeouts,
 }: ServerOptions): ApiServer {
   let stopping = false;
-  /** All that are open, whatever they speak. */
+  /** All open connections. */
   const sockets = new Set<Socket>();
-  /** Those that have not said yet what they speak. */
+  /** Connections whose HTTP version is not yet known. */
   const undecided = new Set<Socket>();
-  /** The unfinished answers of each HTTP/1 connection. Those that wait for one before them are never told that their connection is gone. */
+  /** The unfinished answers of each HTTP/1 connection. Node does not report a closed connection to answers that wait behind another one. */
   const http1Responses = new Map<Socket, Set<ServerResponse>>();
   const sessions = new Set<ServerHttp2Session>();
 
@@ -99,7 +107,7 @@ export function createServer({
     // The host guard answers instead, in the caller's protocol.
     requireHostHeader: false,
   });
-  // The last line: nothing that a caller sends may end the process.
+  // The last line of defence: nothing that a caller sends may end the process.
   const handle = (request: ApiRequest, response: ApiResponse) => {
     try {
       handler(request, response);
@@ -117,12 +125,12 @@ export function createServer({
       if (stopping) socket.destroySoon();
     });
     if (stopping) response.setHeader('connection', 'close');
-    // Nothing went either way. A stream that waits for something to tell is as quiet, but has nothing unread.
+    // No byte moved in either direction. A stream that waits for news is as quiet, but has nothing unread.
     response.setTimeout(timeouts.requestMs, () => response.writableLength > 0 && socket.destroy());
     handle(request, response);
   };
   http1.on('request', onHttp1Request);
-  // An expectation that is not known is no reason to refuse: the request stands for itself.
+  // An unknown `Expect` header is no reason to reject a request.
   http1.on('checkExpectation', onHttp1Request);
   http1.on('clientError', (error, socket) => {
     const responses = http1Responses.get(socket as Socket) ?? [];
@@ -157,7 +165,7 @@ export function createServer({
       http1Responses.set(socket, new Set());
       socket.once('close', () => http1Responses.delete(socket));
     }
-    // A closed session has said all and waits for the caller to hang up, which some never do.
+    // A closed session has sent everything and waits for the caller to close the connection, which some never do.
     else socket.once('finish', () => setTimeout(() => socket.destroy(), lingerMs).unref());
     (version === 1 ? http1 : http2).emit('connection', socket);
   }
@@ -166,7 +174,7 @@ export function createServer({
     tls === null ? createTcpServer({ noDelay: true, keepAlive: true }) : createTlsAcceptor(tls, timeouts.firstByteMs, takeOver);
   acceptor.on('connection', (socket) => {
     track(sockets, socket);
-    // A reset is the caller's business; without a listener it would end the process.
+    // Callers may reset their connections; without a listener that would end the process.
     socket.on('error', () => undefined);
     if (tls !== null) return;
     track(undecided, socket);
@@ -179,7 +187,7 @@ export function createServer({
       acceptor.listen(port, host, () => {
         acceptor.off('error', reject);
         acceptor.on('error', (error) => log.error({ err: error }, 'accepting connections failed'));
-        // It never listens itself, and would not look after late headers and requests otherwise.
+        // `http1` never listens itself, and Node checks for late headers and requests only after this event.
         http1.emit('listening');
         const address = acceptor.address();
         resolve(typeof address === 'object' && address !== null ? { host: address.address, port: address.port } : { host, port });
@@ -211,7 +219,7 @@ export function createServer({
   return { listen, stop };
 }
 
-/** Accepts TLS connections and hands them over, with the version that was agreed on; callers without ALPN speak HTTP/1. */
+/** Creates the acceptor of TLS connections. It passes each on with the version that ALPN agreed on; callers without ALPN get HTTP/1. */
 function createTlsAcceptor(
   { certPem, keyPem }: { readonly certPem: string; readonly keyPem: string },
   handshakeTimeout: number,
@@ -225,7 +233,7 @@ function createTlsAcceptor(
     noDelay: true,
     keepAlive: true,
   });
-  // Node only tells of a handshake that failed or takes too long; without this its connection would stay.
+  // Node only reports a failed or slow handshake; without this its connection would stay open.
   server.on('tlsClientError', (_, socket) => socket.destroy());
   server.on('secureConnection', (socket: TLSSocket) => {
     socket.on('error', () => undefined);
@@ -240,8 +248,8 @@ function track(set: Set<Socket>, socket: Socket): void {
 }
 
 /**
- * Tells by its first bytes which HTTP a connection speaks, and leaves all bytes to be read by whoever takes it over. A connection that does
- * not send three bytes within `timeoutMs` is destroyed. `onDecided` may be called never, and is called once at most.
+ * Detects the HTTP version of a connection by its first bytes, and leaves them to be read again. Destroys a connection that does not send
+ * three bytes within `timeoutMs`. Calls `onDecided` at most once.
  */
 function sniffHttpVersion(socket: Socket, timeoutMs: number, onDecided: (version: 1 | 2) => void): void {
   let received: Buffer = Buffer.alloc(0);
@@ -257,7 +265,7 @@ function sniffHttpVersion(socket: Socket, timeoutMs: number, onDecided: (version
     socket.unshift(received);
     const version = received.subarray(0, prefaceStart.byteLength).equals(prefaceStart) ? 2 : 1;
     onDecided(version);
-    // An HTTP/2 session takes over the descriptor and reads by itself; resuming would take bytes away from it.
+    // An HTTP/2 session reads from the descriptor by itself; resuming here would take bytes away from it.
     if (version === 1) socket.resume();
   };
   socket.on('data', onData);

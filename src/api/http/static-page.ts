@@ -6,16 +6,16 @@ import type { Page, PageAnswer } from './page.js';
 
 const compress = promisify(gzip);
 
-/** What a page always answers. */
+/** The content of a static page. */
 export interface StaticContent {
   readonly path: string;
   readonly contentType: string;
-  /** Asked for once, when the page is first asked for. */
+  /** Called once, at the first request. */
   load(): Uint8Array | string | Promise<Uint8Array | string>;
   readonly headers?: readonly Header[];
 }
 
-/** The content in both forms, and what tells it from another version. */
+/** The content in both encodings, with its ETag. */
 interface Loaded {
   readonly plain: Uint8Array;
   readonly gzipped: Uint8Array;
@@ -23,8 +23,8 @@ interface Loaded {
 }
 
 /**
- * Makes a page that anyone may see and that never changes while the service runs: kept as bytes, compressed where the caller takes that, and
- * answered 304 where the caller has it already.
+ * Creates a public page that never changes while the service runs. It is kept in memory, compressed if the caller accepts gzip, and
+ * answered with 304 if the caller has it already.
  */
 export function createStaticPage({ path, contentType, load, headers = [] }: StaticContent): Page {
   let loaded: Promise<Loaded> | null = null;
@@ -37,11 +37,11 @@ export function createStaticPage({ path, contentType, load, headers = [] }: Stat
         throw error;
       });
       const { plain, gzipped, etag } = await loaded;
-      // No-cache: kept, but asked for again, so that a new version is seen at once.
+      // No-cache: browsers store it but revalidate, so that a new version shows at once.
       const shared: readonly Header[] = [
         ['etag', etag],
         ['cache-control', 'no-cache'],
-        // Origin, too, since this takes the place of the header that CORS has set.
+        // Origin too, because this header replaces the one that CORS has set.
         ['vary', 'Accept-Encoding, Origin'],
         ['x-content-type-options', 'nosniff'],
         ...headers,
@@ -55,7 +55,7 @@ export function createStaticPage({ path, contentType, load, headers = [] }: Stat
 
 async function loadOnce(load: StaticContent['load']): Promise<Loaded> {
   const plain = Buffer.from(await load());
-  // Weak: both forms have it.
+  // Weak, because both encodings share it.
   return { plain, gzipped: await compress(plain), etag: `W/"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"` };
 }
 

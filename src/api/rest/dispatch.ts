@@ -4,14 +4,17 @@ import {
   ConnectError,
   type ContextValues,
   createContextKey,
+  createContextValues,
   type HandlerContext,
   type Interceptor,
   type UnaryRequest,
   type UnaryResponse,
 } from '@connectrpc/connect';
-import type { RestContext } from './rest-context.js';
+import { type Call, callKey } from '../contract/call.js';
+import { type ApiResponse, type Header, headersOf } from '../http/header.js';
+import type { RestExchange } from './exchange.js';
 
-/** What interceptors wrap. Connect does not export the name. */
+/** The function that interceptors wrap. Connect does not export its name. */
 type Next = Parameters<Interceptor>[0];
 
 /** A unary method of a service implementation. */
@@ -25,12 +28,12 @@ export function isUnary(method: DescMethod): method is DescMethodUnary {
 /** Calls a method in process. */
 export type Dispatch = (message: Message, context: RestContext) => Promise<Message>;
 
-/** How the innermost step finds the context of its call, whatever interceptors made of the request. */
+/** Leads the innermost step to the context of its call, even if an interceptor replaced the request. */
 const contextKey = createContextKey<RestContext | undefined>(undefined, { description: 'rest context' });
 
 /**
- * Composes a method of the implementation that RPC uses with the interceptors that RPC uses, once. It does what Connect's own
- * `invokeUnaryImplementation` does, which is marked unstable, composes at each call, and copies the context, so that nothing in it can be lazy.
+ * Composes the implementation and the interceptors of RPC into one function, once per method. It does the same as Connect's
+ * `invokeUnaryImplementation`, which is marked unstable, composes at each call, and copies the context, so that nothing in it can be lazy.
  */
 export function composeDispatch(method: DescMethodUnary, implementation: object, interceptors: readonly Interceptor[]): Dispatch {
   const innermost = callMethod(method, implementation);
@@ -53,10 +56,85 @@ function callMethod(method: DescMethodUnary, implementation: object): Next {
   };
 }
 
+/**
+ * What services and interceptors see of a REST call. Costly parts are lazy: an abort controller and headers cost more than the rest
+ * together.
+ */
+export class RestContext implements HandlerContext {
+  readonly protocolName = 'rest';
+  readonly method: DescMethodUnary;
+  readonly values: ContextValues;
+  readonly #exchange: RestExchange;
+  #signal: AbortSignal | null = null;
+  #requestHeader: Headers | null = null;
+  #responseHeader: Headers | null = null;
+  #responseTrailer: Headers | null = null;
+
+  constructor(method: DescMethodUnary, exchange: RestExchange, call: Call) {
+    this.method = method;
+    this.#exchange = exchange;
+    this.values = createContextValues().set(callKey, call);
+  }
+
+  get service(): DescService {
+    return this.method.parent;
+  }
+
+  get requestMethod(): string {
+    return this.#exchange.request.method ?? '';
+  }
+
+  get url(): string {
+    return this.#exchange.request.url ?? '';
+  }
+
+  /** Aborts when the caller leaves before the answer. */
+  get signal(): AbortSignal {
+    this.#signal ??= leavingSignal(this.#exchange);
+    return this.#signal;
+  }
+
+  get requestHeader(): Headers {
+    this.#requestHeader ??= headersOf(this.#exchange.request);
+    return this.#requestHeader;
+  }
+
+  get responseHeader(): Headers {
+    this.#responseHeader ??= new Headers();
+    return this.#responseHeader;
+  }
+
+  /** REST has no trailers; the service drops what is set here. */
+  get responseTrailer(): Headers {
+    this.#responseTrailer ??= new Headers();
+    return this.#responseTrailer;
+  }
+
+  /** REST has no deadlines. */
+  readonly timeoutMs = (): undefined => undefined;
+
+  /** The response headers that the service or an interceptor has set. */
+  get answerHeaders(): readonly Header[] {
+    return this.#responseHeader === null ? [] : [...this.#responseHeader];
+  }
+}
+
+function leavingSignal({ response }: RestExchange): AbortSignal {
+  const controller = new AbortController();
+  if (isGone(response)) controller.abort();
+  else response.once('close', () => response.writableEnded || controller.abort());
+  return controller.signal;
+}
+
+/** True if the caller is gone. Only HTTP/1 reports that on the response itself. */
+function isGone(response: ApiResponse): boolean {
+  return 'stream' in response ? response.stream?.destroyed !== false : response.destroyed;
+}
+
 /*
- * Headers and signal are made only when somebody asks, so they are getters; and getters of a class, since each object literal with getters gets
- * a hidden class of its own, which is dear to make and keeps all that the getters see until a full garbage collection. The price: a copy by
- * `{...request}` would lack them, so interceptors must pass unary requests and responses on as they are.
+ * Headers and signal are lazy, so they are getters. They are getters of a class, because each object literal with getters gets a hidden class
+ * of its own, which is costly and keeps everything that the getters refer to until a full garbage collection. A copy by `{...request}` lacks
+ * them, so interceptors must pass unary requests and responses on as they are.
  */
 
 /** What a request and a response have in common. */

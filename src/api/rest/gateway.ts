@@ -9,37 +9,35 @@ import type { NetworkType } from '../../core/relayer/network.js';
 import type { Call } from '../contract/call.js';
 import { domainErrorOf } from '../contract/errors.js';
 import type { MethodPlan } from '../contract/method-plan.js';
-import { composeDispatch, type Dispatch, isUnary } from './dispatch.js';
+import { composeDispatch, type Dispatch, isUnary, RestContext } from './dispatch.js';
 import { type RestExchange, writeError, writeJson } from './exchange.js';
 import { readBody } from './read-body.js';
 import { compileRequestReader, type RequestReader } from './request-reader.js';
 import { compileResponseWriter, type ResponseWriter } from './response-writer.js';
-import { RestContext } from './rest-context.js';
 import { compileRoutes, type RestMatch, type RouteMatch } from './routes.js';
 
-/** What the gateway works with. */
 export interface RestGatewayDeps {
   readonly plans: readonly MethodPlan[];
-  /** The very objects that RPC calls. A service or method that is missing answers 501. */
+  /** The same objects that RPC calls. A missing service or method answers 501. */
   readonly served: readonly { readonly service: DescService; readonly implementation: object }[];
-  /** The very interceptors that RPC calls pass, outermost first. */
+  /** The same interceptors that RPC calls pass, outermost first. */
   readonly interceptors: readonly Interceptor[];
-  /** The kind of a relayer's network, to choose the shape of a body; undefined: no such relayer. */
+  /** Returns the network type of a relayer, which decides the shape of a body; undefined: no such relayer. */
   networkTypeOf(relayerId: string): NetworkType | undefined;
   readonly log: Log;
 }
 
-/** REST, the fourth protocol: it speaks JSON in an envelope and calls services in process. */
+/** REST, the fourth protocol: JSON in an envelope, calling the services in process. */
 export interface RestGateway {
-  /** What a verb and a path (without query) mean to REST. */
+  /** Matches a verb and a path without its query. */
   match(verb: string, path: string): RestMatch;
-  /** Reads, calls and answers. Resolves when the answer is written, or nobody waits for one; never rejects. */
+  /** Reads the request, calls the method and answers. Resolves when the answer is written or the caller is gone; never rejects. */
   handle(match: RouteMatch, exchange: RestExchange): Promise<void>;
   /** Answers with the error envelope. */
   fail(exchange: RestExchange, error: DomainError): void;
 }
 
-/** What is compiled of a method. */
+/** The compiled parts of a method. */
 interface Endpoint {
   readonly method: DescMethodUnary;
   readonly successStatus: number;
@@ -49,7 +47,7 @@ interface Endpoint {
   readonly write: ResponseWriter;
 }
 
-/** Compiles the REST side of all methods that have a route. Throws where an annotation makes no sense: the service must not start then. */
+/** Compiles the REST side of all methods that have a route. Throws if an annotation is inconsistent, so that the service does not start. */
 export function createRestGateway(deps: RestGatewayDeps): RestGateway {
   const match = compileRoutes(deps.plans);
   const endpoints = compileEndpoints(deps);
@@ -69,16 +67,18 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
       const text = endpoint.write(await endpoint.dispatch(message, context));
       writeJson(exchange, endpoint.successStatus, text, context.answerHeaders);
     } catch (error) {
-      const told = domainErrorOf(error);
-      // What came through the error interceptor is logged by it, and is a ConnectError by now.
-      if (told.kind === 'internal' && !(error instanceof DomainError) && told.cause === error) {
+      const failure = domainErrorOf(error);
+      // The error interceptor has logged the errors that passed it, and made them ConnectErrors.
+      if (failure.kind === 'internal' && !(error instanceof DomainError) && failure.cause === error) {
         deps.log.error({ requestId: call.requestId, err: error }, 'the REST gateway failed');
       }
-      writeError(exchange, told);
+      writeError(exchange, failure);
     }
   }
 
-  /** A relayer that the key may not use is as good as unknown here, so that the way a body is read tells nothing about it. */
+  /**
+   * Returns the shape of the body. A relayer that the key may not use counts as unknown, so that the way its body is read reveals nothing.
+   */
   function shapeFor(relayerId: string | undefined, { principal }: Call): NetworkType | undefined {
     if (relayerId === undefined || (principal !== null && !mayUseRelayer(principal, relayerId))) return undefined;
     return deps.networkTypeOf(relayerId);

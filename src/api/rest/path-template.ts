@@ -1,12 +1,12 @@
-/** One segment of a template: text that must be there, or a variable that takes whatever is there. */
+/** A segment of a path template: fixed text, or a variable that matches any text. */
 export type TemplateSegment = { readonly kind: 'literal'; readonly text: string } | { readonly kind: 'variable'; readonly name: string };
 
 const variablePattern = /^\{([a-z][a-z0-9_]*)\}$/;
 const literalPattern = /^[A-Za-z0-9._~-]+$/;
 
 /**
- * The segments of a path template: `"/" segment { "/" segment }`, a segment being a literal or `{field}`. Throws where it is anything else
- * (`*`, `{a.b}`, `{a=b/*}`, a verb suffix) or names a variable twice: the service must not start then.
+ * Parses a path template: `"/" segment { "/" segment }`; a segment is a literal or `{field}`. Throws if the template is anything else (`*`,
+ * `{a.b}`, `{a=b/*}`, a verb suffix) or names a variable twice, so that the service does not start.
  */
 export function parsePathTemplate(template: string): readonly TemplateSegment[] {
   if (!template.startsWith('/')) throw new Error(`the path template ${template} does not begin with /`);

@@ -4,8 +4,6 @@ import type { JsonObject } from '../../json/json-value.js';
 import { bodyTooLarge, maxBodyBytes } from '../contract/shared-errors.js';
 import type { ApiRequest } from '../http/header.js';
 
-const nothing = Buffer.alloc(0);
-
 /** Parameters other than the charset do not change how JSON is read. */
 const jsonPattern = /^application\/json[\t ]*(?:;(.*))?$/i;
 const foreignCharset = /(?:^|;)[\t ]*charset[\t ]*=[\t ]*(?!"?utf-8"?[\t ]*(?:;|$))/i;
@@ -25,25 +23,20 @@ export async function readBody(request: ApiRequest): Promise<JsonObject | null> 
 function readBytes(request: ApiRequest): Promise<Buffer | null> {
   if (request.destroyed || request.aborted) return Promise.resolve(null);
   return new Promise((resolve, reject) => {
-    let chunks: Buffer[] | null = null;
-    let only: Buffer = nothing;
+    const chunks: Buffer[] = [];
     let bytes = 0;
     const onData = (chunk: Buffer): void => {
       bytes += chunk.length;
-      if (bytes > maxBodyBytes) {
-        request.off('data', onData);
-        request.pause();
-        reject(bodyTooLarge());
-      } else if (chunks !== null) {
+      if (bytes <= maxBodyBytes) {
         chunks.push(chunk);
-      } else if (only === nothing) {
-        only = chunk;
-      } else {
-        chunks = [only, chunk];
+        return;
       }
+      request.off('data', onData);
+      request.pause();
+      reject(bodyTooLarge());
     };
     request.on('data', onData);
-    request.once('end', () => resolve(chunks === null ? only : Buffer.concat(chunks, bytes)));
+    request.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes)));
     // After `end` this changes nothing; before it, alone or after an error, it means that the caller has left.
     request.once('close', () => resolve(null));
   });

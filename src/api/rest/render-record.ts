@@ -7,10 +7,10 @@ import type { Properties } from '../../codec/value-codec.js';
 
 const compiler = new CodecCompiler();
 
-/** The record of a transaction as REST shows it, as JSON text: what webhooks carry. */
+/** Renders the record of a transaction as REST's JSON, for webhooks. */
 export const renderTransaction = rendererOf(TransactionSchema);
 
-/** The record of a relayer as REST shows it, as JSON text. */
+/** Renders the record of a relayer as REST's JSON, for webhooks. */
 export const renderRelayer = rendererOf(RelayerSchema);
 
 function rendererOf(schema: DescMessage): (record: Message) => string {

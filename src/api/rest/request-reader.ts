@@ -18,19 +18,19 @@ export interface RequestParts {
   readonly params: Readonly<Record<string, string>>;
   /** Without the question mark. */
   readonly query: string;
-  /** Null where the method takes none. */
+  /** Null if the method has no body. */
   readonly body: JsonObject | null;
 }
 
 /**
- * Reads a request into its message. Throws what is told early (an unknown field or parameter); what is told late is the reading's problem,
- * and the message then lacks the value.
+ * Reads a request into its message. Throws early errors (an unknown field or parameter). Late errors go to `reading.problem`, and the
+ * message lacks the value.
  */
 export type RequestReader = (parts: RequestParts, reading: Reading) => Message;
 
 const maskName = 'update_mask';
 
-/** Compiles the reading of a method's requests. Throws where template, message and options do not fit: the service must not start then. */
+/** Compiles the reader of a method's requests. Throws if template, message and options do not match, so that the service does not start. */
 export function compileRequestReader(plan: MethodPlan, compiler: CodecCompiler): RequestReader {
   const { input } = plan.method;
   if (plan.http === null) throw new Error(`${plan.rpcPath} has no REST route`);
@@ -39,7 +39,7 @@ export function compileRequestReader(plan: MethodPlan, compiler: CodecCompiler):
   const mask = input.fields.find((field) => field.name === maskName && field.message?.typeName === FieldMaskSchema.typeName);
   const taken = new Set(mask === undefined ? names : [...names, maskName]);
   if (!names.includes('relayer_id') && input.oneofs.some((oneof) => unionRulesOf(oneof).selector.case === 'relayerNetwork')) {
-    throw new Error(`${plan.rpcPath} has a union told apart by the relayer's network, but no relayer_id in its path`);
+    throw new Error(`${plan.rpcPath} has a union selected by the relayer's network, but no relayer_id in its path`);
   }
   const codec = plan.http.hasBody ? compiler.object(input, taken) : null;
   const readQuery = compileQuery(plan.http.hasBody ? [] : input.fields.filter((field) => !taken.has(field.name)));
@@ -70,8 +70,8 @@ function pathVariable(plan: MethodPlan, name: string): { readonly field: DescFie
 }
 
 /**
- * Compiles the reading of a query string into these fields; with none, every parameter is unknown. A parameter that is unknown, or not
- * percent-encoded properly, is told early; one that does not parse, or comes twice where its field is no list, is a problem of the reading.
+ * Compiles the reader of a query string into these fields; with none, every parameter is unknown. Unknown parameters and malformed
+ * percent-encoding are early errors; values that do not parse, and repeated parameters of fields that are no lists, are late ones.
  */
 function compileQuery(fields: readonly DescField[]): (query: string, target: Properties, reading: Reading) => void {
   const readers = new Map(fields.map((field) => [restNameOf(field), { field, read: textReaderOf(field) }]));

@@ -4,10 +4,10 @@ import type { CodecCompiler } from '../../codec/message-codec.js';
 import type { Properties, ValueCodec } from '../../codec/value-codec.js';
 import type { MethodPlan } from '../contract/method-plan.js';
 
-/** Writes a response as the text of REST's answer. */
+/** Writes a response message as the JSON text of the answer. */
 export type ResponseWriter = (response: Message) => string;
 
-/** Compiles the writing of a method's responses: one field of them is `data`, `pagination` and `metadata` stand beside it. */
+/** Compiles the writer of a method's responses: one field becomes `data`, with `pagination` and `metadata` next to it. */
 export function compileResponseWriter(plan: MethodPlan, compiler: CodecCompiler): ResponseWriter {
   if (plan.http === null) throw new Error(`${plan.rpcPath} has no REST route`);
   const { responseField, bare } = plan.http;
@@ -23,7 +23,7 @@ export function compileResponseWriter(plan: MethodPlan, compiler: CodecCompiler)
   };
 }
 
-/** The text of a field; undefined where it is not set. */
+/** The JSON text of a field; undefined if the field is not set. */
 function fieldTextOf(plan: MethodPlan, name: string, compiler: CodecCompiler): (message: Properties) => string | undefined {
   const field = plan.method.output.fields.find((one) => one.name === name);
   if (field === undefined || field.oneof !== undefined)
@@ -32,7 +32,7 @@ function fieldTextOf(plan: MethodPlan, name: string, compiler: CodecCompiler): (
   return (message) => (message[field.localName] === undefined ? undefined : codec.write(message[field.localName]));
 }
 
-/** The text of the metadata; undefined where there is nothing to tell. */
+/** The JSON text of the metadata; undefined if there is none to show. */
 function metadataTextOf(plan: MethodPlan, compiler: CodecCompiler): ((message: Properties) => string | undefined) | null {
   const field = plan.method.output.fields.find((one) => one.message?.typeName === ResponseMetadataSchema.typeName);
   if (field === undefined) return null;

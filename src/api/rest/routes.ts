@@ -1,17 +1,17 @@
 import type { MethodPlan, Verb } from '../contract/method-plan.js';
 import { parsePathTemplate } from './path-template.js';
 
-/** A REST route that was found: its method, and the decoded path variables by their names. */
+/** A matched REST route: its method, and the decoded path variables by name. */
 export interface RouteMatch {
   readonly kind: 'route';
   readonly plan: MethodPlan;
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** What a verb and a path mean to REST. `allow` are the verbs that the path has, HEAD among them where it has GET. */
+/** The result of matching a verb and a path. `allow` lists the verbs of the path, with HEAD if it has GET. */
 export type RestMatch = RouteMatch | { readonly kind: 'wrong_verb'; readonly allow: string[] } | { readonly kind: 'none' };
 
-/** A node of one verb's tree of segments. */
+/** A node in the segment tree of one verb. */
 interface Node {
   readonly literals: Map<string, Node>;
   variable: Node | null;
@@ -21,8 +21,8 @@ interface Node {
 const none: RestMatch = { kind: 'none' };
 
 /**
- * Compiles the routes of all plans that have one. Each verb has its own tree, so that a literal segment wins over a variable only where
- * that verb has the literal. Throws where a template cannot be read or two methods share a route.
+ * Compiles the routes of all plans that have one. Each verb has its own tree, so that a literal segment wins over a variable only if the
+ * verb has that literal. Throws if a template is malformed or two methods share a route.
  */
 export function compileRoutes(plans: readonly MethodPlan[]): (verb: string, path: string) => RestMatch {
   const trees = new Map<string, Node>();
@@ -70,7 +70,7 @@ function addRoute(tree: Node, plan: MethodPlan, template: string): void {
   node.route = { plan, names };
 }
 
-/** Literals first; where they lead nowhere, the variable. */
+/** Tries literals first, then the variable. */
 function find(node: Node, segments: readonly string[], at: number, values: readonly string[]): RouteMatch | undefined {
   const segment = segments[at];
   if (segment === undefined) {
@@ -86,7 +86,10 @@ function find(node: Node, segments: readonly string[], at: number, values: reado
   return found ?? (node.variable ? find(node.variable, segments, at + 1, [...values, segment]) : undefined);
 }
 
-/** The decoded segments; one trailing slash is tolerated. Undefined where one is empty or its percent-encoding is invalid: such a path exists nowhere. */
+/**
+ * Returns the decoded segments without one trailing slash; undefined if one is empty or its percent-encoding is invalid: such a path never
+ * exists.
+ */
 function segmentsOf(path: string): string[] | undefined {
   if (!path.startsWith('/')) return undefined;
   const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length;

@@ -14,10 +14,10 @@ import { connectErrorFromDomainError } from '../contract/errors.js';
 import { writeAnswer } from '../http/answer.js';
 import type { ApiRequest, ApiResponse, Header } from '../http/header.js';
 
-/** How an RPC caller wants to be answered. `connect` is Connect's unary form, and what is spoken to anybody who names no other. */
+/** The protocol of an RPC caller. `connect` is Connect's unary form, and the default. */
 export type RpcProtocol = 'grpc' | 'grpc-web' | 'connect-stream' | 'connect';
 
-/** What a content type says of the caller's protocol. Only the family matters: an unknown codec of gRPC is still told in gRPC. */
+/** Returns the protocol of a content type. Only the family matters: an unknown gRPC codec is still answered in gRPC. */
 export function rpcProtocolOf(contentType: string | undefined): RpcProtocol {
   const type = (contentType ?? '').toLowerCase();
   if (type.startsWith('application/grpc-web')) return 'grpc-web';
@@ -26,16 +26,16 @@ export function rpcProtocolOf(contentType: string | undefined): RpcProtocol {
   return 'connect';
 }
 
-/** Faults of HTTP itself: Connect clients read their status before any body, and its specification names these. */
+/** Errors of HTTP itself: Connect's specification gives them statuses of their own, which its clients read before any body. */
 const httpFaults: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['path_not_found', 'method_not_allowed', 'unsupported_media_type']);
 
-/** All but printable ASCII, and the percent sign. */
+/** Everything but printable ASCII, and the percent sign. */
 const mustBeEncoded = /[^\x20-\x24\x26-\x7e]+/g;
 
 const endStream = createEndStreamSerialization(undefined);
 
 /**
- * Answers an RPC with an error in the caller's own protocol, without reading its body: a plain HTTP status would reach gRPC callers as
+ * Answers an RPC with an error in the caller's own protocol, without reading its body. A plain HTTP status would reach gRPC callers as
  * UNAVAILABLE or UNKNOWN.
  */
 export function writeProtocolError(request: ApiRequest, response: ApiResponse, error: DomainError, headers: readonly Header[]): void {
@@ -79,8 +79,8 @@ function statusTrailersOf(error: DomainError): Headers {
 }
 
 /**
- * Writes `grpc-message` with no more percent-encoding than the protocol asks for. Connect encodes every reserved character, and grpc-js,
- * which decodes with `decodeURI`, would show its users `%3A` and `%2C` in the middle of our sentences.
+ * Rewrites `grpc-message` with only the percent-encoding that the protocol requires. Connect encodes every reserved character, and grpc-js
+ * decodes with `decodeURI`, so its users would see `%3A` and `%2C` inside our sentences.
  */
 export function encodeGrpcMessagePlainly(trailers: Headers): Headers {
   const message = trailers.get('grpc-message');

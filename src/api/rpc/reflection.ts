@@ -6,7 +6,7 @@ import type { ServerReflection, ServerReflectionRequest } from '../../../gen/grp
 
 type Question = ServerReflectionRequest['messageRequest'];
 
-/** What clients without stubs can find, read from the descriptors once. */
+/** The descriptors that clients without stubs look up, indexed once. */
 interface Index {
   readonly serviceNames: readonly string[];
   readonly files: ReadonlyMap<string, DescFile>;
@@ -16,7 +16,7 @@ interface Index {
   readonly extensions: readonly DescExtension[];
 }
 
-/** Makes `grpc.reflection.v1.ServerReflection` over the services: what `buf curl`, grpcurl and Postman ask before they call. */
+/** Implements `grpc.reflection.v1.ServerReflection`, which `buf curl`, grpcurl and Postman query before they call. */
 export function createReflection(services: readonly DescService[]): ServiceImpl<typeof ServerReflection> {
   const index = indexOf(services);
   return {

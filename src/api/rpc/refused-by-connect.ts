@@ -8,16 +8,18 @@ import { DomainError } from '../../core/errors.js';
 import { outsideText } from '../../core/outside-text.js';
 import type { RpcProtocol } from './protocol-error.js';
 
-/** Flags and length, before what stands in an envelope. */
+/** The flags and the length before the content of an envelope. */
 const envelopeBytes = 5;
 
-/** Codes by which Connect says that it cannot read a message; broken protobuf is `internal` to it, which would read as our fault. */
+/**
+ * The codes that Connect uses for a message that it cannot read. It reports broken protobuf as `internal`, which would look like our fault.
+ */
 const unreadable: ReadonlySet<Code> = new Set([Code.InvalidArgument, Code.Internal]);
 
 /**
- * What to tell instead of an answer that Connect gave by itself, before any of our code ran: it has neither reason nor details. A message that
- * cannot be read is `invalid` BODY_MALFORMED. What is wrong with the protocol (an unknown compression, two messages) stays as its definition
- * has it, and so does what already has a reason; the answer is given back then.
+ * Checks an answer that Connect gave by itself, before our code ran, and which has neither reason nor details. Returns `invalid`
+ * BODY_MALFORMED if Connect could not read the message. Returns the answer unchanged if it reports a violation of the protocol (an unknown
+ * compression, two messages), which the protocol's specification words, or if it has a reason already.
  */
 export async function refusedByConnect(
   answer: UniversalServerResponse,
@@ -34,7 +36,7 @@ export async function refusedByConnect(
   return new DomainError('invalid', 'BODY_MALFORMED', sentence, { cause: error });
 }
 
-/** Undefined where it cannot be read: long ones are compressed, where the caller allows it. */
+/** Returns undefined if the answer cannot be read: long ones are compressed if the caller accepts that. */
 function errorOf(answer: UniversalServerResponse, body: Uint8Array, protocol: RpcProtocol): ConnectError | undefined {
   try {
     return errorIn[protocol](answer, body);
@@ -43,7 +45,7 @@ function errorOf(answer: UniversalServerResponse, body: Uint8Array, protocol: Rp
   }
 }
 
-/** How each protocol tells an error. */
+/** Reads the error out of an answer, per protocol. */
 const errorIn: Readonly<Record<RpcProtocol, (answer: UniversalServerResponse, body: Uint8Array) => ConnectError | undefined>> = {
   grpc: ({ trailer }) => trailer && findTrailerError(trailer),
   'grpc-web': (_, body) => findTrailerError(trailerParse(body.subarray(envelopeBytes))),

@@ -16,15 +16,15 @@ import type { Log } from '../../core/ports/log.js';
 import { connectErrorFromDomainError } from '../contract/errors.js';
 import { bodyTooLarge, maxBodyBytes } from '../contract/shared-errors.js';
 import { breakOff } from '../http/answer.js';
-import type { ApiRequest, ApiResponse } from '../http/header.js';
+import { type ApiRequest, type ApiResponse, headersOf } from '../http/header.js';
 import { encodeGrpcMessagePlainly, rpcProtocolOf } from './protocol-error.js';
 import { refusedByConnect } from './refused-by-connect.js';
 import { maxTimeoutMs } from './request-checks.js';
 
-/** Flags and length before a message in gRPC and in Connect's streams: not part of the body that the limit is about. */
+/** The flags and the length before a message in gRPC and in Connect's streams; the body limit does not count them. */
 const envelopeBytes = 5;
 
-/** Whether a call got as far as our own code: Connect has read its message, or gives it as a stream. */
+/** True once Connect has read the call's message, or hands it over as a stream. */
 const isReadKey = createContextKey(false, { description: 'the request was read' });
 
 const noteRead: Interceptor = (next) => (request) => {
@@ -32,32 +32,31 @@ const noteRead: Interceptor = (next) => (request) => {
   return next(request);
 };
 
-/** Bytes that are no UTF-8 are refused; by default they would be replaced, and what is signed is not what was sent. */
+/** Rejects bytes that are not UTF-8. By default they are replaced, and the service would sign something other than what was sent. */
 const jsonOptions: Partial<JsonReadOptions> & { textDecoder: object } = { textDecoder: new TextDecoder('utf-8', { fatal: true }) };
 
 const nothing = new Uint8Array(0);
 
-/** What the responses of both HTTP versions have, and their types do not say together. */
+/** The signature that the responses of both HTTP versions share, but do not declare in common. */
 interface HeadWriter {
   writeHead(status: number, headers: Readonly<Record<string, string>>): unknown;
 }
 
-/** What the adapter is made from. */
 export interface RpcAdapterOptions {
-  /** Registers the implementations. */
+  /** Registers every RPC service, the standard ones included. */
   readonly services: (router: ConnectRouter) => void;
   /** Outermost first. */
   readonly interceptors: readonly Interceptor[];
-  /** Aborts when the service begins to stop: streams end by it. */
+  /** Aborts when the service begins to stop, which ends all streams. */
   readonly shutdownSignal: AbortSignal;
   readonly log: Log;
 }
 
-/** Connect's handlers behind Node's requests. */
+/** Connect's handlers, fed with Node's requests. */
 export interface RpcAdapter {
   /** By path: `/relayer.v1.TransactionService/SendTransaction`. */
   readonly handlers: ReadonlyMap<string, UniversalHandler>;
-  /** Reads the body, calls the method, writes the answer. `fail` is called where no answer could begin; nothing is thrown. */
+  /** Reads the body, calls the method and writes the answer. Never throws; calls `fail` if no answer has begun. */
   serve(
     handler: UniversalHandler,
     request: ApiRequest,
@@ -68,11 +67,11 @@ export interface RpcAdapter {
 }
 
 /**
- * Makes the adapter. It stands in for connect-node's own, which builds a URL from the caller's Host outside any promise (`Host: 1.2.3.4.5`
- * ends the process), prints to the console, and destroys the connection of a caller whose body is too large instead of telling it.
+ * Creates the adapter. It replaces that of connect-node, which builds a URL from the caller's Host outside any promise (`Host: 1.2.3.4.5`
+ * ends the process), prints to the console, and destroys the connection of a caller whose body is too large instead of answering.
  */
 export function createRpcAdapter({ services, interceptors, shutdownSignal, log }: RpcAdapterOptions): RpcAdapter {
-  // Every open stream listens to it; Node warns of more than ten.
+  // Every open stream listens to it, and Node warns about more than ten listeners.
   setMaxListeners(0, shutdownSignal);
   const router = createConnectRouter({
     interceptors: [noteRead, ...interceptors],
@@ -84,8 +83,8 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log }
   services(router);
 
   /**
-   * Of a stream: aborted when the caller leaves or the service begins to stop. Unary calls run to their end, and are not tied to the shutdown
-   * at all: a listener for each of them on one signal that lives as long as the process makes garbage that only full collections find.
+   * The signal of a stream: aborts when the caller leaves or the service begins to stop. A unary call runs to its end and does not listen
+   * for the shutdown: one listener per call on a signal as old as the process makes garbage that only full collections free.
    */
   function untilStop(caller: AbortSignal, response: ApiResponse): AbortSignal {
     const ended = new AbortController();
@@ -121,7 +120,7 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log }
       signal: isUnary ? caller.signal : untilStop(caller.signal, response),
       contextValues: values,
     })
-      // Never awaited by anyone: over HTTP/1 it does not settle after a success.
+      // Not awaited: over HTTP/1 this promise does not settle after a success.
       .then((answer) => (values.get(isReadKey) ? answer : refusedByConnect(answer, protocol)))
       .then((answer) =>
         answer instanceof DomainError
@@ -142,20 +141,20 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log }
 }
 
 /**
- * Writes the answer of a call with one response message. It is read to its end first, so that head, body and trailers leave together;
- * connect-node's own way writes and waits for each part. Writes nothing where the caller has left by then.
+ * Writes the answer of a unary call. Reads it to its end first, so that head, body and trailers leave in one packet; connect-node writes
+ * and awaits each part. Writes nothing if the caller has left.
  */
 async function writeUnaryAnswer(answer: UniversalServerResponse, response: ApiResponse, caller: AbortSignal): Promise<void> {
   const body = answer.body === undefined ? nothing : await wholeOf(answer.body);
   if (caller.aborted) return;
   const { header } = answer;
   (response as HeadWriter).writeHead(answer.status, Object.fromEntries(header instanceof Headers ? header : new Headers(header)));
-  // gRPC's status, known only now.
+  // The status of gRPC is known only after the body.
   if (answer.trailer !== undefined) response.addTrailers(Object.fromEntries(encodeGrpcMessagePlainly(answer.trailer)));
   response.end(body);
 }
 
-/** Nearly always one chunk. */
+/** There is nearly always one chunk. */
 async function wholeOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const all: Uint8Array[] = [];
   for await (const chunk of chunks) all.push(chunk);
@@ -163,7 +162,7 @@ async function wholeOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return all.length > 1 ? Buffer.concat(all) : only;
 }
 
-/** The status message is known, and encoded, only when the body has ended. */
+/** Encodes the status message plainly. Connect sets it only after the body has ended. */
 function withPlainMessage(answer: UniversalServerResponse): UniversalServerResponse {
   const { body, trailer } = answer;
   if (body === undefined || trailer === undefined) return answer;
@@ -174,7 +173,7 @@ function withPlainMessage(answer: UniversalServerResponse): UniversalServerRespo
   return { ...answer, body: bodyAndMessage(body, trailer) };
 }
 
-/** What fails in writing an answer tells its source that the caller left, which is no failure of a call. */
+/** Reports a failed write to the source of the answer as a caller that left, which is not a failure of the call. */
 function untilCallerLeft(answer: UniversalServerResponse): UniversalServerResponse {
   if (answer.body === undefined) return answer;
   const chunks = answer.body[Symbol.asyncIterator]();
@@ -187,18 +186,7 @@ function callerLeft(cause?: unknown): ConnectError {
   return new ConnectError('the caller left', Code.Canceled, undefined, undefined, cause);
 }
 
-/** The headers as sent; repeated ones are joined, so that two content types are none that is supported. */
-function headersOf(request: ApiRequest): Headers {
-  const headers = new Headers();
-  const raw = request.rawHeaders;
-  for (let index = 0; index + 1 < raw.length; index += 2) {
-    const name = raw[index] ?? '';
-    if (!name.startsWith(':')) headers.append(name, raw[index + 1] ?? '');
-  }
-  return headers;
-}
-
-/** Whoever stops reading early keeps the connection, so that the answer still gets out. */
+/** Yields the body. A reader that stops early does not destroy the connection, so the answer can still be sent. */
 async function* bodyOf(request: ApiRequest): AsyncGenerator<Uint8Array> {
   try {
     yield* request.iterator({ destroyOnReturn: false });
@@ -207,13 +195,13 @@ async function* bodyOf(request: ApiRequest): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Of calls with one message: one message's worth of bytes, whatever length was announced. */
+/** Yields the body of a call with one request message, up to the limit, whatever length was announced. */
 async function* limitedBody(request: ApiRequest): AsyncGenerator<Uint8Array> {
   const isEnveloped = rpcProtocolOf(request.headers['content-type']) !== 'connect';
   const limit = isEnveloped ? maxBodyBytes + envelopeBytes : maxBodyBytes;
   let received = 0;
   for await (const chunk of bodyOf(request)) {
-    // Connect would refuse by the announced length too, but without a reason.
+    // Connect rejects by the announced length too, but without a reason.
     if (isEnveloped && received === 0 && announcedLengthOf(chunk) > maxBodyBytes) throw connectErrorFromDomainError(bodyTooLarge());
     received += chunk.byteLength;
     if (received > limit) throw connectErrorFromDomainError(bodyTooLarge());
@@ -221,12 +209,12 @@ async function* limitedBody(request: ApiRequest): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The length of the message that begins here: behind a byte of flags, big-endian. 0 where the chunk ends before it. */
+/** Returns the length of the message that begins here: one byte of flags, then a big-endian length. Returns 0 if the chunk is too short. */
 function announcedLengthOf(chunk: Uint8Array): number {
   return chunk.byteLength < envelopeBytes ? 0 : new DataView(chunk.buffer, chunk.byteOffset).getUint32(1);
 }
 
-/** Says why a compressed message was refused that is over the limit once it is not. */
+/** Gives a reason to the rejection of a compressed message that is over the limit when decompressed. */
 function limited(compression: Compression): Compression {
   return {
     ...compression,

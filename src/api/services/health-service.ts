@@ -5,21 +5,20 @@ import { type Health, HealthCheckResponse_ServingStatus as Serving } from '../..
 import { DomainError } from '../../core/errors.js';
 import type { Readiness } from '../contract/readiness.js';
 
-/** How often a watch looks again. */
+/** How often a watch checks the readiness. */
 const watchIntervalMs = 5000;
 
-/** What the health service is made from. */
 export interface HealthServiceOptions {
-  /** All that are served; each has the health of the whole. */
+  /** All services; each has the health of the whole. */
   readonly services: readonly DescService[];
   readonly readiness: () => Promise<Readiness>;
-  /** Watches learn of it at once, and end. */
+  /** Ends watches at once. */
   readonly shutdownSignal: AbortSignal;
 }
 
 /**
- * Makes `grpc.health.v1.Health`: SERVING while the service is ready. The empty name is the whole server. An unknown name is NOT_FOUND for
- * Check, and SERVICE_UNKNOWN for Watch, as its definition says.
+ * Implements `grpc.health.v1.Health`: SERVING while the service is ready. The empty name means the whole server. An unknown name is
+ * NOT_FOUND for Check and SERVICE_UNKNOWN for Watch, as its definition requires.
  */
 export function createHealthService({ services, readiness, shutdownSignal }: HealthServiceOptions): ServiceImpl<typeof Health> {
   const names = new Set(['', ...services.map((service) => service.typeName)]);
@@ -34,15 +33,15 @@ export function createHealthService({ services, readiness, shutdownSignal }: Hea
       return { statuses: Object.fromEntries([...names].map((name) => [name, { status }])) };
     },
     async *watch({ service }, context) {
-      let told: Serving | undefined;
-      while (!context.signal.aborted || told === undefined) {
+      let latest: Serving | undefined;
+      while (!context.signal.aborted || latest === undefined) {
         const status = names.has(service) ? await statusNow() : Serving.SERVICE_UNKNOWN;
-        if (status !== told) yield { status };
-        told = status;
+        if (status !== latest) yield { status };
+        latest = status;
         // The context's signal aborts when the caller leaves, and when the service begins to stop.
         await wait(watchIntervalMs, undefined, { signal: context.signal }).catch(() => undefined);
       }
-      if (shutdownSignal.aborted && told === Serving.SERVING) yield { status: Serving.NOT_SERVING };
+      if (shutdownSignal.aborted && latest === Serving.SERVING) yield { status: Serving.NOT_SERVING };
     },
   };
 }

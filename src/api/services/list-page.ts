@@ -4,12 +4,12 @@ import { invalidField } from '../../core/errors.js';
 import type { PageOf, PageQuery } from '../../core/ports/store.js';
 import type { Call } from '../contract/call.js';
 
-/** Greatest number of items on a page. */
+/** The maximum number of items on a page. */
 const maxPerPage = 100;
 
 const defaultPerPage = 10;
 
-/** Which part of a list was asked for. */
+/** The requested page of a list. */
 export interface Page {
   readonly query: PageQuery;
   /** From 1. */
@@ -18,7 +18,7 @@ export interface Page {
   readonly perPage: number;
 }
 
-/** The page that a request asks for. More than 100 items are 100, with a warning to the call. Throws `FIELD_INVALID`. */
+/** Returns the page that a request asks for. Limits it to 100 items, with a warning to the call. Throws `FIELD_INVALID`. */
 export function pageOf(
   request: { readonly page?: number | undefined; readonly perPage?: number | undefined },
   call: Pick<Call, 'warnings'>,
@@ -31,7 +31,13 @@ export function pageOf(
   return { query: { offset: (currentPage - 1) * perPage, limit: perPage }, currentPage, perPage };
 }
 
-/** What the answer says about its place in the list. */
+/** The pagination of the answer. */
 export function paginationOf({ currentPage, perPage }: Page, { total }: Pick<PageOf<unknown>, 'total'>): Pagination {
   return create(PaginationSchema, { currentPage, perPage, totalItems: BigInt(total) });
+}
+
+/** Cuts the requested page out of a whole list. */
+export function sliceOf<T>(all: readonly T[], page: Page): { readonly items: readonly T[]; readonly pagination: Pagination } {
+  const { offset, limit } = page.query;
+  return { items: all.slice(offset, offset + limit), pagination: paginationOf(page, { total: all.length }) };
 }

@@ -17,18 +17,17 @@ import { createSignerService, type SignerServiceDeps } from './signers/signer-se
 import { createSigningService } from './signing/signing-service.js';
 import { createTransactionService } from './transactions/transaction-service.js';
 
-/** A service and what implements it; a method that is missing answers UNIMPLEMENTED. */
+/** A service and its implementation; a missing method answers UNIMPLEMENTED. */
 export interface ServedService {
   readonly service: DescService;
   readonly implementation: object;
 }
 
-/** True where the method is implemented. */
+/** True if the method is implemented. */
 export function isBuilt(served: readonly ServedService[], method: DescMethod): boolean {
   return served.some(({ service, implementation }) => service.typeName === method.parent.typeName && method.localName in implementation);
 }
 
-/** What all services together work with. */
 export type ServicesDeps = TransactionDeps &
   NotificationServiceDeps &
   RelayerServiceDeps &
@@ -36,7 +35,7 @@ export type ServicesDeps = TransactionDeps &
   UpdateNetworkDeps &
   ApiKeyServiceDeps & { readonly keccak256: Keccak256 };
 
-/** Every service of the contract. */
+/** Creates every service of the contract. */
 export function createServices(deps: ServicesDeps): readonly ServedService[] {
   return [
     { service: TransactionService, implementation: createTransactionService(deps) },

@@ -12,7 +12,6 @@ import { callOf, principalOf } from '../../contract/call.js';
 import { pageOf, paginationOf } from '../list-page.js';
 import { presentTime } from '../present.js';
 
-/** What the service works with. */
 export type ApiKeyServiceDeps = CreateApiKeyDeps & DeleteApiKeyDeps;
 
 /** Implements `relayer.v1.ApiKeyService`. */

@@ -3,23 +3,18 @@ import type { NetworkService } from '../../../../gen/relayer/v1/network_service_
 import { getNetwork } from '../../../core/network/get-network.js';
 import { type UpdateNetworkDeps, updateNetwork } from '../../../core/network/update-network.js';
 import { callOf } from '../../contract/call.js';
-import { pageOf, paginationOf } from '../list-page.js';
+import { pageOf, sliceOf } from '../list-page.js';
 import { protoOfNetwork, rpcUrlFromProto } from './network.js';
 
-/** `relayer.v1.NetworkService`. */
+/** Implements `relayer.v1.NetworkService`. */
 export function createNetworkService(deps: UpdateNetworkDeps): ServiceImpl<typeof NetworkService> {
   return {
     getNetwork({ networkId }) {
       return { network: protoOfNetwork(getNetwork(deps.networks, networkId)) };
     },
     listNetworks(request, context) {
-      const page = pageOf(request, callOf(context));
-      const { offset, limit } = page.query;
-      const all = deps.networks.all().toReversed();
-      return {
-        networks: all.slice(offset, offset + limit).map(protoOfNetwork),
-        pagination: paginationOf(page, { total: all.length }),
-      };
+      const { items, pagination } = sliceOf(deps.networks.all().toReversed(), pageOf(request, callOf(context)));
+      return { networks: items.map(protoOfNetwork), pagination };
     },
     async updateNetwork({ networkId, rpcUrls }) {
       return { network: protoOfNetwork(await updateNetwork(deps, networkId, rpcUrls.map(rpcUrlFromProto))) };

@@ -29,10 +29,9 @@ import { replayable } from '../../contract/stored-response.js';
 import { pageOf, paginationOf } from '../list-page.js';
 import { present } from '../present.js';
 
-/** What the notification service works with. */
 export type NotificationServiceDeps = CreateNotificationDeps & DeleteNotificationDeps;
 
-/** Serves `relayer.v1.NotificationService`. */
+/** Implements `relayer.v1.NotificationService`. */
 export function createNotificationService(deps: NotificationServiceDeps): ServiceImpl<typeof NotificationService> {
   return {
     createNotification: replayable(
@@ -79,7 +78,7 @@ export function createNotificationService(deps: NotificationServiceDeps): Servic
   };
 }
 
-/** Over RPC an enum may hold numbers that no one has named. */
+/** Rejects unknown numbers, which an enum over RPC may hold. */
 function checkType(type: NotificationType): void {
   if (type !== NotificationType.UNSPECIFIED && type !== NotificationType.WEBHOOK) throw invalidField('type', 'must be webhook');
 }
@@ -99,7 +98,7 @@ function messageOf({ id, url, sealedSigningKey }: Notification): NotificationMes
 
 const deliveryStatuses = { pending: DeliveryStatus.PENDING, delivered: DeliveryStatus.DELIVERED, dead: DeliveryStatus.DEAD } as const;
 
-/** The message that tells of a delivery and its tries. */
+/** The record of a delivery and its attempts. */
 function protoOfDelivery({ event, attempts }: DeliveryRecord): Delivery {
   return create(DeliverySchema, {
     id: event.id,

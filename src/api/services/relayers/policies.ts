@@ -14,17 +14,17 @@ import type {
 } from '../../../core/relayer/relayer.js';
 import { present, presentAmount } from '../present.js';
 
-/** Policies of a message, in the shape of a network; no case: none are said. */
+/** The policies in a message, in the shape of a network type; no case: none given. */
 export type PoliciesMessage = Relayer['policies'];
 
-/** The policies as they are shown: every field is set that has a value. */
+/** The policies for a record: every field that has a value is set. */
 export function protoOfPolicies(policies: RelayerPolicies): PoliciesMessage {
   if (policies.network === 'evm') return { case: 'evm', value: protoOfEvm(policies) };
   if (policies.network === 'stellar') return { case: 'stellar', value: protoOfStellar(policies) };
   return { case: 'solana', value: protoOfSolana(policies) };
 }
 
-/** The policies that a message says for a network; what is not set is its default. Throws `FIELD_INVALID`. */
+/** Returns the policies of a request; unset fields get their defaults. Throws `FIELD_INVALID`. */
 export function policiesFromProto(networkType: NetworkType, message: PoliciesMessage): RelayerPolicies {
   if (message.case === undefined) return defaultPolicies[networkType];
   if (message.case !== networkType) throw invalidField('policies', `must be those of network type ${networkType}`);
@@ -111,7 +111,7 @@ function solanaFromProto(message: SolanaPolicies): DomainSolanaPolicies {
   };
 }
 
-/** The field's form and bounds are checked before. */
+/** The gate has checked the field's format and bounds. */
 function amountFrom(text: string | undefined): bigint | null {
   return text === undefined ? null : BigInt(text);
 }
@@ -122,10 +122,10 @@ function positiveFrom(field: string, text: string | undefined): bigint | null {
   return amount;
 }
 
-/** Longest list of a policy. */
+/** The maximum length of a policy's list. */
 const maxItems = 10_000;
 
-/** Null for an empty list, which limits nothing. */
+/** Returns null for an empty list, which limits nothing. */
 function listFrom(field: string, list: readonly string[], pattern: RegExp, description: string): readonly string[] | null {
   if (list.length > maxItems) throw invalidField(`policies.${field}`, `must have at most ${maxItems} items`);
   const wrong = list.findIndex((item) => !pattern.test(item));

@@ -17,8 +17,8 @@ const schemas: Readonly<Record<NetworkType, DescMessage>> = {
 };
 
 /**
- * What a request changes of the relayer as it is: the paths of its mask, or without a mask the fields that are set. A path whose field is
- * not set removes. Throws `FIELD_INVALID`, also for a path that there is not, and for removing what must be there.
+ * Returns what a request changes: the paths of its mask, or without a mask the fields that are set. A path whose field is not set removes
+ * the value. Throws `FIELD_INVALID`, also for an unknown path and for removing a required value.
  */
 export function relayerChangeFromProto(relayer: Relayer, request: UpdateRelayerRequest): RelayerChange {
   const type = relayer.networkType;
@@ -51,7 +51,7 @@ function setFieldsOf(schema: DescMessage, message: Message): readonly string[] {
   return schema.fields.filter((field) => isFieldSet(message, field)).map(({ name }) => name);
 }
 
-/** The policies with these fields as the message has them; `evm` is all of them. */
+/** Returns the policies with these fields replaced from the message; the path `evm` replaces all of them. */
 function changedPolicies(base: RelayerPolicies, said: PoliciesMessage, paths: readonly string[]): RelayerPolicies {
   const { network } = base;
   if (paths.includes(network)) return policiesFromProto(network, said);

@@ -15,17 +15,16 @@ import { type RelayerStatusDeps, relayerBalance, relayerStatus } from '../../../
 import { type UpdateRelayerDeps, updateRelayer } from '../../../core/relayer/update-relayer.js';
 import { callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
-import { pageOf, paginationOf } from '../list-page.js';
+import { pageOf, sliceOf } from '../list-page.js';
 import { networkTypeFromProto, rpcUrlFromProto } from '../networks/network.js';
 import { present } from '../present.js';
 import { policiesFromProto } from './policies.js';
 import { protoOfBalance, protoOfRelayer, protoOfRelayerStatus } from './relayer.js';
 import { relayerChangeFromProto } from './relayer-change.js';
 
-/** What the service works with. */
 export type RelayerServiceDeps = CreateRelayerDeps & UpdateRelayerDeps & DeleteRelayerDeps & RelayerStatusDeps;
 
-/** `relayer.v1.RelayerService`. */
+/** Implements `relayer.v1.RelayerService`. */
 export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<typeof RelayerService> {
   const { directory } = deps;
   return {
@@ -33,18 +32,10 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
       return { relayer: protoOfRelayer(relayerOf(context)) };
     },
     listRelayers(request, context) {
-      const call = callOf(context);
       const principal = principalOf(context);
-      const page = pageOf(request, call);
-      const own = directory.relayers().filter(({ id }) => mayUseRelayer(principal, id));
-      const { offset, limit } = page.query;
-      return {
-        relayers: own
-          .toReversed()
-          .slice(offset, offset + limit)
-          .map(protoOfRelayer),
-        pagination: paginationOf(page, { total: own.length }),
-      };
+      const visible = directory.relayers().filter(({ id }) => mayUseRelayer(principal, id));
+      const { items, pagination } = sliceOf(visible.toReversed(), pageOf(request, callOf(context)));
+      return { relayers: items.map(protoOfRelayer), pagination };
     },
     createRelayer: replayable(RelayerService.method.createRelayer, async (request, context, saveResponse) => {
       const relayer = await createRelayer(deps, newRelayerFrom(request), principalOf(context), (created) =>

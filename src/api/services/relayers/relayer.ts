@@ -14,7 +14,7 @@ import { protoOfNetworkType, protoOfRpcUrl } from '../networks/network.js';
 import { present, presentAmount, presentTime } from '../present.js';
 import { protoOfPolicies } from './policies.js';
 
-/** The record of a relayer. Addresses of nodes are masked after the host: providers' keys stand there. */
+/** The record of a relayer. */
 export function protoOfRelayer(relayer: DomainRelayer): Relayer {
   return create(RelayerSchema, {
     id: relayer.id,
@@ -34,7 +34,7 @@ export function protoOfRelayer(relayer: DomainRelayer): Relayer {
   });
 }
 
-/** How a relayer stands. */
+/** The status of a relayer. */
 export function protoOfRelayerStatus(relayer: DomainRelayer, status: DomainStatus): RelayerStatus {
   const { nextNonce, lastConfirmedAtMs } = status;
   return create(RelayerStatusSchema, {
@@ -52,7 +52,7 @@ export function protoOfRelayerStatus(relayer: DomainRelayer, status: DomainStatu
 
 const units = { evm: 'wei', stellar: 'stroop', solana: 'lamports' } as const;
 
-/** What a relayer's account holds. */
+/** The balance of a relayer's account. */
 export function protoOfBalance({ networkType }: DomainRelayer, balance: bigint): RelayerBalance {
   return create(RelayerBalanceSchema, { balance: balance.toString(), unit: units[networkType] });
 }

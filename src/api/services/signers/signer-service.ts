@@ -7,12 +7,11 @@ import { type DeleteSignerDeps, deleteSigner } from '../../../core/signer/delete
 import { getSigner } from '../../../core/signer/get-signer.js';
 import type { HeldSigner } from '../../../core/signer/signers.js';
 import { callOf } from '../../contract/call.js';
-import { pageOf, paginationOf } from '../list-page.js';
+import { pageOf, sliceOf } from '../list-page.js';
 
-/** What the service works with. */
 export type SignerServiceDeps = CreateSignerDeps & DeleteSignerDeps;
 
-/** `relayer.v1.SignerService`. */
+/** Implements `relayer.v1.SignerService`. */
 export function createSignerService(deps: SignerServiceDeps): ServiceImpl<typeof SignerService> {
   return {
     async createSigner(request) {
@@ -22,10 +21,8 @@ export function createSignerService(deps: SignerServiceDeps): ServiceImpl<typeof
       return { signer: protoOfSigner(getSigner(deps.signers, signerId)) };
     },
     listSigners(request, context) {
-      const page = pageOf(request, callOf(context));
-      const { offset, limit } = page.query;
-      const all = deps.signers.all().toReversed();
-      return { signers: all.slice(offset, offset + limit).map(protoOfSigner), pagination: paginationOf(page, { total: all.length }) };
+      const { items, pagination } = sliceOf(deps.signers.all().toReversed(), pageOf(request, callOf(context)));
+      return { signers: items.map(protoOfSigner), pagination };
     },
     async deleteSigner({ signerId }) {
       await deleteSigner(deps, signerId);

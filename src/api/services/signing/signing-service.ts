@@ -25,7 +25,7 @@ function signedTransactionOf(
     : { case: network, value: create(SolanaSignedTransactionSchema, { transaction, signature }) };
 }
 
-/** `relayer.v1.SigningService`. */
+/** Implements `relayer.v1.SigningService`. */
 export function createSigningService(deps: {
   readonly directory: Directory;
   readonly keccak256: Keccak256;
@@ -55,7 +55,7 @@ export function createSigningService(deps: {
     async signTransaction({ transaction }, context) {
       const relayer = relayerOf(context);
       const { signForeign } = deps.directory.chainOf(relayer);
-      // The gate lets no network through that has no such request.
+      // The gate rejects relayers of other network types.
       if (signForeign === null || transaction.case === undefined)
         throw new Error(`${relayer.networkType} transactions are not signed for callers`);
       const unsigned = transaction.case === 'stellar' ? transaction.value.unsignedXdr : transaction.value.transaction;

@@ -32,7 +32,7 @@ import {
 import type { Attempt, TransactionView } from '../../../core/transaction/transaction.js';
 import { present } from '../present.js';
 
-/** What the caller of a Stellar relayer wants sent. */
+/** What the caller of a Stellar relayer asks to send. */
 export function stellarRequestOf(request: StellarTransactionRequest): StellarRequest {
   const { network, sourceAccount, operations, transactionXdr, memo, validUntil, feeBump, maxFee } = request;
   return {
@@ -48,7 +48,7 @@ export function stellarRequestOf(request: StellarTransactionRequest): StellarReq
   };
 }
 
-/** What only the record of a Stellar transaction shows: the fee is the shown version's bid, and what was charged once a ledger holds it. */
+/** The Stellar part of a transaction's record. The fee is the shown attempt's bid, or the fee charged once it is in a ledger. */
 export function protoOfStellarTransaction({ transaction, shown }: TransactionView): StellarTransaction {
   const content = onNetwork('stellar', transaction.content);
   const says = shown === null ? null : onNetwork('stellar', shown.fields);
@@ -61,7 +61,7 @@ export function protoOfStellarTransaction({ transaction, shown }: TransactionVie
   });
 }
 
-/** What only a signed version of a Stellar transaction says. */
+/** The Stellar part of an attempt's record. */
 export function protoOfStellarAttempt({ raw, fields }: Attempt): StellarAttempt {
   const { sourceAccount, sequence, bid } = onNetwork('stellar', fields);
   return create(StellarAttemptSchema, {
@@ -160,7 +160,7 @@ function authOf({ auth }: AuthSpec): StellarAuth {
   }
 }
 
-/** The contract value that a caller describes. Values nested too deep are not read: whoever judges the request refuses them. */
+/** Returns the contract value of a request. Values nested too deeply are not read, and the chain rejects them. */
 function stellarValueOf({ value }: ScVal, depth = 1): StellarValue {
   if (depth > greatestValueDepth) return { kind: 'too_deep' };
   switch (value.case) {

@@ -12,10 +12,10 @@ import { watchTransactions } from '../../../core/transaction/watch-transactions.
 import { callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { keyEnded } from '../../contract/shared-errors.js';
 import { replayable } from '../../contract/stored-response.js';
-import { pageOf, paginationOf } from '../list-page.js';
+import { pageOf, paginationOf, sliceOf } from '../list-page.js';
 import { contentRequestOf, protoOfAttempt, protoOfTransaction, statusOf } from './transaction.js';
 
-/** `relayer.v1.TransactionService`. */
+/** Implements `relayer.v1.TransactionService`. */
 export function createTransactionService(deps: TransactionDeps): Partial<ServiceImpl<typeof TransactionService>> {
   const { read } = deps.store;
   return {
@@ -54,7 +54,7 @@ export function createTransactionService(deps: TransactionDeps): Partial<Service
       const onEnd = () => end.abort();
       for (const signal of [context.signal, ended]) {
         signal?.addEventListener('abort', onEnd);
-        // What has happened already is not told again.
+        // An event that has already fired does not fire again.
         if (signal?.aborted) onEnd();
       }
       try {
@@ -64,7 +64,7 @@ export function createTransactionService(deps: TransactionDeps): Partial<Service
       } finally {
         for (const signal of [context.signal, ended]) signal?.removeEventListener('abort', onEnd);
       }
-      // A regular end would read as: it is final.
+      // A regular end of the stream would mean that the transaction is final.
       if (ended?.aborted) throw keyEnded();
       if (context.signal.aborted) throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the service is stopping; start a new watch');
     },
@@ -80,12 +80,8 @@ export function createTransactionService(deps: TransactionDeps): Partial<Service
     async listAttempts(request, context) {
       const page = pageOf(request, callOf(context));
       const { transaction } = await findTransaction(read, request.relayerId, request.transactionId);
-      const newestFirst = (await read.attemptsOf(transaction.id)).toReversed();
-      const { offset, limit } = page.query;
-      return {
-        attempts: newestFirst.slice(offset, offset + limit).map((attempt) => protoOfAttempt(attempt, transaction.mined?.version)),
-        pagination: paginationOf(page, { total: newestFirst.length }),
-      };
+      const { items, pagination } = sliceOf((await read.attemptsOf(transaction.id)).toReversed(), page);
+      return { attempts: items.map((attempt) => protoOfAttempt(attempt, transaction.mined?.version)), pagination };
     },
   };
 }

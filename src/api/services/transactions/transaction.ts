@@ -35,12 +35,12 @@ const protoOfStatus: Readonly<Record<DomainStatus, TransactionStatus>> = {
 
 const domainStatuses = new Map(Object.entries(protoOfStatus).map(([status, proto]) => [proto, status as DomainStatus]));
 
-/** The status of a proto value; undefined for values that name none. */
+/** Returns the status of a proto value; undefined if it names none. */
 export function statusOf(status: TransactionStatus): DomainStatus | undefined {
   return domainStatuses.get(status);
 }
 
-/** What the caller wants sent. The gate has checked that its shape is the relayer's network's, and the bounds of its fields. */
+/** What the caller asks to send. The gate has checked that its shape matches the relayer's network, and the bounds of its fields. */
 export function contentRequestOf({ transaction }: Pick<SendTransactionRequest, 'transaction'>): ContentRequest {
   switch (transaction.case) {
     case 'evm':
@@ -54,7 +54,7 @@ export function contentRequestOf({ transaction }: Pick<SendTransactionRequest, '
   }
 }
 
-/** The record of a transaction: before a version is signed what was asked for, then what the shown version says. */
+/** The record of a transaction: the shown attempt's values, or what the caller asked for until there is one. */
 export function protoOfTransaction(view: TransactionView): Transaction {
   const { transaction, shown } = view;
   return create(TransactionSchema, {
@@ -88,7 +88,7 @@ const purposes: Readonly<Record<Intent, AttemptPurpose>> = {
   release_slot: AttemptPurpose.RELEASE_SLOT,
 };
 
-/** One signed version. */
+/** The record of an attempt. */
 export function protoOfAttempt(attempt: DomainAttempt, minedVersion: number | undefined): Attempt {
   return create(AttemptSchema, {
     version: attempt.version,
