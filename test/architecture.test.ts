@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, sep } from 'node:path';
 import { describe, it } from 'node:test';
 
-/** What each room may import beside itself: rooms by their path under `src`, and packages. Node's own modules but the database are free to all. */
+/** What each room may import besides itself: rooms by their path under `src`, and packages. Node's own modules are free to all. */
 const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readonly packages: readonly string[] }>> = {
   core: { rooms: [], packages: [] },
   json: { rooms: ['core'], packages: [] },
@@ -112,7 +112,7 @@ function circlesOf(edges: readonly Import[]): string[][] {
 }
 
 describe('dependencies point one way', () => {
-  it('every room imports only what it may', () => {
+  it('rooms: each imports only what it may', () => {
     const wrong = imports.filter(({ room, target }) => {
       const allowed = rooms[room];
       if (allowed === undefined || target === room) return false;
@@ -122,12 +122,12 @@ describe('dependencies point one way', () => {
     assert.ok(imports.length > 200, 'the imports were read');
   });
 
-  it('no files import one another in a circle', () => {
+  it('files: none import one another in a circle', () => {
     const unknown = circlesOf(imports).filter((circle) => !knownCircles.some((known) => circle.every((file) => known.includes(file))));
     assert.deepEqual(unknown, []);
   });
 
-  it('every room is known, and no room is empty', () => {
+  it('rooms: every file is in a known room, and none is empty', () => {
     const found = new Set(files.map(roomOf));
     assert.deepEqual(
       Object.keys(rooms).filter((room) => !found.has(room)),
@@ -142,7 +142,7 @@ describe('dependencies point one way', () => {
     ]);
   });
 
-  it('only the configuration reads the environment', () => {
+  it('environment: only the configuration reads it', () => {
     const readers = files.filter((file) => readFileSync(join('src', file), 'utf8').includes('process.env'));
     assert.deepEqual(readers, [join('config', 'environment.ts')]);
   });

@@ -159,7 +159,7 @@ const refusals = [
 
 for (const [name, protocol] of Object.entries(protocols)) {
   for (const { what, headers, code, status, reason, text } of refusals) {
-    test(`${name}: ${what} is told in the caller's protocol`, async () => {
+    test(`${name}: ${what} is answered in the caller's protocol`, async () => {
       const request = {
         ':method': 'POST',
         ':path': `${service}/GetNotification`,
@@ -184,7 +184,7 @@ for (const [name, protocol] of Object.entries(protocols)) {
   }
 }
 
-test('REST: refusals are told in the envelope', async () => {
+test('REST: errors are answered in the envelope', async () => {
   const cases = [
     [{}, 401, 'Unauthorized'],
     [{ authorization: `Bearer ${signingKey}` }, 403, 'Forbidden'],
@@ -232,7 +232,7 @@ for (const [name, transport] of Object.entries(transports)) {
   });
 }
 
-test('a body that grows over the limit unannounced is told as such, and the connection goes on', async () => {
+test('body limit: an unannounced overrun is answered, and the connection stays open', async () => {
   const socket = await openSocket(rig.port);
   const answers = readAll(socket);
   const head = `POST ${service}/GetNotification HTTP/1.1\r\nHost: a\r\nAuthorization: ${key}\r\nContent-Type: application/json\r\n`;
@@ -248,7 +248,7 @@ test('a body that grows over the limit unannounced is told as such, and the conn
   );
 });
 
-test('a compressed message over the limit is told as such', async () => {
+test('body limit: covers a compressed message', async () => {
   const answer = await requestHttp2(
     origin,
     {
@@ -265,7 +265,7 @@ test('a compressed message over the limit is told as such', async () => {
   assert.equal(error.findDetails(ErrorInfoSchema)[0]?.reason, 'BODY_TOO_LARGE');
 });
 
-test('a content type of no protocol is 415', async () => {
+test('content type: one of no protocol answers 415', async () => {
   const answer = await requestHttp2(origin, {
     ':method': 'POST',
     ':path': `${service}/GetNotification`,
@@ -276,7 +276,7 @@ test('a content type of no protocol is 415', async () => {
   assert.equal(JSON.parse(answer.body.toString()).code, 'invalid_argument');
 });
 
-test('the Authorization header must be there once, with the scheme in any case', async () => {
+test('authorization: requires exactly one header, with the scheme in any case', async () => {
   const send = (lines: string) => sendRaw(rig.port, `GET /api/v1/notifications HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${lines}\r\n`);
   assert.match(await send(`Authorization: ${key}\r\n`), /^HTTP\/1\.1 200 /);
   assert.match(await send(`AUTHORIZATION: bEaReR   ${testKey}\r\n`), /^HTTP\/1\.1 200 /);
@@ -297,7 +297,7 @@ test('the Authorization header must be there once, with the scheme in any case',
   }
 });
 
-test("the request id is the caller's where it is one plain id", async () => {
+test("request id: is the caller's if it sends one plain id", async () => {
   const idFor = async (lines: string) =>
     /\r\nx-request-id: (.*)\r\n/i.exec(
       await sendRaw(rig.port, `GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${lines}\r\n`),
@@ -351,7 +351,7 @@ test('CORS: listed origins are allowed, others get no headers', async () => {
   }
 });
 
-test('targets: absolute form, a trailing slash, HEAD, a query', async () => {
+test('targets: accept the absolute form, a trailing slash, HEAD and a query', async () => {
   const send = (line: string) => sendRaw(rig.port, `${line} HTTP/1.1\r\nHost: a\r\nAuthorization: ${key}\r\nConnection: close\r\n\r\n`);
   assert.match(await send('GET http://elsewhere.example/api/v1/health'), /\r\n\r\nOK$/);
   assert.match(await send('GET /api/v1/health/?x=1'), /\r\n\r\nOK$/);
@@ -362,7 +362,7 @@ test('targets: absolute form, a trailing slash, HEAD, a query', async () => {
   assert.equal((await requestHttp2(origin, { ':method': 'HEAD', ':path': '/nothing' })).headers[':status'], 404);
 });
 
-test('every request is logged once, without query, headers or keys', async () => {
+test('request log: has one line per request, without query, headers or keys', async () => {
   const answer = await requestHttp2(origin, { ':path': '/api/v1/notifications?page=77777', authorization: key, 'x-request-id': 'logged' });
   assert.equal(answer.headers[':status'], 200);
   const lines = rig.lines.filter(({ fields }) => fields.requestId === 'logged');
@@ -382,7 +382,7 @@ test('every request is logged once, without query, headers or keys', async () =>
   assert.ok(!everything.includes(testKey) && !everything.includes('77777'));
 });
 
-test('the log says why a call failed, whoever found it and in whatever protocol', async () => {
+test('request log: states why a call failed, in every layer and protocol', async () => {
   const body = Buffer.from('{"notificationId":"a"}');
   const path = `${service}/DeleteNotification`;
   const failed = { authorization: key, 'x-request-id': 'failed' };
@@ -400,7 +400,7 @@ test('the log says why a call failed, whoever found it and in whatever protocol'
   );
 });
 
-test("the caller's trace is logged where it is well-formed", async () => {
+test("request log: holds the caller's trace if it is well-formed", async () => {
   const traceId = '0af7651916cd43dd8448eb211c80319c';
   const traceIds = async (traceparent: string) => {
     const requestId = `traced-${rig.lines.length}`;
@@ -412,7 +412,7 @@ test("the caller's trace is logged where it is well-formed", async () => {
     assert.deepEqual(await traceIds(malformed), [null], malformed);
 });
 
-test('text that has no UTF-8 form does not break an answer', () => {
+test('errors: text without a UTF-8 form does not break an answer', () => {
   const error = connectErrorFromDomainError(new DomainError('not_found', 'RELAYER_NOT_FOUND', 'id \ud83d cut'));
   assert.equal(error.rawMessage, 'id \ufffd cut');
   assert.doesNotThrow(() => encodeURIComponent(error.rawMessage));

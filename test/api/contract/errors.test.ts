@@ -26,8 +26,8 @@ function throwing(error: unknown) {
   });
 }
 
-describe('the error interceptor', () => {
-  it('tells a domain error with its reason, fixed text and fields', async () => {
+describe('error interceptor', () => {
+  it('error interceptor: sends the reason, fixed text and fields of a domain error', async () => {
     const { client, lines } = throwing(invalidField('url', 'must be an address'));
     const failure = await failureOf(client.getNotification({}));
     assert.equal(failure.code, Code.InvalidArgument);
@@ -41,7 +41,7 @@ describe('the error interceptor', () => {
     assert.deepEqual(lines, []);
   });
 
-  it('publishes nothing of what is our fault, and logs it once', async () => {
+  it('error interceptor: hides an internal error and logs it once', async () => {
     const faults = [
       new Error('secret'),
       new DomainError('internal', 'INTERNAL', 'secret'),
@@ -64,13 +64,13 @@ describe('the error interceptor', () => {
     }
   });
 
-  it('leaves a call that was given up as it is', async () => {
+  it('error interceptor: leaves the error of a canceled call unchanged', async () => {
     const { client, lines } = throwing(new ConnectError('given up', Code.Canceled));
     assert.equal((await failureOf(client.getNotification({}))).code, Code.Canceled);
     assert.deepEqual(lines, []);
   });
 
-  it('tells a missing method', async () => {
+  it('error interceptor: answers a missing method as unimplemented', async () => {
     const { client, lines } = createRpcRig(NotificationService, {});
     const failure = await failureOf(client.getNotification({}));
     assert.equal(failure.code, Code.Unimplemented);
@@ -79,7 +79,7 @@ describe('the error interceptor', () => {
     assert.deepEqual(lines, []);
   });
 
-  it('tells errors in the middle of a stream', async () => {
+  it('error interceptor: translates errors in the middle of a stream', async () => {
     const { client, lines } = createRpcRig(TransactionService, {
       async *watchTransactions() {
         yield {};
@@ -99,21 +99,21 @@ describe('the error interceptor', () => {
   });
 });
 
-describe('what REST and guards tell of an error', () => {
-  it('is the domain error in it', () => {
+describe('domain error of an error', () => {
+  it('domainErrorOf: returns the domain error inside', () => {
     const error = invalidField('a', 'b');
     assert.equal(domainErrorOf(error), error);
     assert.equal(domainErrorOf(new ConnectError('x', Code.InvalidArgument, undefined, undefined, error)), error);
   });
 
-  it('keeps the cause of our own faults to the log', () => {
+  it('domainErrorOf: keeps the cause of an internal error for the log', () => {
     const cause = new Error('secret');
     const told = domainErrorOf(cause);
     assert.deepEqual([told.kind, told.reason, told.message, told.cause], ['internal', 'INTERNAL', 'Internal Server Error', cause]);
     assert.equal(domainErrorOf(told), told);
   });
 
-  it('is unavailable where the caller gave up', () => {
+  it('domainErrorOf: returns unavailable for a canceled call', () => {
     assert.equal(domainErrorOf(new ConnectError('x', Code.DeadlineExceeded)).kind, 'unavailable');
   });
 });

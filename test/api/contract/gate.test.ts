@@ -41,15 +41,15 @@ const amount = 'must be an integer from 0 to 2^128-1 (34028236692093846346337460
 
 const secretBox = createSecretBox(Buffer.alloc(32).toString('base64'));
 
-describe('the gate', () => {
-  it('lets through what is in order, with its relayer', async () => {
+describe('gate', () => {
+  it('gate: passes a valid request with its relayer', async () => {
     seen = [];
     await client.sendTransaction({ relayerId: 'evm', transaction: { case: 'evm', value: { value: '0x10' } } });
     await restrictedClient.sendTransaction({ relayerId: 'evm', transaction: { case: 'evm', value: {} } });
     assert.deepEqual(seen, ['evm', 'evm']);
   });
 
-  it('asks for the key’s list first, and tells nothing about ids outside it', async () => {
+  it('gate: checks the key’s list first and reveals nothing about ids outside it', async () => {
     for (const relayerId of ['paused', 'nobody']) {
       assert.equal(
         await told(restrictedClient.sendTransaction({ relayerId })),
@@ -58,7 +58,7 @@ describe('the gate', () => {
     }
   });
 
-  it('then for the relayer and its state', async () => {
+  it('gate: checks the relayer and its state next', async () => {
     const send = (relayerId: string) =>
       told(client.sendTransaction({ relayerId, transaction: { case: 'stellar', value: { maxFee: -1n } } }));
     assert.equal(await send('nobody'), 'NotFound RELAYER_NOT_FOUND Relayer with ID nobody not found [Not found]');
@@ -74,7 +74,7 @@ describe('the gate', () => {
     );
   });
 
-  it('then for the shape of its network', async () => {
+  it('gate: checks the shape of the network next', async () => {
     assert.equal(
       await told(client.sendTransaction({ relayerId: 'evm', transaction: { case: 'stellar', value: { maxFee: -1n } } })),
       "InvalidArgument WRONG_NETWORK_SHAPE transaction has the stellar shape, but the relayer's network type is evm [Bad Request]",
@@ -90,7 +90,7 @@ describe('the gate', () => {
     assert.equal(await told(signing.client.signTransaction({ relayerId: 'evm', transaction: { case: 'solana', value: {} } })), lacking);
   });
 
-  it('does not ask for a union that may be left out', async () => {
+  it('gate: does not require an optional union', async () => {
     const { client: relayerClient } = createRpcRig(RelayerService, { updateRelayer: () => ({}) });
     assert.match(await told(relayerClient.updateRelayer({ relayerId: 'evm', paused: true })), /^answered/);
     assert.match(
@@ -99,7 +99,7 @@ describe('the gate', () => {
     );
   });
 
-  it('then for the bounds of all fields', async () => {
+  it('gate: checks the bounds of all fields last', async () => {
     const evm = (value: object) => told(client.sendTransaction({ relayerId: 'evm', transaction: { case: 'evm', value } }));
     for (const value of ['', '-1', '1.5', '0x', '1e21', '340282366920938463463374607431768211456']) {
       assert.equal(await evm({ value }), `InvalidArgument FIELD_INVALID value ${amount} [Bad Request]`, value);
@@ -125,7 +125,7 @@ describe('the gate', () => {
     );
   });
 
-  it('answers with what is kept after the key’s list, and before it looks for the relayer', async () => {
+  it('gate: replays a stored response after the key’s list and before the relayer', async () => {
     const keptResponse = create(SendTransactionResponseSchema, { transaction: { id: 'kept' } });
     const idempotentCall = {
       replay: toBinary(SendTransactionResponseSchema, keptResponse),
@@ -144,7 +144,7 @@ describe('the gate', () => {
     assert.match(await told(of?.cancelTransaction({ relayerId: 'nobody' }) ?? assert.fail()), /RELAYER_NOT_FOUND/);
   });
 
-  it('takes one idempotency key of visible ASCII', async () => {
+  it('gate: accepts one idempotency key of visible ASCII', async () => {
     const answer = async (...keys: string[]) => {
       const serveOnce = createServeOnce(
         { begin: async ({ idempotencyKey }) => assert.fail(new Error(`begun with ${idempotencyKey}`)) },
@@ -164,7 +164,7 @@ describe('the gate', () => {
     assert.equal(await answer('a', 'a'), 'InvalidArgument IDEMPOTENCY_KEY_INVALID there is more than one Idempotency-Key [Bad Request]');
   });
 
-  it('stands before streams too', async () => {
+  it('gate: checks streams too', async () => {
     seen = [];
     const watch = async (relayerId: string) => {
       for await (const _ of client.watchTransactions({ relayerId })) return 'a record';

@@ -20,8 +20,8 @@ async function metadataAfter(warnings: readonly Warning[], metadata?: { logs: { 
   );
 }
 
-describe('the warnings of a call', () => {
-  it('are told in the metadata of its response', async () => {
+describe('warnings', () => {
+  it('warnings: appear in the metadata of the response', async () => {
     const levels = ['log', 'info', 'error', 'warn', 'debug', 'result'] as const;
     assert.deepEqual(await metadataAfter(levels.map((level) => ({ level, message: level }))), {
       logs: [
@@ -36,7 +36,7 @@ describe('the warnings of a call', () => {
     });
   });
 
-  it('stand behind what the service says itself', async () => {
+  it('warnings: follow those that the service adds itself', async () => {
     const own = { logs: [{ level: LogLevel.INFO, message: 'own' }], traces: ['t'] };
     assert.deepEqual(await metadataAfter([{ level: 'warn', message: 'w' }], own), {
       logs: [
@@ -47,7 +47,7 @@ describe('the warnings of a call', () => {
     });
   });
 
-  it('leave no trace where there are none', async () => {
+  it('warnings: leave the metadata unset if there are none', async () => {
     assert.equal(await metadataAfter([]), undefined);
   });
 });

@@ -101,7 +101,7 @@ async function startLimited(clock: { nowMs: number }): Promise<Rig> {
   });
 }
 
-describe('the rate limit', () => {
+describe('rate limit', () => {
   const clock = { nowMs: 1_763_600_000_000 };
   let rig: Rig;
   let origin: string;
@@ -115,7 +115,7 @@ describe('the rate limit', () => {
     clock.nowMs += 2000;
   }
 
-  it('tells REST callers, on success, on failure and with 429', async () => {
+  it('rate limit: sends REST callers its headers on success, failure and 429', async () => {
     fillGaps();
     const first = await get('/api/v1/relayers/r/transactions/t')(origin);
     assert.deepEqual([first.headers[':status'], ...told(first)], [200, policy, '"default";r=1;t=1', undefined]);
@@ -130,7 +130,7 @@ describe('the rate limit', () => {
     assert.deepEqual([fourth.headers[':status'], ...told(fourth)], [200, policy, '"default";r=0;t=2', undefined]);
   });
 
-  it('tells it over HTTP/1.1 too', async () => {
+  it('rate limit: sends its headers over HTTP/1.1 too', async () => {
     fillGaps();
     const ask = () =>
       sendRaw(
@@ -145,7 +145,7 @@ describe('the rate limit', () => {
   });
 
   for (const [protocol, { status, call, errorOf }] of Object.entries(rpcs)) {
-    it(`tells callers of ${protocol} in their own protocol`, async () => {
+    it(`rate limit: answers callers of ${protocol} in their own protocol`, async () => {
       fillGaps();
       const first = await call('t')(origin);
       assert.equal(errorOf(first), undefined);
@@ -171,7 +171,7 @@ describe('the rate limit', () => {
     });
   }
 
-  it('is one for all protocols', async () => {
+  it('rate limit: is shared by all protocols', async () => {
     fillGaps();
     await get('/api/v1/relayers/r/transactions/t')(origin);
     const rpc = rpcs.gRPC?.call('t') ?? assert.fail();
@@ -179,7 +179,7 @@ describe('the rate limit', () => {
     assert.equal((await get('/api/v1/relayers/r/transactions/t')(origin)).headers[':status'], 429);
   });
 
-  it('neither counts nor marks other methods, nor what earlier checks refuse', async () => {
+  it('rate limit: neither counts nor marks other methods and requests that earlier checks reject', async () => {
     fillGaps();
     const others = [
       { ask: get('/api/v1/notifications'), status: 200 },
@@ -196,7 +196,7 @@ describe('the rate limit', () => {
     assert.deepEqual(told(await get('/api/v1/relayers/r/transactions/t')(origin)), [policy, '"default";r=1;t=1', undefined]);
   });
 
-  it('comes before the body is judged', async () => {
+  it('rate limit: applies before the body is checked', async () => {
     fillGaps();
     const tooLarge = (from: string) =>
       requestHttp2(
@@ -221,7 +221,7 @@ describe('the rate limit', () => {
     );
   });
 
-  it('is nowhere to be seen where it is off', async (test) => {
+  it('rate limit: sends no headers if it is off', async (test) => {
     const off = await startRig({ rateLimit: { perSecond: 0, burst: 1 }, transactions: { getTransaction: () => ({ transaction: {} }) } });
     test.after(() => off.stop());
     for (let call = 0; call < 5; call++) {

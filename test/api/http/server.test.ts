@@ -40,7 +40,7 @@ async function selfSigned(): Promise<{ certPem: string; keyPem: string }> {
   return { certPem: readFileSync(certFile, 'utf8'), keyPem: readFileSync(keyFile, 'utf8') };
 }
 
-test('HTTP/1.1 and HTTP/2 are answered on one port', async () => {
+test('server: answers HTTP/1.1 and HTTP/2 on one port', async () => {
   const rig = await startRig();
   const first = await sendRaw(rig.port, 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
   assert.match(first, /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nOK$/);
@@ -50,7 +50,7 @@ test('HTTP/1.1 and HTTP/2 are answered on one port', async () => {
   await rig.stop();
 });
 
-test('a request is understood when it arrives byte by byte', async () => {
+test('server: understands a request that arrives byte by byte', async () => {
   const rig = await startRig();
   const socket = await openSocket(rig.port);
   socket.setNoDelay(true);
@@ -63,7 +63,7 @@ test('a request is understood when it arrives byte by byte', async () => {
 });
 
 for (const [name, transport] of Object.entries(transports)) {
-  test(`${name}: calls go through, with a body of several segments`, async () => {
+  test(`${name}: calls succeed with a body of several segments`, async () => {
     const rig = await startRig({ notifications: getNotification });
     const client = notificationClient(transport(`http://127.0.0.1:${rig.port}`));
     const id = 'x'.repeat(300_000);
@@ -73,7 +73,7 @@ for (const [name, transport] of Object.entries(transports)) {
   });
 }
 
-test('with TLS, ALPN chooses between HTTP/1.1 and HTTP/2', async () => {
+test('TLS: ALPN chooses between HTTP/1.1 and HTTP/2', async () => {
   const tls = await selfSigned();
   const rig = await startRig({ tls, notifications: getNotification });
   const origin = `https://127.0.0.1:${rig.port}`;
@@ -91,7 +91,7 @@ test('with TLS, ALPN chooses between HTTP/1.1 and HTTP/2', async () => {
   await rig.stop();
 });
 
-test('with TLS, a handshake that does not end is cut off', async () => {
+test('TLS: cuts off a handshake that does not end', async () => {
   const rig = await startRig({ tls: await selfSigned(), timeouts: { ...patientTimeouts, firstByteMs: 50 } });
   const silent = await openSocket(rig.port);
   const begun = await openSocket(rig.port);
@@ -100,7 +100,7 @@ test('with TLS, a handshake that does not end is cut off', async () => {
   await rig.stop();
 });
 
-test('with TLS, too, stopping cuts off what does not end', async () => {
+test('TLS: stopping cuts off calls that do not end', async () => {
   const tls = await selfSigned();
   for (const httpVersion of ['1.1', '2'] as const) {
     const started = deferred();
@@ -117,7 +117,7 @@ test('with TLS, too, stopping cuts off what does not end', async () => {
   }
 });
 
-test('what is not HTTP is answered with the envelope, and the connection closed', async () => {
+test('server: answers malformed HTTP with the envelope and closes the connection', async () => {
   const rig = await startRig();
   const cases = [
     ['GARBAGE\r\n\r\n', 400],
@@ -137,7 +137,7 @@ test('what is not HTTP is answered with the envelope, and the connection closed'
   await rig.stop();
 });
 
-test('a connection that sends nothing is closed', async () => {
+test('server: closes a connection that sends nothing', async () => {
   const rig = await startRig({ timeouts: { ...patientTimeouts, firstByteMs: 50 } });
   const silent = await openSocket(rig.port);
   assert.equal(await readAll(silent), '');
@@ -147,7 +147,7 @@ test('a connection that sends nothing is closed', async () => {
   await rig.stop();
 });
 
-test('headers and bodies that do not arrive in time are answered with 408', async () => {
+test('server: answers late headers and bodies with 408', async () => {
   const rig = await startRig({ timeouts: { ...patientTimeouts, headersMs: 50, requestMs: 100, checkEveryMs: 20 } });
   assert.match(await sendRaw(rig.port, 'GET /api/v1/health HTTP/1.1\r\nHost: a\r\n'), /^HTTP\/1\.1 408 Request Timeout\r\n/);
   const path = '/relayer.v1.NotificationService/GetNotification';
@@ -156,7 +156,7 @@ test('headers and bodies that do not arrive in time are answered with 408', asyn
   await rig.stop();
 });
 
-test('hostile hosts, verbs and resets never end the process', async () => {
+test('server: survives hostile hosts, verbs and resets', async () => {
   const rig = await startRig({ notifications: getNotification });
   const path = '/relayer.v1.NotificationService/GetNotification';
   const heads = [
@@ -230,7 +230,7 @@ test('hostile hosts, verbs and resets never end the process', async () => {
   await rig.stop();
 });
 
-test('a GOAWAY with calls behind it does no damage', async () => {
+test('HTTP/2: a GOAWAY with calls behind it does no damage', async () => {
   const rig = await startRig();
   const goaway = Buffer.from('000008070000000000' + '0000000000000000', 'hex');
   // GET http /api/v1/health, from the static table and two literals.
@@ -259,7 +259,7 @@ test('a GOAWAY with calls behind it does no damage', async () => {
   await rig.stop();
 });
 
-test('a session of HTTP/2 that was ended for an error is not kept', async () => {
+test('HTTP/2: destroys a session that ended by an error', async () => {
   const rig = await startRig({ timeouts: { ...patientTimeouts, quietSessionMs: 50 } });
   const socket = await openSocket(rig.port);
   const received = readAll(socket);
@@ -277,7 +277,7 @@ test('a session of HTTP/2 that was ended for an error is not kept', async () => 
   await rig.stop();
 });
 
-test('a body over HTTP/2 that does not arrive in time is cut off, and an answer that nobody reads', async () => {
+test('HTTP/2: cuts off a late body and an unread answer', async () => {
   const rig = await startRig({ timeouts: { ...patientTimeouts, headersMs: 100, requestMs: 100 }, notifications: getNotification });
   const path = '/relayer.v1.NotificationService/GetNotification';
   const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/json', authorization: `Bearer ${testKey}` };
@@ -296,7 +296,7 @@ test('a body over HTTP/2 that does not arrive in time is cut off, and an answer 
   await rig.stop();
 });
 
-test('an answer over HTTP/1 that nobody reads is cut off', async () => {
+test('HTTP/1: cuts off an unread answer', async () => {
   const rig = await startRig({ timeouts: { ...patientTimeouts, headersMs: 200, requestMs: 200 }, notifications: getNotification });
   const body = JSON.stringify({ notificationId: 'x'.repeat(1_000_000) });
   const head = `POST /relayer.v1.NotificationService/GetNotification HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${testKey}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
@@ -308,14 +308,14 @@ test('an answer over HTTP/1 that nobody reads is cut off', async () => {
   await rig.stop();
 });
 
-test('a text that is no UTF-8 is refused, not replaced', async () => {
+test('RPC JSON: rejects text that is not UTF-8', async () => {
   const rig = await startRig({ notifications: getNotification });
   const head = `POST /relayer.v1.NotificationService/GetNotification HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${testKey}\r\nContent-Type: application/json\r\nContent-Length: 24\r\nConnection: close\r\n\r\n`;
   assert.match(await sendRaw(rig.port, `${head}{"notificationId":"\xff\xfea"}`.slice(0, head.length + 24)), /^HTTP\/1\.1 400 /);
   await rig.stop();
 });
 
-test('stopping closes idle connections at once, and lets running calls end', async () => {
+test('stop: closes idle connections at once and lets running calls end', async () => {
   for (const [name, transport] of Object.entries(transports)) {
     const started = deferred();
     const release = deferred();
@@ -351,7 +351,7 @@ test('stopping closes idle connections at once, and lets running calls end', asy
   }
 });
 
-test('stopping cuts off at the deadline what does not end', async () => {
+test('stop: cuts off calls at the deadline', async () => {
   for (const [name, transport] of Object.entries(transports)) {
     const started = deferred();
     const rig = await startRig({
@@ -367,13 +367,13 @@ test('stopping cuts off at the deadline what does not end', async () => {
   }
 });
 
-test('an address that is taken rejects', async () => {
+test('listen: rejects if the address is taken', async () => {
   const rig = await startRig();
   await assert.rejects(startRig({ port: rig.port }), { code: 'EADDRINUSE' });
   await rig.stop();
 });
 
-test('a handler that throws costs its own request only', async () => {
+test('server: a throwing handler costs only its own request', async () => {
   const errors: string[] = [];
   const ignore = () => undefined;
   const server = createServer({

@@ -90,8 +90,8 @@ async function refusal(verb: string, path: string, ask: Ask | string = {}): Prom
   return `${status} ${headers['x-error-reason']} ${envelope.error}`;
 }
 
-describe('the envelope', () => {
-  it('of a success, byte for byte', async () => {
+describe('REST envelope', () => {
+  it('success: the envelope is exact, byte for byte', async () => {
     const body = '{"domain_separator":"a","hash_struct_message":"b"}';
     for (const ask of [rig.ask, rig.ask2]) {
       const { status, headers, text } = await ask('POST', typedData, { body });
@@ -108,24 +108,24 @@ describe('the envelope', () => {
     assert.deepEqual(received[0], received[1]);
   });
 
-  it('of a creation, with its length in bytes', async () => {
+  it('creation: answers 201, with the length in bytes', async () => {
     const { status, headers, text } = await rig.ask('POST', '/api/v1/notifications', { body: '{"url":"https://é","type":"webhook"}' });
     assert.equal(status, 201);
     assert.equal(text, '{"success":true,"data":{"id":"n","type":"webhook","url":"https://é","has_signing_key":true},"error":null}');
     assert.equal(headers['content-length'], String(Buffer.byteLength(text)));
   });
 
-  it('of a deletion', async () => {
+  it('deletion: answers with null data', async () => {
     const { status, text } = await rig.ask('DELETE', '/api/v1/notifications/n', { body: 'any body is ignored' });
     assert.deepEqual([status, text], [200, '{"success":true,"data":null,"error":null}']);
   });
 
-  it('of a list', async () => {
+  it('list: shows pagination next to data', async () => {
     const { text } = await rig.ask('GET', transactions('evm'));
     assert.equal(text, '{"success":true,"data":[],"error":null,"pagination":{"current_page":2,"per_page":10,"total_items":11}}');
   });
 
-  it('of an answer with warnings', async () => {
+  it('warnings: appear in metadata.logs of a success', async () => {
     act = (context) => callOf(context).warnings.push({ level: 'info', message: 'a "warning"' });
     const { text } = await rig.ask('DELETE', '/api/v1/notifications/n');
     assert.equal(
@@ -134,7 +134,7 @@ describe('the envelope', () => {
     );
   });
 
-  it('of an error, with what was remarked before it', async () => {
+  it('warnings: appear in metadata.logs of an error', async () => {
     act = (context) => {
       callOf(context).warnings.push({ level: 'warn', message: 'w' });
       throw new DomainError('not_found', 'NOTIFICATION_NOT_FOUND', 'no notification n', { fixedText: 'Notification not found' });
@@ -150,7 +150,7 @@ describe('the envelope', () => {
     }
   });
 
-  it('never tells what is our fault, but logs it once', async () => {
+  it('internal error: hides the cause from the caller and logs it once', async () => {
     act = () => {
       throw new Error('the secret cause');
     };
@@ -162,7 +162,7 @@ describe('the envelope', () => {
     assert.match(String(rig.lines[0]?.fields.err), /the secret cause/);
   });
 
-  it('tells and logs an answer that cannot be written as our fault too', async () => {
+  it('internal error: covers a response that cannot be written', async () => {
     const broken = await startRestRig([
       { service: RelayerService, implementation: { getRelayerBalance: () => ({ balance: { balance: 'many' } }) } },
     ]);
@@ -175,7 +175,7 @@ describe('the envelope', () => {
     );
   });
 
-  it('is not around bare answers', async () => {
+  it('bare answer: has no envelope', async () => {
     const { text } = await rig.ask('POST', '/api/v1/relayers/evm/rpc', {
       body: '{"method":"m","params":[1e30, {"a":1000000000000000000001}],"id":null}',
     });
@@ -184,7 +184,7 @@ describe('the envelope', () => {
     assert.equal(received[0]?.id, 'null');
   });
 
-  it('stands on HEAD for its length only', async () => {
+  it('HEAD: sends the length and no body', async () => {
     const length = (await rig.ask('GET', transactions('evm'))).text.length;
     for (const ask of [rig.ask, rig.ask2]) {
       const { status, headers, text } = await ask('HEAD', transactions('evm'));
@@ -193,7 +193,7 @@ describe('the envelope', () => {
     }
   });
 
-  it('is of 501 where a service or a method is missing', async () => {
+  it('missing service or method: answers 501', async () => {
     assert.equal(await refusal('GET', '/api/v1/signers'), '501 NOT_IMPLEMENTED relayer.v1.SignerService.ListSigners is not implemented');
     assert.equal(
       await refusal('GET', '/api/v1/notifications'),
@@ -202,8 +202,8 @@ describe('the envelope', () => {
   });
 });
 
-describe('the body', () => {
-  it('is of the shape of the relayer’s network', async () => {
+describe('REST body', () => {
+  it('body: has the shape of the relayer’s network', async () => {
     await rig.ask('POST', transactions('evm'), { body: '{"value":1000000000000000001,"speed":"fast"}' });
     await rig.ask('PUT', `${transactions('stellar')}/pending`, {
       body: '{"network":"testnet","memo":{"type":"id","value":"18446744073709551615"}}',
@@ -218,7 +218,7 @@ describe('the body', () => {
     assert.equal(solana?.transaction.case, 'solana');
   });
 
-  it('may have fields of other networks, which are ignored and told', async () => {
+  it('body: ignores fields of other networks with a warning', async () => {
     const { status, text } = await rig.ask('POST', transactions('evm'), {
       body: '{"value":1,"memo":{"anything":1},"fee_bump":null,"transaction":"AA=="}',
     });
@@ -229,7 +229,7 @@ describe('the body', () => {
     ]);
   });
 
-  it('is refused early where nothing knows the field', async () => {
+  it('body: rejects an unknown field early', async () => {
     const unknown = '400 FIELD_UNKNOWN gasLimit is not a known field';
     assert.equal(await refusal('POST', transactions('evm'), '{"value":-1,"gasLimit":1}'), unknown);
     assert.equal(await refusal('POST', transactions('nobody'), '{"gasLimit":1}'), unknown);
@@ -251,7 +251,7 @@ describe('the body', () => {
     assert.equal(await refusal('POST', typedData, `{"${'x'.repeat(100)}":1}`), `400 FIELD_UNKNOWN ${'x'.repeat(64)} is not a known field`);
   });
 
-  it('is refused late where a value does not fit: after the key’s list, the relayer and its state', async () => {
+  it('body: rejects a bad value late, after the key’s list, the relayer and its state', async () => {
     const body = '{"value":-1}';
     // Even the shape of its network would tell that a relayer exists.
     assert.equal(
@@ -291,7 +291,7 @@ describe('the body', () => {
     assert.equal(received.length, 0);
   });
 
-  it('is refused early where it is no JSON object', async () => {
+  it('body: rejects early what is not a JSON object', async () => {
     assert.equal(
       await refusal('POST', transactions('nobody'), '{"value":1,"value":2}'),
       '400 BODY_MALFORMED the body has the key "value" twice in one object',
@@ -299,7 +299,7 @@ describe('the body', () => {
     assert.equal(await refusal('POST', transactions('nobody'), '[]'), '400 BODY_MALFORMED the body must be a JSON object');
   });
 
-  it('may be of JSON only, where there is one', async () => {
+  it('body: rejects content types other than JSON', async () => {
     const ask = (contentType: string, body = '{}') =>
       rig.ask('POST', typedData, { body, headers: { 'content-type': contentType } }).then(({ status }) => status);
     for (const type of [
@@ -318,7 +318,7 @@ describe('the body', () => {
     );
   });
 
-  it('is not read beyond 1 MiB', async () => {
+  it('body: is not read beyond 1 MiB', async () => {
     const fits = `{"domain_separator":"${'a'.repeat(1_048_576 - 23)}"}`;
     assert.equal(Buffer.byteLength(fits), 1_048_576);
     assert.equal((await rig.ask('POST', typedData, { body: fits })).status, 200);
@@ -342,7 +342,7 @@ describe('the body', () => {
     assert.equal(status, 413);
   });
 
-  it('of a caller that left is nobody’s problem', async () => {
+  it('body: logs nothing if the caller leaves', async () => {
     await new Promise<void>((resolve) => {
       const leaving = httpRequest({
         port: rig.port,
@@ -360,7 +360,7 @@ describe('the body', () => {
   });
 });
 
-describe('a merge patch', () => {
+describe('REST merge patch', () => {
   const patch = async (body: string, relayerId = 'evm') => {
     const { status, text } = await rig.ask('PATCH', `/api/v1/relayers/${relayerId}`, { body });
     assert.equal(status, 200, text);
@@ -372,14 +372,14 @@ describe('a merge patch', () => {
     return { paths: request.updateMask.paths, request };
   };
 
-  it('names the keys that are there', async () => {
+  it('merge patch: puts the present keys into the mask', async () => {
     assert.deepEqual((await patch('{}')).paths, []);
     const { paths, request } = await patch('{"name":"n","paused":false,"notification_id":null,"custom_rpc_urls":[]}');
     assert.deepEqual(paths, ['name', 'paused', 'notification_id', 'custom_rpc_urls']);
     assert.equal(request.name, 'n');
   });
 
-  it('merges policies of the relayer’s network', async () => {
+  it('merge patch: merges policies of the relayer’s network', async () => {
     const { paths, request } = await patch('{"policies":{"min_balance":5,"gas_price_cap":null,"allowed_programs":[]}}');
     assert.deepEqual(paths, ['evm.min_balance', 'evm.gas_price_cap']);
     assert.deepEqual(
@@ -398,13 +398,13 @@ describe('a merge patch', () => {
   });
 });
 
-describe('the query', () => {
-  it('fills what the path does not', async () => {
+describe('REST query', () => {
+  it('query: fills the fields that the path does not', async () => {
     await rig.ask('GET', `${transactions('evm')}?page=2&per_page=1000&status=PENDING&status=con%66irmed&`);
     assert.deepEqual([received[0]?.page, received[0]?.perPage, received[0]?.status], [2, 1000, [1, 5]]);
   });
 
-  it('is refused where it is unknown or does not parse', async () => {
+  it('query: rejects unknown and malformed parameters', async () => {
     const ask = (query: string) => refusal('GET', `${transactions('evm')}?${query}`);
     const page = '400 FIELD_INVALID page must be an integer from 1 to 4294967295';
     for (const query of [
@@ -434,7 +434,7 @@ describe('the query', () => {
     assert.equal(received.length, 0);
   });
 
-  it('and the path share how integers are read', async () => {
+  it('query: reads integers as the path does', async () => {
     await rig.ask('GET', `${transactions('evm')}/by-nonce/18446744073709551615`);
     assert.equal(received[0]?.nonce, 2n ** 64n - 1n);
     assert.equal(
@@ -445,26 +445,26 @@ describe('the query', () => {
 });
 
 describe('the gate over REST', () => {
-  it('has the fixed texts of its methods', async () => {
+  it('gate: uses the fixed texts of the methods', async () => {
     const message = async (verb: string, path: string) => JSON.parse((await rig.ask(verb, path, { body: '{}' })).text).message;
     assert.equal(await message('POST', '/api/v1/relayers/nobody/sign-typed-data'), 'Relayer with ID nobody not found');
     assert.equal(await message('PUT', `${transactions('nobody')}/t`), 'Not found');
     assert.equal(await refusal('GET', transactions('x'.repeat(100))), `404 RELAYER_NOT_FOUND Relayer with ID ${'x'.repeat(64)} not found`);
   });
 
-  it('lets paused relayers be read', async () => {
+  it('gate: allows reading a paused relayer', async () => {
     assert.equal((await rig.ask('GET', transactions('paused'))).status, 200);
     assert.equal(await refusal('DELETE', `${transactions('paused')}/t`), '403 RELAYER_PAUSED relayer paused is paused');
   });
 
-  it('refuses what a network lacks', async () => {
+  it('gate: rejects methods that the network lacks', async () => {
     assert.equal(
       await refusal('POST', '/api/v1/relayers/evm/sign-transaction', '{"unsigned_xdr":"AA=="}'),
       '400 NOT_SUPPORTED_ON_NETWORK SignTransaction is not supported on relayers of network type evm',
     );
   });
 
-  it('leaves the relayer with the call', async () => {
+  it('gate: sets the relayer of the call', async () => {
     let id = '';
     act = (context) => {
       id = relayerOf(context).id;
@@ -474,8 +474,8 @@ describe('the gate over REST', () => {
   });
 });
 
-describe('the context of a REST call', () => {
-  it('has headers both ways, and a signal', async () => {
+describe('REST context', () => {
+  it('context: has request and response headers, and a signal', async () => {
     const seen: unknown[] = [];
     act = (context) => {
       seen.push(
@@ -492,7 +492,7 @@ describe('the context of a REST call', () => {
     assert.equal(headers['x-more'], 'yes');
   });
 
-  it('has a signal that tells when the caller leaves', async () => {
+  it('context: its signal aborts when the caller leaves', async () => {
     const path = '/api/v1/notifications/n';
     const leaving: readonly (() => () => void)[] = [
       () => {

@@ -22,14 +22,14 @@ function found(verb: string, path: string): string {
 const transactions = '/api/v1/relayers/r1/transactions';
 
 describe('routes', () => {
-  it('find methods by verb and path', () => {
+  it('routes: match methods by verb and path', () => {
     assert.equal(found('POST', transactions), 'SendTransaction relayer_id=r1');
     assert.equal(found('PUT', `${transactions}/t1`), 'ReplaceTransaction relayer_id=r1 transaction_id=t1');
     assert.equal(found('GET', `${transactions}/t1/attempts`), 'ListAttempts relayer_id=r1 transaction_id=t1');
     assert.equal(found('POST', '/api/v1/notifications/n/deliveries/d/redeliver'), 'RedeliverDelivery notification_id=n delivery_id=d');
   });
 
-  it('let a literal win only for the verbs that have it', () => {
+  it('routes: prefer a literal only for verbs that have it', () => {
     assert.equal(found('DELETE', `${transactions}/pending`), 'DeletePendingTransactions relayer_id=r1');
     assert.equal(found('PUT', `${transactions}/pending`), 'ReplaceTransaction relayer_id=r1 transaction_id=pending');
     assert.equal(found('GET', `${transactions}/pending`), 'GetTransaction relayer_id=r1 transaction_id=pending');
@@ -37,18 +37,18 @@ describe('routes', () => {
     assert.equal(found('GET', `${transactions}/by-nonce`), 'GetTransaction relayer_id=r1 transaction_id=by-nonce');
   });
 
-  it('serve HEAD as GET', () => {
+  it('routes: serve HEAD as GET', () => {
     assert.equal(found('HEAD', transactions), 'ListTransactions relayer_id=r1');
     assert.equal(found('HEAD', `${transactions}/t1`), 'GetTransaction relayer_id=r1 transaction_id=t1');
   });
 
-  it('tell the verbs of a path that has others', () => {
+  it('routes: list the verbs of a path on a wrong verb', () => {
     assert.equal(found('PATCH', `${transactions}/t1`), 'allow DELETE GET HEAD PUT');
     assert.equal(found('GET', '/api/v1/relayers/r1/rpc'), 'allow POST');
     assert.equal(found('BREW', transactions), 'allow GET HEAD POST');
   });
 
-  it('know no other path', () => {
+  it('routes: match no other path', () => {
     for (const path of [
       '/',
       '',
@@ -64,12 +64,12 @@ describe('routes', () => {
     }
   });
 
-  it('tolerate one trailing slash', () => {
+  it('routes: tolerate one trailing slash', () => {
     assert.equal(found('GET', `${transactions}/`), 'ListTransactions relayer_id=r1');
     assert.equal(found('PUT', `${transactions}/t1/`), 'ReplaceTransaction relayer_id=r1 transaction_id=t1');
   });
 
-  it('decode each segment by itself', () => {
+  it('routes: decode each segment by itself', () => {
     assert.equal(found('GET', '/api/v1/relayers/a%2Fb'), 'GetRelayer relayer_id=a/b');
     assert.equal(found('GET', '/api/v1/relayers/%C3%A9%20%3F'), 'GetRelayer relayer_id=é ?');
     assert.equal(found('GET', '/api/v1/relayers/a+b'), 'GetRelayer relayer_id=a+b');
@@ -78,13 +78,13 @@ describe('routes', () => {
     assert.equal(found('GET', '/api/v1/relayers/__proto__'), 'GetRelayer relayer_id=__proto__');
   });
 
-  it('are refused at start where two methods share one', () => {
+  it('routes: refuse the start if two methods share one', () => {
     assert.throws(() => compileRoutes([...plans, ...plans]), /share the route POST \/api\/v1\/relayers\/\{relayer_id\}\/transactions/);
   });
 });
 
-describe('a path template', () => {
-  it('is literals and variables', () => {
+describe('path template', () => {
+  it('path template: holds literals and variables', () => {
     assert.deepEqual(parsePathTemplate('/a/{b_c}/d-e'), [
       { kind: 'literal', text: 'a' },
       { kind: 'variable', name: 'b_c' },
@@ -109,6 +109,6 @@ describe('a path template', () => {
     '/a b',
     '/é',
   ]) {
-    it(`cannot be "${template}"`, () => assert.throws(() => parsePathTemplate(template), /path template/));
+    it(`path template: rejects "${template}"`, () => assert.throws(() => parsePathTemplate(template), /path template/));
   }
 });

@@ -177,7 +177,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-describe('the start is refused for', () => {
+describe('start-up: refuses', () => {
   for (const [index, { name, refused }] of cases.entries()) {
     it(name, () => {
       const service = registry.getService(`bad${index}.Service`);

@@ -30,13 +30,13 @@ const calls: Readonly<Record<string, readonly [method: string, request: object, 
   'grpc.health.v1.Health': ['Check', {}, /SERVING/],
 };
 
-test('buf curl lists every service by reflection', async () => {
+test('buf curl: lists every service by reflection', async () => {
   const listed = (await bufCurl('--protocol=grpc', '--list-services', rig.baseUrl)).trim().split('\n');
   assert.deepEqual(listed.sort(), [...Object.keys(calls), 'grpc.reflection.v1.ServerReflection'].sort());
 });
 
 for (const [service, [method, request, answer]] of Object.entries(calls)) {
-  test(`buf curl calls ${service}`, async () => {
+  test(`buf curl: calls ${service}`, async () => {
     for (const protocol of ['grpc', 'grpcweb', 'connect']) {
       const told = await bufCurl(`--protocol=${protocol}`, '-d', JSON.stringify(request), `${rig.baseUrl}/${service}/${method}`).catch(
         (error: { stderr: string }) => error.stderr,

@@ -47,7 +47,7 @@ test('grpc-js: a call goes through', async () => {
   assert.deepEqual(await call('getNotification', { notificationId: 'n' }), { notification: { id: 'n' } });
 });
 
-test('grpc-js: what a guard says is read, with its sentence', async () => {
+test('grpc-js: reads the error of a guard with its sentence', async () => {
   await assert.rejects(call('getNotification', {}, 'wrong'), { code: status.UNAUTHENTICATED, details: 'the key is not valid' });
   const large = { notificationId: 'n'.repeat(3_000_000) };
   await assert.rejects(call('getNotification', large), {
@@ -56,6 +56,6 @@ test('grpc-js: what a guard says is read, with its sentence', async () => {
   });
 });
 
-test('grpc-js: what a service says is read letter by letter', async () => {
+test('grpc-js: reads the error of a service letter by letter', async () => {
   await assert.rejects(call('deleteNotification', {}), { code: status.INVALID_ARGUMENT, details: `notification_id ${sentence}` });
 });

@@ -37,7 +37,7 @@ async function ask(...questions: Question[]): Promise<ServerReflectionResponse['
   return answers;
 }
 
-test('all services are listed', async () => {
+test('reflection: lists all services', async () => {
   const [answer] = await ask({ case: 'listServices', value: '*' });
   assert.equal(answer?.case, 'listServicesResponse');
   assert.deepEqual(
@@ -46,7 +46,7 @@ test('all services are listed', async () => {
   );
 });
 
-test('files come with all that they import, by name or by a symbol in them', async () => {
+test('reflection: returns files with their imports, by name or by symbol', async () => {
   const answers = await ask(
     { case: 'fileByFilename', value: 'relayer/v1/notification_service.proto' },
     { case: 'fileContainingSymbol', value: 'relayer.v1.NotificationService' },
@@ -67,7 +67,7 @@ test('files come with all that they import, by name or by a symbol in them', asy
   assert.deepEqual(firstNames, [...Array(4).fill('relayer/v1/notification_service.proto'), 'google/api/annotations.proto']);
 });
 
-test('what there is not is told as an error, and the stream goes on', async () => {
+test('reflection: answers unknown names with an error and keeps the stream open', async () => {
   const answers = await ask(
     { case: 'fileByFilename', value: 'nothing.proto' },
     { case: 'fileContainingSymbol', value: '__proto__' },
@@ -83,7 +83,7 @@ test('what there is not is told as an error, and the stream goes on', async () =
   assert.ok(last.value.extensionNumber.includes(72295728));
 });
 
-test('a key is needed', async () => {
+test('reflection: requires a key', async () => {
   const transport = transports['gRPC over HTTP/2'];
   assert.ok(transport);
   const call = async () => {
@@ -92,7 +92,7 @@ test('a key is needed', async () => {
   await assert.rejects(call(), (error) => error instanceof ConnectError && error.code === Code.Unauthenticated);
 });
 
-test('buf curl finds a method and calls it', async () => {
+test('reflection: lets buf curl find a method and call it', async () => {
   const { stdout } = await promisify(execFile)('node_modules/.bin/buf', [
     'curl',
     '--protocol=grpc',

@@ -9,7 +9,7 @@ import { requestHttp2 } from '../../support/raw-http.js';
 const well: Readiness = { ready: true, components: { store: 'ok' }, networks: { local: 'ok' } };
 const ill: Readiness = { ready: false, components: { store: 'cannot be written' }, networks: { local: 'ok' } };
 
-test('health is OK without a key; readiness is told as JSON, 200 or 503', async () => {
+test('health: answers OK without a key; readiness answers 200 or 503 with JSON', async () => {
   for (const [readiness, status] of [
     [well, 200],
     [ill, 503],
@@ -48,7 +48,7 @@ for (const [name, transport] of Object.entries(transports)) {
     await rig.stop();
   });
 
-  test(`${name}: a watch is told of the stop, and ends`, async () => {
+  test(`${name}: a watch reports the stop and ends`, async () => {
     const rig = await startRig();
     const client = createClient(Health, transport(`http://127.0.0.1:${rig.port}`));
     const seen: Serving[] = [];
@@ -66,7 +66,7 @@ for (const [name, transport] of Object.entries(transports)) {
   });
 }
 
-test('while the service stops, it is alive but not ready', async () => {
+test('health: a stopping service is alive but not ready', async () => {
   const rig = await startRig();
   rig.shutdown.abort();
   const origin = `http://127.0.0.1:${rig.port}`;
@@ -77,7 +77,7 @@ test('while the service stops, it is alive but not ready', async () => {
   await rig.stop();
 });
 
-test('readiness is measured at most once a second, however many ask', async () => {
+test('readiness: is measured at most once a second', async () => {
   let measured = 0;
   let nowMs = 0;
   const measure = async () => {

@@ -34,13 +34,13 @@ async function openIdempotency(test: TestContext) {
 }
 
 describe('idempotency', () => {
-  it('runs a call once, and then answers what was kept', async (test) => {
+  it('idempotency: runs a call once, then replays its response', async (test) => {
     const { call } = await openIdempotency(test);
     assert.equal(await call('f'), 'ran');
     for (let again = 0; again < 3; again++) assert.deepEqual(await call('f'), ['replay', 0, 1, 255]);
   });
 
-  it('of many at once runs one, and tells the others that it runs', async (test) => {
+  it('idempotency: runs one of many concurrent calls and rejects the others', async (test) => {
     const { call } = await openIdempotency(test);
     const told = await Promise.all(Array.from({ length: 50 }, () => call('f')));
     assert.equal(told.filter((one) => one === 'ran').length, 1);
@@ -53,7 +53,7 @@ describe('idempotency', () => {
     );
   });
 
-  it('refuses another payload under the key, and one that could never have been accepted', async (test) => {
+  it('idempotency: rejects another payload under the key, and one that is never accepted', async (test) => {
     const { call } = await openIdempotency(test);
     await call('f');
     assert.equal(await call('g'), 'unprocessable IDEMPOTENCY_KEY_REUSED');
@@ -61,14 +61,14 @@ describe('idempotency', () => {
     assert.deepEqual(await call('f'), ['replay', 0, 1, 255]);
   });
 
-  it('knows the key of another caller, of another method, and another key, apart', async (test) => {
+  it('idempotency: separates callers, methods and keys', async (test) => {
     const { call } = await openIdempotency(test);
     const others = [key, { ...key, keyId: 'other' }, { ...key, method: '/s/Other' }, { ...key, idempotencyKey: 'ONE' }];
     for (const [index, other] of others.entries()) assert.equal(await call('f', other, new Uint8Array([index])), 'ran');
     for (const [index, other] of others.entries()) assert.deepEqual(await call('f', other), ['replay', index]);
   });
 
-  it('leaves the key free after a call that kept nothing', async (test) => {
+  it('idempotency: frees the key after a call that stored nothing', async (test) => {
     const { begin, call } = await openIdempotency(test);
     const begun = await begin(key, null);
     assert.equal(await call('f'), 'aborted IDEMPOTENCY_KEY_RUNNING');
@@ -77,7 +77,7 @@ describe('idempotency', () => {
     assert.equal(await call('g'), 'ran');
   });
 
-  it('does not free the key of a running call when a replay ends', async (test) => {
+  it('idempotency: keeps the key of a running call when a replay ends', async (test) => {
     const { clock, begin, call } = await openIdempotency(test);
     await call('f');
     const replayed = await begin(key, 'f');
@@ -90,7 +90,7 @@ describe('idempotency', () => {
     assert.equal(await call('f'), 'ran');
   });
 
-  it('leaves the key free after the store could not be read', async (test) => {
+  it('idempotency: frees the key if the store cannot be read', async (test) => {
     const { store, clock } = await openIdempotency(test);
     let broken = true;
     const read = {
@@ -107,7 +107,7 @@ describe('idempotency', () => {
     assert.equal((await begin(key, 'f')).replay, null);
   });
 
-  it('forgets an outcome after 24 hours, and keeps the next one in its place', async (test) => {
+  it('idempotency: forgets a response after 24 hours and stores the next one', async (test) => {
     const { clock, call } = await openIdempotency(test);
     assert.equal(storedResponseLifeMs, 86_400_000);
     await call('f');
@@ -120,8 +120,8 @@ describe('idempotency', () => {
   });
 });
 
-describe('the cleaner of outcomes', () => {
-  it('deletes at its start all that has expired, in however many batches, and nothing else', async (test) => {
+describe('stored response cleaner', () => {
+  it('stored response cleaner: deletes all expired responses at its start, and nothing else', async (test) => {
     const { store, clock } = await openIdempotency(test);
     const put = (number: number, expiresAtMs: number) =>
       store.change.putStoredResponse({ ...key, idempotencyKey: `${number}`, fingerprint: 'f', response, expiresAtMs });

@@ -63,7 +63,7 @@ async function startClient(test: TestContext) {
 }
 
 describe('NotificationService', () => {
-  it('creates, changes, shows, lists and deletes, and never shows the key', async (test) => {
+  it('notifications: are created, changed, shown, listed and deleted, and never show the key', async (test) => {
     const { client, call } = await startClient(test);
     const created = await client.createNotification({ id: 'n', url, signingKey: key, type: NotificationType.WEBHOOK });
     const { $typeName, ...shown } = created.notification ?? assert.fail('no notification');
@@ -87,7 +87,7 @@ describe('NotificationService', () => {
     assert.deepEqual((await client.listNotifications({})).notifications, []);
   });
 
-  it('warnings on a short key', async (test) => {
+  it('notifications: a short signing key causes a warning', async (test) => {
     const { client, call } = await startClient(test);
     await client.createNotification({ url, signingKey: 'short' });
     assert.deepEqual(
@@ -96,7 +96,7 @@ describe('NotificationService', () => {
     );
   });
 
-  it('fails with the reasons of the use cases', async (test) => {
+  it('notifications: errors have the reasons of the use cases', async (test) => {
     const { client, reasonOf } = await startClient(test);
     await client.createNotification({ id: 'used', url });
     assert.equal(await reasonOf(client.createNotification({ id: 'used', url })), 'NOTIFICATION_EXISTS');
@@ -108,7 +108,7 @@ describe('NotificationService', () => {
     assert.equal(await reasonOf(client.listNotifications({ page: 0 })), 'FIELD_INVALID');
   });
 
-  it('tests, lists and redelivers', async (test) => {
+  it('notifications: deliveries are tested, listed and redelivered', async (test) => {
     const { client, store, call, reasonOf } = await startClient(test);
     await client.createNotification({ id: 'n', url });
     const { delivery: tested } = await client.testNotification({ notificationId: 'n' });

@@ -48,14 +48,14 @@ function refusal(request: MessageInitShape<typeof UpdateRelayerRequestSchema>): 
 
 describe('policies', () => {
   for (const policies of [evm, stellar, solana, ...Object.values(defaultPolicies)]) {
-    it(`of ${policies.network} are shown and read back without loss`, () => {
+    it(`policies: ${policies.network} ones survive a round trip`, () => {
       assert.deepEqual(policiesFromProto(policies.network, protoOfPolicies(policies)), policies);
     });
   }
 });
 
-describe('a change of a relayer', () => {
-  it('without a mask is what is set', () => {
+describe('relayer change', () => {
+  it('relayer change: without a mask, changes the fields that are set', () => {
     assert.deepEqual(changeOf({}), {});
     assert.deepEqual(changeOf({ name: 'n', paused: false, notificationId: 'hook', customRpcUrls: [{ url: 'http://a/' }] }), {
       name: 'n',
@@ -68,7 +68,7 @@ describe('a change of a relayer', () => {
     });
   });
 
-  it('with a mask is what it names, and what is not set is removed', () => {
+  it('relayer change: with a mask, removes the named fields that are not set', () => {
     const paths = ['notification_id', 'custom_rpc_urls', 'evm.gas_price_cap', 'evm.whitelist_receivers', 'evm.max_in_flight'];
     const said = { name: 'ignored', policies: { case: 'evm', value: { maxInFlight: 5, minBalance: '1' } } } as const;
     assert.deepEqual(changeOf({ ...said, updateMask: { paths } }), {
@@ -100,6 +100,7 @@ describe('a change of a relayer', () => {
       'FIELD_INVALID policies.private_transactions',
     ],
   ] as const) {
-    it(`is refused: ${what}`, () => assert.equal(refusal(request as MessageInitShape<typeof UpdateRelayerRequestSchema>), expected));
+    it(`relayer change: rejects ${what}`, () =>
+      assert.equal(refusal(request as MessageInitShape<typeof UpdateRelayerRequestSchema>), expected));
   }
 });
