@@ -57,7 +57,7 @@ export function createServeOnce({ begin }: Idempotency, secretBox: Pick<SecretBo
 function idempotencyKeyOf({ idempotencyKeys: [key, ...others] }: Call): string {
   if (key !== undefined && others.length === 0 && keyPattern.test(key)) return key;
   const sentence =
-    others.length > 0 ? 'there is more than one Idempotency-Key' : 'Idempotency-Key must be 1 to 255 visible ASCII characters';
+    others.length > 0 ? 'Idempotency-Key must be sent only once' : 'Idempotency-Key must be 1 to 255 visible ASCII characters';
   throw new DomainError('invalid', 'IDEMPOTENCY_KEY_INVALID', sentence);
 }
 

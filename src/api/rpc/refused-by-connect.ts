@@ -18,8 +18,8 @@ const unreadable: ReadonlySet<Code> = new Set([Code.InvalidArgument, Code.Intern
 
 /**
  * Checks an answer that Connect gave by itself, before our code ran, and which has neither reason nor details. Returns `invalid`
- * BODY_MALFORMED if Connect could not read the message. Returns the answer unchanged if it reports a violation of the protocol (an unknown
- * compression, two messages), which the protocol's specification words, or if it has a reason already.
+ * BODY_MALFORMED if Connect could not read the message. Returns the answer unchanged if it has a reason
+ * already, or if it reports a violation of the protocol (an unknown compression, two messages), for which specifications fix the answer.
  */
 export async function refusedByConnect(
   answer: UniversalServerResponse,

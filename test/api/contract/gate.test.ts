@@ -161,7 +161,7 @@ describe('gate', () => {
         'InvalidArgument IDEMPOTENCY_KEY_INVALID Idempotency-Key must be 1 to 255 visible ASCII characters [Bad Request]',
       );
     }
-    assert.equal(await answer('a', 'a'), 'InvalidArgument IDEMPOTENCY_KEY_INVALID there is more than one Idempotency-Key [Bad Request]');
+    assert.equal(await answer('a', 'a'), 'InvalidArgument IDEMPOTENCY_KEY_INVALID Idempotency-Key must be sent only once [Bad Request]');
   });
 
   it('gate: checks streams too', async () => {

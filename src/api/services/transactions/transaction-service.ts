@@ -54,7 +54,7 @@ export function createTransactionService(deps: TransactionDeps): Partial<Service
       const onEnd = () => end.abort();
       for (const signal of [context.signal, ended]) {
         signal?.addEventListener('abort', onEnd);
-        // An event that has already fired does not fire again.
+        // A signal that has aborted already fires no event.
         if (signal?.aborted) onEnd();
       }
       try {
