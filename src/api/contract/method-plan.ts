@@ -5,7 +5,6 @@ import { method as methodRules, RelayerRule, Scope } from '../../../gen/relayer/
 /** What a caller needs: nothing, any valid key, or a key with a scope. */
 export type RequiredScope = 'public' | 'authenticated' | 'transactions:read' | 'transactions:write' | 'sign' | 'notifications' | 'admin';
 
-/** The HTTP verbs of REST. */
 export type Verb = 'GET' | 'PUT' | 'POST' | 'DELETE' | 'PATCH';
 
 /** The REST route of a method. */

@@ -3,7 +3,6 @@ import type { ApiRequest, ApiResponse, Header } from './header.js';
 /** How long a caller may go on sending a body that nothing reads, after its answer. */
 const lingerMs = 1000;
 
-/** A whole answer. */
 export interface Answer {
   readonly status: number;
   readonly headers: readonly Header[];

@@ -17,7 +17,6 @@ import type { RestExchange } from './exchange.js';
 /** The function that interceptors wrap. Connect does not export its name. */
 type Next = Parameters<Interceptor>[0];
 
-/** A unary method of a service implementation. */
 type UnaryMethod = (request: Message, context: HandlerContext) => Promise<Record<string, unknown>> | Record<string, unknown>;
 
 /** True for methods with one request and one response. */
@@ -25,7 +24,6 @@ export function isUnary(method: DescMethod): method is DescMethodUnary {
   return method.methodKind === 'unary';
 }
 
-/** Calls a method in process. */
 export type Dispatch = (message: Message, context: RestContext) => Promise<Message>;
 
 /** Leads the innermost step to the context of its call, even if an interceptor replaced the request. */
@@ -153,7 +151,6 @@ class RestMessage {
   }
 }
 
-/** A unary request as interceptors see it. */
 class RestRequest extends RestMessage implements UnaryRequest {
   get contextValues(): ContextValues {
     return this.context.values;
@@ -176,7 +173,6 @@ class RestRequest extends RestMessage implements UnaryRequest {
   }
 }
 
-/** A unary response as interceptors see it. */
 class RestResponse extends RestMessage implements UnaryResponse {
   get header(): Headers {
     return this.context.responseHeader;

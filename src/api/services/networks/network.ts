@@ -8,7 +8,6 @@ import type { Network as DomainNetwork, NetworkType as DomainNetworkType, RpcUrl
 /** The weight of an RPC endpoint whose request names none. */
 const defaultWeight = 100;
 
-/** The network types of the API. */
 export const protoOfNetworkType: Readonly<Record<DomainNetworkType, NetworkType>> = {
   evm: NetworkType.EVM,
   stellar: NetworkType.STELLAR,
