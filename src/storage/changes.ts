@@ -2,19 +2,18 @@ import { forgottenFingerprint } from '../core/access/stored-response.js';
 import type { Changes } from '../core/ports/store.js';
 import { isFinal, type Transaction } from '../core/transaction/transaction.js';
 import { BoundChange, guarded, step } from './bound-change.js';
-import { rowFromApiKey } from './rows/api-key-row.js';
-import { rowFromAttempt } from './rows/attempt-row.js';
-import { rowFromDefinition } from './rows/definition-row.js';
-import { rowFromDeliveryAttempt } from './rows/delivery-attempt-row.js';
-import { rowFromEvent } from './rows/event-row.js';
-import { rowFromNotification } from './rows/notification-row.js';
-import { rowFromStoredResponse } from './rows/stored-response-row.js';
-import { rowFromTransaction } from './rows/transaction-row.js';
 import type { Statements } from './statements/all-statements.js';
+import { apiKeyMapping } from './statements/api-keys.js';
+import { rowFromAttempt } from './statements/attempts.js';
+import { definitionMapping } from './statements/definitions.js';
+import { deliveryAttemptMapping, eventMapping } from './statements/events.js';
+import { notificationMapping } from './statements/notifications.js';
+import { storedResponseMapping } from './statements/stored-responses.js';
+import { rowFromTransaction } from './statements/transactions.js';
 
-/** The builders of what can be written. An insert without a guard is one that its unique columns guard. */
+/** The builders of changes. */
 export function createChanges(statements: Statements): Changes {
-  const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, outcomes, apiKeys, definitions } =
+  const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, storedResponses, apiKeys, definitions } =
     statements;
 
   function insertTransaction(transaction: Transaction): BoundChange {
@@ -47,7 +46,7 @@ export function createChanges(statements: Statements): Changes {
     moveLane: ({ chain, account }, from, to) =>
       new BoundChange('moveLane', [guarded(lanes.move, { chain, account, from: from.toString(), to: to.toString() })]),
     insertChain: (chain, genesisHash) => new BoundChange('insertChain', [guarded(lanes.insertChain, { chain, genesis_hash: genesisHash })]),
-    insertEvent: (event) => new BoundChange('insertEvent', [guarded(events.insert, rowFromEvent(event))]),
+    insertEvent: (event) => new BoundChange('insertEvent', [guarded(events.insert, eventMapping.toRow(event))]),
     updateEvent: ({ id, status, attempts: tries, nextAttemptAtMs }) =>
       new BoundChange('updateEvent', [
         guarded(events.update, { id, status, attempts: tries, next_attempt_at_ms: nextAttemptAtMs }),
@@ -60,15 +59,15 @@ export function createChanges(statements: Statements): Changes {
       ]),
     insertDeliveryAttempt: (eventId, attempt) =>
       new BoundChange('insertDeliveryAttempt', [
-        guarded(deliveryAttempts.insert, rowFromDeliveryAttempt(eventId, attempt)),
+        guarded(deliveryAttempts.insert, { event_id: eventId, ...deliveryAttemptMapping.toRow(attempt) }),
         step(deliveryAttempts.deleteOldest, { event_id: eventId }),
       ]),
     deleteFinishedEvent: (id) => new BoundChange('deleteFinishedEvent', [step(events.deleteFinished, { id })]),
     insertNotification: (notification) =>
-      new BoundChange('insertNotification', [guarded(notifications.insert, rowFromNotification(notification))]),
+      new BoundChange('insertNotification', [guarded(notifications.insert, notificationMapping.toRow(notification))]),
     updateNotification: (next) =>
       new BoundChange('updateNotification', [
-        guarded(notifications.update, { ...rowFromNotification(next), revision_before: next.revision - 1 }),
+        guarded(notifications.update, { ...notificationMapping.toRow(next), revision_before: next.revision - 1 }),
       ]),
     resealNotification: ({ id, revision, sealedSigningKey, retiredKeys }) =>
       new BoundChange('resealNotification', [
@@ -81,14 +80,15 @@ export function createChanges(statements: Statements): Changes {
       ]),
     markNotificationGone: ({ id, revision }, goneAtMs) =>
       new BoundChange('markNotificationGone', [step(notifications.markGone, { id, revision, gone_at_ms: goneAtMs })]),
-    putStoredResponse: (outcome) => new BoundChange('putStoredResponse', [step(outcomes.put, rowFromStoredResponse(outcome))]),
+    putStoredResponse: (response) =>
+      new BoundChange('putStoredResponse', [step(storedResponses.put, storedResponseMapping.toRow(response))]),
     forgetFingerprints: () =>
-      new BoundChange('forgetFingerprints', [step(outcomes.forgetFingerprints, { fingerprint: forgottenFingerprint })]),
+      new BoundChange('forgetFingerprints', [step(storedResponses.forgetFingerprints, { fingerprint: forgottenFingerprint })]),
     deleteExpiredStoredResponses: (nowMs, limit) =>
-      new BoundChange('deleteExpiredStoredResponses', [step(outcomes.deleteExpired, { now_ms: nowMs, limit })]),
-    insertApiKey: (key) => new BoundChange('insertApiKey', [guarded(apiKeys.insert, rowFromApiKey(key))]),
+      new BoundChange('deleteExpiredStoredResponses', [step(storedResponses.deleteExpired, { now_ms: nowMs, limit })]),
+    insertApiKey: (key) => new BoundChange('insertApiKey', [guarded(apiKeys.insert, apiKeyMapping.toRow(key))]),
     deleteApiKey: (id) => new BoundChange('deleteApiKey', [guarded(apiKeys.delete, { id })]),
-    putDefinition: (definition) => new BoundChange('putDefinition', [step(definitions.put, rowFromDefinition(definition))]),
+    putDefinition: (definition) => new BoundChange('putDefinition', [step(definitions.put, definitionMapping.toRow(definition))]),
     deleteDefinition: ({ kind, id }) => new BoundChange('deleteDefinition', [step(definitions.delete, { kind, id })]),
     putFileEntry: ({ kind, id, revision }) => new BoundChange('putFileEntry', [step(fileEntries.put, { kind, id, revision })]),
     deleteFileEntry: ({ kind, id }) => new BoundChange('deleteFileEntry', [step(fileEntries.delete, { kind, id })]),

@@ -1,17 +1,15 @@
 import type { DeliveryRecord } from '../core/notification/notification.js';
 import type { OpenTransaction, PageOf, PageQuery, Reads } from '../core/ports/store.js';
 import type { Attempt, TransactionStatus, TransactionView } from '../core/transaction/transaction.js';
-import { apiKeyFromRow } from './rows/api-key-row.js';
-import { attemptFromJoinedRow, attemptFromRow } from './rows/attempt-row.js';
-import { definitionFromRow } from './rows/definition-row.js';
-import { deliveryAttemptFromRow } from './rows/delivery-attempt-row.js';
-import { type EventRow, eventFromRow } from './rows/event-row.js';
-import { notificationFromRow } from './rows/notification-row.js';
-import { storedResponseFromRow } from './rows/stored-response-row.js';
-import { transactionFromRow } from './rows/transaction-row.js';
 import type { Statement } from './statement.js';
 import type { Statements } from './statements/all-statements.js';
-import type { TransactionViewRow } from './statements/transactions.js';
+import { apiKeyMapping } from './statements/api-keys.js';
+import { attemptFromRow } from './statements/attempts.js';
+import { definitionMapping } from './statements/definitions.js';
+import { deliveryAttemptMapping, type EventRow, eventMapping } from './statements/events.js';
+import { notificationMapping } from './statements/notifications.js';
+import { storedResponseMapping } from './statements/stored-responses.js';
+import { attemptFromJoinedRow, type TransactionViewRow, transactionFromRow } from './statements/transactions.js';
 
 /** Runs a reading statement on committed rows. */
 export type Query = <P extends object, R>(statement: Statement<P, R>, values: P) => Promise<readonly R[]>;
@@ -49,7 +47,7 @@ function paddedToPowerOfTwo<V>(values: readonly V[]): readonly V[] {
 
 /** What can be read, through `query`. */
 export function createReads(statements: Statements, query: Query): Reads {
-  const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, outcomes, apiKeys, definitions } =
+  const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, storedResponses, apiKeys, definitions } =
     statements;
 
   async function withAttempts(rows: readonly EventRow[]): Promise<readonly DeliveryRecord[]> {
@@ -57,8 +55,8 @@ export function createReads(statements: Statements, query: Query): Reads {
     const ids = paddedToPowerOfTwo(rows.map(({ id }) => id));
     const tries = await query(deliveryAttempts.ofEvents(ids.length), numbered('event', ids));
     return rows.map((row) => ({
-      event: eventFromRow(row),
-      attempts: tries.filter(({ event_id }) => event_id === row.id).map(deliveryAttemptFromRow),
+      event: eventMapping.fromRow(row),
+      attempts: tries.filter(({ event_id }) => event_id === row.id).map(deliveryAttemptMapping.fromRow),
     }));
   }
 
@@ -109,20 +107,20 @@ export function createReads(statements: Statements, query: Query): Reads {
       return lane === undefined ? undefined : BigInt(lane.next_nonce);
     },
     genesisHash: async (chain) => (await query(lanes.genesisHash, { chain }))[0]?.genesis_hash,
-    notification: async (id) => (await query(notifications.byId, { id })).map(notificationFromRow)[0],
+    notification: async (id) => (await query(notifications.byId, { id })).map(notificationMapping.fromRow)[0],
     outcome: async ({ keyId, method, idempotencyKey }, nowMs) => {
-      const rows = await query(outcomes.byKey, { key_id: keyId, method, idempotency_key: idempotencyKey, now_ms: nowMs });
-      return rows.map(storedResponseFromRow)[0];
+      const rows = await query(storedResponses.byKey, { key_id: keyId, method, idempotency_key: idempotencyKey, now_ms: nowMs });
+      return rows.map(storedResponseMapping.fromRow)[0];
     },
-    firstStoredResponseExpiryMs: async () => (await query(outcomes.firstExpiry, {}))[0]?.expires_at_ms,
-    apiKeys: async () => (await query(apiKeys.all, {})).map(apiKeyFromRow),
-    definitions: async (kind) => (await query(definitions.ofKind, { kind })).map(definitionFromRow),
+    firstStoredResponseExpiryMs: async () => (await query(storedResponses.firstExpiry, {}))[0]?.expires_at_ms,
+    apiKeys: async () => (await query(apiKeys.all, {})).map(apiKeyMapping.fromRow),
+    definitions: async (kind) => (await query(definitions.ofKind, { kind })).map(definitionMapping.fromRow),
     fileEntries: (kind) => query(fileEntries.ofKind, { kind }),
     notifications: async ({ offset, limit }) => {
       const [count] = await query(notifications.total, {});
       const total = count?.total ?? 0;
       const rows = offset < total ? await query(notifications.page, { limit, offset }) : [];
-      return { items: rows.map(notificationFromRow), total };
+      return { items: rows.map(notificationMapping.fromRow), total };
     },
     pendingTargets: async (nowMs) => {
       const rows = await query(events.pendingTargets, { now_ms: nowMs });
@@ -133,7 +131,7 @@ export function createReads(statements: Statements, query: Query): Reads {
       }));
     },
     dueEvents: async (notificationId, nowMs, limit) =>
-      (await query(events.due, { notification_id: notificationId, now_ms: nowMs, limit })).map(eventFromRow),
+      (await query(events.due, { notification_id: notificationId, now_ms: nowMs, limit })).map(eventMapping.fromRow),
     pendingEventCount: async (limit) => (await query(events.pendingCount, { limit }))[0]?.total ?? 0,
     delivery: async (notificationId, eventId) =>
       (await withAttempts(await query(events.byId, { notification_id: notificationId, id: eventId })))[0],

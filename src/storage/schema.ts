@@ -169,7 +169,7 @@ export interface DefinitionTable {
   sealed: string | null;
 }
 
-/** One row, number 1: the process that holds the instance lock, or queued it last. */
+/** One row, number 1: the process that holds the instance lock, or held it last. */
 export interface InstanceTable {
   number: number;
   host: string;
@@ -190,7 +190,7 @@ export interface Schema {
   file_entries: FileEntryTable;
   events: EventTable;
   delivery_attempts: DeliveryAttemptTable;
-  outcomes: StoredResponseTable;
+  stored_responses: StoredResponseTable;
   api_keys: ApiKeyTable;
   definitions: DefinitionTable;
   instances: InstanceTable;

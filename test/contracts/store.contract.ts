@@ -12,7 +12,7 @@ import { openStatuses, type Transaction, type TransactionStatus } from '../../sr
 import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
 import { openApiKeys } from '../../src/storage/open-api-keys.js';
 import { migrateDatabase, type OpenedStore, openStore } from '../../src/storage/open-store.js';
-import { migrationNames } from '../support/migration-names.js';
+import { migrationNames } from '../support/released-migrations.js';
 import {
   aNotification,
   anApiKey,
@@ -783,7 +783,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       child.kill('SIGKILL');
       await once(child, 'close');
       const { store } = await openWhenFree(databaseUrl);
-      const { items, total } = await store.read.transactionsOf('queued', [], { offset: 0, limit: acknowledged.length + 10 });
+      const { items, total } = await store.read.transactionsOf('held', [], { offset: 0, limit: acknowledged.length + 10 });
       assert.ok(total >= acknowledged.length);
       assert.deepEqual(ids(items).reverse().slice(0, acknowledged.length), acknowledged);
       await store.close();

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
+import { postgres } from '../../src/storage/dialect.js';
 import { openStore } from '../../src/storage/open-store.js';
+import { migrationContract } from '../contracts/migration.contract.js';
 import { removalContract } from '../contracts/removal.contract.js';
 import { rotationContract } from '../contracts/rotation.contract.js';
 import { storeContract } from '../contracts/store.contract.js';
@@ -18,11 +20,29 @@ storeContract('postgres', () => server.newDatabase());
 removalContract('postgres', () => server.newDatabase());
 rotationContract('postgres', () => server.newDatabase());
 
-async function asAdmin(databaseUrl: string, sql: string): Promise<void> {
+migrationContract(postgres, async () => {
+  const databaseUrl = await server.newDatabase();
+  return {
+    databaseUrl,
+    run: async (sql) => {
+      await asAdmin(databaseUrl, sql);
+    },
+    schema: async () => (await asAdmin(databaseUrl, schemaQuery)).map(({ text }) => String(text)),
+  };
+});
+
+const schemaQuery = `
+  select concat_ws(' ', table_name, column_name, data_type, is_nullable, column_default) as text
+    from information_schema.columns where table_schema = 'public' and table_name not like 'kysely%'
+  union all select indexdef from pg_indexes where schemaname = 'public' and tablename not like 'kysely%'
+  order by 1`;
+
+async function asAdmin(databaseUrl: string, sql: string): Promise<readonly Record<string, unknown>[]> {
   const admin = new pg.Client(databaseUrl);
   await admin.connect();
-  await admin.query(sql);
+  const { rows } = await admin.query<Record<string, unknown>>(sql);
   await admin.end();
+  return rows;
 }
 
 const terminateLockHolder = `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'

@@ -8,10 +8,11 @@ import { sqlite } from '../../src/storage/dialect.js';
 import { openStore } from '../../src/storage/open-store.js';
 import type { Statement } from '../../src/storage/statement.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
+import { migrationContract } from '../contracts/migration.contract.js';
 import { removalContract } from '../contracts/removal.contract.js';
 import { rotationContract } from '../contracts/rotation.contract.js';
 import { storeContract } from '../contracts/store.contract.js';
-import { migrationNames } from '../support/migration-names.js';
+import { migrationNames } from '../support/released-migrations.js';
 import { aTransaction, silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -26,6 +27,37 @@ function newFile(): string {
 storeContract('sqlite', async () => `sqlite:${newFile()}`);
 removalContract('sqlite', async () => `sqlite:${newFile()}`);
 rotationContract('sqlite', async () => `sqlite:${newFile()}`);
+migrationContract(sqlite, async () => {
+  const file = newFile();
+  mkdirSync(dirname(file), { recursive: true });
+  const using = <T>(task: (db: Sqlite.Database) => T): T => {
+    const db = new Sqlite(file);
+    try {
+      return task(db);
+    } finally {
+      db.close();
+    }
+  };
+  return {
+    databaseUrl: `sqlite:${file}`,
+    run: async (sql) => {
+      using((db) => db.exec(sql));
+    },
+    schema: async () =>
+      using((db) =>
+        db
+          .prepare<unknown[], { text: string }>(
+            `select tables.name || ' ' || columns.name || ' ' || columns.type || ' ' || columns."notnull" || ' ' || columns.pk as text
+               from sqlite_master as tables, pragma_table_info(tables.name) as columns
+               where tables.type = 'table' and tables.name not like 'kysely%'
+             union all select sql from sqlite_master where type = 'index' and sql is not null
+             order by 1`,
+          )
+          .all()
+          .map(({ text }) => text),
+      ),
+  };
+});
 
 describe('sqlite alone', () => {
   test('one lock for all names of a file', async () => {
@@ -45,7 +77,7 @@ describe('sqlite alone', () => {
     other.exec('create table events (something text)');
     await assert.rejects(
       openStore(`sqlite:${file}`, { log: silentLog }),
-      /cannot be brought to this version: table "events" already exists/,
+      /cannot migrate the database to this version: table "events" already exists/,
     );
     assert.equal(other.prepare("select 1 from sqlite_master where name = 'transactions'").get(), undefined);
     other.exec('drop table events');
@@ -61,7 +93,10 @@ describe('sqlite alone', () => {
     const other = new Sqlite(file);
     other.exec("insert into kysely_migration (name, timestamp) values ('9999-later', '')");
     other.close();
-    await assert.rejects(openStore(`sqlite:${file}`, { log: silentLog }), /cannot be brought to this version: .*9999-later is missing/);
+    await assert.rejects(
+      openStore(`sqlite:${file}`, { log: silentLog }),
+      /it has migration 9999-later of another version; run that version, or restore a backup/,
+    );
     writeFileSync(file, 'no database, but long enough to have a header'.repeat(100));
     await assert.rejects(openStore(`sqlite:${file}`, { log: silentLog }), {
       message: `cannot open the database file ${realpathSync(file)}: file is not a database`,
@@ -93,7 +128,8 @@ describe('sqlite alone', () => {
     const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
     await store.close();
     const db = new Sqlite(file);
-    const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, outcomes } = compileStatements(sqlite);
+    const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, storedResponses } =
+      compileStatements(sqlite);
     const planOf = ({ sql }: Pick<Statement<object>, 'sql'>): string[] =>
       db
         .prepare<unknown[], { detail: string }>(`explain query plan ${sql}`)
@@ -122,8 +158,8 @@ describe('sqlite alone', () => {
       lanes.genesisHash,
       notifications.byId,
       fileEntries.ofKind,
-      outcomes.byKey,
-      outcomes.deleteExpired,
+      storedResponses.byKey,
+      storedResponses.deleteExpired,
       events.pendingTargets,
       events.due,
       events.byId,
@@ -154,8 +190,8 @@ describe('sqlite alone', () => {
     assert.match(planOf(events.finished).join(), /events_finished/);
     assert.match(planOf(events.holdLater).join(), /events_pending/);
     assert.doesNotMatch(planOf(transactions.page).join(), /TEMP B-TREE/);
-    assert.match(planOf(outcomes.firstExpiry).join(), /outcomes_by_expiry/);
-    assert.match(planOf(outcomes.deleteExpired).join(), /outcomes_by_expiry/);
+    assert.match(planOf(storedResponses.firstExpiry).join(), /stored_responses_by_expiry/);
+    assert.match(planOf(storedResponses.deleteExpired).join(), /stored_responses_by_expiry/);
     assert.doesNotMatch(planOf(events.due).join(), /TEMP B-TREE/);
     assert.doesNotMatch(planOf(events.finished).join(), /TEMP B-TREE/);
     db.close();

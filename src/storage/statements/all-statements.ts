@@ -1,10 +1,8 @@
 import type { Dialect } from '../dialect.js';
 import { apiKeyStatements } from './api-keys.js';
 import { attemptStatements } from './attempts.js';
-import { definitionStatements } from './definitions.js';
-import { deliveryAttemptStatements } from './delivery-attempts.js';
-import { eventStatements } from './events.js';
-import { fileEntryStatements } from './file-entries.js';
+import { definitionStatements, fileEntryStatements } from './definitions.js';
+import { deliveryAttemptStatements, eventStatements } from './events.js';
 import { instanceStatements } from './instances.js';
 import { laneStatements } from './lanes.js';
 import { notificationStatements } from './notifications.js';
@@ -24,7 +22,7 @@ export function compileStatements({ builder }: Dialect) {
     fileEntries: fileEntryStatements(builder),
     events: eventStatements(builder),
     deliveryAttempts: deliveryAttemptStatements(builder),
-    outcomes: storedResponseStatements(builder),
+    storedResponses: storedResponseStatements(builder),
     apiKeys: apiKeyStatements(builder),
     definitions: definitionStatements(builder),
     instances: instanceStatements(builder),

@@ -1,8 +1,36 @@
-import { type Kysely, sql } from 'kysely';
-import { finalStatuses } from '../../core/transaction/transaction.js';
-import { type AttemptRow, attemptColumns } from '../rows/attempt-row.js';
-import type { Schema } from '../schema.js';
+import { type Kysely, type Selectable, sql } from 'kysely';
+import { type Attempt, finalStatuses } from '../../core/transaction/transaction.js';
+import { exactJson, recordMapping } from '../record-mapping.js';
+import type { AttemptTable, Schema } from '../schema.js';
 import { pick, statement } from '../statement.js';
+
+/** An attempt's columns, without the one that the store gives it. */
+export type AttemptRow = Omit<Selectable<AttemptTable>, 'seq'>;
+
+const mapping = recordMapping<Omit<Attempt, 'nonce'>, Omit<AttemptRow, 'nonce'>>({
+  transactionId: 'transaction_id',
+  version: 'version',
+  chain: 'chain',
+  account: 'account',
+  purpose: 'purpose',
+  hash: 'hash',
+  raw: 'raw',
+  fields: exactJson('fields'),
+  createdAtMs: 'created_at_ms',
+});
+
+/** The columns of a row, by name. */
+export const attemptColumns: readonly (keyof AttemptRow)[] = [...mapping.columns, 'nonce'];
+
+/** The row that stores an attempt. An unsequenced one has a slot of its own: that of its transaction's id. */
+export function rowFromAttempt(attempt: Attempt): AttemptRow {
+  return { ...mapping.toRow(attempt), nonce: attempt.nonce?.toString() ?? attempt.transactionId };
+}
+
+/** The attempt that a row stores. */
+export function attemptFromRow(row: AttemptRow): Attempt {
+  return { ...mapping.fromRow(row), nonce: row.nonce === row.transaction_id ? null : BigInt(row.nonce) };
+}
 
 interface SlotQuery {
   readonly chain: string;
@@ -29,7 +57,7 @@ export function attemptStatements(db: Kysely<Schema>) {
         .orderBy('version'),
     ),
 
-    /** The transaction of a version that stands alone. */
+    /** The transaction of an unsequenced attempt. */
     ownerOfHash: statement<{ chain: string; hash: string }, { transaction_id: string }>('attempts_owner_of_hash', (values) =>
       db
         .selectFrom('attempts')
@@ -43,7 +71,7 @@ export function attemptStatements(db: Kysely<Schema>) {
       db.deleteFrom('attempts').where('transaction_id', '=', values.transaction_id),
     ),
 
-    /** The transaction that has a slot now. */
+    /** The transaction that uses a slot now. */
     ownerOfSlot: statement<SlotQuery, { id: string }>('attempts_owner_of_slot', (values) =>
       db
         .selectFrom('attempts')
@@ -57,7 +85,7 @@ export function attemptStatements(db: Kysely<Schema>) {
         .limit(sql.lit(1)),
     ),
 
-    /** The versions of a slot that made a transaction final there. */
+    /** The attempts of a slot that made a transaction final. */
     finalInSlot: statement<SlotQuery, { version: number }>('attempts_final_in_slot', (values) =>
       db
         .selectFrom('attempts')

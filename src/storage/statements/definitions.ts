@@ -1,15 +1,27 @@
-import type { Kysely } from 'kysely';
-import { type DefinitionRow, definitionColumns } from '../rows/definition-row.js';
-import type { Schema } from '../schema.js';
+import type { Kysely, Selectable } from 'kysely';
+import type { Definition, FileEntry } from '../../core/ports/store.js';
+import { exactJson, recordMapping } from '../record-mapping.js';
+import type { DefinitionTable, Schema } from '../schema.js';
 import { pick, statement } from '../statement.js';
 
-/** Statements on what the API made of relayers, signers and networks. */
+type DefinitionRow = Omit<Selectable<DefinitionTable>, 'seq'>;
+
+/** How definitions are stored. */
+export const definitionMapping = recordMapping<Definition, DefinitionRow>({
+  kind: 'kind',
+  id: 'id',
+  content: exactJson('content'),
+  sealed: 'sealed',
+});
+
+/** Statements on the relayers, signers and networks that the API wrote. */
 export function definitionStatements(db: Kysely<Schema>) {
+  const { columns } = definitionMapping;
   return {
     put: statement<DefinitionRow, never>('definitions_put', (values) =>
       db
         .insertInto('definitions')
-        .values(pick(values, definitionColumns))
+        .values(pick(values, columns))
         .onConflict((conflict) =>
           conflict
             .columns(['kind', 'id'])
@@ -23,7 +35,27 @@ export function definitionStatements(db: Kysely<Schema>) {
 
     /** All at once: operators make them by hand, so they are few. */
     ofKind: statement<Pick<DefinitionRow, 'kind'>, DefinitionRow>('definitions_of_kind', (values) =>
-      db.selectFrom('definitions').select(definitionColumns).where('kind', '=', values.kind).orderBy('seq'),
+      db.selectFrom('definitions').select(columns).where('kind', '=', values.kind).orderBy('seq'),
+    ),
+  };
+}
+
+/** Statements on the entries of the configuration file. */
+export function fileEntryStatements(db: Kysely<Schema>) {
+  return {
+    put: statement<FileEntry, never>('file_entries_put', (values) =>
+      db
+        .insertInto('file_entries')
+        .values(pick(values, ['kind', 'id', 'revision']))
+        .onConflict((conflict) => conflict.columns(['kind', 'id']).doUpdateSet((eb) => ({ revision: eb.ref('excluded.revision') }))),
+    ),
+
+    delete: statement<Pick<FileEntry, 'kind' | 'id'>, never>('file_entries_delete', (values) =>
+      db.deleteFrom('file_entries').where('kind', '=', values.kind).where('id', '=', values.id),
+    ),
+
+    ofKind: statement<Pick<FileEntry, 'kind'>, FileEntry>('file_entries_of_kind', (values) =>
+      db.selectFrom('file_entries').select(['kind', 'id', 'revision']).where('kind', '=', values.kind).orderBy('id'),
     ),
   };
 }

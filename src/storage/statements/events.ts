@@ -1,28 +1,65 @@
-import { type Kysely, sql } from 'kysely';
-import type { OutboxEvent } from '../../core/notification/notification.js';
-import { type EventRow, eventColumns } from '../rows/event-row.js';
-import type { Flag, Schema } from '../schema.js';
-import { pick, statement } from '../statement.js';
+import { type Kysely, type Selectable, sql } from 'kysely';
+import type { DeliveryAttempt, OutboxEvent } from '../../core/notification/notification.js';
+import { recordMapping } from '../record-mapping.js';
+import type { DeliveryAttemptTable, EventTable, Flag, Schema } from '../schema.js';
+import { perCount, pick, statement } from '../statement.js';
+
+/** An event's columns, without those that the store gives it. */
+export type EventRow = Omit<Selectable<EventTable>, 'seq' | 'waits_behind'>;
+type DeliveryAttemptRow = Omit<Selectable<DeliveryAttemptTable>, 'seq'>;
+
+/** How events are stored. */
+export const eventMapping = recordMapping<OutboxEvent, EventRow>({
+  id: 'id',
+  notificationId: 'notification_id',
+  event: 'event',
+  orderKey: 'order_key',
+  body: 'body',
+  status: 'status',
+  attempts: 'attempts',
+  nextAttemptAtMs: 'next_attempt_at_ms',
+  createdAtMs: 'created_at_ms',
+  traceParent: 'trace_parent',
+});
+
+/** How delivery attempts are stored, beside the id of their event. */
+export const deliveryAttemptMapping = recordMapping<DeliveryAttempt, Omit<DeliveryAttemptRow, 'event_id'>>({
+  attemptedAtMs: 'attempted_at_ms',
+  durationMs: 'duration_ms',
+  httpStatus: 'http_status',
+  error: 'error',
+  responseBody: 'response_body',
+});
+const deliveryAttemptColumns = ['event_id', ...deliveryAttemptMapping.columns] as const;
+
+/** The number of delivery attempts kept per event: more than the retry schedule has. */
+const keptPerEvent = 20;
 
 type EventUpdateRow = Pick<EventRow, 'id' | 'attempts' | 'next_attempt_at_ms'> & { readonly status: OutboxEvent['status'] };
 type RedeliverRow = Pick<EventRow, 'id' | 'notification_id' | 'next_attempt_at_ms'>;
 
 interface PendingTargetRow {
   readonly notification_id: string;
-  /** When the first is due, or was. */
+  /** When its first event is or was due. */
   readonly first_at_ms: number | null;
-  /** When the first of those that are not due yet will be. */
+  /** When its first event in the future is due. */
   readonly next_at_ms: number | null;
 }
 
-/** Statements on the outbox. Constants that an index's condition needs are written out, see `open-condition.ts`. */
+interface EventIds {
+  /** `event_0`, `event_1`, ... */
+  readonly [event: `event_${number}`]: string;
+}
+
+/** Statements on the outbox. Conditions of partial indexes are written as constants: a database uses such an index only if a statement repeats them. */
 export function eventStatements(db: Kysely<Schema>) {
+  const { columns } = eventMapping;
   const isPending = sql<boolean>`status = 'pending'`;
 
   return {
     insert: statement<EventRow, never>('events_insert', (values) =>
       db.insertInto('events').values((eb) => ({
-        ...pick(values, eventColumns),
+        ...pick(values, columns),
         waits_behind: eb
           .case()
           .when(
@@ -48,7 +85,7 @@ export function eventStatements(db: Kysely<Schema>) {
         .where('id', '=', values.id),
     ),
 
-    /** Lets the oldest pending event of this event's order key go; after this one was updated. */
+    /** Releases the oldest pending event of this event's order key; runs after this one was updated. */
     releaseNext: statement<{ id: string }, never>('events_release_next', (values) =>
       db
         .updateTable('events')
@@ -66,7 +103,7 @@ export function eventStatements(db: Kysely<Schema>) {
         ),
     ),
 
-    /** Pending again, behind an older pending one of its order key if there is one. */
+    /** Makes an event pending again, behind an older pending event of its order key if there is one. */
     redeliver: statement<RedeliverRow, never>('events_redeliver', (values) =>
       db
         .updateTable('events')
@@ -84,7 +121,7 @@ export function eventStatements(db: Kysely<Schema>) {
         .where('notification_id', '=', values.notification_id),
     ),
 
-    /** Makes the pending events that came after this one wait behind it. */
+    /** Makes the later pending events of the same order key wait behind this one. */
     holdLater: statement<{ id: string }, never>('events_hold_later', (values) =>
       db
         .updateTable('events')
@@ -108,12 +145,12 @@ export function eventStatements(db: Kysely<Schema>) {
       db.deleteFrom('events').where('id', '=', values.id).where(sql<boolean>`status <> 'pending'`),
     ),
 
-    /** Those that are done of one order key, whatever their notification. */
+    /** Deletes the finished events of one order key, of all notifications. */
     deleteFinishedOf: statement<{ order_key: string }, never>('events_delete_finished_of', (values) =>
       db.deleteFrom('events').where('order_key', '=', values.order_key).where(sql<boolean>`status <> 'pending'`),
     ),
 
-    /** Steps through the index from one notification to the next, past whatever each of them has waiting. */
+    /** Skips through the index from one notification to the next, so the size of a backlog does not matter. */
     pendingTargets: statement<{ now_ms: number }, PendingTargetRow>('events_pending_targets', (values) => ({
       compile: () =>
         sql<PendingTargetRow>`
@@ -137,7 +174,7 @@ export function eventStatements(db: Kysely<Schema>) {
     due: statement<{ notification_id: string; now_ms: number; limit: number }, EventRow>('events_due', (values) =>
       db
         .selectFrom('events')
-        .select(eventColumns)
+        .select(columns)
         .where(sql<boolean>`status = 'pending' and waits_behind = 0`)
         .where('notification_id', '=', values.notification_id)
         .where('next_attempt_at_ms', '<=', values.now_ms)
@@ -154,14 +191,14 @@ export function eventStatements(db: Kysely<Schema>) {
     ),
 
     byId: statement<{ notification_id: string; id: string }, EventRow>('events_by_id', (values) =>
-      db.selectFrom('events').select(eventColumns).where('id', '=', values.id).where('notification_id', '=', values.notification_id),
+      db.selectFrom('events').select(columns).where('id', '=', values.id).where('notification_id', '=', values.notification_id),
     ),
 
-    /** The page is chosen on the index alone: rows are wide. */
+    /** Selects the page on the index alone: rows are wide. */
     pageOf: statement<{ notification_id: string; limit: number; offset: number }, EventRow>('events_page', (values) =>
       db
         .selectFrom('events')
-        .select(eventColumns)
+        .select(columns)
         .where('seq', 'in', (eb) =>
           eb
             .selectFrom('events as paged')
@@ -174,7 +211,7 @@ export function eventStatements(db: Kysely<Schema>) {
         .orderBy('seq', 'desc'),
     ),
 
-    /** Counted on the index each time: a total that is kept would cost every event a write. */
+    /** Counts on the index each time: a stored total would cost a write per event. */
     totalOf: statement<{ notification_id: string }, { total: number }>('events_total', (values) =>
       db
         .selectFrom('events')
@@ -190,6 +227,45 @@ export function eventStatements(db: Kysely<Schema>) {
         .where('next_attempt_at_ms', '<', values.before_ms)
         .orderBy('next_attempt_at_ms')
         .limit(values.limit),
+    ),
+  };
+}
+
+/** Statements on delivery attempts. */
+export function deliveryAttemptStatements(db: Kysely<Schema>) {
+  return {
+    insert: statement<DeliveryAttemptRow, never>('delivery_attempts_insert', (values) =>
+      db.insertInto('delivery_attempts').values(pick(values, deliveryAttemptColumns)),
+    ),
+
+    deleteOldest: statement<{ event_id: string }, never>('delivery_attempts_delete_oldest', (values) =>
+      db
+        .deleteFrom('delivery_attempts')
+        .where('event_id', '=', values.event_id)
+        .where('seq', '<=', (eb) =>
+          eb
+            .selectFrom('delivery_attempts as kept')
+            .select('kept.seq')
+            .where('kept.event_id', '=', values.event_id)
+            .orderBy('kept.seq', 'desc')
+            .limit(sql.lit(1))
+            .offset(sql.lit(keptPerEvent)),
+        ),
+    ),
+
+    /** The attempts of `count` events, oldest first. */
+    ofEvents: perCount((count) =>
+      statement<EventIds, DeliveryAttemptRow>(`delivery_attempts_of_${count}`, (values) =>
+        db
+          .selectFrom('delivery_attempts')
+          .select(deliveryAttemptColumns)
+          .where(
+            'event_id',
+            'in',
+            Array.from({ length: count }, (_, index) => values[`event_${index}`] as string),
+          )
+          .orderBy('seq'),
+      ),
     ),
   };
 }

@@ -1,13 +1,29 @@
-import type { Kysely } from 'kysely';
-import { type NotificationRow, notificationColumns } from '../rows/notification-row.js';
-import type { Schema } from '../schema.js';
+import type { Kysely, Selectable } from 'kysely';
+import type { Notification } from '../../core/notification/notification.js';
+import { json, recordMapping } from '../record-mapping.js';
+import type { NotificationTable, Schema } from '../schema.js';
 import { pick, statement } from '../statement.js';
+
+type NotificationRow = Omit<Selectable<NotificationTable>, 'seq'>;
+
+/** How notifications are stored. */
+export const notificationMapping = recordMapping<Notification, NotificationRow>({
+  id: 'id',
+  type: 'type',
+  url: 'url',
+  sealedSigningKey: 'sealed_signing_key',
+  retiredKeys: json('retired_keys'),
+  goneAtMs: 'gone_at_ms',
+  createdAtMs: 'created_at_ms',
+  revision: 'revision',
+});
 
 /** Statements on notifications. */
 export function notificationStatements(db: Kysely<Schema>) {
+  const { columns } = notificationMapping;
   return {
     insert: statement<NotificationRow, never>('notifications_insert', (values) =>
-      db.insertInto('notifications').values(pick(values, notificationColumns)),
+      db.insertInto('notifications').values(pick(values, columns)),
     ),
 
     update: statement<NotificationRow & { revision_before: number }, never>('notifications_update', (values) =>
@@ -41,11 +57,11 @@ export function notificationStatements(db: Kysely<Schema>) {
     ),
 
     byId: statement<{ id: string }, NotificationRow>('notifications_by_id', (values) =>
-      db.selectFrom('notifications').select(notificationColumns).where('id', '=', values.id),
+      db.selectFrom('notifications').select(columns).where('id', '=', values.id),
     ),
 
     page: statement<{ limit: number; offset: number }, NotificationRow>('notifications_page', (values) =>
-      db.selectFrom('notifications').select(notificationColumns).orderBy('seq', 'desc').limit(values.limit).offset(values.offset),
+      db.selectFrom('notifications').select(columns).orderBy('seq', 'desc').limit(values.limit).offset(values.offset),
     ),
 
     /** Counted each time: operators make them by hand, so they are few. */

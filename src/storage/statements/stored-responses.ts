@@ -1,18 +1,35 @@
-import { type Kysely, sql } from 'kysely';
-import { type StoredResponseRow, storedResponseColumns } from '../rows/stored-response-row.js';
-import type { Schema } from '../schema.js';
+import { type Kysely, type Selectable, sql } from 'kysely';
+import type { StoredResponse } from '../../core/access/stored-response.js';
+import { recordMapping } from '../record-mapping.js';
+import type { Schema, StoredResponseTable } from '../schema.js';
 import { pick, statement } from '../statement.js';
 
+type StoredResponseRow = Omit<Selectable<StoredResponseTable>, 'seq'>;
 type StoredResponseQuery = Pick<StoredResponseRow, 'key_id' | 'method' | 'idempotency_key'> & { readonly now_ms: number };
 
-/** Statements on what calls with an idempotency key came to. */
+/** How stored responses are stored. */
+export const storedResponseMapping = recordMapping<StoredResponse, StoredResponseRow>({
+  keyId: 'key_id',
+  method: 'method',
+  idempotencyKey: 'idempotency_key',
+  fingerprint: 'fingerprint',
+  response: {
+    column: 'response',
+    write: (response) => Buffer.from(response).toString('base64'),
+    read: (stored: string) => new Uint8Array(Buffer.from(stored, 'base64')),
+  },
+  expiresAtMs: 'expires_at_ms',
+});
+
+/** Statements on the responses that idempotency keys replay. */
 export function storedResponseStatements(db: Kysely<Schema>) {
+  const { columns } = storedResponseMapping;
   return {
-    /** Takes the place of one that has expired. */
-    put: statement<StoredResponseRow, never>('outcomes_put', (values) =>
+    /** Replaces one that has expired. */
+    put: statement<StoredResponseRow, never>('stored_responses_put', (values) =>
       db
-        .insertInto('outcomes')
-        .values(pick(values, storedResponseColumns))
+        .insertInto('stored_responses')
+        .values(pick(values, columns))
         .onConflict((conflict) =>
           conflict.columns(['key_id', 'method', 'idempotency_key']).doUpdateSet((eb) => ({
             fingerprint: eb.ref('excluded.fingerprint'),
@@ -22,30 +39,30 @@ export function storedResponseStatements(db: Kysely<Schema>) {
         ),
     ),
 
-    byKey: statement<StoredResponseQuery, StoredResponseRow>('outcomes_by_key', (values) =>
+    byKey: statement<StoredResponseQuery, StoredResponseRow>('stored_responses_by_key', (values) =>
       db
-        .selectFrom('outcomes')
-        .select(storedResponseColumns)
+        .selectFrom('stored_responses')
+        .select(columns)
         .where('key_id', '=', values.key_id)
         .where('method', '=', values.method)
         .where('idempotency_key', '=', values.idempotency_key)
         .where('expires_at_ms', '>', values.now_ms),
     ),
 
-    forgetFingerprints: statement<Pick<StoredResponseRow, 'fingerprint'>, never>('outcomes_forget_fingerprints', (values) =>
-      db.updateTable('outcomes').set(pick(values, ['fingerprint'])),
+    forgetFingerprints: statement<Pick<StoredResponseRow, 'fingerprint'>, never>('stored_responses_forget_fingerprints', (values) =>
+      db.updateTable('stored_responses').set(pick(values, ['fingerprint'])),
     ),
 
-    firstExpiry: statement<object, Pick<StoredResponseRow, 'expires_at_ms'>>('outcomes_first_expiry', () =>
-      db.selectFrom('outcomes').select('expires_at_ms').orderBy('expires_at_ms').limit(sql.lit(1)),
+    firstExpiry: statement<object, Pick<StoredResponseRow, 'expires_at_ms'>>('stored_responses_first_expiry', () =>
+      db.selectFrom('stored_responses').select('expires_at_ms').orderBy('expires_at_ms').limit(sql.lit(1)),
     ),
 
-    deleteExpired: statement<{ now_ms: number; limit: number }, never>('outcomes_delete_expired', (values) =>
+    deleteExpired: statement<{ now_ms: number; limit: number }, never>('stored_responses_delete_expired', (values) =>
       db
-        .deleteFrom('outcomes')
+        .deleteFrom('stored_responses')
         .where('seq', 'in', (eb) =>
           eb
-            .selectFrom('outcomes as expired')
+            .selectFrom('stored_responses as expired')
             .select('expired.seq')
             .where('expired.expires_at_ms', '<=', values.now_ms)
             .orderBy('expired.expires_at_ms')

@@ -1,16 +1,57 @@
-import { type Expression, type Kysely, sql } from 'kysely';
-import type { LaneId, TransactionStatus } from '../../core/transaction/transaction.js';
-import { isOpen } from '../open-condition.js';
-import { attemptColumns, type JoinedAttemptRow } from '../rows/attempt-row.js';
-import { type TransactionRow, transactionColumns } from '../rows/transaction-row.js';
-import type { Flag, Schema } from '../schema.js';
+import { type Expression, type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
+import {
+  type Attempt,
+  type LaneId,
+  type MinedAt,
+  openStatuses,
+  type Transaction,
+  type TransactionStatus,
+} from '../../core/transaction/transaction.js';
+import { decimalText, exactJson, flag, recordMapping } from '../record-mapping.js';
+import type { Flag, Schema, TransactionTable } from '../schema.js';
 import { perCount, pick, statement } from '../statement.js';
+import { type AttemptRow, attemptColumns, attemptFromRow } from './attempts.js';
+
+type TransactionRow = Omit<Selectable<TransactionTable>, 'seq' | 'ordinal' | 'ended_at_ms'>;
+type MinedColumn = 'mined_version' | 'mined_block_number' | 'mined_block_hash' | 'mined_succeeded' | 'mined_facts';
+
+const mapping = recordMapping<Omit<Transaction, 'mined'>, Omit<TransactionRow, MinedColumn>>({
+  id: 'id',
+  relayerId: 'relayer_id',
+  chain: 'chain',
+  account: 'account',
+  status: 'status',
+  statusReason: 'status_reason',
+  intent: 'intent',
+  content: exactJson('content'),
+  queued: exactJson('queued'),
+  nonce: decimalText('nonce'),
+  liveVersion: 'live_version',
+  createdAtMs: 'created_at_ms',
+  sentAtMs: 'sent_at_ms',
+  confirmedAtMs: 'confirmed_at_ms',
+  validUntilMs: 'valid_until_ms',
+  traceParent: 'trace_parent',
+  revision: 'revision',
+});
+const minedMapping = recordMapping<MinedAt, { [C in MinedColumn]: NonNullable<TransactionRow[C]> }>({
+  version: 'mined_version',
+  blockNumber: decimalText('mined_block_number'),
+  blockHash: 'mined_block_hash',
+  succeeded: flag('mined_succeeded'),
+  facts: exactJson('mined_facts'),
+});
+const transactionColumns = [...mapping.columns, ...minedMapping.columns];
+const notMined = Object.fromEntries(minedMapping.columns.map((column) => [column, null])) as { [C in MinedColumn]: null };
+
+/** The columns of an attempt beside a transaction's in one row; all null if the transaction has none. */
+type JoinedAttemptRow = { readonly [C in keyof AttemptRow as `attempt_${C}`]: AttemptRow[C] | null };
 
 /** A transaction beside one of its attempts. */
 export type TransactionViewRow = TransactionRow & JoinedAttemptRow;
 
-/** What an update needs beside the row: the revision that must be stored now. */
-export type TransactionUpdateRow = TransactionRow & { readonly revision_before: number };
+/** A row to write, and the revision that must be stored now. */
+type TransactionUpdateRow = TransactionRow & { readonly revision_before: number };
 
 interface OldestRow {
   readonly id: string;
@@ -23,13 +64,13 @@ interface StatusPage {
   readonly relayer_id: string;
   readonly limit: number;
   readonly offset: number;
-  /** `offset + limit`: how deep each status must be looked into. */
+  /** `offset + limit`: the number of rows to read of each status. */
   readonly depth: number;
   /** `status_0`, `status_1`, ... */
   readonly [status: `status_${number}`]: TransactionStatus;
 }
 
-// Who a transaction belongs to never changes.
+// The owner of a transaction never changes.
 const changingColumns = transactionColumns.filter(
   (column) =>
     column !== 'id' &&
@@ -42,9 +83,38 @@ const changingColumns = transactionColumns.filter(
 const transactionSelection = transactionColumns.map((column) => `transactions.${column}` as const);
 const attemptSelection = attemptColumns.map((column) => `attempts.${column} as attempt_${column}` as const);
 
+/** The row that stores a transaction. */
+export function rowFromTransaction(transaction: Transaction): TransactionRow {
+  const { mined } = transaction;
+  return { ...mapping.toRow(transaction), ...(mined === null ? notMined : minedMapping.toRow(mined)) };
+}
+
+/** The transaction that a row stores. */
+export function transactionFromRow(row: TransactionRow): Transaction {
+  return { ...mapping.fromRow(row), mined: isMined(row) ? minedMapping.fromRow(row) : null };
+}
+
+function isMined(row: TransactionRow): row is TransactionRow & { [C in MinedColumn]: NonNullable<TransactionRow[C]> } {
+  return row.mined_version !== null;
+}
+
+/** The attempt of a joined row; null if the transaction has none. */
+export function attemptFromJoinedRow(row: JoinedAttemptRow): Attempt | null {
+  if (row.attempt_transaction_id === null) return null;
+  return attemptFromRow(Object.fromEntries(attemptColumns.map((column) => [column, row[`attempt_${column}`]])) as unknown as AttemptRow);
+}
+
+/**
+ * True for a transaction that may still change. Statements and partial indexes both write the statuses as constants: a database uses a partial
+ * index only if a statement repeats the index's condition.
+ */
+function isOpen(statusColumn: string): RawBuilder<boolean> {
+  return sql<boolean>`${sql.ref(statusColumn)} in (${sql.join(openStatuses.map((status) => sql.lit(status)))})`;
+}
+
 /** Statements on transactions and their totals. */
 export function transactionStatements(db: Kysely<Schema>) {
-  /** Transactions, each with the attempt that its record shows. */
+  /** Transactions, each with the attempt that its record shows: the mined one, else the live one. */
   const views = () =>
     db
       .selectFrom('transactions')
@@ -75,7 +145,7 @@ export function transactionStatements(db: Kysely<Schema>) {
       }),
     ),
 
-    /** A final status stays: the totals rest on it. */
+    /** Refuses to change a final status: the totals depend on it. */
     update: statement<TransactionUpdateRow, never>('transactions_update', (values) =>
       db
         .updateTable('transactions')
@@ -85,7 +155,7 @@ export function transactionStatements(db: Kysely<Schema>) {
         .where((eb) => eb.or([isOpen('status'), eb('status', '=', values.status)])),
     ),
 
-    /** Counts a transaction that is about to leave the open statuses; before its update. */
+    /** Counts a transaction that leaves the open statuses; runs before its update. */
     addFinished: statement<TransactionUpdateRow, never>('transactions_add_finished', (values) =>
       addToTotal(
         db
@@ -96,7 +166,7 @@ export function transactionStatements(db: Kysely<Schema>) {
       ),
     ),
 
-    /** Counts a transaction that is final from the start; after its insert. */
+    /** Counts a transaction that is inserted with a final status; runs after its insert. */
     addInserted: statement<TransactionRow, never>('transactions_add_inserted', (values) =>
       addToTotal(
         db
@@ -108,7 +178,7 @@ export function transactionStatements(db: Kysely<Schema>) {
 
     byId: statement<{ id: string }, TransactionViewRow>('transactions_by_id', (values) => views().where('transactions.id', '=', values.id)),
 
-    /** The least and the greatest ordinal; each from an end of the index. */
+    /** The lowest and the highest ordinal, each read from one end of the index. */
     ordinals: statement<{ relayer_id: string }, { first: number | null; last: number | null }>('transactions_ordinals', (values) => {
       const ordinals = db.selectFrom('transactions').where('relayer_id', '=', values.relayer_id);
       return db.selectNoFrom([
@@ -126,7 +196,7 @@ export function transactionStatements(db: Kysely<Schema>) {
         .limit(values.limit),
     ),
 
-    /** How many a relayer has in each status. */
+    /** The number of a relayer's transactions in each status. */
     totals: statement<{ relayer_id: string }, { status: TransactionStatus; total: number }>('transactions_totals', (values) =>
       db
         .selectFrom('transaction_totals')
@@ -143,8 +213,8 @@ export function transactionStatements(db: Kysely<Schema>) {
     ),
 
     /**
-     * A page of those in one of `statusCount` statuses. The newest of each status are taken from the index and then merged: asked in one
-     * condition, a database may sort all of them.
+     * A page of the transactions in `statusCount` statuses. Reads the newest of each status from the index and merges them: with one condition
+     * for all statuses, a database may sort all rows.
      */
     pageOfStatuses: perCount((statusCount) =>
       statement<StatusPage, TransactionViewRow>(`transactions_page_of_${statusCount}`, (values) => {
@@ -188,12 +258,12 @@ export function transactionStatements(db: Kysely<Schema>) {
       db.updateTable('transactions').set({ ended_at_ms: values.ended_at_ms }).where('id', '=', values.id),
     ),
 
-    /** Those that have finished transactions. */
+    /** The relayers that have finished transactions. */
     relayers: statement<object, { relayer_id: string }>('transactions_relayers', () =>
       db.selectFrom('transaction_totals').select('relayer_id').distinct().where('total', '>', sql.lit(0)),
     ),
 
-    /** The oldest of a relayer. `shares_slot`: an open transaction has a version in a slot of its versions. */
+    /** A relayer's oldest transactions. `shares_slot`: an open transaction has an attempt in the same slot as one of its attempts. */
     oldest: statement<{ relayer_id: string; limit: number }, OldestRow>('transactions_oldest', (values) =>
       db
         .selectFrom('transactions')
@@ -230,7 +300,7 @@ export function transactionStatements(db: Kysely<Schema>) {
         .limit(values.limit),
     ),
 
-    /** Counts one less of its relayer and status; before it is deleted. */
+    /** Subtracts a transaction from its total; runs before the transaction is deleted. */
     subtractFinished: statement<{ id: string }, never>('transactions_subtract_finished', (values) =>
       db
         .updateTable('transaction_totals')
