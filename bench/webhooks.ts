@@ -15,7 +15,7 @@ import { systemClock } from '../src/core/ports/clock.js';
 import type { Change, Store } from '../src/core/ports/store.js';
 import { openStore } from '../src/storage/open-store.js';
 import { createSecretBox } from '../src/storage/secret-box.js';
-import { wakingOnEvents } from '../src/storage/waking-on-events.js';
+import { wakeOnEvents } from '../src/storage/wake-on-events.js';
 import { createDelivery } from '../src/webhooks/delivery.js';
 
 /** One figure. */
@@ -106,7 +106,7 @@ async function inOutbox<T>(receiver: Receiver, measure: (outbox: Outbox, receive
   const folder = await mkdtemp(join(tmpdir(), 'relayer-bench-'));
   const opened = await openStore(`sqlite:${join(folder, 'relayer.db')}`, { log: silent });
   const secretBox = createSecretBox(randomBytes(32).toString('base64'));
-  const store = wakingOnEvents(opened.store, () => delivery.wake());
+  const store = wakeOnEvents(opened.store, () => delivery.wake());
   const deps = { store, secretBox, clock: systemClock, ids: systemIds, log: silent, allowPrivateTargets: true };
   const delivery = createDelivery({ ...deps, retrySeconds: [5, 30, 120], timeoutMs: 15_000 });
   try {

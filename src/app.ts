@@ -52,7 +52,7 @@ import { accountOf, openRelayers } from './open-relayers.js';
 import { localKeys } from './signers/local/local-keys.js';
 import { openStore } from './storage/open-store.js';
 import { createSecretBox } from './storage/secret-box.js';
-import { wakingOnEvents } from './storage/waking-on-events.js';
+import { wakeOnEvents } from './storage/wake-on-events.js';
 import { createDelivery } from './webhooks/delivery.js';
 import { createRetention } from './webhooks/retention.js';
 
@@ -113,7 +113,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     // The store and its outbox.
     const opened = await parts.openStore(settings.databaseUrl, { log, meter: metrics.meter });
     releasers.push(() => opened.store.close());
-    const store = wakingOnEvents(opened.store, () => delivery.wake());
+    const store = wakeOnEvents(opened.store, () => delivery.wake());
     const keys = createKeyRing({ store, clock, log });
     await keys.start();
     releasers.push(() => keys.stop());

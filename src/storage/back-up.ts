@@ -1,12 +1,12 @@
 import { addressFromUrl } from './database-url.js';
-import { backUpSqlite } from './sqlite/back-up-sqlite.js';
+import { backUpSqlite } from './sqlite/sqlite-backup.js';
 
 /**
- * Copies the database, which may be in use, into a new file: see `backUpSqlite`. Throws an error with a sentence for the operator, for PostgreSQL too,
- * which has tools of its own.
+ * Copies a SQLite database, in use or not, into a new file, see `backUpSqlite`. Throws an error whose message is for the operator, also for a
+ * PostgreSQL database, which has its own tools.
  */
 export function backUp(databaseUrl: string, target: string): void {
   const address = addressFromUrl(databaseUrl);
-  if (address.dialect === 'postgres') throw new Error('a PostgreSQL database is backed up by its own tools, such as pg_dump');
+  if (address.dialect === 'postgres') throw new Error('relayer backup copies SQLite databases only; back up PostgreSQL with pg_dump');
   backUpSqlite(address.file, target);
 }

@@ -5,11 +5,11 @@ import type { SqlValue, Statement } from './statement.js';
 export interface Step {
   readonly statement: Pick<Statement<object>, 'name' | 'sql'>;
   readonly values: readonly SqlValue[];
-  /** True: it must touch exactly one row, else its change is a conflict. */
+  /** If true, it must affect exactly one row; else its change is a conflict. */
   readonly guarded: boolean;
 }
 
-/** A change as the store makes it: its steps run one after another. */
+/** A change as this store makes it: its steps run in order. */
 export class BoundChange implements Change {
   readonly name: string;
   readonly steps: readonly Step[];
@@ -20,12 +20,12 @@ export class BoundChange implements Change {
   }
 }
 
-/** A step that may touch any number of rows. */
+/** A step that may affect any number of rows. */
 export function step<P extends object>(statement: Statement<P, never>, values: P): Step {
   return { statement, values: statement.bind(values), guarded: false };
 }
 
-/** A step that must touch exactly one row. */
+/** A step that must affect exactly one row. */
 export function guarded<P extends object>(statement: Statement<P, never>, values: P): Step {
   return { statement, values: statement.bind(values), guarded: true };
 }

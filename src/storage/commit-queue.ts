@@ -6,20 +6,20 @@ import type { BoundChange } from './bound-change.js';
 /** The changes of one `commit`. */
 export type ChangeList = readonly BoundChange[];
 
-/** Why a list was not written; undefined: it was. */
+/** Why a list was not written; undefined if it was. */
 export type Outcome = Error | undefined;
 
 /**
- * Writes lists in one database commit: each of them wholly or, with the error that is its outcome, not at all. Throws when nothing of the
- * batch was written, or nobody can say.
+ * Writes lists in one database commit. Each list is written completely, or not at all with an error as its outcome. Throws if nothing of the
+ * batch was written, or if it is unknown what was.
  */
 export type RunBatch = (lists: readonly ChangeList[]) => readonly Outcome[] | Promise<readonly Outcome[]>;
 
-/** The way in for all writers. */
+/** The only way to write: it gathers the lists of all callers into batches. */
 export interface CommitQueue {
   /** Resolves when the list is durable. */
   commit(list: ChangeList): Promise<void>;
-  /** Refuses what comes from now on, and resolves when all that waits is settled. */
+  /** Refuses new lists, and resolves when every waiting list is settled. */
   close(): Promise<void>;
 }
 
@@ -28,12 +28,12 @@ interface Waiting {
   settle(outcome: Outcome): void;
 }
 
-/** Bounds how long one batch may keep the process, or the database, from everything else. */
+/** Bounds how long one batch can block the process or the database. */
 const maxBatch = 256;
 
 /**
- * Gathers the lists of all who call within one turn of the event loop into batches. There is no timer: under load the lists gather while the
- * batch before is written, and without load nobody waits.
+ * Gathers all lists of one turn of the event loop into batches. There is no timer: under load, lists gather while the previous batch is
+ * written; without load, no caller waits.
  */
 export function createCommitQueue(runBatch: RunBatch, meter: Pick<Meter, 'batchEnded'> = noMeter): CommitQueue {
   const waiting: Waiting[] = [];
@@ -42,7 +42,7 @@ export function createCommitQueue(runBatch: RunBatch, meter: Pick<Meter, 'batchE
 
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
-      // Lets other requests in between two batches.
+      // Other requests run between two batches.
       await setImmediate();
       const batch = waiting.splice(0, maxBatch);
       const begunMs = performance.now();

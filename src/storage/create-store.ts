@@ -10,12 +10,12 @@ import type { Statements } from './statements/all-statements.js';
 
 function boundChanges(changes: readonly Change[]): readonly BoundChange[] {
   return changes.map((change) => {
-    if (!(change instanceof BoundChange)) throw new TypeError(`the change ${change.name} was not made by this store`);
+    if (!(change instanceof BoundChange)) throw new TypeError(`the change ${change.name} was not made by a store`);
     return change;
   });
 }
 
-/** A store on an opened database. */
+/** Makes a store on an opened database. */
 export function createStore(database: Database, statements: Statements, clock: Clock, meter: Meter = noMeter): Store {
   const queue = createCommitQueue(database.runBatch, meter);
   let closing: Promise<void> | undefined;
@@ -24,7 +24,7 @@ export function createStore(database: Database, statements: Statements, clock: C
     change: createChanges(statements),
     read: createReads(statements, database.query),
     commit: async (changes) => queue.commit(boundChanges(changes)),
-    // A real write: a full disk, a file system gone read-only or a lost lock show in nothing less.
+    // Only a real write shows a full disk, a read-only file system or a lost lock.
     checkWritable: () => {
       const touch = guarded(statements.instances.touch, { number: 1, checked_at_ms: clock.nowMs() });
       return queue.commit([new BoundChange('checkWritable', [touch])]);

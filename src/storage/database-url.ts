@@ -1,12 +1,13 @@
-/** Where the data is. */
+/** The location of the database. */
 export type DatabaseAddress =
   | { readonly dialect: 'sqlite'; readonly file: string }
   | { readonly dialect: 'postgres'; readonly connectionString: string };
 
-/** Reads a database URL. Throws with a sentence for the operator; the URL is not in it, since it may hold a password. */
+/** Reads a database URL. Throws an error whose message is for the operator; it omits the URL, which may contain a password. */
 export function addressFromUrl(databaseUrl: string): DatabaseAddress {
   if (/^postgres(ql)?:\/\//.test(databaseUrl)) {
-    if (!URL.canParse(databaseUrl)) throw new Error('the database URL begins as a PostgreSQL URL but cannot be read as one');
+    if (!URL.canParse(databaseUrl))
+      throw new Error('the database URL is not a valid PostgreSQL URL; write postgres://<user>@<host>/<database>');
     return { dialect: 'postgres', connectionString: databaseUrl };
   }
   const file = /^sqlite:(?!\/\/[^/])(?!:memory:)(.+)$/.exec(databaseUrl)?.[1];

@@ -1,22 +1,22 @@
 import type { RunBatch } from './commit-queue.js';
 import type { Query } from './reads.js';
 
-/** An opened database, held by this process alone. Made by `openSqlite` and `openPostgres`; `createStore` makes a store of it. */
+/** An opened database, from which `createStore` makes a store. */
 export interface Database {
   readonly runBatch: RunBatch;
   readonly query: Query;
-  /** Resolves with the reason when the instance lock is lost: nothing can be written then, for another process may hold it. */
+  /** Resolves with the reason when the instance lock is lost: another process may hold it, so nothing can be written. */
   readonly lost: Promise<Error>;
-  /** Closes every connection and, last, frees the lock. */
+  /** Closes every connection, then releases the lock. */
   close(): Promise<void>;
 }
 
-/** A database whose instance lock this process has taken; nothing else was done with it. */
+/** A database whose instance lock this process holds; it is not opened yet. */
 export interface LockedDatabase {
-  /** Names of the migrations that were run. */
+  /** Returns the names of the migrations that ran. */
   migrate(): Promise<string[]>;
-  /** Opens what reads and writes, once its tables are there. */
+  /** Opens the database for reading and writing, after the migrations. */
   open(): Promise<Database>;
-  /** Frees the lock of a database that was not opened. */
+  /** Releases the lock of a database that was not opened. */
   unlock(): Promise<void>;
 }

@@ -12,12 +12,12 @@ import {
 } from 'kysely';
 import type { Schema } from './schema.js';
 
-/** Where the two databases differ in SQL: this is all of it. */
+/** Every difference in SQL between the two databases. */
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
-  /** Builds and compiles statements; runs none. */
+  /** Builds and compiles statements; cannot run them. */
   readonly builder: Kysely<Schema>;
-  /** The type of a column that counts the rows in the order in which they were written. */
+  /** The type of a column that numbers the rows in the order of their inserts. */
   readonly sequenceType: ColumnDataType;
   /** Completes such a column. */
   sequence(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder;

@@ -11,7 +11,7 @@ import { openPostgresBeside } from './postgres/open-postgres.js';
 import { openSqliteBeside } from './sqlite/open-sqlite.js';
 import { compileStatements } from './statements/all-statements.js';
 
-/** The keys of a database, and nothing else of it. */
+/** The API keys of a database. */
 export interface ApiKeyStore {
   readonly read: { apiKeys(): Promise<readonly ApiKey[]> };
   readonly change: Pick<Store['change'], 'insertApiKey' | 'deleteApiKey'>;
@@ -20,8 +20,9 @@ export interface ApiKeyStore {
 }
 
 /**
- * Opens the keys of a database. Where nobody works on it, under its lock, and its tables are brought to this version; where a service does,
- * beside it: the lock guards nonces, which nothing here touches, and the service looks for new keys. Fails as `openStore` does otherwise.
+ * Opens the API keys of a database. If no process works on the database, this takes its lock and migrates it. If a service does, this opens
+ * it beside the service: the lock protects nonces, which API keys do not touch, and the service looks for new keys. Otherwise fails as
+ * `openStore` does.
  */
 export async function openApiKeys(databaseUrl: string, { log }: { readonly log: Log }): Promise<ApiKeyStore> {
   try {

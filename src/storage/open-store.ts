@@ -12,12 +12,12 @@ import { lockPostgres } from './postgres/open-postgres.js';
 import { lockSqlite } from './sqlite/open-sqlite.js';
 import { compileStatements, type Statements } from './statements/all-statements.js';
 
-/** A store that is ready, and what its owner should know. */
+/** A store that is ready. */
 export interface OpenedStore {
   readonly store: Store;
-  /** Names of the migrations that opening ran. */
+  /** The names of the migrations that ran. */
   readonly migrations: readonly string[];
-  /** Resolves with the reason when the instance lock is lost: every commit fails from then on, so the process should end. Never on SQLite. */
+  /** Resolves with the reason when the instance lock is lost: every later commit fails, so the process should end. Never resolves on SQLite. */
   readonly lost: Promise<Error>;
 }
 
@@ -27,7 +27,7 @@ async function lockDatabase(databaseUrl: string, log: Log): Promise<{ locked: Lo
   return { locked: await lockPostgres(address.connectionString, log), statements: compileStatements(postgres) };
 }
 
-/** Writes this process's name down, for whoever finds the lock held. */
+/** Records this process as the holder, for the error of a process that finds the lock taken. */
 async function recordHolder({ runBatch }: Database, { instances }: Statements): Promise<void> {
   const nowMs = systemClock.nowMs();
   const row = { number: 1, host: hostname(), pid: process.pid, since_ms: nowMs, checked_at_ms: nowMs };
@@ -46,9 +46,9 @@ async function openLocked(locked: LockedDatabase): Promise<{ database: Database;
 }
 
 /**
- * Opens the database at `sqlite:<file>` (its folders are made) or `postgres://...`: takes its instance lock, brings its tables to this
- * version and records this process as the holder. Throws `DatabaseLockedError` when another process works on it, and an error with a sentence
- * for the operator when the URL cannot be read.
+ * Opens the database at `sqlite:<file>`, whose folders it makes, or at `postgres://...`: takes the instance lock, runs the migrations and records
+ * this process as the holder. Throws `DatabaseLockedError` if another process works on the database, and an error whose message is for the
+ * operator if the URL is invalid.
  */
 export async function openStore(databaseUrl: string, options: { readonly log: Log; readonly meter?: Meter }): Promise<OpenedStore> {
   const { locked, statements } = await lockDatabase(databaseUrl, options.log);
@@ -62,7 +62,7 @@ export async function openStore(databaseUrl: string, options: { readonly log: Lo
   return { store: createStore(database, statements, systemClock, options.meter), migrations, lost: database.lost };
 }
 
-/** Brings the tables to this version and returns the names of the migrations that this took. Fails as `openStore` does. */
+/** Runs the migrations and returns their names. Fails as `openStore` does. */
 export async function migrateDatabase(databaseUrl: string, options: { readonly log: Log }): Promise<string[]> {
   const { locked } = await lockDatabase(databaseUrl, options.log);
   try {

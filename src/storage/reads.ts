@@ -11,14 +11,14 @@ import { notificationMapping } from './statements/notifications.js';
 import { storedResponseMapping } from './statements/stored-responses.js';
 import { attemptFromJoinedRow, type TransactionViewRow, transactionFromRow } from './statements/transactions.js';
 
-/** Runs a reading statement on committed rows. */
+/** Runs a read on committed rows. */
 export type Query = <P extends object, R>(statement: Statement<P, R>, values: P) => Promise<readonly R[]>;
 
 function viewFromRow(row: TransactionViewRow): TransactionView {
   return { transaction: transactionFromRow(row), shown: attemptFromJoinedRow(row) };
 }
 
-/** Gathers rows of one transaction each attempt, which come together, into one item each transaction. */
+/** Gathers rows, one per attempt and ordered by transaction, into one item per transaction. */
 function openFromRows(rows: readonly TransactionViewRow[]): OpenTransaction[] {
   const open: OpenTransaction[] = [];
   let attempts: Attempt[] = [];
@@ -33,19 +33,19 @@ function openFromRows(rows: readonly TransactionViewRow[]): OpenTransaction[] {
   return open;
 }
 
-/** The values of a statement that is made per count. */
+/** The numbered values of a statement that is compiled per count. */
 function numbered<K extends string, V>(name: K, values: readonly V[]): { readonly [key in `${K}_${number}`]: V } {
   return Object.fromEntries(values.map((value, index) => [`${name}_${index}`, value])) as { [key in `${K}_${number}`]: V };
 }
 
-/** Repeats the last value, so that lists of any length need few statements. */
+/** Repeats the last value, so that few statements serve lists of any length. */
 function paddedToPowerOfTwo<V>(values: readonly V[]): readonly V[] {
   if (values.length === 0) return values;
   const length = 2 ** Math.ceil(Math.log2(values.length));
   return [...values, ...values.slice(-1).flatMap((last) => Array<V>(length - values.length).fill(last))];
 }
 
-/** What can be read, through `query`. */
+/** Makes the reads of a store. */
 export function createReads(statements: Statements, query: Query): Reads {
   const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, storedResponses, apiKeys, definitions } =
     statements;
@@ -53,14 +53,14 @@ export function createReads(statements: Statements, query: Query): Reads {
   async function withAttempts(rows: readonly EventRow[]): Promise<readonly DeliveryRecord[]> {
     if (rows.length === 0) return [];
     const ids = paddedToPowerOfTwo(rows.map(({ id }) => id));
-    const tries = await query(deliveryAttempts.ofEvents(ids.length), numbered('event', ids));
+    const deliveries = await query(deliveryAttempts.ofEvents(ids.length), numbered('event', ids));
     return rows.map((row) => ({
       event: eventMapping.fromRow(row),
-      attempts: tries.filter(({ event_id }) => event_id === row.id).map(deliveryAttemptMapping.fromRow),
+      attempts: deliveries.filter(({ event_id }) => event_id === row.id).map(deliveryAttemptMapping.fromRow),
     }));
   }
 
-  /** What is accepted between the two reads does not show; what is removed between them is still in the total. */
+  /** A transaction accepted between the two reads is missing; one removed between them still counts in the total. */
   async function allOf(relayerId: string, { offset, limit }: PageQuery): Promise<PageOf<TransactionView>> {
     const [ordinals] = await query(transactions.ordinals, { relayer_id: relayerId });
     const last = ordinals?.last ?? 0;
@@ -70,7 +70,7 @@ export function createReads(statements: Statements, query: Query): Reads {
     return { items: rows.map(viewFromRow), total };
   }
 
-  /** Total and page are two reads: a change between them may show in the second alone. */
+  /** Total and page are two reads: a change between them may show in the page only. */
   async function someOf(relayerId: string, statuses: ReadonlySet<TransactionStatus>, page: PageQuery): Promise<PageOf<TransactionView>> {
     const { offset, limit } = page;
     const totals = await query(transactions.totals, { relayer_id: relayerId });

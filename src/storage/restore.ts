@@ -4,23 +4,24 @@ import type { Log } from '../core/ports/log.js';
 import { type Ended, endWaiting } from '../core/transaction/end-waiting.js';
 import { addressFromUrl } from './database-url.js';
 import { openStore } from './open-store.js';
-import { moveDurably } from './sqlite/back-up-sqlite.js';
-import { copyBackup } from './sqlite/copy-backup.js';
+import { copyBackup, moveDurably } from './sqlite/sqlite-backup.js';
 
 /**
- * Makes the database at this URL one that was restored to an older state, ending what must not be signed again. `backup`: a copy that `backUp` made, put in
- * place where no database is yet; null: the database is as it should be, restored by its own tools. Throws an error with a sentence for the operator, and
- * as `openStore` does.
+ * Restores the database at this URL and ends the transactions that must not be signed again. `backup` is a copy that `backUp` made; it is put in
+ * place only if no database exists there. If it is null, other tools have restored the database already. Throws an error whose message is for
+ * the operator, and the errors of `openStore`.
  */
 export async function restore(databaseUrl: string, backup: string | null, log: Log): Promise<Ended> {
   if (backup === null) return endWaitingIn(databaseUrl, log);
   const address = addressFromUrl(databaseUrl);
   if (address.dialect === 'postgres')
-    throw new Error('a PostgreSQL database is restored by its own tools; then run relayer restore without a file');
+    throw new Error(
+      'relayer restore takes a file for SQLite only; restore PostgreSQL with pg_restore, then run relayer restore without a file',
+    );
   const target = resolve(address.file);
-  // A log that another database left there would be replayed into this one.
+  // SQLite would replay another database's leftover log into this one.
   const present = ['', '-wal', '-shm', '-journal'].map((end) => `${target}${end}`).find((file) => existsSync(file));
-  if (present !== undefined) throw new Error(`${present} already exists; move it away first, the database with its -wal and -shm files`);
+  if (present !== undefined) throw new Error(`${present} already exists; first move the database away, with its -wal and -shm files`);
   const partial = `${target}.partial`;
   copyBackup(backup, partial);
   try {

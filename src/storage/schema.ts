@@ -4,14 +4,17 @@ import type { Definition, FileEntry } from '../core/ports/store.js';
 import type { Intent, TransactionStatus } from '../core/transaction/transaction.js';
 
 /*
- * The tables as the code sees them; `migrations/` makes them. The same on every dialect: nonces, block numbers and whatever else may pass
- * 2^53 are decimal text, milliseconds and revisions are integers below it, flags are 0 or 1.
+ * The tables that `migrations/` makes, the same in every dialect. Values that may exceed 2^53, such as nonces and block numbers, are decimal text;
+ * milliseconds and revisions are integers below it; flags are 0 or 1. "Exact JSON" is the text of `exactJson`.
  */
 
-/** Yes or no, as both dialects can store and compare it. */
+/** A boolean that both dialects can store and compare. */
 export type Flag = 0 | 1;
 
-/** A transaction. `ordinal` counts within its relayer without gaps, upwards by acceptance, so a page is found by its number: what is removed is closed up. */
+/**
+ * A transaction. `ordinal` numbers the transactions of a relayer without gaps, in the order of acceptance, so the number of a page finds its rows.
+ * Removing transactions closes the gaps.
+ */
 export interface TransactionTable {
   seq: Generated<number>;
   ordinal: number;
@@ -22,9 +25,9 @@ export interface TransactionTable {
   status: TransactionStatus;
   status_reason: string | null;
   intent: Intent;
-  /** Exact JSON, see `rows/exact-json.ts`. */
-  content: string;
   /** Exact JSON. */
+  content: string;
+  /** Exact JSON of a queued replacement. */
   queued: string | null;
   nonce: string | null;
   live_version: number | null;
@@ -38,45 +41,45 @@ export interface TransactionTable {
   sent_at_ms: number | null;
   confirmed_at_ms: number | null;
   valid_until_ms: number | null;
-  /** `traceparent` of the span that accepted it. */
+  /** `traceparent` of the span that accepted the transaction. */
   trace_parent: string | null;
-  /** Null until its status is final. */
+  /** Null until the status is final. */
   ended_at_ms: Generated<number | null>;
   revision: number;
 }
 
-/** How many transactions of a relayer ended in a final status; those in an open one are few and are counted. */
+/** The number of a relayer's transactions in each final status. Transactions in open statuses are few, so reads count them. */
 export interface TransactionTotalTable {
   relayer_id: string;
   status: TransactionStatus;
   total: number;
 }
 
-/** A signed version. */
+/** A signed version of a transaction. */
 export interface AttemptTable {
   seq: Generated<number>;
   transaction_id: string;
   version: number;
   chain: string;
   account: string;
-  /** The slot in the account: the nonce, or of a transaction that stands alone its id. */
+  /** The nonce, or the id of an unsequenced transaction, which has a slot of its own. */
   nonce: string;
   purpose: Intent;
   hash: string;
   raw: string;
-  /** Exact JSON, see `rows/exact-json.ts`. */
+  /** Exact JSON. */
   fields: string;
   created_at_ms: number;
 }
 
-/** An account's queue. */
+/** The next nonce of an account. */
 export interface LaneTable {
   chain: string;
   account: string;
   next_nonce: string;
 }
 
-/** A chain's first block, as it was first seen. */
+/** The genesis block of a chain when it was first seen. */
 export interface ChainTable {
   chain: string;
   genesis_hash: string;
@@ -96,7 +99,7 @@ export interface NotificationTable {
   revision: number;
 }
 
-/** What the configuration file wrote, and at which revision. */
+/** A notification that the configuration file wrote, and its revision at that time. */
 export interface FileEntryTable {
   kind: FileEntry['kind'];
   id: string;
@@ -104,8 +107,8 @@ export interface FileEntryTable {
 }
 
 /**
- * The outbox. `waits_behind` is 1 for an event that has an older pending one of its order key before it, and is taken away when that one is
- * done: it keeps whole queues of waiting events out of the index of due ones.
+ * The outbox. `waits_behind` is 1 while an older event of the same notification and order key is pending, which keeps waiting events out of the
+ * index of due events.
  */
 export interface EventTable {
   seq: Generated<number>;
@@ -122,7 +125,7 @@ export interface EventTable {
   waits_behind: Flag;
 }
 
-/** A try to deliver an event; goes with its event. */
+/** A delivery attempt; deleted with its event. */
 export interface DeliveryAttemptTable {
   seq: Generated<number>;
   event_id: string;
@@ -133,7 +136,7 @@ export interface DeliveryAttemptTable {
   response_body: string | null;
 }
 
-/** What a call with an idempotency key came to. */
+/** The response that an idempotency key replays. */
 export interface StoredResponseTable {
   seq: Generated<number>;
   key_id: string;
@@ -145,7 +148,7 @@ export interface StoredResponseTable {
   expires_at_ms: number;
 }
 
-/** A key that callers present. */
+/** An API key. */
 export interface ApiKeyTable {
   seq: Generated<number>;
   id: string;
@@ -159,23 +162,23 @@ export interface ApiKeyTable {
   expires_at_ms: number | null;
 }
 
-/** What the API made of a relayer, a signer or a network. */
+/** A relayer, a signer or a network that the API wrote. */
 export interface DefinitionTable {
   seq: Generated<number>;
   kind: Definition['kind'];
   id: string;
-  /** Exact JSON, see `rows/exact-json.ts`; null: deleted. */
+  /** Exact JSON; null if the API deleted it. */
   content: string | null;
   sealed: string | null;
 }
 
-/** One row, number 1: the process that holds the instance lock, or held it last. */
+/** One row, number 1: the last process that took the instance lock. */
 export interface InstanceTable {
   number: number;
   host: string;
   pid: number;
   since_ms: number;
-  /** The last check that the store can be written. */
+  /** When the service last checked that it can write. */
   checked_at_ms: number;
 }
 

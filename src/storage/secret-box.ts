@@ -5,10 +5,10 @@ const algorithm = 'aes-256-gcm';
 const keyBytes = 32;
 const nonceBytes = 12;
 const tagBytes = 16;
-/** Names the form, so that another algorithm can follow while old texts stay readable. */
+/** Names the format, so that a later algorithm can leave old secrets readable. */
 const prefix = 'v1.';
 
-/** The key's bytes. Base64 is taken only as an encoder writes it; the text never appears in the error. */
+/** Decodes the key. Accepts canonical base64 only; the error never contains the text. */
 function keyFromBase64(keyBase64: string): Buffer {
   const key = Buffer.from(keyBase64, 'base64');
   if (key.length !== keyBytes || key.toString('base64') !== keyBase64) {
@@ -20,8 +20,8 @@ function keyFromBase64(keyBase64: string): Buffer {
 }
 
 /**
- * Seals with AES-256-GCM under one key: `v1.` and base64url of nonce (12 random bytes), cipher text, tag (16 bytes). The purpose is
- * authenticated with it. Throws when the key is not base64 of exactly 32 bytes.
+ * Makes a box that seals with AES-256-GCM under one key: `v1.` and the base64url of nonce (12 random bytes), cipher text and tag (16 bytes). It
+ * authenticates the purpose too. Throws if the key is not base64 of exactly 32 bytes.
  */
 export function createSecretBox(keyBase64: string): SecretBox {
   const key = keyFromBase64(keyBase64);
@@ -36,20 +36,20 @@ export function createSecretBox(keyBase64: string): SecretBox {
   function open(sealed: string, purpose: string): string {
     const encoded = sealed.slice(prefix.length);
     const bytes = Buffer.from(encoded, 'base64url');
-    // Comparing what was decoded with the text refuses other spellings of the same bytes.
+    // Encoding the bytes again refuses other spellings of the same bytes.
     if (!sealed.startsWith(prefix) || bytes.toString('base64url') !== encoded || bytes.length < nonceBytes + tagBytes) {
-      throw new Error('a sealed secret does not have the form that this version writes');
+      throw new Error('a sealed secret has an unknown format; did a newer version write it?');
     }
     const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
     decipher.setAAD(Buffer.from(purpose)).setAuthTag(bytes.subarray(-tagBytes));
     try {
       return decipher.update(bytes.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8');
     } catch (cause) {
-      throw new Error('a sealed secret was changed, or was sealed for another purpose or under another key', { cause });
+      throw new Error('cannot open a sealed secret: it was changed, or sealed for another purpose or under another key', { cause });
     }
   }
 
-  /** A key of its own for each purpose, so that no digest helps with anything that is sealed. */
+  /** Derives a key per purpose, so that a digest reveals nothing about a sealed secret. */
   function digest(bytes: Uint8Array, purpose: string): string {
     const purposeKey = createHmac('sha256', key).update(`digest of ${purpose}`).digest();
     return createHmac('sha256', purposeKey).update(bytes).digest('hex');

@@ -1,20 +1,20 @@
 import type { Compilable } from 'kysely';
 
-/** What both databases store. */
+/** A value that both databases can store. */
 export type SqlValue = string | number | null;
 
-/** A statement compiled once: `P` are its named values, `R` the rows that it returns. */
+/** A statement that is compiled once, with named values `P` and result rows `R`. */
 export interface Statement<P extends object, R = unknown> {
   /** Unique among all statements. */
   readonly name: string;
   readonly sql: string;
-  /** The values in the order of the statement's parameters. */
+  /** Returns the values in the order of the statement's parameters. */
   bind(values: P): SqlValue[];
-  /** Only for the type of the rows; never set. */
+  /** Carries the type of the rows; never set. */
   readonly row?: R;
 }
 
-/** Stands in a query where a value goes. */
+/** Marks the place of a value in a query. */
 class Placeholder {
   readonly key: string;
 
@@ -24,8 +24,8 @@ class Placeholder {
 }
 
 /**
- * Compiles the query that `build` makes from named placeholders. kysely carries values through unseen, so a placeholder comes back as a
- * parameter and says which value belongs at its place.
+ * Compiles the query that `build` makes from named placeholders. kysely passes values through unchanged, so each placeholder comes back as a
+ * parameter and names the value that belongs there.
  */
 export function statement<P extends object, R>(name: string, build: (values: P) => Compilable<R>): Statement<P, R> {
   const placeholders = new Proxy({}, { get: (_, key) => new Placeholder(String(key)) }) as P;
@@ -39,7 +39,7 @@ export function statement<P extends object, R>(name: string, build: (values: P) 
   };
 }
 
-/** A statement that has a part for each of a number of values: compiled once for each number. */
+/** Makes a statement whose SQL depends on a number of values, once for each number. */
 export function perCount<S>(make: (count: number) => S): (count: number) => S {
   const made = new Map<number, S>();
   return (count) => {
@@ -49,7 +49,7 @@ export function perCount<S>(make: (count: number) => S): (count: number) => S {
   };
 }
 
-/** The placeholders of these columns, as an object that an insert or an update takes. */
+/** The placeholders of some columns, for an insert or an update. */
 export function pick<P extends object, K extends keyof P>(values: P, columns: readonly K[]): Pick<P, K> {
   return Object.fromEntries(columns.map((column) => [column, values[column]])) as Pick<P, K>;
 }

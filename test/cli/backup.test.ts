@@ -71,14 +71,14 @@ describe('backup and restore of a database in use', () => {
   it('restore: rejects an existing target, a file that is not a backup, and a database in use', async () => {
     const over = await runCli(['restore', join(home.dir, 'backup.db')], { ...home.env });
     assert.equal(over.exitCode, 1);
-    assert.match(over.stderr, /relayer\.db already exists; move it away first/);
+    assert.match(over.stderr, /relayer\.db already exists; first move the database away/);
     const env = { DATABASE_URL: `sqlite:${join(home.dir, 'another.db')}` };
     for (const end of ['-wal', '-shm', '-journal']) {
       const left = join(home.dir, `another.db${end}`);
       writeFileSync(left, 'left by a database that was moved away');
       const beside = await runCli(['restore', join(home.dir, 'backup.db')], env);
       assert.deepEqual([beside.exitCode, beside.stdout], [1, '']);
-      assert.match(beside.stderr, new RegExp(`another\\.db${end} already exists; move it away first`));
+      assert.match(beside.stderr, new RegExp(`another\\.db${end} already exists; first move the database away`));
       rmSync(left);
     }
     const other = await runCli(['restore', join(home.dir, 'relayer.db')], env);

@@ -120,7 +120,7 @@ describe('postgres alone', () => {
     await asAdmin(databaseUrl, "create database latin encoding 'LATIN1' template template0");
     const latin = new URL(databaseUrl);
     latin.pathname = '/latin';
-    await assert.rejects(openStore(latin.href, { log: silentLog }), /must have the encoding UTF8/);
+    await assert.rejects(openStore(latin.href, { log: silentLog }), /has encoding LATIN1; create one with encoding UTF8/);
   });
 
   test('a text that PostgreSQL cannot store fails its own list alone', async () => {

@@ -4,10 +4,10 @@ import type { BoundChange, Step } from '../bound-change.js';
 import type { ChangeList, Outcome, RunBatch } from '../commit-queue.js';
 
 const uniqueViolation = '23505';
-/** Classes of errors that the values of a statement cause: data, integrity constraint, limit of the program. */
+/** Error classes that a statement's values cause: data exception, integrity constraint violation, program limit exceeded. */
 const classesOfValues = /^(22|23|54)/;
 
-/** A list of the batch, by its place there. */
+/** A list and its position in the batch. */
 interface Entry {
   readonly list: ChangeList;
   readonly index: number;
@@ -23,16 +23,16 @@ function isCausedByValues(error: unknown): error is pg.DatabaseError {
 }
 
 /**
- * Runs batches on the writing connection, which must pipeline: all statements are sent at once in one transaction, and it is committed once
- * every guard is seen to hold. When a list fails, the transaction is undone and run again without it, so conflicts are dear: they are for
- * races, not for what a read can tell.
+ * Runs batches on the writing connection, which must pipeline: it sends all statements at once in one transaction, and commits after every
+ * guard held. If a list fails, it rolls back and runs the transaction again without that list. So a conflict is expensive: use conflicts for
+ * races, not instead of a read.
  */
 export function createPostgresBatch(client: pg.Client): RunBatch {
   function send({ statement, values }: Step): Promise<pg.QueryResult> {
     return client.query({ name: statement.name, text: statement.sql, values: [...values] });
   }
 
-  /** The first statement that failed tells why: after it PostgreSQL refuses the rest of the transaction. */
+  /** Only the first failed statement has the reason: after it, PostgreSQL refuses the rest of the transaction. */
   function failureOf(entry: Entry, change: BoundChange, step: Step, result: PromiseSettledResult<pg.QueryResult>): Failure | undefined {
     if (result.status === 'fulfilled') {
       return step.guarded && result.value.rowCount !== 1 ? { entry, error: new ConflictError(change.name) } : undefined;
@@ -42,7 +42,7 @@ export function createPostgresBatch(client: pg.Client): RunBatch {
     return { entry, error: reason.code === uniqueViolation ? new ConflictError(change.name) : reason };
   }
 
-  /** Sends everything and leaves the transaction open; returns the first list that failed. */
+  /** Sends all lists and leaves the transaction open; returns the first list that failed. */
   async function runAll(entries: readonly Entry[]): Promise<Failure | undefined> {
     const sent = entries.flatMap((entry) => entry.list.flatMap((change) => change.steps.map((step) => ({ entry, change, step }))));
     const [begun, ...results] = await Promise.allSettled([client.query('begin'), ...sent.map(({ step }) => send(step))]);
@@ -66,7 +66,7 @@ export function createPostgresBatch(client: pg.Client): RunBatch {
       try {
         failure = await runAll(entries);
       } catch (error) {
-        // A connection that is gone has undone the transaction by itself; the first error is the one to tell.
+        // If the connection is gone, the server has rolled back already; the first error is the one to report.
         await rollback().catch(() => {});
         throw error;
       }

@@ -4,10 +4,10 @@ import { postgres } from '../dialect.js';
 import { type Instance, instanceStatements } from '../statements/instances.js';
 import { connectPostgresWriter, type PostgresWriter } from './postgres-writer.js';
 
-/** Tells our lock from those of other programs in the same database. */
+/** Separates our lock from the locks of other programs in the same database. */
 const lockNumber = 1_919_249_012;
 
-/** Undefined where it cannot be told, as while the holder makes the tables. */
+/** Undefined if the row cannot be read, for example while the holder runs its first migration. */
 async function holderOf(client: pg.Client): Promise<Instance | undefined> {
   const { sql, bind } = instanceStatements(postgres.builder).holder;
   try {
@@ -19,10 +19,10 @@ async function holderOf(client: pg.Client): Promise<Instance | undefined> {
 }
 
 /**
- * Connects and takes the instance lock of the database's schema, for as long as the connection lives. Throws `DatabaseLockedError`.
+ * Connects and takes the instance lock of the database's schema until the connection ends. Throws `DatabaseLockedError`.
  *
- * The one connection that writes is the one that holds the lock: whatever it commits, it commits under the lock. Were they two, another
- * process could take the lock of a dead connection while the other one still writes.
+ * The connection that writes also holds the lock, so every commit happens under the lock. With two connections, the one with the lock could
+ * die and another process could take the lock while the other connection still writes.
  */
 export async function takePostgresLock(connectionString: string): Promise<PostgresWriter> {
   const connected = await connectPostgresWriter(connectionString);

@@ -1,9 +1,9 @@
 import Sqlite from 'better-sqlite3';
 
-/** Thrown where a file cannot be opened: it names the file, which SQLite's own error, the cause, does not. */
+/** Thrown if a database file cannot be opened. Its message names the file; SQLite's own error, the cause, does not. */
 export class SqliteFileError extends Error {
   override readonly name = 'SqliteFileError';
-  /** True: another connection keeps it. */
+  /** True if another connection locks the file. */
   readonly busy: boolean;
 
   constructor(file: string, cause: unknown) {
@@ -12,7 +12,7 @@ export class SqliteFileError extends Error {
   }
 }
 
-/** Opens a database file and does `setUp`, without which SQLite would not even read the file. Throws `SqliteFileError`. */
+/** Opens a database file and runs `setUp`, since SQLite reads nothing of the file before the first statement. Throws `SqliteFileError`. */
 export function openSqliteFile(file: string, options: Sqlite.Options, setUp: (db: Sqlite.Database) => void): Sqlite.Database {
   let db: Sqlite.Database | undefined;
   try {

@@ -5,16 +5,15 @@ import { sqlite } from '../dialect.js';
 import { migrate } from '../migrate.js';
 import type { Query } from '../reads.js';
 import type { Statement } from '../statement.js';
-import { requireNoBackup } from './backup-mark.js';
 import { openSqliteFile } from './open-sqlite-file.js';
-import { preparedStatements } from './prepared-statements.js';
-import { createSqliteBatch } from './sqlite-batch.js';
+import { requireNoBackup } from './sqlite-backup.js';
+import { createSqliteBatch, preparedStatements } from './sqlite-batch.js';
 import { takeSqliteLock } from './sqlite-lock.js';
 
-/** How long to wait for a foreign process that holds the file for a moment, such as a backup. */
+/** How long to wait for another program that locks the file for a moment, such as a backup tool. */
 const busyTimeoutMs = 5_000;
 
-/** SQLite undoes changes of tables with their transaction, which kysely does not use of itself: a kill must not leave half a migration. */
+/** Runs migrations in a transaction, which SQLite supports but kysely does not do by itself: a kill must not leave half a migration. */
 class MigratingDialect extends SqliteDialect {
   override createAdapter(): SqliteAdapter {
     return new (class extends SqliteAdapter {
@@ -29,10 +28,10 @@ function openWriter(file: string): Sqlite.Database {
   return openSqliteFile(file, { timeout: busyTimeoutMs }, (writer) => {
     requireNoBackup(writer);
     writer.pragma('journal_mode = WAL');
-    // In WAL mode, less would lose acknowledged commits when the machine stops.
+    // In WAL mode, a lower level loses acknowledged commits at a power failure.
     writer.pragma('synchronous = FULL');
     writer.pragma('foreign_keys = ON');
-    // What is replaced (a secret under an earlier key) is overwritten where its page is written anyway.
+    // Overwrites deleted content, such as a secret under an earlier key, if its page is written anyway.
     writer.pragma('secure_delete = FAST');
   });
 }
@@ -46,7 +45,7 @@ async function migrateFile(file: string): Promise<string[]> {
   }
 }
 
-/** Opens a database file; `release` is called when it is closed. */
+/** Opens a database file. Closing it calls `release`. */
 function openFile(file: string, release: () => void): Database {
   const writer = openWriter(file);
   const reader = openSqliteFile(file, { readonly: true, timeout: busyTimeoutMs }, (db) => db.pragma('query_only = ON'));
@@ -56,7 +55,7 @@ function openFile(file: string, release: () => void): Database {
   return {
     runBatch: createSqliteBatch(writer),
     query,
-    // The operating system holds it as long as this process lives.
+    // The operating system keeps the lock as long as this process lives.
     lost: new Promise(() => {}),
     close: async () => {
       reader.close();
@@ -66,12 +65,12 @@ function openFile(file: string, release: () => void): Database {
   };
 }
 
-/** Opens a database file that another process works on, without its lock. What is written must not be what the lock is there for. */
+/** Opens a database file without its instance lock, beside the process that holds it. Must not write what the lock protects: nonces. */
 export function openSqliteBeside(file: string): Database {
   return openFile(file, () => {});
 }
 
-/** Takes the instance lock of a database file. Throws `DatabaseLockedError` when another process has it. */
+/** Takes the instance lock of a database file. Throws `DatabaseLockedError` if another process holds it. */
 export function lockSqlite(file: string): LockedDatabase {
   const lock = takeSqliteLock(file);
   return {

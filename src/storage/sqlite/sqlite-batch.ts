@@ -1,12 +1,21 @@
 import Sqlite from 'better-sqlite3';
 import { ConflictError } from '../../core/ports/store.js';
-import type { BoundChange } from '../bound-change.js';
+import type { BoundChange, Step } from '../bound-change.js';
 import type { ChangeList, Outcome, RunBatch } from '../commit-queue.js';
-import { preparedStatements } from './prepared-statements.js';
 
 const uniqueViolations = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY']);
 
-/** Runs batches on the writing connection: one commit for all lists, a savepoint each, so that a list which fails is undone alone. */
+/** Prepares each statement of a connection once: preparing costs more than running. */
+export function preparedStatements(db: Sqlite.Database): (statement: Step['statement']) => Sqlite.Statement<unknown[]> {
+  const known = new Map<Step['statement'], Sqlite.Statement<unknown[]>>();
+  return (statement) => {
+    const prepared = known.get(statement) ?? db.prepare<unknown[]>(statement.sql);
+    known.set(statement, prepared);
+    return prepared;
+  };
+}
+
+/** Runs batches on the writing connection: one commit for all lists, and a savepoint per list, so that a failed list is undone alone. */
 export function createSqliteBatch(db: Sqlite.Database): RunBatch {
   const prepared = preparedStatements(db);
   const begin = db.prepare('begin immediate');
@@ -35,7 +44,7 @@ export function createSqliteBatch(db: Sqlite.Database): RunBatch {
       release.run();
       return undefined;
     } catch (error) {
-      // A full disk, say, makes SQLite undo the whole transaction, and with it all lists before this one.
+      // On some errors, such as a full disk, SQLite undoes the whole transaction, including the earlier lists.
       if (!db.inTransaction || !(error instanceof Error)) throw error;
       rollbackToSavepoint.run();
       release.run();

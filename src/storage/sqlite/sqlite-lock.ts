@@ -8,7 +8,7 @@ import { openSqliteFile, SqliteFileError } from './open-sqlite-file.js';
 
 /** The held lock. */
 export interface SqliteLock {
-  /** The database's file, resolved: one lock for all ways to name it. */
+  /** The resolved path of the database: all names of one file share one lock. */
   readonly file: string;
   release(): void;
 }
@@ -19,7 +19,7 @@ function realFile(file: string): string {
   return existsSync(path) ? realpathSync(path) : join(realpathSync(dirname(path)), basename(path));
 }
 
-/** Undefined where it cannot be told, as while the holder makes the tables. */
+/** Undefined if the row cannot be read, for example while the holder runs its first migration. */
 function holderOf(file: string): Instance | undefined {
   try {
     const db = new Sqlite(file, { readonly: true, fileMustExist: true });
@@ -35,8 +35,8 @@ function holderOf(file: string): Instance | undefined {
 }
 
 /**
- * Takes the instance lock of a database file, making its folder: an exclusive transaction, never ended, on a file `<file>.lock` beside it.
- * The operating system frees it with the process, however that ends. Throws `DatabaseLockedError` when another has it.
+ * Takes the instance lock of a database file and creates its folder. The lock is an exclusive transaction on `<file>.lock` that never ends;
+ * the operating system releases it when the process ends in any way. Throws `DatabaseLockedError` if another process holds the lock.
  */
 export function takeSqliteLock(file: string): SqliteLock {
   const real = realFile(file);

@@ -12,7 +12,7 @@ import { transactionStatements } from './transactions.js';
 /** All statements, compiled for one dialect. */
 export type Statements = ReturnType<typeof compileStatements>;
 
-/** Compiles all statements for a dialect; done once for each. */
+/** Compiles all statements for a dialect. */
 export function compileStatements({ builder }: Dialect) {
   return {
     transactions: transactionStatements(builder),

@@ -25,7 +25,7 @@ export function apiKeyStatements(db: Kysely<Schema>) {
 
     delete: statement<{ id: string }, never>('api_keys_delete', (values) => db.deleteFrom('api_keys').where('id', '=', values.id)),
 
-    /** All at once: operators make them by hand, so they are few. */
+    /** Reads all at once: operators make API keys by hand, so they are few. */
     all: statement<object, ApiKeyRow>('api_keys_all', () => db.selectFrom('api_keys').select(columns).orderBy('seq', 'desc')),
   };
 }

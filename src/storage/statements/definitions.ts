@@ -33,7 +33,7 @@ export function definitionStatements(db: Kysely<Schema>) {
       db.deleteFrom('definitions').where('kind', '=', values.kind).where('id', '=', values.id),
     ),
 
-    /** All at once: operators make them by hand, so they are few. */
+    /** Reads all at once: operators make definitions by hand, so they are few. */
     ofKind: statement<Pick<DefinitionRow, 'kind'>, DefinitionRow>('definitions_of_kind', (values) =>
       db.selectFrom('definitions').select(columns).where('kind', '=', values.kind).orderBy('seq'),
     ),

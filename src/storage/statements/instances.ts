@@ -6,7 +6,7 @@ import { pick, statement } from '../statement.js';
 export interface Instance {
   readonly host: string;
   readonly pid: number;
-  /** Milliseconds since the epoch. */
+  /** When the process took the lock, in milliseconds since the epoch. */
   readonly since_ms: number;
 }
 

@@ -26,7 +26,7 @@ export function laneStatements(db: Kysely<Schema>) {
       db.selectFrom('lanes').select('next_nonce').where('chain', '=', values.chain).where('account', '=', values.account),
     ),
 
-    /** Touches one row where the chain is new or known by this genesis block, none where by another. */
+    /** Affects one row if the chain is new or has this genesis block, and none if it has another. */
     insertChain: statement<{ chain: string; genesis_hash: string }, never>('chains_insert', (values) =>
       db
         .insertInto('chains')

@@ -64,7 +64,7 @@ export function notificationStatements(db: Kysely<Schema>) {
       db.selectFrom('notifications').select(columns).orderBy('seq', 'desc').limit(values.limit).offset(values.offset),
     ),
 
-    /** Counted each time: operators make them by hand, so they are few. */
+    /** Counts each time: operators make notifications by hand, so they are few. */
     total: statement<object, { total: number }>('notifications_total', () =>
       db.selectFrom('notifications').select((eb) => eb.fn.countAll<number>().as('total')),
     ),

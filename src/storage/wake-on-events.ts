@@ -1,7 +1,7 @@
 import type { Store } from '../core/ports/store.js';
 
-/** The same store, which says after each commit that made an event pending that the outbox has something to deliver. */
-export function wakingOnEvents(store: Store, wake: () => void): Store {
+/** Returns the same store, which calls `wake` after each commit that makes an event pending. */
+export function wakeOnEvents(store: Store, wake: () => void): Store {
   return {
     ...store,
     async commit(changes) {

@@ -1,0 +1,84 @@
+import { chmodSync, closeSync, constants, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type Sqlite from 'better-sqlite3';
+import { openSqliteFile } from './open-sqlite-file.js';
+
+/** The `user_version` of a backup. The service uses `user_version` for nothing else. */
+const backupVersion = 1;
+
+/**
+ * Copies a database file, in use or not, into a new file that holds every commit made before the copy began and nothing else. Writers do not
+ * wait. The copy is checked, readable by its owner only, and durable when this returns. Throws `SqliteFileError`, or an error whose message is
+ * for the operator.
+ */
+export function backUpSqlite(file: string, target: string): void {
+  if (existsSync(target)) throw new Error(`${target} already exists; it is never overwritten`);
+  const partial = `${resolve(target)}.partial`;
+  // Made first, so that other users can read it at no time.
+  closeSync(openSync(partial, 'wx', 0o600));
+  try {
+    const source = openSqliteFile(file, { readonly: true, fileMustExist: true }, () => undefined);
+    try {
+      // Reads one state in one transaction; the backup interface begins again at every commit.
+      source.prepare('vacuum into ?').run(partial);
+    } finally {
+      source.close();
+    }
+    const copy = openSqliteFile(partial, {}, (db) => {
+      check(db);
+      markBackup(db, true);
+    });
+    copy.close();
+    moveDurably(partial, target);
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw error;
+  }
+}
+
+/** Copies a backup into a new file and removes its mark. Throws `SqliteFileError` if the file is not a backup, and any error of copying. */
+export function copyBackup(backup: string, target: string): void {
+  copyFileSync(backup, target, constants.COPYFILE_EXCL);
+  try {
+    chmodSync(target, 0o600);
+    const db = openSqliteFile(target, {}, (opened) => {
+      if (!isBackup(opened)) throw new Error('it is not a copy that relayer backup made');
+      markBackup(opened, false);
+    });
+    db.close();
+  } catch (error) {
+    rmSync(target, { force: true });
+    throw error;
+  }
+}
+
+/** Throws if the database is a backup that was not restored: working on it would send again what was sent after the backup. */
+export function requireNoBackup(db: Sqlite.Database): void {
+  if (isBackup(db)) throw new Error('it is a backup; put it in place with relayer restore (see docs/operations.md)');
+}
+
+/** Renames a complete file, and waits until the file and its name are on disk. */
+export function moveDurably(partial: string, target: string): void {
+  syncFile(partial);
+  renameSync(partial, target);
+  syncFile(dirname(resolve(target)));
+}
+
+function markBackup(db: Sqlite.Database, isMarked: boolean): void {
+  db.pragma(`user_version = ${isMarked ? backupVersion : 0}`);
+}
+
+function isBackup(db: Sqlite.Database): boolean {
+  return db.pragma('user_version', { simple: true }) === backupVersion;
+}
+
+function check(copy: Sqlite.Database): void {
+  const found = copy.pragma('integrity_check', { simple: true });
+  if (found !== 'ok') throw new Error(`the copy is damaged; check the database too: ${found}`);
+}
+
+function syncFile(path: string): void {
+  const descriptor = openSync(path, 'r');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}
