@@ -1,13 +1,13 @@
-import { isSecret, redacted } from './secret-names.js';
+import { isSecret, redacted } from './without-secrets.js';
 
-/** The start of a field's text, or the whole of it where it is a secret: made once for each name, since nearly all lines have the same few. */
+/** The start of a field's text, or all of it for a secret. Cached by name, since nearly all lines use the same few names. */
 const known = new Map<string, { readonly text: string; readonly secret: boolean }>();
-/** Names may also come from outside. */
+/** Bounds the cache: names may also come from outside. */
 const maxKnown = 1_000;
 
 /**
- * The JSON fields (`,"name":value` of each) of a line that holds nothing but texts, numbers and the like, as nearly all do; null for others. It
- * says exactly what pino would, at a third of the cost, which counts for the line that every request has.
+ * Returns the JSON fields (`,"name":value` each) of a line that has only strings, numbers, booleans and nulls, as nearly all lines do; null for
+ * other lines. The text is exactly pino's, at a third of the cost, which matters for the line that every request writes.
  */
 export function flatFieldsText(fields: object): string | null {
   let text = '';

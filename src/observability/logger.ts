@@ -4,18 +4,18 @@ import { flatFieldsText } from './flat-line.js';
 import { standardOutput } from './standard-output.js';
 import { withoutSecrets } from './without-secrets.js';
 
-/** How grave a line is, from the least. */
+/** The severity of a log line, in ascending order. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 
-/** What a logger is made of. */
+/** The options of a logger. */
 export interface LoggerOptions {
-  /** Lines below it are not written. */
+  /** The minimum level; lower lines are not written. */
   readonly level: LogLevel;
   /** Default: standard output. */
   readonly destination?: DestinationStream;
 }
 
-/** A log of JSON lines: `level` as a word, `time` in ISO 8601, the fields without secrets (`withoutSecrets`), `msg`. */
+/** Makes a log of JSON lines: `level` as a word, `time` in ISO 8601, the fields without secrets (`withoutSecrets`), `msg`. */
 export function createLogger({ level, destination = standardOutput() }: LoggerOptions): Log {
   const log = pino(
     {
@@ -23,7 +23,7 @@ export function createLogger({ level, destination = standardOutput() }: LoggerOp
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label: string) => ({ level: label }), log: withoutSecrets },
-      // `withoutSecrets` has already made plain objects of errors.
+      // `withoutSecrets` has already converted errors to plain objects.
       serializers: { err: (value: unknown) => value },
     },
     destination,

@@ -1,10 +1,35 @@
 import { stdSerializers } from 'pino';
-import { isSecret, redacted } from './secret-names.js';
 
-/** Deeper than any line of ours; what lies below is not worth a walk through a cyclic object. */
+/** Replaces a secret. */
+export const redacted = '[redacted]';
+
+/** Names of fields that hold secrets, lower case and without `_` and `-`, so that `signing_key`, `signingKey` and `X-Api-Key` all match. */
+const secretNames: ReadonlySet<string> = new Set([
+  'apikey',
+  'authorization',
+  'cookie',
+  'mnemonic',
+  'passphrase',
+  'password',
+  'privatekey',
+  'proxyauthorization',
+  'sealedsigningkey',
+  'secret',
+  'setcookie',
+  'signingkey',
+  'storageencryptionkey',
+  'xapikey',
+]);
+
+/** No log line of ours is deeper; the limit ends the walk through a cyclic object. */
 const depthLimit = 6;
 
-/** A copy of the fields of a log line in which every value under a well-known secret's name, at any depth, is `[redacted]`. */
+/** True for the name of a field whose value must not be logged. */
+export function isSecret(name: string): boolean {
+  return secretNames.has(name.toLowerCase().replace(/[_-]/g, ''));
+}
+
+/** Copies the fields of a log line and replaces every value under a secret's name, at any depth, with `[redacted]`. */
 export function withoutSecrets(fields: object): Record<string, unknown> {
   return copyOf(fields, 0);
 }
@@ -12,7 +37,7 @@ export function withoutSecrets(fields: object): Record<string, unknown> {
 function copyOf(fields: object, depth: number): Record<string, unknown> {
   const copy: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
-    // Assigned, this one would not become a field.
+    // Assigning `__proto__` would set the prototype instead of a field.
     if (name !== '__proto__') copy[name] = isSecret(name) ? redacted : plain(value, depth + 1);
   }
   return copy;

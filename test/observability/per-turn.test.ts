@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { perTurn } from '../../src/observability/per-turn.js';
+import { perTurn } from '../../src/observability/standard-output.js';
 
 test('the lines of one turn are one write, in their order; the next turn is another', async () => {
   const writes: string[] = [];

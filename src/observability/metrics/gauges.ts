@@ -1,40 +1,40 @@
 import { Gauge, type Registry } from 'prom-client';
 import { openStatuses, type TransactionStatus } from '../../core/transaction/transaction.js';
 
-/** How a relayer stands. */
+/** The figures of a relayer. */
 export interface RelayerFigures {
   readonly relayerId: string;
-  /** Neither paused nor disabled. */
+  /** True if it is neither paused nor disabled. */
   readonly isActive: boolean;
-  /** Open transactions of which nothing is signed. */
+  /** Open transactions without a signed attempt. */
   readonly waiting: number;
-  /** The other open ones. */
+  /** Open transactions with a signed attempt. */
   readonly inFlight: number;
-  /** By status. */
+  /** The number of open transactions by status. */
   readonly open: ReadonlyMap<TransactionStatus, number>;
-  /** When the oldest open transaction was accepted; null: none is open. */
+  /** When the oldest open transaction was accepted; null if none is open. */
   readonly oldestOpenMs: number | null;
 }
 
-/** How a network stands. */
+/** The figures of a network. */
 export interface NetworkFigures {
   readonly network: string;
   readonly isReachable: boolean;
-  /** The newest block seen; null: none yet. */
+  /** The newest block seen; null before the first. */
   readonly head: { readonly number: bigint; readonly timestampMs: number } | null;
 }
 
-/** What is asked for at each scrape. Each costs a walk through memory at most, but for the backlog, which the store counts up to a bound. */
+/** The figures of each scrape. They are in memory, except for the backlog, which the store counts up to a limit. */
 export interface FigureSources {
   relayers(): readonly RelayerFigures[];
   networks(): readonly NetworkFigures[];
   webhookBacklog(): Promise<number>;
 }
 
-/** What a gauge shows: values by their labels. */
+/** The values of a gauge by their labels. */
 type Shown = readonly (readonly [labels: Record<string, string>, value: number])[];
 
-/** Adds the gauges that show how things stand at the time of a scrape. */
+/** Adds the gauges, which read their values at each scrape. */
 export function addGauges(registry: Registry, { relayers, networks, webhookBacklog }: FigureSources, nowMs: () => number): void {
   function gauge(name: string, help: string, labelNames: readonly string[], shown: () => Shown | Promise<Shown>): void {
     new Gauge({
@@ -59,23 +59,25 @@ export function addGauges(registry: Registry, { relayers, networks, webhookBackl
       }),
     );
 
-  gauge('relayer_open_transactions', 'Transactions that are not final, by status', ['relayer', 'status'], () =>
+  gauge('relayer_open_transactions', 'Open transactions by status', ['relayer', 'status'], () =>
     relayers().flatMap(({ relayerId, open }) =>
       openStatuses.map((status) => [{ relayer: relayerId, status }, open.get(status) ?? 0] as const),
     ),
   );
-  perRelayer('relayer_lane_waiting', 'Open transactions of which nothing is signed', ({ waiting }) => waiting);
-  perRelayer('relayer_lane_in_flight', 'Open transactions that are signed', ({ inFlight }) => inFlight);
-  perRelayer('relayer_oldest_open_seconds', 'Age of the oldest transaction that is not final; 0: there is none', ({ oldestOpenMs }) =>
+  perRelayer('relayer_lane_waiting', 'Open transactions without a signed attempt', ({ waiting }) => waiting);
+  perRelayer('relayer_lane_in_flight', 'Open transactions with a signed attempt', ({ inFlight }) => inFlight);
+  perRelayer('relayer_oldest_open_seconds', 'Age of the oldest open transaction; 0 if there is none', ({ oldestOpenMs }) =>
     oldestOpenMs === null ? 0 : Math.max(0, nowMs() - oldestOpenMs) / 1000,
   );
-  perRelayer('relayer_active', '1: the relayer works; 0: it is paused or disabled', ({ isActive }) => (isActive ? 1 : 0));
-  perNetwork('relayer_network_reachable', '1: a node of the network answers; 0: none does', ({ isReachable }) => (isReachable ? 1 : 0));
-  perNetwork('relayer_head_block', 'The newest block that was seen', ({ head }) => (head === null ? null : Number(head.number)));
-  perNetwork('relayer_head_age_seconds', 'Time since the newest block that was seen, by its own clock', ({ head }) =>
+  perRelayer('relayer_active', '1 if the relayer is active, 0 if it is paused or disabled', ({ isActive }) => (isActive ? 1 : 0));
+  perNetwork('relayer_network_reachable', '1 if at least one RPC node of the network answers, else 0', ({ isReachable }) =>
+    isReachable ? 1 : 0,
+  );
+  perNetwork('relayer_head_block', 'Number of the newest block seen', ({ head }) => (head === null ? null : Number(head.number)));
+  perNetwork('relayer_head_age_seconds', 'Time since the timestamp of the newest block seen', ({ head }) =>
     head === null ? null : Math.max(0, nowMs() - head.timestampMs) / 1000,
   );
-  gauge('relayer_webhook_backlog', 'Events that are to be delivered yet; counted up to 100000', [], async () => [
+  gauge('relayer_webhook_backlog', 'Webhook events that wait for delivery, counted up to 100000', [], async () => [
     [{}, await webhookBacklog()],
   ]);
 }

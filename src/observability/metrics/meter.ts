@@ -1,114 +1,64 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Meter } from '../../core/ports/meter.js';
-import { childrenBy } from './children-by.js';
 
-/** From a fraction of what a request costs to longer than any may take. */
+/** From a fraction of the duration of a request to more than any request may take. */
 const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const commitSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 const commitCallers = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 const outsideSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
-/** Up to the last of the retries. */
+/** Up to the last retry of a webhook. */
 const delaySeconds = [0.05, 0.1, 0.5, 1, 5, 30, 120, 600, 3_600, 14_400, 86_400];
 
-/** The meter that keeps its numbers in a registry. Each series is looked up by its labels once: what is counted often costs no allocation. */
+/** Makes the meter that keeps its numbers in a registry. */
 export function createPrometheusMeter(registry: Registry): Meter {
   const registers = [registry];
-  const requests = childrenBy(
-    new Counter({
-      name: 'relayer_requests_total',
-      help: 'Requests that ended, by the HTTP status that tells the outcome whatever the protocol (499: the caller left)',
-      labelNames: ['method', 'protocol', 'code'],
-      registers,
-    }),
+  const counter = (name: string, help: string, labelNames: string[]) => seriesOf(new Counter({ name, help, labelNames, registers }));
+  const histogram = (name: string, help: string, buckets: number[], labelNames: string[] = []) =>
+    seriesOf(new Histogram({ name, help, labelNames, buckets, registers }));
+
+  const requests = counter(
+    'relayer_requests_total',
+    'Finished requests by HTTP status; gRPC and Connect errors count as their HTTP equivalent, 499 if the caller disconnected',
+    ['method', 'protocol', 'code'],
   );
-  const requestDurations = childrenBy(
-    new Histogram({
-      name: 'relayer_request_duration_seconds',
-      help: 'Time from a request to the end of its answer, streams left out; result: ok, refused (4xx) or failed (5xx)',
-      labelNames: ['method', 'protocol', 'result'],
-      buckets: requestSeconds,
-      registers,
-    }),
+  const requestDurations = histogram(
+    'relayer_request_duration_seconds',
+    'Time from a request to the end of its answer, without streams; result: ok, refused (4xx) or failed (5xx)',
+    requestSeconds,
+    ['method', 'protocol', 'result'],
   );
-  const commits = childrenBy(
-    new Counter({ name: 'relayer_commits_total', help: 'Commits of the database: written or failed', labelNames: ['result'], registers }),
+  const commits = counter('relayer_commits_total', 'Database commits, written or failed', ['result']);
+  const callersOfCommits = histogram('relayer_commit_callers', 'Number of callers whose changes share one commit', commitCallers);
+  const commitDurations = histogram('relayer_commit_duration_seconds', 'Time until a commit is durable', commitSeconds);
+  const webhookAttempts = counter(
+    'relayer_webhook_tries_total',
+    'Webhook delivery attempts: delivered, failed (will retry) or dead (no more attempts)',
+    ['outcome'],
   );
-  const callersOfCommits = new Histogram({
-    name: 'relayer_commit_callers',
-    help: 'Callers whose changes one commit holds',
-    buckets: commitCallers,
-    registers,
-  });
-  const commitDurations = new Histogram({
-    name: 'relayer_commit_duration_seconds',
-    help: 'Time that a commit takes until it is durable',
-    buckets: commitSeconds,
-    registers,
-  });
-  const webhookTries = childrenBy(
-    new Counter({
-      name: 'relayer_webhook_tries_total',
-      help: 'Tries to deliver a webhook: delivered, failed (to be tried again) or dead (given up)',
-      labelNames: ['outcome'],
-      registers,
-    }),
+  const webhookDurations = histogram('relayer_webhook_try_duration_seconds', 'Duration of a webhook delivery attempt', outsideSeconds);
+  const webhookDelays = histogram('relayer_webhook_delay_seconds', 'Time from an event to its delivery, with all attempts', delaySeconds);
+  const nodeRequests = counter(
+    'relayer_node_requests_total',
+    'HTTP requests to RPC nodes: answered, refused (by HTTP status) or failed (no answer)',
+    ['network', 'host', 'result'],
   );
-  const webhookDurations = new Histogram({
-    name: 'relayer_webhook_try_duration_seconds',
-    help: 'Time that a try to deliver a webhook takes',
-    buckets: outsideSeconds,
-    registers,
-  });
-  const webhookDelays = new Histogram({
-    name: 'relayer_webhook_delay_seconds',
-    help: 'Time from an event to its delivery, earlier tries included',
-    buckets: delaySeconds,
-    registers,
-  });
-  const nodeRequests = childrenBy(
-    new Counter({
-      name: 'relayer_node_requests_total',
-      help: 'Requests to nodes: answered (whatever was said), refused (by HTTP status) or failed (no answer)',
-      labelNames: ['network', 'host', 'result'],
-      registers,
-    }),
+  const nodeCalls = counter('relayer_node_calls_total', 'JSON-RPC calls to RPC nodes; a batch is one request', ['network', 'host']);
+  const nodeDurations = histogram('relayer_node_request_duration_seconds', 'Duration of an HTTP request to an RPC node', outsideSeconds, [
+    'network',
+    'host',
+  ]);
+  const transactions = counter('relayer_transactions_total', 'Transactions that reached a status since the start; pending: accepted', [
+    'relayer',
+    'status',
+  ]);
+  const attempts = counter(
+    'relayer_attempts_total',
+    'Signed attempts by kind: content, cancel, expire, release_slot (unblocks later transactions) or escalation (fee bump)',
+    ['relayer', 'kind'],
   );
-  const nodeCalls = childrenBy(
-    new Counter({
-      name: 'relayer_node_calls_total',
-      help: 'Calls in requests to nodes: a batch is one request',
-      labelNames: ['network', 'host'],
-      registers,
-    }),
-  );
-  const nodeDurations = childrenBy(
-    new Histogram({
-      name: 'relayer_node_request_duration_seconds',
-      help: 'Time that a request to a node takes',
-      labelNames: ['network', 'host'],
-      buckets: outsideSeconds,
-      registers,
-    }),
-  );
-  const transactions = childrenBy(
-    new Counter({
-      name: 'relayer_transactions_total',
-      help: 'Transactions that reached a status since the start; pending: accepted',
-      labelNames: ['relayer', 'status'],
-      registers,
-    }),
-  );
-  const attempts = childrenBy(
-    new Counter({
-      name: 'relayer_attempts_total',
-      help: 'Signed versions by what for: content, cancel, expire, yield (it cannot be paid any more), escalation (outbids for the same content)',
-      labelNames: ['relayer', 'kind'],
-      registers,
-    }),
-  );
-  // Rates and alerts need a zero to begin with.
+  // Rates and alerts need a zero to start from.
   for (const result of ['written', 'failed']) commits(result).inc(0);
-  for (const outcome of ['delivered', 'failed', 'dead']) webhookTries(outcome).inc(0);
+  for (const outcome of ['delivered', 'failed', 'dead']) webhookAttempts(outcome).inc(0);
 
   return {
     requestEnded(method, protocol, code, seconds) {
@@ -117,14 +67,14 @@ export function createPrometheusMeter(registry: Registry): Meter {
     },
     batchEnded(callers, seconds, isWritten) {
       commits(isWritten ? 'written' : 'failed').inc();
-      callersOfCommits.observe(callers);
-      commitDurations.observe(seconds);
+      callersOfCommits().observe(callers);
+      commitDurations().observe(seconds);
     },
     webhookTried(outcome, seconds) {
-      webhookTries(outcome).inc();
-      if (seconds !== null) webhookDurations.observe(seconds);
+      webhookAttempts(outcome).inc();
+      if (seconds !== null) webhookDurations().observe(seconds);
     },
-    webhookDelivered: (seconds) => webhookDelays.observe(seconds),
+    webhookDelivered: (seconds) => webhookDelays().observe(seconds),
     nodeAsked(network, host, result, calls, seconds) {
       nodeRequests(network, host, result).inc();
       nodeCalls(network, host).inc(calls);
@@ -137,4 +87,27 @@ export function createPrometheusMeter(registry: Registry): Meter {
 
 function resultOf(code: number): string {
   return code < 400 ? 'ok' : code < 500 ? 'refused' : 'failed';
+}
+
+interface Branch<Child> {
+  readonly branches: Map<string, Branch<Child>>;
+  child: Child | null;
+}
+
+/** Finds or makes the series of a metric by the values of its labels. `labels` of the library makes a new object at each call; this does not. */
+function seriesOf<Child>(metric: { labels(...values: string[]): Child }): (...values: string[]) => Child {
+  const root: Branch<Child> = { branches: new Map(), child: null };
+  return (...values) => {
+    let branch = root;
+    for (const value of values) {
+      let next = branch.branches.get(value);
+      if (next === undefined) {
+        next = { branches: new Map(), child: null };
+        branch.branches.set(value, next);
+      }
+      branch = next;
+    }
+    branch.child ??= metric.labels(...values);
+    return branch.child;
+  };
 }

@@ -4,24 +4,24 @@ import type { Meter } from '../../core/ports/meter.js';
 import { addGauges, type FigureSources } from './gauges.js';
 import { createPrometheusMeter } from './meter.js';
 
-/** All numbers about the service, for Prometheus. */
+/** The metrics of the service for Prometheus. */
 export interface Metrics {
   readonly meter: Meter;
-  /** From now on a scrape also shows how these stand. Once. */
+  /** Adds the gauges of these sources to every later scrape. Call it once. */
   show(sources: FigureSources): void;
-  /** The text format. However many ask at the same time, it is made once. */
+  /** Returns the metrics in Prometheus's text format; simultaneous calls share one result. */
   text(): Promise<string>;
-  /** Of that text. */
+  /** The content type of that text. */
   readonly contentType: string;
 }
 
-/** Makes them, with those of the process and its event loop. */
+/** Makes the metrics, including those of the process and its event loop. */
 export function createMetrics({ version, clock }: { readonly version: string; readonly clock: Clock }): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   new Gauge({
     name: 'relayer_build_info',
-    help: 'Always 1; the versions are its labels',
+    help: 'Always 1; its labels are the versions of the service and of Node.js',
     labelNames: ['version', 'node'],
     registers: [registry],
   }).set({ version, node: process.versions.node }, 1);

@@ -3,23 +3,24 @@ import { setTimeout as elapsed } from 'node:timers/promises';
 import { type Context, ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
+import type { Log } from '../../core/ports/log.js';
 import type { Span, SpanStart, Tracer } from '../../core/ports/tracer.js';
 import { readTraceParent, traceParentText } from '../../core/trace-parent.js';
-import { tellingOfTrouble } from './telling-of-trouble.js';
 import type { OpenedTracer, TracerOptions } from './tracer.js';
 
-/** How long a stop waits for a collector to take the last spans. */
+/** How long a stop waits for the collector to accept the last spans. */
 const closeDeadlineMs = 2_000;
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
 
 /**
- * Sends spans to a collector by OTLP over HTTP, in batches, beside the work: one that does not answer costs spans and nothing else. Callers decide
- * by the sampled flag of their `traceparent` whether their requests are traced; what has no parent is, unless OTEL_TRACES_SAMPLER says otherwise.
+ * Opens a tracer that sends spans to a collector by OTLP over HTTP, in batches and in the background: if the collector does not answer, spans are
+ * lost and nothing else happens. The sampled flag of a caller's `traceparent` decides whether its request is traced. A span without a parent is
+ * traced unless OTEL_TRACES_SAMPLER says otherwise.
  */
 export function openOtlpTracer({ endpoint, serviceName, version, log }: TracerOptions & { readonly endpoint: string }): OpenedTracer {
-  const exporter = tellingOfTrouble(new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` }), log);
+  const exporter = logFailures(new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` }), log);
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes({ 'service.name': serviceName, 'service.version': version }),
     spanProcessors: [new BatchSpanProcessor(exporter)],
@@ -66,4 +67,28 @@ function contextOf(parent: string | null): Context {
   const { traceId, spanId, isSampled } = read;
   const traceFlags = isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
+}
+
+/** Returns the same exporter, which also logs when spans stop and start to reach the collector. */
+function logFailures(exporter: OTLPTraceExporter, log: Log): SpanExporter {
+  let isFailing = false;
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        const failed = result.code !== 0;
+        // Without the error's message, which may contain more of the address than its host.
+        if (failed && !isFailing) log.warn({ error: codeOf(result.error) }, 'cannot send traces to the collector; their spans are lost');
+        if (!failed && isFailing) log.info({}, 'traces reach the collector again');
+        isFailing = failed;
+        done(result);
+      });
+    },
+    forceFlush: () => exporter.forceFlush(),
+    shutdown: () => exporter.shutdown(),
+  };
+}
+
+function codeOf(error: Error | undefined): string {
+  const code = error !== undefined && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' || typeof code === 'number' ? String(code) : (error?.name ?? 'unknown');
 }

@@ -1,24 +1,24 @@
 import type { Log } from '../../core/ports/log.js';
 import { noTracer, type Tracer } from '../../core/ports/tracer.js';
 
-/** What a tracer is opened with. */
+/** The options of a tracer. */
 export interface TracerOptions {
-  /** Base URL of an OTLP/HTTP collector; null: nothing is traced. */
+  /** Base URL of an OTLP/HTTP collector; null disables tracing. */
   readonly endpoint: string | null;
-  /** How traces call this service. */
+  /** The name of this service in traces. */
   readonly serviceName: string;
   readonly version: string;
   readonly log: Log;
 }
 
-/** A tracer and its end. */
+/** A tracer, and the way to close it. */
 export interface OpenedTracer {
   readonly tracer: Tracer;
-  /** Sends what is left. Never rejects for the collector's sake. */
+  /** Sends the remaining spans. Never rejects because of the collector. */
   close(): Promise<void>;
 }
 
-/** Opens the tracer. Without an endpoint OpenTelemetry is not even loaded. */
+/** Opens the tracer. Without an endpoint, OpenTelemetry is not loaded. */
 export async function openTracer(options: TracerOptions): Promise<OpenedTracer> {
   const { endpoint } = options;
   if (endpoint === null) return { tracer: noTracer, close: async () => undefined };
