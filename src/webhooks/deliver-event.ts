@@ -8,47 +8,48 @@ import type { Log } from '../core/ports/log.js';
 import type { SecretBox } from '../core/ports/secret-box.js';
 import type { Store } from '../core/ports/store.js';
 import type { SpanFacts, Tracer } from '../core/ports/tracer.js';
-import type { DeliveryCounters } from './delivery-counts.js';
 import { type PostOutcome, post } from './post.js';
-import { nextTryAtMs } from './retry-schedule.js';
 import { signatureHeaders } from './sign-delivery.js';
 
-/** What delivering one event works with. */
+/** The dependencies of one delivery attempt. */
 export interface DeliverEventDeps {
   readonly store: Store;
   readonly secretBox: SecretBox;
   readonly clock: Clock;
   readonly log: Log;
+  /** The delays after the first, second, ... attempt; after the last attempt an event is dead. */
   readonly retrySeconds: readonly number[];
+  /** The time limit of one attempt. */
   readonly timeoutMs: number;
   readonly dispatcher: Dispatcher;
-  readonly counters: Pick<DeliveryCounters, 'posts'>;
   readonly tracer: Tracer;
-  /** Ends what is being posted: its outcome is unknown, and it is tried again after the next start. */
+  /** Aborts the running request: its outcome is unknown, and the event is attempted again after the next start. */
   readonly cut: AbortSignal;
 }
 
-/** What is to be stored of an event after a try, in one commit. */
+/** The changes to store after an attempt, in one commit. */
 export interface Settlement {
   readonly event: Pick<OutboxEvent, 'id' | 'status' | 'attempts' | 'nextAttemptAtMs'>;
-  /** Null: there was nothing to try it with. */
+  /** Null if the notification was deleted, so nothing was attempted. */
   readonly attempt: DeliveryAttempt | null;
-  /** The notification whose receiver turned out to be gone, as it was when it was dialled; else null. */
+  /** The notification as it was read before the attempt, if the receiver answered 410 Gone; else null. */
   readonly gone: Notification | null;
 }
 
-/** What became of a try. Withheld: the receiver said before that it is gone, so nothing was dialled. */
-type TryOutcome = PostOutcome | { readonly kind: 'withheld'; readonly sentence: string };
+/** The outcome of an attempt. Withheld: the receiver answered 410 Gone before, so no request was made. */
+type AttemptOutcome = PostOutcome | { readonly kind: 'withheld'; readonly error: string };
 
 const goneStatus = 410;
+/** A receiver may delay the next attempt beyond the schedule, by at most a day. */
+const maxRetryAfterMs = 24 * 60 * 60 * 1000;
 
-/** Tries to deliver an event. Undefined: cut off, nothing is to be stored. Throws when the store is broken. */
+/** Attempts to deliver an event once. Returns undefined if the attempt was cut off and nothing must be stored. Throws if the store fails. */
 export async function deliverEvent(deps: DeliverEventDeps, event: OutboxEvent): Promise<Settlement | undefined> {
   const { store, clock, cut, log } = deps;
   const attemptedAtMs = clock.nowMs();
   const notification = await store.read.notification(event.notificationId);
   if (notification === undefined) {
-    log.info({ eventId: event.id, notificationId: event.notificationId }, 'webhook given up: its notification was deleted');
+    log.info({ eventId: event.id, notificationId: event.notificationId }, 'webhook dropped: its notification was deleted');
     return {
       event: { id: event.id, status: 'dead', attempts: event.attempts, nextAttemptAtMs: attemptedAtMs },
       attempt: null,
@@ -56,11 +57,11 @@ export async function deliverEvent(deps: DeliverEventDeps, event: OutboxEvent): 
     };
   }
   const begunMs = performance.now();
-  const outcome = await tryToPost(deps, event, notification);
+  const outcome = await attempt(deps, event, notification);
   const durationMs = Math.round(performance.now() - begunMs);
   if (cut.aborted && outcome.kind !== 'answered') return undefined;
   const settled = settledEvent(deps, event, outcome);
-  tell(log, event, notification, outcome, settled);
+  logAttempt(log, event, notification, outcome, settled);
   return {
     event: settled,
     attempt: { attemptedAtMs, durationMs, ...recordOf(outcome) },
@@ -68,14 +69,14 @@ export async function deliverEvent(deps: DeliverEventDeps, event: OutboxEvent): 
   };
 }
 
-async function tryToPost(deps: DeliverEventDeps, event: OutboxEvent, notification: Notification): Promise<TryOutcome> {
-  const { clock, dispatcher, timeoutMs, cut, counters, tracer } = deps;
+async function attempt(deps: DeliverEventDeps, event: OutboxEvent, notification: Notification): Promise<AttemptOutcome> {
+  const { clock, dispatcher, timeoutMs, cut, tracer } = deps;
   const { goneAtMs } = notification;
   if (goneAtMs !== null) {
     const since = new Date(goneAtMs).toISOString();
     return {
       kind: 'withheld',
-      sentence: `not sent: the receiver answered 410 (gone) at ${since}; update the notification to deliver to it again`,
+      error: `not sent: the receiver answered 410 Gone at ${since}; update the notification to resume its deliveries`,
     };
   }
   const timestampSeconds = Math.floor(clock.nowMs() / 1000);
@@ -84,25 +85,24 @@ async function tryToPost(deps: DeliverEventDeps, event: OutboxEvent, notificatio
   try {
     signature = signatureHeaders({ id: event.id, body, timestampSeconds, ...openedKeys(deps, notification) });
   } catch {
-    // Sent without its signature, a receiver could not tell it from a forged one.
+    // Without the signature, a receiver could not distinguish this event from a forged one.
     return {
       kind: 'unanswered',
-      sentence: 'not sent: the stored signing key cannot be decrypted; is STORAGE_ENCRYPTION_KEY the one it was stored with?',
+      error: 'not sent: STORAGE_ENCRYPTION_KEY cannot decrypt the stored signing key; start the service with the key that encrypted it',
     };
   }
-  counters.posts += 1;
   const { traceParent } = event;
-  const step = traceParent === null ? null : tracer.begin('webhook', { kind: 'client', parent: traceParent, facts: factsOf(event) });
+  const span = traceParent === null ? null : tracer.begin('webhook', { kind: 'client', parent: traceParent, facts: factsOf(event) });
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'relayer-service',
-    ...(traceParent === null ? {} : { traceparent: step?.traceParent ?? traceParent }),
+    ...(traceParent === null ? {} : { traceparent: span?.traceParent ?? traceParent }),
     ...signature,
   };
   const outcome = await post(dispatcher, { url: notification.url, headers, body, timeoutMs, signal: cut });
   if (outcome.kind === 'answered')
-    step?.end(isSuccess(outcome) ? null : errorSentence(outcome.httpStatus), { 'http.response.status_code': outcome.httpStatus });
-  else step?.end(outcome.sentence);
+    span?.end(isSuccess(outcome) ? null : errorOf(outcome.httpStatus), { 'http.response.status_code': outcome.httpStatus });
+  else span?.end(outcome.error);
   return outcome;
 }
 
@@ -120,49 +120,76 @@ function openedKeys(
   return { signingKey: open(sealedSigningKey), retiredKeys: retired.map((key) => open(key.sealedSigningKey)) };
 }
 
-function settledEvent({ clock, retrySeconds }: DeliverEventDeps, event: OutboxEvent, outcome: TryOutcome): Settlement['event'] {
+function settledEvent({ clock, retrySeconds }: DeliverEventDeps, event: OutboxEvent, outcome: AttemptOutcome): Settlement['event'] {
   const nowMs = clock.nowMs();
   const attempts = event.attempts + 1;
   const ended = { id: event.id, attempts, nextAttemptAtMs: nowMs };
   if (isSuccess(outcome)) return { ...ended, status: 'delivered' };
-  // 410: the receiver is gone for good. Refused: the same address would be refused again.
-  const isHopeless = outcome.kind === 'answered' ? outcome.httpStatus === goneStatus : outcome.kind !== 'unanswered';
-  if (isHopeless) return { ...ended, status: 'dead' };
+  // 410 Gone is permanent, and a refused address would be refused again.
+  const isPermanent = outcome.kind === 'answered' ? outcome.httpStatus === goneStatus : outcome.kind !== 'unanswered';
+  if (isPermanent) return { ...ended, status: 'dead' };
   const retryAfter = outcome.kind === 'answered' ? outcome.retryAfter : undefined;
-  const nextAttemptAtMs = nextTryAtMs({ attempts, retrySeconds, retryAfter, nowMs, random: Math.random() });
+  const nextAttemptAtMs = nextAttemptMs({ attempts, retrySeconds, retryAfter, nowMs, random: Math.random() });
   return nextAttemptAtMs === undefined ? { ...ended, status: 'dead' } : { ...ended, status: 'pending', nextAttemptAtMs };
 }
 
-function isSuccess(outcome: TryOutcome): boolean {
+function isSuccess(outcome: AttemptOutcome): boolean {
   return outcome.kind === 'answered' && outcome.httpStatus >= 200 && outcome.httpStatus <= 299;
 }
 
-function recordOf(outcome: TryOutcome): Pick<DeliveryAttempt, 'httpStatus' | 'error' | 'responseBody'> {
-  if (outcome.kind !== 'answered') return { httpStatus: null, error: outcome.sentence, responseBody: null };
+function recordOf(outcome: AttemptOutcome): Pick<DeliveryAttempt, 'httpStatus' | 'error' | 'responseBody'> {
+  if (outcome.kind !== 'answered') return { httpStatus: null, error: outcome.error, responseBody: null };
   const { httpStatus, excerpt } = outcome;
-  return { httpStatus, error: isSuccess(outcome) ? null : errorSentence(httpStatus), responseBody: excerpt };
+  return { httpStatus, error: isSuccess(outcome) ? null : errorOf(httpStatus), responseBody: excerpt };
 }
 
-function errorSentence(httpStatus: number): string {
-  if (httpStatus === goneStatus) return 'the receiver answered 410 (gone): nothing more is sent until the notification is updated';
-  if (httpStatus >= 300 && httpStatus <= 399) return `the receiver answered ${httpStatus}; redirects are not followed`;
+function errorOf(httpStatus: number): string {
+  if (httpStatus === goneStatus) return 'the receiver answered 410 Gone; nothing more is sent until the notification is updated';
+  if (httpStatus >= 300 && httpStatus <= 399) return `the receiver answered ${httpStatus}; the service does not follow redirects`;
   return `the receiver answered ${httpStatus}`;
 }
 
-function tell(log: Log, event: OutboxEvent, notification: Notification, outcome: TryOutcome, settled: Settlement['event']): void {
+function logAttempt(log: Log, event: OutboxEvent, notification: Notification, outcome: AttemptOutcome, settled: Settlement['event']): void {
   const fields = {
     eventId: event.id,
     event: event.event,
     notificationId: notification.id,
     orderKey: event.orderKey,
-    // Not the whole URL: its path or query is often a secret.
+    // Only the host: the path or the query of the URL is often a secret.
     host: new URL(notification.url).host,
     attempt: settled.attempts,
     ...outcome,
   };
   if (settled.status === 'delivered') log.debug(fields, 'webhook delivered');
-  // The one that was answered 410 has been told of.
-  else if (outcome.kind === 'withheld') log.debug(fields, 'webhook given up');
-  else if (settled.status === 'dead') log.warn(fields, 'webhook given up');
-  else log.info({ ...fields, nextAttemptAt: new Date(settled.nextAttemptAtMs).toISOString() }, 'webhook failed, to be tried again');
+  // The 410 answer was logged already.
+  else if (outcome.kind === 'withheld') log.debug(fields, 'webhook failed; no more attempts');
+  else if (settled.status === 'dead') log.warn(fields, 'webhook failed; no more attempts');
+  else log.info({ ...fields, nextAttemptAt: new Date(settled.nextAttemptAtMs).toISOString() }, 'webhook failed; will retry');
+}
+
+/** What decides the time of the next attempt. */
+export interface FailedAttempt {
+  /** The number of attempts, including the failed one. */
+  readonly attempts: number;
+  readonly retrySeconds: readonly number[];
+  /** The receiver's `Retry-After` header: seconds, or an HTTP date. */
+  readonly retryAfter: string | undefined;
+  readonly nowMs: number;
+  /** At least 0, below 1. Spreads the retries of events that failed together. */
+  readonly random: number;
+}
+
+/** Returns the scheduled time give or take 10 %, or later if the receiver asks for it; undefined after the last attempt. */
+export function nextAttemptMs({ attempts, retrySeconds, retryAfter, nowMs, random }: FailedAttempt): number | undefined {
+  const seconds = retrySeconds[attempts - 1];
+  if (seconds === undefined) return undefined;
+  const scheduledMs = seconds * 1000 * (0.9 + 0.2 * random);
+  return nowMs + Math.round(Math.max(scheduledMs, retryAfterMs(retryAfter, nowMs)));
+}
+
+function retryAfterMs(retryAfter: string | undefined, nowMs: number): number {
+  if (retryAfter === undefined) return 0;
+  const text = retryAfter.trim();
+  const waitMs = /^[0-9]+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
+  return Number.isNaN(waitMs) ? 0 : Math.min(Math.max(waitMs, 0), maxRetryAfterMs);
 }

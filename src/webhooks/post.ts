@@ -3,40 +3,40 @@ import { outsideText } from '../core/outside-text.js';
 import { secretPartsOf, withoutParts } from '../core/secret-parts.js';
 import { TargetRefusedError } from './target-guard.js';
 
-/** What one try came to. Expected outcomes all of them: nothing is thrown. */
+/** The outcome of one HTTP request. All outcomes are expected, so nothing is thrown. */
 export type PostOutcome =
   | {
       readonly kind: 'answered';
       readonly httpStatus: number;
-      /** The `Retry-After` header as it came. */
+      /** The `Retry-After` header, unchanged. */
       readonly retryAfter: string | undefined;
-      /** The beginning of the answer, fit for a log: where it quotes the address, that is left out. */
+      /** The beginning of the answer, safe to log: secret parts of the URL are removed. */
       readonly excerpt: string;
     }
-  /** The target must not be dialled. */
-  | { readonly kind: 'refused'; readonly sentence: string }
-  /** No answer: the target cannot be reached, is too slow, or does not speak HTTP. */
-  | { readonly kind: 'unanswered'; readonly sentence: string };
+  /** The target is not allowed. */
+  | { readonly kind: 'refused'; readonly error: string }
+  /** The target is unreachable, is too slow, or does not speak HTTP. */
+  | { readonly kind: 'unanswered'; readonly error: string };
 
-/** What is posted. */
+/** One HTTP request. */
 export interface PostRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** For the whole: dialling, sending, and reading the answer. */
+  /** For connecting, sending and reading the answer together. */
   readonly timeoutMs: number;
-  /** Ends the try early. */
+  /** Ends the request early. */
   readonly signal: AbortSignal;
 }
 
-/** More of an answer is not read: its connection is dropped instead. */
+/** Reading stops here, and the connection is dropped. */
 const maxAnswerBytes = 16 * 1024;
 
-/** Posts once. Redirects are not followed: whoever may redirect us could send us, and our signature, anywhere. */
+/** Posts once. Does not follow redirects: a receiver could send our request and its signature to any address. */
 export async function post(dispatcher: Dispatcher, { url, headers, body, timeoutMs, signal }: PostRequest): Promise<PostOutcome> {
-  // One controller for this try alone: listeners on a signal that lives as long as the service would pile up.
+  // A controller per request: listeners would pile up on a signal that lives as long as the service.
   const ending = new AbortController();
-  const end = () => ending.abort(new Error('the service stops'));
+  const end = () => ending.abort(new Error('the service stopped before the receiver answered'));
   const timer = setTimeout(() => ending.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
   signal.addEventListener('abort', end);
   if (signal.aborted) end();
@@ -50,14 +50,14 @@ export async function post(dispatcher: Dispatcher, { url, headers, body, timeout
       excerpt: await excerptOf(answer.body, secretPartsOf(new URL(url))),
     };
   } catch (error) {
-    return { kind: error instanceof TargetRefusedError ? 'refused' : 'unanswered', sentence: sentenceOf(error) };
+    return { kind: error instanceof TargetRefusedError ? 'refused' : 'unanswered', error: messageOf(error) };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', end);
   }
 }
 
-/** The status has decided the outcome already, so an answer that breaks off is merely short. */
+/** The status has decided the outcome already, so an answer that breaks off is only shorter. */
 async function excerptOf(answer: AsyncIterable<Buffer>, secrets: readonly string[]): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -68,14 +68,14 @@ async function excerptOf(answer: AsyncIterable<Buffer>, secrets: readonly string
       if (bytes > maxAnswerBytes) break;
     }
   } catch {
-    // What has come so far is the excerpt.
+    // The part that arrived is the excerpt.
   }
   return outsideText(withoutParts(Buffer.concat(chunks).toString('utf8'), secrets));
 }
 
-function sentenceOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'the try failed';
-  // Several addresses were dialled: the group has no message of its own.
-  const told = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error;
-  return outsideText(told.message === '' ? told.name : told.message);
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'the request failed';
+  // For a host with several addresses, the error is a group without a message.
+  const first = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error;
+  return outsideText(first.message === '' ? first.name : first.message);
 }

@@ -1,24 +1,24 @@
 import { createHmac } from 'node:crypto';
 import { secretFromSigningKey } from '../core/notification/signing-key.js';
 
-/** What is signed: one try of one event. */
+/** The parts of one delivery attempt that are signed. */
 export interface Signable {
-  /** The event's id, the same at every try. */
+  /** The event's id, the same for every attempt. */
   readonly id: string;
   /** The exact body. */
   readonly body: Buffer;
-  /** When this try begins, in seconds since the epoch; receivers refuse old ones. */
+  /** The start of this attempt, in seconds since the epoch; receivers refuse old attempts. */
   readonly timestampSeconds: number;
-  /** The notification's present key; null: nothing is signed. */
+  /** The notification's current key; null if it signs nothing. */
   readonly signingKey: string | null;
-  /** Keys that were replaced lately: receivers that have not learned of the present one verify with them. */
+  /** Recently replaced keys, for receivers that do not have the current key yet. */
   readonly retiredKeys: readonly string[];
 }
 
 /**
- * The headers by which a receiver knows a delivery and its sender. With a key twofold: `X-Signature` over the body alone, under the key's text,
- * which existing receivers verify; and `webhook-signature` of Standard Webhooks, which also guards against replay and has one entry for each key, the
- * present one's first.
+ * The headers that identify a delivery and prove its sender. A key adds two signatures: `X-Signature`, over the body alone with the key's text,
+ * for existing receivers; and `webhook-signature` of Standard Webhooks, which also prevents replays and has one entry per key, the current
+ * key first.
  */
 export function signatureHeaders({ id, body, timestampSeconds, signingKey, retiredKeys }: Signable): Record<string, string> {
   const headers = { 'webhook-id': id, 'webhook-timestamp': `${timestampSeconds}` };

@@ -4,41 +4,42 @@ import type { LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 import { isReservedAddress, isReservedHost } from '../core/notification/reserved-host.js';
 
-/** Thrown instead of dialling a target that must not be dialled. */
+/** Thrown instead of connecting to a target that is not allowed. */
 export class TargetRefusedError extends Error {
   override readonly name = 'TargetRefusedError';
 }
 
-/** All addresses of a name. */
+/** Returns all addresses of a host name. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
-/** What the guard works with. */
+/** The dependencies of the guard. */
 export interface TargetGuardDeps {
-  /** True: everything is dialled. */
+  /** Allows every target. */
   readonly allowPrivateTargets: boolean;
-  /** How long dialling may take, name resolution included. */
+  /** The time limit of connecting, including name resolution. */
   readonly timeoutMs: number;
-  /** Default: the machine's resolver. */
+  /** Default: the operating system's resolver. */
   readonly resolve?: Resolve;
 }
 
 /**
- * A connector for undici that judges what is really dialled. The socket gets its addresses from the very lookup that was judged, so a name that
- * answers differently a moment later gains nothing; and where one address of a name is reserved, none of them is dialled.
+ * A connector for undici that checks the addresses it connects to. The socket uses the addresses of the lookup that was checked, so a name that
+ * resolves differently a moment later cannot bypass the check. If one address of a name is reserved, the connector uses none of them.
  */
 export function createGuardedConnector(deps: TargetGuardDeps): buildConnector.connector {
-  const { allowPrivateTargets, timeoutMs, resolve = resolveByMachine } = deps;
+  const { allowPrivateTargets, timeoutMs, resolve = resolveBySystem } = deps;
   const connect = buildConnector({ timeout: timeoutMs, lookup: guardedLookup(resolve, allowPrivateTargets) });
   return (options, callback) => {
-    // Sockets ask no lookup about a literal address.
-    if (!allowPrivateTargets && isReservedHost(options.hostname)) callback(new TargetRefusedError('the host is reserved'), null);
+    // Sockets do no lookup for a literal address.
+    if (!allowPrivateTargets && isReservedHost(options.hostname))
+      callback(new TargetRefusedError('the host is local, private or reserved; set a public URL'), null);
     else connect(options, callback);
   };
 }
 
 function guardedLookup(resolve: Resolve, allowPrivateTargets: boolean): LookupFunction {
   return (hostname, options, callback) => {
-    judgedAddresses(resolve, hostname, allowPrivateTargets).then(
+    checkedAddresses(resolve, hostname, allowPrivateTargets).then(
       (addresses) => {
         const [first] = addresses;
         if (options.all === true) callback(null, [...addresses]);
@@ -49,20 +50,20 @@ function guardedLookup(resolve: Resolve, allowPrivateTargets: boolean): LookupFu
   };
 }
 
-async function judgedAddresses(
+async function checkedAddresses(
   resolve: Resolve,
   hostname: string,
   allowPrivateTargets: boolean,
 ): Promise<readonly [LookupAddress, ...LookupAddress[]]> {
   const [first, ...others] = await resolve(hostname);
-  if (first === undefined) throw new Error('the name has no address');
+  if (first === undefined) throw new Error('the host name has no address');
   const addresses = [first, ...others] as const;
   if (!allowPrivateTargets && addresses.some(({ address }) => isReservedAddress(address))) {
-    throw new TargetRefusedError('the name leads to a reserved address');
+    throw new TargetRefusedError('the host name resolves to a local, private or reserved address; set a public URL');
   }
   return addresses;
 }
 
-function resolveByMachine(hostname: string): Promise<readonly LookupAddress[]> {
+function resolveBySystem(hostname: string): Promise<readonly LookupAddress[]> {
   return lookup(hostname, { all: true });
 }

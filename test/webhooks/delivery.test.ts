@@ -25,7 +25,7 @@ describe('delivery', () => {
     const body = '{"id":"1","payload":{"value":123456789012345678901234567890,"text":"ü"}}';
     const id = await outbox.event(await outbox.notification(receiver.url('/hook?token=hunter2'), key), 'tx-1', body);
     outbox.deliver();
-    await waitFor('the delivery', () => outbox.told('webhook delivered')[0]);
+    await waitFor('the delivery', () => outbox.logged('webhook delivered')[0]);
     const [request] = receiver.requests;
     assert(request !== undefined);
     assert.equal(request.path, '/hook?token=hunter2');
@@ -64,8 +64,8 @@ describe('delivery', () => {
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(receiver.url('/'), key), 'tx-1');
     outbox.deliver({ secretBox: otherBox, retrySeconds: [] });
-    const given = await waitFor('the end', () => outbox.told('webhook given up')[0]);
-    assert.match(String(given.fields.sentence), /cannot be decrypted/);
+    const given = await waitFor('the end', () => outbox.logged('webhook failed; no more attempts')[0]);
+    assert.match(String(given.fields.error), /STORAGE_ENCRYPTION_KEY cannot decrypt/);
     assert.equal(receiver.requests.length, 0);
   });
 
@@ -86,12 +86,12 @@ describe('delivery', () => {
     const outbox = await openOutbox(test);
     const id = await outbox.event(await outbox.notification(receiver.url('/'), key), 'tx-1');
     outbox.deliver();
-    const delivered = await waitFor('the delivery', () => outbox.told('webhook delivered')[0]);
+    const delivered = await waitFor('the delivery', () => outbox.logged('webhook delivered')[0]);
     assert.equal(delivered.fields.attempt, 3);
     assert.deepEqual(receiver.requests.map(idOf), [id, id, id]);
     assert.equal(new Set(receiver.requests.map(({ body }) => body.toString())).size, 1);
     assert.deepEqual(
-      outbox.told('webhook failed, to be tried again').map(({ fields }) => [fields.attempt, fields.httpStatus, fields.excerpt]),
+      outbox.logged('webhook failed; will retry').map(({ fields }) => [fields.attempt, fields.httpStatus, fields.excerpt]),
       [
         [1, 500, 'why'],
         [2, 500, 'why'],
@@ -108,9 +108,9 @@ describe('delivery', () => {
     const first = await outbox.event(notificationId, 'tx-1');
     const second = await outbox.event(notificationId, 'tx-1');
     outbox.deliver({ retrySeconds: [0.01, 0.01] });
-    await waitFor('the second event', () => outbox.told('webhook delivered')[0]);
+    await waitFor('the second event', () => outbox.logged('webhook delivered')[0]);
     assert.deepEqual(receiver.requests.map(idOf), [first, first, first, second]);
-    assert.equal(outbox.told('webhook given up')[0]?.fields.eventId, first);
+    assert.equal(outbox.logged('webhook failed; no more attempts')[0]?.fields.eventId, first);
     await waitFor('the outbox to be empty', outbox.isEmpty);
   });
 
@@ -119,7 +119,7 @@ describe('delivery', () => {
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(receiver.url('/')), 'tx-1');
     outbox.deliver();
-    await waitFor('the end', () => outbox.told('webhook given up')[0]);
+    await waitFor('the end', () => outbox.logged('webhook failed; no more attempts')[0]);
     await waitFor('the outbox to be empty', outbox.isEmpty);
     assert.equal(receiver.requests.length, 1);
   });
@@ -154,7 +154,7 @@ describe('delivery', () => {
       }
     }
     outbox.deliver();
-    await waitFor('all deliveries', () => (outbox.told('webhook delivered').length === 20 ? true : undefined));
+    await waitFor('all deliveries', () => (outbox.logged('webhook delivered').length === 20 ? true : undefined));
     assert.ok(failed.size > 0);
     for (const [orderKey, ids] of sent) {
       const got = receiver.requests.filter((request) => orderKeyOf(request) === orderKey).map(idOf);
@@ -175,7 +175,7 @@ describe('delivery', () => {
     for (let index = 0; index < 20; index += 1) await outbox.event(toHanging, `slow-${index}`);
     for (let index = 0; index < 20; index += 1) await outbox.event(toQuick, `quick-${index}`);
     outbox.deliver();
-    await waitFor('the quick ones', () => (outbox.told('webhook delivered').length === 20 ? true : undefined));
+    await waitFor('the quick ones', () => (outbox.logged('webhook delivered').length === 20 ? true : undefined));
     await waitFor('the hanging ones', () => hanging.requests[7]);
     assert.equal(hanging.requests.length, 8);
     assert.equal(quick.requests.length, 20);
@@ -191,7 +191,7 @@ describe('delivery', () => {
     await outbox.event(notificationId, 'bad');
     const good = await outbox.event(notificationId, 'good');
     outbox.deliver({ retrySeconds: [3600] });
-    const delivered = await waitFor('the good one', () => outbox.told('webhook delivered')[0]);
+    const delivered = await waitFor('the good one', () => outbox.logged('webhook delivered')[0]);
     assert.equal(delivered.fields.eventId, good);
   });
 
@@ -210,9 +210,9 @@ describe('delivery', () => {
     await outbox.reopen();
     hang = false;
     outbox.deliver();
-    await waitFor('both deliveries', () => outbox.told('webhook delivered')[1]);
+    await waitFor('both deliveries', () => outbox.logged('webhook delivered')[1]);
     assert.deepEqual(receiver.requests.map(idOf), [id, id, next]);
-    assert.equal(outbox.told('webhook delivered')[0]?.fields.attempt, 1);
+    assert.equal(outbox.logged('webhook delivered')[0]?.fields.attempt, 1);
   });
 
   it('goes on after a restart with what was to be tried again', async (test) => {
@@ -220,11 +220,11 @@ describe('delivery', () => {
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(receiver.url('/')), 'tx-1');
     const delivery = outbox.deliver({ retrySeconds: [0.5] });
-    await waitFor('the failure', () => outbox.told('webhook failed, to be tried again')[0]);
+    await waitFor('the failure', () => outbox.logged('webhook failed; will retry')[0]);
     await delivery.stop(5000);
     await outbox.reopen();
     outbox.deliver({ retrySeconds: [0.5] });
-    const delivered = await waitFor('the delivery', () => outbox.told('webhook delivered')[0]);
+    const delivered = await waitFor('the delivery', () => outbox.logged('webhook delivered')[0]);
     assert.equal(delivered.fields.attempt, 2);
   });
 
@@ -240,7 +240,7 @@ describe('delivery', () => {
     const stopped = delivery.stop(10_000);
     response.end();
     await stopped;
-    assert.equal(outbox.told('webhook delivered').length, 1);
+    assert.equal(outbox.logged('webhook delivered').length, 1);
     assert.equal(receiver.requests.length, 1);
     const left = await outbox.store.read.dueEvents(notificationId, Date.now(), 10);
     assert.equal(left.length, 1);
@@ -252,8 +252,8 @@ describe('delivery', () => {
     await outbox.event(await outbox.notification(`http://hooks.acme.com:${receiver.port}/`), 'tx-1');
     const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
     outbox.deliver({ allowPrivateTargets: false, resolve });
-    const given = await waitFor('the end', () => outbox.told('webhook given up')[0]);
-    assert.equal(given.fields.sentence, 'the name leads to a reserved address');
+    const given = await waitFor('the end', () => outbox.logged('webhook failed; no more attempts')[0]);
+    assert.equal(given.fields.error, 'the host name resolves to a local, private or reserved address; set a public URL');
     assert.equal(receiver.requests.length, 0);
   });
 
@@ -271,7 +271,7 @@ describe('delivery', () => {
     await delivery.stop(5000);
     assert.equal(receiver.requests.length, 1);
     assert.equal(await outbox.isEmpty(), true);
-    assert.deepEqual(outbox.told('the outcome of a webhook cannot be stored'), []);
+    assert.deepEqual(outbox.logged('cannot store the outcome of a webhook; will retry'), []);
   });
 
   it('gives up an event whose notification was deleted before it was committed', async (test) => {
@@ -279,6 +279,6 @@ describe('delivery', () => {
     await outbox.event('gone', 'tx-1');
     outbox.deliver();
     await waitFor('the outbox to be empty', outbox.isEmpty);
-    assert.equal(outbox.told('webhook given up: its notification was deleted').length, 1);
+    assert.equal(outbox.logged('webhook dropped: its notification was deleted').length, 1);
   });
 });

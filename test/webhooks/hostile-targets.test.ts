@@ -279,7 +279,7 @@ describe('hostile targets', () => {
       await waitFor('the event to be given up', outbox.isEmpty);
       assert.deepEqual([receiver.requests.length, inside.requests.length], [2, 0]);
       const [record] = (await outbox.store.read.deliveries(notificationId, { offset: 0, limit: 1 })).items;
-      assert.equal(record?.attempts[0]?.error, `the receiver answered ${status}; redirects are not followed`);
+      assert.equal(record?.attempts[0]?.error, `the receiver answered ${status}; the service does not follow redirects`);
     });
   }
 

@@ -6,8 +6,10 @@ import { createNotification } from '../../src/core/notification/create-notificat
 import { systemClock } from '../../src/core/ports/clock.js';
 import type { Ids } from '../../src/core/ports/ids.js';
 import type { Log } from '../../src/core/ports/log.js';
+import { noMeter, type WebhookOutcome } from '../../src/core/ports/meter.js';
 import type { SecretBox } from '../../src/core/ports/secret-box.js';
 import type { Store } from '../../src/core/ports/store.js';
+import { noTelemetry } from '../../src/core/ports/telemetry.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { createSecretBox } from '../../src/storage/secret-box.js';
 import { createDelivery, type Delivery, type DeliveryDeps } from '../../src/webhooks/delivery.js';
@@ -19,21 +21,23 @@ export interface Line {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A real store with an outbox, and what delivers it. */
+/** A real store with an outbox, and its delivery. */
 export interface Outbox {
   readonly store: Store;
   readonly secretBox: SecretBox;
   readonly ids: Ids;
   readonly lines: readonly Line[];
+  /** The attempts of all deliveries, by outcome. */
+  readonly counts: Readonly<Record<WebhookOutcome, number>>;
   /** Lines with this message. */
-  told(message: string): readonly Line[];
+  logged(message: string): readonly Line[];
   /** Undefined until nothing is pending. */
   isEmpty(): Promise<true | undefined>;
   /** Creates a notification and returns its id. */
   notification(url: string, signingKey?: string): Promise<string>;
   /** Commits an event and returns its id. */
   event(notificationId: string, orderKey: string, body?: string): Promise<string>;
-  /** Makes a delivery and starts it; one that is not stopped by then is stopped at the end of the test. */
+  /** Makes a delivery and starts it. The end of the test stops it. */
   deliver(options?: Partial<DeliveryDeps>): Delivery;
   /** Closes the database and opens it again, as a restart does. */
   reopen(): Promise<void>;
@@ -48,6 +52,13 @@ export async function openOutbox(test: TestContext): Promise<Outbox> {
   const log: Log = { debug: write, info: write, warn: write, error: write };
   let { store } = await openStore(databaseUrl, { log });
   const deliveries: Delivery[] = [];
+  const counts = { delivered: 0, failed: 0, dead: 0 };
+  const meter = {
+    ...noMeter,
+    webhookTried: (outcome: WebhookOutcome) => {
+      counts[outcome] += 1;
+    },
+  };
   test.after(async () => {
     await Promise.all(deliveries.map((delivery) => delivery.stop(0)));
     await store.close();
@@ -59,7 +70,8 @@ export async function openOutbox(test: TestContext): Promise<Outbox> {
     secretBox,
     ids: systemIds,
     lines,
-    told: (wanted) => lines.filter(({ message }) => message === wanted),
+    counts,
+    logged: (wanted) => lines.filter(({ message }) => message === wanted),
     isEmpty: async () => ((await store.read.pendingEventCount(1)) === 0 ? true : undefined),
     async notification(url, signingKey) {
       const deps = { store, clock: systemClock, ids: systemIds, secretBox, allowPrivateTargets: true };
@@ -90,6 +102,7 @@ export async function openOutbox(test: TestContext): Promise<Outbox> {
         secretBox,
         clock: systemClock,
         log,
+        telemetry: { ...noTelemetry, meter },
         allowPrivateTargets: true,
         retrySeconds: [0.02, 0.02, 0.02],
         timeoutMs: 5000,

@@ -62,7 +62,7 @@ describe('post', () => {
 
   it('waits no longer than its time for an answer', async (test) => {
     const receiver = await startHttpReceiver(test, () => undefined);
-    assert.deepEqual(await poster(test, 100)(receiver.url('/')), { kind: 'unanswered', sentence: 'no answer within 0.1 s' });
+    assert.deepEqual(await poster(test, 100)(receiver.url('/')), { kind: 'unanswered', error: 'no answer within 0.1 s' });
   });
 
   it('takes the status of an answer whose body never ends', async (test) => {
@@ -78,7 +78,10 @@ describe('post', () => {
   it('is ended by its signal', async (test) => {
     const stop = new AbortController();
     const receiver = await startHttpReceiver(test, () => stop.abort());
-    assert.deepEqual(await poster(test, 5000, stop.signal)(receiver.url('/')), { kind: 'unanswered', sentence: 'the service stops' });
+    assert.deepEqual(await poster(test, 5000, stop.signal)(receiver.url('/')), {
+      kind: 'unanswered',
+      error: 'the service stopped before the receiver answered',
+    });
   });
 
   it('tells of what does not listen, breaks off, or is no HTTP', async (test) => {
@@ -90,7 +93,7 @@ describe('post', () => {
     assert.equal((await poster(test)(url)).kind, 'unanswered');
     await new Promise((closed) => server.close(closed));
     const outcome = await poster(test)(url);
-    assert.match(outcome.kind === 'unanswered' ? outcome.sentence : '', /ECONNREFUSED/);
+    assert.match(outcome.kind === 'unanswered' ? outcome.error : '', /ECONNREFUSED/);
   });
 });
 

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { nextTryAtMs } from '../../src/webhooks/retry-schedule.js';
+import { nextAttemptMs } from '../../src/webhooks/deliver-event.js';
 
 const nowMs = Date.UTC(2030, 0, 1);
 const failed = { attempts: 1, retrySeconds: [5, 30], retryAfter: undefined, nowMs, random: 0.5 };
 
 describe('next try', () => {
   it('follows the schedule', () => {
-    assert.equal(nextTryAtMs(failed), nowMs + 5000);
-    assert.equal(nextTryAtMs({ ...failed, attempts: 2 }), nowMs + 30_000);
+    assert.equal(nextAttemptMs(failed), nowMs + 5000);
+    assert.equal(nextAttemptMs({ ...failed, attempts: 2 }), nowMs + 30_000);
   });
 
   it('is none when the schedule is used up', () => {
-    assert.equal(nextTryAtMs({ ...failed, attempts: 3 }), undefined);
-    assert.equal(nextTryAtMs({ ...failed, retrySeconds: [] }), undefined);
+    assert.equal(nextAttemptMs({ ...failed, attempts: 3 }), undefined);
+    assert.equal(nextAttemptMs({ ...failed, retrySeconds: [] }), undefined);
   });
 
   it('is spread by a tenth to both sides', () => {
-    assert.equal(nextTryAtMs({ ...failed, random: 0 }), nowMs + 4500);
-    assert.equal(nextTryAtMs({ ...failed, random: 1 }), nowMs + 5500);
+    assert.equal(nextAttemptMs({ ...failed, random: 0 }), nowMs + 4500);
+    assert.equal(nextAttemptMs({ ...failed, random: 1 }), nowMs + 5500);
   });
 
   for (const [retryAfter, waitMs] of [
@@ -33,7 +33,7 @@ describe('next try', () => {
     ['', 5000],
   ] as const) {
     it(`with Retry-After ${JSON.stringify(retryAfter)} waits ${waitMs} ms`, () => {
-      assert.equal(nextTryAtMs({ ...failed, retryAfter }), nowMs + waitMs);
+      assert.equal(nextAttemptMs({ ...failed, retryAfter }), nowMs + waitMs);
     });
   }
 });

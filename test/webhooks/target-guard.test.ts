@@ -31,7 +31,10 @@ describe('target guard', () => {
         const receiver = await startHttpReceiver(test, (response) => response.end());
         const url = `${scheme}://hooks.acme.com:${receiver.port}/`;
         const outcome = await postVia(test, url, { allowPrivateTargets: false, resolve: async () => addresses });
-        assert.deepEqual(outcome, { kind: 'refused', sentence: 'the name leads to a reserved address' });
+        assert.deepEqual(outcome, {
+          kind: 'refused',
+          error: 'the host name resolves to a local, private or reserved address; set a public URL',
+        });
         assert.equal(receiver.requests.length, 0);
       });
     }
@@ -46,7 +49,7 @@ describe('target guard', () => {
         return [loopback];
       };
       const outcome = await postVia(test, `http://${host}:${receiver.port}/`, { allowPrivateTargets: false, resolve });
-      assert.deepEqual(outcome, { kind: 'refused', sentence: 'the host is reserved' });
+      assert.deepEqual(outcome, { kind: 'refused', error: 'the host is local, private or reserved; set a public URL' });
       assert.deepEqual([receiver.requests.length, asked], [0, []]);
     });
   }
@@ -68,8 +71,8 @@ describe('target guard', () => {
   it('tells of a name that cannot be resolved', async (test) => {
     const resolve = () => Promise.reject(new Error('getaddrinfo ENOTFOUND hooks.acme.com'));
     const outcome = await postVia(test, 'https://hooks.acme.com/', { allowPrivateTargets: false, resolve });
-    assert.deepEqual(outcome, { kind: 'unanswered', sentence: 'getaddrinfo ENOTFOUND hooks.acme.com' });
+    assert.deepEqual(outcome, { kind: 'unanswered', error: 'getaddrinfo ENOTFOUND hooks.acme.com' });
     const empty = await postVia(test, 'https://hooks.acme.com/', { allowPrivateTargets: false, resolve: async () => [] });
-    assert.deepEqual(empty, { kind: 'unanswered', sentence: 'the name has no address' });
+    assert.deepEqual(empty, { kind: 'unanswered', error: 'the host name has no address' });
   });
 });
