@@ -3,30 +3,30 @@ import type { Clock } from '../core/ports/clock.js';
 import type { Log } from '../core/ports/log.js';
 import type { Store } from '../core/ports/store.js';
 
-/** The dependencies of the retention. */
+/** What retention works with. */
 export interface RetentionDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  /** Deliveries that ended earlier are deleted. */
+  /** Deliveries that ended longer ago are deleted. */
   readonly retentionDays: number;
 }
 
-/** Deletes old deliveries, delivered and dead ones, at the start and every hour. */
+/** Deletes old deliveries, dead ones too: at the start and every hour. */
 export interface Retention {
   start(): void;
-  /** Resolves when the running deletion has ended. */
+  /** Resolves when nothing is being deleted any more. */
   stop(): Promise<void>;
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
 const everyMs = 60 * 60 * 1000;
-/** The number of deliveries that one commit deletes. */
+/** Deleted in one commit. */
 const batchSize = 100;
-/** The pause between two commits, in which other commits run. */
+/** Between two commits, for those of others. */
 const batchGapMs = 20;
 
-/** Makes the retention, which does nothing before `start`. */
+/** Makes the retention; nothing happens before `start`. */
 export function createRetention({ store, clock, log, retentionDays }: RetentionDeps): Retention {
   const closing = new AbortController();
   let running: Promise<void> | undefined;
@@ -36,7 +36,7 @@ export function createRetention({ store, clock, log, retentionDays }: RetentionD
       try {
         await deleteOld();
       } catch (error) {
-        log.error({ err: error }, 'cannot delete old webhook deliveries; will retry in an hour');
+        log.error({ err: error }, 'old webhook deliveries cannot be deleted');
       }
       await pause(everyMs);
     }
@@ -52,7 +52,7 @@ export function createRetention({ store, clock, log, retentionDays }: RetentionD
       if (ids.length < batchSize) break;
       await pause(batchGapMs);
     }
-    if (deleted > 0) log.info({ deleted, retentionDays }, 'deleted old webhook deliveries');
+    if (deleted > 0) log.info({ deleted, retentionDays }, 'old webhook deliveries deleted');
   }
 
   async function pause(ms: number): Promise<void> {

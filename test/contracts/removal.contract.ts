@@ -11,7 +11,7 @@ function ids(items: readonly { readonly transaction: Transaction }[]): string[] 
   return items.map(({ transaction }) => transaction.id);
 }
 
-/** What every store keeps to when finished transactions are removed. */
+/** The behaviour of every store when finished transactions are removed. */
 export function removalContract(name: string, newDatabaseUrl: () => Promise<string>): void {
   describe(`${name}: removal of finished transactions`, () => {
     let store: Store;
@@ -20,11 +20,11 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
     });
     after(() => store.close());
 
-    test('lists stay right in total and order while finished transactions are removed', async () => {
+    test('pages keep the exact total and order while finished transactions are removed', async () => {
       const { change, read } = store;
       const random = createRandom(7);
       const relayerId = 'removed';
-      /** What must be listed, oldest first. */
+      /** The transactions that pages must list, oldest first. */
       let kept: Transaction[] = [];
       let count = 0;
       const add = async (): Promise<void> => {
@@ -66,10 +66,10 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
         const open = kept.filter(({ status }) => status === 'pending');
         assert.equal((await read.transactionsOf(relayerId, openStatuses, { offset: 0, limit: 1 })).total, open.length);
       }
-      assert.ok(count - kept.length > 50, 'many were removed');
+      assert.ok(count - kept.length > 50, 'the test must remove many transactions');
     });
 
-    test('lists begin anew when all of a relayer are removed', async () => {
+    test('pages start again from the first after all transactions of a relayer are removed', async () => {
       const { change, read } = store;
       const all = ['e-0', 'e-1'].map((id) => aTransaction({ id, relayerId: 'emptied', status: 'failed' }));
       await store.commit(all.flatMap((transaction) => [change.insertTransaction(transaction), change.endTransaction(transaction.id, 1)]));
@@ -83,7 +83,7 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
       assert.deepEqual(ids((await read.transactionsOf('emptied', [], { offset: 0, limit: 10 })).items), ['e-2']);
     });
 
-    test('a removed transaction takes its attempts and the deliveries that are done with it, and nothing else', async () => {
+    test('removeTransaction deletes its attempts and its finished deliveries, and nothing else', async () => {
       const { change, read } = store;
       const lane = { chain: 'evm:6', account: '0xD' };
       const gone = aTransaction({ ...lane, id: 'gone', relayerId: 'cleaned', status: 'failed' });
@@ -115,7 +115,7 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
       );
     });
 
-    test('one that is open, or whose slot another still works on, is not removed', async () => {
+    test('a transaction that is open, or whose slot an open transaction shares, is not removed', async () => {
       const { change, read } = store;
       const lane = { chain: 'evm:7', account: '0xE' };
       const ended = aTransaction({ ...lane, id: 'ended', relayerId: 'shared', status: 'failed', nonce: 3n, liveVersion: 1 });

@@ -10,10 +10,10 @@ import { aNotification, aStoredResponse, silentLog } from '../support/stored-sam
 
 const newBox = () => createSecretBox(randomBytes(32).toString('base64'));
 
-/** What every store keeps to when the encryption key is changed. */
+/** The behaviour of every store when the encryption key is rotated. */
 export function rotationContract(name: string, newDatabaseUrl: () => Promise<string>): void {
   describe(`${name}: rotation of the encryption key`, () => {
-    test('seals all anew at once: the new key opens everything, the old one nothing; again it does nothing', async () => {
+    test('seals every secret with the new key in one commit, and changes nothing the second time', async () => {
       const { store } = await openStore(await newDatabaseUrl(), { log: silentLog });
       try {
         const { change, read } = store;
@@ -71,7 +71,7 @@ export function rotationContract(name: string, newDatabaseUrl: () => Promise<str
       }
     });
 
-    test('changes nothing where the old key does not open all, and says whose', async () => {
+    test('changes nothing if the old key does not open every secret, and names the owners', async () => {
       const { store } = await openStore(await newDatabaseUrl(), { log: silentLog });
       try {
         const [from, to, stranger] = [newBox(), newBox(), newBox()];
@@ -93,17 +93,17 @@ export function rotationContract(name: string, newDatabaseUrl: () => Promise<str
       }
     });
 
-    test('leaves the outcomes of idempotent calls, whose payloads nobody can compare any more', async () => {
+    test('keeps stored responses but forgets their fingerprints', async () => {
       const { store } = await openStore(await newDatabaseUrl(), { log: silentLog });
       try {
         const [from, to] = [newBox(), newBox()];
-        const outcome = aStoredResponse({ fingerprint: from.digest(Buffer.from('payload'), 'idempotent request') });
-        await store.commit([store.change.putStoredResponse(outcome)]);
+        const response = aStoredResponse({ fingerprint: from.digest(Buffer.from('payload'), 'idempotent request') });
+        await store.commit([store.change.putStoredResponse(response)]);
         assert.deepEqual(await rotateEncryptionKey({ store, from, to }), { kind: 'rotated', secrets: 0 });
         const { begin } = createIdempotency({ store, clock: { nowMs: () => 0 } });
-        const begun = await begin(outcome, to.digest(Buffer.from('payload'), 'idempotent request'));
-        assert.deepEqual(begun.replay, outcome.response);
-        await assert.rejects(begin(outcome, null), { reason: 'IDEMPOTENCY_KEY_REUSED' });
+        const begun = await begin(response, to.digest(Buffer.from('payload'), 'idempotent request'));
+        assert.deepEqual(begun.replay, response.response);
+        await assert.rejects(begin(response, null), { reason: 'IDEMPOTENCY_KEY_REUSED' });
       } finally {
         await store.close();
       }

@@ -33,7 +33,7 @@ function open(databaseUrl: string): Promise<OpenedStore> {
   return openStore(databaseUrl, { log: silentLog });
 }
 
-/** Opens once the lock is free: the death of its holder takes a moment to be noticed. */
+/** Opens when the lock is free: the database notices the death of a holder after a moment. */
 function openWhenFree(databaseUrl: string): Promise<OpenedStore> {
   return waitFor('the lock', () =>
     open(databaseUrl).catch((error: unknown) => {
@@ -57,7 +57,7 @@ async function conflictIn(commit: Promise<void>): Promise<string> {
   return 'nothing';
 }
 
-/** Starts the process that holds the store, and gathers what it says was committed. */
+/** Starts a process that holds the store, and gathers the ids that it reports as committed. */
 async function startHolder(
   test: TestContext,
   databaseUrl: string,
@@ -76,9 +76,9 @@ async function startHolder(
   return { child, acknowledged };
 }
 
-/** What every store must do. `newDatabaseUrl` gives the URL of a database that does not exist yet or is empty. */
+/** The behaviour of every store. `newDatabaseUrl` returns the URL of a database that does not exist yet or is empty. */
 export function storeContract(name: string, newDatabaseUrl: () => Promise<string>): void {
-  describe(`${name}: what is written is what is read`, () => {
+  describe(`${name}: a read returns what was written`, () => {
     let store: Store;
     before(async () => {
       store = (await open(await newDatabaseUrl())).store;
@@ -116,35 +116,35 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       fields: { ...first.fields, to: null, data: '0x00', valueWei: huge, price: { kind: 'legacy', gasPriceWei: huge } },
     });
 
-    test('a transaction and its attempts, every field set', async () => {
+    test('reads a transaction and its attempts with every field set', async () => {
       const { change, read } = store;
       await store.commit([change.insertTransaction(full), change.insertAttempt(first), change.insertAttempt(second)]);
       assert.deepEqual(await read.transaction('full'), { transaction: full, shown: first });
       assert.deepEqual(await read.attemptsOf('full'), [first, second]);
     });
 
-    test('a transaction with nothing but what must be there', async () => {
+    test('reads a transaction with only its required fields', async () => {
       const bare = aTransaction({ id: 'bare' });
       await store.commit([store.change.insertTransaction(bare)]);
       assert.deepEqual(await store.read.transaction('bare'), { transaction: bare, shown: null });
     });
 
-    test('what stands alone: queued content, facts of the mined version, versions without a nonce', async () => {
+    test('reads an unsequenced transaction with queued content and mined facts, and its attempts without a nonce', async () => {
       const facts = { network: 'stellar', feeChargedStroops: huge, returnValueXdr: 'AAAAAQ==' } as const;
       const mined = { version: 1, blockNumber: 7n, blockHash: '0x07', succeeded: true, facts };
-      const alone = aTransaction({ id: 'alone', status: 'mined', queued: full.content, liveVersion: 1, mined });
-      const version = anAttempt({ transactionId: 'alone', nonce: null, hash: 'a signature' });
+      const unsequenced = aTransaction({ id: 'unsequenced', status: 'mined', queued: full.content, liveVersion: 1, mined });
+      const version = anAttempt({ transactionId: 'unsequenced', nonce: null, hash: 'a signature' });
       const { change, read } = store;
-      await store.commit([change.insertTransaction(alone), change.insertAttempt(version)]);
-      assert.deepEqual(await read.transaction('alone'), { transaction: alone, shown: version });
-      assert.deepEqual(await read.attemptsOf('alone'), [version]);
-      assert.equal(await read.transactionIdOf(version.chain, 'a signature'), 'alone');
+      await store.commit([change.insertTransaction(unsequenced), change.insertAttempt(version)]);
+      assert.deepEqual(await read.transaction('unsequenced'), { transaction: unsequenced, shown: version });
+      assert.deepEqual(await read.attemptsOf('unsequenced'), [version]);
+      assert.equal(await read.transactionIdOf(version.chain, 'a signature'), 'unsequenced');
       assert.equal(await read.transactionIdOf(version.chain, first.hash), undefined, 'it has a nonce');
       const duplicate = anAttempt({ transactionId: 'bare', nonce: null, hash: 'a signature' });
       await assert.rejects(store.commit([change.insertAttempt(duplicate)]), (error) => error instanceof ConflictError);
     });
 
-    test('an update writes every field that may change', async () => {
+    test('updateTransaction writes every field that may change', async () => {
       const bare = aTransaction({ id: 'changing' });
       await store.commit([store.change.insertTransaction(bare)]);
       const { id, relayerId, chain, account, createdAtMs } = bare;
@@ -156,13 +156,13 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual((await store.read.transaction('changing'))?.transaction, backToNull);
     });
 
-    test('a record shows the mined attempt, else the live one, also after a reorg took the mined one back', async () => {
+    test('a record shows the mined attempt, and the live attempt after a reorg', async () => {
       const reorged = next(full, { mined: null, status: 'submitted' });
       await store.commit([store.change.updateTransaction(reorged)]);
       assert.deepEqual((await store.read.transaction('full'))?.shown, second);
     });
 
-    test('a notification, with and without a key', async () => {
+    test('reads notifications with and without a key', async () => {
       const keyed = aNotification({ id: 'keyed', sealedSigningKey: 'v1.abc' });
       await store.commit([store.change.insertNotification(aNotification({ id: 'plain' })), store.change.insertNotification(keyed)]);
       const changed = {
@@ -183,13 +183,13 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual(await store.read.notifications({ offset: 1e21, limit: 1 }), { items: [], total: 2 });
     });
 
-    test('an event, byte for byte', async () => {
+    test('reads the body of an event byte for byte', async () => {
       const event = anEvent({ id: 'exact', body: '{"a":1.0,"b":"\\u0000 ✓😀\\n"}', nextAttemptAtMs: 7, attempts: 3 });
       await store.commit([store.change.insertEvent(event)]);
       assert.deepEqual(await store.read.dueEvents('hook', 7, 1), [event]);
     });
 
-    test('what the configuration file wrote', async () => {
+    test('reads the entries of the configuration file', async () => {
       const entry = { kind: 'notification', id: 'from-file', revision: 1 } as const;
       const { change, read } = store;
       await store.commit([change.putFileEntry({ ...entry, id: 'another' }), change.putFileEntry(entry)]);
@@ -198,7 +198,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual(await read.fileEntries('notification'), [{ ...entry, revision: 2 }]);
     });
 
-    test('keys, newest first', async () => {
+    test('reads API keys, newest first', async () => {
       const { change, read } = store;
       const full = anApiKey({ id: 'full', scopes: ['sign', 'admin'], relayerIds: ['a', 'b'], expiresAtMs: 8_640_000_000_000_000 });
       await store.commit([change.insertApiKey(anApiKey({ id: 'first' }))]);
@@ -210,7 +210,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.equal(await conflictIn(store.commit([change.insertApiKey(anApiKey({ id: 'first' }))])), 'insertApiKey');
     });
 
-    test('definitions, in the order in which they were first written', async () => {
+    test('reads definitions in the order of their first write', async () => {
       const { change, read } = store;
       const content = { name: 'main', amount: huge, list: [1, 'two', null], nested: { url: '✓' } };
       const one: Definition = { kind: 'relayer', id: 'one', content, sealed: 'v1.abc' };
@@ -224,23 +224,23 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual(await read.definitions('signer'), [{ ...one, kind: 'signer' }]);
     });
 
-    test('outcomes: byte for byte, until they expire, the last under a key', async () => {
+    test('reads stored responses byte for byte until they expire, the newest per key', async () => {
       const { change, read } = store;
       const bytes = new Uint8Array(Array.from({ length: 256 }, (_, byte) => byte));
-      const outcome = aStoredResponse({ response: bytes, expiresAtMs: 1000 });
+      const response = aStoredResponse({ response: bytes, expiresAtMs: 1000 });
       assert.equal(await read.firstStoredResponseExpiryMs(), undefined);
-      await store.commit([change.putStoredResponse(outcome)]);
-      assert.deepEqual(await read.outcome(outcome, 999), outcome);
-      assert.equal(await read.outcome(outcome, 1000), undefined);
+      await store.commit([change.putStoredResponse(response)]);
+      assert.deepEqual(await read.outcome(response, 999), response);
+      assert.equal(await read.outcome(response, 1000), undefined);
       for (const other of [{ keyId: 'other' }, { method: '/s/Other' }, { idempotencyKey: 'ONE' }]) {
-        assert.equal(await read.outcome({ ...outcome, ...other }, 0), undefined);
+        assert.equal(await read.outcome({ ...response, ...other }, 0), undefined);
       }
-      const later = { ...outcome, fingerprint: 'another', response: new Uint8Array(), expiresAtMs: 3000 };
+      const later = { ...response, fingerprint: 'another', response: new Uint8Array(), expiresAtMs: 3000 };
       await store.commit([change.putStoredResponse(later)]);
-      assert.deepEqual(await read.outcome(outcome, 1000), later);
+      assert.deepEqual(await read.outcome(response, 1000), later);
     });
 
-    test('expired outcomes are deleted, the oldest first, as many as were asked for', async () => {
+    test('deletes expired stored responses, oldest first, up to the limit', async () => {
       const { change, read } = store;
       const named = (number: number) => aStoredResponse({ idempotencyKey: `expires ${number}`, expiresAtMs: 100 + number });
       await store.commit([3, 1, 2, 4].map((number) => change.putStoredResponse(named(number))));
@@ -253,7 +253,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual(await read.outcome(named(4), 0), named(4));
     });
 
-    test('a lane and a chain', async () => {
+    test('reads the next nonce of a lane and the genesis hash of a chain', async () => {
       const lane = { chain: 'evm:1', account: '0xA' };
       assert.equal(await store.read.nextNonce(lane), undefined);
       assert.equal(await store.read.genesisHash('evm:1'), undefined);
@@ -265,7 +265,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.equal(await store.read.nextNonce(lane), huge + 1n);
     });
 
-    test('what is not there', async () => {
+    test('a read of an unknown id returns undefined or an empty list', async () => {
       assert.equal(await store.read.transaction('nobody'), undefined);
       assert.equal(await store.read.transaction('zero \u0000 byte'), undefined);
       assert.equal(await store.read.transaction('half a pair \ud83d'), undefined);
@@ -293,7 +293,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
     });
     after(() => store.close());
 
-    test('writes all of a list or nothing, and names the change that failed', async () => {
+    test('commit writes a whole list or nothing, and names the failed change', async () => {
       const { change, read } = store;
       const fresh = (): Change => change.insertTransaction(aTransaction({ id: 'fresh' }));
       const broken: readonly Change[] = [
@@ -325,7 +325,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual(await read.notification('hook'), aNotification({ id: 'hook' }));
     });
 
-    test('a final status is not left again', async () => {
+    test('updateTransaction refuses to change a final status', async () => {
       const done = aTransaction({ id: 'done', status: 'failed' });
       await store.commit([store.change.insertTransaction(done)]);
       assert.equal(await conflictIn(store.commit([store.change.updateTransaction(next(done, { status: 'sent' }))])), 'updateTransaction');
@@ -333,11 +333,11 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
         await conflictIn(store.commit([store.change.updateTransaction(next(done, { status: 'expired' }))])),
         'updateTransaction',
       );
-      await store.commit([store.change.updateTransaction(next(done, { statusReason: 'told later' }))]);
-      assert.equal((await store.read.transaction('done'))?.transaction.statusReason, 'told later');
+      await store.commit([store.change.updateTransaction(next(done, { statusReason: 'added later' }))]);
+      assert.equal((await store.read.transaction('done'))?.transaction.statusReason, 'added later');
     });
 
-    test('of 200 at once only those that conflict fail', async () => {
+    test('of 200 simultaneous commits, only the conflicting ones fail', async () => {
       const { change, read } = store;
       // Every tenth wants an id that is taken, every 25th a lane at a nonce that is gone, one an attempt of a transaction that does not exist.
       const reasonOf = (number: number): string => {
@@ -356,15 +356,15 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
         return store.commit(list);
       });
       const results = await Promise.allSettled(commits);
-      const told = results.map((result) => {
+      const reasons = results.map((result) => {
         if (result.status === 'fulfilled') return 'nothing';
         return result.reason instanceof ConflictError ? result.reason.change : 'error';
       });
       assert.deepEqual(
-        told,
+        reasons,
         Array.from({ length: 200 }, (_, number) => reasonOf(number)),
       );
-      const written = told.filter((reason) => reason === 'nothing').length;
+      const written = reasons.filter((reason) => reason === 'nothing').length;
       const page = await read.transactionsOf('many', [], { offset: 0, limit: 200 });
       assert.equal(page.total, written);
       assert.equal(page.items.length, written);
@@ -372,46 +372,46 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.equal(await read.nextNonce(sampleLane), 5n);
     });
 
-    test('an outcome is written with its list or not at all, and never the reason why not', async () => {
+    test('a stored response is written with its list or not at all, and never causes a conflict', async () => {
       const { change, read } = store;
-      const outcome = aStoredResponse({ idempotencyKey: 'with a list' });
+      const response = aStoredResponse({ idempotencyKey: 'with a list' });
       assert.equal(
-        await conflictIn(store.commit([change.putStoredResponse(outcome), change.insertTransaction(taken)])),
+        await conflictIn(store.commit([change.putStoredResponse(response), change.insertTransaction(taken)])),
         'insertTransaction',
       );
-      assert.equal(await read.outcome(outcome, 0), undefined);
-      await Promise.all([1, 2, 3].map(() => store.commit([change.putStoredResponse(outcome), change.putStoredResponse(outcome)])));
-      assert.deepEqual(await read.outcome(outcome, 0), outcome);
+      assert.equal(await read.outcome(response, 0), undefined);
+      await Promise.all([1, 2, 3].map(() => store.commit([change.putStoredResponse(response), change.putStoredResponse(response)])));
+      assert.deepEqual(await read.outcome(response, 0), response);
     });
 
-    test('of many who move a lane from the same nonce, one does', async () => {
+    test('of many commits that move a lane from the same nonce, one succeeds', async () => {
       const lane = { chain: 'evm:7', account: '0xB' };
       await store.commit([store.change.openLane(lane, 0n)]);
       const moves = Array.from({ length: 20 }, () => conflictIn(store.commit([store.change.moveLane(lane, 0n, 1n)])));
-      const told = await Promise.all(moves);
-      assert.equal(told.filter((change) => change === 'nothing').length, 1);
-      assert.equal(told.filter((change) => change === 'moveLane').length, 19);
+      const conflicts = await Promise.all(moves);
+      assert.equal(conflicts.filter((change) => change === 'nothing').length, 1);
+      assert.equal(conflicts.filter((change) => change === 'moveLane').length, 19);
       assert.equal(await store.read.nextNonce(lane), 1n);
     });
 
-    test('a list sees what earlier lists of the same moment wrote', async () => {
+    test('a list sees the writes of earlier lists in the same batch', async () => {
       const lane = { chain: 'evm:8', account: '0xB' };
       const { change } = store;
       await Promise.all([store.commit([change.openLane(lane, 0n)]), store.commit([change.moveLane(lane, 0n, 1n)])]);
       assert.equal(await store.read.nextNonce(lane), 1n);
     });
 
-    test('an empty list is written at once; a change of another make is refused', async () => {
+    test('commit accepts an empty list and refuses a change that a store did not make', async () => {
       await store.commit([]);
       await assert.rejects(store.commit([{ name: 'stranger' }]), TypeError);
     });
 
-    test('checkWritable writes', async () => {
+    test('checkWritable resolves while the store can write', async () => {
       await store.checkWritable();
     });
   });
 
-  describe(`${name}: pages`, () => {
+  describe(`${name}: pages of transactions`, () => {
     let store: Store;
     before(async () => {
       store = (await open(await newDatabaseUrl())).store;
@@ -420,7 +420,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
 
     const statusOf = (number: number): TransactionStatus => (['confirmed', 'failed', 'pending', 'sent'] as const)[number % 4] ?? 'pending';
 
-    test('go from the newest to the oldest, with the true total, over all statuses and over some', async () => {
+    test('are ordered from newest to oldest, with the exact total, for all statuses and for some', async () => {
       const { change, read } = store;
       const all = Array.from({ length: 50 }, (_, number) => aTransaction({ id: `t-${number}`, createdAtMs: 1_000 - number }));
       for (const transaction of all) {
@@ -460,7 +460,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       }
     });
 
-    test('carry the attempt that each record shows', async () => {
+    test('include the attempt that each record shows', async () => {
       const sent = aTransaction({ id: 'sent', relayerId: 'relayer-3', liveVersion: 1, nonce: 0n, status: 'sent' });
       const attempt = anAttempt({ transactionId: 'sent' });
       await store.commit([store.change.insertTransaction(sent), store.change.insertAttempt(attempt)]);
@@ -470,7 +470,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       }
     });
 
-    test('hold together while others insert and finish', async () => {
+    test('stay consistent while transactions are inserted and finish', async () => {
       const { change, read } = store;
       const page = { offset: 0, limit: 1_000 };
       let finished = false;
@@ -497,7 +497,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.equal((await read.transactionsOf('busy', openStatuses, page)).total, 0);
     });
 
-    test('count a final transaction once, however often it is written', async () => {
+    test('count a final transaction once, even if it is written again', async () => {
       const { change, read } = store;
       const failed = aTransaction({ id: 'once', relayerId: 'relayer-4', status: 'failed' });
       const again = next(failed, { statusReason: 'a' });
@@ -508,7 +508,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.equal((await read.transactionsOf('relayer-4', ['failed'], { offset: 0, limit: 10 })).total, 1);
     });
 
-    test('open work is told by lane, the oldest first, each with its attempts', async () => {
+    test('openTransactions returns the open transactions of a lane with their attempts, oldest first', async () => {
       const { change, read } = store;
       const lane = { chain: 'evm:5', account: '0xC' };
       const [a, b, c] = ['a', 'b', 'c'].map((id) => aTransaction({ ...lane, id, relayerId: 'relayer-5' })) as [
@@ -531,7 +531,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
     });
   });
 
-  describe(`${name}: the outbox`, () => {
+  describe(`${name}: outbox`, () => {
     let store: Store;
     before(async () => {
       store = (await open(await newDatabaseUrl())).store;
@@ -548,7 +548,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
     const redeliver = (id: string, nextAttemptAtMs: number, notificationId = 'hook'): Promise<void> =>
       store.commit([store.change.redeliverEvent({ id, notificationId, nextAttemptAtMs })]);
 
-    test('an event waits for the older ones of its order key, and for no others', async () => {
+    test('an event waits for older events of its order key and for no others', async () => {
       const { change, read } = store;
       assert.deepEqual(await targets(0), []);
       await store.commit(
@@ -592,13 +592,13 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.equal(await read.pendingEventCount(100), 1);
     });
 
-    test('one that is to be delivered again is as new, and goes before those that came after it', async () => {
+    test('a redelivered event starts anew and goes before later events of its order key', async () => {
       const { change, read } = store;
       await redeliver('a2', 500);
       assert.deepEqual(await due(100), []);
       assert.deepEqual(await targets(0), [{ notificationId: 'hook', isDue: false, nextAtMs: 500 }]);
       assert.equal((await read.delivery('hook', 'a2'))?.event.attempts, 0);
-      // An older one as well: the order is that of writing, not of asking.
+      // An older event as well: the order is that of the inserts, not of the redeliveries.
       await redeliver('a1', 600);
       assert.deepEqual(await due(599), []);
       assert.deepEqual(await due(600), ['a1']);
@@ -617,7 +617,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       await set('a4', 'delivered');
     });
 
-    test('the tries of an event are kept with it, the latest twenty', async () => {
+    test('keeps the last twenty delivery attempts of an event', async () => {
       const { change, read } = store;
       const attempts = Array.from({ length: 23 }, (_, number) => ({
         attemptedAtMs: 1_763_600_000_000 + number,
@@ -647,7 +647,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual(await read.deliveries('nobody', { offset: 0, limit: 1 }), { items: [], total: 0 });
     });
 
-    test('what ended before a time is found and deleted, and nothing else', async () => {
+    test('finds and deletes the events that ended before a time, and no others', async () => {
       const { change, read } = store;
       await set('t1', 'delivered', 30);
       await set('t2', 'dead', 20);
@@ -665,7 +665,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       await set('t3', 'delivered');
     });
 
-    test('a notification is gone as long as its revision is the one that was gone', async () => {
+    test('markNotificationGone affects only the revision that was gone', async () => {
       const { change, read } = store;
       const hook = aNotification({ id: 'going' });
       await store.commit([change.insertNotification(hook)]);
@@ -677,7 +677,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual(await read.notification('going'), updated);
     });
 
-    test('the rest of an order key comes out one by one, in the order in which it came in', async () => {
+    test('events of one order key become due one by one in the order of their commits', async () => {
       const names = Array.from({ length: 12 }, (_, number) => `s${number}`);
       // In one commit each, at once: the order of commits is the order of events.
       await Promise.all(names.map((id) => store.commit([store.change.insertEvent(anEvent({ id, orderKey: 's' }))])));
@@ -688,7 +688,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual(await due(0), []);
     });
 
-    test('a deleted notification takes its undelivered events along', async () => {
+    test('deleteNotification deletes its undelivered events', async () => {
       const { change, read } = store;
       await store.commit([
         change.insertNotification(aNotification({ id: 'gone' })),
@@ -705,8 +705,8 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
     });
   });
 
-  describe(`${name}: opening`, () => {
-    test('makes the tables once, and finds everything again', async () => {
+  describe(`${name}: opening and closing`, () => {
+    test('openStore migrates once and finds all rows after a restart', async () => {
       const databaseUrl = await newDatabaseUrl();
       const opened = await open(databaseUrl);
       assert.deepEqual(opened.migrations, migrationNames);
@@ -720,13 +720,13 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       await again.store.close();
     });
 
-    test('migrateDatabase makes the tables and frees the lock', async () => {
+    test('migrateDatabase migrates and releases the lock', async () => {
       const databaseUrl = await newDatabaseUrl();
       assert.deepEqual(await migrateDatabase(databaseUrl, { log: silentLog }), migrationNames);
       await (await open(databaseUrl)).store.close();
     });
 
-    test('keys are written beside whoever works on the database, and in one that is new', async () => {
+    test('openApiKeys writes keys to a new database and beside the process that holds the lock', async () => {
       const databaseUrl = await newDatabaseUrl();
       const keys = await openApiKeys(databaseUrl, { log: silentLog });
       await keys.commit([keys.change.insertApiKey(anApiKey({ id: 'before' }))]);
@@ -737,11 +737,11 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       await beside.commit([change.insertApiKey(anApiKey({ id: 'beside' })), change.deleteApiKey('before')]);
       assert.deepEqual(await store.read.apiKeys(), [anApiKey({ id: 'beside' })]);
       await beside.close();
-      await assert.rejects(open(databaseUrl), DatabaseLockedError, 'it holds no lock, and frees none');
+      await assert.rejects(open(databaseUrl), DatabaseLockedError, 'openApiKeys neither takes nor releases the lock');
       await store.close();
     });
 
-    test('close writes what waits and refuses what comes', async () => {
+    test('close writes the waiting lists and refuses new ones', async () => {
       const databaseUrl = await newDatabaseUrl();
       const { store } = await open(databaseUrl);
       const waiting = store.commit([store.change.insertTransaction(aTransaction({ id: 'waiting' }))]);
@@ -756,7 +756,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       await again.store.close();
     });
 
-    test('a second opener is told who holds the database', async () => {
+    test('openStore names the process that holds the database', async () => {
       const databaseUrl = await newDatabaseUrl();
       const beforeMs = Date.now();
       const { store } = await open(databaseUrl);
@@ -775,7 +775,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       await (await open(databaseUrl)).store.close();
     });
 
-    test('a killed process frees the database and loses nothing that it acknowledged', { timeout: 30_000 }, async (t) => {
+    test('a killed process releases the database and loses no acknowledged commit', { timeout: 30_000 }, async (t) => {
       const databaseUrl = await newDatabaseUrl();
       const { child, acknowledged } = await startHolder(t, databaseUrl, 20);
       await assert.rejects(open(databaseUrl), (error) => error instanceof DatabaseLockedError && error.holder?.pid === child.pid);

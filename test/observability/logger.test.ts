@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLogger, type LogLevel } from '../../src/observability/logger.js';
 
-/** What a log wrote, line by line. */
+/** A log, and the lines that it wrote. */
 function recorded(level: LogLevel = 'info') {
   const lines: Record<string, unknown>[] = [];
   const log = createLogger({ level, destination: { write: (line: string) => lines.push(JSON.parse(line)) } });
   return { log, lines };
 }
 
-test('a line has level, ISO time, fields and message', () => {
+test('a log line has a level, an ISO time, its fields and a message', () => {
   const { log, lines } = recorded();
   log.info({ requestId: 'r-1', valueWei: 10n ** 20n }, 'accepted');
   const { time, ...rest } = lines[0] ?? {};
@@ -17,7 +17,7 @@ test('a line has level, ISO time, fields and message', () => {
   assert.equal(new Date(String(time)).toISOString(), time);
 });
 
-test('lines below the level are not written', () => {
+test('log lines below the minimum level are not written', () => {
   const { log, lines } = recorded('warn');
   log.debug({}, 'a');
   log.info({}, 'b');
@@ -32,7 +32,7 @@ test('lines below the level are not written', () => {
   );
 });
 
-test('well-known secrets are redacted at any depth, in any spelling, in errors too', () => {
+test('secrets are redacted at any depth, in any spelling and in errors', () => {
   const { log, lines } = recorded();
   const error = Object.assign(new Error('refused', { cause: new Error('deeper') }), { request: { headers: { authorization: 'hunter2' } } });
   const fields = {
@@ -44,18 +44,18 @@ test('well-known secrets are redacted at any depth, in any spelling, in errors t
     key: Buffer.from('hunter2'),
     err: error,
   };
-  log.error(fields, 'told');
+  log.error(fields, 'refused');
   const text = JSON.stringify(lines[0]);
   assert.ok(!text.includes('hunter2'), text);
   assert.equal(text.split('[redacted]').length - 1, 11);
   assert.ok(text.includes('"accept":"json"'));
   assert.ok(text.includes('refused: deeper'));
-  // The caller's own objects are as they were.
+  // The caller's objects are unchanged.
   assert.equal(fields.headers.Authorization, 'hunter2');
   assert.equal(error.request.headers.authorization, 'hunter2');
 });
 
-test('a cyclic object ends somewhere', () => {
+test('a log line with a cyclic object is written', () => {
   const { log, lines } = recorded();
   const loop: Record<string, unknown> = { name: 'loop' };
   loop.self = loop;
@@ -63,7 +63,7 @@ test('a cyclic object ends somewhere', () => {
   assert.equal(lines[0]?.msg, 'still written');
 });
 
-test('a line of texts and numbers, which is made in a shorter way, is the line that pino makes', () => {
+test('the fast path for flat lines writes the same line as pino', () => {
   const written: string[] = [];
   const log = createLogger({ level: 'info', destination: { write: (line: string) => written.push(line) } });
   const fields = {

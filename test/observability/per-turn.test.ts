@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { perTurn } from '../../src/observability/standard-output.js';
 
-test('the lines of one turn are one write, in their order; the next turn is another', async () => {
+test('the lines of one turn are written together and in order', async () => {
   const writes: string[] = [];
   const destination = perTurn({ write: (text: string) => writes.push(text) });
   destination.write('a\n');
@@ -22,7 +22,7 @@ for (const [how, code] of [
   ['process.exit', 'process.exit(0)'],
   ['an uncaught error', 'throw new Error("fatal")'],
 ]) {
-  test(`a process that ends by ${how} has written its last lines`, () => {
+  test(`a process that ends by ${how} writes its last log lines`, () => {
     const script = `
       import { createLogger } from './src/observability/logger.ts';
       createLogger({ level: 'info' }).info({ n: 1 }, 'the last line');

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { test } from 'node:test';
 
-/** Logs over many turns, more than is kept for later, and then says so on standard error. */
+/** Logs more than the maximum backlog over many turns, then reports on standard error. */
 const script = `
   import { setImmediate as turn } from 'node:timers/promises';
   import { createLogger } from './src/observability/logger.ts';
@@ -15,7 +15,7 @@ const script = `
   }
   process.stderr.write('still here, ' + (process.memoryUsage().rss > 400e6 ? 'fat' : 'lean'));`;
 
-test('a log that cannot be written, as on a full disk, does not end the process, nor does it gather without end', async () => {
+test('a log on a full disk neither ends the process nor grows without limit', async () => {
   const full = openSync('/dev/full', 'w');
   const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], { stdio: ['ignore', full, 'pipe'] });
   closeSync(full);
@@ -28,7 +28,7 @@ test('a log that cannot be written, as on a full disk, does not end the process,
   assert.equal(code, 0);
 });
 
-test('a log whose reader is gone does not end the process', async () => {
+test('a log whose reader has closed does not end the process', async () => {
   const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });

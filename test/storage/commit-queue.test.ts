@@ -14,7 +14,7 @@ function namesOf(lists: readonly ChangeList[]): string[] {
 const names = Array.from({ length: 600 }, (_, number) => `${number}`);
 
 describe('commit queue', () => {
-  test('shares batches of at most 256 among all who call, in the order of their calls', async () => {
+  test('gathers the lists of all callers into batches of at most 256, in the order of the calls', async () => {
     const batches: string[][] = [];
     const queue = createCommitQueue((lists) => {
       batches.push(namesOf(lists));
@@ -28,7 +28,7 @@ describe('commit queue', () => {
     assert.deepEqual(batches.flat(), names);
   });
 
-  test('runs one batch at a time; what comes meanwhile shares the next', async () => {
+  test('runs one batch at a time; lists that arrive meanwhile share the next batch', async () => {
     const batches: string[][] = [];
     const meanwhile: Promise<void>[] = [];
     let running = 0;
@@ -46,7 +46,7 @@ describe('commit queue', () => {
     assert.deepEqual(batches, [['a'], ['b', 'c']]);
   });
 
-  test('a list gets its own outcome; a batch that cannot be written takes its lists along and no others', async () => {
+  test('each list gets its own outcome; a failed batch rejects its lists and no others', async () => {
     let batches = 0;
     const queue = createCommitQueue((lists) => {
       batches += 1;
@@ -54,15 +54,15 @@ describe('commit queue', () => {
       return lists.map((_, index) => (index === 7 ? new Error('guilty') : undefined));
     });
     const results = await Promise.allSettled(names.map((name) => queue.commit(listNamed(name))));
-    const told = results.map((result) => (result.status === 'fulfilled' ? 'written' : result.reason.message));
+    const outcomes = results.map((result) => (result.status === 'fulfilled' ? 'written' : result.reason.message));
     const expected = names.map((_, number) => {
       if (number >= 256 && number < 512) return 'disk full';
       return number % 256 === 7 ? 'guilty' : 'written';
     });
-    assert.deepEqual(told, expected);
+    assert.deepEqual(outcomes, expected);
   });
 
-  test('closing settles what waits and refuses what comes', async () => {
+  test('close settles the waiting lists and refuses new ones', async () => {
     const queue = createCommitQueue((lists) => lists.map(() => undefined));
     let settled = 0;
     for (const name of names) void queue.commit(listNamed(name)).then(() => (settled += 1));

@@ -15,8 +15,8 @@ describe('migrations', () => {
     }
   }
 
-  test('every migration file is listed, and each has committed rows of its time', () => {
-    const files = readdirSync(new URL('../../src/storage/migrations/', import.meta.url)).map((file) => file.replace(/\..*$/, ''));
+  test('every migration file is listed and has committed sample rows', () => {
+    const files = readdirSync('src/storage/migrations').map((file) => file.replace(/\..*$/, ''));
     assert.deepEqual(migrationNames, files.sort());
     assert.deepEqual(migrationNames, [...migrationNames].sort(), 'they run in the order of their names');
     for (const name of migrationNames) assert.ok(releasedSql(`${name}.rows.sql`), `commit test/storage/released/${name}.rows.sql`);

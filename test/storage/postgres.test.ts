@@ -49,7 +49,7 @@ const terminateLockHolder = `select pg_terminate_backend(pid) from pg_locks wher
   and database = (select oid from pg_database where datname = current_database())`;
 
 describe('postgres alone', () => {
-  test('nothing is written any more once the lock is lost, and everything can still be read', async () => {
+  test('after the lock is lost, writes fail and reads continue', async () => {
     const databaseUrl = await server.newDatabase();
     const { store, lost } = await openStore(databaseUrl, { log: silentLog });
     const insert = (id: string) => store.commit([store.change.insertTransaction(aTransaction({ id }))]);
@@ -60,13 +60,13 @@ describe('postgres alone', () => {
     await assert.rejects(store.checkWritable());
     assert.notEqual(await store.read.transaction('before'), undefined);
     assert.equal(await store.read.transaction('after'), undefined);
-    // Another one may take over at once.
+    // Another process can take over at once.
     const successor = await openStore(databaseUrl, { log: silentLog });
     await successor.store.close();
     await store.close();
   });
 
-  test('a commit that fails rejects every list of its batch, and the next one is written', async () => {
+  test('a failed commit rejects every list of its batch, and the next batch is written', async () => {
     const databaseUrl = await server.newDatabase();
     const { store } = await openStore(databaseUrl, { log: silentLog });
     await asAdmin(
@@ -87,7 +87,7 @@ describe('postgres alone', () => {
     await store.close();
   });
 
-  test('an error that values do not explain rejects the batch, and the store works on when its cause is gone', async () => {
+  test('an error that no value caused rejects the batch, and the store recovers when the cause is gone', async () => {
     const databaseUrl = await server.newDatabase();
     const { store } = await openStore(databaseUrl, { log: silentLog });
     const commitBoth = () =>
@@ -109,7 +109,7 @@ describe('postgres alone', () => {
     await store.close();
   });
 
-  test('a server that cannot be reached, or a database of another encoding, is told without the password', async () => {
+  test('an unreachable server and a wrong encoding are reported without the password', async () => {
     const databaseUrl = await server.newDatabase();
     const nobody = new URL(databaseUrl);
     nobody.port = '1';
@@ -123,7 +123,7 @@ describe('postgres alone', () => {
     await assert.rejects(openStore(latin.href, { log: silentLog }), /has encoding LATIN1; create one with encoding UTF8/);
   });
 
-  test('a text that PostgreSQL cannot store fails its own list alone', async () => {
+  test('a text that PostgreSQL cannot store fails only its own list', async () => {
     const { store } = await openStore(await server.newDatabase(), { log: silentLog });
     const insert = (id: string, statusReason: string) => store.commit([store.change.insertTransaction(aTransaction({ id, statusReason }))]);
     const results = await Promise.allSettled([insert('one', 'a'), insert('two', 'zero \u0000 byte'), insert('three', 'c')]);

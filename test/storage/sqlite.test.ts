@@ -60,7 +60,7 @@ migrationContract(sqlite, async () => {
 });
 
 describe('sqlite alone', () => {
-  test('one lock for all names of a file', async () => {
+  test('all paths of one database file share one lock', async () => {
     const file = newFile();
     const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
     const link = join(folder, 'link.db');
@@ -70,7 +70,7 @@ describe('sqlite alone', () => {
     assert.ok(!existsSync(`${link}.lock`));
   });
 
-  test('a migration that fails leaves nothing behind', async () => {
+  test('a failed migration changes nothing, and the next start runs it', async () => {
     const file = newFile();
     mkdirSync(dirname(file), { recursive: true });
     const other = new Sqlite(file);
@@ -87,7 +87,7 @@ describe('sqlite alone', () => {
     await store.close();
   });
 
-  test('a database of a newer version, and a file that is none, are left alone', async () => {
+  test('a database of another version and a file that is not a database are refused', async () => {
     const file = newFile();
     await (await openStore(`sqlite:${file}`, { log: silentLog })).store.close();
     const other = new Sqlite(file);
@@ -103,10 +103,10 @@ describe('sqlite alone', () => {
     });
   });
 
-  test('a commit that fails rejects every list of its batch, and the next one is written', async () => {
+  test('a failed commit rejects every list of its batch, and the next batch is written', async () => {
     const file = newFile();
     const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
-    // Another program keeps a check until the commit, so that the commit itself is what fails.
+    // A deferred constraint fails in the commit itself.
     const other = new Sqlite(file);
     other.exec('create table late (id text references transactions (id) deferrable initially deferred)');
     other.exec("create trigger late_check after insert on transactions when new.id = 'late' begin insert into late values ('nobody'); end");
@@ -123,7 +123,7 @@ describe('sqlite alone', () => {
     await store.close();
   });
 
-  test('every read finds its rows by an index and sorts no long list', async () => {
+  test('every read uses an index and sorts no long list', async () => {
     const file = newFile();
     const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
     await store.close();

@@ -1,10 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import type { Dialect } from '../../src/storage/dialect.js';
-import { sqlite } from '../../src/storage/dialect.js';
+import { type Dialect, sqlite } from '../../src/storage/dialect.js';
 import { migrationsFor } from '../../src/storage/migrate.js';
 
-const folder = fileURLToPath(new URL('../storage/released/', import.meta.url));
+const folder = 'test/storage/released/';
 
 /** The name of every migration, in the order in which they run on a new database. */
 export const migrationNames: readonly string[] = Object.keys(migrationsFor(sqlite));

@@ -3,7 +3,7 @@ import { startHttpReceiver } from '../support/http-receiver.js';
 import { waitFor } from '../support/wait-for.js';
 import { openOutbox } from './outbox.js';
 
-it('delivers past the long backlog of a receiver that hangs', async (test) => {
+it('a receiver that hangs with a long backlog does not block other receivers', async (test) => {
   const hanging = await startHttpReceiver(test, () => undefined);
   const quick = await startHttpReceiver(test, (response) => response.end());
   const outbox = await openOutbox(test);

@@ -19,7 +19,7 @@ const idOf = (request: ReceivedRequest) => request.headers['webhook-id'];
 const orderKeyOf = (request: ReceivedRequest): string => JSON.parse(request.body.toString()).orderKey;
 
 describe('delivery', () => {
-  it('posts the exact body, signed', async (test) => {
+  it('posts the exact body with its signatures', async (test) => {
     const receiver = await startHttpReceiver(test, ok);
     const outbox = await openOutbox(test);
     const body = '{"id":"1","payload":{"value":123456789012345678901234567890,"text":"ü"}}';
@@ -40,7 +40,7 @@ describe('delivery', () => {
     assert.doesNotMatch(JSON.stringify(outbox.lines), /hunter2|a signing key/);
   });
 
-  it('signs with the key that the notification has now, and not without one', async (test) => {
+  it('signs with the current key of the notification, and does not sign without a key', async (test) => {
     const receiver = await startHttpReceiver(test, ok);
     const outbox = await openOutbox(test);
     const notificationId = await outbox.notification(receiver.url('/'));
@@ -59,7 +59,7 @@ describe('delivery', () => {
     assert.equal(second.headers['x-signature'], createHmac('sha256', key).update(second.body).digest('base64'));
   });
 
-  it('sends nothing when the key cannot be decrypted', async (test) => {
+  it('sends nothing if it cannot decrypt the key', async (test) => {
     const receiver = await startHttpReceiver(test, ok);
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(receiver.url('/'), key), 'tx-1');
@@ -69,7 +69,7 @@ describe('delivery', () => {
     assert.equal(receiver.requests.length, 0);
   });
 
-  it('wakes for an event that is committed while it has nothing to do', async (test) => {
+  it('wakes for an event that is committed while it is idle', async (test) => {
     const receiver = await startHttpReceiver(test, ok);
     const outbox = await openOutbox(test);
     const notificationId = await outbox.notification(receiver.url('/'));
@@ -81,7 +81,7 @@ describe('delivery', () => {
     }
   });
 
-  it('tries again after a failure, as the same event', async (test) => {
+  it('retries a failed event with the same id and body', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(receiver.requests.length < 3 ? 500 : 200).end('why'));
     const outbox = await openOutbox(test);
     const id = await outbox.event(await outbox.notification(receiver.url('/'), key), 'tx-1');
@@ -99,7 +99,7 @@ describe('delivery', () => {
     );
   });
 
-  it('gives up when the schedule is used up, and goes on with the next', async (test) => {
+  it('ends an event after the last retry and continues with the next event', async (test) => {
     const receiver = await startHttpReceiver(test, (response, request) => {
       response.writeHead(idOf(request) === first ? 503 : 200).end();
     });
@@ -114,7 +114,7 @@ describe('delivery', () => {
     await waitFor('the outbox to be empty', outbox.isEmpty);
   });
 
-  it('gives up at once when the receiver says that it is gone', async (test) => {
+  it('ends an event at once if the receiver answers 410 Gone', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(410).end());
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(receiver.url('/')), 'tx-1');
@@ -124,7 +124,7 @@ describe('delivery', () => {
     assert.equal(receiver.requests.length, 1);
   });
 
-  it('waits as long as the receiver asks', async (test) => {
+  it('waits as long as Retry-After asks', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(429, { 'retry-after': '3600' }).end());
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(receiver.url('/')), 'tx-1');
@@ -136,7 +136,7 @@ describe('delivery', () => {
     });
   });
 
-  it('keeps the order of each transaction, also across failures', async (test) => {
+  it('keeps the order of events of each transaction across failures', async (test) => {
     const failed = new Set<string>();
     const receiver = await startHttpReceiver(test, (response, request) => {
       const id = String(idOf(request));
@@ -166,7 +166,7 @@ describe('delivery', () => {
     }
   });
 
-  it('lets a receiver that hangs hold eight of its own deliveries, and nobody else’s', async (test) => {
+  it('lets a receiver that hangs block eight of its own deliveries and no others', async (test) => {
     const hanging = await startHttpReceiver(test, () => undefined);
     const quick = await startHttpReceiver(test, ok);
     const outbox = await openOutbox(test);
@@ -181,7 +181,7 @@ describe('delivery', () => {
     assert.equal(quick.requests.length, 20);
   });
 
-  it('does not let the failures of one transaction hold another', async (test) => {
+  it('does not delay one transaction for the failures of another', async (test) => {
     const receiver = await startHttpReceiver(test, (response, request) =>
       response.writeHead(orderKeyOf(request) === 'bad' ? 500 : 200).end(),
     );
@@ -195,7 +195,7 @@ describe('delivery', () => {
     assert.equal(delivered.fields.eventId, good);
   });
 
-  it('goes on after a restart with what it was cut off from', async (test) => {
+  it('posts an aborted event again after a restart', async (test) => {
     let hang = true;
     const receiver = await startHttpReceiver(test, (response) => {
       if (!hang) response.end();
@@ -215,7 +215,7 @@ describe('delivery', () => {
     assert.equal(outbox.logged('webhook delivered')[0]?.fields.attempt, 1);
   });
 
-  it('goes on after a restart with what was to be tried again', async (test) => {
+  it('continues retries after a restart', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(receiver.requests.length === 1 ? 500 : 200).end());
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(receiver.url('/')), 'tx-1');
@@ -228,7 +228,7 @@ describe('delivery', () => {
     assert.equal(delivered.fields.attempt, 2);
   });
 
-  it('stops when what it is posting is answered, and takes up nothing new', async (test) => {
+  it('stops after the running request is answered and starts no other', async (test) => {
     const waiting: ServerResponse[] = [];
     const receiver = await startHttpReceiver(test, (response) => waiting.push(response));
     const outbox = await openOutbox(test);
@@ -246,7 +246,7 @@ describe('delivery', () => {
     assert.equal(left.length, 1);
   });
 
-  it('gives up on a target that must not be dialled', async (test) => {
+  it('ends an event whose target is not allowed', async (test) => {
     const receiver = await startHttpReceiver(test, ok);
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(`http://hooks.acme.com:${receiver.port}/`), 'tx-1');
@@ -257,7 +257,7 @@ describe('delivery', () => {
     assert.equal(receiver.requests.length, 0);
   });
 
-  it('drops the events of a notification that is deleted meanwhile', async (test) => {
+  it('drops the events of a notification that is deleted during an attempt', async (test) => {
     const waiting: ServerResponse[] = [];
     const receiver = await startHttpReceiver(test, (response) => waiting.push(response));
     const outbox = await openOutbox(test);
@@ -274,7 +274,7 @@ describe('delivery', () => {
     assert.deepEqual(outbox.logged('cannot store the outcome of a webhook; will retry'), []);
   });
 
-  it('gives up an event whose notification was deleted before it was committed', async (test) => {
+  it('drops an event whose notification was deleted before its commit', async (test) => {
     const outbox = await openOutbox(test);
     await outbox.event('gone', 'tx-1');
     outbox.deliver();

@@ -184,7 +184,7 @@ for (const { name, probe, judge } of languages) {
       verdicts = await judge(cases.map(({ delivered }) => delivered));
     });
     cases.forEach(({ name: what, isGenuine }, index) => {
-      it(`${isGenuine ? 'takes' : 'refuses'} ${what}`, () => assert.equal(verdicts[index], isGenuine));
+      it(`${isGenuine ? 'accepts' : 'rejects'} ${what}`, () => assert.equal(verdicts[index], isGenuine));
     });
   });
 }

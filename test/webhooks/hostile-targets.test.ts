@@ -175,7 +175,7 @@ describe('hostile targets', () => {
   it('are more than sixty', () => assert.ok(hosts.length + answers.length >= 60));
 
   for (const host of hosts) {
-    it(`${host} is refused when it is set`, () => {
+    it(`${host} is refused when a notification is set to it`, () => {
       for (const scheme of ['http', 'https']) {
         for (const place of ['', ':1', ':22', ':65535']) {
           assert.throws(() => checkWebhookTarget(`${scheme}://${host}${place}/hook`, false), DomainError);
@@ -206,10 +206,11 @@ describe('hostile targets', () => {
     'http://example.com:65536/',
     'http://',
   ]) {
-    it(`${JSON.stringify(url)} is refused when it is set`, () => assert.throws(() => checkWebhookTarget(url, false), DomainError));
+    it(`${JSON.stringify(url)} is refused when a notification is set to it`, () =>
+      assert.throws(() => checkWebhookTarget(url, false), DomainError));
   }
 
-  it('none is dialled, even if it is stored', async (test) => {
+  it('get no connection even if they are stored', async (test) => {
     const outbox = await openOutbox(test);
     watch(test);
     const urls = [
@@ -248,7 +249,7 @@ describe('hostile targets', () => {
     }
   });
 
-  it('a name that changes its answer gains nothing', async (test) => {
+  it('a name that resolves differently the second time does not bypass the check', async (test) => {
     const outbox = await openOutbox(test);
     watch(test);
     const notificationId = await outbox.notification(`http://rebind.example.com:${port}/`);
@@ -267,7 +268,7 @@ describe('hostile targets', () => {
   });
 
   for (const status of [300, 301, 302, 303, 305, 307, 308]) {
-    it(`a ${status} to another receiver is not followed`, async (test) => {
+    it(`a ${status} redirect to another receiver is not followed`, async (test) => {
       const inside = await startHttpReceiver(test, (response) => response.end());
       const receiver = await startHttpReceiver(test, (response) => {
         response.writeHead(status, { location: inside.url('/latest/meta-data'), refresh: `0; url=${inside.url('/')}` }).end();
@@ -283,7 +284,7 @@ describe('hostile targets', () => {
     });
   }
 
-  it('the watch would have seen them', async (test) => {
+  it('the test would see a connection to a public address', async (test) => {
     watch(test);
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(`http://127.0.0.1:${port}/`), 'tx');

@@ -14,7 +14,7 @@ function poster(test: TestContext, timeoutMs = 5000, signal = new AbortControlle
 }
 
 describe('post', () => {
-  it('sends the exact bytes, and keeps its connections', async (test) => {
+  it('sends the exact bytes and reuses its connections', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(204).end());
     const send = poster(test);
     for (let sent = 0; sent < 10; sent += 1) await send(receiver.url('/hook?x=1'));
@@ -28,14 +28,14 @@ describe('post', () => {
     assert.ok(connections <= 2, `${connections} connections`);
   });
 
-  it('follows no redirect', async (test) => {
+  it('does not follow redirects', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(307, { location: '/elsewhere' }).end());
     const outcome = await poster(test)(receiver.url('/'));
     assert.equal(outcome.kind === 'answered' && outcome.httpStatus, 307);
     assert.equal(receiver.requests.length, 1);
   });
 
-  it('gives the receiver’s Retry-After and the beginning of its answer, escaped', async (test) => {
+  it('returns Retry-After and the escaped beginning of the answer', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => {
       response.writeHead(503, { 'retry-after': '7' }).end(`\x1b[2Jbusy\n${'x'.repeat(5000)}`);
     });
@@ -60,12 +60,12 @@ describe('post', () => {
     await waitFor('the connection to be dropped', () => closed || undefined);
   });
 
-  it('waits no longer than its time for an answer', async (test) => {
+  it('ends after its time limit without an answer', async (test) => {
     const receiver = await startHttpReceiver(test, () => undefined);
     assert.deepEqual(await poster(test, 100)(receiver.url('/')), { kind: 'unanswered', error: 'no answer within 0.1 s' });
   });
 
-  it('takes the status of an answer whose body never ends', async (test) => {
+  it('returns the status of an answer whose body never ends', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(200).write('begun'));
     assert.deepEqual(await poster(test, 200)(receiver.url('/')), {
       kind: 'answered',
@@ -75,7 +75,7 @@ describe('post', () => {
     });
   });
 
-  it('is ended by its signal', async (test) => {
+  it('ends when its signal aborts', async (test) => {
     const stop = new AbortController();
     const receiver = await startHttpReceiver(test, () => stop.abort());
     assert.deepEqual(await poster(test, 5000, stop.signal)(receiver.url('/')), {
@@ -84,7 +84,7 @@ describe('post', () => {
     });
   });
 
-  it('tells of what does not listen, breaks off, or is no HTTP', async (test) => {
+  it('returns an error if the target does not listen, disconnects, or does not speak HTTP', async (test) => {
     const server = createServer((socket) => socket.resume().end('220 mail.acme.com ESMTP\r\n'));
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
     const address = server.address();

@@ -27,8 +27,8 @@ function settled(outbox: Outbox, notificationId: string, id: string): Promise<De
   });
 }
 
-describe('the record of tries', () => {
-  it('holds time, status, duration and the beginning of the answer of each', async (test) => {
+describe('the record of delivery attempts', () => {
+  it('has the time, status, duration and beginning of the answer of each attempt', async (test) => {
     const said = ['\x1b[2Jbusy\n', 'x'.repeat(5000), ''];
     const receiver = await startHttpReceiver(test, (response) =>
       response.writeHead(receiver.requests.length < 3 ? 500 : 201).end(said[receiver.requests.length - 1]),
@@ -57,7 +57,7 @@ describe('the record of tries', () => {
     assert.equal(await delivery.backlog(), 0);
   });
 
-  it('tells of tries without an answer', async (test) => {
+  it('has the error of an attempt without an answer', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.destroy());
     const outbox = await openOutbox(test);
     const notificationId = await outbox.notification(receiver.url('/'));
@@ -72,8 +72,8 @@ describe('the record of tries', () => {
   });
 });
 
-describe('redelivering', () => {
-  it('posts a dead one again under its id, with a schedule of its own, and keeps the tries before', async (test) => {
+describe('redelivery', () => {
+  it('posts a dead event again under its id with a new schedule, and keeps the earlier attempts', async (test) => {
     let failures = 4;
     const receiver = await startHttpReceiver(test, (response) => {
       failures -= 1;
@@ -98,7 +98,7 @@ describe('redelivering', () => {
     assert.equal((await outbox.store.read.deliveries(notificationId, { offset: 0, limit: 10 })).total, 1);
   });
 
-  it('posts a delivered one again, and a waiting one before its time', async (test) => {
+  it('posts a delivered event again, and a waiting event before its time', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(receiver.requests.length === 2 ? 500 : 200).end());
     const outbox = await openOutbox(test);
     const notificationId = await outbox.notification(receiver.url('/'));
@@ -117,8 +117,8 @@ describe('redelivering', () => {
   });
 });
 
-describe('a receiver that is gone', () => {
-  it('is not dialled again until its notification is updated', async (test) => {
+describe('a receiver that answered 410 Gone', () => {
+  it('gets no request until its notification is updated', async (test) => {
     let gone = true;
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(gone ? 410 : 200).end('moved away'));
     const outbox = await openOutbox(test);
@@ -157,7 +157,7 @@ describe('a receiver that is gone', () => {
     assert.equal((await settled(outbox, notificationId, first)).event.status, 'delivered');
   });
 
-  it('does not speak for the address that the notification has by then', async (test) => {
+  it('does not stop deliveries to an address that was set during the request', async (test) => {
     const waiting: ServerResponse[] = [];
     const before = await startHttpReceiver(test, (response) => waiting.push(response));
     const now = await startHttpReceiver(test, ok);
@@ -176,8 +176,8 @@ describe('a receiver that is gone', () => {
   });
 });
 
-describe('signatures', () => {
-  it('are by every key of the last 24 hours, the present one first, and by none once it is removed', async (test) => {
+describe('delivery signatures', () => {
+  it('use every key of the last 24 hours, the current key first, and no key after its removal', async (test) => {
     const receiver = await startHttpReceiver(test, ok);
     const outbox = await openOutbox(test);
     let aheadMs = 0;

@@ -8,7 +8,7 @@ import { openOutbox } from './outbox.js';
 const dayMs = 86_400_000;
 const nowMs = Date.UTC(2030, 0, 31);
 
-it('deletes what was delivered or given up longer ago than it says, with its tries, and nothing else', async (test) => {
+it('deletes delivered and dead events past the retention time with their attempts, and no others', async (test) => {
   const { store } = await openOutbox(test);
   const { change, read } = store;
   const old = Array.from({ length: 450 }, (_, number) =>
@@ -38,7 +38,7 @@ it('deletes what was delivered or given up longer ago than it says, with its tri
   assert.deepEqual(left.items.map(({ event }) => event.id).sort(), kept.map(({ id }) => id).sort());
 });
 
-it('stops at once, also when it has just begun or never did', async (test) => {
+it('stops at once, even if it has just started or never started', async (test) => {
   const { store } = await openOutbox(test);
   const deps = { store, clock: { nowMs: () => nowMs }, log: silentLog, retentionDays: 1 };
   const retention = createRetention(deps);

@@ -6,18 +6,18 @@ import { signatureHeaders } from '../../src/webhooks/sign-delivery.js';
 const body = Buffer.from('{"id":"e","payload":{"text":"ü"}}');
 const tried = { id: '0190', body, timestampSeconds: 1_700_000_000, retiredKeys: [] };
 
-it('signs nothing without a key', () => {
+it('adds no signature without a key', () => {
   assert.deepEqual(signatureHeaders({ ...tried, signingKey: null }), { 'webhook-id': '0190', 'webhook-timestamp': '1700000000' });
 });
 
-it('signs with the bytes of the text', () => {
+it('signs with the bytes of the key text', () => {
   const headers = signatureHeaders({ ...tried, signingKey: 'a plain key' });
   const signed = Buffer.concat([Buffer.from('0190.1700000000.'), body]);
   assert.equal(headers['x-signature'], createHmac('sha256', 'a plain key').update(body).digest('base64'));
   assert.equal(headers['webhook-signature'], `v1,${createHmac('sha256', 'a plain key').update(signed).digest('base64')}`);
 });
 
-it('signs by Standard Webhooks with what whsec_ encodes, and X-Signature with the text as it was set', () => {
+it('signs webhook-signature with the decoded whsec_ key and X-Signature with the key text', () => {
   const signingKey = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
   const headers = signatureHeaders({ ...tried, signingKey });
   const signed = Buffer.concat([Buffer.from('0190.1700000000.'), body]);
@@ -25,7 +25,7 @@ it('signs by Standard Webhooks with what whsec_ encodes, and X-Signature with th
   assert.equal(headers['webhook-signature'], `v1,${createHmac('sha256', Buffer.alloc(32, 9)).update(signed).digest('base64')}`);
 });
 
-it('agrees with the example of the Standard Webhooks specification', () => {
+it('matches the example of the Standard Webhooks specification', () => {
   const headers = signatureHeaders({
     id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
     body: Buffer.from('{"test": 2432232314}'),

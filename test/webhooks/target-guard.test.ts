@@ -27,7 +27,7 @@ describe('target guard', () => {
     ['a unique-local address', [{ address: 'fd00::1', family: 6 }]],
   ] as const) {
     for (const scheme of ['http', 'https']) {
-      it(`dials nothing for an ${scheme} name that leads to ${what}`, async (test) => {
+      it(`does not connect to an ${scheme} name that resolves to ${what}`, async (test) => {
         const receiver = await startHttpReceiver(test, (response) => response.end());
         const url = `${scheme}://hooks.acme.com:${receiver.port}/`;
         const outcome = await postVia(test, url, { allowPrivateTargets: false, resolve: async () => addresses });
@@ -41,7 +41,7 @@ describe('target guard', () => {
   }
 
   for (const host of ['127.0.0.1', '127.1', '2130706433', 'localhost', '[::1]', '[::ffff:127.0.0.1]']) {
-    it(`dials nothing for ${host}, and asks no resolver`, async (test) => {
+    it(`does not connect to ${host} or resolve it`, async (test) => {
       const receiver = await startHttpReceiver(test, (response) => response.end());
       const asked: string[] = [];
       const resolve = async (hostname: string) => {
@@ -54,7 +54,7 @@ describe('target guard', () => {
     });
   }
 
-  it('dials the addresses that it judged, asking once', async (test) => {
+  it('connects to the addresses that it checked and resolves the name once', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.end('hello'));
     const asked: string[] = [];
     const resolve = async (hostname: string) => {
@@ -68,7 +68,7 @@ describe('target guard', () => {
     assert.equal(receiver.requests[0]?.path, '/x?y=1');
   });
 
-  it('tells of a name that cannot be resolved', async (test) => {
+  it('returns an error for a name that does not resolve', async (test) => {
     const resolve = () => Promise.reject(new Error('getaddrinfo ENOTFOUND hooks.acme.com'));
     const outcome = await postVia(test, 'https://hooks.acme.com/', { allowPrivateTargets: false, resolve });
     assert.deepEqual(outcome, { kind: 'unanswered', error: 'getaddrinfo ENOTFOUND hooks.acme.com' });
