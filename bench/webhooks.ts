@@ -13,9 +13,8 @@ import { systemIds } from '../src/core/ids.js';
 import { createNotification } from '../src/core/notification/create-notification.js';
 import { systemClock } from '../src/core/ports/clock.js';
 import type { Change, Store } from '../src/core/ports/store.js';
-import { openStore } from '../src/storage/open-store.js';
+import { openStore, wakeOnEvents } from '../src/storage/open-store.js';
 import { createSecretBox } from '../src/storage/secret-box.js';
-import { wakeOnEvents } from '../src/storage/wake-on-events.js';
 import { createDelivery } from '../src/webhooks/delivery.js';
 
 /** One figure. */

@@ -50,9 +50,8 @@ import { openTracer } from './observability/traces/tracer.js';
 import { openChains } from './open-chains.js';
 import { accountOf, openRelayers } from './open-relayers.js';
 import { localKeys } from './signers/local/local-keys.js';
-import { openStore } from './storage/open-store.js';
+import { openStore, wakeOnEvents } from './storage/open-store.js';
 import { createSecretBox } from './storage/secret-box.js';
-import { wakeOnEvents } from './storage/wake-on-events.js';
 import { createDelivery } from './webhooks/delivery.js';
 import { createRetention } from './webhooks/retention.js';
 

@@ -59,7 +59,7 @@ export function createChanges(statements: Statements): Changes {
       ]),
     insertDeliveryAttempt: (eventId, attempt) =>
       new BoundChange('insertDeliveryAttempt', [
-        guarded(deliveryAttempts.insert, { event_id: eventId, ...deliveryAttemptMapping.toRow(attempt) }),
+        guarded(deliveryAttempts.insert, { ...deliveryAttemptMapping.toRow(attempt), event_id: eventId }),
         step(deliveryAttempts.deleteOldest, { event_id: eventId }),
       ]),
     deleteFinishedEvent: (id) => new BoundChange('deleteFinishedEvent', [step(events.deleteFinished, { id })]),

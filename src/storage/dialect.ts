@@ -3,6 +3,7 @@ import {
   type ColumnDefinitionBuilder,
   DummyDriver,
   Kysely,
+  type Dialect as KyselyDialect,
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
@@ -23,16 +24,17 @@ export interface Dialect {
   sequence(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder;
 }
 
+function builderFor(parts: Omit<KyselyDialect, 'createDriver'>): Kysely<Schema> {
+  return new Kysely<Schema>({ dialect: { ...parts, createDriver: () => new DummyDriver() } });
+}
+
 /** SQLite 3. */
 export const sqlite: Dialect = {
   name: 'sqlite',
-  builder: new Kysely<Schema>({
-    dialect: {
-      createAdapter: () => new SqliteAdapter(),
-      createDriver: () => new DummyDriver(),
-      createIntrospector: (db) => new SqliteIntrospector(db),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
-    },
+  builder: builderFor({
+    createAdapter: () => new SqliteAdapter(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
   }),
   sequenceType: 'integer',
   sequence: (column) => column.primaryKey().autoIncrement(),
@@ -41,13 +43,10 @@ export const sqlite: Dialect = {
 /** PostgreSQL. */
 export const postgres: Dialect = {
   name: 'postgres',
-  builder: new Kysely<Schema>({
-    dialect: {
-      createAdapter: () => new PostgresAdapter(),
-      createDriver: () => new DummyDriver(),
-      createIntrospector: (db) => new PostgresIntrospector(db),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
-    },
+  builder: builderFor({
+    createAdapter: () => new PostgresAdapter(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
   }),
   sequenceType: 'bigserial',
   sequence: (column) => column.primaryKey(),

@@ -17,28 +17,38 @@ export interface RecordMapping<T, Row> {
 
 const unchanged = (value: unknown) => value;
 
-/** Maps each field of a record to its column: by name if both have the same type, else by a conversion such as `json`. */
-export function recordMapping<T extends object, Row extends object>(
-  fields: {
-    readonly [F in keyof T]-?: SameColumn<T[F], Row> | Conversion<T[F], Row>;
-  },
+/**
+ * Maps each field of a record to its column: by name if both have the same type, else by a conversion such as `json`. The caller maps
+ * `otherFields` and `otherColumns` itself; they start as null.
+ */
+export function recordMapping<T extends object, Row extends object, F extends keyof T = keyof T>(
+  fields: { readonly [K in F]-?: SameColumn<T[K], Row> | Conversion<T[K], Row> },
+  otherFields: readonly Exclude<keyof T & string, F>[] = [],
+  otherColumns: readonly (keyof Row & string)[] = [],
 ): RecordMapping<T, Row> {
   const mapped = Object.entries<string | Conversion<unknown, Row>>(fields).map(([field, target]) =>
     typeof target === 'string' ? { field, column: target, write: unchanged, read: unchanged } : { field, ...target },
   );
+  const emptyRow = template([...mapped.map(({ column }) => column), ...otherColumns]);
+  const emptyRecord = template([...mapped.map(({ field }) => field), ...otherFields]);
   return {
-    columns: mapped.map(({ column }) => column as keyof Row & string),
+    columns: Object.keys(emptyRow) as (keyof Row & string)[],
     toRow(record) {
-      const row: Record<string, unknown> = {};
+      const row = { ...emptyRow };
       for (const { field, column, write } of mapped) row[column] = write(record[field as keyof T]);
       return row as Row;
     },
     fromRow(row) {
-      const record: Record<string, unknown> = {};
+      const record = { ...emptyRecord };
       for (const { field, column, read } of mapped) record[field] = read(row[column as keyof Row] as never);
       return record as T;
     },
   };
+}
+
+/** Makes an object to copy. V8 turns an object that gets a dozen properties one by one into a hash table, but not one that it parses. */
+export function template(keys: readonly string[]): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(Object.fromEntries(keys.map((key) => [key, null]))));
 }
 
 /** Stores a value as JSON text. */
@@ -48,12 +58,11 @@ export function json<C extends string>(column: C) {
 
 /** Stores a value, or null, as JSON text in which a bigint is `{"$int":"<decimal>"}`: a number in JSON loses digits when it is read. */
 export function exactJson<C extends string>(column: C) {
+  const exact = (_: string, part: unknown) => (typeof part === 'bigint' ? { $int: part.toString() } : part);
   return {
     column,
-    write: (value: unknown) =>
-      value === null ? null : JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? { $int: `${part}` } : part)),
-    // biome-ignore lint/suspicious/noExplicitAny: the text comes from our own table
-    read: (stored: string | null): any => (stored === null ? null : restored(JSON.parse(stored))),
+    write: (value: unknown) => (value === null ? null : JSON.stringify(value, exact)),
+    read: (stored: string | null) => (stored === null ? null : restored(JSON.parse(stored))) as never,
   };
 }
 
@@ -62,12 +71,11 @@ export function decimalText<C extends string>(column: C) {
   return {
     column,
     write: (value: bigint | null) => value?.toString() ?? null,
-    // biome-ignore lint/suspicious/noExplicitAny: null for a column that may be null only
-    read: (stored: string | null): any => (stored === null ? null : BigInt(stored)),
+    read: (stored: string | null) => (stored === null ? null : BigInt(stored)) as never,
   };
 }
 
-/** Stores yes or no as both dialects can store and compare it. */
+/** Stores a boolean as 0 or 1. */
 export function flag<C extends string>(column: C) {
   return { column, write: (value: boolean) => (value ? 1 : 0), read: (stored: number) => stored === 1 };
 }

@@ -95,7 +95,7 @@ export function aNotification(over: Partial<Notification> & Pick<Notification, '
   };
 }
 
-/** An outcome that does not expire soon, save what `over` sets. */
+/** A stored response that does not expire soon, except for what `over` sets. */
 export function aStoredResponse(over: Partial<StoredResponse>): StoredResponse {
   return {
     keyId: 'bootstrap',

@@ -14,12 +14,11 @@ export function initial(dialect: Dialect): Migration {
     async up(db: Kysely<unknown>): Promise<void> {
       await createTransactions(db, dialect);
       await createAttempts(db, dialect);
-      await createLanes(db);
+      await createLanesAndInstances(db);
       await createNotifications(db, dialect);
       await createEvents(db, dialect);
       await createAccess(db, dialect);
       await createConfiguration(db, dialect);
-      await createInstances(db);
     },
   };
 }
@@ -95,7 +94,7 @@ async function createAttempts(db: Kysely<unknown>, dialect: Dialect): Promise<vo
     .execute();
 }
 
-async function createLanes(db: Kysely<unknown>): Promise<void> {
+async function createLanesAndInstances(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('lanes')
     .addColumn('chain', 'text', (column) => column.notNull())
@@ -107,6 +106,14 @@ async function createLanes(db: Kysely<unknown>): Promise<void> {
     .createTable('chains')
     .addColumn('chain', 'text', (column) => column.primaryKey().notNull())
     .addColumn('genesis_hash', 'text', (column) => column.notNull())
+    .execute();
+  await db.schema
+    .createTable('instances')
+    .addColumn('number', 'integer', (column) => column.primaryKey().notNull())
+    .addColumn('host', 'text', (column) => column.notNull())
+    .addColumn('pid', 'integer', (column) => column.notNull())
+    .addColumn('since_ms', 'bigint', (column) => column.notNull())
+    .addColumn('checked_at_ms', 'bigint', (column) => column.notNull())
     .execute();
 }
 
@@ -205,16 +212,5 @@ async function createConfiguration(db: Kysely<unknown>, dialect: Dialect): Promi
     .addColumn('id', 'text', (column) => column.notNull())
     .addColumn('revision', 'bigint', (column) => column.notNull())
     .addPrimaryKeyConstraint('file_entries_key', ['kind', 'id'])
-    .execute();
-}
-
-async function createInstances(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .createTable('instances')
-    .addColumn('number', 'integer', (column) => column.primaryKey().notNull())
-    .addColumn('host', 'text', (column) => column.notNull())
-    .addColumn('pid', 'integer', (column) => column.notNull())
-    .addColumn('since_ms', 'bigint', (column) => column.notNull())
-    .addColumn('checked_at_ms', 'bigint', (column) => column.notNull())
     .execute();
 }

@@ -23,15 +23,10 @@ async function migrateSchema(connectionString: string): Promise<string[]> {
   }
 }
 
-function openReaders(connectionString: string, log: Log): pg.Pool {
+function openDatabase(connectionString: string, { writer, lost }: PostgresWriter, log: Log): Database {
   const readers = new pg.Pool({ ...connectionOptions(connectionString), max: maxReaders });
   // The pool replaces a broken idle connection. Without a listener, its error would end the process.
   readers.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke; the pool replaces it'));
-  return readers;
-}
-
-function openDatabase(connectionString: string, { writer, lost }: PostgresWriter, log: Log): Database {
-  const readers = openReaders(connectionString, log);
   const query: Query = async <P extends object, R>(statement: Statement<P, R>, values: P) => {
     const bound = statement.bind(values);
     // PostgreSQL stores no text with a zero byte and refuses it as a value, so such a query finds nothing.

@@ -7,29 +7,33 @@ import { pick, statement } from '../statement.js';
 /** An attempt's columns, without the one that the store gives it. */
 export type AttemptRow = Omit<Selectable<AttemptTable>, 'seq'>;
 
-const mapping = recordMapping<Omit<Attempt, 'nonce'>, Omit<AttemptRow, 'nonce'>>({
-  transactionId: 'transaction_id',
-  version: 'version',
-  chain: 'chain',
-  account: 'account',
-  purpose: 'purpose',
-  hash: 'hash',
-  raw: 'raw',
-  fields: exactJson('fields'),
-  createdAtMs: 'created_at_ms',
-});
+const mapping = recordMapping<Attempt, AttemptRow, Exclude<keyof Attempt, 'nonce'>>(
+  {
+    transactionId: 'transaction_id',
+    version: 'version',
+    chain: 'chain',
+    account: 'account',
+    purpose: 'purpose',
+    hash: 'hash',
+    raw: 'raw',
+    fields: exactJson('fields'),
+    createdAtMs: 'created_at_ms',
+  },
+  ['nonce'],
+  ['nonce'],
+);
 
 /** The columns of a row, by name. */
-export const attemptColumns: readonly (keyof AttemptRow)[] = [...mapping.columns, 'nonce'];
+export const attemptColumns = mapping.columns;
 
 /** The row that stores an attempt. An unsequenced one has a slot of its own: that of its transaction's id. */
 export function rowFromAttempt(attempt: Attempt): AttemptRow {
-  return { ...mapping.toRow(attempt), nonce: attempt.nonce?.toString() ?? attempt.transactionId };
+  return Object.assign(mapping.toRow(attempt), { nonce: attempt.nonce?.toString() ?? attempt.transactionId });
 }
 
 /** The attempt that a row stores. */
 export function attemptFromRow(row: AttemptRow): Attempt {
-  return { ...mapping.fromRow(row), nonce: row.nonce === row.transaction_id ? null : BigInt(row.nonce) };
+  return Object.assign(mapping.fromRow(row), { nonce: row.nonce === row.transaction_id ? null : BigInt(row.nonce) });
 }
 
 interface SlotQuery {
@@ -40,6 +44,16 @@ interface SlotQuery {
 
 /** Statements on attempts. */
 export function attemptStatements(db: Kysely<Schema>) {
+  /** The attempts of a slot, each beside its transaction if the transaction still uses the slot. */
+  const withTransactionInSlot = (values: SlotQuery) =>
+    db
+      .selectFrom('attempts')
+      .innerJoin('transactions', 'transactions.id', 'attempts.transaction_id')
+      .where('attempts.chain', '=', values.chain)
+      .where('attempts.account', '=', values.account)
+      .where('attempts.nonce', '=', values.nonce)
+      .whereRef('transactions.nonce', '=', 'attempts.nonce');
+
   return {
     insert: statement<AttemptRow, never>('attempts_insert', (values) => db.insertInto('attempts').values(pick(values, attemptColumns))),
 
@@ -73,29 +87,14 @@ export function attemptStatements(db: Kysely<Schema>) {
 
     /** The transaction that uses a slot now. */
     ownerOfSlot: statement<SlotQuery, { id: string }>('attempts_owner_of_slot', (values) =>
-      db
-        .selectFrom('attempts')
-        .innerJoin('transactions', 'transactions.id', 'attempts.transaction_id')
-        .select('transactions.id')
-        .where('attempts.chain', '=', values.chain)
-        .where('attempts.account', '=', values.account)
-        .where('attempts.nonce', '=', values.nonce)
-        .whereRef('transactions.nonce', '=', 'attempts.nonce')
-        .orderBy('attempts.version', 'desc')
-        .limit(sql.lit(1)),
+      withTransactionInSlot(values).select('transactions.id').orderBy('attempts.version', 'desc').limit(sql.lit(1)),
     ),
 
     /** The attempts of a slot that made a transaction final. */
     finalInSlot: statement<SlotQuery, { version: number }>('attempts_final_in_slot', (values) =>
-      db
-        .selectFrom('attempts')
-        .innerJoin('transactions', 'transactions.id', 'attempts.transaction_id')
+      withTransactionInSlot(values)
         .select('attempts.version')
-        .where('attempts.chain', '=', values.chain)
-        .where('attempts.account', '=', values.account)
-        .where('attempts.nonce', '=', values.nonce)
         .whereRef('transactions.mined_version', '=', 'attempts.version')
-        .whereRef('transactions.nonce', '=', 'attempts.nonce')
         .where('transactions.status', 'in', [...finalStatuses]),
     ),
   };

@@ -7,42 +7,47 @@ import {
   type Transaction,
   type TransactionStatus,
 } from '../../core/transaction/transaction.js';
-import { decimalText, exactJson, flag, recordMapping } from '../record-mapping.js';
+import { decimalText, exactJson, flag, recordMapping, template } from '../record-mapping.js';
 import type { Flag, Schema, TransactionTable } from '../schema.js';
 import { perCount, pick, statement } from '../statement.js';
 import { type AttemptRow, attemptColumns, attemptFromRow } from './attempts.js';
 
 type TransactionRow = Omit<Selectable<TransactionTable>, 'seq' | 'ordinal' | 'ended_at_ms'>;
-type MinedColumn = 'mined_version' | 'mined_block_number' | 'mined_block_hash' | 'mined_succeeded' | 'mined_facts';
+/** The columns of `MinedAt`, null together before the transaction is mined. */
+const minedColumns = ['mined_version', 'mined_block_number', 'mined_block_hash', 'mined_succeeded', 'mined_facts'] as const;
+type MinedRow = { readonly [C in (typeof minedColumns)[number]]: NonNullable<TransactionRow[C]> };
 
-const mapping = recordMapping<Omit<Transaction, 'mined'>, Omit<TransactionRow, MinedColumn>>({
-  id: 'id',
-  relayerId: 'relayer_id',
-  chain: 'chain',
-  account: 'account',
-  status: 'status',
-  statusReason: 'status_reason',
-  intent: 'intent',
-  content: exactJson('content'),
-  queued: exactJson('queued'),
-  nonce: decimalText('nonce'),
-  liveVersion: 'live_version',
-  createdAtMs: 'created_at_ms',
-  sentAtMs: 'sent_at_ms',
-  confirmedAtMs: 'confirmed_at_ms',
-  validUntilMs: 'valid_until_ms',
-  traceParent: 'trace_parent',
-  revision: 'revision',
-});
-const minedMapping = recordMapping<MinedAt, { [C in MinedColumn]: NonNullable<TransactionRow[C]> }>({
+const mapping = recordMapping<Transaction, TransactionRow, Exclude<keyof Transaction, 'mined'>>(
+  {
+    id: 'id',
+    relayerId: 'relayer_id',
+    chain: 'chain',
+    account: 'account',
+    status: 'status',
+    statusReason: 'status_reason',
+    intent: 'intent',
+    content: exactJson('content'),
+    queued: exactJson('queued'),
+    nonce: decimalText('nonce'),
+    liveVersion: 'live_version',
+    createdAtMs: 'created_at_ms',
+    sentAtMs: 'sent_at_ms',
+    confirmedAtMs: 'confirmed_at_ms',
+    validUntilMs: 'valid_until_ms',
+    traceParent: 'trace_parent',
+    revision: 'revision',
+  },
+  ['mined'],
+  minedColumns,
+);
+const minedMapping = recordMapping<MinedAt, MinedRow>({
   version: 'mined_version',
   blockNumber: decimalText('mined_block_number'),
   blockHash: 'mined_block_hash',
   succeeded: flag('mined_succeeded'),
   facts: exactJson('mined_facts'),
 });
-const transactionColumns = [...mapping.columns, ...minedMapping.columns];
-const notMined = Object.fromEntries(minedMapping.columns.map((column) => [column, null])) as { [C in MinedColumn]: null };
+const transactionColumns = mapping.columns;
 
 /** The columns of an attempt beside a transaction's in one row; all null if the transaction has none. */
 type JoinedAttemptRow = { readonly [C in keyof AttemptRow as `attempt_${C}`]: AttemptRow[C] | null };
@@ -81,27 +86,27 @@ const changingColumns = transactionColumns.filter(
     column !== 'trace_parent',
 );
 const transactionSelection = transactionColumns.map((column) => `transactions.${column}` as const);
+const emptyAttempt = template(attemptColumns);
 const attemptSelection = attemptColumns.map((column) => `attempts.${column} as attempt_${column}` as const);
 
 /** The row that stores a transaction. */
 export function rowFromTransaction(transaction: Transaction): TransactionRow {
-  const { mined } = transaction;
-  return { ...mapping.toRow(transaction), ...(mined === null ? notMined : minedMapping.toRow(mined)) };
+  const row = mapping.toRow(transaction);
+  return transaction.mined === null ? row : Object.assign(row, minedMapping.toRow(transaction.mined));
 }
 
 /** The transaction that a row stores. */
 export function transactionFromRow(row: TransactionRow): Transaction {
-  return { ...mapping.fromRow(row), mined: isMined(row) ? minedMapping.fromRow(row) : null };
-}
-
-function isMined(row: TransactionRow): row is TransactionRow & { [C in MinedColumn]: NonNullable<TransactionRow[C]> } {
-  return row.mined_version !== null;
+  const transaction = mapping.fromRow(row);
+  return row.mined_version === null ? transaction : Object.assign(transaction, { mined: minedMapping.fromRow(row as MinedRow) });
 }
 
 /** The attempt of a joined row; null if the transaction has none. */
 export function attemptFromJoinedRow(row: JoinedAttemptRow): Attempt | null {
   if (row.attempt_transaction_id === null) return null;
-  return attemptFromRow(Object.fromEntries(attemptColumns.map((column) => [column, row[`attempt_${column}`]])) as unknown as AttemptRow);
+  const attempt = { ...emptyAttempt };
+  for (const column of attemptColumns) attempt[column] = row[`attempt_${column}`];
+  return attemptFromRow(attempt as unknown as AttemptRow);
 }
 
 /**
