@@ -6,9 +6,9 @@ import { initial } from './migrations/0001-initial.js';
  * Every migration, in the order of their names.
  *
  * A released migration is never edited: databases that ran it would differ from new ones. To change the schema, add `migrations/0002-<what>.ts`,
- * list it here, and change `schema.ts`. Then run `test/storage/migrate.test.ts`, which asks for the new migration's SQL to be committed in
- * `test/storage/released/`. That test fails if the SQL of a released migration changes. It also brings a database of each earlier release to
- * this version and compares it with a new one.
+ * list it here and change `schema.ts`. Then run `test/storage/migrate.test.ts`: it names the files to commit in `test/storage/released/`, which
+ * are the SQL of the migration for each dialect and sample rows. That test fails if the SQL of a released migration changes. The migration
+ * contract loads each release's SQL and rows, migrates, and compares the schema with that of a new database.
  */
 export function migrationsFor(dialect: Dialect): Record<string, Migration> {
   return {
@@ -17,8 +17,8 @@ export function migrationsFor(dialect: Dialect): Record<string, Migration> {
 }
 
 /**
- * Brings the database to this version's schema in one transaction, and returns the names of the migrations that ran. Throws if one fails or if
- * a newer version made the database.
+ * Brings the database to this version's schema in one transaction, and returns the names of the migrations that ran. Throws if one fails, or
+ * if the database has a migration that this version does not know.
  */
 export async function migrate(db: Kysely<unknown>, dialect: Dialect): Promise<string[]> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrationsFor(dialect) } });

@@ -10,11 +10,11 @@ export interface RawDatabase {
   readonly databaseUrl: string;
   /** Runs one or more statements. */
   run(sql: string): Promise<void>;
-  /** Every column and every index, one text each, in a fixed order. */
+  /** Returns one text per column and per index, in a fixed order. */
   schema(): Promise<readonly string[]>;
 }
 
-/** Every release's database must come up in this version. */
+/** The upgrade of every release's database to this version. */
 export function migrationContract(dialect: Dialect, newDatabase: () => Promise<RawDatabase>): void {
   describe(`${dialect.name}: upgrade from each release`, () => {
     for (const [index, name] of migrationNames.entries()) {

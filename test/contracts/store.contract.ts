@@ -301,7 +301,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
         change.updateTransaction({ ...taken, revision: 3 }),
         change.updateTransaction({ ...taken, revision: 1 }),
         change.updateTransaction(aTransaction({ id: 'nobody', revision: 2 })),
-        // The transaction has this version; the slot has it, by another transaction.
+        // The transaction has this version already; in the second case another transaction has it in the same slot.
         change.insertAttempt(anAttempt({ transactionId: 'taken', nonce: 1n })),
         change.insertAttempt(anAttempt({ transactionId: 'other' })),
         change.moveLane(sampleLane, 4n, 6n),
@@ -339,7 +339,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
 
     test('of 200 simultaneous commits, only the conflicting ones fail', async () => {
       const { change, read } = store;
-      // Every tenth wants an id that is taken, every 25th a lane at a nonce that is gone, one an attempt of a transaction that does not exist.
+      // Every tenth commit has a taken id, every 25th a stale lane nonce, and one an attempt of an unknown transaction.
       const reasonOf = (number: number): string => {
         if (number === 113) return 'error';
         if (number % 10 === 3) return 'insertTransaction';
@@ -679,7 +679,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
 
     test('events of one order key become due one by one in the order of their commits', async () => {
       const names = Array.from({ length: 12 }, (_, number) => `s${number}`);
-      // In one commit each, at once: the order of commits is the order of events.
+      // Simultaneous commits with one event each: the order of commits is the order of events.
       await Promise.all(names.map((id) => store.commit([store.change.insertEvent(anEvent({ id, orderKey: 's' }))])));
       for (const id of names) {
         assert.deepEqual(await due(0), [id]);

@@ -1,11 +1,11 @@
 /*
- * A process to be killed: opens the store at the URL of its argument, and commits one transaction after another, printing the id of each once
- * its commit has resolved.
+ * A process that a test kills. It opens the store at the URL in its argument, commits one transaction after another, and prints the id of each
+ * transaction after its commit.
  */
 import { openStore } from '../../src/storage/open-store.js';
 import { aTransaction, silentLog } from './stored-samples.js';
 
-// Ends with the test run that started it, should that be killed.
+// If the test run is killed, this process ends too.
 process.stdin.on('end', () => process.exit()).resume();
 
 const { store } = await openStore(process.argv[2] ?? '', { log: silentLog });

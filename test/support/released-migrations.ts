@@ -7,12 +7,12 @@ const folder = 'test/storage/released/';
 /** The name of every migration, in the order in which they run on a new database. */
 export const migrationNames: readonly string[] = Object.keys(migrationsFor(sqlite));
 
-/** The committed SQL of a migration, or of rows that a database of that time held; undefined if none is committed. */
+/** The committed SQL of a migration, or of its sample rows; undefined if none is committed. */
 export function releasedSql(file: string): string | undefined {
   return existsSync(`${folder}${file}`) ? readFileSync(`${folder}${file}`, 'utf8') : undefined;
 }
 
-/** The SQL that makes a database as the service left it after the first `count` migrations, with a row in each table. */
+/** The SQL of a database after the first `count` migrations, with a row in each table. */
 export function releasedDump(dialect: Dialect, count: number): string {
   const names = migrationNames.slice(0, count);
   const last = names.at(-1);
@@ -26,7 +26,7 @@ export function releasedDump(dialect: Dialect, count: number): string {
   ].join('\n');
 }
 
-/** The SQL that a migration runs now. */
+/** Returns the SQL that a migration runs in this version. */
 export async function sqlOf(dialect: Dialect, name: string): Promise<string> {
   const statements: string[] = [];
   const recording = dialect.builder.withPlugin({

@@ -11,7 +11,7 @@ export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {},
 /** The lane of the samples. */
 export const sampleLane: LaneId = { chain: 'evm:31337', account: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' };
 
-/** A pending transaction without anything that may be null, save what `over` sets. */
+/** A pending transaction with null in every optional field, except for what `over` sets. */
 export function aTransaction(over: Partial<Transaction> & Pick<Transaction, 'id'>): Transaction {
   return {
     ...sampleLane,
@@ -39,10 +39,10 @@ export function next(transaction: Transaction, over: Partial<Transaction>): Tran
   return { ...transaction, ...over, revision: transaction.revision + 1 };
 }
 
-/** A version of an EVM transaction. */
+/** An attempt of an EVM transaction. */
 export type EvmAttempt = Attempt & { readonly fields: EvmAttemptFields };
 
-/** A first attempt at nonce 0, save what `over` sets. */
+/** A first attempt at nonce 0, except for what `over` sets. */
 export function anAttempt(over: Partial<EvmAttempt> & Pick<Attempt, 'transactionId'>): EvmAttempt {
   return {
     ...sampleLane,
@@ -65,7 +65,7 @@ export function anAttempt(over: Partial<EvmAttempt> & Pick<Attempt, 'transaction
   };
 }
 
-/** A pending event that is due at 0, save what `over` sets. */
+/** A pending event that is due at 0, except for what `over` sets. */
 export function anEvent(over: Partial<OutboxEvent> & Pick<OutboxEvent, 'id'>): OutboxEvent {
   return {
     notificationId: 'hook',
@@ -81,7 +81,7 @@ export function anEvent(over: Partial<OutboxEvent> & Pick<OutboxEvent, 'id'>): O
   };
 }
 
-/** A notification without a key, save what `over` sets. */
+/** A notification without a key, except for what `over` sets. */
 export function aNotification(over: Partial<Notification> & Pick<Notification, 'id'>): Notification {
   return {
     type: 'webhook',
@@ -108,7 +108,7 @@ export function aStoredResponse(over: Partial<StoredResponse>): StoredResponse {
   };
 }
 
-/** A key for all relayers that does not expire, save what `over` sets. */
+/** An API key for all relayers that does not expire, except for what `over` sets. */
 export function anApiKey(over: Partial<ApiKey> & Pick<ApiKey, 'id'>): ApiKey {
   return {
     name: 'shop',

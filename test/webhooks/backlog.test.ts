@@ -12,5 +12,5 @@ it('a receiver that hangs with a long backlog does not block other receivers', a
   await Promise.all(Array.from({ length: 300 }, (_, index) => outbox.event(toHanging, `slow-${index}`)));
   await outbox.event(toQuick, 'quick');
   outbox.deliver({ timeoutMs: 60_000 });
-  await waitFor('the quick one', () => outbox.logged('webhook delivered')[0], 5000);
+  await waitFor('the quick delivery', () => outbox.logged('webhook delivered')[0], 5000);
 });

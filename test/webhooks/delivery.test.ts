@@ -140,7 +140,7 @@ describe('delivery', () => {
     const failed = new Set<string>();
     const receiver = await startHttpReceiver(test, (response, request) => {
       const id = String(idOf(request));
-      // Every other event fails at first, and answers take their time.
+      // Every other event fails at first, and answers are slow.
       const fails = receiver.requests.length % 2 === 0 && !failed.has(id);
       if (fails) failed.add(id);
       setTimeout(() => response.writeHead(fails ? 500 : 200).end(), receiver.requests.length % 5);
@@ -158,7 +158,7 @@ describe('delivery', () => {
     assert.ok(failed.size > 0);
     for (const [orderKey, ids] of sent) {
       const got = receiver.requests.filter((request) => orderKeyOf(request) === orderKey).map(idOf);
-      // Tries of one event follow one another; without the repeats it is the order of sending.
+      // Attempts of one event are consecutive; without the repeats, this is the order of sending.
       assert.deepEqual(
         got.filter((id, index) => id !== got[index - 1]),
         ids,
@@ -205,7 +205,7 @@ describe('delivery', () => {
     const id = await outbox.event(notificationId, 'tx-1');
     const next = await outbox.event(notificationId, 'tx-1');
     const delivery = outbox.deliver();
-    await waitFor('the first try', () => receiver.requests[0]);
+    await waitFor('the first attempt', () => receiver.requests[0]);
     await delivery.stop(0);
     await outbox.reopen();
     hang = false;
@@ -236,7 +236,7 @@ describe('delivery', () => {
     await outbox.event(notificationId, 'tx-1');
     await outbox.event(notificationId, 'tx-1');
     const delivery = outbox.deliver();
-    const response = await waitFor('the first try', () => waiting[0]);
+    const response = await waitFor('the first attempt', () => waiting[0]);
     const stopped = delivery.stop(10_000);
     response.end();
     await stopped;
@@ -265,7 +265,7 @@ describe('delivery', () => {
     await outbox.event(notificationId, 'tx-1');
     await outbox.event(notificationId, 'tx-1');
     const delivery = outbox.deliver();
-    const response = await waitFor('the first try', () => waiting[0]);
+    const response = await waitFor('the first attempt', () => waiting[0]);
     await deleteNotification({ store: outbox.store, relayersUsing: () => [], exclusively: createExclusively() }, notificationId);
     response.writeHead(500).end();
     await delivery.stop(5000);

@@ -10,7 +10,7 @@ import { verifyWebhook as verifyWithLibrary } from '../../examples/webhooks/veri
 import { signatureHeaders } from '../../src/webhooks/sign-delivery.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
-/** A delivery as it comes to a receiver that has `signingKey`. */
+/** A delivery to a receiver that has `signingKey`. */
 interface Delivered {
   readonly signingKey: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ interface Case {
   readonly delivered: Delivered;
 }
 
-/** True for each that a language's example takes for genuine. */
+/** Returns true for each delivery that a language's example accepts. */
 type Judge = (delivered: readonly Delivered[]) => Promise<readonly boolean[]>;
 
 const folder = fileURLToPath(new URL('../../examples/webhooks', import.meta.url));
@@ -89,7 +89,7 @@ function accepts(verify: () => unknown): boolean {
   }
 }
 
-/** What the programs below read: one line of JSON. */
+/** The input of the programs below: one line of JSON. */
 function asInput(delivered: readonly Delivered[]): string {
   return JSON.stringify(delivered.map(({ signingKey, headers, body }) => ({ signingKey, headers, body: body.toString('base64') })));
 }

@@ -11,9 +11,9 @@ import { aNotification } from '../support/stored-samples.js';
 import { waitFor } from '../support/wait-for.js';
 import { openOutbox } from './outbox.js';
 
-/** Hosts in every spelling that leads to this machine, its network, or a cloud's metadata. */
+/** Hosts in every spelling that reaches this machine, its network, or a cloud's metadata. */
 const hosts = [
-  // IPv4, plainly and in the spellings that resolvers and libraries take.
+  // IPv4, in every spelling that resolvers and libraries accept.
   '127.0.0.1',
   '127.0.0.2',
   '127.255.255.254',
@@ -53,7 +53,7 @@ const hosts = [
   '198.18.0.1',
   '224.0.0.1',
   '255.255.255.255',
-  // IPv6: loopback, unspecified, and IPv4 within it by mapping, translation and tunnels.
+  // IPv6: loopback, unspecified, and embedded IPv4 (mapped, translated, tunnelled).
   '[::1]',
   '[0:0:0:0:0:0:0:1]',
   '[::]',
@@ -94,7 +94,7 @@ const hosts = [
   'kubernetes.default.svc.cluster.local',
 ];
 
-/** Public names with what a hostile DNS says of them. */
+/** Answers of a hostile DNS for public names. */
 const answers: readonly (readonly string[])[] = [
   ['127.0.0.1'],
   ['0.0.0.0'],
@@ -120,7 +120,7 @@ const answers: readonly (readonly string[])[] = [
 
 const lookupAddress = (address: string): LookupAddress => ({ address, family: address.includes(':') ? 6 : 4 });
 
-/** Node's own sockets, where all of them begin to connect. */
+/** Node's TCP handles, through which every socket connects. */
 interface TcpPrototype {
   connect(request: object, address: string, port: number): number;
   connect6(request: object, address: string, port: number): number;
@@ -128,7 +128,7 @@ interface TcpPrototype {
 const connectionRefused = -111;
 
 describe('hostile targets', () => {
-  /** Every address that anything in this process tried to connect to: none of them is reached. */
+  /** Every address that this process tried to connect to; the test blocks the connections. */
   const dialled: string[] = [];
   const listeners: Server[] = [];
   let connections = 0;
@@ -235,9 +235,9 @@ describe('hostile targets', () => {
         return (answers[Number(/^name-(\d+)/.exec(hostname)?.[1])] ?? ['127.0.0.1']).map(lookupAddress);
       },
     });
-    await waitFor('all to be given up', outbox.isEmpty);
+    await waitFor('all events to end', outbox.isEmpty);
     assert.deepEqual([dialled, connections], [[], 0]);
-    // Names that are reserved by themselves are not even asked for.
+    // Reserved names are not resolved.
     assert.deepEqual(
       asked.filter((name) => !name.endsWith('.example.com')),
       [],
@@ -262,8 +262,8 @@ describe('hostile targets', () => {
         return [lookupAddress(asked === 1 ? '8.8.8.8' : '127.0.0.1')];
       },
     });
-    await waitFor('the event to be given up', outbox.isEmpty);
-    // The first try dialled what was judged, without asking again; the second was refused.
+    await waitFor('the event to end', outbox.isEmpty);
+    // The first attempt connected to the checked address without a second lookup; the second attempt was refused.
     assert.deepEqual([dialled, asked, connections], [[`8.8.8.8 ${port}`], 2, 0]);
   });
 
@@ -277,7 +277,7 @@ describe('hostile targets', () => {
       const notificationId = await outbox.notification(receiver.url('/'), 'a signing key of more than 32 characters');
       await outbox.event(notificationId, 'tx');
       outbox.deliver({ retrySeconds: [0.01] });
-      await waitFor('the event to be given up', outbox.isEmpty);
+      await waitFor('the event to end', outbox.isEmpty);
       assert.deepEqual([receiver.requests.length, inside.requests.length], [2, 0]);
       const [record] = (await outbox.store.read.deliveries(notificationId, { offset: 0, limit: 1 })).items;
       assert.equal(record?.attempts[0]?.error, `the receiver answered ${status}; the service does not follow redirects`);
@@ -289,7 +289,7 @@ describe('hostile targets', () => {
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(`http://127.0.0.1:${port}/`), 'tx');
     outbox.deliver({ retrySeconds: [] });
-    await waitFor('the event to be given up', outbox.isEmpty);
+    await waitFor('the event to end', outbox.isEmpty);
     assert.deepEqual(dialled, [`127.0.0.1 ${port}`]);
     isWatching = false;
     await outbox.event(await outbox.notification(`http://127.0.0.1:${port}/`), 'tx');

@@ -140,7 +140,7 @@ describe('a receiver that answered 410 Gone', () => {
     assert.equal(receiver.requests.length, 1);
     assert.deepEqual(outbox.counts, { delivered: 0, failed: 0, dead: 5 });
 
-    // A restart forgets nothing.
+    // The record survives a restart.
     await delivery.stop(5000);
     await outbox.reopen();
     const again = outbox.deliver();
@@ -165,7 +165,7 @@ describe('a receiver that answered 410 Gone', () => {
     const notificationId = await outbox.notification(before.url('/'));
     const first = await outbox.event(notificationId, 'tx');
     const delivery = outbox.deliver();
-    const response = await waitFor('the first try', () => waiting[0]);
+    const response = await waitFor('the first attempt', () => waiting[0]);
     const deps = { store: outbox.store, secretBox: outbox.secretBox, clock: systemClock, allowPrivateTargets: true };
     await updateNotification(deps, { id: notificationId, url: now.url('/'), signingKey: undefined });
     response.writeHead(410).end();
@@ -186,14 +186,14 @@ describe('delivery signatures', () => {
     const id = await outbox.notification(receiver.url('/'), keys[0]);
     const delivery = outbox.deliver({ clock });
 
-    /** Which keys verify what is delivered now. */
+    /** Returns the keys that verify the next delivery. */
     async function verifying(): Promise<{ readonly entries: number; readonly by: readonly number[] }> {
       const number = receiver.requests.length;
       await testNotification({ ...deps, ids: outbox.ids }, id);
       delivery.wake();
       const { headers, body } = await waitFor('the delivery', () => receiver.requests[number]);
       const verifies = (key: string) => {
-        // The library knows the machine's time alone.
+        // The library uses the system clock only.
         const shifted = Number(headers['webhook-timestamp']) * 1000 - Date.now();
         return shifted >= aheadMs - 5000 && isVerified(key, headers as Record<string, string>, body, shifted);
       };
@@ -222,7 +222,7 @@ describe('delivery signatures', () => {
   });
 });
 
-/** By the `standardwebhooks` package, whose clock is moved for the moment of the check. */
+/** Verifies with the `standardwebhooks` package, whose clock is moved during the check. */
 function isVerified(key: string, headers: Record<string, string>, body: Buffer, aheadMs: number): boolean {
   const now = Date.now;
   try {

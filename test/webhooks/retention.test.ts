@@ -30,7 +30,7 @@ it('deletes delivered and dead events past the retention time with their attempt
 
   const retention = createRetention({ store, clock: { nowMs: () => nowMs }, log: silentLog, retentionDays: 7 });
   retention.start();
-  const left = await waitFor('the old ones to be gone', async () => {
+  const left = await waitFor('the old events to be deleted', async () => {
     const page = await read.deliveries('hook', { offset: 0, limit: 10 });
     return page.total <= kept.length ? page : undefined;
   });

@@ -1,7 +1,7 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Meter } from '../../core/ports/meter.js';
 
-/** From a fraction of the duration of a request to more than any request may take. */
+/** From a fast request to longer than any request may take. */
 const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const commitSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 const commitCallers = [1, 2, 4, 8, 16, 32, 64, 128, 256];

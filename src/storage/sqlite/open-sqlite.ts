@@ -13,7 +13,7 @@ import { takeSqliteLock } from './sqlite-lock.js';
 /** How long to wait for another program that locks the file for a moment, such as a backup tool. */
 const busyTimeoutMs = 5_000;
 
-/** Runs migrations in a transaction, which SQLite supports but kysely does not do by itself: a kill must not leave half a migration. */
+/** Makes kysely run the migrations of SQLite in a transaction too: a kill must not leave half a migration. */
 class MigratingDialect extends SqliteDialect {
   override createAdapter(): SqliteAdapter {
     return new (class extends SqliteAdapter {

@@ -14,7 +14,7 @@ const backupVersion = 1;
 export function backUpSqlite(file: string, target: string): void {
   if (existsSync(target)) throw new Error(`${target} already exists; it is never overwritten`);
   const partial = `${resolve(target)}.partial`;
-  // Made first, so that other users can read it at no time.
+  // Created first with mode 0600, so that other users can never read it.
   closeSync(openSync(partial, 'wx', 0o600));
   try {
     const source = openSqliteFile(file, { readonly: true, fileMustExist: true }, () => undefined);
@@ -36,7 +36,7 @@ export function backUpSqlite(file: string, target: string): void {
   }
 }
 
-/** Copies a backup into a new file and removes its mark. Throws `SqliteFileError` if the file is not a backup, and any error of copying. */
+/** Copies a backup into a new file and removes its mark. Throws `SqliteFileError` if the file is not a backup, and the errors of copying a file. */
 export function copyBackup(backup: string, target: string): void {
   copyFileSync(backup, target, constants.COPYFILE_EXCL);
   try {
@@ -74,7 +74,7 @@ function isBackup(db: Sqlite.Database): boolean {
 
 function check(copy: Sqlite.Database): void {
   const found = copy.pragma('integrity_check', { simple: true });
-  if (found !== 'ok') throw new Error(`the copy is damaged; check the database too: ${found}`);
+  if (found !== 'ok') throw new Error(`the copy failed its integrity check, so the database may be damaged: ${found}`);
 }
 
 function syncFile(path: string): void {

@@ -23,10 +23,10 @@ const mapping = recordMapping<Attempt, AttemptRow, Exclude<keyof Attempt, 'nonce
   ['nonce'],
 );
 
-/** The columns of a row, by name. */
+/** The columns of an attempt's row. */
 export const attemptColumns = mapping.columns;
 
-/** The row that stores an attempt. An unsequenced one has a slot of its own: that of its transaction's id. */
+/** The row that stores an attempt. An unsequenced attempt has its transaction's id in place of a nonce, so its slot is its own. */
 export function rowFromAttempt(attempt: Attempt): AttemptRow {
   return Object.assign(mapping.toRow(attempt), { nonce: attempt.nonce?.toString() ?? attempt.transactionId });
 }

@@ -183,7 +183,7 @@ export function eventStatements(db: Kysely<Schema>) {
         .limit(values.limit),
     ),
 
-    /** Up to `limit`: a backlog may be of any length, and this is asked again and again. */
+    /** Counts up to `limit`: a backlog may have any length, and every scrape of the metrics counts it. */
     pendingCount: statement<{ limit: number }, { total: number }>('events_pending_count', (values) =>
       db
         .selectFrom(db.selectFrom('events').select('seq').where(isPending).limit(values.limit).as('pending'))

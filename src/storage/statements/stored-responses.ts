@@ -25,7 +25,7 @@ export const storedResponseMapping = recordMapping<StoredResponse, StoredRespons
 export function storedResponseStatements(db: Kysely<Schema>) {
   const { columns } = storedResponseMapping;
   return {
-    /** Replaces one that has expired. */
+    /** Inserts a response, or replaces the expired response of the same key. */
     put: statement<StoredResponseRow, never>('stored_responses_put', (values) =>
       db
         .insertInto('stored_responses')

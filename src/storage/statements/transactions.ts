@@ -245,7 +245,7 @@ export function transactionStatements(db: Kysely<Schema>) {
       }),
     ),
 
-    /** One row for each attempt, oldest transaction first, then oldest attempt. */
+    /** The open transactions of a lane, oldest first, with a row per attempt, oldest first. */
     openOfLane: statement<LaneId, TransactionViewRow>('transactions_open_of_lane', (values) =>
       db
         .selectFrom('transactions')
