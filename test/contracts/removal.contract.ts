@@ -133,7 +133,7 @@ export function removalContract(name: string, newDatabaseUrl: () => Promise<stri
         { id: 'heir', place: 2, endedAtMs: null, sharesSlot: false },
       ]);
       assert.equal(removeOldest(change, oldest, 6).removed, 0);
-      for (const wrong of [change.removeTransaction('heir'), change.removeTransaction('nobody'), change.moveTransaction('ended', 1, 2)]) {
+      for (const wrong of [change.removeTransaction('heir'), change.removeTransaction('unknown'), change.moveTransaction('ended', 1, 2)]) {
         await assert.rejects(store.commit([wrong]), ConflictError);
       }
       await store.commit([change.updateTransaction(next(heir, { status: 'confirmed' })), change.endTransaction('heir', 7)]);

@@ -133,13 +133,13 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       const facts = { network: 'stellar', feeChargedStroops: huge, returnValueXdr: 'AAAAAQ==' } as const;
       const mined = { version: 1, blockNumber: 7n, blockHash: '0x07', succeeded: true, facts };
       const unsequenced = aTransaction({ id: 'unsequenced', status: 'mined', queued: full.content, liveVersion: 1, mined });
-      const version = anAttempt({ transactionId: 'unsequenced', nonce: null, hash: 'a signature' });
+      const attempt = anAttempt({ transactionId: 'unsequenced', nonce: null, hash: 'a signature' });
       const { change, read } = store;
-      await store.commit([change.insertTransaction(unsequenced), change.insertAttempt(version)]);
-      assert.deepEqual(await read.transaction('unsequenced'), { transaction: unsequenced, shown: version });
-      assert.deepEqual(await read.attemptsOf('unsequenced'), [version]);
-      assert.equal(await read.transactionIdOf(version.chain, 'a signature'), 'unsequenced');
-      assert.equal(await read.transactionIdOf(version.chain, first.hash), undefined, 'it has a nonce');
+      await store.commit([change.insertTransaction(unsequenced), change.insertAttempt(attempt)]);
+      assert.deepEqual(await read.transaction('unsequenced'), { transaction: unsequenced, shown: attempt });
+      assert.deepEqual(await read.attemptsOf('unsequenced'), [attempt]);
+      assert.equal(await read.transactionIdOf(attempt.chain, 'a signature'), 'unsequenced');
+      assert.equal(await read.transactionIdOf(attempt.chain, first.hash), undefined, 'it has a nonce');
       const duplicate = anAttempt({ transactionId: 'bare', nonce: null, hash: 'a signature' });
       await assert.rejects(store.commit([change.insertAttempt(duplicate)]), (error) => error instanceof ConflictError);
     });
@@ -194,7 +194,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       const { change, read } = store;
       await store.commit([change.putFileEntry({ ...entry, id: 'another' }), change.putFileEntry(entry)]);
       await store.commit([change.putFileEntry({ ...entry, revision: 2 }), change.deleteFileEntry({ kind: 'notification', id: 'another' })]);
-      await store.commit([change.deleteFileEntry({ kind: 'notification', id: 'nobody' })]);
+      await store.commit([change.deleteFileEntry({ kind: 'notification', id: 'unknown' })]);
       assert.deepEqual(await read.fileEntries('notification'), [{ ...entry, revision: 2 }]);
     });
 
@@ -219,7 +219,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.deepEqual(await read.definitions('relayer'), [one, two]);
       await store.commit([change.putDefinition({ ...one, content: null, sealed: null })]);
       assert.deepEqual(await read.definitions('relayer'), [{ ...one, content: null, sealed: null }, two]);
-      await store.commit([change.deleteDefinition(one), change.deleteDefinition({ kind: 'network', id: 'nobody' })]);
+      await store.commit([change.deleteDefinition(one), change.deleteDefinition({ kind: 'network', id: 'unknown' })]);
       assert.deepEqual(await read.definitions('relayer'), [two]);
       assert.deepEqual(await read.definitions('signer'), [{ ...one, kind: 'signer' }]);
     });
@@ -266,13 +266,13 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
     });
 
     test('a read of an unknown id returns undefined or an empty list', async () => {
-      assert.equal(await store.read.transaction('nobody'), undefined);
+      assert.equal(await store.read.transaction('unknown'), undefined);
       assert.equal(await store.read.transaction('zero \u0000 byte'), undefined);
       assert.equal(await store.read.transaction('half a pair \ud83d'), undefined);
-      assert.equal(await store.read.notification('nobody'), undefined);
-      assert.deepEqual(await store.read.attemptsOf('nobody'), []);
-      assert.deepEqual(await store.read.transactionsOf('nobody', [], { offset: 0, limit: 10 }), { items: [], total: 0 });
-      assert.deepEqual(await store.read.transactionsOf('nobody', ['failed'], { offset: 0, limit: 10 }), { items: [], total: 0 });
+      assert.equal(await store.read.notification('unknown'), undefined);
+      assert.deepEqual(await store.read.attemptsOf('unknown'), []);
+      assert.deepEqual(await store.read.transactionsOf('unknown', [], { offset: 0, limit: 10 }), { items: [], total: 0 });
+      assert.deepEqual(await store.read.transactionsOf('unknown', ['failed'], { offset: 0, limit: 10 }), { items: [], total: 0 });
     });
   });
 
@@ -300,20 +300,20 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
         change.insertTransaction(taken),
         change.updateTransaction({ ...taken, revision: 3 }),
         change.updateTransaction({ ...taken, revision: 1 }),
-        change.updateTransaction(aTransaction({ id: 'nobody', revision: 2 })),
+        change.updateTransaction(aTransaction({ id: 'unknown', revision: 2 })),
         // The transaction has this version already; in the second case another transaction has it in the same slot.
         change.insertAttempt(anAttempt({ transactionId: 'taken', nonce: 1n })),
         change.insertAttempt(anAttempt({ transactionId: 'other' })),
         change.moveLane(sampleLane, 4n, 6n),
         change.moveLane({ ...sampleLane, chain: 'evm:2' }, 5n, 6n),
         change.insertChain('evm:31337', '0x02'),
-        change.updateEvent({ id: 'nobody', status: 'delivered', attempts: 1, nextAttemptAtMs: 0 }),
+        change.updateEvent({ id: 'unknown', status: 'delivered', attempts: 1, nextAttemptAtMs: 0 }),
         change.insertNotification(aNotification({ id: 'hook' })),
         change.updateNotification(aNotification({ id: 'hook', revision: 3 })),
-        change.updateNotification(aNotification({ id: 'nobody', revision: 2 })),
-        change.redeliverEvent({ id: 'nobody', notificationId: 'hook', nextAttemptAtMs: 0 }),
+        change.updateNotification(aNotification({ id: 'unknown', revision: 2 })),
+        change.redeliverEvent({ id: 'unknown', notificationId: 'hook', nextAttemptAtMs: 0 }),
         change.deleteNotification({ id: 'hook', revision: 2 }),
-        change.deleteNotification({ id: 'nobody', revision: 1 }),
+        change.deleteNotification({ id: 'unknown', revision: 1 }),
       ];
       for (const change of broken) {
         assert.equal(await conflictIn(store.commit([fresh(), change])), change.name);
@@ -352,7 +352,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
           change.insertEvent(anEvent({ id: `many-${number}`, orderKey: `many-${number}` })),
         ];
         if (reason === 'moveLane') list.push(change.moveLane(sampleLane, 1n, 2n));
-        if (reason === 'error') list.push(change.insertAttempt(anAttempt({ transactionId: 'nobody', nonce: 9n })));
+        if (reason === 'error') list.push(change.insertAttempt(anAttempt({ transactionId: 'unknown', nonce: 9n })));
         return store.commit(list);
       });
       const results = await Promise.allSettled(commits);
@@ -576,7 +576,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
         ['b1'],
       );
       assert.deepEqual(await dueOf('other', 100), ['other-a1']);
-      assert.deepEqual(await dueOf('nobody', 100), []);
+      assert.deepEqual(await dueOf('unknown', 100), []);
       assert.equal(await read.pendingEventCount(100), 5);
       assert.equal(await read.pendingEventCount(3), 3);
 
@@ -623,40 +623,40 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
         attemptedAtMs: 1_763_600_000_000 + number,
         durationMs: number,
         httpStatus: number % 2 === 0 ? 500 : null,
-        error: number === 22 ? null : `try ${number}`,
+        error: number === 22 ? null : `error ${number}`,
         responseBody: number % 2 === 0 ? 'why \\u{0} ✓😀' : null,
       }));
-      const [one, two] = ['t1', 't2'].map((id) => anEvent({ id, notificationId: 'tried', orderKey: id })) as [OutboxEvent, OutboxEvent];
+      const [one, two] = ['t1', 't2'].map((id) => anEvent({ id, notificationId: 'attempted', orderKey: id })) as [OutboxEvent, OutboxEvent];
       await store.commit([change.insertEvent(one), change.insertEvent(two)]);
       for (const attempt of attempts) await store.commit([change.insertDeliveryAttempt('t1', attempt)]);
-      assert.deepEqual(await read.delivery('tried', 't1'), { event: one, attempts: attempts.slice(3) });
+      assert.deepEqual(await read.delivery('attempted', 't1'), { event: one, attempts: attempts.slice(3) });
       assert.equal(await read.delivery('other', 't1'), undefined);
-      assert.equal(await read.delivery('tried', 'nobody'), undefined);
-      assert.deepEqual(await read.deliveries('tried', { offset: 0, limit: 10 }), {
+      assert.equal(await read.delivery('attempted', 'unknown'), undefined);
+      assert.deepEqual(await read.deliveries('attempted', { offset: 0, limit: 10 }), {
         items: [
           { event: two, attempts: [] },
           { event: one, attempts: attempts.slice(3) },
         ],
         total: 2,
       });
-      assert.deepEqual(await read.deliveries('tried', { offset: 1, limit: 1 }), {
+      assert.deepEqual(await read.deliveries('attempted', { offset: 1, limit: 1 }), {
         items: [{ event: one, attempts: attempts.slice(3) }],
         total: 2,
       });
-      assert.deepEqual(await read.deliveries('tried', { offset: 1e21, limit: 1 }), { items: [], total: 2 });
-      assert.deepEqual(await read.deliveries('nobody', { offset: 0, limit: 1 }), { items: [], total: 0 });
+      assert.deepEqual(await read.deliveries('attempted', { offset: 1e21, limit: 1 }), { items: [], total: 2 });
+      assert.deepEqual(await read.deliveries('unknown', { offset: 0, limit: 1 }), { items: [], total: 0 });
     });
 
     test('finds and deletes the events that ended before a time, and no others', async () => {
       const { change, read } = store;
       await set('t1', 'delivered', 30);
       await set('t2', 'dead', 20);
-      await store.commit([change.insertEvent(anEvent({ id: 't3', notificationId: 'tried', orderKey: 't1', nextAttemptAtMs: 10 }))]);
+      await store.commit([change.insertEvent(anEvent({ id: 't3', notificationId: 'attempted', orderKey: 't1', nextAttemptAtMs: 10 }))]);
       assert.deepEqual((await read.finishedEventIds(31, 100)).slice(-2), ['t2', 't1']);
       assert.deepEqual((await read.finishedEventIds(30, 100)).at(-1), 't2');
       assert.equal((await read.finishedEventIds(31, 1)).length, 1);
-      await store.commit(['t1', 't3', 'nobody'].map((id) => change.deleteFinishedEvent(id)));
-      const left = await read.deliveries('tried', { offset: 0, limit: 10 });
+      await store.commit(['t1', 't3', 'unknown'].map((id) => change.deleteFinishedEvent(id)));
+      const left = await read.deliveries('attempted', { offset: 0, limit: 10 });
       assert.deepEqual(
         left.items.map(({ event }) => event.id),
         ['t3', 't2'],

@@ -48,7 +48,7 @@ async function asAdmin(databaseUrl: string, sql: string): Promise<readonly Recor
 const terminateLockHolder = `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'
   and database = (select oid from pg_database where datname = current_database())`;
 
-describe('postgres alone', () => {
+describe('postgres only', () => {
   test('after the lock is lost, writes fail and reads continue', async () => {
     const databaseUrl = await server.newDatabase();
     const { store, lost } = await openStore(databaseUrl, { log: silentLog });
@@ -111,10 +111,10 @@ describe('postgres alone', () => {
 
   test('an unreachable server and a wrong encoding are reported without the password', async () => {
     const databaseUrl = await server.newDatabase();
-    const nobody = new URL(databaseUrl);
-    nobody.port = '1';
-    nobody.password = 'secret-word';
-    await assert.rejects(openStore(nobody.href, { log: silentLog }), {
+    const unreachable = new URL(databaseUrl);
+    unreachable.port = '1';
+    unreachable.password = 'secret-word';
+    await assert.rejects(openStore(unreachable.href, { log: silentLog }), {
       message: /^cannot connect to PostgreSQL at 127\.0\.0\.1:1: .*ECONNREFUSED/,
     });
     await asAdmin(databaseUrl, "create database latin encoding 'LATIN1' template template0");

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, extname, join } from 'node:path';
 import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import Sqlite from 'better-sqlite3';
 import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
 import { sqlite } from '../../src/storage/dialect.js';
@@ -59,7 +62,7 @@ migrationContract(sqlite, async () => {
   };
 });
 
-describe('sqlite alone', () => {
+describe('sqlite only', () => {
   test('all paths of one database file share one lock', async () => {
     const file = newFile();
     const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
@@ -87,6 +90,20 @@ describe('sqlite alone', () => {
     await store.close();
   });
 
+  test('a process that is killed in a migration leaves no part of it', async () => {
+    const file = newFile();
+    const child = fork(fileURLToPath(new URL(`../support/die-in-migration${extname(fileURLToPath(import.meta.url))}`, import.meta.url)), [
+      `sqlite:${file}`,
+    ]);
+    assert.deepEqual(await once(child, 'exit'), [null, 'SIGKILL']);
+    const left = new Sqlite(file);
+    assert.deepEqual(left.prepare("select name from sqlite_master where name not like 'kysely%' and name not like 'sqlite%'").all(), []);
+    left.close();
+    const { store, migrations } = await openStore(`sqlite:${file}`, { log: silentLog });
+    assert.deepEqual(migrations, migrationNames);
+    await store.close();
+  });
+
   test('a database of another version and a file that is not a database are refused', async () => {
     const file = newFile();
     await (await openStore(`sqlite:${file}`, { log: silentLog })).store.close();
@@ -95,7 +112,7 @@ describe('sqlite alone', () => {
     other.close();
     await assert.rejects(
       openStore(`sqlite:${file}`, { log: silentLog }),
-      /it has migration 9999-later of another version; run that version, or restore a backup/,
+      /it has migration 9999-later, which this version does not know; run the version that made it, or restore a backup/,
     );
     writeFileSync(file, 'no database, but long enough to have a header'.repeat(100));
     await assert.rejects(openStore(`sqlite:${file}`, { log: silentLog }), {
@@ -109,7 +126,9 @@ describe('sqlite alone', () => {
     // A deferred constraint fails in the commit itself.
     const other = new Sqlite(file);
     other.exec('create table late (id text references transactions (id) deferrable initially deferred)');
-    other.exec("create trigger late_check after insert on transactions when new.id = 'late' begin insert into late values ('nobody'); end");
+    other.exec(
+      "create trigger late_check after insert on transactions when new.id = 'late' begin insert into late values ('unknown'); end",
+    );
     const insert = (id: string) => store.commit([store.change.insertTransaction(aTransaction({ id }))]);
     const results = await Promise.allSettled(['one', 'late', 'two'].map(insert));
     assert.deepEqual(

@@ -129,7 +129,7 @@ const connectionRefused = -111;
 
 describe('hostile targets', () => {
   /** Every address that this process tried to connect to; the test blocks the connections. */
-  const dialled: string[] = [];
+  const connected: string[] = [];
   const listeners: Server[] = [];
   let connections = 0;
   let port = 0;
@@ -154,7 +154,7 @@ describe('hostile targets', () => {
       const original = prototype[name];
       prototype[name] = function watched(request, address, toPort) {
         if (!isWatching) return original.call(this, request, address, toPort);
-        dialled.push(`${address} ${toPort}`);
+        connected.push(`${address} ${toPort}`);
         return connectionRefused;
       };
     }
@@ -165,7 +165,7 @@ describe('hostile targets', () => {
   });
 
   function watch(test: { after(done: () => void): void }): void {
-    dialled.length = 0;
+    connected.length = 0;
     isWatching = true;
     test.after(() => {
       isWatching = false;
@@ -236,7 +236,7 @@ describe('hostile targets', () => {
       },
     });
     await waitFor('all events to end', outbox.isEmpty);
-    assert.deepEqual([dialled, connections], [[], 0]);
+    assert.deepEqual([connected, connections], [[], 0]);
     // Reserved names are not resolved.
     assert.deepEqual(
       asked.filter((name) => !name.endsWith('.example.com')),
@@ -264,7 +264,7 @@ describe('hostile targets', () => {
     });
     await waitFor('the event to end', outbox.isEmpty);
     // The first attempt connected to the checked address without a second lookup; the second attempt was refused.
-    assert.deepEqual([dialled, asked, connections], [[`8.8.8.8 ${port}`], 2, 0]);
+    assert.deepEqual([connected, asked, connections], [[`8.8.8.8 ${port}`], 2, 0]);
   });
 
   for (const status of [300, 301, 302, 303, 305, 307, 308]) {
@@ -290,7 +290,7 @@ describe('hostile targets', () => {
     await outbox.event(await outbox.notification(`http://127.0.0.1:${port}/`), 'tx');
     outbox.deliver({ retrySeconds: [] });
     await waitFor('the event to end', outbox.isEmpty);
-    assert.deepEqual(dialled, [`127.0.0.1 ${port}`]);
+    assert.deepEqual(connected, [`127.0.0.1 ${port}`]);
     isWatching = false;
     await outbox.event(await outbox.notification(`http://127.0.0.1:${port}/`), 'tx');
     outbox.deliver({ retrySeconds: [] }).wake();

@@ -108,7 +108,7 @@ describe('redelivery', () => {
     for (const posts of [2, 3]) {
       await redeliverDelivery({ store: outbox.store, clock: systemClock }, notificationId, id);
       delivery.wake();
-      await waitFor(`try ${posts} to be stored`, async () =>
+      await waitFor(`attempt ${posts} to be stored`, async () =>
         (await recordOf(outbox, notificationId, id)).attempts.length === posts ? true : undefined,
       );
     }
