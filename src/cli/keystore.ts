@@ -142,10 +142,10 @@ function secp256k1KeyFrom(text: string): Buffer {
 /** Reads the 32 bytes of an ed25519 seed in any common form. Throws CliError, which never quotes the text. */
 async function ed25519SeedFrom(text: string): Promise<Buffer> {
   const secret = text.trim();
-  const { seedFromSecretSeed } = await import('../chains/stellar/secret-seed.js');
+  const { seedFromSecretSeed } = await import('../chains/stellar/address.js');
   const seed = bytesFromHex(secret) ?? seedFromSecretSeed(secret);
   if (seed !== null) return seed;
-  const { bytesFromSecretKey } = await import('../chains/solana/secret-key.js');
+  const { bytesFromSecretKey } = await import('../chains/solana/address.js');
   const bytes = bytesFromSecretKey(secret);
   if (bytes === null) {
     throw new CliError('the private key must be 64 hex digits, S... (Stellar), or base58 or a JSON array of bytes (Solana)', 2);

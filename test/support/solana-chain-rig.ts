@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { type Address, address, type Instruction, type KeyPairSigner } from '@solana/kit';
-import { base64From } from '../../src/chains/solana/base64.js';
 import { createSolanaChain } from '../../src/chains/solana/solana-chain.js';
+import { base64From } from '../../src/chains/solana/wire.js';
 import type { AttemptOutcome, Chain, Refusal } from '../../src/core/ports/chain.js';
 import { onNetwork } from '../../src/core/relayer/on-network.js';
 import type { Relayer, SolanaPolicies } from '../../src/core/relayer/relayer.js';

@@ -1,6 +1,5 @@
 import { address, signBytes } from '@solana/kit';
-import { base64From } from '../../src/chains/solana/base64.js';
-import type { Message } from '../../src/chains/solana/wire.js';
+import { base64From, type Message } from '../../src/chains/solana/wire.js';
 import type { SolanaPolicies } from '../../src/core/relayer/relayer.js';
 import type { SolanaInstruction, SolanaRequest } from '../../src/core/transaction/solana.js';
 import { buildTransaction, signerOf } from '../local-chains/solana/build-transaction.js';

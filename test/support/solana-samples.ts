@@ -1,7 +1,6 @@
 import { address, type Instruction, type KeyPairSigner } from '@solana/kit';
-import { base64From } from '../../src/chains/solana/base64.js';
-import { compileInstructions } from '../../src/chains/solana/compile.js';
-import { type Message, messageBytes, transactionBytes } from '../../src/chains/solana/wire.js';
+import { compileInstructions } from '../../src/chains/solana/instructions.js';
+import { base64From, type Message, messageBytes, transactionBytes } from '../../src/chains/solana/wire.js';
 import type { SolanaInstruction } from '../../src/core/transaction/solana.js';
 import { buildTransaction } from '../local-chains/solana/build-transaction.js';
 import { solanaKey, transferInstruction } from './solana.js';

@@ -1,6 +1,5 @@
-import { greatestAccounts, greatestInstructions } from './check-message.js';
-import { computeBudgetProgram } from './programs.js';
-import { type CompiledInstruction, type Message, unsignedTransactionBytes } from './wire.js';
+import { computeBudgetProgram } from './address.js';
+import { type CompiledInstruction, greatestAccounts, greatestInstructions, type Message, unsignedTransactionBytes } from './wire.js';
 
 /** The most that one transaction may compute. */
 export const greatestUnitLimit = 1_400_000;
@@ -92,4 +91,14 @@ function unitPriceData(microLamports: bigint): Uint8Array {
   data[0] = setUnitPrice;
   data.writeBigUInt64LE(microLamports, 1);
   return new Uint8Array(data);
+}
+
+/** What the network has charged for a signature since its beginning. What it charges now is asked when a version is made. */
+const signatureFeeLamports = 5_000n;
+
+/** The fee that a message names: for its signatures, and its priority fee where it bids one. */
+export function namedFeeLamports(message: Message): bigint {
+  const budget = computeBudgetOf(message);
+  const price = budget.unitPriceMicroLamports ?? 0n;
+  return signatureFeeLamports * BigInt(message.signers) + priorityFeeLamports(price, unitLimitOf(message, budget));
 }

@@ -3,12 +3,9 @@ import { onNetwork } from '../../core/relayer/on-network.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import type { SolanaContent, SolanaRequest } from '../../core/transaction/solana.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';
-import { checkMessage } from './check-message.js';
-import { compileInstructions } from './compile.js';
-import { requireFeeAllowed } from './fee.js';
-import { requireAllowed } from './policy.js';
-import { readInstructions } from './read-instructions.js';
-import { readTransaction } from './read-transaction.js';
+import { compileInstructions, readInstructions } from './instructions.js';
+import { requireAllowed, requireFeeAllowed } from './policy.js';
+import { checkMessage, readTransaction } from './read-transaction.js';
 import { greatestTransactionBytes, isSignature, type Message, unsignedTransactionBytes, type WireTransaction } from './wire.js';
 
 /**

@@ -4,18 +4,16 @@ import type { Relayer } from '../../core/relayer/relayer.js';
 import type { SolanaContent, SolanaDraft } from '../../core/transaction/solana.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { readBalance } from './balance.js';
-import { base64From } from './base64.js';
-import { compileInstructions } from './compile.js';
-import { namedFeeLamports } from './fee.js';
+import { atSlotFrom, integerFrom } from './answer.js';
+import { namedFeeLamports } from './compute-budget.js';
+import { compileInstructions } from './instructions.js';
 import type { Lifetimes } from './lifetime.js';
 import { lookUpAccounts } from './lookup-tables.js';
-import type { MadeMessages } from './made-messages.js';
 import { outflowLamports } from './outflow.js';
 import { disallowedAmong, judgesAccounts } from './policy.js';
-import { priceAttempt } from './price-attempt.js';
+import { type MadeMessages, priceAttempt } from './price-attempt.js';
 import { isFixed, readTransaction } from './read-transaction.js';
-import { type Message, messageBytes } from './wire.js';
+import { base64From, type Message, messageBytes } from './wire.js';
 
 /** What drafting works with. */
 export interface DraftDeps {
@@ -97,4 +95,10 @@ async function accountsRefusal(rpc: Rpc, relayer: Relayer, { tables }: Message, 
   const found = await lookUpAccounts(rpc, tables, slot);
   const problem = 'problem' in found ? found.problem : disallowedAmong(found, relayer.address, policies);
   return problem === null ? null : { refused: 'reverts', sentence: `the transaction ${problem}`, lasting: true };
+}
+
+/** What an account holds, in lamports; 0 where there is none. Throws `NODE_UNAVAILABLE`. */
+export function readBalance(rpc: Rpc, account: string, commitment: 'processed' | 'confirmed'): Promise<bigint> {
+  const read = (answer: unknown): bigint => atSlotFrom(answer, 'balance', (value) => integerFrom(value, 'balance')).value;
+  return rpc.ask('getBalance', [account, { commitment }], read, { first: 'head' });
 }

@@ -58,3 +58,11 @@ function causeAmong(logs: readonly string[]): string | null {
   const cause = logs.slice(0, Math.max(0, failed)).findLast((line) => !courseLine.test(line));
   return cause === undefined ? null : cause.startsWith(programsWords) ? cause.slice(programsWords.length) : cause;
 }
+
+/** Lines beyond are not looked at; the runtime itself cuts logs at 10 KB. */
+const greatestLines = 1_000;
+
+/** Log lines of an answer; none where the node keeps none. */
+export function linesFrom(logs: unknown): readonly string[] {
+  return Array.isArray(logs) ? logs.slice(0, greatestLines).filter((line) => typeof line === 'string') : [];
+}

@@ -2,8 +2,8 @@ import { getAddressDecoder } from '@solana/kit';
 import { listFrom, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
+import { lookupTableProgram } from './address.js';
 import { atSlotFrom, textFrom } from './answer.js';
-import { lookupTableProgram } from './programs.js';
 import type { TableLookup } from './wire.js';
 
 /** Before a table's addresses: its kind, when it was shut and last extended, and who may do so. */

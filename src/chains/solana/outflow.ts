@@ -1,4 +1,4 @@
-import { systemProgram } from './programs.js';
+import { systemProgram } from './address.js';
 import type { Message } from './wire.js';
 
 /** Instructions of the system program that take lamports from their first account. */

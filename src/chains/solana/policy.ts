@@ -1,6 +1,7 @@
 import { DomainError, invalidField } from '../../core/errors.js';
 import type { SolanaPolicies } from '../../core/relayer/relayer.js';
-import { computeBudgetProgram } from './programs.js';
+import { computeBudgetProgram } from './address.js';
+import { namedFeeLamports } from './compute-budget.js';
 import { type Message, unsignedTransactionBytes } from './wire.js';
 
 /**
@@ -55,4 +56,15 @@ export function disallowedAmong(
 /** The 400 of a program or an account that the relayer's policies do not allow. */
 function notAllowed(field: string, description: string): DomainError {
   return new DomainError('invalid', 'RECEIVER_NOT_ALLOWED', `${field} ${description}`, { fields: [{ field, description }] });
+}
+
+/**
+ * Throws `DomainError` (400) naming `field` where the message itself names a fee above the relayer's `max_allowed_fee_lamports`. A bid of
+ * its own is never changed, and one that the service adds stays within.
+ */
+export function requireFeeAllowed(field: string, message: Message, { maxAllowedFeeLamports }: SolanaPolicies): void {
+  const fee = namedFeeLamports(message);
+  if (maxAllowedFeeLamports !== null && fee > maxAllowedFeeLamports) {
+    throw invalidField(field, `costs a fee of ${fee} lamports: at most ${maxAllowedFeeLamports}, the relayer's max_allowed_fee_lamports`);
+  }
 }

@@ -1,16 +1,13 @@
-import { randomInt } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import type { Refusal } from '../../core/ports/chain.js';
 import type { SolanaPolicies } from '../../core/relayer/relayer.js';
 import { nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { atSlotFrom, integerFrom } from './answer.js';
-import { base64From } from './base64.js';
-import { computeBudgetOf, greatestUnitLimit, priorityFeeLamports, withComputeBudget } from './compute-budget.js';
-import { namedFeeLamports } from './fee.js';
-import type { MadeMessages } from './made-messages.js';
+import { computeBudgetOf, greatestUnitLimit, namedFeeLamports, priorityFeeLamports, withComputeBudget } from './compute-budget.js';
 import { marketUnitPrice } from './market.js';
 import { simulate } from './simulate.js';
-import { type Message, messageBytes, unsignedTransactionBytes, writableAccounts } from './wire.js';
+import { base64From, type Message, messageBytes, unsignedTransactionBytes, writableAccounts } from './wire.js';
 
 /** What is priced. */
 export interface Pricing {
@@ -100,3 +97,32 @@ const sameRefusal: Refusal = {
     'another transaction says exactly the same with the newest blockhash, and the network would take them for one: it waits for the next',
   lasting: false,
 };
+
+/** Messages that were made of late, so that no two transactions are the same one to the network. */
+export interface MadeMessages {
+  /**
+   * False when this very message was made before, with its blockhash: signed again it would have the same signature, and land once for
+   * both.
+   */
+  add(message: Message): boolean;
+}
+
+/** Only the newest blockhash is used for new messages; some may be under way with the ones before. */
+const blockhashesKept = 8;
+
+/** Makes an empty memory. */
+export function createMadeMessages(): MadeMessages {
+  const made = new Map<string, Set<string>>();
+  return {
+    add(message) {
+      const digests = made.get(message.blockhash) ?? new Set();
+      if (digests.size === 0) made.set(message.blockhash, digests);
+      const [oldest] = made.keys();
+      if (made.size > blockhashesKept && oldest !== undefined) made.delete(oldest);
+      const digest = createHash('sha256').update(messageBytes(message)).digest('base64');
+      if (digests.has(digest)) return false;
+      digests.add(digest);
+      return true;
+    },
+  };
+}

@@ -2,12 +2,10 @@ import { invalidField } from '../../core/errors.js';
 import type { Ed25519Signer } from '../../core/ports/signer.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
-import { base64From } from './base64.js';
-import { requireFeeAllowed } from './fee.js';
-import { judgesAccounts, requireAllowed } from './policy.js';
+import { judgesAccounts, requireAllowed, requireFeeAllowed } from './policy.js';
 import { readTransaction } from './read-transaction.js';
-import { signatureText } from './signature.js';
-import { transactionBytes } from './wire.js';
+import { signatureText } from './sign.js';
+import { base64From, transactionBytes } from './wire.js';
 
 /** A signed transaction in wire form, base64, and the relayer's signature, base58. */
 export interface SignedForCaller {

@@ -1,8 +1,8 @@
+import { createPublicKey, verify } from 'node:crypto';
+import { type Address, getAddressEncoder, getBase58Decoder } from '@solana/kit';
 import type { Ed25519Signer, Signer } from '../../core/ports/signer.js';
 import type { SolanaAttemptFields, SolanaDraft } from '../../core/transaction/solana.js';
-import { base64From } from './base64.js';
-import { signatureText } from './signature.js';
-import { transactionBytes } from './wire.js';
+import { base64From, transactionBytes } from './wire.js';
 
 /** A signed version: its signature in base58, which names it, and its wire form in base64. */
 export interface SignedAttempt {
@@ -28,4 +28,16 @@ export async function signDraft(draft: SolanaDraft, signer: Ed25519Signer): Prom
 export function ed25519SignerOf(signer: Signer): Ed25519Signer {
   if (signer.curve !== 'ed25519') throw new Error(`the signer ${signer.id} is of the curve ${signer.curve}`);
   return signer;
+}
+
+/** True when the account has signed these bytes. */
+export function hasSigned(account: Address, signature: Uint8Array, message: Uint8Array): boolean {
+  const x = Buffer.from(getAddressEncoder().encode(account)).toString('base64url');
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  return verify(null, message, key, signature);
+}
+
+/** The text of a signature, which names its transaction: base58. */
+export function signatureText(signature: Uint8Array): string {
+  return getBase58Decoder().decode(signature);
 }

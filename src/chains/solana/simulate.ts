@@ -3,7 +3,7 @@ import { objectFrom } from '../rpc/answer.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { atSlotFrom, integerFrom } from './answer.js';
-import { failureSentence, nameOf, type TransactionError, transactionErrorFrom } from './failure.js';
+import { failureSentence, linesFrom, nameOf, type TransactionError, transactionErrorFrom } from './failure.js';
 
 /** What running it would give. */
 export interface Simulation {
@@ -65,9 +65,6 @@ function leavesPayerBelowRent(error: TransactionError): boolean {
   return JSON.stringify(error) === '{"InsufficientFundsForRent":{"account_index":0}}';
 }
 
-/** Lines beyond are not looked at; the runtime itself cuts logs at 10 KB. */
-const greatestLines = 1_000;
-
 interface SimulationAnswer {
   readonly error: TransactionError | null;
   readonly logs: readonly string[];
@@ -82,9 +79,4 @@ function simulationFrom(answer: unknown): SimulationAnswer {
     logs: linesFrom(logs),
     unitsConsumed: unitsConsumed === undefined || unitsConsumed === null ? 0n : integerFrom(unitsConsumed, 'consumed units'),
   };
-}
-
-/** Log lines of an answer; none where the node keeps none. */
-export function linesFrom(logs: unknown): readonly string[] {
-  return Array.isArray(logs) ? logs.slice(0, greatestLines).filter((line) => typeof line === 'string') : [];
 }

@@ -4,17 +4,16 @@ import { onNetwork } from '../../core/relayer/on-network.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { createNodes } from '../rpc/nodes.js';
 import { createAttemptOutcomes } from './attempt-outcomes.js';
-import { readBalance } from './balance.js';
 import { placeCall, rememberPlace } from './block-place.js';
 import { createBroadcaster } from './broadcast.js';
 import { contentFromRequest } from './content.js';
 import { solanaDialect } from './dialect.js';
-import { draftAttempt } from './draft.js';
+import { draftAttempt, readBalance } from './draft.js';
 import { createLifetimes } from './lifetime.js';
-import { createMadeMessages } from './made-messages.js';
+import { createMadeMessages } from './price-attempt.js';
 import { ed25519SignerOf, signDraft } from './sign.js';
 import { signForCaller } from './sign-foreign.js';
-import { whyFailed } from './why-failed.js';
+import { whyFailed } from './statuses.js';
 
 /**
  * Opens a Solana cluster. Its transactions have no nonces: each stands alone, and lives until its blockhash dies. Asks no node until it

@@ -10,6 +10,10 @@ import {
 
 /** The most bytes that a transaction in wire form has: what fits into one packet. */
 export const greatestTransactionBytes = 1232;
+/** Of one transaction: those that it holds and those that it looks up in tables (`MAX_TX_ACCOUNT_LOCKS`). */
+export const greatestAccounts = 64;
+/** Of one transaction: more than the runtime's trace of calls holds. */
+export const greatestInstructions = 64;
 
 const signatureBytes = 64;
 const versionFlag = 0x80;
@@ -167,4 +171,15 @@ function compiledFromMessage(message: Message): Decoded {
     readonlyIndexes: readonly,
   }));
   return { ...shared, version: 0, addressTableLookups };
+}
+
+/** Reads standard base64 with its padding, strictly: null where another text would stand for the same bytes, or none. */
+export function bytesFromBase64(text: string): Uint8Array | null {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.toString('base64') === text ? bytes : null;
+}
+
+/** Standard base64 with padding. */
+export function base64From(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
 }

@@ -39,3 +39,8 @@ export function readContractAddress(text: string): xdr.ScAddress | null {
   const isAddress = StrKey.isValidContract(text) || StrKey.isValidEd25519PublicKey(text) || StrKey.isValidMed25519PublicKey(text);
   return isAddress ? Address.fromString(text).toScAddress() : null;
 }
+
+/** The 32 bytes of a secret seed as Stellar's tools write it (`S...`); null when the text is none, its checksum included. */
+export function seedFromSecretSeed(text: string): Buffer | null {
+  return StrKey.isValidEd25519SecretSeed(text) ? Buffer.from(StrKey.decodeEd25519SecretSeed(text)) : null;
+}

@@ -4,8 +4,7 @@ import { type Attempt, hashesOf } from '../../core/transaction/transaction.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type Account, readAccount } from './account.js';
 import { accountOf } from './address.js';
-import type { NodeView } from './get-transaction.js';
-import { readTransactions, receiptFrom, withoutFee } from './receipts.js';
+import { type NodeView, readTransactions, receiptFrom, withoutFee } from './receipts.js';
 
 /**
  * What became of fee bumps of other accounts' envelopes. One that the node does not know is dead when a ledger was closed after its time bounds, or when its

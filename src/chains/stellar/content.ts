@@ -1,16 +1,15 @@
+import { Memo, xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors.js';
 import type { StellarNetwork } from '../../core/relayer/network.js';
 import type { StellarPolicies } from '../../core/relayer/relayer.js';
-import type { StellarContent, StellarRequest } from '../../core/transaction/stellar.js';
+import type { StellarContent, StellarFeeBumpContent, StellarMemo, StellarRequest } from '../../core/transaction/stellar.js';
+import { readValidUntil } from '../../core/transaction/valid-until.js';
 import { accountOf } from './address.js';
-import { envelopeFromXdr } from './envelope.js';
-import { feeBumpContentFromEnvelope, ownContentFromEnvelope } from './envelope-content.js';
+import { type Envelope, envelopeFromXdr } from './envelope.js';
 import { baseFeeStroops, leastBumpStroops } from './fee-rules.js';
-import { memoFrom } from './memo.js';
 import { operationFrom } from './operations.js';
-import { ownContentFrom } from './own-content.js';
-import { networkIdOf } from './transaction-hash.js';
-import { validUntilMsFrom } from './valid-until.js';
+import { ownContentFrom, ownContentFromEnvelope } from './own-content.js';
+import { hashOfTransaction, networkIdOf } from './transaction.js';
 
 /** What a request is judged by. */
 export interface ContentContext {
@@ -135,4 +134,72 @@ function earliest(a: number | null, bMs: bigint | null): number | null {
   // Beyond what a Date can name, it is no bound that anybody lives to see.
   const b = bMs === null || bMs > 8_640_000_000_000_000n ? null : Number(bMs);
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}
+
+/**
+ * Milliseconds since the epoch of a caller's `valid_until`: RFC 3339 or, as Stellar's tools write it, unix seconds in decimal digits; null when absent.
+ * Throws `DomainError` (400) when it is malformed or past.
+ */
+function validUntilMsFrom(text: string | undefined, nowMs: number): number | null {
+  // Beyond eleven digits a Date has no name for the time.
+  const isSeconds = text !== undefined && /^[0-9]{1,11}$/.test(text);
+  return readValidUntil(isSeconds ? new Date(Number(text) * 1000).toISOString() : text, nowMs);
+}
+
+const greatestTextBytes = 28;
+
+/** The memo that a caller describes; absent: none. Throws `DomainError` (400) naming the field. */
+function memoFrom(memo: StellarMemo | undefined): xdr.Memo {
+  switch (memo?.kind) {
+    case undefined:
+    case 'none':
+      return Memo.none().toXDRObject();
+    case 'unset':
+      throw invalidField('memo.type', 'is required');
+    case 'text':
+      if (Buffer.byteLength(memo.text) > greatestTextBytes) throw invalidField('memo.value', 'must be at most 28 bytes in UTF-8');
+      return Memo.text(memo.text).toXDRObject();
+    case 'id':
+      return Memo.id(memo.id.toString()).toXDRObject();
+    case 'hash':
+      return Memo.hash(hashHex(memo.bytes)).toXDRObject();
+    case 'return':
+      return Memo.return(hashHex(memo.bytes)).toXDRObject();
+  }
+}
+
+function hashHex(bytes: Uint8Array): string {
+  if (bytes.length !== 32) throw invalidField('memo.value', 'must be 32 bytes: 64 hex digits or an array of 32 integers');
+  return Buffer.from(bytes).toString('hex');
+}
+
+/** Content of an envelope that another account numbered and signed. Throws `DomainError` (400). */
+function feeBumpContentFromEnvelope(
+  envelope: Envelope,
+  { account, networkId }: { readonly account: string; readonly networkId: Buffer },
+  maxFeeStroops: bigint | null,
+): StellarFeeBumpContent {
+  if (envelope.envelope.signatures().length === 0) throw invalidField('fee_bump', 'is only for a transaction_xdr that is signed');
+  if (accountOf(envelope.sourceAccount) === account) {
+    throw invalidField(
+      'transaction_xdr',
+      "must be of another account than the relayer's, which numbers its own: send that unsigned, without fee_bump",
+    );
+  }
+  const resourceFeeStroops = envelope.sorobanData?.resourceFee().toBigInt() ?? 0n;
+  const innerInclusionStroops = envelope.feeStroops - resourceFeeStroops;
+  if (innerInclusionStroops < 0n) throw invalidField('transaction_xdr', 'must have a fee of at least its resource fee');
+  return {
+    network: 'stellar',
+    kind: 'fee_bump',
+    sourceAccount: envelope.sourceAccount,
+    sequence: envelope.sequence,
+    envelope: xdr.TransactionEnvelope.envelopeTypeTx(envelope.envelope).toXDR('base64'),
+    innerHash: hashOfTransaction(networkId, envelope.envelope.tx()).toString('hex'),
+    operationCount: envelope.operations.length,
+    innerInclusionStroops,
+    resourceFeeStroops,
+    maxTimeS: envelope.maxTimeS,
+    maxFeeStroops,
+  };
 }

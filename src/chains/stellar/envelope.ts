@@ -1,6 +1,7 @@
 import { xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors.js';
 import { addressFromMuxedAccount } from './address.js';
+import { hashOfFeeBump, hashOfTransaction } from './transaction.js';
 import { readXdrField } from './xdr-text.js';
 
 /** A transaction envelope of version 1, taken apart. */
@@ -63,13 +64,8 @@ export function envelopeFromV1(envelope: xdr.TransactionV1Envelope): Envelope {
   };
 }
 
-/** The base64 XDR of an envelope, as nodes take it. */
-export function envelopeXdr({ envelope }: Envelope): string {
-  return xdr.TransactionEnvelope.envelopeTypeTx(envelope).toXDR('base64');
-}
-
 /** The envelope of version 1 that one of version 0 stands for: a signature of the one is also one of the other (CAP-15). */
-export function upgraded(v0: xdr.TransactionV0Envelope): xdr.TransactionV1Envelope {
+function upgraded(v0: xdr.TransactionV0Envelope): xdr.TransactionV1Envelope {
   const old = v0.tx();
   const timeBounds = old.timeBounds();
   return new xdr.TransactionV1Envelope({
@@ -110,4 +106,40 @@ function conditionsOf(conditions: xdr.Preconditions): Pick<Envelope, 'minTimeS' 
 function timesOf(bounds: xdr.TimeBounds | null): Pick<Envelope, 'minTimeS' | 'maxTimeS'> {
   const maxTimeS = bounds?.maxTime().toBigInt() ?? 0n;
   return { minTimeS: bounds?.minTime().toBigInt() ?? 0n, maxTimeS: maxTimeS === 0n ? null : maxTimeS };
+}
+
+/** What an envelope is known by, and whose sequence number it uses: a fee bump uses none of its own. */
+export interface Sender {
+  /** Of the whole: of a fee bump its own. Hashes are lower-case hex. */
+  readonly hash: string;
+  /** Of the transaction itself, which uses the number. */
+  readonly innerHash: string;
+  /** Plain or muxed. */
+  readonly address: string;
+  readonly sequence: bigint;
+}
+
+/** Takes these out of an envelope. */
+export function senderOf(envelope: xdr.TransactionEnvelope, networkId: Buffer): Sender {
+  switch (envelope.switch().name) {
+    case 'envelopeTypeTxFeeBump': {
+      const bump = envelope.feeBump().tx();
+      const hash = hashOfFeeBump(networkId, bump).toString('hex');
+      return { ...senderOfTransaction(bump.innerTx().v1().tx(), networkId), hash };
+    }
+    case 'envelopeTypeTxV0':
+      return senderOfTransaction(upgraded(envelope.v0()).tx(), networkId);
+    default:
+      return senderOfTransaction(envelope.v1().tx(), networkId);
+  }
+}
+
+function senderOfTransaction(transaction: xdr.Transaction, networkId: Buffer): Sender {
+  const hash = hashOfTransaction(networkId, transaction).toString('hex');
+  return {
+    hash,
+    innerHash: hash,
+    address: addressFromMuxedAccount(transaction.sourceAccount()),
+    sequence: transaction.seqNum().toBigInt(),
+  };
 }

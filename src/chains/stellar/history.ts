@@ -8,8 +8,8 @@ import { type Account, readAccount } from './account.js';
 import { accountOf } from './address.js';
 import { integerFrom, textFrom } from './answer.js';
 import { rangeText } from './dialect.js';
-import { ledgerName } from './get-transaction.js';
-import { senderOf } from './sender.js';
+import { senderOf } from './envelope.js';
+import { ledgerName } from './receipts.js';
 import { readXdr } from './xdr-text.js';
 
 /** The most that nodes give at a time. */

@@ -5,7 +5,7 @@ import { onNetwork } from '../../core/relayer/on-network.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import { accountOf, addressFromMuxedAccount } from './address.js';
 import { signatureOf } from './sign.js';
-import { hashOfFeeBump, hashOfTransaction } from './transaction-hash.js';
+import { hashOfFeeBump, hashOfTransaction } from './transaction.js';
 import { readXdrField } from './xdr-text.js';
 
 const field = 'unsigned_xdr';

@@ -2,8 +2,7 @@ import { xdr } from '@stellar/stellar-sdk';
 import type { Ed25519Signer } from '../../core/ports/signer.js';
 import type { StellarAttemptFields, StellarDraft } from '../../core/transaction/stellar.js';
 import { addressFromPublicKey, muxedAccountFrom } from './address.js';
-import { transactionFrom } from './transaction.js';
-import { hashOfFeeBump, hashOfTransaction } from './transaction-hash.js';
+import { hashOfFeeBump, hashOfTransaction, transactionFrom } from './transaction.js';
 
 /** A signed version: its hash in lower-case hex, its envelope in base64 XDR. */
 export interface SignedAttempt {

@@ -13,15 +13,14 @@ import { bumpFee } from './bump-fee.js';
 import { contentFromRequest } from './content.js';
 import { passphraseCall, stellarDialect } from './dialect.js';
 import { draftAttempt } from './draft.js';
-import { fillerOf } from './filler.js';
-import { getTransactionCall, ledgerName } from './get-transaction.js';
 import { findSenderTransaction, readSequenceAt } from './history.js';
 import { createMarket } from './market.js';
-import { readTransactions, receiptFrom } from './receipts.js';
+import { fillerOf } from './own-content.js';
+import { getTransactionCall, ledgerName, readTransactions, receiptFrom } from './receipts.js';
 import { resultCodesOf, sentenceOf } from './result-codes.js';
 import { signDraft } from './sign.js';
 import { signForeignTransaction } from './sign-foreign.js';
-import { networkIdOf } from './transaction-hash.js';
+import { networkIdOf } from './transaction.js';
 
 /** A Stellar network. */
 export interface StellarChain extends Chain {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getBase58Decoder } from '@solana/kit';
-import { addressFromPublicKey } from '../../../src/chains/solana/address.js';
-import { bytesFromSecretKey } from '../../../src/chains/solana/secret-key.js';
+import { addressFromPublicKey, bytesFromSecretKey } from '../../../src/chains/solana/address.js';
 import { keyFromSeed, publicKeyOf } from '../../../src/signers/local/ed25519-key.js';
 
 const seed = Buffer.alloc(32, 1);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { address } from '@solana/kit';
-import { compileInstructions } from '../../../src/chains/solana/compile.js';
+import { computeBudgetProgram } from '../../../src/chains/solana/address.js';
 import { computeBudgetOf, priorityFeeLamports, unitLimitOf, withComputeBudget } from '../../../src/chains/solana/compute-budget.js';
-import { computeBudgetProgram } from '../../../src/chains/solana/programs.js';
+import { compileInstructions } from '../../../src/chains/solana/instructions.js';
 import { type Message, transactionFromBytes, unsignedTransactionBytes } from '../../../src/chains/solana/wire.js';
 import { solanaKey, transferInstruction } from '../../support/solana.js';
 

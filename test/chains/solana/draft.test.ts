@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { base64From } from '../../../src/chains/solana/base64.js';
 import { computeBudgetOf } from '../../../src/chains/solana/compute-budget.js';
-import { type Message, transactionBytes, transactionFromBytes } from '../../../src/chains/solana/wire.js';
+import { base64From, type Message, transactionBytes, transactionFromBytes } from '../../../src/chains/solana/wire.js';
 import type { SolanaDraft } from '../../../src/core/transaction/solana.js';
 import { newest } from '../../local-chains/solana/chain.js';
 import { transferOf, unitLimitOf, unitPriceOf } from '../../local-chains/solana/instructions.js';

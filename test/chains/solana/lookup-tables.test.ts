@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { address, getAddressEncoder } from '@solana/kit';
-import { base64From } from '../../../src/chains/solana/base64.js';
-import { lookupTableProgram } from '../../../src/chains/solana/programs.js';
-import { type Message, messageBytes, transactionBytes } from '../../../src/chains/solana/wire.js';
+import { lookupTableProgram } from '../../../src/chains/solana/address.js';
+import { base64From, type Message, messageBytes, transactionBytes } from '../../../src/chains/solana/wire.js';
 import type { SolanaPolicies } from '../../../src/core/relayer/relayer.js';
 import { newest } from '../../local-chains/solana/chain.js';
 import { solanaKey, transferInstruction } from '../../support/solana.js';

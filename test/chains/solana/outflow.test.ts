@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compileInstructions } from '../../../src/chains/solana/compile.js';
+import { compileInstructions } from '../../../src/chains/solana/instructions.js';
 import { outflowLamports } from '../../../src/chains/solana/outflow.js';
 import type { SolanaInstruction } from '../../../src/core/transaction/solana.js';
 import { solanaKey, transferInstruction } from '../../support/solana.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { address } from '@solana/kit';
+import { hasSigned, signatureText } from '../../../src/chains/solana/sign.js';
 import { signForCaller } from '../../../src/chains/solana/sign-foreign.js';
-import { hasSigned, signatureText } from '../../../src/chains/solana/signature.js';
 import { transactionFromBytes } from '../../../src/chains/solana/wire.js';
 import type { SolanaPolicies } from '../../../src/core/relayer/relayer.js';
 import { buildTransaction, signerOf } from '../../local-chains/solana/build-transaction.js';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Keypair } from '@stellar/stellar-sdk';
-import { addressFromPublicKey } from '../../../src/chains/stellar/address.js';
-import { seedFromSecretSeed } from '../../../src/chains/stellar/secret-seed.js';
+import { addressFromPublicKey, seedFromSecretSeed } from '../../../src/chains/stellar/address.js';
 
 const pair = Keypair.fromRawEd25519Seed(Buffer.alloc(32, 1));
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Account, Asset, Operation, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import { envelopeFromXdr } from '../../../src/chains/stellar/envelope.js';
-import { hashOfTransaction, networkIdOf } from '../../../src/chains/stellar/transaction-hash.js';
+import { hashOfTransaction, networkIdOf } from '../../../src/chains/stellar/transaction.js';
 import { stellarKey, stellarNetwork } from '../../support/stellar.js';
 
 const { passphrase } = stellarNetwork();

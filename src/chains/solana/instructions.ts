@@ -1,8 +1,7 @@
-import { isAddress } from '@solana/kit';
+import { type Address, address, isAddress } from '@solana/kit';
 import { invalidField } from '../../core/errors.js';
 import type { SolanaAccountMeta, SolanaInstruction } from '../../core/transaction/solana.js';
-import { greatestAccounts, greatestInstructions } from './check-message.js';
-import { greatestTransactionBytes } from './wire.js';
+import { greatestAccounts, greatestInstructions, greatestTransactionBytes, type Message } from './wire.js';
 
 const greatestAccountsPerInstruction = 64;
 
@@ -58,4 +57,39 @@ function checkAccount(field: string, { pubkey, isSigner }: SolanaAccountMeta, re
 function checkKey(field: string, text: string): void {
   if (text === '') throw invalidField(field, 'is required');
   if (!isAddress(text)) throw invalidField(field, 'must be 32 bytes in base58');
+}
+
+/** Stands for a blockhash where none is known yet. */
+const noBlockhash = '11111111111111111111111111111111';
+
+/**
+ * The legacy message of these instructions, which `payer` pays and signs alone. The instructions must have been checked: keys of 32 bytes,
+ * and no other signers.
+ */
+export function compileInstructions(payer: string, instructions: readonly SolanaInstruction[]): Message {
+  const writable = new Set<string>();
+  const readonly = new Set<string>();
+  for (const { programId, accounts } of instructions) {
+    readonly.add(programId);
+    for (const { pubkey, isWritable } of accounts) (isWritable ? writable : readonly).add(pubkey);
+  }
+  writable.delete(payer);
+  const others = [...readonly].filter((key) => key !== payer && !writable.has(key));
+  const keys = [payer, ...writable, ...others];
+  const placeOf = new Map(keys.map((key, place) => [key, place]));
+  const place = (key: string): number => placeOf.get(key) ?? 0;
+  return {
+    version: 'legacy',
+    signers: 1,
+    readonlySigners: 0,
+    readonlyOthers: others.length,
+    accounts: keys.map((key): Address => address(key)),
+    blockhash: noBlockhash,
+    instructions: instructions.map(({ programId, accounts, data }) => ({
+      program: place(programId),
+      accounts: accounts.map(({ pubkey }) => place(pubkey)),
+      data: new Uint8Array(Buffer.from(data, 'base64')),
+    })),
+    tables: [],
+  };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { nativeToScVal, xdr } from '@stellar/stellar-sdk';
-import { compareValues } from '../../../src/chains/stellar/compare-values.js';
+import { compareValues } from '../../../src/chains/stellar/contract-value.js';
 import { stellarKey } from '../../support/stellar.js';
 
 const big = (value: bigint, type: 'i128' | 'u128' | 'i256' | 'u256' | 'i64' | 'u64'): xdr.ScVal => nativeToScVal(value, { type });
