@@ -136,7 +136,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const replacing = replace(rig, transaction.id, { operations: [payment(other, 7n)], maxFeeStroops: 1_999n });
     assert.equal(
       await refusalOf(replacing),
-      'invalid REPLACEMENT_UNDERPRICED: max_fee allows a fee of 1999 stroops, but it takes at least 2000',
+      'invalid REPLACEMENT_UNDERPRICED: max_fee allows a fee of 1999 stroops; this transaction needs at least 2000',
     );
     assert.equal((await rig.attempts(transaction.id)).length, 1);
   });
@@ -230,7 +230,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     malformed.v1().tx().operations()[0]?.body().paymentOp().amount(new xdr.Int64(-1n));
     const bad = await rig.send({ transactionXdr: malformed.toXDR('base64') });
     const good = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
-    const codes = 'the node answered txFAILED: operation 1: PAYMENT_MALFORMED: an operation is not valid';
+    const codes = 'the node answered txFAILED: operation 1: PAYMENT_MALFORMED: an operation is invalid';
     await waitFor('the refusal', async () =>
       (await rig.view(bad.transaction.id)).transaction.statusReason?.includes(codes) ? true : undefined,
     );
@@ -261,7 +261,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const { transaction } = await rig.view(early.transaction.id);
     assert.deepEqual(
       [transaction.status, transaction.nonce, transaction.statusReason],
-      ['pending', null, `its time bounds begin at ${minTimeS}, in unix seconds`],
+      ['pending', null, `its time bounds begin at ${minTimeS} (Unix seconds)`],
     );
   });
 
@@ -295,7 +295,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
       const { transaction: now } = await rig.view(transaction.id);
       return now.statusReason ?? undefined;
     });
-    assert.equal(waiting, `account ${rig.key.address} does not exist on local yet: it must be funded`);
+    assert.equal(waiting, `account ${rig.key.address} does not exist on local: fund it to continue`);
     rig.node.ledger.fund(rig.key.address, 1_000_000_000n);
     await rig.untilWithLedgers(transaction.id, 'confirmed');
   });
@@ -354,7 +354,7 @@ describe('contract calls', { concurrency: 4 }, () => {
     const { transaction } = await rig.until(foreign.transaction.id, 'failed');
     assert.equal(
       transaction.statusReason,
-      'the contract call must be authorized by another address than the source account: send its signed entries with auth of type xdr',
+      'the contract call needs authorization by an address other than the source account; send its signed entries with auth of type xdr',
     );
   });
 
@@ -426,7 +426,7 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
     await rig.until(transaction.id, 'submitted');
     assert.match(
       await refusalOf(replace(rig, transaction.id, { operations: [payment(receiver, 1n)] })),
-      /^invalid FIELD_INVALID: transaction_xdr must be signed by G\w+ with sequence number \d+, as what it replaces$/,
+      /^invalid FIELD_INVALID: transaction_xdr must be signed by G\w+ with sequence number \d+, like the transaction that it replaces$/,
     );
     await replace(rig, transaction.id, { transactionXdr: signedXdr(rig, user, 0, '0.0000005'), feeBump: true });
     await rig.untilWaiting(transaction.id);
@@ -467,7 +467,10 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
     const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
     rig.node.ledger.setQueueFullBelow(1_000n);
     const { transaction } = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
-    await waitFor('the refusal', async () => (await rig.view(transaction.id)).transaction.statusReason?.includes('asks for') || undefined);
+    await waitFor(
+      'the refusal',
+      async () => (await rig.view(transaction.id)).transaction.statusReason?.includes('demands a fee') || undefined,
+    );
     const [live] = await rig.attempts(transaction.id);
     const { sequence } = rig.chain;
     assert.ok(live !== undefined && sequence !== null);
@@ -496,7 +499,7 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
     await rig.until(endless.transaction.id, 'submitted');
     assert.equal(
       await refusalOf(cancelTransaction(rig.deps, rig.relayer, endless.transaction.id)),
-      `precondition CANCEL_NOT_POSSIBLE: transaction_xdr has no time bounds, so it can land at any time: only its source account ${user.publicKey()} can take its sequence number`,
+      `precondition CANCEL_NOT_POSSIBLE: transaction_xdr has no time bounds, so it can land at any time; only its source account ${user.publicKey()} can prevent that, by using its sequence number`,
     );
     const bounded = await rig.send({ transactionXdr: signedXdr(rig, user, Math.floor(Date.now() / 1000) + 60), feeBump: true });
     await rig.until(bounded.transaction.id, 'submitted');
@@ -515,7 +518,7 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
     const { transaction: failed } = await rig.untilWithLedgers(transaction.id, 'failed');
     assert.match(
       failed.statusReason ?? '',
-      /^sequence number \d+ of its source account was used by another transaction, and it cannot be sent again: sequence number \d+ of G\w+ is used already/,
+      /^another transaction used sequence number \d+ of its source account, and it cannot be sent again: sequence number \d+ of G\w+ is already used/,
     );
   });
 });

@@ -97,11 +97,11 @@ const withUpload = (changes: object) => ({ network: 'local', operations: [{ ...u
 describe('what a Stellar request may not be, over REST and every RPC protocol', () => {
   const plain = { network: 'local', operations: [pay] };
   const deep = (levels: number): unknown => (levels === 0 ? 'void' : { vec: [deep(levels - 1)] });
-  const symbols = 'must be at most 32 of a-z, A-Z, 0-9 and _';
+  const symbols = 'must be at most 32 characters of a-z, A-Z, 0-9 and _';
   const rows: readonly (readonly [what: string, body: Record<string, unknown>, told: string])[] = [
     ['another network', { ...plain, network: 'testnet' }, "network must be local, the relayer's network"],
-    ['no content', { network: 'local' }, 'operations is required when there is no transaction_xdr'],
-    ['no operation', { network: 'local', operations: [] }, 'operations is required when there is no transaction_xdr'],
+    ['no content', { network: 'local' }, 'operations is required if transaction_xdr is absent'],
+    ['no operation', { network: 'local', operations: [] }, 'operations is required if transaction_xdr is absent'],
     ['both contents', { ...plain, transaction_xdr: 'AAAA' }, 'transaction_xdr cannot be combined with operations'],
     ['no kind of operation', { network: 'local', operations: [{}] }, 'operations[0].type is required'],
     ['no kind of asset', withPayment({ asset: {} }), 'operations[0].asset.type is required'],
@@ -111,7 +111,7 @@ describe('what a Stellar request may not be, over REST and every RPC protocol', 
     ['no kind of memo', { ...plain, memo: {} }, 'memo.type is required'],
     ['no kind of value', withArg({}), 'operations[0].args[1] must name the kind of its value, such as u32'],
     ['no key of a map', withArg({ map: [{ val: { u32: 1 } }] }), 'operations[0].args[1].map[0].key is required'],
-    ['101 operations', { network: 'local', operations: Array(101).fill(pay) }, 'operations must be at most 100'],
+    ['101 operations', { network: 'local', operations: Array(101).fill(pay) }, 'operations has 101 items; the maximum is 100'],
     ['no receiver', withPayment({ destination: '' }), 'operations[0].destination must be the address of an account (G... or M...)'],
     [
       'a contract as receiver',
@@ -128,17 +128,17 @@ describe('what a Stellar request may not be, over REST and every RPC protocol', 
     [
       'a long code',
       withPayment({ asset: { type: 'credit4', code: 'ABCDE', issuer: G } }),
-      'operations[0].asset.code must be 1 to 4 of A-Z, a-z and 0-9',
+      'operations[0].asset.code must be 1 to 4 characters of A-Z, a-z and 0-9',
     ],
     [
       'a short code',
       withPayment({ asset: { type: 'credit12', code: 'ABCD', issuer: G } }),
-      'operations[0].asset.code must be 5 to 12 of A-Z, a-z and 0-9',
+      'operations[0].asset.code must be 5 to 12 characters of A-Z, a-z and 0-9',
     ],
     [
       'a code of other characters',
       withPayment({ asset: { type: 'credit4', code: 'A-C', issuer: G } }),
-      'operations[0].asset.code must be 1 to 4 of A-Z, a-z and 0-9',
+      'operations[0].asset.code must be 1 to 4 characters of A-Z, a-z and 0-9',
     ],
     [
       'a muxed issuer',
@@ -150,11 +150,11 @@ describe('what a Stellar request may not be, over REST and every RPC protocol', 
       withInvoke({ contract_address: G }),
       'operations[0].contract_address must be the address of a contract (C...)',
     ],
-    ['no function', withInvoke({ function_name: '' }), 'operations[0].function_name must be 1 to 32 of a-z, A-Z, 0-9 and _'],
+    ['no function', withInvoke({ function_name: '' }), 'operations[0].function_name must be 1 to 32 characters of a-z, A-Z, 0-9 and _'],
     [
       'a long function',
       withInvoke({ function_name: 'x'.repeat(33) }),
-      'operations[0].function_name must be 1 to 32 of a-z, A-Z, 0-9 and _',
+      'operations[0].function_name must be 1 to 32 characters of a-z, A-Z, 0-9 and _',
     ],
     ['a long symbol', withArg({ symbol: 'x'.repeat(33) }), `operations[0].args[1].symbol ${symbols}`],
     ['a symbol of other characters', withArg({ symbol: 'a b' }), `operations[0].args[1].symbol ${symbols}`],
@@ -184,8 +184,8 @@ describe('what a Stellar request may not be, over REST and every RPC protocol', 
       withArg({ i256: (2n ** 255n).toString() }),
       'operations[0].args[1].i256 must be an integer from -2^255 to 2^255-1',
     ],
-    ['a wide integer of nothing', withArg({ u256: {} }), 'operations[0].args[1].u256 must be decimal digits, or have parts of 64 bits'],
-    ['a wide integer twice', withArg({ i128: { decimal: '1', lo: 1 } }), 'operations[0].args[1].i128 must have either decimal or parts'],
+    ['a wide integer of nothing', withArg({ u256: {} }), 'operations[0].args[1].u256 must have decimal digits or 64-bit parts'],
+    ['a wide integer twice', withArg({ i128: { decimal: '1', lo: 1 } }), 'operations[0].args[1].i128 must have decimal or parts, not both'],
     ['words for a wide integer', withArg({ u128: { decimal: 'ten' } }), 'operations[0].args[1].u128.decimal must be an integer'],
     ['a bad item of a list', withArg({ vec: ['void', { symbol: '-' }] }), `operations[0].args[1].vec[1].symbol ${symbols}`],
     [
@@ -202,7 +202,7 @@ describe('what a Stellar request may not be, over REST and every RPC protocol', 
           { key: { i128: { hi: 0, lo: 5 } }, val: 'void' },
         ],
       }),
-      'operations[0].args[1].map[2].key is in the map twice',
+      'operations[0].args[1].map[2].key is a duplicate key in the map',
     ],
     ['no value of a map', withArg({ map: [{ key: { u32: 1 } }] }), 'operations[0].args[1].map[0].val is required'],
     ['no source of a contract', withCreate({ source: null }), 'operations[0].source is required'],
@@ -227,12 +227,12 @@ describe('what a Stellar request may not be, over REST and every RPC protocol', 
     [
       'what is no code',
       withUpload({ wasm: { hex: '00' } }),
-      'operations[0].wasm.hex must be WebAssembly: it begins with the bytes 00 61 73 6d',
+      'operations[0].wasm.hex must be WebAssembly, which starts with the bytes 00 61 73 6d',
     ],
     [
       'too much code',
       withUpload({ wasm: { base64: Buffer.concat([wasm, Buffer.alloc(128 * 1024)]).toString('base64') } }),
-      'operations[0].wasm.base64 must be at most 131072 bytes: networks take no more',
+      'operations[0].wasm.base64 is 131080 bytes; networks allow at most 131072',
     ],
     ['no entry', withInvoke({ auth: { type: 'xdr', entries: [] } }), 'operations[0].auth.entries must have at least one entry'],
     [
@@ -243,19 +243,23 @@ describe('what a Stellar request may not be, over REST and every RPC protocol', 
     [
       'two contract calls',
       { network: 'local', operations: [invoke, invoke] },
-      'operations must have no other operation beside a contract operation',
+      'operations must contain only the contract operation; send other operations separately',
     ],
     [
       'a contract call beside a payment',
       { network: 'local', operations: [pay, upload] },
-      'operations must have no other operation beside a contract operation',
+      'operations must contain only the contract operation; send other operations separately',
     ],
     [
       'a contract call with a memo',
       { ...withInvoke({}), memo: { type: 'text', value: 'x' } },
-      'memo must be none with a contract operation',
+      'memo must be none for a contract operation',
     ],
-    ['a long text', { ...plain, memo: { type: 'text', value: `${'x'.repeat(25)}€€` } }, 'memo.value must be at most 28 bytes in UTF-8'],
+    [
+      'a long text',
+      { ...plain, memo: { type: 'text', value: `${'x'.repeat(25)}€€` } },
+      'memo.value is 31 bytes in UTF-8; the maximum is 28',
+    ],
     [
       'a short memo hash',
       { ...plain, memo: { type: 'hash', value: 'abcd' } },
@@ -273,16 +277,24 @@ describe('what a Stellar request may not be, over REST and every RPC protocol', 
     [
       'max_fee below what a ledger takes',
       { network: 'local', operations: [pay, pay], max_fee: 199 },
-      'max_fee must be at least 200 stroops, the least that a ledger takes',
+      'max_fee is 199 stroops; this transaction needs at least 200',
     ],
-    ['max_fee above the policy', { ...plain, max_fee: 5_000_001 }, "max_fee must be at most 5000000 stroops, the relayer's policy max_fee"],
-    ['a fee bump of operations', { ...plain, fee_bump: true }, 'fee_bump is for a signed transaction_xdr, not for operations'],
+    [
+      'max_fee above the policy',
+      { ...plain, max_fee: 5_000_001 },
+      "max_fee is 5000001 stroops; the relayer's policy max_fee allows at most 5000000",
+    ],
+    [
+      'a fee bump of operations',
+      { ...plain, fee_bump: true },
+      'fee_bump applies only to a signed transaction_xdr; remove it to send operations',
+    ],
     ['no XDR', { network: 'local', transaction_xdr: '' }, 'transaction_xdr must be base64 XDR of a TransactionEnvelope'],
     ['what is no XDR', { network: 'local', transaction_xdr: 'AAAA' }, 'transaction_xdr must be base64 XDR of a TransactionEnvelope'],
     [
       'too much XDR',
       { network: 'local', transaction_xdr: 'AAAA'.repeat(90_000) },
-      'transaction_xdr must be at most 262144 bytes: networks take no more',
+      'transaction_xdr must be at most 262144 bytes; networks accept no more',
     ],
   ];
   for (const [what, body, told] of rows) it(what, async () => assert.equal(await refusalOf(body), `FIELD_INVALID: ${told}`));
@@ -293,7 +305,10 @@ describe('what a Stellar request may not be, over REST and every RPC protocol', 
 
   it('authorization by addresses is not built', async () => {
     const told = await refusalOf(withInvoke({ auth: { type: 'addresses', signers: [G] } }));
-    assert.equal(told, 'NOT_IMPLEMENTED: operations[0].auth of type addresses is not built: sign the entries and send them with type xdr');
+    assert.equal(
+      told,
+      'NOT_IMPLEMENTED: operations[0].auth of type addresses is not supported; sign the entries and send them with type xdr',
+    );
   });
 
   it('another source account', async () => {
@@ -306,7 +321,7 @@ describe('what a Stellar request may not be, over REST and every RPC protocol', 
   it('a muxed source account of a contract call', async () => {
     const muxed = StrKey.encodeMed25519PublicKey(Buffer.concat([own.rawPublicKey(), Buffer.alloc(8, 1)]));
     const told = await refusalOf({ ...withInvoke({}), source_account: muxed });
-    assert.equal(told, 'FIELD_INVALID: source_account must not be muxed with a contract operation');
+    assert.equal(told, 'FIELD_INVALID: source_account must not be muxed for a contract operation');
   });
 
   it('values nested too deep', async () => {
@@ -317,7 +332,7 @@ describe('what a Stellar request may not be, over REST and every RPC protocol', 
         stellar: protoOf(withArg(deep(32))) as JsonValue,
       });
       assert.ok(!said.ok);
-      assert.equal(said.sentence, `operations[0].args[1]${'.vec[0]'.repeat(32)} must not be nested deeper than 32`);
+      assert.equal(said.sentence, `operations[0].args[1]${'.vec[0]'.repeat(32)} must not be nested deeper than 32 levels`);
     }
   });
 });
@@ -348,7 +363,7 @@ describe('what a pre-built envelope may not be', () => {
     [
       "another account's",
       () => ({ transaction_xdr: built(user, [paying()]).toXDR() }),
-      () => `transaction_xdr must be of ${own.publicKey()}, the relayer's account`,
+      () => `transaction_xdr must have ${own.publicKey()}, the relayer's account, as its source account`,
     ],
     [
       'signed',
@@ -363,67 +378,67 @@ describe('what a pre-built envelope may not be', () => {
     [
       'with an operation of another account',
       () => ({ transaction_xdr: built(own, [paying(), paying(G)]).toXDR() }),
-      () => "transaction_xdr must have operations of the relayer's account only: number 2 would need another signature",
+      () => "transaction_xdr has another source account in operation 2; all operations must use the relayer's account",
     ],
     [
       'with conditions on its sequence',
       () => ({ transaction_xdr: built(own, [paying()], (one) => one.setTimeout(0).setMinAccountSequence('1')).toXDR() }),
-      () => 'transaction_xdr must have no conditions beside time bounds: the relayer gives it its place in the sequence',
+      () => 'transaction_xdr must have no preconditions other than time bounds; the relayer chooses its sequence number',
     ],
     [
       'with conditions on ledgers',
       () => ({ transaction_xdr: built(own, [paying()], (one) => one.setTimeout(0).setLedgerbounds(1, 2)).toXDR() }),
-      () => 'transaction_xdr must have no conditions beside time bounds: the relayer gives it its place in the sequence',
+      () => 'transaction_xdr must have no preconditions other than time bounds; the relayer chooses its sequence number',
     ],
     [
       'of the past',
       () => ({ transaction_xdr: built(own, [paying()], (one) => one.setTimebounds(0, past)).toXDR() }),
-      () => 'transaction_xdr must not be in the past: the last of its time bounds is over',
+      () => 'transaction_xdr has time bounds that have passed; build it with a later maximum time',
     ],
     [
       'without operations',
       () => ({ transaction_xdr: withoutOperations(built(own, [paying()])) }),
-      () => 'transaction_xdr must have 1 to 100 operations',
+      () => 'transaction_xdr has 0 operations; must have 1 to 100',
     ],
     [
       'a contract call beside a payment',
       () => ({ transaction_xdr: built(own, [paying(), new Contract(C).call('f')]).toXDR() }),
-      () => 'transaction_xdr must have no other operation beside a contract operation',
+      () => 'transaction_xdr must contain only the contract operation; send other operations separately',
     ],
     [
       'a contract call with a memo',
       () => ({ transaction_xdr: built(own, [new Contract(C).call('f')], (one) => one.setTimeout(0).addMemo(Memo.text('x'))).toXDR() }),
-      () => 'transaction_xdr must have no memo with a contract operation',
+      () => 'transaction_xdr must have no memo for a contract operation',
     ],
     [
       'with a memo beside it',
       () => ({ transaction_xdr: built(own, [paying()]).toXDR(), memo: { type: 'text', value: 'x' } }),
-      () => 'memo is only for operations: transaction_xdr has its own',
+      () => 'memo applies only to operations; transaction_xdr has its own',
     ],
     [
       'with a source beside it',
       () => ({ transaction_xdr: built(own, [paying()]).toXDR(), source_account: own.publicKey() }),
-      () => 'source_account is only for operations: transaction_xdr has its own',
+      () => 'source_account applies only to operations; transaction_xdr has its own',
     ],
     [
       'unsigned, for a fee bump',
       () => ({ transaction_xdr: built(user, [paying()]).toXDR(), fee_bump: true }),
-      () => 'fee_bump is only for a transaction_xdr that is signed',
+      () => 'fee_bump applies only to a signed transaction_xdr',
     ],
     [
       "the relayer's own, for a fee bump",
       () => ({ transaction_xdr: signed(built(own, [paying()]), own), fee_bump: true }),
-      () => "transaction_xdr must be of another account than the relayer's, which numbers its own: send that unsigned, without fee_bump",
+      () => "transaction_xdr must not be a transaction of the relayer's own account; send that one unsigned and without fee_bump",
     ],
     [
       'a fee bump',
       () => ({ transaction_xdr: bumped(), fee_bump: true }),
-      () => 'transaction_xdr must not be a fee bump: a fee bump cannot be bumped',
+      () => 'transaction_xdr must not be a fee-bump envelope; send its inner envelope',
     ],
     [
       'with a max_fee below what the fee bump takes',
       () => ({ transaction_xdr: signed(built(user, [paying()]), user), fee_bump: true, max_fee: 199 }),
-      () => 'max_fee must be at least 200 stroops, the least that a ledger takes',
+      () => 'max_fee is 199 stroops; this transaction needs at least 200',
     ],
   ];
   for (const [what, body, told] of rows) {
@@ -660,17 +675,17 @@ describe('a Stellar relayer on a ledger', () => {
     assert.equal(await said('AAAA'), '400 FIELD_INVALID: unsigned_xdr must be base64 XDR of a TransactionEnvelope');
     assert.equal(
       await said(built(user, [paying()]).toXDR()),
-      `400 FIELD_INVALID: unsigned_xdr must be of ${account.publicKey()}, the relayer's account, or have an operation of it`,
+      `400 FIELD_INVALID: unsigned_xdr must have ${account.publicKey()}, the relayer's account, as the source account of the transaction or of an operation`,
     );
     const dear = TransactionBuilder.buildFeeBumpTransaction(account, '5000000', shared, passphrase);
     assert.equal(
       await said(dear.toXDR()),
-      "400 FIELD_INVALID: unsigned_xdr must have a fee of at most 5000000 stroops, the relayer's policy max_fee",
+      "400 FIELD_INVALID: unsigned_xdr has a fee of 15000000 stroops; the relayer's policy max_fee allows at most 5000000",
     );
     const foreign = TransactionBuilder.buildFeeBumpTransaction(user, '200', shared, passphrase);
     assert.equal(
       await said(foreign.toXDR()),
-      `400 FIELD_INVALID: unsigned_xdr must be a fee bump that ${account.publicKey()}, the relayer's account, pays`,
+      `400 FIELD_INVALID: unsigned_xdr must be a fee-bump envelope whose fee ${account.publicKey()}, the relayer's account, pays`,
     );
     assert.equal((await sign(TransactionBuilder.buildFeeBumpTransaction(account, '200', shared, passphrase).toXDR())).status, 200);
   });

@@ -5,23 +5,23 @@ import type { Rpc } from '../rpc/rpc.js';
 import { accountIdFrom } from './address.js';
 import { integerFrom, xdrFrom } from './answer.js';
 
-/** An account as a ledger has it. */
+/** The state of an account at a ledger. */
 export interface Account {
-  /** The last sequence number that it used. */
+  /** The last sequence number that the account used. */
   readonly sequence: bigint;
-  /** The ledger in which it was used; null where it was before ledgers noted that (CAP-21). */
+  /** The ledger that used it; null if that was before ledgers recorded it (CAP-21). */
   readonly sequenceLedger: bigint | null;
   readonly balanceStroops: bigint;
-  /** What it can neither pay nor bid: its reserve, and what its offers to sell have promised. */
+  /** What the account cannot spend: its reserve and its selling liabilities. */
   readonly lockedStroops: bigint;
-  /** The ledger that this is the state of. */
+  /** The ledger of this state. */
   readonly ledger: bigint;
 }
 
-/** What a ledger demands for each entry that an account has (the header's `baseReserve`; the same on all networks for years). */
+/** The reserve per ledger entry (the header's `baseReserve`; the same on all networks for years). */
 const baseReserveStroops = 5_000_000n;
 
-/** Reads an account, `G...`, of the node that told the head; null where it does not exist. Throws `NODE_UNAVAILABLE`. */
+/** Reads an account (`G...`) from the node that reported the head; null if it does not exist. Throws `NODE_UNAVAILABLE`. */
 export function readAccount(rpc: Rpc, address: string): Promise<Account | null> {
   const key = xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: accountIdFrom(address) })).toXDR('base64');
   return rpc.ask('getLedgerEntries', { keys: [key] }, (answer) => accountFromAnswer(answer, address), { first: 'head' });
@@ -29,7 +29,7 @@ export function readAccount(rpc: Rpc, address: string): Promise<Account | null> 
 
 function accountFromAnswer(answer: unknown, address: string): Account | null {
   const { entries, latestLedger } = objectFrom(answer, 'ledger entries');
-  // No entry may also be told by null.
+  // Some nodes report an empty list as null.
   const [entry, ...others] = entries === null || entries === undefined ? [] : listFrom(entries, 'ledger entries');
   if (others.length > 0) throw new MalformedAnswerError('ledger entries');
   if (entry === undefined) return null;
@@ -39,7 +39,8 @@ function accountFromAnswer(answer: unknown, address: string): Account | null {
 }
 
 function accountFrom(entry: xdr.AccountEntry, address: string, ledger: bigint): Account {
-  if (!entry.accountId().ed25519().equals(accountIdFrom(address).ed25519())) throw new MalformedAnswerError('account: it is another one');
+  if (!entry.accountId().ed25519().equals(accountIdFrom(address).ed25519()))
+    throw new MalformedAnswerError('account: another one was asked for');
   const v1 = entry.ext().switch() === 1 ? entry.ext().v1() : null;
   const v2 = v1 !== null && v1.ext().switch() === 2 ? v1.ext().v2() : null;
   const v3 = v2 !== null && v2.ext().switch() === 3 ? v2.ext().v3() : null;

@@ -1,19 +1,19 @@
 import { Address, StrKey, xdr } from '@stellar/stellar-sdk';
 
-/** The address of an account (`G...`) by its ed25519 public key of 32 bytes. */
+/** Returns the account address (`G...`) of an ed25519 public key of 32 bytes. */
 export function addressFromPublicKey(publicKey: Uint8Array): string {
   return StrKey.encodeEd25519PublicKey(Buffer.from(publicKey));
 }
 
-/** The account (`G...`) that an address names, plain or muxed (`M...`); null for any other text. */
+/** Returns the account (`G...`) of a plain or muxed (`M...`) address; null if the text is neither. */
 export function accountOf(address: string): string | null {
   if (StrKey.isValidEd25519PublicKey(address)) return address;
   if (!StrKey.isValidMed25519PublicKey(address)) return null;
-  // The key, then the number.
+  // The key comes first, then the ID.
   return StrKey.encodeEd25519PublicKey(StrKey.decodeMed25519PublicKey(address).subarray(0, 32));
 }
 
-/** An account as operations and envelopes name it. The text must be an address (see `accountOf`). */
+/** Encodes a valid address (see `accountOf`) for operations and envelopes. */
 export function muxedAccountFrom(address: string): xdr.MuxedAccount {
   if (StrKey.isValidEd25519PublicKey(address)) return xdr.MuxedAccount.keyTypeEd25519(StrKey.decodeEd25519PublicKey(address));
   const bytes = StrKey.decodeMed25519PublicKey(address);
@@ -22,25 +22,25 @@ export function muxedAccountFrom(address: string): xdr.MuxedAccount {
   );
 }
 
-/** The address of an account as operations and envelopes name it. */
+/** Decodes an account of an operation or envelope to its address. */
 export function addressFromMuxedAccount(account: xdr.MuxedAccount): string {
   if (account.switch().name === 'keyTypeEd25519') return StrKey.encodeEd25519PublicKey(account.ed25519());
-  const { id, ed25519 } = { id: account.med25519().id(), ed25519: account.med25519().ed25519() };
-  return StrKey.encodeMed25519PublicKey(Buffer.concat([ed25519, id.toXDR()]));
+  const muxed = account.med25519();
+  return StrKey.encodeMed25519PublicKey(Buffer.concat([muxed.ed25519(), muxed.id().toXDR()]));
 }
 
-/** An account's id as ledgers name it. The text must be `G...`. */
+/** Encodes a valid `G...` address as the account ID that ledgers use. */
 export function accountIdFrom(address: string): xdr.AccountId {
   return xdr.PublicKey.publicKeyTypeEd25519(StrKey.decodeEd25519PublicKey(address));
 }
 
-/** An address as contracts name it; null where the text is none. */
+/** Encodes an address (`G...`, `M...` or `C...`) for contracts; null if the text is none of them. */
 export function readContractAddress(text: string): xdr.ScAddress | null {
   const isAddress = StrKey.isValidContract(text) || StrKey.isValidEd25519PublicKey(text) || StrKey.isValidMed25519PublicKey(text);
   return isAddress ? Address.fromString(text).toScAddress() : null;
 }
 
-/** The 32 bytes of a secret seed as Stellar's tools write it (`S...`); null when the text is none, its checksum included. */
+/** Decodes a secret seed (`S...`) to its 32 bytes; null if the text or its checksum is invalid. */
 export function seedFromSecretSeed(text: string): Buffer | null {
   return StrKey.isValidEd25519SecretSeed(text) ? Buffer.from(StrKey.decodeEd25519SecretSeed(text)) : null;
 }

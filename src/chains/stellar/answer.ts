@@ -1,14 +1,14 @@
 import { MalformedAnswerError } from '../rpc/node-error.js';
 import { readXdr, type XdrReader } from './xdr-text.js';
 
-/** Reads an integer that is not negative: a JSON number, or digits, since versions of nodes differ. Throws `MalformedAnswerError`. */
+/** Reads a non-negative integer, which node versions write as a JSON number or as digits. Throws `MalformedAnswerError`. */
 export function integerFrom(value: unknown, what: string): bigint {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value);
   if (typeof value === 'string' && /^[0-9]{1,20}$/.test(value)) return BigInt(value);
   throw new MalformedAnswerError(what);
 }
 
-/** Reads a text. Throws `MalformedAnswerError`. */
+/** Reads a string. Throws `MalformedAnswerError`. */
 export function textFrom(value: unknown, what: string): string {
   if (typeof value !== 'string') throw new MalformedAnswerError(what);
   return value;

@@ -7,16 +7,16 @@ import { accountOf } from './address.js';
 import { type NodeView, readTransactions, receiptFrom, withoutFee } from './receipts.js';
 
 /**
- * What became of fee bumps of other accounts' envelopes. One that the node does not know is dead when a ledger was closed after its time bounds, or when its
- * sequence number is used, and the same node still has every ledger since it was drafted; lost, when it has not, unless its number is known not to be used.
- * Throws `NODE_UNAVAILABLE`.
+ * Reads the outcomes of fee-bump envelopes around other accounts' transactions. An attempt that the node does not know is dead if a ledger closed after its
+ * time bounds, or if its sequence number is used, and the same node still has every ledger since the draft. If the node lacks some of them, the outcome is
+ * unknown, unless the sequence number is provably unused. Throws `NODE_UNAVAILABLE`.
  */
 export async function readOutcomes(
   rpc: Rpc,
   networkId: Buffer,
   attempts: readonly Attempt[],
 ): Promise<ReadonlyMap<string, AttemptOutcome>> {
-  // Before the transactions: what has used a number by then, a node that knows as much must know.
+  // Accounts first: a node that is as far must then know the transactions that used their sequence numbers.
   const accounts = await readAccounts(rpc, attempts);
   const views = await readTransactions(rpc, networkId, attempts.flatMap(hashesOf));
   const outcomes = new Map<string, AttemptOutcome>();
@@ -38,29 +38,29 @@ function outcomeOf(attempt: Attempt, views: ReadonlyMap<string, NodeView>, accou
   for (const hash of hashesOf(attempt)) {
     const known = views.get(hash);
     const receipt = known === undefined ? null : receiptFrom(hash, known);
-    // Without our fee bump around it the fee is not ours.
+    // Without our fee-bump envelope around it, somebody else paid the fee.
     if (receipt !== null) return { kind: 'landed', receipt: hash === attempt.hash ? receipt : withoutFee(receipt), isFinal: true };
   }
-  // Each may be of another node: what counts is what all of them know.
+  // The views may come from different nodes: only what all of them know counts.
   const [first, ...others] = hashesOf(attempt).flatMap((hash) => views.get(hash) ?? []);
   if (first === undefined) return { kind: 'open' };
-  const { latestLedger, latestCloseTimeS, oldestLedger } = others.reduce(knownToBoth, first);
+  const { latestLedger, latestCloseTimeS, oldestLedger } = others.reduce(commonView, first);
   const { maxTimeS, sequence, ledger } = onNetwork('stellar', attempt.fields);
-  const isWhole = oldestLedger <= ledger + 1n;
-  // Else the account is of a node that is ahead of the one that told of the transaction.
+  const hasAllLedgers = oldestLedger <= ledger + 1n;
+  // A higher account ledger comes from a node that is ahead of the one that looked for the transaction.
   const isUsed = account !== null && account.sequence >= sequence && latestLedger >= account.ledger;
   if (isUsed) {
-    if (!isWhole) return { kind: 'unknown' };
-    return { kind: 'dead', sentence: `sequence number ${sequence} of its source account was used by another transaction` };
+    if (!hasAllLedgers) return { kind: 'unknown' };
+    return { kind: 'dead', sentence: `another transaction used sequence number ${sequence} of its source account` };
   }
   if (maxTimeS === null || latestCloseTimeS < maxTimeS) return { kind: 'open' };
-  // Not used when its account was asked for, and in none of the ledgers since.
+  // Unused when the account was read, and in none of the ledgers since.
   const isUnused = account !== null && account.sequence < sequence && oldestLedger <= account.ledger + 1n;
-  if (!isWhole && !isUnused) return { kind: 'unknown' };
-  return { kind: 'dead', sentence: 'its time bounds have passed, and no ledger holds it' };
+  if (!hasAllLedgers && !isUnused) return { kind: 'unknown' };
+  return { kind: 'dead', sentence: 'its time bounds have passed and no ledger contains it' };
 }
 
-function knownToBoth(a: NodeView, b: NodeView): NodeView {
+function commonView(a: NodeView, b: NodeView): NodeView {
   return {
     found: null,
     latestLedger: a.latestLedger < b.latestLedger ? a.latestLedger : b.latestLedger,

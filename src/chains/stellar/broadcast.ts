@@ -9,34 +9,33 @@ import { xdrFrom } from './answer.js';
 import { broadcastTable } from './broadcast-table.js';
 import { resultCodesOf, sentenceOf } from './result-codes.js';
 
-/** Sends signed envelopes to nodes, and remembers what they demand. */
+/** Sends signed envelopes to nodes and remembers their refusals. */
 export interface Broadcaster {
-  /** In order, each answer for itself: see `Chain.broadcastAll`. */
+  /** See `Chain.broadcastAll`. */
   send(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
   /**
-   * Set where a node refused this envelope, and none has taken it: then no queue holds it, so nothing needs to outbid it. With the whole fee in stroops that
-   * the node demanded of it, where it was refused for its fee. Forgotten at a restart.
+   * Returns the refusal of an envelope that no node has accepted: it is in no queue, so no attempt needs to outbid it. Null if there is none; a restart
+   * forgets refusals.
    */
   refusalOf(raw: string): EnvelopeRefusal | null;
 }
 
-/** Why no queue holds an envelope. */
+/** A refusal by a node. */
 export interface EnvelopeRefusal {
-  /** Null: it was not refused for its fee. */
+  /** The whole fee that the node demands; null if the fee was not the reason. */
   readonly demandedFeeStroops: bigint | null;
 }
 
-/** Refusals are remembered of so many envelopes. */
-const greatestRemembered = 1_000;
+const maxRefusals = 1_000;
 
-/** Makes a broadcaster. */
+/** Creates a broadcaster. */
 export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broadcaster {
   const refusals = new Map<string, EnvelopeRefusal>();
 
   function note(raw: string, answer: SendAnswer): void {
     if (answer.status === 'PENDING' || answer.status === 'DUPLICATE') refusals.delete(raw);
     if (answer.status !== 'ERROR') return;
-    if (refusals.size >= greatestRemembered) refusals.clear();
+    if (refusals.size >= maxRefusals) refusals.clear();
     refusals.set(raw, { demandedFeeStroops: isFeeRefusal(answer.result) ? answer.result.feeCharged().toBigInt() : null });
   }
 
@@ -46,10 +45,7 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
       return settled.map((answer, index): BroadcastOutcome => {
         if ('error' in answer) {
           if (!(answer.error instanceof NodeError)) return { kind: 'unknown', sentence: 'no node answered' };
-          log.warn(
-            { network: networkName, code: answer.error.code, answer: answer.error.message },
-            'a node refused to look at a transaction',
-          );
+          log.warn({ network: networkName, code: answer.error.code, answer: answer.error.message }, 'node rejected a sendTransaction call');
           return { kind: 'unknown', sentence: `the node answered "${answer.error.message}"` };
         }
         note(raws[index] ?? '', answer.result);
@@ -91,7 +87,7 @@ function outcomeOf(answer: SendAnswer): BroadcastOutcome {
     case 'DUPLICATE':
       return { kind: 'known' };
     case 'TRY_AGAIN_LATER':
-      // TransactionQueue: another transaction of the account waits, or this very envelope was in the queue or a ledger a short time ago.
+      // TransactionQueue: another transaction of the account waits, or this envelope was recently in the queue or in a ledger.
       return { kind: 'wait', sentence: 'the node answered TRY_AGAIN_LATER' };
     case 'ERROR':
       return refusalOf(answer.result);
@@ -103,16 +99,10 @@ function refusalOf(result: xdr.TransactionResult): BroadcastOutcome {
   const rule = broadcastTable[codes.transaction];
   const sentence = `the node answered ${sentenceOf(codes)}`;
   if (rule === undefined) return { kind: 'unknown', sentence };
-  const demands = isFeeRefusal(result) ? `; it asks for a fee of ${result.feeCharged()} stroops` : '';
-  const told = { sentence: `${sentence}: ${rule.meaning}${demands}` };
-  switch (rule.outcome) {
-    case 'nonce_used':
-      return { kind: 'nonce_used' };
-    case 'underpriced':
-      return { kind: 'underpriced', ...told };
-    case 'wait':
-      return rule.isHopeless === true ? { kind: 'wait', ...told, isHopeless: true } : { kind: 'wait', ...told };
-  }
+  const demands = isFeeRefusal(result) ? `; the node demands a fee of ${result.feeCharged()} stroops` : '';
+  const detail = { sentence: `${sentence}: ${rule.meaning}${demands}` };
+  if (rule.outcome === 'nonce_used') return { kind: 'nonce_used' };
+  return rule.isHopeless === true ? { kind: 'wait', ...detail, isHopeless: true } : { kind: rule.outcome, ...detail };
 }
 
 function isFeeRefusal(result: xdr.TransactionResult): boolean {

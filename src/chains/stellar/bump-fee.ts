@@ -5,22 +5,16 @@ import type { StellarBid, StellarDraft } from '../../core/transaction/stellar.js
 import type { Attempt } from '../../core/transaction/transaction.js';
 import type { Broadcaster } from './broadcast.js';
 import { envelopeFromV1 } from './envelope.js';
-import { inclusionFeeOf, leastBumpStroops, leastReplacementStroops } from './fee-rules.js';
+import { ceilDivide, inclusionFeeOf, maxOf, minBumpStroops, minReplacementStroops } from './fee-rules.js';
 import type { Market } from './market.js';
 import { priceAttempt } from './price-attempt.js';
 
-/** What raising works with. */
-export interface FeeBumpDeps {
-  readonly market: Market;
-  readonly broadcaster: Broadcaster;
-}
-
 /**
- * The live version once more, in a fee bump that bids more: what is inside stays as it was signed. A version that a node refused for its fee, and none has
- * taken, needs not be outbid: what the node demanded of it will do. Throws `NODE_UNAVAILABLE`.
+ * Drafts a fee bump of the live attempt: a fee-bump envelope with a higher bid around the inner transaction as signed. An attempt that a node refused for its
+ * fee, and that no node accepted, need not be outbid: the fee that the node demanded is enough. Throws `NODE_UNAVAILABLE`.
  */
 export async function bumpFee(
-  { market, broadcaster }: FeeBumpDeps,
+  { market, broadcaster }: { readonly market: Market; readonly broadcaster: Broadcaster },
   { relayer, content, live, outbids }: FeeBumpRequest,
 ): Promise<StellarDraft | Refusal> {
   const wanted = onNetwork('stellar', content);
@@ -34,12 +28,12 @@ export async function bumpFee(
     maxFeeStroops: wanted.maxFeeStroops,
     resourceFeeStroops,
     operationCount,
-    leastStroops: greatest([
-      leastBumpStroops(inner.feeStroops - resourceFeeStroops, inner.operations.length),
-      ...outbids.map((attempt) => leastOver(attempt, broadcaster, operationCount)),
+    minStroops: maxOf([
+      minBumpStroops(inner.feeStroops - resourceFeeStroops, inner.operations.length),
+      ...outbids.map((attempt) => minOver(attempt, broadcaster, operationCount)),
     ]),
     bidPerOperationStroops: await market.bidPerOperationStroops(resourceFeeStroops > 0n),
-    // A filler was let past the ceiling once, when it was made: raised tenfold again and again it would eat the account.
+    // A filler passed the price cap when it was drafted. Repeated tenfold fee bumps beyond the cap would drain the account.
     isFiller: false,
   });
   if ('refused' in bid) return bid;
@@ -62,17 +56,12 @@ function innerOf({ raw }: Attempt): xdr.TransactionV1Envelope {
   return envelope.switch().name === 'envelopeTypeTxFeeBump' ? envelope.feeBump().tx().innerTx().v1() : envelope.v1();
 }
 
-/** The least inclusion fee of a fee bump beside an earlier version. */
-function leastOver({ raw, fields }: Attempt, broadcaster: Broadcaster, operationCount: number): bigint {
+/** Returns the minimum inclusion fee of a fee-bump envelope that outbids an earlier attempt. */
+function minOver({ raw, fields }: Attempt, broadcaster: Broadcaster, operationCount: number): bigint {
   const { bid } = onNetwork('stellar', fields);
   const refusal = broadcaster.refusalOf(raw);
-  if (refusal === null) return leastReplacementStroops([bid], operationCount);
+  if (refusal === null) return minReplacementStroops([bid], operationCount);
   if (refusal.demandedFeeStroops === null) return 0n;
-  const asked: StellarBid = { ...bid, feeStroops: refusal.demandedFeeStroops };
-  const count = BigInt(bid.operationCount);
-  return (inclusionFeeOf(asked) * BigInt(operationCount) + count - 1n) / count;
-}
-
-function greatest(amounts: readonly bigint[]): bigint {
-  return amounts.reduce((most, amount) => (amount > most ? amount : most), 0n);
+  const demanded: StellarBid = { ...bid, feeStroops: refusal.demandedFeeStroops };
+  return ceilDivide(inclusionFeeOf(demanded) * BigInt(operationCount), BigInt(bid.operationCount));
 }

@@ -1,38 +1,35 @@
 import { Memo, xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors.js';
+import type { Wanted } from '../../core/ports/chain.js';
 import type { StellarNetwork } from '../../core/relayer/network.js';
 import type { StellarPolicies } from '../../core/relayer/relayer.js';
 import type { StellarContent, StellarFeeBumpContent, StellarMemo, StellarRequest } from '../../core/transaction/stellar.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';
 import { accountOf } from './address.js';
-import { type Envelope, envelopeFromXdr } from './envelope.js';
-import { baseFeeStroops, leastBumpStroops } from './fee-rules.js';
+import { type Envelope, envelopeFromXdr, maxOperations } from './envelope.js';
+import { baseFeeStroops, minBumpStroops } from './fee-rules.js';
 import { operationFrom } from './operations.js';
 import { ownContentFrom, ownContentFromEnvelope } from './own-content.js';
 import { hashOfTransaction, networkIdOf } from './transaction.js';
 
-/** What a request is judged by. */
+/** What a request is checked against. */
 export interface ContentContext {
   readonly network: StellarNetwork;
-  /** The relayer's account. */
+  /** The relayer's account, `G...`. */
   readonly account: string;
   readonly policies: StellarPolicies;
   readonly nowMs: number;
-  /** What a replacement replaces; null for a first send. */
+  /** The content that the request replaces; null for a new transaction. */
   readonly earlier: StellarContent | null;
 }
 
-/** What a request asks for, and until when; null: for ever, or as long as what it replaces. */
-export interface ReadContent {
-  readonly content: StellarContent;
-  readonly validUntilMs: number | null;
-}
+/** What a request asks for. `validUntilMs` is null for no limit, or for the limit of the replaced content. */
+export type ReadContent = Wanted & { readonly content: StellarContent };
 
-const greatestOperations = 100;
-/** What `operations` are wanted for when nobody says until when. */
+/** How long `operations` are valid if the request has no `valid_until`. */
 const defaultValidityMs = 120_000;
 
-/** Reads what a caller asks for. Asks no node. Throws `DomainError` (400) naming the field. */
+/** Reads and checks a request without asking a node. Throws `DomainError` (400) naming the field. */
 export function contentFromRequest(request: StellarRequest, context: ContentContext): ReadContent {
   const { network, policies } = context;
   if (request.networkName === undefined || request.networkName === '') throw invalidField('network', 'is required');
@@ -47,8 +44,9 @@ export function contentFromRequest(request: StellarRequest, context: ContentCont
 }
 
 function fromOperations(request: StellarRequest, validUntilMs: number | null, context: ContentContext): ReadContent {
-  if (request.feeBump === true) throw invalidField('fee_bump', 'is for a signed transaction_xdr, not for operations');
-  if (request.operations.length > greatestOperations) throw invalidField('operations', `must be at most ${greatestOperations}`);
+  if (request.feeBump === true) throw invalidField('fee_bump', 'applies only to a signed transaction_xdr; remove it to send operations');
+  const { length } = request.operations;
+  if (length > maxOperations) throw invalidField('operations', `has ${length} items; the maximum is ${maxOperations}`);
   const operations = request.operations.map((operation, index) => operationFrom(operation, `operations[${index}]`));
   const sourceAccount = request.sourceAccount ?? context.account;
   if (accountOf(sourceAccount) !== context.account) {
@@ -72,14 +70,14 @@ function fromOperations(request: StellarRequest, validUntilMs: number | null, co
 }
 
 function fromEnvelope(request: StellarRequest, validUntilMs: number | null, context: ContentContext): ReadContent {
-  if (request.transactionXdr === undefined) throw invalidField('operations', 'is required when there is no transaction_xdr');
+  if (request.transactionXdr === undefined) throw invalidField('operations', 'is required if transaction_xdr is absent');
   if (request.memo !== undefined && request.memo.kind !== 'none')
-    throw invalidField('memo', 'is only for operations: transaction_xdr has its own');
-  if (request.sourceAccount !== undefined) throw invalidField('source_account', 'is only for operations: transaction_xdr has its own');
+    throw invalidField('memo', 'applies only to operations; transaction_xdr has its own');
+  if (request.sourceAccount !== undefined) throw invalidField('source_account', 'applies only to operations; transaction_xdr has its own');
   const envelope = envelopeFromXdr(request.transactionXdr);
   const { maxTimeS } = envelope;
   if (maxTimeS !== null && maxTimeS * 1000n <= BigInt(context.nowMs)) {
-    throw invalidField('transaction_xdr', 'must not be in the past: the last of its time bounds is over');
+    throw invalidField('transaction_xdr', 'has time bounds that have passed; build it with a later maximum time');
   }
   const { account, network } = context;
   const maxFeeStroops = request.maxFeeStroops ?? null;
@@ -90,65 +88,55 @@ function fromEnvelope(request: StellarRequest, validUntilMs: number | null, cont
   return { content, validUntilMs: earliest(validUntilMs, maxTimeS === null ? null : maxTimeS * 1000n) };
 }
 
-/** What holds a place of one kind cannot be given another: one is in the relayer's own sequence, the other in that of the account which signed it. */
+/** A replacement keeps the sequence number: of the relayer's account, or of the account that signed the envelope. */
 function requireSameKind(content: StellarContent, earlier: StellarContent | null): void {
   if (earlier === null) return;
   if (earlier.kind !== 'fee_bump') {
     if (content.kind === 'fee_bump') throw invalidField('fee_bump', "cannot replace a transaction of the relayer's own account");
     return;
   }
-  const isSame =
-    content.kind === 'fee_bump' &&
-    accountOf(content.sourceAccount) === accountOf(earlier.sourceAccount) &&
-    content.sequence === earlier.sequence;
-  if (!isSame) {
-    throw invalidField(
-      'transaction_xdr',
-      `must be signed by ${earlier.sourceAccount} with sequence number ${earlier.sequence}, as what it replaces`,
-    );
-  }
+  const { sourceAccount, sequence } = earlier;
+  const isSameSource = content.kind === 'fee_bump' && accountOf(content.sourceAccount) === accountOf(sourceAccount);
+  if (isSameSource && content.sequence === sequence) return;
+  const problem = `must be signed by ${sourceAccount} with sequence number ${sequence}, like the transaction that it replaces`;
+  throw invalidField('transaction_xdr', problem);
 }
 
-/** What cannot be paid under any market is refused at once. */
+/** Rejects a request at once if its fee limit is too low for any market. */
 function requireFee(content: StellarContent, policies: StellarPolicies): void {
   const { maxFeeStroops } = content;
-  if (maxFeeStroops !== null && maxFeeStroops < 1n) throw invalidField('max_fee', 'must be at least 1');
+  if (maxFeeStroops !== null && maxFeeStroops < 1n) throw invalidField('max_fee', 'must be at least 1 stroop');
   if (maxFeeStroops !== null && policies.maxFeeStroops !== null && maxFeeStroops > policies.maxFeeStroops) {
-    throw invalidField('max_fee', `must be at most ${policies.maxFeeStroops} stroops, the relayer's policy max_fee`);
+    throw invalidField('max_fee', `is ${maxFeeStroops} stroops; the relayer's policy max_fee allows at most ${policies.maxFeeStroops}`);
   }
-  const least = leastFeeStroops(content);
-  const greatest = maxFeeStroops ?? policies.maxFeeStroops;
-  if (greatest === null || greatest >= least) return;
-  throw invalidField(
-    'max_fee',
-    `must be at least ${least} stroops, the least that a ledger takes${maxFeeStroops === null ? "; the relayer's policy max_fee is less" : ''}`,
-  );
+  const ceilingStroops = maxFeeStroops ?? policies.maxFeeStroops;
+  const minStroops = minFeeStroops(content);
+  if (ceilingStroops === null || ceilingStroops >= minStroops) return;
+  const cause = maxFeeStroops === null ? ", the limit of the relayer's policy max_fee" : '';
+  throw invalidField('max_fee', `is ${ceilingStroops} stroops${cause}; this transaction needs at least ${minStroops}`);
 }
 
-function leastFeeStroops(content: StellarContent): bigint {
+function minFeeStroops(content: StellarContent): bigint {
   if (content.kind === 'operations') return baseFeeStroops * BigInt(content.operations.length);
-  return leastBumpStroops(content.innerInclusionStroops, content.operationCount) + content.resourceFeeStroops;
+  return minBumpStroops(content.innerInclusionStroops, content.operationCount) + content.resourceFeeStroops;
 }
 
 function earliest(a: number | null, bMs: bigint | null): number | null {
-  // Beyond what a Date can name, it is no bound that anybody lives to see.
+  // A time beyond the range of Date is no limit in practice.
   const b = bMs === null || bMs > 8_640_000_000_000_000n ? null : Number(bMs);
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
-/**
- * Milliseconds since the epoch of a caller's `valid_until`: RFC 3339 or, as Stellar's tools write it, unix seconds in decimal digits; null when absent.
- * Throws `DomainError` (400) when it is malformed or past.
- */
+/** Reads `valid_until`: RFC 3339 or, as Stellar's tools write it, Unix seconds in decimal digits; null if absent. Throws `DomainError` (400). */
 function validUntilMsFrom(text: string | undefined, nowMs: number): number | null {
-  // Beyond eleven digits a Date has no name for the time.
+  // Date has no range beyond eleven digits.
   const isSeconds = text !== undefined && /^[0-9]{1,11}$/.test(text);
   return readValidUntil(isSeconds ? new Date(Number(text) * 1000).toISOString() : text, nowMs);
 }
 
-const greatestTextBytes = 28;
+const maxMemoBytes = 28;
 
-/** The memo that a caller describes; absent: none. Throws `DomainError` (400) naming the field. */
+/** Encodes a memo; an absent one is none. Throws `DomainError` (400) naming the field. */
 function memoFrom(memo: StellarMemo | undefined): xdr.Memo {
   switch (memo?.kind) {
     case undefined:
@@ -156,9 +144,11 @@ function memoFrom(memo: StellarMemo | undefined): xdr.Memo {
       return Memo.none().toXDRObject();
     case 'unset':
       throw invalidField('memo.type', 'is required');
-    case 'text':
-      if (Buffer.byteLength(memo.text) > greatestTextBytes) throw invalidField('memo.value', 'must be at most 28 bytes in UTF-8');
+    case 'text': {
+      const bytes = Buffer.byteLength(memo.text);
+      if (bytes > maxMemoBytes) throw invalidField('memo.value', `is ${bytes} bytes in UTF-8; the maximum is ${maxMemoBytes}`);
       return Memo.text(memo.text).toXDRObject();
+    }
     case 'id':
       return Memo.id(memo.id.toString()).toXDRObject();
     case 'hash':
@@ -173,22 +163,26 @@ function hashHex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex');
 }
 
-/** Content of an envelope that another account numbered and signed. Throws `DomainError` (400). */
+/** Returns the content for an envelope that another account signed with its own sequence number. Throws `DomainError` (400). */
 function feeBumpContentFromEnvelope(
   envelope: Envelope,
   { account, networkId }: { readonly account: string; readonly networkId: Buffer },
   maxFeeStroops: bigint | null,
 ): StellarFeeBumpContent {
-  if (envelope.envelope.signatures().length === 0) throw invalidField('fee_bump', 'is only for a transaction_xdr that is signed');
+  if (envelope.envelope.signatures().length === 0) throw invalidField('fee_bump', 'applies only to a signed transaction_xdr');
   if (accountOf(envelope.sourceAccount) === account) {
     throw invalidField(
       'transaction_xdr',
-      "must be of another account than the relayer's, which numbers its own: send that unsigned, without fee_bump",
+      "must not be a transaction of the relayer's own account; send that one unsigned and without fee_bump",
     );
   }
   const resourceFeeStroops = envelope.sorobanData?.resourceFee().toBigInt() ?? 0n;
   const innerInclusionStroops = envelope.feeStroops - resourceFeeStroops;
-  if (innerInclusionStroops < 0n) throw invalidField('transaction_xdr', 'must have a fee of at least its resource fee');
+  if (innerInclusionStroops < 0n)
+    throw invalidField(
+      'transaction_xdr',
+      `has a fee of ${envelope.feeStroops} stroops; must be at least its resource fee of ${resourceFeeStroops}`,
+    );
   return {
     network: 'stellar',
     kind: 'fee_bump',

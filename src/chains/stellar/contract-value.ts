@@ -1,19 +1,16 @@
-import { xdr } from '@stellar/stellar-sdk';
+import { nativeToScVal, scValToBigInt, xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors.js';
 import { greatestValueDepth, type StellarValue, type StellarWideKind } from '../../core/transaction/stellar.js';
 import { readContractAddress } from './address.js';
 
-/** What contracts name functions and symbols with. */
+/** Matches function names and non-empty symbols of contracts. */
 export const symbolPattern = /^[A-Za-z0-9_]{1,32}$/;
 
-/**
- * The contract value that a caller describes. Map entries are put into the order that contracts demand. Throws `DomainError` (400) naming the field by
- * its path, which begins with `path`.
- */
+/** Encodes a contract value and sorts map entries as contracts require. Throws `DomainError` (400) naming the field under `path`. */
 export function contractValueFrom(value: StellarValue | undefined, path: string, depth = 1): xdr.ScVal {
   if (value === undefined) throw invalidField(path, 'is required');
   if (depth > greatestValueDepth || value.kind === 'too_deep')
-    throw invalidField(path, `must not be nested deeper than ${greatestValueDepth}`);
+    throw invalidField(path, `must not be nested deeper than ${greatestValueDepth} levels`);
   const at = `${path}.${value.kind}`;
   switch (value.kind) {
     case 'unset':
@@ -38,14 +35,15 @@ export function contractValueFrom(value: StellarValue | undefined, path: string,
     case 'i128':
     case 'u256':
     case 'i256':
-      return wideValue(value.kind, wideInteger(value, at));
+      return nativeToScVal(wideInteger(value, at), { type: value.kind });
     case 'bytes':
       return xdr.ScVal.scvBytes(Buffer.from(value.value));
     case 'string':
       return xdr.ScVal.scvString(value.value);
     case 'symbol':
-      // The host takes an empty symbol too.
-      if (value.value !== '' && !symbolPattern.test(value.value)) throw invalidField(at, 'must be at most 32 of a-z, A-Z, 0-9 and _');
+      // The host accepts an empty symbol.
+      if (value.value !== '' && !symbolPattern.test(value.value))
+        throw invalidField(at, 'must be at most 32 characters of a-z, A-Z, 0-9 and _');
       return xdr.ScVal.scvSymbol(value.value);
     case 'address': {
       const address = readContractAddress(value.value);
@@ -59,7 +57,7 @@ export function contractValueFrom(value: StellarValue | undefined, path: string,
   }
 }
 
-/** Order says nothing in a map, but the host refuses one that is not sorted, or has a key twice. */
+/** Sorts a map: the host rejects unsorted maps and duplicate keys. */
 function sortedEntries(entries: Extract<StellarValue, { kind: 'map' }>['entries'], path: string, depth: number): xdr.ScMapEntry[] {
   const sorted = entries
     .map(({ key, val }, index) => ({
@@ -71,7 +69,7 @@ function sortedEntries(entries: Extract<StellarValue, { kind: 'map' }>['entries'
   for (const [at, { key, index }] of sorted.entries()) {
     const next = sorted[at + 1];
     if (next !== undefined && compareValues(key, next.key) === 0) {
-      throw invalidField(`${path}[${Math.max(index, next.index)}].key`, 'is in the map twice');
+      throw invalidField(`${path}[${Math.max(index, next.index)}].key`, 'is a duplicate key in the map');
     }
   }
   return sorted.map(({ key, val }) => new xdr.ScMapEntry({ key, val }));
@@ -90,10 +88,10 @@ function wideInteger({ kind, decimal, parts }: WideValue, path: string): bigint 
   const { bits, isSigned, range } = wideKinds[kind];
   const hasParts = parts.some((part) => part !== undefined);
   if (decimal === undefined) {
-    if (!hasParts) throw invalidField(path, 'must be decimal digits, or have parts of 64 bits');
+    if (!hasParts) throw invalidField(path, 'must have decimal digits or 64-bit parts');
     return parts.reduce<bigint>((sum, part) => (sum << 64n) + (part ?? 0n), 0n);
   }
-  if (hasParts) throw invalidField(path, 'must have either decimal or parts');
+  if (hasParts) throw invalidField(path, 'must have decimal or parts, not both');
   if (!/^-?[0-9]+$/.test(decimal)) throw invalidField(`${path}.decimal`, 'must be an integer');
   // 2^256 has 78 digits.
   const integer = decimal.length > 79 ? null : BigInt(decimal);
@@ -103,24 +101,9 @@ function wideInteger({ kind, decimal, parts }: WideValue, path: string): bigint 
   return integer;
 }
 
-function wideValue(kind: StellarWideKind, integer: bigint): xdr.ScVal {
-  const low = (shift: bigint): xdr.Uint64 => new xdr.Uint64(BigInt.asUintN(64, integer >> shift));
-  const high = (shift: bigint): xdr.Int64 => new xdr.Int64(BigInt.asIntN(64, integer >> shift));
-  switch (kind) {
-    case 'u128':
-      return xdr.ScVal.scvU128(new xdr.UInt128Parts({ hi: low(64n), lo: low(0n) }));
-    case 'i128':
-      return xdr.ScVal.scvI128(new xdr.Int128Parts({ hi: high(64n), lo: low(0n) }));
-    case 'u256':
-      return xdr.ScVal.scvU256(new xdr.UInt256Parts({ hiHi: low(192n), hiLo: low(128n), loHi: low(64n), loLo: low(0n) }));
-    case 'i256':
-      return xdr.ScVal.scvI256(new xdr.Int256Parts({ hiHi: high(192n), hiLo: low(128n), loHi: low(64n), loLo: low(0n) }));
-  }
-}
-
 /**
- * The order of contract values that the Soroban host demands of map keys: by kind, then numbers by size, bytes and texts byte by byte with the shorter one
- * first, lists item by item. (rs-soroban-env, `Compare` of `ScVal`, which is the order that XDR types derive.) Below, equal or above zero.
+ * Compares map keys in the order of the Soroban host: by kind, then numbers by size, bytes and strings byte by byte with the shorter one first, lists item by
+ * item. (rs-soroban-env, `Compare` of `ScVal`, which is the order that XDR types derive.)
  */
 export function compareValues(a: xdr.ScVal, b: xdr.ScVal): number {
   const kinds = a.switch().value - b.switch().value;
@@ -139,10 +122,10 @@ export function compareValues(a: xdr.ScVal, b: xdr.ScVal): number {
     case 'scvVoid':
       return 0;
     case 'scvAddress':
-      // All kinds of one address have the same length, so their bytes in XDR sort as the addresses do.
+      // Addresses of one kind have the same length, so their XDR bytes sort like the addresses.
       return Buffer.compare(a.address().toXDR(), b.address().toXDR());
     default: {
-      const [x, y] = [numberOf(a), numberOf(b)];
+      const [x, y] = [scValToBigInt(a), scValToBigInt(b)];
       return x < y ? -1 : x > y ? 1 : 0;
     }
   }
@@ -156,36 +139,4 @@ function compareLists<T>(a: readonly T[], b: readonly T[], compare: (x: T, y: T)
     if (order !== 0) return order;
   }
   return a.length - b.length;
-}
-
-/** An integer of any width: the parts are in the order of their weight, and only the first has a sign. */
-function numberOf(value: xdr.ScVal): bigint {
-  switch (value.switch().name) {
-    case 'scvU32':
-      return BigInt(value.u32());
-    case 'scvI32':
-      return BigInt(value.i32());
-    case 'scvU64':
-      return value.u64().toBigInt();
-    case 'scvI64':
-      return value.i64().toBigInt();
-    case 'scvTimepoint':
-      return value.timepoint().toBigInt();
-    case 'scvDuration':
-      return value.duration().toBigInt();
-    case 'scvU128':
-      return joined(value.u128().hi(), value.u128().lo());
-    case 'scvI128':
-      return joined(value.i128().hi(), value.i128().lo());
-    case 'scvU256':
-      return joined(value.u256().hiHi(), value.u256().hiLo(), value.u256().loHi(), value.u256().loLo());
-    case 'scvI256':
-      return joined(value.i256().hiHi(), value.i256().hiLo(), value.i256().loHi(), value.i256().loLo());
-    default:
-      throw new Error(`a value of kind ${value.switch().name} has no place in an order of keys`);
-  }
-}
-
-function joined(...parts: readonly { toBigInt(): bigint }[]): bigint {
-  return parts.reduce((sum, part) => (sum << 64n) + part.toBigInt(), 0n);
 }

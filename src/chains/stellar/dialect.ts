@@ -2,32 +2,35 @@ import { objectFrom } from '../rpc/answer.js';
 import type { NodeDialect, RpcCall } from '../rpc/json-rpc.js';
 import { integerFrom, textFrom } from './answer.js';
 
-/** How nodes word that a ledger is none that they have: dropped already, or still to come. */
+/** Matches the words with which nodes report a ledger that they do not have: dropped or not closed yet. */
 export const rangeText = /ledger range|oldest ledger/i;
 
-/** Internal error, no such method: JSON-RPC's own codes are all that Soroban RPC has. */
+/** Internal error and method not found: Soroban RPC uses only JSON-RPC's own codes. */
 const codesAboutNode: readonly number[] = [-32603, -32601];
 
-/** Asks a node for the passphrase of its network. */
+/** Reads the passphrase of a node's network. */
 export const passphraseCall: RpcCall<string> = {
   method: 'getNetwork',
   params: null,
   read: (answer) => textFrom(objectFrom(answer, 'network').passphrase, 'network passphrase'),
 };
 
+/** Reads the number of a node's latest ledger. */
+export const latestLedgerCall: RpcCall<bigint> = {
+  method: 'getLatestLedger',
+  params: null,
+  read: (answer) => integerFrom(objectFrom(answer, 'ledger').sequence, 'ledger sequence'),
+};
+
 /**
- * How Soroban RPC nodes of the network with this passphrase are asked. The passphrase is all that tells networks apart: the first ledger of a network is made
- * from nothing else, so a test network that was started anew has the same one.
+ * Returns the dialect of the Soroban RPC nodes of a network. Only the passphrase identifies a network: its first ledger is made from nothing else, so a test
+ * network keeps the same identity after a reset.
  */
 export function stellarDialect(passphrase: string): NodeDialect {
   return {
     identity: { name: 'network passphrase', call: passphraseCall, expected: passphrase, isExpected: (answered) => answered === passphrase },
     genesis: null,
-    height: {
-      method: 'getLatestLedger',
-      params: null,
-      read: (answer) => integerFrom(objectFrom(answer, 'ledger').sequence, 'ledger sequence'),
-    },
+    height: latestLedgerCall,
     isAboutNode: (code, text) => codesAboutNode.includes(code) || rangeText.test(text),
     dataFrom: () => null,
   };

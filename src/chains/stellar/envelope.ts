@@ -4,7 +4,7 @@ import { addressFromMuxedAccount } from './address.js';
 import { hashOfFeeBump, hashOfTransaction } from './transaction.js';
 import { readXdrField } from './xdr-text.js';
 
-/** A transaction envelope of version 1, taken apart. */
+/** The parts of a transaction envelope of version 1. */
 export interface Envelope {
   readonly envelope: xdr.TransactionV1Envelope;
   /** Plain or muxed. */
@@ -14,42 +14,43 @@ export interface Envelope {
   readonly operations: readonly xdr.Operation[];
   readonly memo: xdr.Memo;
   readonly minTimeS: bigint;
-  /** Null: it never ends. */
+  /** Null if it never expires. */
   readonly maxTimeS: bigint | null;
-  /** True where it has conditions beside its times: ledgers, sequence numbers, further signers. */
+  /** True if it has preconditions other than time bounds: ledgers, sequence numbers, extra signers. */
   readonly hasOtherConditions: boolean;
-  /** Null where it calls no contract. */
+  /** Null if it calls no contract. */
   readonly sorobanData: xdr.SorobanTransactionData | null;
 }
 
 const field = 'transaction_xdr';
-/** More than any network takes: 132096 bytes for a contract call, and less for the rest. */
-const greatestEnvelopeBytes = 256 * 1024;
-const greatestOperations = 100;
+/** Above every network's limit: 132096 bytes for a contract call, less for others. */
+const maxEnvelopeBytes = 256 * 1024;
+/** The maximum number of operations of a transaction. */
+export const maxOperations = 100;
 
-/** Reads a caller's envelope; one of version 0 becomes what it stands for. Throws `DomainError` (400) naming `transaction_xdr`. */
+/** Reads a caller's envelope and upgrades version 0 to version 1. Throws `DomainError` (400) naming `transaction_xdr`. */
 export function envelopeFromXdr(text: string): Envelope {
-  if (text.length > (greatestEnvelopeBytes / 3) * 4)
-    throw invalidField(field, `must be at most ${greatestEnvelopeBytes} bytes: networks take no more`);
+  if (text.length > (maxEnvelopeBytes / 3) * 4)
+    throw invalidField(field, `must be at most ${maxEnvelopeBytes} bytes; networks accept no more`);
   const envelope = readXdrField(xdr.TransactionEnvelope, text, field, 'a TransactionEnvelope');
   switch (envelope.switch().name) {
     case 'envelopeTypeTx':
       return envelopeFromV1(envelope.v1());
     case 'envelopeTypeTxV0':
-      return envelopeFromV1(upgraded(envelope.v0()));
+      return envelopeFromV1(upgradedFromV0(envelope.v0()));
     case 'envelopeTypeTxFeeBump':
-      throw invalidField(field, 'must not be a fee bump: a fee bump cannot be bumped');
+      throw invalidField(field, 'must not be a fee-bump envelope; send its inner envelope');
     default:
-      throw invalidField(field, 'must be the envelope of a transaction');
+      throw invalidField(field, 'must be a transaction envelope');
   }
 }
 
-/** Takes an envelope apart. Throws `DomainError` (400) where no ledger could take it. */
+/** Splits an envelope into its parts. Throws `DomainError` (400) if its number of operations is not valid. */
 export function envelopeFromV1(envelope: xdr.TransactionV1Envelope): Envelope {
   const transaction = envelope.tx();
   const operations = transaction.operations();
-  if (operations.length < 1 || operations.length > greatestOperations) {
-    throw invalidField(field, `must have 1 to ${greatestOperations} operations`);
+  if (operations.length < 1 || operations.length > maxOperations) {
+    throw invalidField(field, `has ${operations.length} operations; must have 1 to ${maxOperations}`);
   }
   const ext = transaction.ext();
   return {
@@ -64,8 +65,8 @@ export function envelopeFromV1(envelope: xdr.TransactionV1Envelope): Envelope {
   };
 }
 
-/** The envelope of version 1 that one of version 0 stands for: a signature of the one is also one of the other (CAP-15). */
-function upgraded(v0: xdr.TransactionV0Envelope): xdr.TransactionV1Envelope {
+/** Returns the equivalent envelope of version 1; signatures are valid for both (CAP-15). */
+function upgradedFromV0(v0: xdr.TransactionV0Envelope): xdr.TransactionV1Envelope {
   const old = v0.tx();
   const timeBounds = old.timeBounds();
   return new xdr.TransactionV1Envelope({
@@ -89,16 +90,14 @@ function conditionsOf(conditions: xdr.Preconditions): Pick<Envelope, 'minTimeS' 
     case 'precondTime':
       return { ...timesOf(conditions.timeBounds()), hasOtherConditions: false };
     case 'precondV2': {
-      const { ledgerBounds, minSeqNum, minSeqAge, minSeqLedgerGap, extraSigners } = {
-        ledgerBounds: conditions.v2().ledgerBounds(),
-        minSeqNum: conditions.v2().minSeqNum(),
-        minSeqAge: conditions.v2().minSeqAge().toBigInt(),
-        minSeqLedgerGap: conditions.v2().minSeqLedgerGap(),
-        extraSigners: conditions.v2().extraSigners(),
-      };
+      const v2 = conditions.v2();
       const hasOtherConditions =
-        ledgerBounds != null || minSeqNum != null || minSeqAge !== 0n || minSeqLedgerGap !== 0 || extraSigners.length > 0;
-      return { ...timesOf(conditions.v2().timeBounds()), hasOtherConditions };
+        v2.ledgerBounds() != null ||
+        v2.minSeqNum() != null ||
+        v2.minSeqAge().toBigInt() !== 0n ||
+        v2.minSeqLedgerGap() !== 0 ||
+        v2.extraSigners().length > 0;
+      return { ...timesOf(v2.timeBounds()), hasOtherConditions };
     }
   }
 }
@@ -108,33 +107,33 @@ function timesOf(bounds: xdr.TimeBounds | null): Pick<Envelope, 'minTimeS' | 'ma
   return { minTimeS: bounds?.minTime().toBigInt() ?? 0n, maxTimeS: maxTimeS === 0n ? null : maxTimeS };
 }
 
-/** What an envelope is known by, and whose sequence number it uses: a fee bump uses none of its own. */
-export interface Sender {
-  /** Of the whole: of a fee bump its own. Hashes are lower-case hex. */
+/** The hashes of an envelope and the sequence number that it uses; a fee-bump envelope uses that of its inner transaction. */
+export interface TransactionIdentity {
+  /** The hash of the outermost envelope, lower-case hex. */
   readonly hash: string;
-  /** Of the transaction itself, which uses the number. */
+  /** The hash of the transaction that uses the sequence number, lower-case hex. */
   readonly innerHash: string;
   /** Plain or muxed. */
   readonly address: string;
   readonly sequence: bigint;
 }
 
-/** Takes these out of an envelope. */
-export function senderOf(envelope: xdr.TransactionEnvelope, networkId: Buffer): Sender {
+/** Reads the identity of an envelope of any kind. */
+export function identityOf(envelope: xdr.TransactionEnvelope, networkId: Buffer): TransactionIdentity {
   switch (envelope.switch().name) {
     case 'envelopeTypeTxFeeBump': {
       const bump = envelope.feeBump().tx();
       const hash = hashOfFeeBump(networkId, bump).toString('hex');
-      return { ...senderOfTransaction(bump.innerTx().v1().tx(), networkId), hash };
+      return { ...identityOfTransaction(bump.innerTx().v1().tx(), networkId), hash };
     }
     case 'envelopeTypeTxV0':
-      return senderOfTransaction(upgraded(envelope.v0()).tx(), networkId);
+      return identityOfTransaction(upgradedFromV0(envelope.v0()).tx(), networkId);
     default:
-      return senderOfTransaction(envelope.v1().tx(), networkId);
+      return identityOfTransaction(envelope.v1().tx(), networkId);
   }
 }
 
-function senderOfTransaction(transaction: xdr.Transaction, networkId: Buffer): Sender {
+function identityOfTransaction(transaction: xdr.Transaction, networkId: Buffer): TransactionIdentity {
   const hash = hashOfTransaction(networkId, transaction).toString('hex');
   return {
     hash,

@@ -1,47 +1,44 @@
 import type { StellarBid } from '../../core/transaction/stellar.js';
 
-/** What a ledger takes at least for each operation (stellar-core, the header's `baseFee`; the same on all networks since they began). */
+/** The minimum fee per operation (stellar-core, the header's `baseFee`; the same on all networks since they began). */
 export const baseFeeStroops = 100n;
 
-/** So many times an earlier bid does a version bid that replaces it in a node's queue (stellar-core, `TransactionQueue::FEE_MULTIPLIER`). */
+/** An attempt must bid this multiple of the bid that it replaces in a node's queue (stellar-core, `TransactionQueue::FEE_MULTIPLIER`). */
 const replacementFactor = 10n;
 
-/** What a version bids for its inclusion: the fee without the resource fee of contracts, which nodes do not compare. */
+/** Returns the part of a fee that nodes compare: without the resource fee of contracts. */
 export function inclusionFeeOf({ feeStroops, resourceFeeStroops }: StellarBid): bigint {
   return feeStroops - resourceFeeStroops;
 }
 
 /**
- * The least inclusion fee, in stroops, of a fee bump that takes the place of these bids: for each operation ten times what each of them bids for one.
- * `operationCount` is that of the fee bump. (stellar-core, `canReplaceByFee`.)
+ * Returns the minimum inclusion fee of a fee-bump envelope that replaces these bids: ten times each bid, compared per operation. `operationCount` is that of
+ * the fee-bump envelope. (stellar-core, `canReplaceByFee`.)
  */
-export function leastReplacementStroops(bids: readonly StellarBid[], operationCount: number): bigint {
-  return greatest(
-    bids.map((bid) => ceilDivide(inclusionFeeOf(bid) * replacementFactor * BigInt(operationCount), BigInt(bid.operationCount))),
-  );
+export function minReplacementStroops(bids: readonly StellarBid[], operationCount: number): bigint {
+  return maxOf(bids.map((bid) => ceilDivide(inclusionFeeOf(bid) * replacementFactor * BigInt(operationCount), BigInt(bid.operationCount))));
 }
 
 /**
- * The least inclusion fee of a fee bump around an envelope: no less for each operation than the envelope itself, nor than a ledger takes.
+ * Returns the minimum inclusion fee of a fee-bump envelope: per operation at least the inner envelope's bid and the base fee.
  * (stellar-core, `FeeBumpTransactionFrame::commonValidPreSeqNum`.)
  */
-export function leastBumpStroops(innerInclusionStroops: bigint, innerOperationCount: number): bigint {
+export function minBumpStroops(innerInclusionStroops: bigint, innerOperationCount: number): bigint {
   const count = BigInt(innerOperationCount + 1);
-  return greatest([baseFeeStroops * count, ceilDivide(innerInclusionStroops * count, BigInt(Math.max(1, innerOperationCount)))]);
+  return maxOf([baseFeeStroops * count, ceilDivide(innerInclusionStroops * count, BigInt(Math.max(1, innerOperationCount)))]);
 }
 
-/**
- * The least inclusion fee of a fee bump around an envelope of `innerOperationCount` operations that bids `innerInclusionStroops`, which takes the place of these
- * bids.
- */
-export function leastOutbiddingStroops(bids: readonly StellarBid[], innerInclusionStroops: bigint, innerOperationCount: number): bigint {
-  return greatest([leastReplacementStroops(bids, innerOperationCount + 1), leastBumpStroops(innerInclusionStroops, innerOperationCount)]);
+/** Returns the minimum inclusion fee of a fee-bump envelope that also replaces these bids. */
+export function minOutbiddingStroops(bids: readonly StellarBid[], innerInclusionStroops: bigint, innerOperationCount: number): bigint {
+  return maxOf([minReplacementStroops(bids, innerOperationCount + 1), minBumpStroops(innerInclusionStroops, innerOperationCount)]);
 }
 
-function greatest(amounts: readonly bigint[]): bigint {
-  return amounts.reduce((most, amount) => (amount > most ? amount : most), 0n);
+/** Returns the largest amount; 0 if there is none. */
+export function maxOf(amounts: readonly bigint[]): bigint {
+  return amounts.reduce((max, amount) => (amount > max ? amount : max), 0n);
 }
 
-function ceilDivide(amount: bigint, by: bigint): bigint {
+/** Divides and rounds up. */
+export function ceilDivide(amount: bigint, by: bigint): bigint {
   return (amount + by - 1n) / by;
 }

@@ -1,27 +1,24 @@
 import { xdr } from '@stellar/stellar-sdk';
 import type { BlockRange, SenderTransaction } from '../../core/ports/chain.js';
 import { listFrom, objectFrom } from '../rpc/answer.js';
-import type { RpcCall } from '../rpc/json-rpc.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type Account, readAccount } from './account.js';
 import { accountOf } from './address.js';
 import { integerFrom, textFrom } from './answer.js';
 import { rangeText } from './dialect.js';
-import { senderOf } from './envelope.js';
+import { identityOf } from './envelope.js';
 import { ledgerName } from './receipts.js';
 import { readXdr } from './xdr-text.js';
 
-/** The most that nodes give at a time. */
+/** The maximum that nodes return per page. */
 const pageSize = 200;
-/** A ledger of a public network holds a few pages at most. */
-const greatestPages = 40;
-/** Whoever used the number before the last one did so shortly before. */
+/** A ledger of a public network has a few pages at most. */
+const maxPages = 40;
+/** An earlier number was probably used shortly before the last one. */
 const ledgersBefore = 20n;
 
-/**
- * The account's first sequence number that was free after this ledger: known only since it last changed, since nodes keep no older state. `pruned` before.
- */
+/** Returns the account's next sequence number after a ledger; `pruned` if the account changed since, because nodes keep no older state. */
 export async function readSequenceAt(rpc: Rpc, address: string, ledger: bigint): Promise<bigint | 'pruned'> {
   const account = await readAccount(rpc, address);
   if (account === null) return 1n;
@@ -30,8 +27,8 @@ export async function readSequenceAt(rpc: Rpc, address: string, ledger: bigint):
 }
 
 /**
- * Which transaction of these ledgers used the account's sequence number; of a fee bump the one inside, since that is what used it. The account itself says in which ledger its last one was used; one before that is
- * looked for a little further back. A bounded number of calls. Throws `NODE_UNAVAILABLE`.
+ * Finds the transaction that used a sequence number; in a fee-bump envelope that is the inner one. The account records the ledger of its last number; earlier
+ * numbers are searched for a few ledgers further back, with a bounded number of calls. Throws `NODE_UNAVAILABLE`.
  */
 export async function findSenderTransaction(
   rpc: Rpc,
@@ -42,21 +39,15 @@ export async function findSenderTransaction(
 ): Promise<SenderTransaction | 'not_found' | 'pruned'> {
   const account = await readAccount(rpc, address);
   if (account === null || account.sequence < sequence) return 'not_found';
-  const { method, params, read } = oldestLedgerCall;
-  const ledgers = likelyLedgers(account, sequence, blocks, await rpc.ask(method, params, read, { first: 'head' }));
+  const read = (answer: unknown): bigint => integerFrom(objectFrom(answer, 'health').oldestLedger, 'oldest ledger');
+  const ledgers = likelyLedgers(account, sequence, blocks, await rpc.ask('getHealth', null, read, { first: 'head' }));
   if (ledgers === null) return 'pruned';
   const found = await scan(rpc, networkId, address, sequence, ledgers);
   if (found !== 'not_found') return found;
   return account.sequence === sequence || ledgers.from <= blocks.from ? 'not_found' : 'pruned';
 }
 
-const oldestLedgerCall: RpcCall<bigint> = {
-  method: 'getHealth',
-  params: null,
-  read: (answer) => integerFrom(objectFrom(answer, 'health').oldestLedger, 'oldest ledger'),
-};
-
-/** Null: the account does not say, or the node has dropped them. */
+/** Returns the ledgers to search; null if the account does not record them or the node has dropped them. */
 function likelyLedgers(
   { sequence: last, sequenceLedger }: Account,
   sequence: bigint,
@@ -66,7 +57,7 @@ function likelyLedgers(
   if (sequenceLedger === null) return null;
   const end = sequenceLedger < to ? sequenceLedger : to;
   const start = last === sequence ? end : end - ledgersBefore;
-  const first = [start, from, oldest].reduce((most, ledger) => (ledger > most ? ledger : most));
+  const first = [start, from, oldest].reduce((max, ledger) => (ledger > max ? ledger : max));
   return first > end ? null : { from: first, to: end };
 }
 
@@ -84,14 +75,14 @@ async function scan(
 ): Promise<SenderTransaction | 'not_found' | 'pruned'> {
   const read = (answer: unknown): Page => pageFrom(answer, networkId, address, sequence);
   let cursor: string | null = null;
-  for (let pages = 0; pages < greatestPages; pages += 1) {
+  for (let pages = 0; pages < maxPages; pages += 1) {
     const pagination: object = cursor === null ? { limit: pageSize } : { limit: pageSize, cursor };
     const params: Readonly<Record<string, unknown>> = cursor === null ? { startLedger: Number(from), pagination } : { pagination };
     let page: Page;
     try {
       page = await rpc.call('getTransactions', params, read, { first: 'head' });
     } catch (error) {
-      // Ledgers that the node has dropped.
+      // The node has dropped these ledgers.
       if (error instanceof NodeError && rangeText.test(error.message)) return 'pruned';
       throw nodeUnavailable(error);
     }
@@ -113,9 +104,9 @@ function pageFrom(answer: unknown, networkId: Buffer, address: string, sequence:
     transactions: listFrom(transactions ?? [], 'transactions').map((one) => {
       const { envelopeXdr, ledger, status } = objectFrom(one, 'transaction');
       const number = integerFrom(ledger, 'ledger');
-      // An envelope of a later protocol is none of ours.
+      // An envelope that cannot be read comes from a later protocol, so the service did not send it.
       const envelope = readXdr(xdr.TransactionEnvelope, textFrom(envelopeXdr, 'envelope'));
-      const sender = envelope === null ? null : senderOf(envelope, networkId);
+      const sender = envelope === null ? null : identityOf(envelope, networkId);
       return {
         hash: sender?.innerHash ?? '',
         blockNumber: number,

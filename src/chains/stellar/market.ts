@@ -4,13 +4,13 @@ import type { Rpc } from '../rpc/rpc.js';
 import { integerFrom } from './answer.js';
 import { baseFeeStroops } from './fee-rules.js';
 
-/** What operations bid for their inclusion of late. */
+/** Recent inclusion bids. */
 export interface Market {
-  /** Stroops for each operation, at least what a ledger takes; contract calls have a queue of their own. Throws `NODE_UNAVAILABLE`. */
+  /** Returns the bid per operation in stroops, at least the base fee; contract calls have their own queue. Throws `NODE_UNAVAILABLE`. */
   bidPerOperationStroops(isContract: boolean): Promise<bigint>;
 }
 
-/** Bids are remembered per ledger. They outbid nine in ten transactions of the last ledgers; what a ledger charges is the lowest bid that it took. */
+/** Creates a market that caches bids per ledger. It bids the 90th percentile; a ledger charges only the lowest bid that it included. */
 export function createMarket(rpc: Rpc, memory: BlockMemory): Market {
   const read = (): Promise<Bids> => memory.recall('fee stats', () => rpc.ask('getFeeStats', null, bidsFrom));
   return {

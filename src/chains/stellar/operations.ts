@@ -5,17 +5,17 @@ import { accountIdFrom, accountOf, muxedAccountFrom } from './address.js';
 import { contractValueFrom, symbolPattern } from './contract-value.js';
 import { readXdrField } from './xdr-text.js';
 
-/** An operation in XDR, and where its authorization comes from. */
+/** An operation in XDR and the source of its authorization. */
 export interface ReadOperation {
   readonly operation: xdr.Operation;
   readonly auth: AuthSource;
 }
 
-/** Networks take no larger code (`contractMaxSizeBytes` of public networks). */
-const greatestWasmBytes = 128 * 1024;
+/** The maximum code size (`contractMaxSizeBytes` of public networks). */
+const maxWasmBytes = 128 * 1024;
 const wasmMagic = Buffer.from([0, 0x61, 0x73, 0x6d]);
 
-/** The operation that a caller describes; `path` is where it stands, as `operations[0]`. Throws `DomainError` (400) naming the field. */
+/** Encodes the operation at `path` (`operations[0]`). Throws `DomainError` (400) naming the field. */
 export function operationFrom(operation: StellarOperation, path: string): ReadOperation {
   switch (operation.kind) {
     case 'unset':
@@ -41,7 +41,7 @@ function contractOperation(
 
 function paymentFrom({ destination, amount, asset }: Extract<StellarOperation, { kind: 'payment' }>, path: string): xdr.Operation {
   if (accountOf(destination) === null) throw invalidField(`${path}.destination`, 'must be the address of an account (G... or M...)');
-  if (amount < 1n) throw invalidField(`${path}.amount`, 'must be at least 1');
+  if (amount < 1n) throw invalidField(`${path}.amount`, `is ${amount}; must be at least 1 stroop`);
   const payment = new xdr.PaymentOp({
     destination: muxedAccountFrom(destination),
     asset: assetFrom(asset, `${path}.asset`),
@@ -67,14 +67,14 @@ function assetFrom(asset: StellarAsset | undefined, path: string): xdr.Asset {
 function creditFrom(
   { code, issuer }: Extract<StellarAsset, { code: string }>,
   path: string,
-  least: number,
-  greatest: number,
+  minLength: number,
+  maxLength: number,
 ): { assetCode: Buffer; issuer: xdr.AccountId } {
-  if (!/^[A-Za-z0-9]*$/.test(code) || code.length < least || code.length > greatest) {
-    throw invalidField(`${path}.code`, `must be ${least} to ${greatest} of A-Z, a-z and 0-9`);
+  if (!/^[A-Za-z0-9]*$/.test(code) || code.length < minLength || code.length > maxLength) {
+    throw invalidField(`${path}.code`, `must be ${minLength} to ${maxLength} characters of A-Z, a-z and 0-9`);
   }
   if (!StrKey.isValidEd25519PublicKey(issuer)) throw invalidField(`${path}.issuer`, 'must be the address of an account (G...)');
-  const assetCode = Buffer.alloc(greatest);
+  const assetCode = Buffer.alloc(maxLength);
   assetCode.write(code, 'latin1');
   return { assetCode, issuer: accountIdFrom(issuer) };
 }
@@ -82,13 +82,10 @@ function creditFrom(
 function invocationFrom(operation: Extract<StellarOperation, { kind: 'invoke_contract' }>, path: string): xdr.HostFunction {
   const { contractAddress, functionName } = operation;
   if (!StrKey.isValidContract(contractAddress)) throw invalidField(`${path}.contract_address`, 'must be the address of a contract (C...)');
-  if (!symbolPattern.test(functionName)) throw invalidField(`${path}.function_name`, 'must be 1 to 32 of a-z, A-Z, 0-9 and _');
+  if (!symbolPattern.test(functionName)) throw invalidField(`${path}.function_name`, 'must be 1 to 32 characters of a-z, A-Z, 0-9 and _');
+  const args = argumentsFrom(operation.args, `${path}.args`);
   return xdr.HostFunction.hostFunctionTypeInvokeContract(
-    new xdr.InvokeContractArgs({
-      contractAddress: contractIdFrom(contractAddress),
-      functionName,
-      args: argumentsFrom(operation.args, `${path}.args`),
-    }),
+    new xdr.InvokeContractArgs({ contractAddress: contractIdFrom(contractAddress), functionName, args }),
   );
 }
 
@@ -99,19 +96,15 @@ function creationFrom(operation: Extract<StellarOperation, { kind: 'create_contr
   if (wasmHash.length !== 32) throw invalidField(`${path}.wasm_hash`, 'must be 32 bytes: 64 hex digits');
   if (salt !== undefined && salt.length !== 32) throw invalidField(`${path}.salt`, 'must be 32 bytes: 64 hex digits');
   const contractIdPreimage = xdr.ContractIdPreimage.contractIdPreimageFromAddress(
-    new xdr.ContractIdPreimageFromAddress({
-      address,
-      salt: salt === undefined ? Buffer.alloc(32) : Buffer.from(salt),
-    }),
+    new xdr.ContractIdPreimageFromAddress({ address, salt: Buffer.from(salt ?? Buffer.alloc(32)) }),
   );
   const executable = xdr.ContractExecutable.contractExecutableWasm(Buffer.from(wasmHash));
   const constructorValues = argumentsFrom(constructorArgs, `${path}.constructor_args`);
   if (constructorValues.length === 0) {
     return xdr.HostFunction.hostFunctionTypeCreateContract(new xdr.CreateContractArgs({ contractIdPreimage, executable }));
   }
-  return xdr.HostFunction.hostFunctionTypeCreateContractV2(
-    new xdr.CreateContractArgsV2({ contractIdPreimage, executable, constructorArgs: constructorValues }),
-  );
+  const contract = new xdr.CreateContractArgsV2({ contractIdPreimage, executable, constructorArgs: constructorValues });
+  return xdr.HostFunction.hostFunctionTypeCreateContractV2(contract);
 }
 
 function creatorFrom(source: NonNullable<Extract<StellarOperation, { kind: 'create_contract' }>['source']>, path: string): xdr.ScAddress {
@@ -132,13 +125,13 @@ function uploadFrom({ wasm }: Extract<StellarOperation, { kind: 'upload_wasm' }>
   if (wasm === undefined || wasm.kind === 'unset') throw invalidField(`${path}.wasm`, 'is required: {"hex":...} or {"base64":...}');
   const at = `${path}.wasm.${wasm.kind}`;
   const code = Buffer.from(wasm.bytes);
-  if (!code.subarray(0, 4).equals(wasmMagic)) throw invalidField(at, 'must be WebAssembly: it begins with the bytes 00 61 73 6d');
-  if (code.length > greatestWasmBytes) throw invalidField(at, `must be at most ${greatestWasmBytes} bytes: networks take no more`);
+  if (!code.subarray(0, 4).equals(wasmMagic)) throw invalidField(at, 'must be WebAssembly, which starts with the bytes 00 61 73 6d');
+  if (code.length > maxWasmBytes) throw invalidField(at, `is ${code.length} bytes; networks allow at most ${maxWasmBytes}`);
   return xdr.HostFunction.hostFunctionTypeUploadContractWasm(code);
 }
 
 function contractIdFrom(address: string): xdr.ScAddress {
-  // The declared type of the argument names a class that the SDK does not make: it reads the 32 bytes.
+  // The SDK declares a class that it never creates, but reads the 32 bytes.
   return xdr.ScAddress.scAddressTypeContract(StrKey.decodeContract(address) as unknown as xdr.ContractId);
 }
 
@@ -147,15 +140,12 @@ function argumentsFrom(values: readonly StellarValue[], path: string): xdr.ScVal
 }
 
 /**
- * Where a contract operation's authorization comes from. `simulated`: from a run of it at a node, which tells every call that the source account must
- * authorize, those deeper inside included; an entry made by hand would only cover the outermost. `given`: the operation's own entries, or none.
+ * The source of a contract operation's authorization. `simulated`: a simulation at a node, which reports every nested call that the source account must
+ * authorize; an entry made by hand would cover only the outermost call. `given`: the operation's own entries, or none.
  */
 export type AuthSource = 'simulated' | 'given';
 
-/**
- * The authorization that a caller describes for the operation at `path`; `whenAbsent` is what an absent one means. Throws `DomainError`: 400 naming the
- * field, 501 for what is not built.
- */
+/** Reads the authorization of the operation at `path`. Throws `DomainError`: 400 naming the field, or 501 for an unsupported type. */
 function authFrom(
   auth: StellarAuth | undefined,
   path: string,
@@ -174,17 +164,14 @@ function authFrom(
       throw new DomainError(
         'unimplemented',
         'NOT_IMPLEMENTED',
-        `${path}.auth of type addresses is not built: sign the entries and send them with type xdr`,
+        `${path}.auth of type addresses is not supported; sign the entries and send them with type xdr`,
       );
     case 'xdr': {
       const { entries } = auth;
       if (entries.length === 0) throw invalidField(`${path}.auth.entries`, 'must have at least one entry');
-      return {
-        source: 'given',
-        entries: entries.map((text, index) =>
-          readXdrField(xdr.SorobanAuthorizationEntry, text, `${path}.auth.entries[${index}]`, 'a SorobanAuthorizationEntry'),
-        ),
-      };
+      const read = (text: string, index: number): xdr.SorobanAuthorizationEntry =>
+        readXdrField(xdr.SorobanAuthorizationEntry, text, `${path}.auth.entries[${index}]`, 'a SorobanAuthorizationEntry');
+      return { source: 'given', entries: entries.map(read) };
     }
   }
 }

@@ -1,7 +1,7 @@
 import { xdr } from '@stellar/stellar-sdk';
 import { accountOf, addressFromMuxedAccount } from './address.js';
 
-/** What an account pays out in the native asset by these operations (base64 XDR), in stroops, as far as they say; contracts do not. */
+/** Returns the native stroops that an account pays by these operations (base64 XDR). Payments inside contracts are not visible. */
 export function nativeOutflowStroops(operations: readonly string[], account: string): bigint {
   return operations
     .map((text) => xdr.Operation.fromXDR(text, 'base64'))

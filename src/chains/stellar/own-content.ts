@@ -5,51 +5,53 @@ import { accountOf, addressFromMuxedAccount } from './address.js';
 import type { Envelope } from './envelope.js';
 import type { AuthSource } from './operations.js';
 
-/** Content of the relayer's own account before it is written as texts. */
+/** Content of the relayer's own account before it is encoded as text. */
 type OwnParts = Omit<StellarOperationsContent, 'network' | 'kind' | 'operations' | 'memo'> & {
   readonly operations: readonly xdr.Operation[];
   readonly memo: xdr.Memo;
 };
 
-/** Where the caller wrote each part. */
+/** The request field of each part. */
 type OwnFields = Readonly<Record<'operations' | 'memo' | 'sourceAccount', string>>;
 
-/** Nodes take no transaction over 132096 bytes (`txMaxSizeBytes` of public networks): the rest is room for what stands around operations. */
-const greatestOperationBytes = 131_072;
+/** Nodes accept transactions up to 132096 bytes (`txMaxSizeBytes` of public networks). The difference leaves room for the rest of the envelope. */
+const maxOperationBytes = 131_072;
 
-/** Writes content of the relayer's own account. Throws `DomainError` (400) for what no ledger takes together, naming the field. */
+/** Encodes content of the relayer's own account. Throws `DomainError` (400) naming the field if no ledger accepts the combination. */
 export function ownContentFrom(parts: OwnParts, fields: OwnFields): StellarOperationsContent {
   if (parts.operations.some(isContractOperation)) {
-    if (parts.operations.length > 1) throw invalidField(fields.operations, 'must have no other operation beside a contract operation');
+    if (parts.operations.length > 1)
+      throw invalidField(fields.operations, 'must contain only the contract operation; send other operations separately');
     const isEnvelope = fields.memo === fields.operations;
     if (parts.memo.switch().name !== 'memoNone') {
-      throw invalidField(fields.memo, `must ${isEnvelope ? 'have no memo' : 'be none'} with a contract operation`);
+      throw invalidField(fields.memo, `must ${isEnvelope ? 'have no memo' : 'be none'} for a contract operation`);
     }
     if (parts.sourceAccount.startsWith('M')) {
-      throw invalidField(fields.sourceAccount, `must not be ${isEnvelope ? 'of a muxed account' : 'muxed'} with a contract operation`);
+      throw invalidField(fields.sourceAccount, `must not be ${isEnvelope ? 'of a muxed account' : 'muxed'} for a contract operation`);
     }
   }
   const operations = parts.operations.map((operation) => operation.toXDR());
-  if (operations.reduce((sum, { length }) => sum + length, 0) > greatestOperationBytes) {
-    throw invalidField(fields.operations, `must be at most ${greatestOperationBytes} bytes in XDR: networks take no more`);
+  const bytes = operations.reduce((sum, { length }) => sum + length, 0);
+  if (bytes > maxOperationBytes) {
+    throw invalidField(fields.operations, `has ${bytes} bytes of operations in XDR; the maximum is ${maxOperationBytes}`);
   }
   return {
     network: 'stellar',
     kind: 'operations',
     ...parts,
-    operations: operations.map((bytes) => bytes.toString('base64')),
+    operations: operations.map((operation) => operation.toString('base64')),
     memo: parts.memo.toXDR('base64'),
   };
 }
 
 const contractOperations: readonly string[] = ['invokeHostFunction', 'extendFootprintTtl', 'restoreFootprint'];
 
-/** True for an operation that runs in the Soroban host: it stands alone in its transaction and has a resource fee. */
+/** True for an operation that runs in the Soroban host: it must be the only one of its transaction and has a resource fee. */
 export function isContractOperation(operation: xdr.Operation): boolean {
   return contractOperations.includes(operation.body().switch().name);
 }
 
-/** Content that uses a sequence number and changes nothing: BumpSequence to a number that is never ahead. It is valid for ever. */
+/** Returns content that only uses a sequence number: BumpSequence to 0, which never changes the account. It never expires. */
 export function fillerOf(account: string): StellarOperationsContent {
   const body = xdr.OperationBody.bumpSequence(new xdr.BumpSequenceOp({ bumpTo: new xdr.Int64(0n) }));
   return {
@@ -69,21 +71,22 @@ export function fillerOf(account: string): StellarOperationsContent {
 const field = 'transaction_xdr';
 
 /**
- * Content of an unsigned envelope of the relayer's own account; its sequence number and fee are not looked at, since the relayer gives it its own. Every
- * operation must be of that account, since nobody else's signature can be added later. Throws `DomainError` (400).
+ * Returns the content of an unsigned envelope of the relayer's own account. Its sequence number and fee are ignored: the relayer chooses its own. Every
+ * operation must be of that account, because no other signature can be added later. Throws `DomainError` (400).
  */
 export function ownContentFromEnvelope(envelope: Envelope, account: string, maxFeeStroops: bigint | null): StellarOperationsContent {
   if (envelope.envelope.signatures().length > 0) {
     throw invalidField(field, 'must not be signed, unless fee_bump is true and another account signed it');
   }
-  if (accountOf(envelope.sourceAccount) !== account) throw invalidField(field, `must be of ${account}, the relayer's account`);
+  if (accountOf(envelope.sourceAccount) !== account)
+    throw invalidField(field, `must have ${account}, the relayer's account, as its source account`);
   if (envelope.hasOtherConditions) {
-    throw invalidField(field, 'must have no conditions beside time bounds: the relayer gives it its place in the sequence');
+    throw invalidField(field, 'must have no preconditions other than time bounds; the relayer chooses its sequence number');
   }
   for (const [index, operation] of envelope.operations.entries()) {
     const source = operation.sourceAccount();
     if (source != null && accountOf(addressFromMuxedAccount(source)) !== account) {
-      throw invalidField(field, `must have operations of the relayer's account only: number ${index + 1} would need another signature`);
+      throw invalidField(field, `has another source account in operation ${index + 1}; all operations must use the relayer's account`);
     }
   }
   const { sourceAccount, operations, memo, sorobanData, minTimeS, maxTimeS } = envelope;
@@ -102,7 +105,7 @@ export function ownContentFromEnvelope(envelope: Envelope, account: string, maxF
   );
 }
 
-/** A contract call that brings its authorization along keeps it. */
+/** An envelope that already has authorization entries keeps them. */
 function authSourceOf(operations: readonly xdr.Operation[]): AuthSource {
   const [operation] = operations;
   const body = operation?.body();

@@ -2,27 +2,27 @@ import type { Refusal } from '../../core/ports/chain.js';
 import type { StellarPolicies } from '../../core/relayer/relayer.js';
 import type { StellarBid } from '../../core/transaction/stellar.js';
 
-/** What a version is priced by. Amounts are inclusion fees in stroops unless said. */
+/** The inputs of a price. Amounts are inclusion fees unless the field says otherwise. */
 export interface PriceRequest {
   readonly policies: StellarPolicies;
-  /** The caller's ceiling of the whole fee; null: none was named. */
+  /** The caller's limit for the whole fee; null if none was set. */
   readonly maxFeeStroops: bigint | null;
   readonly resourceFeeStroops: bigint;
-  /** As nodes count them: a fee bump is one more. */
+  /** As nodes count: a fee-bump envelope adds one. */
   readonly operationCount: number;
-  /** What the network, and the versions that are to be outbid, demand at least. */
-  readonly leastStroops: bigint;
+  /** The minimum that the network requires and that outbids earlier attempts. */
+  readonly minStroops: bigint;
   readonly bidPerOperationStroops: bigint;
-  /** True: the slot must come free, so the ceiling may be passed up to the least. */
+  /** True if the bid may exceed the limit up to the minimum, because the slot must become free. */
   readonly isFiller: boolean;
 }
 
-/** The ceiling where the caller names none, beside the resource fee of contracts. */
+/** The limit if the caller sets none; the resource fee of contracts comes on top. */
 const defaultCeilingStroops = 1_000_000n;
 
-/** What a version bids: as the market does, at least what is demanded, within the ceiling; or why it cannot. */
+/** Prices an attempt at the market bid, but at least the minimum and within the fee limit. */
 export function priceAttempt(request: PriceRequest): StellarBid | Refusal {
-  const { policies, maxFeeStroops, resourceFeeStroops, operationCount, leastStroops, isFiller } = request;
+  const { policies, maxFeeStroops, resourceFeeStroops, operationCount, minStroops, isFiller } = request;
   const bid = (inclusionStroops: bigint): StellarBid => ({
     feeStroops: inclusionStroops + resourceFeeStroops,
     resourceFeeStroops,
@@ -31,13 +31,13 @@ export function priceAttempt(request: PriceRequest): StellarBid | Refusal {
   const named = maxFeeStroops ?? defaultCeilingStroops + resourceFeeStroops;
   const ceiling = policies.maxFeeStroops !== null && policies.maxFeeStroops < named ? policies.maxFeeStroops : named;
   const market = request.bidPerOperationStroops * BigInt(operationCount);
-  const wanted = market > leastStroops ? market : leastStroops;
+  const wanted = market > minStroops ? market : minStroops;
   if (wanted + resourceFeeStroops <= ceiling) return bid(wanted);
-  const most = ceiling - resourceFeeStroops;
-  if (most >= leastStroops) return bid(most);
-  if (isFiller) return bid(leastStroops);
+  const maxStroops = ceiling - resourceFeeStroops;
+  if (maxStroops >= minStroops) return bid(maxStroops);
+  if (isFiller) return bid(minStroops);
   const isNamed = ceiling === maxFeeStroops;
-  const bound = isNamed ? 'max_fee' : ceiling === named ? 'max_fee, which is not named,' : "the relayer's policy max_fee";
-  const sentence = `${bound} allows a fee of ${ceiling} stroops, but it takes at least ${leastStroops + resourceFeeStroops}`;
+  const bound = isNamed ? 'max_fee' : ceiling === named ? 'the default max_fee' : "the relayer's policy max_fee";
+  const sentence = `${bound} allows a fee of ${ceiling} stroops; this transaction needs at least ${minStroops + resourceFeeStroops}`;
   return { refused: isNamed ? 'underpriced' : 'above_cap', sentence, lasting: true };
 }

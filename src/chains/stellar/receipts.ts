@@ -6,11 +6,11 @@ import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { integerFrom, xdrFrom } from './answer.js';
-import { senderOf } from './envelope.js';
+import { identityOf } from './envelope.js';
 
 /**
- * What nodes know of each of these transactions, by hash as given. One that is inside a fee bump is told as that fee bump where its hash is among them, and
- * else under its own: what somebody else has put a fee bump around is done all the same. Throws `NODE_UNAVAILABLE`.
+ * Reads what nodes know of each hash. An inner transaction is reported under the hash of its fee-bump envelope if that is among `hashes`, else under its own:
+ * it also counts if somebody else wrapped it in a fee-bump envelope. Throws `NODE_UNAVAILABLE`.
  */
 export async function readTransactions(rpc: Rpc, networkId: Buffer, hashes: readonly string[]): Promise<ReadonlyMap<string, NodeView>> {
   const asked = new Set(hashes);
@@ -23,15 +23,15 @@ export async function readTransactions(rpc: Rpc, networkId: Buffer, hashes: read
       const view = views[index];
       if (view === undefined || 'error' in view) throw nodeUnavailable(view?.error);
       const { found } = view.result;
-      const isTold = found !== null && found.hash !== hash && asked.has(found.hash);
-      return [hash, isTold ? { ...view.result, found: null } : view.result];
+      const isReportedByBump = found !== null && found.hash !== hash && asked.has(found.hash);
+      return [hash, isReportedByBump ? { ...view.result, found: null } : view.result];
     }),
   );
 }
 
 /**
- * Where a transaction was found, under the hash that was asked for; null: nowhere. A ledger is final when it is closed, and nodes name no hash beside a
- * transaction, so its number stands for it. The fee of somebody else's fee bump is not ours.
+ * Returns the receipt under the requested hash; null if no ledger contains the transaction. A closed ledger is final and nodes report no ledger hash with a
+ * transaction, so the ledger number replaces it. The fee is 0 if somebody else's fee-bump envelope paid it.
  */
 export function receiptFrom(hash: string, { found }: NodeView): Receipt | null {
   if (found === null) return null;
@@ -40,24 +40,23 @@ export function receiptFrom(hash: string, { found }: NodeView): Receipt | null {
   return found.hash === hash ? receipt : withoutFee(receipt);
 }
 
-/** The same, paid by somebody else. */
+/** Returns a receipt whose fee somebody else paid. */
 export function withoutFee(receipt: Receipt): Receipt {
   return receipt.facts === null ? receipt : { ...receipt, facts: { ...receipt.facts, feeChargedStroops: 0n } };
 }
 
-/** What a node knows of a transaction, and which ledgers it knows at all. */
+/** What a node knows of a transaction, and the range of its ledgers. */
 export interface NodeView {
-  /** Null: no ledger that the node still has holds it. */
+  /** Null if no ledger of the node contains it. */
   readonly found: FoundTransaction | null;
   readonly latestLedger: bigint;
   readonly latestCloseTimeS: bigint;
-  /** The oldest that the node still has. */
   readonly oldestLedger: bigint;
 }
 
-/** A transaction that a ledger holds. */
+/** A transaction in a ledger. */
 export interface FoundTransaction {
-  /** Its own hash: not the one that was asked for, where that is of a transaction inside a fee bump. */
+  /** The hash of the outermost envelope; the request may have used the hash of its inner transaction. */
   readonly hash: string;
   readonly ledger: bigint;
   readonly succeeded: boolean;
@@ -65,10 +64,10 @@ export interface FoundTransaction {
   readonly facts: MinedFacts;
 }
 
-/** A value that a function gave back is shown up to this length of its base64. */
-const greatestReturnValueLength = 256 * 1024;
+/** Longer return values (base64) are left out of records. */
+const maxReturnValueLength = 256 * 1024;
 
-/** Asks for a transaction by its hash, 64 hex digits. Nodes find a fee bump also by the hash of what is inside. */
+/** Asks for a transaction by its hash, 64 hex digits. Nodes also find a fee-bump envelope by the hash of its inner transaction. */
 export function getTransactionCall(hash: string, networkId: Buffer): RpcCall<NodeView> {
   return {
     method: 'getTransaction',
@@ -85,7 +84,7 @@ export function getTransactionCall(hash: string, networkId: Buffer): RpcCall<Nod
   };
 }
 
-/** What stands for a ledger's hash. */
+/** Returns the name that replaces the hash of a ledger. */
 export function ledgerName(number: bigint): string {
   return `ledger ${number}`;
 }
@@ -93,9 +92,9 @@ export function ledgerName(number: bigint): string {
 function foundFrom(view: Answer, asked: string, networkId: Buffer): FoundTransaction | null {
   if (view.status === 'NOT_FOUND') return null;
   if (view.status !== 'SUCCESS' && view.status !== 'FAILED') throw new MalformedAnswerError('transaction status');
-  const { hash, innerHash } = senderOf(xdrFrom(xdr.TransactionEnvelope, view.envelopeXdr, 'envelope'), networkId);
-  // An answer to another question, as when a gateway mixes up a batch.
-  if (asked !== hash && asked !== innerHash) throw new MalformedAnswerError('transaction: it is another one');
+  const { hash, innerHash } = identityOf(xdrFrom(xdr.TransactionEnvelope, view.envelopeXdr, 'envelope'), networkId);
+  // The answer belongs to another call, for example if a gateway mixes up a batch.
+  if (asked !== hash && asked !== innerHash) throw new MalformedAnswerError('transaction: another one was asked for');
   const result = xdrFrom(xdr.TransactionResult, view.resultXdr, 'transaction result');
   const succeeded = view.status === 'SUCCESS';
   return {
@@ -111,14 +110,14 @@ function foundFrom(view: Answer, asked: string, networkId: Buffer): FoundTransac
   };
 }
 
-/** What the called function gave back; null where none was called, and where the metadata is of a version that is not known here. */
+/** Returns the return value of the called function; null if there is none or the metadata has an unknown version. */
 function returnValueOf(metaXdr: string): string | null {
   try {
     const meta = xdr.TransactionMeta.fromXDR(metaXdr, 'base64');
     const version = meta.switch();
     const value = version === 3 ? meta.v3().sorobanMeta()?.returnValue() : version === 4 ? meta.v4().sorobanMeta()?.returnValue() : null;
     const text = value?.toXDR('base64') ?? null;
-    return text !== null && text.length <= greatestReturnValueLength ? text : null;
+    return text !== null && text.length <= maxReturnValueLength ? text : null;
   } catch {
     return null;
   }

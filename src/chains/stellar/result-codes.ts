@@ -1,14 +1,14 @@
 import type { xdr } from '@stellar/stellar-sdk';
 
-/** Result codes as Stellar writes them. */
+/** The result codes of a transaction, spelled as in the protocol. */
 export interface ResultCodes {
-  /** Of the transaction that was inside, where it was a fee bump: `txBAD_SEQ`. */
+  /** For example `txBAD_SEQ`; for a fee-bump envelope the code of its inner transaction. */
   readonly transaction: string;
-  /** Of the first operation that failed, and its place, from 0; null: none was looked at. */
+  /** The first failed operation, counted from 0; null if none was checked. */
   readonly operation: { readonly index: number; readonly code: string } | null;
 }
 
-/** Takes the codes out of a result. */
+/** Reads the codes of a result. */
 export function resultCodesOf(result: xdr.TransactionResult): ResultCodes {
   const outer = result.result();
   const isBump = outer.switch().name === 'txFeeBumpInnerFailed' || outer.switch().name === 'txFeeBumpInnerSuccess';
@@ -23,7 +23,7 @@ export function resultCodesOf(result: xdr.TransactionResult): ResultCodes {
   };
 }
 
-/** `txFAILED: operation 2: PAYMENT_NO_TRUST`. */
+/** Formats codes: `txFAILED: operation 2: PAYMENT_NO_TRUST`. */
 export function sentenceOf({ transaction, operation }: ResultCodes): string {
   return operation === null ? transaction : `${transaction}: operation ${operation.index + 1}: ${operation.code}`;
 }
@@ -35,12 +35,12 @@ function hasSucceeded(operation: xdr.OperationResult): boolean {
 function operationCode(operation: xdr.OperationResult): string {
   const outer = operation.switch().name;
   if (outer !== 'opInner') return outer;
-  // Each kind of operation has a result of its own class, all with a code.
+  // Each kind of operation has its own result class; all have a code.
   const inner = operation.tr().value() as { switch(): { readonly name: string } };
   return inner.switch().name;
 }
 
-/** The SDK's `txBadSeq` and `paymentNoTrust` as the protocol spells them: `txBAD_SEQ`, `PAYMENT_NO_TRUST`. */
+/** Converts the SDK's `txBadSeq` and `paymentNoTrust` to the protocol's `txBAD_SEQ` and `PAYMENT_NO_TRUST`. */
 function spelled(name: string): string {
   const prefix = /^(?:tx|op)(?=[A-Z])/.exec(name)?.[0] ?? '';
   const words = name.slice(prefix.length).replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_');

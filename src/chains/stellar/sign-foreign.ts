@@ -9,13 +9,12 @@ import { hashOfFeeBump, hashOfTransaction } from './transaction.js';
 import { readXdrField } from './xdr-text.js';
 
 const field = 'unsigned_xdr';
-/** What an envelope has room for. */
-const greatestSignatures = 20;
+const maxSignatures = 20;
 
 /**
- * Adds the relayer's signature to a caller's envelope, beside those that are there. Only to one in which something is of the relayer's account: the
- * transaction itself, an operation, or the fee of a fee bump; on anything else nodes refuse a signature that nobody needs. What the relayer's account pays
- * as a fee stays within its policy. The sequence number is the caller's affair. Throws `DomainError` (400).
+ * Adds the relayer's signature to a caller's envelope. The envelope must use the relayer's account, for the transaction, an operation or the fee of a fee-bump
+ * envelope: nodes reject unneeded signatures. A fee that the relayer pays must be within its policy. The caller is responsible for the sequence number.
+ * Throws `DomainError` (400).
  */
 export async function signForeignTransaction(
   networkId: Buffer,
@@ -26,11 +25,10 @@ export async function signForeignTransaction(
   const envelope = readXdrField(xdr.TransactionEnvelope, text, field, 'a TransactionEnvelope');
   const { hash, signatures } = partsOf(envelope, networkId, relayer);
   const signature = await signatureOf(hash, signer);
-  const isThere = signatures.some((one) => one.hint().equals(signature.hint()) && one.signature().equals(signature.signature()));
-  if (!isThere && signatures.length >= greatestSignatures)
-    throw invalidField(field, `must have less than ${greatestSignatures} signatures`);
-  // The list is the envelope's own.
-  if (!isThere) signatures.push(signature);
+  const isSigned = signatures.some((one) => one.hint().equals(signature.hint()) && one.signature().equals(signature.signature()));
+  if (!isSigned && signatures.length >= maxSignatures) throw invalidField(field, `already has ${maxSignatures} signatures, the maximum`);
+  // This changes the envelope itself.
+  if (!isSigned) signatures.push(signature);
   return { transaction: envelope.toXDR('base64'), signature: signature.signature().toString('base64') };
 }
 
@@ -45,21 +43,25 @@ function partsOf(envelope: xdr.TransactionEnvelope, networkId: Buffer, relayer: 
       const transaction = envelope.v1().tx();
       const isPayer = isOf(relayer, transaction.sourceAccount());
       const isIn = isPayer || transaction.operations().some((operation) => isOf(relayer, operation.sourceAccount()));
-      if (!isIn) throw invalidField(field, `must be of ${relayer.address}, the relayer's account, or have an operation of it`);
+      if (!isIn)
+        throw invalidField(
+          field,
+          `must have ${relayer.address}, the relayer's account, as the source account of the transaction or of an operation`,
+        );
       if (isPayer) requireFee(relayer, BigInt(transaction.fee()));
       return { hash: hashOfTransaction(networkId, transaction), signatures: envelope.v1().signatures() };
     }
     case 'envelopeTypeTxFeeBump': {
       const bump = envelope.feeBump().tx();
       if (!isOf(relayer, bump.feeSource()))
-        throw invalidField(field, `must be a fee bump that ${relayer.address}, the relayer's account, pays`);
+        throw invalidField(field, `must be a fee-bump envelope whose fee ${relayer.address}, the relayer's account, pays`);
       requireFee(relayer, bump.fee().toBigInt());
       return { hash: hashOfFeeBump(networkId, bump), signatures: envelope.feeBump().signatures() };
     }
     case 'envelopeTypeTxV0':
-      throw invalidField(field, 'must be an envelope of version 1: those of version 0 are obsolete');
+      throw invalidField(field, 'must be an envelope of version 1; version 0 is obsolete');
     default:
-      throw invalidField(field, 'must be the envelope of a transaction');
+      throw invalidField(field, 'must be a transaction envelope');
   }
 }
 
@@ -70,6 +72,6 @@ function isOf(relayer: Relayer, account: xdr.MuxedAccount | null): boolean {
 function requireFee(relayer: Relayer, feeStroops: bigint): void {
   const { maxFeeStroops } = onNetwork('stellar', relayer.policies);
   if (maxFeeStroops !== null && feeStroops > maxFeeStroops) {
-    throw invalidField(field, `must have a fee of at most ${maxFeeStroops} stroops, the relayer's policy max_fee`);
+    throw invalidField(field, `has a fee of ${feeStroops} stroops; the relayer's policy max_fee allows at most ${maxFeeStroops}`);
   }
 }

@@ -4,14 +4,14 @@ import type { StellarAttemptFields, StellarDraft } from '../../core/transaction/
 import { addressFromPublicKey, muxedAccountFrom } from './address.js';
 import { hashOfFeeBump, hashOfTransaction, transactionFrom } from './transaction.js';
 
-/** A signed version: its hash in lower-case hex, its envelope in base64 XDR. */
+/** A signed attempt: its hash in lower-case hex and its envelope in base64 XDR. */
 export interface SignedAttempt {
   readonly hash: string;
   readonly raw: string;
   readonly fields: StellarAttemptFields;
 }
 
-/** Signs a draft; `nonce` is the sequence number of what is of the relayer's own account and has none yet. Asks no node. */
+/** Signs a draft without asking a node. `nonce` is the sequence number of a draft that has none yet. */
 export async function signDraft(
   networkId: Buffer,
   draft: StellarDraft,
@@ -19,7 +19,7 @@ export async function signDraft(
   signer: Ed25519Signer,
 ): Promise<SignedAttempt> {
   const sequence = draft.sequence ?? nonce;
-  if (sequence === null) throw new Error('a transaction of the own account needs a sequence number');
+  if (sequence === null) throw new Error("a draft of the relayer's own account needs a sequence number");
   const inner = await innerEnvelope(networkId, draft, sequence, signer);
   const innerHash = hashOfTransaction(networkId, inner.tx());
   const { sourceAccount, maxTimeS, ledger, bid, costStroops, bumpFeeStroops } = draft;
@@ -46,7 +46,7 @@ export async function signDraft(
   };
 }
 
-/** A signature with the last four bytes of the key, by which nodes find it. */
+/** Signs a hash. The hint, the last four bytes of the key, tells nodes which key signed. */
 export async function signatureOf(hash: Buffer, signer: Ed25519Signer): Promise<xdr.DecoratedSignature> {
   const signature = Buffer.from(await signer.sign(hash));
   return new xdr.DecoratedSignature({ hint: Buffer.from(signer.publicKey.subarray(-4)), signature });

@@ -5,11 +5,11 @@ import { listFrom, nodeText, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { integerFrom, textFrom, xdrFrom } from './answer.js';
-import { transactionFrom } from './transaction.js';
+import { maxTransactionFeeStroops, transactionFrom } from './transaction.js';
 
-/** A contract operation made ready: what it may touch, what that costs, and with its authorization. */
+/** A simulated contract operation with its authorization, its footprint and their resource fee. */
 export interface Simulation {
-  /** Base64 XDR of the one operation. */
+  /** Base64 XDR of the only operation. */
   readonly operation: string;
   /** Base64 XDR of SorobanTransactionData. */
   readonly sorobanData: string;
@@ -17,12 +17,12 @@ export interface Simulation {
 }
 
 /**
- * Runs a contract operation at a node, or tells why it would fail. Authorization that is to be simulated is taken from the run: everything that the
- * source account must authorize; what others must is a refusal, since nobody could sign it later. Throws `NODE_UNAVAILABLE`.
+ * Simulates a contract operation at a node and adds the source account's authorization if the content asks for that. Refuses if other addresses must
+ * authorize, because they cannot sign later. Throws `NODE_UNAVAILABLE`.
  */
 export async function simulate(rpc: Rpc, content: StellarOperationsContent, sequence: bigint): Promise<Simulation | Refusal> {
   const [operation] = content.operations;
-  if (operation === undefined) throw new Error('a transaction has operations');
+  if (operation === undefined) throw new Error('content without operations');
   const transaction = transactionFrom({ ...content, sequence, feeStroops: 100n });
   const envelope = xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx: transaction, signatures: [] }));
   const answer = await rpc
@@ -33,18 +33,14 @@ export async function simulate(rpc: Rpc, content: StellarOperationsContent, sequ
       return { error: error.message };
     });
   if ('error' in answer) return refusal(`the simulation failed: ${answer.error}`);
-  if (answer.needsRestore) return refusal('the contract call touches entries that are archived: they must be restored first');
+  if (answer.needsRestore) return refusal('the contract call uses archived ledger entries; restore them first');
   const { sorobanData, resourceFeeStroops } = answer;
-  const foreign = answer.auth.find((entry) => entry.credentials().switch().name !== 'sorobanCredentialsSourceAccount');
+  const needsOtherAddress = answer.auth.some((entry) => entry.credentials().switch().name !== 'sorobanCredentialsSourceAccount');
   const isGiven = content.auth === 'given';
-  if (!isGiven && foreign !== undefined) {
-    return refusal(
-      'the contract call must be authorized by another address than the source account: send its signed entries with auth of type xdr',
-    );
-  }
+  if (!isGiven && needsOtherAddress) return refusal(needsOtherSignature);
   const ownAuth = authOf(xdr.Operation.fromXDR(operation, 'base64'));
   if (isGiven && ownAuth !== null && ownAuth.length === 0 && answer.auth.length > 0) {
-    return refusal('the contract call must be authorized, but its auth is of type none');
+    return refusal('the contract call needs authorization, but its auth is of type none');
   }
   return {
     operation: isGiven ? operation : withAuth(operation, answer.auth),
@@ -53,11 +49,14 @@ export async function simulate(rpc: Rpc, content: StellarOperationsContent, sequ
   };
 }
 
+const needsOtherSignature =
+  'the contract call needs authorization by an address other than the source account; send its signed entries with auth of type xdr';
+
 function refusal(sentence: string): Refusal {
   return { refused: 'reverts', sentence, lasting: true };
 }
 
-/** Null where the operation has no place for any. */
+/** Returns the authorization entries; null if this kind of operation has none. */
 function authOf(operation: xdr.Operation): xdr.SorobanAuthorizationEntry[] | null {
   const body = operation.body();
   return body.switch().name === 'invokeHostFunction' ? body.invokeHostFunctionOp().auth() : null;
@@ -65,10 +64,8 @@ function authOf(operation: xdr.Operation): xdr.SorobanAuthorizationEntry[] | nul
 
 function withAuth(text: string, auth: readonly xdr.SorobanAuthorizationEntry[]): string {
   const operation = xdr.Operation.fromXDR(text, 'base64');
-  operation
-    .body()
-    .invokeHostFunctionOp()
-    .auth([...auth]);
+  const call = operation.body().invokeHostFunctionOp();
+  call.auth([...auth]);
   return operation.toXDR('base64');
 }
 
@@ -83,29 +80,26 @@ type SimulationAnswer =
 
 function answerFrom(value: unknown): SimulationAnswer {
   const answer = objectFrom(value, 'simulation');
-  // The host's text goes on with a log of events over many lines.
+  // After the first line the host appends an event log.
   if (answer.error !== undefined && answer.error !== null)
     return { error: nodeText(textFrom(answer.error, 'simulation').split('\n', 1)[0] ?? '') };
   const data = xdrFrom(xdr.SorobanTransactionData, answer.transactionData, 'transaction data');
-  const told = integerFrom(answer.minResourceFee, 'resource fee');
+  const reported = integerFrom(answer.minResourceFee, 'resource fee');
   const declared = data.resourceFee().toBigInt();
-  const resourceFeeStroops = told > declared ? told : declared;
-  if (resourceFeeStroops > greatestFeeStroops) throw new MalformedAnswerError('resource fee');
+  const resourceFeeStroops = reported > declared ? reported : declared;
+  if (resourceFeeStroops > maxTransactionFeeStroops) throw new MalformedAnswerError('resource fee');
   data.resourceFee(new xdr.Int64(resourceFeeStroops));
-  const results = answer.results === undefined || answer.results === null ? [] : listFrom(answer.results, 'simulation results');
+  const { results, restorePreamble } = answer;
   return {
     sorobanData: data.toXDR('base64'),
     resourceFeeStroops,
-    auth: results.flatMap(authFromResult),
-    needsRestore: answer.restorePreamble !== undefined && answer.restorePreamble !== null,
+    auth: listFrom(results ?? [], 'simulation results').flatMap(authFromResult),
+    needsRestore: restorePreamble !== undefined && restorePreamble !== null,
   };
 }
 
-/** A transaction's own fee has 32 bits. */
-const greatestFeeStroops = 2n ** 32n - 1n;
-
 function authFromResult(result: unknown): readonly xdr.SorobanAuthorizationEntry[] {
   const { auth } = objectFrom(result, 'simulation result');
-  const entries = auth === undefined || auth === null ? [] : listFrom(auth, 'simulated authorization');
-  return entries.map((entry) => xdrFrom(xdr.SorobanAuthorizationEntry, entry, 'simulated authorization'));
+  const what = 'simulated authorization';
+  return listFrom(auth ?? [], what).map((entry) => xdrFrom(xdr.SorobanAuthorizationEntry, entry, what));
 }

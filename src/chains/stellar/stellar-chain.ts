@@ -11,7 +11,7 @@ import { readOutcomes } from './attempt-outcomes.js';
 import { createBroadcaster } from './broadcast.js';
 import { bumpFee } from './bump-fee.js';
 import { contentFromRequest } from './content.js';
-import { passphraseCall, stellarDialect } from './dialect.js';
+import { latestLedgerCall, passphraseCall, stellarDialect } from './dialect.js';
 import { draftAttempt } from './draft.js';
 import { findSenderTransaction, readSequenceAt } from './history.js';
 import { createMarket } from './market.js';
@@ -27,7 +27,7 @@ export interface StellarChain extends Chain {
   readonly sequence: Sequence;
 }
 
-/** Opens a Stellar network. Asks no node until it must. */
+/** Opens a Stellar network without asking a node. */
 export function createStellarChain(options: RpcOptions<StellarNetwork>): StellarChain {
   const { network, log } = options;
   const { name: networkName, passphrase } = network;
@@ -53,13 +53,13 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       });
     },
     isUnsequenced: (content) => onNetwork('stellar', content).kind === 'fee_bump',
-    // The first ledger is made from the passphrase alone: who has the one has the other.
+    // The first ledger is made from the passphrase alone, so the passphrase identifies the network.
     genesisHash: async () => networkIdOf(await rpc.ask(passphraseCall.method, null, passphraseCall.read)).toString('hex'),
     head: () =>
       rpc.askHead('getLatestLedger', null, (answer) => {
         const ledger = objectFrom(answer, 'ledger');
         const number = integerFrom(ledger.sequence, 'ledger sequence');
-        // Older nodes leave the time out.
+        // Older nodes omit the close time.
         const timestampMs = ledger.closeTime === undefined ? Date.now() : Number(integerFrom(ledger.closeTime, 'close time')) * 1000;
         return { number, hash: ledgerName(number), timestampMs };
       }),
@@ -72,7 +72,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       return view === null || view.found === null ? 'failed on chain' : `failed on chain: ${sentenceOf(resultCodesOf(view.found.result))}`;
     },
     sequence: {
-      // An account that does not exist has used none.
+      // An account that does not exist has used no sequence number.
       nextOf: async (account) => ((await readAccount(rpc, account))?.sequence ?? 0n) + 1n,
       nextAt: (account, ledger) => readSequenceAt(rpc, account, ledger),
       findSender: (account, sequence, blocks) => findSenderTransaction(rpc, networkId, account, sequence, blocks),
@@ -81,25 +81,23 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
         const receipts = [...views].map(([hash, view]) => receiptFrom(hash, view));
         return new Map(receipts.flatMap((receipt) => (receipt === null ? [] : [[receipt.hash, receipt]])));
       },
-      blockHash: async (height) => {
-        const latest = await rpc.ask('getLatestLedger', null, (answer) =>
-          integerFrom(objectFrom(answer, 'ledger').sequence, 'ledger sequence'),
-        );
-        return height <= latest ? ledgerName(height) : null;
+      async blockHash(height) {
+        const { method, params, read } = latestLedgerCall;
+        return height <= (await rpc.ask(method, params, read)) ? ledgerName(height) : null;
       },
-      // Nodes do not tell what waits in their queues.
+      // Nodes do not report the contents of their queues.
       knows: async (hash) => (await askTransaction(hash)).found !== null,
       bumpFee: (request) => bumpFee({ market, broadcaster }, request),
       fillerOf,
     },
     unsequenced: {
       outcomes: (attempts) => readOutcomes(rpc, networkId, attempts),
-      // Versions of one sequence number: only one of them can land.
+      // All attempts share one sequence number, so only one of them can land.
       replacement: 'outbid',
       whyEndless({ fields }) {
         const { maxTimeS, sourceAccount } = onNetwork('stellar', fields);
         if (maxTimeS !== null) return null;
-        return `transaction_xdr has no time bounds, so it can land at any time: only its source account ${sourceAccount} can take its sequence number`;
+        return `transaction_xdr has no time bounds, so it can land at any time; only its source account ${sourceAccount} can prevent that, by using its sequence number`;
       },
     },
     signForeign: { sign: (transaction, relayer, signer) => signForeignTransaction(networkId, transaction, relayer, ed25519(signer)) },
@@ -107,6 +105,6 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
 }
 
 function ed25519(signer: Signer): Ed25519Signer {
-  if (signer.curve !== 'ed25519') throw new Error('a Stellar transaction is signed on ed25519');
+  if (signer.curve !== 'ed25519') throw new Error('a Stellar signer must have an ed25519 key');
   return signer;
 }

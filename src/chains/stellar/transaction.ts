@@ -2,22 +2,25 @@ import { createHash } from 'node:crypto';
 import { xdr } from '@stellar/stellar-sdk';
 import { muxedAccountFrom } from './address.js';
 
-/** What a transaction of the relayer's own account says. Texts are base64 XDR. */
+/** The parts of a transaction of the relayer's own account. Strings are base64 XDR unless the field says otherwise. */
 export interface TransactionParts {
-  /** Plain or muxed. */
+  /** A plain or muxed address. */
   readonly sourceAccount: string;
   readonly sequence: bigint;
   readonly feeStroops: bigint;
   readonly operations: readonly string[];
   readonly memo: string;
-  /** Unix seconds; 0: always. */
+  /** Unix seconds; 0 for no limit. */
   readonly minTimeS: bigint;
-  /** Unix seconds; null: for ever. */
+  /** Unix seconds; null for no limit. */
   readonly maxTimeS: bigint | null;
   readonly sorobanData: string | null;
 }
 
-/** A transaction in XDR, not signed. */
+/** The fee of a transaction has 32 bits; the fee of a fee-bump envelope has 64. */
+export const maxTransactionFeeStroops = 2n ** 32n - 1n;
+
+/** Encodes an unsigned transaction. */
 export function transactionFrom(parts: TransactionParts): xdr.Transaction {
   const maxTimeS = parts.maxTimeS ?? 0n;
   const hasTimes = parts.minTimeS > 0n || maxTimeS > 0n;
@@ -35,24 +38,24 @@ export function transactionFrom(parts: TransactionParts): xdr.Transaction {
 }
 
 function extensionFrom(sorobanData: string | null): xdr.TransactionExt {
-  // The declared constructor has no place for the data.
+  // The declared constructor does not accept the data.
   const kind = Buffer.alloc(4);
   if (sorobanData === null) return xdr.TransactionExt.fromXDR(kind);
   kind.writeInt32BE(1);
   return xdr.TransactionExt.fromXDR(Buffer.concat([kind, Buffer.from(sorobanData, 'base64')]));
 }
 
-/** What a network's signatures are bound to: the hash of its passphrase, 32 bytes. */
+/** Returns the network ID that signatures are bound to: the 32-byte hash of the passphrase. */
 export function networkIdOf(passphrase: string): Buffer {
   return createHash('sha256').update(passphrase).digest();
 }
 
-/** The 32 bytes that are signed of a transaction, and by which it is known. */
+/** Returns the hash of a transaction, which is signed and identifies it. */
 export function hashOfTransaction(networkId: Buffer, transaction: xdr.Transaction): Buffer {
   return hashOf(networkId, xdr.TransactionSignaturePayloadTaggedTransaction.envelopeTypeTx(transaction));
 }
 
-/** The same of a fee bump. */
+/** Returns the hash of a fee-bump envelope. */
 export function hashOfFeeBump(networkId: Buffer, feeBump: xdr.FeeBumpTransaction): Buffer {
   return hashOf(networkId, xdr.TransactionSignaturePayloadTaggedTransaction.envelopeTypeTxFeeBump(feeBump));
 }

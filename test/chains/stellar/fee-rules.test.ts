@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { leastBumpStroops, leastReplacementStroops } from '../../../src/chains/stellar/fee-rules.js';
+import { minBumpStroops, minReplacementStroops } from '../../../src/chains/stellar/fee-rules.js';
 import type { StellarBid } from '../../../src/core/transaction/stellar.js';
 
 const bid = (feeStroops: bigint, operationCount: number, resourceFeeStroops = 0n): StellarBid => ({
@@ -12,18 +12,18 @@ const bid = (feeStroops: bigint, operationCount: number, resourceFeeStroops = 0n
 
 describe('the least fee that replaces', () => {
   it('is ten times the bid for each operation, of which a fee bump has one more', () => {
-    assert.equal(leastReplacementStroops([bid(100n, 1)], 2), 2_000n);
-    assert.equal(leastReplacementStroops([bid(2_000n, 2)], 2), 20_000n);
-    assert.equal(leastReplacementStroops([bid(10_000n, 100)], 2), 2_000n);
+    assert.equal(minReplacementStroops([bid(100n, 1)], 2), 2_000n);
+    assert.equal(minReplacementStroops([bid(2_000n, 2)], 2), 20_000n);
+    assert.equal(minReplacementStroops([bid(10_000n, 100)], 2), 2_000n);
   });
 
   it('leaves the resource fee out', () => {
-    assert.equal(leastReplacementStroops([bid(50_100n, 1, 50_000n)], 2), 2_000n);
+    assert.equal(minReplacementStroops([bid(50_100n, 1, 50_000n)], 2), 2_000n);
   });
 
   it('is above each of the earlier bids, and 0 beside none', () => {
-    assert.equal(leastReplacementStroops([bid(100n, 1), bid(2_000n, 2), bid(50n, 1)], 3), 30_000n);
-    assert.equal(leastReplacementStroops([], 2), 0n);
+    assert.equal(minReplacementStroops([bid(100n, 1), bid(2_000n, 2), bid(50n, 1)], 3), 30_000n);
+    assert.equal(minReplacementStroops([], 2), 0n);
   });
 
   it('is the very least, whatever the bids', () => {
@@ -31,7 +31,7 @@ describe('the least fee that replaces', () => {
     const count = fc.integer({ min: 1, max: 101 });
     fc.assert(
       fc.property(amount, count, count, (old, oldCount, newCount) => {
-        const least = leastReplacementStroops([bid(old, oldCount)], newCount);
+        const least = minReplacementStroops([bid(old, oldCount)], newCount);
         const replaces = (fee: bigint): boolean => fee * BigInt(oldCount) >= 10n * old * BigInt(newCount);
         return replaces(least) && !replaces(least - 1n);
       }),
@@ -41,9 +41,9 @@ describe('the least fee that replaces', () => {
 
 describe('the least fee of a fee bump', () => {
   it('is what a ledger takes, and the bid inside for each operation', () => {
-    assert.equal(leastBumpStroops(0n, 1), 200n);
-    assert.equal(leastBumpStroops(100n, 1), 200n);
-    assert.equal(leastBumpStroops(1_000n, 1), 2_000n);
-    assert.equal(leastBumpStroops(1_001n, 3), 1_335n);
+    assert.equal(minBumpStroops(0n, 1), 200n);
+    assert.equal(minBumpStroops(100n, 1), 200n);
+    assert.equal(minBumpStroops(1_000n, 1), 2_000n);
+    assert.equal(minBumpStroops(1_001n, 3), 1_335n);
   });
 });

@@ -60,9 +60,9 @@ describe('what a node says of a transaction', { concurrency: 4 }, () => {
       ({ wallet, other }) => wallet.build([pay(other)], { sequence: wallet.sequence() }).toXDR(),
       { kind: 'nonce_used' },
     ],
-    'it bids too little': [
+    'its fee is too low': [
       ({ wallet, other }) => wallet.build([pay(other), pay(other)], { feeStroops: 199n }).toXDR(),
-      { kind: 'underpriced', sentence: 'the node answered txINSUFFICIENT_FEE: it bids too little; it asks for a fee of 200 stroops' },
+      { kind: 'underpriced', sentence: 'the node answered txINSUFFICIENT_FEE: its fee is too low; the node demands a fee of 200 stroops' },
     ],
     'a fee bump bids too little to replace': [
       ({ node, wallet, other }) => {
@@ -70,19 +70,19 @@ describe('what a node says of a transaction', { concurrency: 4 }, () => {
         node.ledger.submit(first.toXDR());
         return other.bump(first, 1_999n).toXDR();
       },
-      { kind: 'underpriced', sentence: 'the node answered txINSUFFICIENT_FEE: it bids too little; it asks for a fee of 2000 stroops' },
+      { kind: 'underpriced', sentence: 'the node answered txINSUFFICIENT_FEE: its fee is too low; the node demands a fee of 2000 stroops' },
     ],
-    'its time is over': [
+    'its time bounds have passed': [
       ({ wallet, other }) => wallet.build([pay(other)], { maxTimeSeconds: now() - 60 }).toXDR(),
-      { kind: 'wait', sentence: 'the node answered txTOO_LATE: its time is over', isHopeless: true },
+      { kind: 'wait', sentence: 'the node answered txTOO_LATE: its time bounds have passed', isHopeless: true },
     ],
-    'its time has not come': [
+    'its time bounds have not begun': [
       ({ wallet, other }) => wallet.build([pay(other)], { minTimeSeconds: now() + 600 }).toXDR(),
-      { kind: 'wait', sentence: 'the node answered txTOO_EARLY: its time has not come' },
+      { kind: 'wait', sentence: 'the node answered txTOO_EARLY: its time bounds have not begun' },
     ],
     'somebody else signed it': [
       ({ wallet, other }) => wallet.build([pay(other)], { signers: [other.keys] }).toXDR(),
-      { kind: 'wait', sentence: 'the node answered txBAD_AUTH: its signatures do not suffice', isHopeless: true },
+      { kind: 'wait', sentence: 'the node answered txBAD_AUTH: its signatures are not sufficient', isHopeless: true },
     ],
     'what is inside a fee bump has a used number': [
       ({ wallet, other }) => other.bump(wallet.build([pay(other)], { sequence: wallet.sequence() }), 200n).toXDR(),
@@ -219,7 +219,7 @@ describe('the outcome of a fee bump of somebody else’s envelope', { concurrenc
     assert.equal(await outcomeOf(rig, attempt), 'unknown');
   });
 
-  it('is dead where its time is over and its number was never used, whatever the node has forgotten', async (test) => {
+  it('is dead where its time bounds have passed and its number was never used, whatever the node has forgotten', async (test) => {
     const rig = await start(test, { retentionLedgers: 3 });
     const attempt = await signed(rig, soon());
     rig.node.ledger.pass(120);
