@@ -50,76 +50,72 @@ async function transactionRefusals(relayer: string): Promise<readonly Row[]> {
   const junk = new Uint8Array(64).fill(1);
   const foreign = await signBytes(other.keyPair.privateKey, Buffer.from('something else'));
   return [
-    ['nothing', {}, 'transaction is required when there are no instructions'],
-    ['both', { transaction: whole, instructions: [transfer] }, 'transaction cannot be combined with instructions: give one of them'],
-    ['empty', { transaction: '' }, 'transaction is not a transaction in wire form: it ends within its signatures, or has none'],
+    ['nothing', {}, 'transaction is required if instructions is empty'],
+    ['both', { transaction: whole, instructions: [transfer] }, 'transaction cannot be combined with instructions; send one of them'],
+    ['empty', { transaction: '' }, 'transaction is not a transaction in wire form: it has no signatures or ends within them'],
     ['no base64', { transaction: 'not base64!' }, 'transaction must be base64'],
     ['base64url', { transaction: `-_${whole.slice(2)}` }, 'transaction must be base64'],
     ['base64 without padding', { transaction: base64From(new Uint8Array(4)).replace(/=+$/, '') }, 'transaction must be base64'],
     ['a line break', { transaction: `${whole}\n` }, 'transaction must be base64'],
     ['too many characters', { transaction: 'A'.repeat(1648) }, 'transaction must have at most 1232 bytes'],
-    ['too many bytes', { transaction: base64From(new Uint8Array(1233)) }, 'transaction has 1233 bytes: at most 1232'],
+    ['too many bytes', { transaction: base64From(new Uint8Array(1233)) }, 'transaction has 1233 bytes; the maximum is 1232'],
     [
       'no signatures',
       { transaction: base64From(Buffer.concat([Buffer.from([0]), bytes.subarray(65)])) },
-      'transaction is not a transaction in wire form: it ends within its signatures, or has none',
+      'transaction is not a transaction in wire form: it has no signatures or ends within them',
     ],
     [
       'cut',
       { transaction: base64From(Buffer.from(whole, 'base64').subarray(0, -1)) },
-      'transaction is not a transaction in wire form: it ends too early, or is of a version that is not supported',
+      'transaction is not a transaction in wire form: it ends too early or has an unsupported version',
     ],
     [
       'only its signatures',
       { transaction: base64From(Buffer.from(whole, 'base64').subarray(0, 65)) },
-      'transaction is not a transaction in wire form: it ends within its signatures, or has none',
+      'transaction is not a transaction in wire form: it has no signatures or ends within them',
     ],
     [
       'more behind it',
       { transaction: base64From(Buffer.concat([Buffer.from(whole, 'base64'), Buffer.from([0])])) },
-      'transaction is not a transaction in wire form: 1 bytes are left over at its end',
+      'transaction is not a transaction in wire form: 1 bytes follow its end',
     ],
     [
       'version 1',
       { transaction: base64From(Buffer.from([0x81, 1, 0, 0])) },
-      'transaction is of a version that is not supported: legacy and version 0 are',
+      'transaction has an unsupported version; use legacy or version 0',
     ],
     [
       'a length in a longer form',
       { transaction: longLength(whole) },
-      'transaction is not a transaction in wire form: a length in it is not in its shortest form',
+      'transaction is not a transaction in wire form: a length is not in its shortest form',
     ],
-    ['too many signatures', { transaction: raw({}, 2) }, 'transaction has 2 signatures, but its message asks for 1'],
-    ['no signers', { transaction: raw({ signers: 0 }, 1) }, 'transaction has a header that counts more accounts than it has'],
+    ['too many signatures', { transaction: raw({}, 2) }, 'transaction has 2 signatures, but its message requires 1'],
+    ['no signers', { transaction: raw({ signers: 0 }, 1) }, 'transaction has a header that counts more accounts than the message has'],
     [
       'more signers than accounts',
       { transaction: raw({ signers: 5 }, 1) },
-      'transaction has a header that counts more accounts than it has',
+      'transaction has a header that counts more accounts than the message has',
     ],
-    [
-      'nobody who can pay',
-      { transaction: raw({ readonlySigners: 1 }) },
-      'transaction has a header without an account that can pay the fee',
-    ],
+    ['nobody who can pay', { transaction: raw({ readonlySigners: 1 }) }, 'transaction has no writable signer that can pay the fee'],
     [
       'an account twice',
       { transaction: raw({ accounts: [address(relayer), to.address, to.address] }) },
-      `transaction has the account ${to.address} twice`,
+      `transaction lists the account ${to.address} twice`,
     ],
     [
       'an account that it does not list',
       { transaction: raw({ instructions: [{ program: 2, accounts: [3], data: new Uint8Array() }] }) },
-      'transaction has an account in instruction 0 that it does not list',
+      'transaction uses an account in instruction 0 that it does not list',
     ],
     [
       'a program that it does not list',
       { transaction: raw({ instructions: [{ program: 3, accounts: [], data: new Uint8Array() }] }) },
-      'transaction has an account in instruction 0 that it does not list',
+      'transaction uses an account in instruction 0 that it does not list',
     ],
     [
       'its payer as a program',
       { transaction: raw({ instructions: [{ program: 0, accounts: [], data: new Uint8Array() }] }) },
-      'transaction calls the account that pays the fee as a program, in instruction 0',
+      'transaction calls the fee payer as a program in instruction 0',
     ],
     [
       'a program from a table',
@@ -130,12 +126,12 @@ async function transactionRefusals(relayer: string): Promise<readonly Row[]> {
           instructions: [{ program: 3, accounts: [], data: new Uint8Array() }],
         }),
       },
-      'transaction has an account in instruction 0 that it does not list',
+      'transaction uses an account in instruction 0 that it does not list',
     ],
     [
       'an empty lookup',
       { transaction: raw({ version: 0, tables: [{ table: to.address, writable: [], readonly: [] }] }) },
-      'transaction looks up nothing in one of its tables',
+      'transaction has an address lookup table without indexes',
     ],
     [
       'too many accounts',
@@ -145,17 +141,17 @@ async function transactionRefusals(relayer: string): Promise<readonly Row[]> {
           tables: [{ table: to.address, writable: Array.from({ length: 62 }, (_, index) => index), readonly: [] }],
         }),
       },
-      'transaction has 65 accounts: at most 64',
+      'transaction has 65 accounts; the maximum is 64',
     ],
     [
       'too many instructions',
       { transaction: raw({ instructions: Array.from({ length: 65 }, () => ({ program: 2, accounts: [], data: new Uint8Array() })) }) },
-      'transaction has 65 instructions: at most 64',
+      'transaction has 65 instructions; the maximum is 64',
     ],
     [
       'a durable nonce',
       { transaction: raw({ instructions: [{ program: 2, accounts: [1], data: Uint8Array.of(4, 0, 0, 0) }] }) },
-      'transaction is on a durable nonce, which is not supported: use a recent blockhash',
+      'transaction uses a durable nonce, which is not supported; use a recent blockhash',
     ],
     [
       'another payer',
@@ -164,27 +160,27 @@ async function transactionRefusals(relayer: string): Promise<readonly Row[]> {
           await buildTransaction({ payer: other.address, instructions: shared, blockhash, version: 0, signers: [other] }),
         ),
       },
-      `transaction is paid by ${other.address}: its fee payer must be the relayer, ${relayer}`,
+      `transaction has ${other.address} as its fee payer; must be the relayer, ${relayer}`,
     ],
     [
       'a signature missing',
       { transaction: await builtTransaction(relayer, shared) },
-      `transaction lacks the signature of ${other.address}: all signers but the relayer must have signed`,
+      `transaction lacks the signature of ${other.address}; all signers except the relayer must sign first`,
     ],
     [
       'a signature that is none',
       { transaction: withSignature(withShared, 1, junk) },
-      `transaction has a signature of ${other.address} that is not valid`,
+      `transaction has an invalid signature of ${other.address}`,
     ],
     [
       'a signature of something else',
       { transaction: withSignature(withShared, 1, foreign) },
-      `transaction has a signature of ${other.address} that is not valid`,
+      `transaction has an invalid signature of ${other.address}`,
     ],
     [
       "a wrong signature in the relayer's place",
       { transaction: withSignature(whole, 0, junk) },
-      `transaction has a signature of ${relayer} that is not valid`,
+      `transaction has an invalid signature of ${relayer}`,
     ],
     ['a time that is past', { instructions: [transfer], validUntil: '2020-01-01T00:00:00Z' }, 'valid_until must not be in the past'],
     [
@@ -204,12 +200,12 @@ function instructionRefusals(relayer: string): readonly Row[] {
     data: 'BAAAAA==',
   };
   const rows: readonly (readonly [SolanaInstruction[], string])[] = [
-    [Array.from({ length: 65 }, () => memo()), 'instructions has 65 items: at most 64'],
+    [Array.from({ length: 65 }, () => memo()), 'instructions has 65 items; the maximum is 64'],
     [[{ ...transfer, programId: '' }], 'instructions[0].program_id is required'],
     [[transfer, { ...transfer, programId: '0OIl' }], 'instructions[1].program_id must be 32 bytes in base58'],
     [[{ ...transfer, programId: `${systemProgram}1` }], 'instructions[0].program_id must be 32 bytes in base58'],
-    [[{ ...transfer, programId: relayer }], 'instructions[0].program_id must be a program: it is the relayer'],
-    [[memo('', readonlyAccounts(65))], 'instructions[0].accounts has 65 items: at most 64'],
+    [[{ ...transfer, programId: relayer }], 'instructions[0].program_id must be a program, not the relayer'],
+    [[memo('', readonlyAccounts(65))], 'instructions[0].accounts has 65 items; the maximum is 64'],
     [[memo('', [{ pubkey: '', isSigner: false, isWritable: false }])], 'instructions[0].accounts[0].pubkey is required'],
     [
       [memo('', [...readonlyAccounts(1), { pubkey: 'x'.repeat(10_000), isSigner: false, isWritable: false }])],
@@ -223,13 +219,13 @@ function instructionRefusals(relayer: string): readonly Row[] {
       [transfer, memo('', [{ pubkey: systemProgram, isSigner: false, isWritable: true }])],
       'instructions[1].accounts[0].is_writable must be false: the account is called as a program',
     ],
-    [[memo('x'.repeat(1233))], 'instructions[0].data has 1233 bytes: at most 1232'],
+    [[memo('x'.repeat(1233))], 'instructions[0].data has 1233 bytes; the maximum is 1232'],
     [
       [memo('', readonlyAccounts(32)), memo('', readonlyAccounts(31))],
-      "instructions use 65 accounts, programs and the relayer's own included: at most 64",
+      "instructions use 65 accounts, including programs and the relayer's own; the maximum is 64",
     ],
-    [[memo('x'.repeat(1200))], 'instructions take 1370 bytes as a transaction: at most 1232'],
-    [[nonce, transfer], 'instructions is on a durable nonce, which is not supported: use a recent blockhash'],
+    [[memo('x'.repeat(1200))], 'instructions take 1370 bytes as a transaction; the maximum is 1232'],
+    [[nonce, transfer], 'instructions uses a durable nonce, which is not supported; use a recent blockhash'],
   ];
   return rows.map(([instructions, sentence]) => [`instructions: ${sentence}`, { instructions }, sentence]);
 }
@@ -253,7 +249,7 @@ export async function strictRefusals(relayer: string): Promise<readonly SolanaRe
     {
       what: 'a program',
       request: { instructions: [memo()] },
-      sentence: `instructions calls the program ${memoProgram}, which the relayer's allowed_programs does not have`,
+      sentence: `instructions calls the program ${memoProgram}, which is not in the relayer's allowed_programs`,
       reason: 'RECEIVER_NOT_ALLOWED',
     },
     {
@@ -271,22 +267,22 @@ export async function strictRefusals(relayer: string): Promise<readonly SolanaRe
     {
       what: 'signatures',
       request: { transaction: await builtTransaction(relayer, threeSigners, { signers: [other, third] }) },
-      sentence: "transaction needs 3 signatures: at most 2, the relayer's max_signatures",
+      sentence: "transaction needs 3 signatures; the relayer's max_signatures allows at most 2",
     },
     {
       what: 'size',
       request: { instructions: [long] },
-      sentence: "instructions takes 804 bytes as a transaction: at most 700, the relayer's max_tx_data_size",
+      sentence: "instructions takes 804 bytes as a transaction; the relayer's max_tx_data_size allows at most 700",
     },
     {
       what: 'a fee',
       request: { transaction: await builtTransaction(relayer, [...plain, unitLimitOf(100_000), unitPriceOf(70_001n)]) },
-      sentence: "transaction costs a fee of 12001 lamports: at most 12000, the relayer's max_allowed_fee_lamports",
+      sentence: "transaction costs a fee of 12001 lamports; the relayer's max_allowed_fee_lamports allows at most 12000",
     },
     {
       what: 'a fee without a limit',
       request: { transaction: await builtTransaction(relayer, [...plain, unitPriceOf(35_001n)]) },
-      sentence: "transaction costs a fee of 12001 lamports: at most 12000, the relayer's max_allowed_fee_lamports",
+      sentence: "transaction costs a fee of 12001 lamports; the relayer's max_allowed_fee_lamports allows at most 12000",
     },
   ];
 }

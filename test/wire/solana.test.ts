@@ -103,11 +103,7 @@ describe('a Solana request that is refused', () => {
   it('says so on a replacement too, and nothing changes', async () => {
     const { body: sent } = await send(bodyOf({ instructions: [transfer()] }));
     const put = (body: unknown) => rest(service.baseUrl, 'PUT', `/relayers/r1/transactions/${sent.data.id}`, body);
-    assert.deepEqual(await restRefusal(put({})), [
-      '400 FIELD_INVALID',
-      'transaction is required when there are no instructions',
-      'Bad Request',
-    ]);
+    assert.deepEqual(await restRefusal(put({})), ['400 FIELD_INVALID', 'transaction is required if instructions is empty', 'Bad Request']);
     const { body: after } = await rest(service.baseUrl, 'GET', `/relayers/r1/transactions/${sent.data.id}`);
     assert.deepEqual(after.data.instructions, sent.data.instructions);
   });
@@ -235,11 +231,11 @@ describe('signing on a Solana relayer', () => {
       ...(await strictRefusals(home.address)).filter(({ request }) => request.transaction !== undefined),
       {
         request: { transaction: '' },
-        sentence: 'transaction is not a transaction in wire form: it ends within its signatures, or has none',
+        sentence: 'transaction is not a transaction in wire form: it has no signatures or ends within them',
       },
       {
         request: { transaction: rawTransaction(home.address, to, { version: 0, tables }) },
-        sentence: "transaction looks accounts up in tables, which cannot be judged by the relayer's policies without sending it",
+        sentence: "transaction uses address lookup tables, so the relayer's account policies cannot be checked here; send it instead",
       },
     ];
     for (const { request, sentence } of refusals) {

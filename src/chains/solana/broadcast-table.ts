@@ -1,26 +1,25 @@
 import type { BroadcastOutcome } from '../../core/ports/chain.js';
 
-/** One rule of how nodes word their refusal of a transaction. */
+/** A rule for the words with which nodes reject a transaction. */
 export interface BroadcastRule {
   readonly outcome: Exclude<BroadcastOutcome['kind'], 'accepted' | 'nonce_used' | 'underpriced'>;
   readonly meaning: string;
-  /** True when it speaks of the node that answered: the next one is asked, and may take the transaction. */
+  /** True if the answer is about the node: the next node is asked and may accept the transaction. */
   readonly isAboutNode?: true;
   readonly pattern: RegExp;
-  /** Code and text as nodes write them; a test holds each to its rule. */
+  /** Codes and texts of real nodes; a test matches each to its rule. */
   readonly examples: readonly { readonly code: number; readonly text: string }[];
 }
 
 /**
- * In order: the first rule whose pattern is found in `<code> <text>` decides. What no rule knows is `unknown`: retried, and logged. Without
- * preflight a node refuses little; gateways of providers check more. Codes and texts are those of Agave's
- * `rpc-client-api/src/custom_error.rs`, and of `TransactionError` in its `sdk/transaction-error`, which preflight puts behind "Transaction
- * simulation failed: ".
+ * The first rule whose pattern matches `<code> <text>` decides. An answer that matches no rule is `unknown`: retried and logged. Without
+ * preflight nodes reject little; gateways check more. Codes and texts are from Agave's `rpc-client-api/src/custom_error.rs` and from
+ * `TransactionError` in its `sdk/transaction-error`, which preflight prefixes with "Transaction simulation failed: ".
  */
 export const broadcastTable: readonly BroadcastRule[] = [
   {
     outcome: 'known',
-    meaning: 'a block holds this very transaction',
+    meaning: 'a block contains this transaction',
     pattern: /already (?:been )?processed|AlreadyProcessed/i,
     examples: [
       { code: -32002, text: 'Transaction simulation failed: This transaction has already been processed' },
@@ -29,7 +28,7 @@ export const broadcastTable: readonly BroadcastRule[] = [
   },
   {
     outcome: 'wait',
-    meaning: 'the node does not know the blockhash: it lags, or the transaction is dead, which is proved elsewhere',
+    meaning: 'the node does not know the blockhash: it lags, or the transaction is dead',
     isAboutNode: true,
     pattern: /blockhash ?not ?found/i,
     examples: [
@@ -49,7 +48,7 @@ export const broadcastTable: readonly BroadcastRule[] = [
   },
   {
     outcome: 'unknown',
-    meaning: 'the node is behind, or has trouble of its own',
+    meaning: 'the node is behind or has a problem',
     isAboutNode: true,
     pattern: /^-320(?:05|04|14|16) |node is (?:behind|unhealthy)|minimum context slot|^-32603 |^429 |too many requests/i,
     examples: [
@@ -64,7 +63,7 @@ export const broadcastTable: readonly BroadcastRule[] = [
   },
   {
     outcome: 'wait',
-    meaning: 'the node takes no such transaction: others may',
+    meaning: 'the node does not accept such transactions; others may',
     isAboutNode: true,
     pattern: /^-320(?:15|13) |^-32601 |^-32602 |signature verification fail|^-32003 |precompile verification/i,
     examples: [
@@ -81,7 +80,7 @@ export const broadcastTable: readonly BroadcastRule[] = [
   },
   {
     outcome: 'wait',
-    meaning: 'it would fail now, by the node’s own simulation; it stays out until its blockhash expires',
+    meaning: 'it failed in the simulation of the node; it stays live until its blockhash expires',
     pattern: /^-32002 /,
     examples: [{ code: -32002, text: 'Transaction simulation failed: Error processing Instruction 0: custom program error: 0x1' }],
   },

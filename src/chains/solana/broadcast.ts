@@ -8,32 +8,32 @@ import { type BroadcastRule, broadcastTable } from './broadcast-table.js';
 /** Sends signed transactions to nodes. */
 export interface Broadcaster {
   /**
-   * Base64 of wire form, each answer for itself. Every answer is a value; none of them says what the chain will do: without a pool, a node
-   * forwards them to the leaders and forgets them. They go to the URL that told the head, or the next that works, and to one more.
+   * Sends transactions (base64) to the endpoint that reported the head, or the next that works, and to one more. No outcome says whether a
+   * transaction will land: a node has no pool, it forwards transactions to the leaders and forgets them.
    */
   send(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
 }
 
 /**
- * The service has simulated them itself and sends them again itself, so nodes need not. Without preflight the commitment still tells the
- * node from which state to reckon for how long they are valid, and its default is too old to know a new blockhash.
+ * The service simulates and rebroadcasts by itself, so nodes need not. Even without preflight a node uses the commitment to compute how long a
+ * transaction is valid, and the default commitment is too old to know a new blockhash.
  */
 const sendConfig = { encoding: 'base64', skipPreflight: true, maxRetries: 0, preflightCommitment: 'processed' };
 
-/** Refusals that are not understood, remembered so that each is told once. */
-const greatestTold = 500;
+/** The maximum number of unknown refusals remembered to log each only once. */
+const maxLogged = 500;
 
-/** Makes a broadcaster. What no rule knows is told to the log once for each text. */
+/** Creates a broadcaster that logs each refusal without a rule once. */
 export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broadcaster {
-  const told = new Set<string>();
+  const logged = new Set<string>();
 
-  function tell({ code, message }: NodeError): void {
-    // The same words about another transaction are no news.
+  function logOnce({ code, message }: NodeError): void {
+    // The same words about another transaction count as the same refusal.
     const words = message.replace(/[1-9A-HJ-NP-Za-km-z]{32,}|\d+/g, '#');
-    if (told.has(words)) return;
-    if (told.size >= greatestTold) told.clear();
-    told.add(words);
-    log.warn({ network: networkName, code, answer: message }, 'a node refused a transaction in words that are not known');
+    if (logged.has(words)) return;
+    if (logged.size >= maxLogged) logged.clear();
+    logged.add(words);
+    log.warn({ network: networkName, code, answer: message }, 'node rejected a transaction with an unknown error');
   }
 
   return {
@@ -47,14 +47,14 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
       return settled.map((answer): BroadcastOutcome => {
         if ('result' in answer) return { kind: 'accepted' };
         if (!(answer.error instanceof NodeError)) return { kind: 'unknown', sentence: 'no node answered' };
-        if (ruleFor(answer.error) === undefined) tell(answer.error);
+        if (ruleFor(answer.error) === undefined) logOnce(answer.error);
         return outcomeFromNodeError(answer.error);
       });
     },
   };
 }
 
-/** What a node's refusal means, by the table. Its text must be safe to show. */
+/** Classifies a refusal by the table. Its text must be safe to show. */
 export function outcomeFromNodeError(error: Pick<NodeError, 'code' | 'message'>): BroadcastOutcome {
   const kind = ruleFor(error)?.outcome ?? 'unknown';
   return kind === 'known' ? { kind } : { kind, sentence: `the node answered "${error.message}"` };

@@ -1,22 +1,22 @@
 import { computeBudgetProgram } from './address.js';
-import { type CompiledInstruction, greatestAccounts, greatestInstructions, type Message, unsignedTransactionBytes } from './wire.js';
+import { accountCount, type CompiledInstruction, type Message, maxAccounts, maxInstructions, unsignedTransactionBytes } from './wire.js';
 
-/** The most that one transaction may compute. */
-export const greatestUnitLimit = 1_400_000;
-/** What an instruction may compute where the transaction names no limit. */
+/** The maximum number of compute units of a transaction. */
+export const maxUnitLimit = 1_400_000;
+/** The compute units of an instruction if the transaction sets no limit. */
 const defaultUnitsPerInstruction = 200_000;
 
 const setUnitLimit = 2;
 const setUnitPrice = 3;
-const microLamportsPerLamport = 1_000_000n;
+export const microLamportsPerLamport = 1_000_000n;
 
-/** What a message says of its own budget. */
+/** The compute budget that a message sets. */
 export interface ComputeBudget {
   readonly unitLimit: number | null;
   readonly unitPriceMicroLamports: bigint | null;
 }
 
-/** Reads it; the last one counts, since nodes refuse two. */
+/** Reads the compute budget of a message. Nodes reject duplicates, so the last instruction counts. */
 export function computeBudgetOf({ accounts, instructions }: Message): ComputeBudget {
   let budget: ComputeBudget = { unitLimit: null, unitPriceMicroLamports: null };
   for (const { program, data } of instructions) {
@@ -28,40 +28,40 @@ export function computeBudgetOf({ accounts, instructions }: Message): ComputeBud
   return budget;
 }
 
-/** What a message may compute: what it says, else what the runtime gives it at most. */
+/** Returns the compute unit limit of a message: its own or the runtime's default. */
 export function unitLimitOf({ accounts, instructions }: Message, { unitLimit }: ComputeBudget): number {
   const others = instructions.filter(({ program }) => accounts[program] !== computeBudgetProgram).length;
-  return Math.min(greatestUnitLimit, unitLimit ?? others * defaultUnitsPerInstruction);
+  return Math.min(maxUnitLimit, unitLimit ?? others * defaultUnitsPerInstruction);
 }
 
-/** What a price comes to, in lamports. */
+/** Returns the priority fee, rounded up. */
 export function priorityFeeLamports(unitPriceMicroLamports: bigint, unitLimit: number): bigint {
   return (unitPriceMicroLamports * BigInt(unitLimit) + microLamportsPerLamport - 1n) / microLamportsPerLamport;
 }
 
 /**
- * The message with instructions for its budget added; null parts are not added. They go to the end, because programs may refer to other
- * instructions by their place. Null when there is no room for them.
+ * Adds compute budget instructions for the non-null parts; null if they do not fit. They go to the end, because programs may refer to other
+ * instructions by index.
  */
 export function withComputeBudget(
   message: Message,
   { unitLimit, unitPriceMicroLamports }: ComputeBudget,
-  greatestBytes: number,
+  maxBytes: number,
 ): Message | null {
-  const known = message.accounts.indexOf(computeBudgetProgram);
-  const program = known === -1 ? message.accounts.length : known;
+  const index = message.accounts.indexOf(computeBudgetProgram);
+  const program = index === -1 ? message.accounts.length : index;
   const added: CompiledInstruction[] = [];
   if (unitLimit !== null) added.push({ program, accounts: [], data: unitLimitData(unitLimit) });
   if (unitPriceMicroLamports !== null) added.push({ program, accounts: [], data: unitPriceData(unitPriceMicroLamports) });
-  const room = known === -1 ? withReadonlyProgram(message) : message;
-  const budgeted = { ...room, instructions: [...room.instructions, ...added] };
-  return fits(budgeted, greatestBytes) ? budgeted : null;
+  const base = index === -1 ? withReadonlyProgram(message) : message;
+  const budgeted = { ...base, instructions: [...base.instructions, ...added] };
+  return fits(budgeted, maxBytes) ? budgeted : null;
 }
 
 function withReadonlyProgram(message: Message): Message {
-  const place = message.accounts.length;
-  // Accounts from tables are counted after the message's own.
-  const moved = (index: number): number => (index >= place ? index + 1 : index);
+  const { length } = message.accounts;
+  // Accounts from lookup tables are numbered after the message's own.
+  const moved = (index: number): number => (index >= length ? index + 1 : index);
   return {
     ...message,
     accounts: [...message.accounts, computeBudgetProgram],
@@ -70,33 +70,27 @@ function withReadonlyProgram(message: Message): Message {
   };
 }
 
-function fits(message: Message, greatestBytes: number): boolean {
-  const looked = message.tables.reduce((sum, { writable, readonly }) => sum + writable.length + readonly.length, 0);
-  return (
-    message.accounts.length + looked <= greatestAccounts &&
-    message.instructions.length <= greatestInstructions &&
-    unsignedTransactionBytes(message).length <= greatestBytes
-  );
+function fits(message: Message, maxBytes: number): boolean {
+  if (accountCount(message) > maxAccounts || message.instructions.length > maxInstructions) return false;
+  return unsignedTransactionBytes(message).length <= maxBytes;
 }
 
 function unitLimitData(units: number): Uint8Array {
-  const data = Buffer.alloc(5);
-  data[0] = setUnitLimit;
+  const data = Buffer.alloc(5, setUnitLimit);
   data.writeUInt32LE(units, 1);
   return new Uint8Array(data);
 }
 
 function unitPriceData(microLamports: bigint): Uint8Array {
-  const data = Buffer.alloc(9);
-  data[0] = setUnitPrice;
+  const data = Buffer.alloc(9, setUnitPrice);
   data.writeBigUInt64LE(microLamports, 1);
   return new Uint8Array(data);
 }
 
-/** What the network has charged for a signature since its beginning. What it charges now is asked when a version is made. */
+/** The fee per signature since the network began. A draft asks a node for the current fee. */
 const signatureFeeLamports = 5_000n;
 
-/** The fee that a message names: for its signatures, and its priority fee where it bids one. */
+/** Returns the fee that a message implies: for its signatures and its own priority fee. */
 export function namedFeeLamports(message: Message): bigint {
   const budget = computeBudgetOf(message);
   const price = budget.unitPriceMicroLamports ?? 0n;

@@ -2,15 +2,15 @@ import type { NodeDialect } from '../rpc/json-rpc.js';
 import { integerFrom, keyFrom } from './answer.js';
 
 /**
- * Errors that speak of the node (`rpc-client-api/src/custom_error.rs` of Agave): block cleaned up, block not available, node unhealthy,
- * slot skipped, no snapshot, slot skipped in long-term storage, excluded from the index, no history, scan error, status not available,
- * version not supported, context slot not reached; and JSON-RPC's own no such method, internal error.
+ * Codes of errors about the node (Agave's `rpc-client-api/src/custom_error.rs`): block cleaned up, block not available, node unhealthy, slot
+ * skipped, no snapshot, slot skipped in long-term storage, excluded from the index, no history, scan error, status not available, version
+ * not supported, context slot not reached; and JSON-RPC's method not found and internal error.
  */
 const codesAboutNode: readonly number[] = [
   -32001, -32004, -32005, -32007, -32008, -32009, -32010, -32011, -32012, -32014, -32015, -32016, -32601, -32603,
 ];
 
-/** How nodes of Solana clusters are asked. Nothing but the genesis tells clusters apart. */
+/** The dialect of Solana nodes. Only the genesis hash identifies a cluster. */
 export const solanaDialect = {
   identity: null,
   genesis: { method: 'getGenesisHash', params: [], read: (answer) => keyFrom(answer, 'genesis hash') },

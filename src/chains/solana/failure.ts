@@ -1,38 +1,35 @@
 import { isNestedOver, nodeText } from '../rpc/answer.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
 
-/** Why a transaction failed, as nodes write it: `"BlockhashNotFound"`, `{"InstructionError":[0,{"Custom":1}]}`, ... */
+/** A failure as nodes write it: `"BlockhashNotFound"`, `{"InstructionError":[0,{"Custom":1}]}`, ... */
 export type TransactionError = string | Readonly<Record<string, unknown>>;
 
-/** The runtime's own are three levels deep at most. */
-const greatestDepth = 16;
+/** The runtime nests errors three levels deep at most. */
+const maxErrorDepth = 16;
 
-/** Reads it; null for a transaction that did not fail. What is neither is shown as it is. Throws `MalformedAnswerError` where it is nested without sense. */
+/** Reads a failure; null if there is none. Other values become text. Throws `MalformedAnswerError` if the value is nested too deep. */
 export function transactionErrorFrom(value: unknown): TransactionError | null {
   if (value === null || value === undefined) return null;
-  if (isNestedOver(value, greatestDepth)) throw new MalformedAnswerError('transaction error');
+  if (isNestedOver(value, maxErrorDepth)) throw new MalformedAnswerError('transaction error');
   return typeof value === 'object' && !Array.isArray(value)
     ? (value as TransactionError)
     : nodeText(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
-/** The name of a failure: `BlockhashNotFound`, `InstructionError`. */
-export function nameOf(error: TransactionError): string {
+/** Returns the name of a failure: `BlockhashNotFound`, `InstructionError`. */
+export function errorName(error: TransactionError): string {
   return typeof error === 'string' ? error : (Object.keys(error)[0] ?? '');
 }
 
-/**
- * A sentence about a failure: which instruction it was, counted from 0, the program's code, and what the program logged about it. Safe to
- * show; `logs` are a node's lines.
- */
+/** Describes a failure safely: the instruction (from 0), the program's code and its last log line. `logs` are lines from a node. */
 export function failureSentence(error: TransactionError, logs: readonly string[]): string {
-  const cause = causeAmong(logs);
-  return cause === null ? wordsOf(error) : `${wordsOf(error)}: ${nodeText(cause)}`;
+  const cause = lastLogBeforeFailure(logs);
+  return cause === null ? describe(error) : `${describe(error)}: ${nodeText(cause)}`;
 }
 
-function wordsOf(error: TransactionError): string {
+function describe(error: TransactionError): string {
   if (typeof error === 'string') return nodeText(error);
-  const name = nameOf(error);
+  const name = errorName(error);
   const detail = error[name];
   if (name === 'InstructionError' && Array.isArray(detail)) {
     const [index, code] = detail;
@@ -43,26 +40,26 @@ function wordsOf(error: TransactionError): string {
 
 function codeOf(error: unknown): string {
   const custom = typeof error === 'object' && error !== null && 'Custom' in error ? error.Custom : undefined;
-  if (typeof custom === 'number') return `the program's error ${custom} (0x${custom.toString(16)})`;
+  if (typeof custom === 'number') return `program error ${custom} (0x${custom.toString(16)})`;
   return nodeText(typeof error === 'string' ? error : JSON.stringify(error));
 }
 
 const failedLine = /^Program \S+ failed: /;
-/** What the runtime writes about a program's run. */
-const courseLine = /^Program (?:\S+ (?:invoke|success|consumed|failed)|return:|data:|consumption:)/;
-const programsWords = 'Program log: ';
+/** Lines that the runtime writes itself. */
+const runtimeLine = /^Program (?:\S+ (?:invoke|success|consumed|failed)|return:|data:|consumption:)/;
+const programLogPrefix = 'Program log: ';
 
-/** What was logged last before the first program failed: programs say there why. Null when nothing was. */
-function causeAmong(logs: readonly string[]): string | null {
+/** Returns the last line before the first program failed, where programs log the cause; null if there is none. */
+function lastLogBeforeFailure(logs: readonly string[]): string | null {
   const failed = logs.findIndex((line) => failedLine.test(line));
-  const cause = logs.slice(0, Math.max(0, failed)).findLast((line) => !courseLine.test(line));
-  return cause === undefined ? null : cause.startsWith(programsWords) ? cause.slice(programsWords.length) : cause;
+  const cause = logs.slice(0, Math.max(0, failed)).findLast((line) => !runtimeLine.test(line));
+  return cause === undefined ? null : cause.startsWith(programLogPrefix) ? cause.slice(programLogPrefix.length) : cause;
 }
 
-/** Lines beyond are not looked at; the runtime itself cuts logs at 10 KB. */
-const greatestLines = 1_000;
+/** Further lines are ignored; the runtime itself cuts logs at 10 KB. */
+const maxLogLines = 1_000;
 
-/** Log lines of an answer; none where the node keeps none. */
+/** Reads the log lines of an answer; empty if the node keeps none. */
 export function linesFrom(logs: unknown): readonly string[] {
-  return Array.isArray(logs) ? logs.slice(0, greatestLines).filter((line) => typeof line === 'string') : [];
+  return Array.isArray(logs) ? logs.slice(0, maxLogLines).filter((line) => typeof line === 'string') : [];
 }

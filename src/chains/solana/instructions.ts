@@ -1,17 +1,17 @@
 import { type Address, address, isAddress } from '@solana/kit';
 import { invalidField } from '../../core/errors.js';
 import type { SolanaAccountMeta, SolanaInstruction } from '../../core/transaction/solana.js';
-import { greatestAccounts, greatestInstructions, greatestTransactionBytes, type Message } from './wire.js';
+import { type Message, maxAccounts, maxInstructions, maxTransactionBytes } from './wire.js';
 
-const greatestAccountsPerInstruction = 64;
+const maxAccountsPerInstruction = 64;
 
 /**
- * Checks a caller's instructions one by one; `relayer` is the only account that may sign. Throws `DomainError` (400) naming the field.
- * Whether they fit into a transaction together is not looked at, but for how many they are.
+ * Checks a caller's instructions; `relayer` is the only account that may sign. Does not check whether they fit into one transaction. Throws
+ * `DomainError` (400) naming the field.
  */
 export function readInstructions(instructions: readonly SolanaInstruction[], relayer: string): readonly SolanaInstruction[] {
-  if (instructions.length > greatestInstructions) {
-    throw invalidField('instructions', `has ${instructions.length} items: at most ${greatestInstructions}`);
+  if (instructions.length > maxInstructions) {
+    throw invalidField('instructions', `has ${instructions.length} items; the maximum is ${maxInstructions}`);
   }
   instructions.forEach((instruction, index) => {
     checkInstruction(`instructions[${index}]`, instruction, relayer);
@@ -19,38 +19,37 @@ export function readInstructions(instructions: readonly SolanaInstruction[], rel
   const programs = new Set(instructions.map(({ programId }) => programId));
   const keys = new Set([relayer, ...programs]);
   instructions.forEach(({ accounts }, index) => {
-    accounts.forEach(({ pubkey, isWritable }, place) => {
-      const field = `instructions[${index}].accounts[${place}].is_writable`;
+    accounts.forEach(({ pubkey, isWritable }, at) => {
+      const field = `instructions[${index}].accounts[${at}].is_writable`;
       if (isWritable && programs.has(pubkey)) throw invalidField(field, 'must be false: the account is called as a program');
       keys.add(pubkey);
     });
   });
-  if (keys.size > greatestAccounts) {
-    throw invalidField('instructions', `use ${keys.size} accounts, programs and the relayer's own included: at most ${greatestAccounts}`);
+  if (keys.size > maxAccounts) {
+    const problem = `use ${keys.size} accounts, including programs and the relayer's own; the maximum is ${maxAccounts}`;
+    throw invalidField('instructions', problem);
   }
   return instructions;
 }
 
 function checkInstruction(field: string, { programId, accounts, data }: SolanaInstruction, relayer: string): void {
   checkKey(`${field}.program_id`, programId);
-  if (programId === relayer) throw invalidField(`${field}.program_id`, 'must be a program: it is the relayer');
-  if (accounts.length > greatestAccountsPerInstruction) {
-    throw invalidField(`${field}.accounts`, `has ${accounts.length} items: at most ${greatestAccountsPerInstruction}`);
+  if (programId === relayer) throw invalidField(`${field}.program_id`, 'must be a program, not the relayer');
+  if (accounts.length > maxAccountsPerInstruction) {
+    throw invalidField(`${field}.accounts`, `has ${accounts.length} items; the maximum is ${maxAccountsPerInstruction}`);
   }
-  accounts.forEach((account, place) => {
-    checkAccount(`${field}.accounts[${place}]`, account, relayer);
+  accounts.forEach((account, index) => {
+    checkAccount(`${field}.accounts[${index}]`, account, relayer);
   });
   const bytes = Buffer.from(data, 'base64').length;
-  if (bytes > greatestTransactionBytes) throw invalidField(`${field}.data`, `has ${bytes} bytes: at most ${greatestTransactionBytes}`);
+  if (bytes > maxTransactionBytes) throw invalidField(`${field}.data`, `has ${bytes} bytes; the maximum is ${maxTransactionBytes}`);
 }
 
 function checkAccount(field: string, { pubkey, isSigner }: SolanaAccountMeta, relayer: string): void {
   checkKey(`${field}.pubkey`, pubkey);
   if (isSigner && pubkey !== relayer) {
-    throw invalidField(
-      `${field}.is_signer`,
-      'must be false: only the relayer can sign instructions; send a transaction that the others have signed',
-    );
+    const problem = 'must be false: only the relayer can sign instructions; send a transaction that the others have signed';
+    throw invalidField(`${field}.is_signer`, problem);
   }
 }
 
@@ -59,13 +58,10 @@ function checkKey(field: string, text: string): void {
   if (!isAddress(text)) throw invalidField(field, 'must be 32 bytes in base58');
 }
 
-/** Stands for a blockhash where none is known yet. */
+/** The placeholder until a blockhash is known. */
 const noBlockhash = '11111111111111111111111111111111';
 
-/**
- * The legacy message of these instructions, which `payer` pays and signs alone. The instructions must have been checked: keys of 32 bytes,
- * and no other signers.
- */
+/** Compiles checked instructions into a legacy message with `payer` as its only signer. */
 export function compileInstructions(payer: string, instructions: readonly SolanaInstruction[]): Message {
   const writable = new Set<string>();
   const readonly = new Set<string>();
@@ -76,8 +72,7 @@ export function compileInstructions(payer: string, instructions: readonly Solana
   writable.delete(payer);
   const others = [...readonly].filter((key) => key !== payer && !writable.has(key));
   const keys = [payer, ...writable, ...others];
-  const placeOf = new Map(keys.map((key, place) => [key, place]));
-  const place = (key: string): number => placeOf.get(key) ?? 0;
+  const indexOf = (key: string): number => keys.indexOf(key);
   return {
     version: 'legacy',
     signers: 1,
@@ -86,8 +81,8 @@ export function compileInstructions(payer: string, instructions: readonly Solana
     accounts: keys.map((key): Address => address(key)),
     blockhash: noBlockhash,
     instructions: instructions.map(({ programId, accounts, data }) => ({
-      program: place(programId),
-      accounts: accounts.map(({ pubkey }) => place(pubkey)),
+      program: indexOf(programId),
+      accounts: accounts.map(({ pubkey }) => indexOf(pubkey)),
       data: new Uint8Array(Buffer.from(data, 'base64')),
     })),
     tables: [],

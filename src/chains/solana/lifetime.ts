@@ -4,53 +4,49 @@ import type { BlockMemory } from '../rpc/block-memory.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type AtSlot, atSlotFrom, integerFrom, keyFrom } from './answer.js';
-import { type BlockPlace, placeCall } from './block-place.js';
+import { type BlockPosition, positionCall } from './history.js';
 
-/** How long a version may land. */
+/** How long an attempt can land. */
 export interface Lifetime {
   readonly blockhash: string;
-  /** A block that was confirmed when this was told: none before it holds the version. */
-  readonly since: BlockPlace;
-  /** No block above this height takes the version. */
+  /** A block that was already confirmed: no earlier block contains the attempt. */
+  readonly since: BlockPosition;
+  /** No block above this height includes the attempt. */
   readonly lastValidBlockHeight: bigint;
 }
 
-/** For so many blocks a blockhash is good for transactions (`MAX_PROCESSING_AGE`). */
+/** The number of blocks for which a blockhash is valid (`MAX_PROCESSING_AGE`). */
 const validBlocks = 150n;
-/** For so long a blockhash that is not known may be one that a node ahead of ours has given. */
+/** An unknown blockhash may come from a node that is ahead, so it is refused for good only after this time. */
 const unknownForMs = 10_000;
-/** Blockhashes that are remembered as not known. */
-const greatestUnknown = 1_000;
+const maxUnknown = 1_000;
 const atHead = { first: 'head' } as const;
 
-/** Tells how long versions may land. Throws `NODE_UNAVAILABLE`. */
+/** Determines how long attempts can land. Methods throw `NODE_UNAVAILABLE`. */
 export interface Lifetimes {
-  /** For a version that the relayer signs alone: with the newest blockhash. */
+  /** Returns a lifetime with the newest blockhash, for an attempt that only the relayer signs. */
   fresh(): Promise<Lifetime>;
-  /**
-   * For one whose blockhash others chose: `lastValidBlockHeight` is the greatest height that is possible. Refused, lastingly at last, when
-   * it is not valid.
-   */
+  /** Returns the lifetime of a blockhash that others chose, with the maximum possible `lastValidBlockHeight`; refuses an invalid one. */
   given(blockhash: string): Promise<Lifetime | Refusal>;
 }
 
-/** Makes it. */
+/** Creates lifetimes. */
 export function createLifetimes(rpc: Rpc, memory: BlockMemory): Lifetimes {
   const unknownSinceMs = new Map<string, number>();
 
   function refusal(blockhash: string): Refusal {
-    if (unknownSinceMs.size >= greatestUnknown) unknownSinceMs.clear();
+    if (unknownSinceMs.size >= maxUnknown) unknownSinceMs.clear();
     const nowMs = Date.now();
     const sinceMs = unknownSinceMs.get(blockhash) ?? nowMs;
     unknownSinceMs.set(blockhash, sinceMs);
-    const sentence = 'its blockhash has expired or is not known to the network, and others signed it, so that it cannot get another';
+    const sentence = 'its blockhash has expired or is unknown to the network, and it cannot get a new one because others signed it';
     return { refused: 'reverts', sentence, lasting: nowMs - sinceMs >= unknownForMs };
   }
 
   async function newest(): Promise<Lifetime> {
-    // Of a confirmed block: one that was only processed may be on a fork that is dropped, with all that is bound to it.
+    // From a confirmed block: a processed one may be on a fork that is dropped together with the transactions bound to it.
     const blockhashCall = { method: 'getLatestBlockhash', params: [{ commitment: 'confirmed' }], read: latestBlockhashFrom };
-    const [latest, since] = await rpc.together<[LatestBlockhash, BlockPlace]>([blockhashCall, placeCall('confirmed')], atHead);
+    const [latest, since] = await rpc.together<[LatestBlockhash, BlockPosition]>([blockhashCall, positionCall('confirmed')], atHead);
     return { ...latest, since };
   }
 
@@ -58,10 +54,10 @@ export function createLifetimes(rpc: Rpc, memory: BlockMemory): Lifetimes {
     fresh: () => memory.recall('newest blockhash', newest),
     async given(blockhash) {
       const validCall = { method: 'isBlockhashValid', params: [blockhash, { commitment: 'processed' }], read: validityFrom };
-      const [valid, since] = await rpc.together<[AtSlot<boolean>, BlockPlace]>([validCall, placeCall('confirmed')], atHead);
+      const [valid, since] = await rpc.together<[AtSlot<boolean>, BlockPosition]>([validCall, positionCall('confirmed')], atHead);
       if (!valid.value) return refusal(blockhash);
       unknownSinceMs.delete(blockhash);
-      // Its block may be the newest that the node has seen, which is no more blocks ahead of the confirmed one than slots.
+      // The blockhash may be from the node's newest block, which is at most this many blocks ahead of the confirmed one.
       const ahead = valid.slot > since.slot ? valid.slot - since.slot : 0n;
       return { since, blockhash, lastValidBlockHeight: since.height + ahead + validBlocks };
     },
@@ -71,7 +67,7 @@ export function createLifetimes(rpc: Rpc, memory: BlockMemory): Lifetimes {
 type LatestBlockhash = Pick<Lifetime, 'blockhash' | 'lastValidBlockHeight'>;
 
 function latestBlockhashFrom(answer: unknown): LatestBlockhash {
-  const { value } = atSlotFrom(answer, 'latest blockhash', (held) => objectFrom(held, 'latest blockhash'));
+  const { value } = atSlotFrom(answer, 'latest blockhash', (latest) => objectFrom(latest, 'latest blockhash'));
   const lastValidBlockHeight = integerFrom(value.lastValidBlockHeight, 'last valid block height');
   return { blockhash: keyFrom(value.blockhash, 'blockhash'), lastValidBlockHeight };
 }

@@ -6,13 +6,13 @@ import { lookupTableProgram } from './address.js';
 import { atSlotFrom, textFrom } from './answer.js';
 import type { TableLookup } from './wire.js';
 
-/** Before a table's addresses: its kind, when it was shut and last extended, and who may do so. */
+/** The header before the addresses: kind, deactivation and last extension slots, authority. */
 const tableHeaderBytes = 56;
 const keyBytes = 32;
 
 /**
- * The accounts that a v0 message loads from tables, as the tables are now; they only ever grow. A sentence where one cannot be looked up.
- * `slot`: that the node must have reached. Throws `NODE_UNAVAILABLE`.
+ * Reads the accounts that a v0 message loads from lookup tables, which only ever grow; `problem` if an account does not exist. The node must
+ * have reached `slot`. Throws `NODE_UNAVAILABLE`.
  */
 export async function lookUpAccounts(
   rpc: Rpc,
@@ -21,21 +21,21 @@ export async function lookUpAccounts(
 ): Promise<readonly string[] | { readonly problem: string }> {
   const keys = tables.map(({ table }) => table);
   const params = [keys, { encoding: 'base64', commitment: 'processed', minContextSlot: Number(slot) }];
-  const held = await rpc.ask('getMultipleAccounts', params, tablesFrom, { first: 'head' });
+  const contents = await rpc.ask('getMultipleAccounts', params, tablesFrom, { first: 'head' });
   const found: string[] = [];
   for (const [at, { table, writable, readonly }] of tables.entries()) {
-    const addresses = held[at];
-    if (addresses === undefined || addresses === null) return { problem: `looks accounts up in ${table}, which is no table` };
+    const addresses = contents[at];
+    if (addresses === undefined || addresses === null) return { problem: `uses ${table}, which is not an address lookup table` };
     for (const index of [...writable, ...readonly]) {
       const key = addresses.subarray(index * keyBytes, (index + 1) * keyBytes);
-      if (key.length < keyBytes) return { problem: `looks up account ${index} of the table ${table}, which has no such account` };
+      if (key.length < keyBytes) return { problem: `uses index ${index} of the address lookup table ${table}, which has no such entry` };
       found.push(getAddressDecoder().decode(key));
     }
   }
   return found;
 }
 
-/** The bytes of each table's addresses; null where there is no table. */
+/** Returns the address bytes of each table; null if it is not a table. */
 function tablesFrom(answer: unknown): readonly (Uint8Array | null)[] {
   return atSlotFrom(answer, 'accounts', (value) => listFrom(value, 'accounts').map(addressesFrom)).value;
 }

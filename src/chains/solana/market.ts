@@ -3,17 +3,16 @@ import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { integerFrom } from './answer.js';
 
-/** Nodes take no more accounts in one question. */
-const greatestAccountsAsked = 128;
-/** Of the slots of late, so many in a hundred could have been entered for less. */
+/** The maximum that nodes accept per call. */
+const maxAccounts = 128;
 const percentile = 75;
 
 /**
- * What a unit costs now, in micro-lamports, for a transaction that writes to these accounts: what entered most of the slots of late. 0
- * where nobody bids, and where nodes tell of no market. Throws `NODE_UNAVAILABLE`.
+ * Returns the compute unit price in micro-lamports for a transaction that writes to these accounts: the 75th percentile of recent slots. 0 if
+ * there are no bids or nodes report no fees. Throws `NODE_UNAVAILABLE`.
  */
 export async function marketUnitPrice(rpc: Rpc, writable: readonly string[]): Promise<bigint> {
-  const params = [writable.slice(0, greatestAccountsAsked)];
+  const params = [writable.slice(0, maxAccounts)];
   const fees = await rpc.call('getRecentPrioritizationFees', params, prioritizationFeesFrom).catch((error: unknown) => {
     if (!(error instanceof NodeError)) throw error;
     if (error.isOverload) throw nodeUnavailable(error);

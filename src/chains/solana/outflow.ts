@@ -1,21 +1,18 @@
 import { systemProgram } from './address.js';
 import type { Message } from './wire.js';
 
-/** Instructions of the system program that take lamports from their first account. */
+/** Instructions of the system program that move lamports out of their first account. */
 const createAccount = 0;
 const transfer = 2;
 const createAccountWithSeed = 3;
 
-/**
- * The lamports that a message's own instructions of the system program move out of an account. What other programs take from it is not seen
- * here.
- */
+/** Returns the lamports that system program instructions of a message move out of an account. Other programs are not visible. */
 export function outflowLamports({ accounts, instructions }: Message, account: string): bigint {
   let total = 0n;
   for (const { program, accounts: used, data } of instructions) {
     const from = used[0];
     if (accounts[program] !== systemProgram || from === undefined || accounts[from] !== account) continue;
-    // To itself it costs nothing.
+    // A transfer to itself costs nothing.
     const to = used[1];
     if (to !== undefined && accounts[to] === account) continue;
     total += movedBy(Buffer.from(data));
@@ -28,14 +25,14 @@ function movedBy(data: Buffer): bigint {
   return at === null || data.length < at + 8 ? 0n : data.readBigUInt64LE(at);
 }
 
-/** Where the data has the lamports; null where it moves none. */
+/** Returns the offset of the lamports in the data; null if it moves none. */
 function lamportsAt(data: Buffer): number | null {
   switch (data.length < 4 ? null : data.readUInt32LE(0)) {
     case createAccount:
     case transfer:
       return 4;
     case createAccountWithSeed: {
-      // After the base come the seed's length, in 8 bytes, and the seed.
+      // After the base come the seed's length (8 bytes) and the seed.
       const seedBytes = data.length < 44 ? null : data.readBigUInt64LE(36);
       return seedBytes === null || seedBytes > BigInt(data.length) ? null : 44 + Number(seedBytes);
     }

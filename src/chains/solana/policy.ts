@@ -1,42 +1,47 @@
 import { DomainError, invalidField } from '../../core/errors.js';
-import type { SolanaPolicies } from '../../core/relayer/relayer.js';
+import { onNetwork } from '../../core/relayer/on-network.js';
+import type { Relayer, SolanaPolicies } from '../../core/relayer/relayer.js';
 import { computeBudgetProgram } from './address.js';
 import { namedFeeLamports } from './compute-budget.js';
 import { type Message, unsignedTransactionBytes } from './wire.js';
 
 /**
- * Judges what a message shows of itself by the relayer's policies: its programs, its accounts, its signatures and its size. Throws
- * `DomainError` (400) naming `field`, the field that the message came from. Accounts behind tables are not seen here: see
- * `disallowedAmong`.
- *
- * Programs that programs call are known to the chain alone.
+ * Checks the programs, accounts, signatures and size of a message against the relayer's policies, and its fee if the relayer pays it. Accounts
+ * in lookup tables are checked by `disallowedAmong`; programs that other programs call are not visible. Throws `DomainError` (400) naming
+ * `field`.
  */
-export function requireAllowed(field: string, message: Message, relayer: string, policies: SolanaPolicies): void {
-  const { allowedPrograms, maxSignatures, maxTxDataSizeBytes } = policies;
+export function requireAllowed(field: string, message: Message, { address, policies: allPolicies }: Relayer): void {
+  const policies = onNetwork('solana', allPolicies);
+  const { allowedPrograms, maxSignatures, maxTxDataSizeBytes, maxAllowedFeeLamports } = policies;
   const bytes = unsignedTransactionBytes(message).length;
   if (bytes > maxTxDataSizeBytes)
-    throw invalidField(field, `takes ${bytes} bytes as a transaction: at most ${maxTxDataSizeBytes}, the relayer's max_tx_data_size`);
+    throw invalidField(field, `takes ${bytes} bytes as a transaction; the relayer's max_tx_data_size allows at most ${maxTxDataSizeBytes}`);
   if (maxSignatures !== null && message.signers > maxSignatures) {
-    throw invalidField(field, `needs ${message.signers} signatures: at most ${maxSignatures}, the relayer's max_signatures`);
+    throw invalidField(field, `needs ${message.signers} signatures; the relayer's max_signatures allows at most ${maxSignatures}`);
   }
   for (const { program } of message.instructions) {
     const key = message.accounts[program] ?? '';
     if (allowedPrograms !== null && key !== computeBudgetProgram && !allowedPrograms.includes(key)) {
-      throw notAllowed(field, `calls the program ${key}, which the relayer's allowed_programs does not have`);
+      throw notAllowed(field, `calls the program ${key}, which is not in the relayer's allowed_programs`);
     }
   }
-  const problem = disallowedAmong(message.accounts, relayer, policies);
+  const problem = disallowedAmong(message.accounts, address, policies);
   if (problem !== null) throw notAllowed(field, problem);
+  const fee = namedFeeLamports(message);
+  if (message.accounts[0] === address && maxAllowedFeeLamports !== null && fee > maxAllowedFeeLamports) {
+    const excess = `costs a fee of ${fee} lamports; the relayer's max_allowed_fee_lamports allows at most ${maxAllowedFeeLamports}`;
+    throw invalidField(field, excess);
+  }
 }
 
-/** True where policies say which accounts may be used, so that those behind tables must be known. */
-export function judgesAccounts({ allowedAccounts, disallowedAccounts }: SolanaPolicies): boolean {
+/** True if policies restrict accounts, so accounts in lookup tables must be checked. */
+export function restrictsAccounts({ allowedAccounts, disallowedAccounts }: SolanaPolicies): boolean {
   return allowedAccounts !== null || disallowedAccounts.length > 0;
 }
 
 /**
- * Why these accounts may not all be used: completes a sentence that begins with the field's name. Null when they may. Programs are accounts
- * too; the relayer's own, and the compute budget that the service adds, are always allowed.
+ * Returns why policies forbid one of these accounts, to follow the field's name; null if all are allowed. Programs are accounts too. The
+ * relayer's own account and the compute budget program are always allowed.
  */
 export function disallowedAmong(
   accounts: readonly string[],
@@ -47,24 +52,12 @@ export function disallowedAmong(
     if (account === relayer || account === computeBudgetProgram) continue;
     if (disallowedAccounts.includes(account)) return `uses the account ${account}, which is in the relayer's disallowed_accounts`;
     if (allowedAccounts !== null && !allowedAccounts.includes(account)) {
-      return `uses the account ${account}, which the relayer's allowed_accounts does not have`;
+      return `uses the account ${account}, which is not in the relayer's allowed_accounts`;
     }
   }
   return null;
 }
 
-/** The 400 of a program or an account that the relayer's policies do not allow. */
 function notAllowed(field: string, description: string): DomainError {
   return new DomainError('invalid', 'RECEIVER_NOT_ALLOWED', `${field} ${description}`, { fields: [{ field, description }] });
-}
-
-/**
- * Throws `DomainError` (400) naming `field` where the message itself names a fee above the relayer's `max_allowed_fee_lamports`. A bid of
- * its own is never changed, and one that the service adds stays within.
- */
-export function requireFeeAllowed(field: string, message: Message, { maxAllowedFeeLamports }: SolanaPolicies): void {
-  const fee = namedFeeLamports(message);
-  if (maxAllowedFeeLamports !== null && fee > maxAllowedFeeLamports) {
-    throw invalidField(field, `costs a fee of ${fee} lamports: at most ${maxAllowedFeeLamports}, the relayer's max_allowed_fee_lamports`);
-  }
 }

@@ -4,73 +4,79 @@ import type { SolanaPolicies } from '../../core/relayer/relayer.js';
 import { nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { atSlotFrom, integerFrom } from './answer.js';
-import { computeBudgetOf, greatestUnitLimit, namedFeeLamports, priorityFeeLamports, withComputeBudget } from './compute-budget.js';
+import {
+  computeBudgetOf,
+  maxUnitLimit,
+  microLamportsPerLamport,
+  namedFeeLamports,
+  priorityFeeLamports,
+  withComputeBudget,
+} from './compute-budget.js';
 import { marketUnitPrice } from './market.js';
 import { simulate } from './simulate.js';
 import { base64From, type Message, messageBytes, unsignedTransactionBytes, writableAccounts } from './wire.js';
 
-/** What is priced. */
+/** The inputs of a price. */
 export interface Pricing {
   readonly message: Message;
-  /** True when nothing of it may be changed: others have signed it. */
+  /** True if the message must not change because it is signed. */
   readonly isFixed: boolean;
-  /** That the node must have reached. */
+  /** The slot that the node must have reached. */
   readonly slot: bigint;
   readonly policies: SolanaPolicies;
 }
 
-/** The message as it is to be signed, and the fee that it costs. */
+/** The message to sign and its fee. */
 export interface PricedMessage {
   readonly message: Message;
   readonly feeLamports: bigint;
 }
 
-/** Where the relayer's policies set no limit: neither a hostile node nor a wild market may empty the account. */
-const greatestPriorityFeeLamports = 10_000_000n;
-const microLamportsPerLamport = 1_000_000n;
-/** Limits are drawn from so many, so that transactions which say the same are not the same: see `MadeMessages`. */
-const limitsDrawnFrom = 512;
-const greatestDraws = 16;
+/** The limit without a policy: neither a hostile node nor a market spike may drain the account. */
+const maxPriorityFeeLamports = 10_000_000n;
+/** Unit limits are random within this range, so that equal transactions get different bytes: see `RecentMessages`. */
+const unitLimitRange = 512;
+const maxDraws = 16;
 
 /**
- * Simulates a message and settles what it costs. Where the relayer signs alone and the message bids no price, a limit on what it computes
- * and the market's price are added, as far as there is room and the relayer's greatest fee allows. Throws `NODE_UNAVAILABLE`.
+ * Simulates and prices a message. If the relayer is the only signer and the message sets no unit price, adds a unit limit and the market's
+ * price, if they fit and within the relayer's maximum fee. Throws `NODE_UNAVAILABLE`.
  */
-export async function priceAttempt(rpc: Rpc, made: MadeMessages, pricing: Pricing): Promise<PricedMessage | Refusal> {
+export async function priceAttempt(rpc: Rpc, recent: RecentMessages, pricing: Pricing): Promise<PricedMessage | Refusal> {
   const { message, isFixed, slot, policies } = pricing;
   const budget = computeBudgetOf(message);
-  // Whoever bids a price has thought of its limit too.
+  // A caller that sets a price has also chosen the limit.
   const isOpen = !isFixed && budget.unitPriceMicroLamports === null;
   const withBudget = (unitLimit: number, unitPriceMicroLamports: bigint | null): Message | null => {
     const added = { unitLimit: budget.unitLimit === null ? unitLimit : null, unitPriceMicroLamports };
     return withComputeBudget(message, added, policies.maxTxDataSizeBytes);
   };
-  const widest = isOpen ? withBudget(greatestUnitLimit, 0n) : null;
+  const widest = isOpen ? withBudget(maxUnitLimit, 0n) : null;
   const [simulation, baseFee, marketPrice] = await Promise.all([
     simulate(rpc, unsignedTransactionBytes(widest ?? message), slot),
     readFee(rpc, widest ?? message, slot),
     widest === null ? 0n : marketUnitPrice(rpc, writableAccounts(message)),
   ]);
   if ('refused' in simulation) return simulation;
-  const greatestFee = policies.maxAllowedFeeLamports ?? baseFee + greatestPriorityFeeLamports;
-  if (baseFee > greatestFee) return feeRefusal(baseFee, greatestFee);
-  if (widest === null) return isFixed || made.add(message) ? { message, feeLamports: baseFee } : sameRefusal;
+  const maxFeeLamports = policies.maxAllowedFeeLamports ?? baseFee + maxPriorityFeeLamports;
+  if (baseFee > maxFeeLamports) return feeRefusal(baseFee, maxFeeLamports);
+  if (widest === null) return isFixed || recent.add(message) ? { message, feeLamports: baseFee } : sameRefusal;
 
-  const leastLimit = budget.unitLimit ?? limitFor(simulation.unitsConsumed);
-  const limitEnd = budget.unitLimit ?? Math.min(greatestUnitLimit, leastLimit + limitsDrawnFrom - 1);
-  for (let draws = 0; draws < greatestDraws; draws += 1) {
-    const unitLimit = randomInt(leastLimit, limitEnd + 1);
-    const affordable = ((greatestFee - baseFee) * microLamportsPerLamport) / BigInt(Math.max(1, unitLimit));
+  const minLimit = budget.unitLimit ?? limitFor(simulation.unitsConsumed);
+  const maxLimit = budget.unitLimit ?? Math.min(maxUnitLimit, minLimit + unitLimitRange - 1);
+  for (let draws = 0; draws < maxDraws; draws += 1) {
+    const unitLimit = randomInt(minLimit, maxLimit + 1);
+    const affordable = ((maxFeeLamports - baseFee) * microLamportsPerLamport) / BigInt(Math.max(1, unitLimit));
     const unitPrice = marketPrice < affordable ? marketPrice : affordable;
     const budgeted = withBudget(unitLimit, unitPrice === 0n ? null : unitPrice);
-    if (budgeted !== null && made.add(budgeted)) {
+    if (budgeted !== null && recent.add(budgeted)) {
       return { message: budgeted, feeLamports: baseFee + priorityFeeLamports(unitPrice, unitLimit) };
     }
   }
   return sameRefusal;
 }
 
-/** What the network charges for a message, with the priority fee that it names: some nodes leave that out. */
+/** Reads the fee of a message, at least with its own priority fee, which some nodes leave out. */
 async function readFee(rpc: Rpc, message: Message, slot: bigint): Promise<bigint> {
   const config = { commitment: 'processed', minContextSlot: Number(slot) };
   const read = (answer: unknown): bigint | null =>
@@ -81,37 +87,33 @@ async function readFee(rpc: Rpc, message: Message, slot: bigint): Promise<bigint
   return asked > named ? asked : named;
 }
 
-/** A fifth more than it took: state may change until it lands. */
+/** Adds a fifth to the consumed units, because the state may change before the attempt lands. */
 function limitFor(unitsConsumed: bigint): number {
-  return Math.min(greatestUnitLimit, Number((unitsConsumed * 6n) / 5n) + 1_000);
+  return Math.min(maxUnitLimit, Number((unitsConsumed * 6n) / 5n) + 1_000);
 }
 
-function feeRefusal(feeLamports: bigint, greatestFee: bigint): Refusal {
-  const sentence = `the transaction costs a fee of ${feeLamports} lamports: at most ${greatestFee}, the relayer's max_allowed_fee_lamports`;
+function feeRefusal(feeLamports: bigint, maxFeeLamports: bigint): Refusal {
+  const sentence = `the transaction costs a fee of ${feeLamports} lamports; the relayer's max_allowed_fee_lamports allows at most ${maxFeeLamports}`;
   return { refused: 'above_cap', sentence, lasting: true };
 }
 
 const sameRefusal: Refusal = {
   refused: 'reverts',
-  sentence:
-    'another transaction says exactly the same with the newest blockhash, and the network would take them for one: it waits for the next',
+  sentence: 'identical to another transaction with the newest blockhash; will send with the next blockhash',
   lasting: false,
 };
 
-/** Messages that were made of late, so that no two transactions are the same one to the network. */
-export interface MadeMessages {
-  /**
-   * False when this very message was made before, with its blockhash: signed again it would have the same signature, and land once for
-   * both.
-   */
+/** Recently drafted messages, so that no two transactions are identical to the network. */
+export interface RecentMessages {
+  /** Returns false if the same message with the same blockhash was added before: both would have one signature and land only once. */
   add(message: Message): boolean;
 }
 
-/** Only the newest blockhash is used for new messages; some may be under way with the ones before. */
+/** New messages use the newest blockhash; some drafts may still use earlier ones. */
 const blockhashesKept = 8;
 
-/** Makes an empty memory. */
-export function createMadeMessages(): MadeMessages {
+/** Creates an empty memory. */
+export function createRecentMessages(): RecentMessages {
   const made = new Map<string, Set<string>>();
   return {
     add(message) {

@@ -2,91 +2,80 @@ import { invalidField } from '../../core/errors.js';
 import { systemProgram } from './address.js';
 import { hasSigned } from './sign.js';
 import {
+  accountCount,
   bytesFromBase64,
-  greatestAccounts,
-  greatestInstructions,
-  greatestTransactionBytes,
   isSignature,
   type Message,
+  maxAccounts,
+  maxInstructions,
+  maxTransactionBytes,
   transactionFromBytes,
-  WireError,
   type WireTransaction,
 } from './wire.js';
 
 const field = 'transaction';
 
 /**
- * Reads a caller's transaction: base64, at most one packet, wire form of a legacy or v0 transaction that nodes take, on a recent blockhash,
- * with every signature in it valid. Throws `DomainError` (400) naming `transaction`.
+ * Reads a caller's transaction: base64 of a legacy or v0 transaction that fits into a packet, with a recent blockhash and valid signatures.
+ * Throws `DomainError` (400) naming `transaction`.
  */
 export function readTransaction(text: string): WireTransaction {
-  // Four characters stand for three bytes.
-  if (text.length > Math.ceil(greatestTransactionBytes / 3) * 4)
-    throw invalidField(field, `must have at most ${greatestTransactionBytes} bytes`);
+  // Four characters encode three bytes.
+  if (text.length > Math.ceil(maxTransactionBytes / 3) * 4) throw invalidField(field, `must have at most ${maxTransactionBytes} bytes`);
   const bytes = bytesFromBase64(text);
   if (bytes === null) throw invalidField(field, 'must be base64');
-  if (bytes.length > greatestTransactionBytes) throw invalidField(field, `has ${bytes.length} bytes: at most ${greatestTransactionBytes}`);
-  const wire = takenApart(bytes);
+  if (bytes.length > maxTransactionBytes) throw invalidField(field, `has ${bytes.length} bytes; the maximum is ${maxTransactionBytes}`);
+  const wire = transactionFromBytes(bytes);
   const { message, signatures } = wire;
   checkMessage(field, message);
   if (signatures.length !== message.signers) {
-    throw invalidField(field, `has ${signatures.length} signatures, but its message asks for ${message.signers}`);
+    throw invalidField(field, `has ${signatures.length} signatures, but its message requires ${message.signers}`);
   }
-  signatures.forEach((signature, place) => {
-    const signer = message.accounts[place];
+  signatures.forEach((signature, index) => {
+    const signer = message.accounts[index];
     if (signer !== undefined && isSignature(signature) && !hasSigned(signer, signature, wire.messageBytes)) {
-      throw invalidField(field, `has a signature of ${signer} that is not valid`);
+      throw invalidField(field, `has an invalid signature of ${signer}`);
     }
   });
   return wire;
 }
 
 /**
- * True when the message must stay as it is: somebody else has signed it, or the relayer itself has (its signature may be out already, and a
- * second version could land as well).
+ * True if the message must not change: another account signed it, or the relayer did. Its transaction may already be broadcast, and a second
+ * one could also land.
  */
-export function isFixed({ message, signatures }: WireTransaction): boolean {
+export function mustStay({ message, signatures }: WireTransaction): boolean {
   return message.signers > 1 || signatures.some(isSignature);
-}
-
-function takenApart(bytes: Uint8Array): WireTransaction {
-  try {
-    return transactionFromBytes(bytes);
-  } catch (error) {
-    if (error instanceof WireError) throw invalidField(field, error.message);
-    throw error;
-  }
 }
 
 const advanceNonceAccount = 4;
 
 /**
- * Refuses a message that no node takes, and one on a durable nonce, which can land at any time. Throws `DomainError` (400) naming `field`,
- * the field that the message came from.
- *
- * The rules are those of the runtime's `sanitize` of legacy and v0 messages, and that no account is loaded twice.
+ * Rejects a message that no node accepts, and one with a durable nonce, which never expires. The rules are the runtime's `sanitize` for legacy
+ * and v0 messages, and that no account is loaded twice. Throws `DomainError` (400) naming `field`.
  */
 export function checkMessage(field: string, message: Message): void {
   const { accounts, instructions, tables, signers, readonlySigners, readonlyOthers } = message;
   const wrong = (description: string): Error => invalidField(field, description);
-  if (signers === 0 || signers + readonlyOthers > accounts.length) throw wrong('has a header that counts more accounts than it has');
-  if (readonlySigners >= signers) throw wrong('has a header without an account that can pay the fee');
-  const twice = accounts.find((account, at) => accounts.indexOf(account) !== at);
-  if (twice !== undefined) throw wrong(`has the account ${twice} twice`);
+  if (signers === 0 || signers + readonlyOthers > accounts.length)
+    throw wrong('has a header that counts more accounts than the message has');
+  if (readonlySigners >= signers) throw wrong('has no writable signer that can pay the fee');
+  const duplicate = accounts.find((account, at) => accounts.indexOf(account) !== at);
+  if (duplicate !== undefined) throw wrong(`lists the account ${duplicate} twice`);
   if (tables.some(({ writable, readonly }) => writable.length + readonly.length === 0))
-    throw wrong('looks up nothing in one of its tables');
-  const total = accounts.length + tables.reduce((sum, { writable, readonly }) => sum + writable.length + readonly.length, 0);
-  if (total > greatestAccounts) throw wrong(`has ${total} accounts: at most ${greatestAccounts}`);
-  if (instructions.length > greatestInstructions) throw wrong(`has ${instructions.length} instructions: at most ${greatestInstructions}`);
+    throw wrong('has an address lookup table without indexes');
+  const total = accountCount(message);
+  if (total > maxAccounts) throw wrong(`has ${total} accounts; the maximum is ${maxAccounts}`);
+  if (instructions.length > maxInstructions) throw wrong(`has ${instructions.length} instructions; the maximum is ${maxInstructions}`);
   for (const [at, { program, accounts: used }] of instructions.entries()) {
-    if (program === 0) throw wrong(`calls the account that pays the fee as a program, in instruction ${at}`);
+    if (program === 0) throw wrong(`calls the fee payer as a program in instruction ${at}`);
     if (program >= accounts.length || used.some((index) => index >= total))
-      throw wrong(`has an account in instruction ${at} that it does not list`);
+      throw wrong(`uses an account in instruction ${at} that it does not list`);
   }
-  if (isOnDurableNonce(message)) throw wrong('is on a durable nonce, which is not supported: use a recent blockhash');
+  if (isOnDurableNonce(message)) throw wrong('uses a durable nonce, which is not supported; use a recent blockhash');
 }
 
-/** True when the runtime takes its blockhash for the nonce of an account: the first instruction advances one. */
+/** True if the blockhash is the nonce of an account: the first instruction advances it. */
 function isOnDurableNonce({ accounts, instructions: [first] }: Message): boolean {
   if (first === undefined || accounts[first.program] !== systemProgram || first.data.length < 4) return false;
   return Buffer.from(first.data).readUInt32LE(0) === advanceNonceAccount;

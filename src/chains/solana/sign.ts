@@ -4,14 +4,14 @@ import type { Ed25519Signer, Signer } from '../../core/ports/signer.js';
 import type { SolanaAttemptFields, SolanaDraft } from '../../core/transaction/solana.js';
 import { base64From, transactionBytes } from './wire.js';
 
-/** A signed version: its signature in base58, which names it, and its wire form in base64. */
+/** A signed attempt; `hash` is its signature in base58, `raw` its wire form in base64. */
 export interface SignedAttempt {
   readonly hash: string;
   readonly raw: string;
   readonly fields: SolanaAttemptFields;
 }
 
-/** Puts the relayer's signature where it is missing. Asks no node. */
+/** Adds the relayer's signature to a draft without asking a node. */
 export async function signDraft(draft: SolanaDraft, signer: Ed25519Signer): Promise<SignedAttempt> {
   const message = Buffer.from(draft.message, 'base64');
   const own = await signer.sign(message);
@@ -24,20 +24,20 @@ export async function signDraft(draft: SolanaDraft, signer: Ed25519Signer): Prom
   };
 }
 
-/** The signer of a relayer on Solana. Throws where it is of another curve: the configuration has made sure of it. */
+/** Narrows a signer to ed25519; the configuration allows no other curve. */
 export function ed25519SignerOf(signer: Signer): Ed25519Signer {
-  if (signer.curve !== 'ed25519') throw new Error(`the signer ${signer.id} is of the curve ${signer.curve}`);
+  if (signer.curve !== 'ed25519') throw new Error(`signer ${signer.id} has a ${signer.curve} key; must be ed25519`);
   return signer;
 }
 
-/** True when the account has signed these bytes. */
+/** True if the account signed these bytes. */
 export function hasSigned(account: Address, signature: Uint8Array, message: Uint8Array): boolean {
   const x = Buffer.from(getAddressEncoder().encode(account)).toString('base64url');
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
   return verify(null, message, key, signature);
 }
 
-/** The text of a signature, which names its transaction: base58. */
+/** Encodes a signature in base58; it identifies its transaction. */
 export function signatureText(signature: Uint8Array): string {
   return getBase58Decoder().decode(signature);
 }

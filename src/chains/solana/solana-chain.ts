@@ -4,41 +4,38 @@ import { onNetwork } from '../../core/relayer/on-network.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { createNodes } from '../rpc/nodes.js';
 import { createAttemptOutcomes } from './attempt-outcomes.js';
-import { placeCall, rememberPlace } from './block-place.js';
 import { createBroadcaster } from './broadcast.js';
 import { contentFromRequest } from './content.js';
 import { solanaDialect } from './dialect.js';
 import { draftAttempt, readBalance } from './draft.js';
+import { positionCall, rememberPosition } from './history.js';
 import { createLifetimes } from './lifetime.js';
-import { createMadeMessages } from './price-attempt.js';
+import { createRecentMessages } from './price-attempt.js';
 import { ed25519SignerOf, signDraft } from './sign.js';
-import { signForCaller } from './sign-foreign.js';
+import { signForeignTransaction } from './sign-foreign.js';
 import { whyFailed } from './statuses.js';
 
-/**
- * Opens a Solana cluster. Its transactions have no nonces: each stands alone, and lives until its blockhash dies. Asks no node until it
- * must.
- */
+/** Opens a Solana cluster without asking a node. All its transactions are unsequenced and can land until their blockhash expires. */
 export function createSolanaChain(options: RpcOptions<SolanaNetwork>): Chain {
   const { network, log } = options;
   const networkName = network.name;
   const { rpc, memory, methods } = createNodes(options, solanaDialect, 2);
   const lifetimes = createLifetimes(rpc, memory);
-  const made = createMadeMessages();
-  const outcomes = createAttemptOutcomes({ rpc, memory, log, networkName });
+  const recent = createRecentMessages();
+  const outcomes = createAttemptOutcomes(rpc, memory, log, networkName);
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const { genesis } = solanaDialect;
   let seen: Head = { number: 0n, hash: '', timestampMs: 0 };
 
-  /** The newest confirmed block, named by its slot. What is remembered of the one before is forgotten. */
+  /** Reads the newest confirmed block, named by its slot, and clears the memory of the previous one. */
   async function readHead(): Promise<Head> {
-    const { method, params, read } = placeCall('confirmed');
-    const place = await rpc.askHead(method, params, (answer) => {
-      const told = read(answer, null);
-      return { ...told, number: told.slot };
+    const { method, params, read } = positionCall('confirmed');
+    const newest = await rpc.askHead(method, params, (answer) => {
+      const position = read(answer, null);
+      return { ...position, number: position.slot };
     });
-    rememberPlace(memory, place);
-    if (place.slot !== seen.number) seen = { number: place.slot, hash: place.slot.toString(), timestampMs: Date.now() };
+    rememberPosition(memory, newest);
+    if (newest.slot !== seen.number) seen = { number: newest.slot, hash: newest.slot.toString(), timestampMs: Date.now() };
     return seen;
   }
 
@@ -52,7 +49,7 @@ export function createSolanaChain(options: RpcOptions<SolanaNetwork>): Chain {
     balanceOf: (account) => readBalance(rpc, account, 'confirmed'),
     draft({ relayer, content }) {
       if (content === 'filler') throw new Error('a Solana transaction has no slot to fill');
-      return draftAttempt({ rpc, memory, lifetimes, made }, relayer, onNetwork('solana', content));
+      return draftAttempt({ rpc, memory, lifetimes, recent }, relayer, onNetwork('solana', content));
     },
     sign: (draft, _nonce, signer) => signDraft(onNetwork('solana', draft), ed25519SignerOf(signer)),
     broadcastAll: (raws) => broadcaster.send(raws),
@@ -63,6 +60,6 @@ export function createSolanaChain(options: RpcOptions<SolanaNetwork>): Chain {
       replacement: 'queue',
       whyEndless: () => null,
     },
-    signForeign: { sign: (transaction, relayer, signer) => signForCaller(transaction, relayer, ed25519SignerOf(signer)) },
+    signForeign: { sign: (transaction, relayer, signer) => signForeignTransaction(transaction, relayer, ed25519SignerOf(signer)) },
   };
 }

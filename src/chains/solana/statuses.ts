@@ -5,22 +5,22 @@ import type { Rpc } from '../rpc/rpc.js';
 import { type AtSlot, atSlotFrom, integerFrom } from './answer.js';
 import { failureSentence, linesFrom, type TransactionError, transactionErrorFrom } from './failure.js';
 
-/** Where a signature was found. */
+/** The block of a signature and its result. */
 export interface SignatureStatus {
   readonly slot: bigint;
-  /** True when its block can never be taken back. */
+  /** True if the block is finalized. */
   readonly isFinal: boolean;
-  /** Null when it ran. */
+  /** Null if the transaction succeeded. */
   readonly error: TransactionError | null;
 }
 
-/** One for each signature, in their order; null of one that the node has not seen. */
+/** One status per signature, in order; null if the node has not seen it. */
 export type Statuses = AtSlot<readonly (SignatureStatus | null)[]>;
 
-/** Nodes answer no more at once (`MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
-export const greatestStatusesAsked = 256;
+/** The maximum per call (`MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
+export const maxStatuses = 256;
 
-/** Asks what a node knows of these signatures, at most `greatestStatusesAsked`. Without history it looks at the newest 300 blocks or so. */
+/** Reads the statuses of at most `maxStatuses` signatures. Without history a node searches only about the newest 300 blocks. */
 export function statusesCall(signatures: readonly string[], withHistory: boolean): RpcCall<Statuses> {
   const read = (value: unknown): readonly (SignatureStatus | null)[] => {
     const statuses = listFrom(value, 'signature statuses').map(statusFrom);
@@ -40,7 +40,7 @@ function statusFrom(value: unknown): SignatureStatus | null {
   return { slot: integerFrom(slot, 'slot'), isFinal: confirmationStatus === 'finalized', error: transactionErrorFrom(err) };
 }
 
-/** Why a transaction failed on the chain, with what its programs logged where the node keeps that. Never throws. */
+/** Describes why a transaction failed on chain, with its program log if the node keeps it. Never throws. */
 export async function whyFailed(rpc: Rpc, signature: string): Promise<string> {
   const sentence = (await withLogs(rpc, signature).catch(() => null)) ?? (await withoutLogs(rpc, signature).catch(() => null));
   return sentence === null ? 'failed on chain' : `failed on chain: ${sentence}`;

@@ -7,39 +7,40 @@ import {
   getCompiledTransactionMessageEncoder,
   isSolanaError,
 } from '@solana/kit';
+import { type DomainError, invalidField } from '../../core/errors.js';
 
-/** The most bytes that a transaction in wire form has: what fits into one packet. */
-export const greatestTransactionBytes = 1232;
-/** Of one transaction: those that it holds and those that it looks up in tables (`MAX_TX_ACCOUNT_LOCKS`). */
-export const greatestAccounts = 64;
-/** Of one transaction: more than the runtime's trace of calls holds. */
-export const greatestInstructions = 64;
+/** The maximum size of a transaction: one packet. */
+export const maxTransactionBytes = 1232;
+/** The maximum number of accounts, including those in lookup tables (`MAX_TX_ACCOUNT_LOCKS`). */
+export const maxAccounts = 64;
+/** The maximum number of instructions; the runtime's call trace holds no more. */
+export const maxInstructions = 64;
 
 const signatureBytes = 64;
 const versionFlag = 0x80;
 
-/** One call of a program; accounts by their place: first the message's own, then those its tables load for writing, then for reading. */
+/** One call of a program. Accounts are indexes: first the message's own, then the writable and the readonly ones of its tables. */
 export interface CompiledInstruction {
   readonly program: number;
   readonly accounts: readonly number[];
   readonly data: Uint8Array;
 }
 
-/** Accounts that are loaded from a table on the chain. */
+/** Accounts that are loaded from a lookup table on chain. */
 export interface TableLookup {
   readonly table: Address;
   readonly writable: readonly number[];
   readonly readonly: readonly number[];
 }
 
-/** What is signed. */
+/** The signed part of a transaction. */
 export interface Message {
   readonly version: 'legacy' | 0;
-  /** So many of the first accounts sign; the very first pays the fee. */
+  /** The number of signers, which come first; the first one pays the fee. */
   readonly signers: number;
-  /** So many of the last signers are not written to. */
+  /** The number of readonly signers, at the end of the signers. */
   readonly readonlySigners: number;
-  /** So many of the last accounts are neither signers nor written to. */
+  /** The number of other readonly accounts, at the end of the accounts. */
   readonly readonlyOthers: number;
   readonly accounts: readonly Address[];
   readonly blockhash: string;
@@ -48,64 +49,61 @@ export interface Message {
   readonly tables: readonly TableLookup[];
 }
 
-/** A transaction taken apart. */
+/** A decoded transaction. */
 export interface WireTransaction {
-  /** 64 bytes each, in the order of the message's signers; all zero where one is missing. */
+  /** 64 bytes each, in the order of the message's signers; a missing one is all zero. */
   readonly signatures: readonly Uint8Array[];
   readonly message: Message;
   readonly messageBytes: Uint8Array;
 }
 
-/** Why bytes are no transaction: completes a sentence that begins with the field's name. */
-export class WireError extends Error {
-  override readonly name = 'WireError';
-}
-
-/**
- * Takes a transaction apart, strictly: nothing may be missing, left over, or written otherwise than nodes write it. Legacy and v0. What the
- * parts mean is not looked at. Throws `WireError`.
- */
+/** Decodes a legacy or v0 transaction strictly: complete, canonical and without trailing bytes. Throws `DomainError` (400) naming `transaction`. */
 export function transactionFromBytes(bytes: Uint8Array): WireTransaction {
   const count = bytes[0] ?? 0;
-  // A v1 transaction begins with its version; so many signatures as to need a second byte of length do not fit into a packet.
-  if (count >= versionFlag) throw new WireError('is of a version that is not supported: legacy and version 0 are');
+  // A v1 transaction starts with its version. A packet has no room for enough signatures to need a second length byte.
+  if (count >= versionFlag) throw wireError('has an unsupported version; use legacy or version 0');
   const messageAt = 1 + count * signatureBytes;
   if (count === 0 || bytes.length <= messageAt)
-    throw new WireError('is not a transaction in wire form: it ends within its signatures, or has none');
+    throw wireError('is not a transaction in wire form: it has no signatures or ends within them');
   const messageBytes = bytes.subarray(messageAt);
   const signatures = Array.from({ length: count }, (_, at) => bytes.subarray(1 + at * signatureBytes, 1 + (at + 1) * signatureBytes));
   return { signatures, message: messageFromBytes(messageBytes), messageBytes };
 }
 
-/** Puts a transaction together from its signatures, in the order of the message's signers, and the message's bytes. */
+/** Encodes a transaction from its signatures, in the order of the message's signers, and its message. */
 export function transactionBytes(signatures: readonly Uint8Array[], message: Uint8Array): Uint8Array {
   return Buffer.concat([Uint8Array.of(signatures.length), ...signatures, message]);
 }
 
-/** The bytes of a message. */
+/** Encodes a message. */
 export function messageBytes(message: Message): Uint8Array {
   return Uint8Array.from(getCompiledTransactionMessageEncoder().encode(compiledFromMessage(message)));
 }
 
-/** The bytes of a transaction with this message, signed by nobody: as long as the signed one. */
+/** Encodes an unsigned transaction, which has the size of the signed one. */
 export function unsignedTransactionBytes(message: Message): Uint8Array {
   const missing = Array.from({ length: message.signers }, () => new Uint8Array(signatureBytes));
   return transactionBytes(missing, messageBytes(message));
 }
 
-/** The message's own accounts that it may change. */
-export function writableAccounts({ accounts, signers, readonlySigners, readonlyOthers }: Message): readonly Address[] {
-  return accounts.filter((_, place) => place < signers - readonlySigners || (place >= signers && place < accounts.length - readonlyOthers));
+/** Counts the message's own accounts and those in its lookup tables. */
+export function accountCount({ accounts, tables }: Message): number {
+  return tables.reduce((sum, { writable, readonly }) => sum + writable.length + readonly.length, accounts.length);
 }
 
-/** True where a signature is there at all. */
+/** Returns the message's own writable accounts. */
+export function writableAccounts({ accounts, signers, readonlySigners, readonlyOthers }: Message): readonly Address[] {
+  return accounts.filter((_, index) => index < signers - readonlySigners || (index >= signers && index < accounts.length - readonlyOthers));
+}
+
+/** True unless the signature is missing. */
 export function isSignature(signature: Uint8Array): boolean {
   return signature.some((byte) => byte !== 0);
 }
 
 function messageFromBytes(bytes: Uint8Array): Message {
   const decoded = decode(bytes);
-  if (decoded.version === 1) throw new WireError('is of version 1, which is not supported: legacy and version 0 are');
+  if (decoded.version === 1) throw wireError('has the unsupported version 1; use legacy or version 0');
   const message: Message = {
     version: decoded.version,
     signers: decoded.header.numSignerAccounts,
@@ -118,35 +116,33 @@ function messageFromBytes(bytes: Uint8Array): Message {
       accounts: accountIndices ?? [],
       data: Uint8Array.from(data ?? []),
     })),
-    tables: decoded.version === 0 ? (decoded.addressTableLookups ?? []).map(tableFromCompiled) : [],
+    tables: (decoded.version === 0 ? (decoded.addressTableLookups ?? []) : []).map((table) => ({
+      table: table.lookupTableAddress,
+      writable: table.writableIndexes,
+      readonly: table.readonlyIndexes,
+    })),
   };
-  // The decoder takes lengths in longer forms than needed, which nodes refuse.
+  // The decoder accepts lengths in longer forms than needed, which nodes reject.
   if (Buffer.compare(messageBytes(message), bytes) !== 0)
-    throw new WireError('is not a transaction in wire form: a length in it is not in its shortest form');
+    throw wireError('is not a transaction in wire form: a length is not in its shortest form');
   return message;
 }
 
 type Decoded = CompiledTransactionMessage & CompiledTransactionMessageWithLifetime;
 
 function decode(bytes: Uint8Array): Decoded {
-  const [decoded, end] = read(bytes);
-  if (end < bytes.length) throw new WireError(`is not a transaction in wire form: ${bytes.length - end} bytes are left over at its end`);
-  return decoded;
-}
-
-function read(bytes: Uint8Array): readonly [Decoded, number] {
   try {
-    return getCompiledTransactionMessageDecoder().read(bytes, 0);
+    const [decoded, end] = getCompiledTransactionMessageDecoder().read(bytes, 0);
+    if (end < bytes.length) throw wireError(`is not a transaction in wire form: ${bytes.length - end} bytes follow its end`);
+    return decoded;
   } catch (error) {
     if (!isSolanaError(error)) throw error;
-    throw new WireError('is not a transaction in wire form: it ends too early, or is of a version that is not supported');
+    throw wireError('is not a transaction in wire form: it ends too early or has an unsupported version');
   }
 }
 
-type CompiledTable = NonNullable<Extract<CompiledTransactionMessage, { version: 0 }>['addressTableLookups']>[number];
-
-function tableFromCompiled({ lookupTableAddress, writableIndexes, readonlyIndexes }: CompiledTable): TableLookup {
-  return { table: lookupTableAddress, writable: writableIndexes, readonly: readonlyIndexes };
+function wireError(description: string): DomainError {
+  return invalidField('transaction', description);
 }
 
 function compiledFromMessage(message: Message): Decoded {
@@ -173,13 +169,13 @@ function compiledFromMessage(message: Message): Decoded {
   return { ...shared, version: 0, addressTableLookups };
 }
 
-/** Reads standard base64 with its padding, strictly: null where another text would stand for the same bytes, or none. */
+/** Decodes canonical base64 with padding; null for any other text. */
 export function bytesFromBase64(text: string): Uint8Array | null {
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64') === text ? bytes : null;
 }
 
-/** Standard base64 with padding. */
+/** Encodes base64 with padding. */
 export function base64From(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64');
 }

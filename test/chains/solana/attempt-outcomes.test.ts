@@ -33,7 +33,7 @@ describe('the outcome of a version', () => {
     await advance(2);
     const outcome = await outcomeOf(attempt);
     assert.ok(outcome.kind === 'landed' && !outcome.receipt.succeeded);
-    const words = "failed on chain: instruction 0 failed with the program's error 1 (0x1)";
+    const words = 'failed on chain: instruction 0 failed with program error 1 (0x1)';
     assert.match(
       await chain.whyFailed(outcome.receipt, relayer),
       new RegExp(`^${words.replace(/[()]/g, '\\$&')}: Transfer: insufficient lamports`),
@@ -54,7 +54,7 @@ describe('the outcome of a version', () => {
     assert.equal(finalizedHeight(), lastValidBlockHeight);
     assert.deepEqual(await outcomeOf(attempt), { kind: 'open' });
     await advance();
-    assert.deepEqual(await outcomeOf(attempt), { kind: 'dead', sentence: 'its blockhash expired before a block took it' });
+    assert.deepEqual(await outcomeOf(attempt), { kind: 'dead', sentence: 'its blockhash expired before a block included it' });
   });
 
   it('stays open where nodes cannot tell: history dropped, none kept, or not come so far', async (test) => {
@@ -69,7 +69,7 @@ describe('the outcome of a version', () => {
     condition.keepsHistory = false;
     assert.deepEqual(await outcomeOf(attempt), { kind: 'open' });
     assert.deepEqual(await outcomeOf(attempt), { kind: 'open' });
-    assert.equal(warnings.filter((message) => message.includes('seem gone')).length, 1);
+    assert.equal(warnings.filter((message) => message.includes('could search its history')).length, 1);
     condition.keepsHistory = true;
     condition.historyFromSlot = 0n;
     condition.historyGap = { from: slot, to: slot };

@@ -97,7 +97,7 @@ describe("the relayer's policies", () => {
   }
 
   it('refuse accounts that they do not name, programs among them', () => {
-    const missing = (account: string) => `instructions uses the account ${account}, which the relayer's allowed_accounts does not have`;
+    const missing = (account: string) => `instructions uses the account ${account}, which is not in the relayer's allowed_accounts`;
     for (const [allowedAccounts, account] of [
       [[systemProgram], to],
       [[to], systemProgram],

@@ -87,8 +87,7 @@ describe('a version', () => {
     const first = await signed(await drafted({ transaction }));
     assert.deepEqual(await refused({ transaction }), {
       refused: 'reverts',
-      sentence:
-        'another transaction says exactly the same with the newest blockhash, and the network would take them for one: it waits for the next',
+      sentence: 'identical to another transaction with the newest blockhash; will send with the next blockhash',
       lasting: false,
     });
     await advance();
@@ -132,14 +131,17 @@ describe('a version is refused', () => {
   it('when its fee is above what policy allows', async (test) => {
     const { payer, refused } = await startSolanaChain(test);
     const request = { instructions: [transferInstruction(payer, to, 5n)] };
-    await assert.rejects(refused(request, { maxAllowedFeeLamports: 4_999n }), /costs a fee of 5000 lamports: at most 4999/);
+    await assert.rejects(
+      refused(request, { maxAllowedFeeLamports: 4_999n }),
+      /costs a fee of 5000 lamports; the relayer's max_allowed_fee_lamports allows at most 4999/,
+    );
   });
 
   it('when others signed it with a blockhash that is not valid: lastingly after a while, since ours may lag', async (test) => {
     const { built, refused, advance } = await startSolanaChain(test);
     const transaction = await built([transferOf(other.address, to, 5n)], 0, [other]);
     await advance(200);
-    const sentence = 'its blockhash has expired or is not known to the network, and others signed it, so that it cannot get another';
+    const sentence = 'its blockhash has expired or is unknown to the network, and it cannot get a new one because others signed it';
     assert.deepEqual(await refused({ transaction }), { refused: 'reverts', sentence, lasting: false });
     test.mock.timers.enable({ apis: ['Date'], now: Date.now() + 10_000 });
     assert.deepEqual(await refused({ transaction }), { refused: 'reverts', sentence, lasting: true });

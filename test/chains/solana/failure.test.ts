@@ -14,7 +14,7 @@ describe('a failure', () => {
     ['BlockhashNotFound', [], 'BlockhashNotFound'],
     [{ InsufficientFundsForRent: { account_index: 2 } }, [], 'InsufficientFundsForRent {"account_index":2}'],
     [{ InstructionError: [0, 'InvalidArgument'] }, [], 'instruction 0 failed with InvalidArgument'],
-    [{ InstructionError: [3, { Custom: 6001 }] }, [], "instruction 3 failed with the program's error 6001 (0x1771)"],
+    [{ InstructionError: [3, { Custom: 6001 }] }, [], 'instruction 3 failed with program error 6001 (0x1771)'],
     [{ InstructionError: [1, { BorshIoError: 'x' }] }, [], 'instruction 1 failed with {"BorshIoError":"x"}'],
     [
       { InstructionError: [0, { Custom: 1 }] },
@@ -25,7 +25,7 @@ describe('a failure', () => {
         `Program ${program} consumed 4500 of 200000 compute units`,
         `Program ${program} failed: custom program error: 0x1`,
       ],
-      "instruction 0 failed with the program's error 1 (0x1): Error: insufficient funds",
+      'instruction 0 failed with program error 1 (0x1): Error: insufficient funds',
     ],
     [
       { InstructionError: [0, { Custom: 1 }] },
@@ -34,7 +34,7 @@ describe('a failure', () => {
         'Transfer: insufficient lamports 5, need 10',
         'Program 11111111111111111111111111111111 failed: custom program error: 0x1',
       ],
-      "instruction 0 failed with the program's error 1 (0x1): Transfer: insufficient lamports 5, need 10",
+      'instruction 0 failed with program error 1 (0x1): Transfer: insufficient lamports 5, need 10',
     ],
     [{ InstructionError: [0, 'X'] }, ['Program log: fine', `Program ${program} success`], 'instruction 0 failed with X'],
     [7, [], '7'],

@@ -60,10 +60,14 @@ describe('accounts behind tables', () => {
       [
         lookup(1),
         { allowedAccounts: [system, to] },
-        `the transaction uses the account ${behind[1]}, which the relayer's allowed_accounts does not have`,
+        `the transaction uses the account ${behind[1]}, which is not in the relayer's allowed_accounts`,
       ],
-      [lookup(2), { allowedAccounts: [system, to] }, `the transaction looks up account 2 of the table ${table}, which has no such account`],
-      [lookup(0, to), { allowedAccounts: [system, to] }, `the transaction looks accounts up in ${to}, which is no table`],
+      [
+        lookup(2),
+        { allowedAccounts: [system, to] },
+        `the transaction uses index 2 of the address lookup table ${table}, which has no such entry`,
+      ],
+      [lookup(0, to), { allowedAccounts: [system, to] }, `the transaction uses ${to}, which is not an address lookup table`],
     ];
     for (const [transaction, policies, sentence] of cases) {
       assert.deepEqual(await refused({ transaction }, policies), { refused: 'reverts', sentence, lasting: true });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { address } from '@solana/kit';
 import { hasSigned, signatureText } from '../../../src/chains/solana/sign.js';
-import { signForCaller } from '../../../src/chains/solana/sign-foreign.js';
+import { signForeignTransaction } from '../../../src/chains/solana/sign-foreign.js';
 import { transactionFromBytes } from '../../../src/chains/solana/wire.js';
 import type { SolanaPolicies } from '../../../src/core/relayer/relayer.js';
 import { buildTransaction, signerOf } from '../../local-chains/solana/build-transaction.js';
@@ -17,7 +17,7 @@ const other = await signerOf(7);
 const to = (await signerOf(8)).address;
 
 const sign = (transaction: string, policies: Partial<SolanaPolicies> = {}) =>
-  signForCaller(transaction, solanaRelayer(relayer, policies), key.signer);
+  signForeignTransaction(transaction, solanaRelayer(relayer, policies), key.signer);
 
 /** Checks that it is the same transaction with the relayer's signature in that place. */
 function requireSigned(before: string, after: { transaction: string; signature: string }, place: number): void {
@@ -50,13 +50,13 @@ describe("signing a caller's transaction", () => {
   it('is refused where the relayer is no signer, and for accounts that only a node could judge', async () => {
     const bytes = await buildTransaction({ payer: other.address, instructions: [], blockhash: someBlockhash, signers: [] });
     await assert.rejects(sign(Buffer.from(bytes).toString('base64')), {
-      message: `transaction does not ask for the relayer's signature: ${relayer} is none of its signers`,
+      message: `transaction does not need the relayer's signature: ${relayer} is not one of its signers`,
     });
     const tables = [{ table: to, writable: [0], readonly: [] }];
     const looked = rawTransaction(relayer, to, { version: 0, tables });
     assert.ok(await sign(looked));
     await assert.rejects(sign(looked, { disallowedAccounts: [other.address] }), {
-      message: "transaction looks accounts up in tables, which cannot be judged by the relayer's policies without sending it",
+      message: "transaction uses address lookup tables, so the relayer's account policies cannot be checked here; send it instead",
     });
     await assert.rejects(sign('AAAA'), { reason: 'FIELD_INVALID' });
   });
