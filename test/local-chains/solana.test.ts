@@ -14,11 +14,11 @@ const sol = 1_000_000_000n;
 const [alice, bob, nobody] = await Promise.all([signerOf(1), signerOf(2), signerOf(3)]);
 
 interface Rig extends LocalSolana {
-  /** The public library's client of the first node. */
+  /** The public library's client for the first node. */
   readonly rpc: ReturnType<typeof kit.createSolanaRpc>;
-  /** Base64 of a transfer by alice to bob, on the newest blockhash. */
+  /** Builds a transfer from alice to bob with the newest blockhash, in base64. */
   transfer(given?: Partial<TransferOptions>): Promise<string>;
-  /** Sends without preflight and without retries; answers the signature. */
+  /** Sends without preflight and retries; returns the signature. */
   send(transaction: string): Promise<kit.Signature>;
   balance(signer: kit.KeyPairSigner): Promise<bigint>;
 }
@@ -51,7 +51,7 @@ async function rigOf(test: TestContext, options: SolanaOptions = {}): Promise<Ri
   };
 }
 
-/** What a node answers in its own JSON. */
+/** Returns the raw JSON answer of a node. */
 async function raw(
   url: string,
   method: string,
@@ -73,9 +73,9 @@ async function errorOf(url: string, method: string, params: readonly unknown[] =
   return (await raw(url, method, params)).body.error;
 }
 
-describe('a transaction on the local Solana', () => {
+describe('local Solana: a transaction', () => {
   for (const version of ['legacy', 0] as const) {
-    it(`waits for a block, then is processed, confirmed, finalized (${version})`, async (test) => {
+    it(`waits for a block, then becomes processed, confirmed and finalized (${version})`, async (test) => {
       const { rpc, chain, transfer, send, balance } = await rigOf(test);
       const signature = await send(await transfer({ version }));
       const statusOf = async () => (await rpc.getSignatureStatuses([signature]).send()).value[0];
@@ -96,7 +96,7 @@ describe('a transaction on the local Solana', () => {
     });
   }
 
-  it('is seen in balances as the commitments see it', async (test) => {
+  it('changes balances as each commitment sees it', async (test) => {
     const { rpc, chain, transfer, send } = await rigOf(test);
     await send(await transfer());
     chain.advance();
@@ -109,7 +109,7 @@ describe('a transaction on the local Solana', () => {
     assert.equal((await rpc.getBalance(bob.address, { commitment: 'finalized' }).send()).value, 0n);
   });
 
-  it('pays the fee that was quoted, priority included', async (test) => {
+  it('pays the quoted fee, including the priority fee', async (test) => {
     const { rpc, chain, send, balance } = await rigOf(test);
     const blockhash = chain.tip(newest).hash;
     const give = transferOf(alice.address, bob.address, sol);
@@ -132,7 +132,7 @@ describe('a transaction on the local Solana', () => {
     }
   });
 
-  it('that fails on chain pays all the same, and says why', async (test) => {
+  it('pays even if it fails on chain, and reports the cause', async (test) => {
     const { rpc, chain, transfer, send, balance } = await rigOf(test);
     const signature = await send(await transfer({ lamports: 100n * sol }));
     chain.advance(2);
@@ -146,7 +146,7 @@ describe('a transaction on the local Solana', () => {
     assert.ok(found?.meta?.logMessages?.includes('Transfer: insufficient lamports 9999995000, need 100000000000'));
   });
 
-  it('may not leave an account with less than its rent', async (test) => {
+  it('cannot leave an account below its rent-exempt minimum', async (test) => {
     const { rpc, chain, transfer, send, balance } = await rigOf(test);
     const signature = await send(await transfer({ lamports: 10n }));
     chain.advance();
@@ -155,7 +155,7 @@ describe('a transaction on the local Solana', () => {
     assert.equal(await balance(alice), 10n * sol - 5_000n);
   });
 
-  it('lands once, however often it is sent', async (test) => {
+  it('lands only once if it is sent repeatedly', async (test) => {
     const { chain, transfer, send, balance } = await rigOf(test);
     const transaction = await transfer();
     await send(transaction);
@@ -167,7 +167,7 @@ describe('a transaction on the local Solana', () => {
     assert.equal(await balance(bob), sol);
   });
 
-  it('lands until its blockhash is 150 blocks old, and never after', async (test) => {
+  it('lands until its blockhash is 150 blocks old, and not later', async (test) => {
     const { rpc, chain, transfer, send, balance } = await rigOf(test);
     const { value: latest } = await rpc.getLatestBlockhash({ commitment: 'processed' }).send();
     const { height } = chain.tip(newest);
@@ -189,7 +189,7 @@ describe('a transaction on the local Solana', () => {
     assert.equal(await balance(bob), sol);
   });
 
-  it('whose payer has nothing leaves no trace on chain', async (test) => {
+  it('leaves no trace on chain if its payer has no funds', async (test) => {
     const { rpc, chain, transfer, send } = await rigOf(test);
     const signature = await send(await transfer({ payer: nobody }));
     chain.advance();
@@ -197,7 +197,7 @@ describe('a transaction on the local Solana', () => {
     assert.equal(chain.refused.get(signature), 'AccountNotFound');
   });
 
-  it('may use addresses of a lookup table', async (test) => {
+  it('can use addresses of a lookup table', async (test) => {
     const { chain, send, balance } = await rigOf(test);
     const table = kit.address('AddressLookupTab1e1111111111111111111111112');
     // Discriminator 1, deactivation slot never, last extended at slot 0 from index 0, no authority; then the addresses.
@@ -222,10 +222,10 @@ describe('a transaction on the local Solana', () => {
     chain.advance();
     assert.equal(await balance(bob), sol);
     chain.takeBack(1);
-    assert.equal(await balance(bob), 0n, 'what a table names is undone as well');
+    assert.equal(await balance(bob), 0n, 'a reorg also reverts accounts of a table');
   });
 
-  it('can be airdropped', async (test) => {
+  it('can be an airdrop', async (test) => {
     const { url, chain, balance } = await rigOf(test);
     const airdrop = () => resultOf(url, 'requestAirdrop', [nobody.address, Number(sol)]);
     assert.notEqual(await airdrop(), await airdrop());
@@ -234,8 +234,8 @@ describe('a transaction on the local Solana', () => {
   });
 });
 
-describe('what is sent and has not landed', () => {
-  it('is gone when its packets are lost and nobody sends again', async (test) => {
+describe('local Solana: a pending transaction', () => {
+  it('is lost if its packets are lost and nothing rebroadcasts it', async (test) => {
     const { chain, transfer, send, balance } = await rigOf(test);
     chain.pool.losesPackets = true;
     const transaction = await transfer();
@@ -250,7 +250,7 @@ describe('what is sent and has not landed', () => {
     assert.equal(await balance(bob), sol);
   });
 
-  it('is sent again by a node that was asked to, until the blockhash is dead', async (test) => {
+  it('is rebroadcast by a node on request until its blockhash expires', async (test) => {
     const { rpc, chain, transfer, balance } = await rigOf(test);
     chain.pool.losesPackets = true;
     await rpc.sendTransaction((await transfer()) as never, { encoding: 'base64', skipPreflight: true }).send();
@@ -269,7 +269,7 @@ describe('what is sent and has not landed', () => {
     assert.deepEqual(chain.pool.waiting(), []);
   });
 
-  it('waits while others bid more', async (test) => {
+  it('waits while other transactions bid more', async (test) => {
     const { rpc, chain, transfer, send, balance } = await rigOf(test);
     chain.pool.lowestBidMicroLamports = 1_000n;
     await send(await transfer({ lamports: sol, bid: 999n }));
@@ -298,8 +298,8 @@ describe('what is sent and has not landed', () => {
   });
 });
 
-describe('a fork that loses', () => {
-  it('is undone: balances, statuses, blockhashes; what it held may land again', async (test) => {
+describe('local Solana: a dropped fork', () => {
+  it('reverts balances, statuses and blockhashes; its transactions can land again', async (test) => {
     const { rpc, chain, transfer, send, balance } = await rigOf(test);
     const transaction = await transfer();
     const signature = await send(transaction);
@@ -318,7 +318,7 @@ describe('a fork that loses', () => {
     assert.throws(() => chain.takeBack(32), /finalized/);
   });
 
-  it('leaves slots without a block: heights count blocks alone', async (test) => {
+  it('leaves slots without a block, which heights do not count', async (test) => {
     const { rpc, chain } = await rigOf(test);
     const at = async () => [
       await rpc.getSlot({ commitment: 'processed' }).send(),
@@ -333,10 +333,10 @@ describe('a fork that loses', () => {
   });
 });
 
-describe('what a node refuses', () => {
+describe('local Solana: a node rejects', () => {
   const base64 = { encoding: 'base64', preflightCommitment: 'processed' };
 
-  it('a transaction that would fail, with the reason and the logs', async (test) => {
+  it('a transaction that would fail, with the cause and the logs', async (test) => {
     const { url, transfer } = await rigOf(test);
     assert.deepEqual(await errorOf(url, 'sendTransaction', [await transfer({ lamports: 100n * sol }), base64]), {
       code: -32002,
@@ -357,7 +357,7 @@ describe('what a node refuses', () => {
     });
   });
 
-  it('a dead blockhash, one too new for the preflight, a repeated transaction, a payer without funds', async (test) => {
+  it('an expired blockhash, one too new for preflight, a duplicate, and a payer without funds', async (test) => {
     const { url, chain, transfer, send } = await rigOf(test);
     const messageOf = async (transaction: string, options: object = base64) =>
       ((await errorOf(url, 'sendTransaction', [transaction, options])) as { message: string }).message;
@@ -375,7 +375,7 @@ describe('what a node refuses', () => {
     assert.equal(await messageOf(old), 'Transaction simulation failed: Blockhash not found');
   });
 
-  it('a signature that is not true', async (test) => {
+  it('an invalid signature', async (test) => {
     const { url, transfer } = await rigOf(test);
     const bytes = Buffer.from(await transfer(), 'base64');
     bytes.writeUInt8(bytes.readUInt8(10) ^ 1, 10);
@@ -385,10 +385,10 @@ describe('what a node refuses', () => {
       message: 'Transaction signature verification failure',
     });
     const simulated = await resultOf(url, 'simulateTransaction', [forged, { encoding: 'base64', commitment: 'processed' }]);
-    assert.equal((simulated as { value: { err: unknown } }).value.err, null, 'a simulation looks at signatures only when asked to');
+    assert.equal((simulated as { value: { err: unknown } }).value.err, null, 'a simulation verifies signatures only on request');
   });
 
-  it('what cannot be read', async (test) => {
+  it('malformed input', async (test) => {
     const { url } = await rigOf(test);
     const cases: readonly (readonly [method: string, params: readonly unknown[], code: number, text: RegExp])[] = [
       ['sendTransaction', ['AAAA', base64], -32602, /^failed to deserialize/],
@@ -409,8 +409,8 @@ describe('what a node refuses', () => {
   });
 });
 
-describe('a node in trouble', () => {
-  it('loses answers after acting, and requests before', async (test) => {
+describe('local Solana: a faulty node', () => {
+  it('loses answers after acting, and requests before acting', async (test) => {
     const { node, chain, transfer, send } = await rigOf(test);
     node.fail('sendTransaction', 'answer_lost');
     await assert.rejects(send(await transfer()));
@@ -421,7 +421,7 @@ describe('a node in trouble', () => {
     assert.equal(node.calls.get('sendTransaction'), 2);
   });
 
-  it('is asked too much, fails as told, or answers late', async (test) => {
+  it('answers 429, fails on command, or answers late', async (test) => {
     const { node, url, chain, transfer, send } = await rigOf(test);
     node.fail('*', 'rate_limited', 2);
     assert.deepEqual([(await raw(url, 'getSlot')).status, (await raw(url, 'getHealth')).status], [429, 429]);
@@ -438,7 +438,7 @@ describe('a node in trouble', () => {
     assert.deepEqual(chain.landed(await sending, newest)?.error, null);
   });
 
-  it('of a chain with other times counts by those', async (test) => {
+  it('uses the configured confirmation and blockhash times', async (test) => {
     const { rpc, chain, transfer, send, balance } = await rigOf(test, {
       blockhashAgeBlocks: 3,
       confirmedAfterBlocks: 2,
@@ -454,7 +454,7 @@ describe('a node in trouble', () => {
     assert.equal((await rpc.getSignatureStatuses([signature]).send()).value[0]?.confirmationStatus, 'finalized');
   });
 
-  it('that is behind answers from the past, and says so when it is far behind', async (test) => {
+  it('that lags answers from the past, and reports a large lag', async (test) => {
     const { addNode, chain, transfer, send } = await rigOf(test);
     const node = await addNode();
     const rpc = kit.createSolanaRpc(node.url);
@@ -474,7 +474,7 @@ describe('a node in trouble', () => {
     assert.deepEqual(await errorOf(node.url, 'sendTransaction', [await transfer({ blockhash }), { encoding: 'base64' }]), behind);
   });
 
-  it('on a fork of its own is as high as others, sees nothing of theirs, and finalizes nothing', async (test) => {
+  it('on its own fork has the same height, sees no other transactions and finalizes nothing', async (test) => {
     const { addNode, chain, transfer, send } = await rigOf(test);
     const node = await addNode();
     const rpc = kit.createSolanaRpc(node.url);
@@ -490,7 +490,7 @@ describe('a node in trouble', () => {
     assert.equal((await rpc.getSignatureStatuses([signature]).send()).value[0]?.confirmationStatus, 'finalized');
   });
 
-  it('without history knows the newest statuses alone', async (test) => {
+  it('without history knows only the newest statuses', async (test) => {
     const { rpc, node, url, chain, transfer, send } = await rigOf(test);
     const signature = await send(await transfer());
     chain.advance(301);
@@ -518,7 +518,7 @@ describe('a node in trouble', () => {
     assert.deepEqual(await errorOf(url, 'getTransaction', [signature]), refused);
   });
 
-  it('may forward nothing of what it takes', async (test) => {
+  it('can accept transactions without forwarding them', async (test) => {
     const { node, chain, transfer, send } = await rigOf(test);
     node.condition.forwardsNothing = true;
     await send(await transfer());
@@ -526,8 +526,8 @@ describe('a node in trouble', () => {
   });
 });
 
-describe('other things that a node tells', () => {
-  it('accounts, rent, history of an address, the network', async (test) => {
+describe('local Solana: a node reports', () => {
+  it('accounts, rent, the history of an address and the network', async (test) => {
     const { rpc, url, chain, transfer, send } = await rigOf(test);
     const { value: account } = await rpc.getAccountInfo(alice.address, { encoding: 'base64' }).send();
     assert.deepEqual(account, {
@@ -561,7 +561,7 @@ describe('other things that a node tells', () => {
     ]);
   });
 
-  it('simulation tells units and logs, and can be asked to overlook the blockhash', async (test) => {
+  it('units and logs of a simulation, which can ignore the blockhash', async (test) => {
     const { rpc, chain, transfer } = await rigOf(test);
     const old = await transfer();
     chain.advance(200);
@@ -575,8 +575,8 @@ describe('other things that a node tells', () => {
   });
 });
 
-describe('the local Solana as a program', () => {
-  it('prints where it listens, makes blocks by itself or when told, and ends with its standard input', async () => {
+describe('local Solana as a program', () => {
+  it('prints its address, makes blocks by timer or on command, and ends with its standard input', async () => {
     const flags = ['--slot-ms', '20', '--until-stdin-ends', '--account', `${alice.address}:77`];
     const child = spawn(process.execPath, ['--import', 'tsx', 'test/local-chains/solana/main.ts', ...flags], {
       stdio: ['pipe', 'pipe', 'inherit'],

@@ -9,11 +9,11 @@ import { createWallet, type Wallet } from './stellar/wallet.js';
 
 interface Rig {
   readonly node: StellarNode;
-  /** The SDK's own client. */
+  /** The SDK's client. */
   readonly server: rpc.Server;
   readonly alice: Wallet;
   readonly bob: Wallet;
-  /** The bare answer to a call. */
+  /** Returns the raw answer to a call. */
   ask(method: string, params?: object): Promise<Record<string, unknown>>;
 }
 
@@ -42,7 +42,7 @@ async function askOf(url: string, method: string, params: object = {}): Promise<
 
 const pay = (to: string): xdr.Operation => Operation.payment({ destination: to, asset: Asset.native(), amount: '1' });
 
-describe('the RPC of a Stellar node', () => {
+describe('local Stellar: the RPC node reports', () => {
   it('health, network and the latest ledger, as the SDK reads them', () =>
     withRig(async ({ node, server }) => {
       const latest = node.ledger.close();
@@ -53,7 +53,7 @@ describe('the RPC of a Stellar node', () => {
       assert.equal(told.headerXdr.ledgerSeq(), 3);
     }));
 
-  it('an account as the SDK reads it, and nothing for one that is not there', () =>
+  it('an account as the SDK reads it, and nothing for a missing one', () =>
     withRig(async ({ server, alice }) => {
       const account = await server.getAccountEntry(alice.address);
       assert.equal(account.balance().toBigInt(), alice.balance());
@@ -71,7 +71,7 @@ describe('the RPC of a Stellar node', () => {
       assert.deepEqual([line.limit().toBigInt(), line.balance().toBigInt(), line.flags()], [70_000_000n, 0n, 1]);
     }));
 
-  it('a transaction sent, waiting, and landed', () =>
+  it('a transaction as sent, waiting and landed', () =>
     withRig(async ({ node, server, alice, bob, ask }) => {
       const payment = alice.build([pay(bob.address)]);
       const hash = payment.hash().toString('hex');
@@ -84,14 +84,14 @@ describe('the RPC of a Stellar node', () => {
       assert.deepEqual([landed.ledger, landed.applicationOrder, landed.feeBump], [3, 1, false]);
       assert.equal(landed.resultXdr.feeCharged().toBigInt(), 100n);
       assert.equal(landed.envelopeXdr.toXDR('base64'), payment.toXDR());
-      // Times are texts here, and numbers in lists.
+      // Times are strings here, and numbers in lists.
       const bare = await ask('getTransaction', { hash });
       assert.deepEqual([bare.createdAt, bare.latestLedgerCloseTime], [String(closeTimeSeconds), String(closeTimeSeconds)]);
       const [listed] = (await ask('getTransactions', { startLedger: 3 })).transactions as Record<string, unknown>[];
       assert.equal(listed?.createdAt, Number(closeTimeSeconds));
     }));
 
-  it('a refusal with the result that the transaction would have', () =>
+  it('a refusal with the result of the transaction', () =>
     withRig(async ({ server, alice, bob }) => {
       const sent = await server.sendTransaction(alice.build([pay(bob.address)], { feeStroops: 99n }));
       assert.equal(sent.status, 'ERROR');
@@ -99,7 +99,7 @@ describe('the RPC of a Stellar node', () => {
       assert.equal(sent.errorResult?.feeCharged().toBigInt(), 100n);
     }));
 
-  it('lists of transactions, page after page', () =>
+  it('pages of transactions', () =>
     withRig(async ({ node, server, alice, bob }) => {
       const hashes: string[] = [];
       for (let round = 0; round < 3; round += 1) {
@@ -121,7 +121,7 @@ describe('the RPC of a Stellar node', () => {
       assert.deepEqual(seen, hashes);
     }));
 
-  it('lists of ledgers', () =>
+  it('pages of ledgers', () =>
     withRig(async ({ node, server }) => {
       for (let round = 0; round < 4; round += 1) node.ledger.close();
       const first = await server.getLedgers({ startLedger: 1, pagination: { limit: 4 } });
@@ -133,7 +133,7 @@ describe('the RPC of a Stellar node', () => {
       );
     }));
 
-  it('what is forgotten is not found, nor asked for', () =>
+  it('nothing about dropped ledgers', () =>
     withRig(
       async ({ node, server, ask, alice, bob }) => {
         const payment = alice.build([pay(bob.address)]);
@@ -148,7 +148,7 @@ describe('the RPC of a Stellar node', () => {
       { retentionLedgers: 4 },
     ));
 
-  it('fees of the last ledgers, and zeros when there were none', () =>
+  it('fees of recent ledgers, and zeros if there are none', () =>
     withRig(async ({ node, server, alice, bob }) => {
       const { inclusionFee: none } = await server.getFeeStats();
       assert.deepEqual([none.p50, none.max, none.transactionCount], ['0', '0', '0']);
@@ -160,7 +160,7 @@ describe('the RPC of a Stellar node', () => {
       assert.equal(sorobanInclusionFee.max, '0');
     }));
 
-  it('errors in the codes and words of the real one', () =>
+  it('errors with the codes and words of a real node', () =>
     withRig(async ({ ask }) => {
       assert.deepEqual(await ask('getEvents'), { code: -32601, message: 'method not found' });
       assert.deepEqual(await ask('sendTransaction', { transaction: 'AAAA' }), { code: -32602, message: 'invalid_xdr' });
@@ -176,7 +176,7 @@ describe('the RPC of a Stellar node', () => {
     }));
 
   describe('on command', () => {
-    it('loses transactions behind a PENDING, turns them away, is busy', () =>
+    it('drops transactions after PENDING, rejects them, or is busy', () =>
       withRig(async ({ node, server, alice, bob }) => {
         const payment = alice.build([pay(bob.address)]);
         node.setOutcome(() => ({ sending: 'dropped' }));
@@ -190,14 +190,14 @@ describe('the RPC of a Stellar node', () => {
         assert.equal((await server.sendTransaction(payment)).status, 'PENDING');
       }));
 
-    it('acts and loses the answer', () =>
+    it('acts but loses the answer', () =>
       withRig(async ({ node, server, alice, bob }) => {
         node.setOutcome(() => ({ answerIsLost: true }));
         await assert.rejects(server.sendTransaction(alice.build([pay(bob.address)])));
         assert.equal(node.ledger.waiting().length, 1);
       }));
 
-    it('acts and answers late', () =>
+    it('acts but answers late', () =>
       withRig(async ({ node, server, alice, bob }) => {
         node.setOutcome(() => ({ heldForMs: 200 }));
         const answer = server.sendTransaction(alice.build([pay(bob.address)])).then(({ status }) => `answered ${status}`);
@@ -209,7 +209,7 @@ describe('the RPC of a Stellar node', () => {
         assert.equal(await answer, 'answered PENDING');
       }));
 
-    it('knows less than there is', () =>
+    it('lags behind the ledger', () =>
       withRig(async ({ node, server, alice, bob }) => {
         const payment = alice.build([pay(bob.address)]);
         const before = alice.sequence();
@@ -224,7 +224,7 @@ describe('the RPC of a Stellar node', () => {
         assert.equal((await server.getAccountEntry(alice.address)).seqNum().toBigInt(), before + 1n);
       }));
 
-    it('goes down and comes back where it was, with what waits', () =>
+    it('restarts with the same ledger and queue', () =>
       withRig(async ({ node, server, alice, bob }) => {
         const payment = alice.build([pay(bob.address)]);
         await server.sendTransaction(payment);
@@ -240,7 +240,7 @@ describe('the RPC of a Stellar node', () => {
       }));
   });
 
-  it('ledgers are the same whoever asks: two nodes of one ledger', async () => {
+  it('the same ledgers from two nodes of one network', async () => {
     const ledger = createLedger();
     const [one, other] = await Promise.all([startStellar({ ledger }), startStellar({ ledger })]);
     try {
@@ -255,7 +255,7 @@ describe('the RPC of a Stellar node', () => {
     }
   });
 
-  it('runs as a program, closing ledgers by itself', async () => {
+  it('the same as a program that closes ledgers by a timer', async () => {
     const account = Keypair.random().publicKey();
     const args = ['--import', 'tsx', 'test/local-chains/stellar/main.ts', '--close-ms', '50', '--account', `${account}:12`];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -22,15 +22,15 @@ interface Rig {
   readonly server: rpc.Server;
   readonly alice: Wallet;
   readonly bob: Wallet;
-  /** Simulates, declares what that found, with `feeStroops` for the place, and signs. */
+  /** Simulates, declares the result with `feeStroops` as the inclusion fee, and signs. */
   prepare(operation: xdr.Operation, feeStroops?: bigint): Promise<Transaction>;
-  /** What the node says: the status, and an error's code. */
+  /** Returns the status of the node, with the code of an error. */
   send(transaction: { toXDR(): string }): string;
-  /** The value that it gave, or the code of its failure, in the latest ledger. */
+  /** Returns the value or the failure code in the latest ledger. */
   ended(transaction: { hash(): Buffer }): unknown;
 }
 
-/** A ledger behind the SDK's own client, gone at the end of the test. */
+/** Runs a test with a ledger and the SDK's client. */
 async function withRig(test: (rig: Rig) => Promise<void>): Promise<void> {
   const node = await startStellar();
   const { ledger } = node;
@@ -74,7 +74,7 @@ function invoke({ ledger }: Pick<Rig, 'ledger'>, name: string, ...args: xdr.ScVa
   return Operation.invokeContractFunction({ contract: ledger.testContract, function: name, args });
 }
 
-/** The same transaction, its declaration changed. */
+/** Returns the transaction with a changed declaration. */
 function redeclare({ ledger, alice }: Rig, transaction: Transaction, change: (data: xdr.SorobanTransactionData) => void): Transaction {
   const envelope = transaction.toEnvelope();
   change(envelope.v1().tx().ext().sorobanData());
@@ -84,8 +84,8 @@ function redeclare({ ledger, alice }: Rig, transaction: Transaction, change: (da
   return changed;
 }
 
-describe('Soroban on a ledger of Stellar', () => {
-  it('a call is simulated, declared, and gives its value; what it did not use is given back', () =>
+describe('local Stellar: Soroban', () => {
+  it('a call is simulated and declared, returns its value, and gets its unused fee refunded', () =>
     withRig(async (rig) => {
       const { ledger, alice } = rig;
       const call = await rig.prepare(invoke(rig, 'add', u32(2), u32(40)));
@@ -99,7 +99,7 @@ describe('Soroban on a ledger of Stellar', () => {
       assert.equal(told, charged);
     }));
 
-  it('data of a contract stays, and is found by its key', () =>
+  it('contract data persists and is found by its key', () =>
     withRig(async (rig) => {
       for (const [by, total] of [
         [5, 5],
@@ -114,7 +114,7 @@ describe('Soroban on a ledger of Stellar', () => {
       assert.equal(scValToNative(held.val.contractData().val()), 12);
     }));
 
-  it('a call that cannot work fails in the simulation', () =>
+  it('an invalid call fails in the simulation', () =>
     withRig(async (rig) => {
       const wrong = [
         [invoke(rig, 'fail'), /^HostError: Error\(Contract, #1\)/],
@@ -129,7 +129,7 @@ describe('Soroban on a ledger of Stellar', () => {
       for (const [operation, reason] of wrong) await assert.rejects(rig.prepare(operation), { message: reason });
     }));
 
-  it('a call that fails on the ledger has paid, is trapped, and used its number', () =>
+  it('a call that fails on the ledger is trapped, pays, and uses its sequence number', () =>
     withRig(async (rig) => {
       const { alice, ledger } = rig;
       const good = await rig.prepare(invoke(rig, 'add', u32(1), u32(2)));
@@ -143,7 +143,7 @@ describe('Soroban on a ledger of Stellar', () => {
       assert.ok(alice.balance() < before.balance);
     }));
 
-  it('what a call touches must be declared', () =>
+  it('a call must declare its footprint', () =>
     withRig(async (rig) => {
       const call = await rig.prepare(invoke(rig, 'increment', u32(1)));
       const undeclared = redeclare(rig, call, (data) => data.resources().footprint().readWrite([]));
@@ -152,7 +152,7 @@ describe('Soroban on a ledger of Stellar', () => {
       assert.equal(rig.ended(undeclared), 'invokeHostFunctionTrapped');
     }));
 
-  it('what a call uses must be declared and paid', () =>
+  it('a call must declare and pay its resources', () =>
     withRig(async (rig) => {
       const steps = [
         [(data: xdr.SorobanTransactionData) => void data.resources().instructions(1), 'invokeHostFunctionResourceLimitExceeded'],
@@ -166,7 +166,7 @@ describe('Soroban on a ledger of Stellar', () => {
       }
     }));
 
-  it('a declaration that cannot be is refused at once', () =>
+  it('an impossible declaration is rejected at once', () =>
     withRig(async (rig) => {
       const { alice } = rig;
       const operation = invoke(rig, 'increment', u32(1));
@@ -185,7 +185,7 @@ describe('Soroban on a ledger of Stellar', () => {
       assert.equal(rig.send(alice.build([Operation.bumpSequence({ bumpTo: '0' })], { soroban })), 'txMalformed');
     }));
 
-  it('a fee bump outbids the place alone, ten times; the resource fee comes on top', () =>
+  it('a fee-bump envelope must bid ten times the inclusion fee; the resource fee comes on top', () =>
     withRig(async (rig) => {
       const { alice, ledger } = rig;
       const call = await rig.prepare(invoke(rig, 'echo', u32(1)), 150n);
@@ -203,7 +203,7 @@ describe('Soroban on a ledger of Stellar', () => {
       assert.equal(value && scValToNative(value), 2);
     }));
 
-  it('classic and Soroban transactions of an account do not wait beside one another, nor outbid one another', () =>
+  it('classic and Soroban transactions of an account neither queue together nor outbid each other', () =>
     withRig(async (rig) => {
       const { alice, bob, ledger } = rig;
       const call = await rig.prepare(invoke(rig, 'echo', u32(1)));
@@ -217,7 +217,7 @@ describe('Soroban on a ledger of Stellar', () => {
       assert.equal(rig.send(bob.bump(call, 1_000_000n)), 'TRY_AGAIN_LATER');
     }));
 
-  it('consent of the source comes with its signature, that of another with one of its own, once', () =>
+  it('the source authorizes by its signature, another address by its own signature, which works once', () =>
     withRig(async (rig) => {
       const { alice, bob, ledger } = rig;
       const own = await rig.prepare(invoke(rig, 'greet', new Address(alice.address).toScVal()));
@@ -243,7 +243,7 @@ describe('Soroban on a ledger of Stellar', () => {
       const wanted = ['invokeHostFunctionTrapped', 'invokeHostFunctionTrapped', null, 'invokeHostFunctionTrapped'];
       const unsigned = invoke(rig, 'greet', new Address(bob.address).toScVal());
       unsigned.body().invokeHostFunctionOp().auth([needed]);
-      // Without a signature; with somebody else's; with the right one; with the same once more.
+      // Without a signature; with a wrong one; with the right one; with the same one again.
       const signed = await signedBy(bob.keys);
       for (const [index, operation] of [unsigned, await signedBy(Keypair.random()), signed, signed].entries()) {
         const call = alice.build([operation], declared);
@@ -253,7 +253,7 @@ describe('Soroban on a ledger of Stellar', () => {
       }
     }));
 
-  it('code is uploaded, a contract made of it, and called', () =>
+  it('code is uploaded, instantiated as a contract and called', () =>
     withRig(async (rig) => {
       const { alice, ledger } = rig;
       const wasm = Buffer.concat([testWasm, Buffer.from([0, 1, 7])]);

@@ -20,12 +20,12 @@ function pay(to: string, amount = '1', asset = Asset.native()): xdr.Operation {
   return Operation.payment({ destination: to, asset, amount });
 }
 
-/** Seconds now, by the clock that ledgers use. */
+/** Returns the current Unix seconds of the ledger clock. */
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 
 type Sent = Transaction | FeeBumpTransaction;
 
-/** What the ledger says: the status, and for an error its code, that within in brackets, and its fee. */
+/** Returns the status of a submission; for an error its code, the inner code in brackets, and the fee. */
 function send(ledger: StellarLedger, transaction: Sent): string {
   const { submission } = ledger.submit(transaction.toXDR());
   return submission.status === 'ERROR' ? wordsOf(submission.result) : submission.status;
@@ -51,7 +51,7 @@ function operationsOf(result: xdr.TransactionResultResult | xdr.InnerTransaction
     .join('');
 }
 
-/** How a transaction ended in the latest ledger. */
+/** Returns the result of a transaction in the latest ledger. */
 function ended(ledger: StellarLedger, transaction: Sent): string {
   const found = ledger.find(transaction.hash().toString('hex'));
   return found === undefined ? 'not there' : wordsOf(found.transaction.result);
@@ -62,9 +62,9 @@ function rig(): { readonly ledger: StellarLedger; readonly alice: Wallet; readon
   return { ledger, alice: createWallet(ledger), bob: createWallet(ledger) };
 }
 
-describe('a ledger of Stellar', () => {
-  describe('takes what is valid', () => {
-    it('a payment lands in the next ledger, is charged 100 stroops, and takes one sequence number', () => {
+describe('local Stellar: the ledger', () => {
+  describe('accepts', () => {
+    it('a payment, which lands in the next ledger, costs 100 stroops and uses one sequence number', () => {
       const { ledger, alice, bob } = rig();
       const payment = alice.build([pay(bob.address)], { feeStroops: 5_000n, memo: Memo.text('for lunch') });
       const before = { alice: alice.balance(), bob: bob.balance(), sequence: alice.sequence() };
@@ -81,7 +81,7 @@ describe('a ledger of Stellar', () => {
       );
     });
 
-    it('an old envelope without muxed accounts, as a new one', () => {
+    it('an envelope of version 0 like one of version 1', () => {
       const { ledger, alice, bob } = rig();
       const payment = alice.build([pay(bob.address)]);
       const { v1 } = { v1: payment.toEnvelope().v1() };
@@ -100,7 +100,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(ended(ledger, payment), 'txSuccess 100 paymentSuccess');
     });
 
-    it('muxed accounts are the accounts behind them', () => {
+    it('muxed addresses as their accounts', () => {
       const { ledger, alice, bob } = rig();
       const muxed = new MuxedAccount(new Account(bob.address, '0'), '7').accountId();
       assert.equal(send(ledger, alice.build([pay(muxed)])), 'PENDING');
@@ -109,7 +109,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(bob.balance(), before + lumens);
     });
 
-    it('a new account begins with the ledger number times 2^32, so that old transactions never fit again', () => {
+    it('a new account, whose sequence number starts at the ledger number times 2^32', () => {
       const { ledger, alice } = rig();
       const carol = createWallet(ledger, 0n);
       send(ledger, alice.build([Operation.createAccount({ destination: carol.address, startingBalance: '1' })]));
@@ -119,8 +119,8 @@ describe('a ledger of Stellar', () => {
     });
   });
 
-  describe('refuses at once', () => {
-    it('a signature that is missing, of another, of another network, or too many', () => {
+  describe('rejects at once', () => {
+    it('missing, wrong, foreign-network and extra signatures', () => {
       const { ledger, alice, bob } = rig();
       const payment = [pay(bob.address)];
       assert.equal(send(ledger, alice.build(payment, { signers: [] })), 'txBadAuth 100');
@@ -132,23 +132,23 @@ describe('a ledger of Stellar', () => {
       assert.equal(send(ledger, elsewhere.build(payment, { sequence: sequence + 1n })), 'txBadAuth 100');
     });
 
-    it('any sequence number but the next', () => {
+    it('any sequence number except the next', () => {
       const { ledger, alice, bob } = rig();
       const at = alice.sequence();
       for (const sequence of [at, at + 2n, 1n]) assert.equal(send(ledger, alice.build([pay(bob.address)], { sequence })), 'txBadSeq 100');
     });
 
-    it('a source that is not there', () => {
+    it('a source account that does not exist', () => {
       const { ledger, bob } = rig();
       assert.equal(send(ledger, createWallet(ledger, 0n).build([pay(bob.address)])), 'txNoAccount 100');
     });
 
-    it('less than 100 stroops for each operation, and says what is asked', () => {
+    it('less than 100 stroops per operation, and reports the minimum', () => {
       const { ledger, alice, bob } = rig();
       assert.equal(send(ledger, alice.build([pay(bob.address), pay(bob.address)], { feeStroops: 199n })), 'txInsufficientFee 200');
     });
 
-    it('a time that is past, or will be in two ledgers, and one that has not come', () => {
+    it('time bounds that have passed, pass within two ledgers, or have not begun', () => {
       const { ledger, alice, bob } = rig();
       const payment = [pay(bob.address)];
       assert.equal(send(ledger, alice.build(payment, { maxTimeSeconds: nowSeconds() - 1 })), 'txTooLate 100');
@@ -157,14 +157,14 @@ describe('a ledger of Stellar', () => {
       assert.equal(send(ledger, alice.build(payment, { maxTimeSeconds: nowSeconds() + 60 })), 'PENDING');
     });
 
-    it('a fee that the balance above the reserve does not cover', () => {
+    it('a fee above the spendable balance', () => {
       const { ledger, bob } = rig();
       const poor = createWallet(ledger, 2n * 5_000_000n + 150n);
       assert.equal(send(ledger, poor.build([pay(bob.address)], { feeStroops: 151n })), 'txInsufficientBalance 100');
       assert.equal(send(ledger, poor.build([pay(bob.address)], { feeStroops: 150n })), 'PENDING');
     });
 
-    it('operations that can never be done, and kinds that it does not model', () => {
+    it('invalid operations, and kinds that it does not model', () => {
       const { ledger, alice, bob } = rig();
       assert.equal(send(ledger, alice.build([])), 'txMissingOperation 100');
       const bad = xdr.Operation.fromXDR(pay(bob.address).toXDR());
@@ -174,8 +174,8 @@ describe('a ledger of Stellar', () => {
     });
   });
 
-  describe('keeps one waiting transaction for each account', () => {
-    it('the same again is a duplicate, another waits outside, an older one is refused', () => {
+  describe('queues one transaction per account', () => {
+    it('a repeat is a duplicate, another must try again later, an older one is rejected', () => {
       const { ledger, alice, bob } = rig();
       const payment = alice.build([pay(bob.address)]);
       assert.equal(send(ledger, payment), 'PENDING');
@@ -187,7 +187,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(send(ledger, bob.build([pay(alice.address)])), 'PENDING');
     });
 
-    it('what landed is not known any more: it may not come again for nine ledgers, and then its number is used up', () => {
+    it('a landed transaction is banned for nine ledgers, and its sequence number stays used', () => {
       const { ledger, alice, bob } = rig();
       const payment = alice.build([pay(bob.address)]);
       send(ledger, payment);
@@ -199,7 +199,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(send(ledger, payment), 'txBadSeq 100');
     });
 
-    it('what finds no place for four ledgers is thrown out and not let in for ten; a fee bump around it is another envelope', () => {
+    it('a transaction that waits four ledgers is dropped and banned for ten; a fee-bump envelope around it is not', () => {
       const { ledger, alice, bob } = rig();
       ledger.setSurge(1_000n);
       const payment = alice.build([pay(bob.address)]);
@@ -214,7 +214,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(ended(ledger, payment), 'txFeeBumpInnerSuccess 2000 (txSuccess paymentSuccess)');
     });
 
-    it('what runs out of time while it waits is thrown out, and its number is free', () => {
+    it('a transaction that expires in the queue is dropped and frees its sequence number', () => {
       const { ledger, alice, bob } = rig();
       const payment = alice.build([pay(bob.address)], { maxTimeSeconds: nowSeconds() + 30 });
       const sequence = alice.sequence();
@@ -226,7 +226,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(send(ledger, alice.build([pay(bob.address, '2')])), 'PENDING');
     });
 
-    it('bids are counted in full, over all that an account pays for', () => {
+    it('the full bids of all transactions that an account pays count against its balance', () => {
       const { ledger, alice, bob } = rig();
       const payer = createWallet(ledger, 2n * 5_000_000n + 1_000n);
       assert.equal(send(ledger, payer.bump(alice.build([pay(bob.address)]), 600n)), 'PENDING');
@@ -234,7 +234,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(send(ledger, payer.bump(bob.build([pay(alice.address)]), 400n)), 'PENDING');
     });
 
-    it('a full queue says what would get in, and remembers what did not', () => {
+    it('a full queue reports the minimum bid and remembers rejected transactions', () => {
       const { ledger, alice, bob } = rig();
       ledger.setQueueFullBelow(500n);
       const payment = alice.build([pay(bob.address)], { feeStroops: 499n });
@@ -244,8 +244,8 @@ describe('a ledger of Stellar', () => {
     });
   });
 
-  describe('replaces by fee bump only', () => {
-    it('at ten times the bid for each operation, of which a fee bump has one more', () => {
+  describe('replaces only by a fee-bump envelope', () => {
+    it('that bids ten times as much per operation, counting one more', () => {
       const { ledger, alice, bob } = rig();
       const first = alice.build([pay(bob.address)], { feeStroops: 200n });
       assert.equal(send(ledger, first), 'PENDING');
@@ -266,7 +266,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(bob.balance(), before);
     });
 
-    it('the minimum is rounded up', () => {
+    it('whose minimum is rounded up', () => {
       const { ledger, alice, bob } = rig();
       send(ledger, alice.build([pay(bob.address), pay(bob.address), pay(bob.address)], { feeStroops: 301n }));
       const next = alice.build([pay(bob.address)]);
@@ -274,7 +274,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(send(ledger, alice.bump(next, 2_007n)), 'PENDING');
     });
 
-    it('a payer may take over from another', () => {
+    it('that another payer may pay', () => {
       const { ledger, alice, bob } = rig();
       const payment = alice.build([pay(bob.address)]);
       send(ledger, payment);
@@ -285,7 +285,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(bob.balance(), before.bob + lumens - 200n);
     });
 
-    it('a fee bump of another number waits outside', () => {
+    it('with the same sequence number; others must try again later', () => {
       const { ledger, alice, bob } = rig();
       send(ledger, alice.build([pay(bob.address)]));
       const later = alice.build([pay(bob.address)], { sequence: alice.sequence() + 2n });
@@ -293,8 +293,8 @@ describe('a ledger of Stellar', () => {
     });
   });
 
-  describe('judges fee bumps', () => {
-    it('by the minimum, the bid within, the payer, its signatures and its balance', () => {
+  describe('checks fee-bump envelopes', () => {
+    it('for the minimum, the inner bid, and the payer, its signatures and its balance', () => {
       const { ledger, alice, bob } = rig();
       const inner = alice.build([pay(bob.address)], { feeStroops: 500n });
       assert.equal(send(ledger, bob.bump(inner, 199n)), 'txInsufficientFee 200');
@@ -306,7 +306,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(send(ledger, bob.bump(inner, 1_000n)), 'PENDING');
     });
 
-    it('what is within must be valid, but need not pay', () => {
+    it('for a valid inner transaction, which need not pay', () => {
       const { ledger, alice, bob } = rig();
       const free = alice.build([pay(bob.address)], { feeStroops: 0n });
       const unsigned = alice.build([pay(bob.address)], { signers: [] });
@@ -316,7 +316,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(send(ledger, bob.bump(free, 200n)), 'PENDING');
     });
 
-    it('are found by both hashes', () => {
+    it('and finds them by both hashes', () => {
       const { ledger, alice, bob } = rig();
       const inner = alice.build([pay(bob.address)]);
       const outer = bob.bump(inner, 200n);
@@ -328,7 +328,7 @@ describe('a ledger of Stellar', () => {
   });
 
   describe('applies', () => {
-    it('all operations or none; a failed transaction has paid and used its number', () => {
+    it('all operations or none; a failed transaction pays and uses its sequence number', () => {
       const { ledger, alice, bob } = rig();
       const before = { alice: alice.balance(), bob: bob.balance(), sequence: alice.sequence() };
       const nobody = Keypair.random().publicKey();
@@ -340,7 +340,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(alice.sequence(), before.sequence + 1n);
     });
 
-    it('payments only above the reserve', () => {
+    it('only payments that leave the reserve', () => {
       const { ledger, bob } = rig();
       const poor = createWallet(ledger, 30_000_000n);
       const tooMuch = poor.build([pay(bob.address, '2')]);
@@ -354,7 +354,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(poor.balance(), 10_000_000n);
     });
 
-    it('payments of issued assets by trustlines, within their limits', () => {
+    it('payments of issued assets within the limits of trustlines', () => {
       const { ledger, alice, bob } = rig();
       const issuer = createWallet(ledger);
       const gold = new Asset('GOLD', issuer.address);
@@ -380,7 +380,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(step(alice, Operation.changeTrust({ asset: nobody })), 'changeTrustNoIssuer');
     });
 
-    it('a jump of the sequence number, after which the old next one is bad', () => {
+    it('a bump of the sequence number, after which the old next one is invalid', () => {
       const { ledger, alice, bob } = rig();
       const target = alice.sequence() + 1_000n;
       send(ledger, alice.build([Operation.bumpSequence({ bumpTo: String(target) })]));
@@ -389,7 +389,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(send(ledger, alice.build([pay(bob.address)], { sequence: target - 998n })), 'txBadSeq 100');
     });
 
-    it('thresholds: what a master key may not do alone it may do with another', () => {
+    it('thresholds: a weak master key needs a second signer', () => {
       const { ledger, alice, bob } = rig();
       const other = Keypair.random();
       const options = { signer: { ed25519PublicKey: other.publicKey(), weight: 1 }, lowThreshold: 1, medThreshold: 2, highThreshold: 2 };
@@ -405,7 +405,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(ended(ledger, signed), 'txSuccess 100 paymentSuccess');
     });
 
-    it('operations of another account need its signature', () => {
+    it('operations of another account only with its signature', () => {
       const { ledger, alice, bob } = rig();
       const others = Operation.payment({ destination: alice.address, asset: Asset.native(), amount: '5', source: bob.address });
       assert.equal(send(ledger, alice.build([others])), 'txFailed 100 opBadAuth');
@@ -415,7 +415,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(bob.balance(), before - 5n * lumens);
     });
 
-    it('in a surge only what bids enough has a place, and all pay the same', () => {
+    it('only sufficient bids in a surge, all at the same price', () => {
       const { ledger, alice, bob } = rig();
       ledger.setSurge(1_000n);
       const low = alice.build([pay(bob.address)], { feeStroops: 999n });
@@ -428,7 +428,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(ended(ledger, low), 'txSuccess 100 paymentSuccess');
     });
 
-    it('what waits can be lost, and may come again', () => {
+    it('dropped transactions that are sent again', () => {
       const { ledger, alice, bob } = rig();
       const payment = alice.build([pay(bob.address)]);
       send(ledger, payment);
@@ -438,7 +438,7 @@ describe('a ledger of Stellar', () => {
       assert.equal(send(ledger, payment), 'PENDING');
     });
 
-    it('ledgers are a chain of hashes', () => {
+    it('ledgers as a chain of hashes', () => {
       const { ledger } = rig();
       const { hash, sequence } = ledger.latest();
       const next = ledger.close();

@@ -7,12 +7,12 @@ import { keyFromSeed, publicKeyOf } from '../../../src/signers/local/ed25519-key
 const seed = Buffer.alloc(32, 1);
 const pair = Buffer.concat([seed, publicKeyOf(keyFromSeed(seed))]);
 
-test('an account is its public key in base58', () => {
+test('address: encodes a public key in base58', () => {
   assert.equal(addressFromPublicKey(pair.subarray(32)), 'AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9');
   assert.equal(addressFromPublicKey(new Uint8Array(32)), '11111111111111111111111111111111');
 });
 
-test('secret keys are read as Solana’s tools write them', () => {
+test('secret key: decodes the formats of Solana’s tools', () => {
   for (const bytes of [pair, seed]) {
     assert.deepEqual(bytesFromSecretKey(getBase58Decoder().decode(bytes)), bytes);
     assert.deepEqual(bytesFromSecretKey(JSON.stringify([...bytes])), bytes);

@@ -6,8 +6,8 @@ import { newest } from '../../local-chains/solana/chain.js';
 import { transferInstruction } from '../../support/solana.js';
 import { funds, startSolanaChain, receiver as to } from '../../support/solana-chain-rig.js';
 
-describe('the outcome of a version', () => {
-  it('is open, then landed, then final; a block that is taken back opens it again', async (test) => {
+describe('outcome of an attempt', () => {
+  it('is open, then landed, then final; a dropped fork opens it again', async (test) => {
     const { payer, sent, advance, outcomeOf, solana, chain } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
     assert.deepEqual(await outcomeOf(attempt), { kind: 'open' });
@@ -23,7 +23,7 @@ describe('the outcome of a version', () => {
     assert.ok(outcome.kind === 'landed' && outcome.isFinal && outcome.receipt.succeeded);
   });
 
-  it('tells of a failure, and why', async (test) => {
+  it('reports a failure and its cause', async (test) => {
     const { payer, signed, drafted, advance, outcomeOf, chain, relayer, solana } = await startSolanaChain(test);
     const attempt = await signed(await drafted({ instructions: [transferInstruction(payer, to, funds - 5_000_000n)] }));
     const meanwhile = await signed(await drafted({ instructions: [transferInstruction(payer, to, 10_000_000n)] }));
@@ -44,7 +44,7 @@ describe('the outcome of a version', () => {
     assert.equal(await chain.whyFailed(outcome.receipt, relayer), 'failed on chain');
   });
 
-  it('is dead once the finalized chain has passed its last block, and not before', async (test) => {
+  it('is dead only after a finalized block above its last valid height', async (test) => {
     const { payer, sent, advance, outcomeOf, solana } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
     solana.chain.pool.take(0n);
@@ -57,7 +57,7 @@ describe('the outcome of a version', () => {
     assert.deepEqual(await outcomeOf(attempt), { kind: 'dead', sentence: 'its blockhash expired before a block included it' });
   });
 
-  it('stays open where nodes cannot tell: history dropped, none kept, or not come so far', async (test) => {
+  it('stays open if the node dropped its history, keeps none or has a gap', async (test) => {
     const { payer, sent, advance, outcomeOf, solana, warnings } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
     await advance();
@@ -65,7 +65,7 @@ describe('the outcome of a version', () => {
     await advance(600);
     const { condition } = solana.node;
     condition.historyFromSlot = slot + 1n;
-    assert.deepEqual(await outcomeOf(attempt), { kind: 'open' }, 'a block holds it that the node has dropped');
+    assert.deepEqual(await outcomeOf(attempt), { kind: 'open' }, 'the node dropped the block that contains it');
     condition.keepsHistory = false;
     assert.deepEqual(await outcomeOf(attempt), { kind: 'open' });
     assert.deepEqual(await outcomeOf(attempt), { kind: 'open' });
@@ -73,12 +73,12 @@ describe('the outcome of a version', () => {
     condition.keepsHistory = true;
     condition.historyFromSlot = 0n;
     condition.historyGap = { from: slot, to: slot };
-    assert.deepEqual(await outcomeOf(attempt), { kind: 'open' }, 'the node was down when its block came');
+    assert.deepEqual(await outcomeOf(attempt), { kind: 'open' }, 'the node was down during its block');
     condition.historyGap = null;
     assert.equal((await outcomeOf(attempt)).kind, 'landed');
   });
 
-  it('is lost after a day without a node that could tell', async (test) => {
+  it('is unknown after a day without a node that can prove it', async (test) => {
     const { payer, sent, advance, outcomeOf, solana } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
     await advance(600);
@@ -94,7 +94,7 @@ describe('the outcome of a version', () => {
     }
   });
 
-  it('is found in the history of a node that tells of no blocks, and never proved dead by it', async (test) => {
+  it('is found by a node that lists no blocks, but not proved dead by it', async (test) => {
     const { payer, sent, advance, outcomeOf, solana } = await startSolanaChain(test);
     const landed = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
     await advance();
@@ -108,7 +108,7 @@ describe('the outcome of a version', () => {
     assert.equal((await outcomeOf(dropped)).kind, 'dead');
   });
 
-  it('is asked of at most 256 at a time', async (test) => {
+  it('is read for at most 256 attempts per call', async (test) => {
     const { payer, drafted, signed, chain, solana, advance } = await startSolanaChain(test);
     const attempts: Attempt[] = [];
     for (let made = 0; made < 3; made += 1)

@@ -23,14 +23,14 @@ const nowMs = Date.parse('2029-01-01T00:00:00Z');
 
 const transfer = transferInstruction(relayer, to, 5n);
 const plain = [transferOf(address(relayer), to, 5n)];
-/** The relayer pays, and somebody else moves its own lamports. */
+/** Builds a transaction that the relayer pays and in which another account moves its own lamports. */
 const shared = [transferOf(other.address, to, 5n)];
 
 function contentOf(request: Partial<SolanaRequest>, policies: Partial<SolanaPolicies> = {}) {
   return contentFromRequest(solanaRequest(request), { relayer: solanaRelayer(relayer, policies), nowMs });
 }
 
-/** What a refusal says, and the reason it carries. */
+/** Returns the reason and the message of a refusal. */
 function refusalOf(request: Partial<SolanaRequest>, policies: Partial<SolanaPolicies> = {}): readonly [string, string] {
   try {
     contentOf(request, policies);
@@ -44,8 +44,8 @@ function refusalOf(request: Partial<SolanaRequest>, policies: Partial<SolanaPoli
   throw new Error('it was taken');
 }
 
-describe('a request', () => {
-  it('with a transaction is taken as it is: legacy and v0, alone and with the signatures of others', async () => {
+describe('request', () => {
+  it('keeps a transaction unchanged: legacy and v0, with and without other signers', async () => {
     for (const version of ['legacy', 0] as const) {
       const alone = await builtTransaction(relayer, plain, { version });
       for (const transaction of [alone, await builtTransaction(relayer, shared, { version, signers: [other] })]) {
@@ -54,35 +54,35 @@ describe('a request', () => {
     }
   });
 
-  it('may have a valid signature of the relayer already', async () => {
+  it('accepts a transaction that the relayer already signed', async () => {
     const transaction = await builtTransaction(relayer, plain);
     const own = await key.signer.sign(Buffer.from(transaction, 'base64').subarray(65));
     assert.ok(contentOf({ transaction: withSignature(transaction, 0, own) }));
   });
 
-  it('with instructions is taken as it is', () => {
+  it('keeps instructions unchanged', () => {
     const instructions = [transfer, memoInstruction('hello', [{ pubkey: relayer, isSigner: true, isWritable: false }])];
     assert.deepEqual(contentOf({ instructions }).content, { network: 'solana', transaction: null, instructions });
     assert.ok(contentOf({ instructions: Array.from({ length: 64 }, () => memoInstruction('')) }));
     assert.ok(contentOf({ instructions: [memoInstruction('', readonlyAccounts(26))] }));
     const nonce: SolanaInstruction = { programId: systemProgram, accounts: readonlyAccounts(1), data: 'BAAAAA==' };
-    assert.ok(contentOf({ instructions: [transfer, nonce] }), 'a nonce account may be advanced by a later instruction');
+    assert.ok(contentOf({ instructions: [transfer, nonce] }), 'a later instruction may advance a nonce account');
   });
 
-  it('may say until when it is wanted', () => {
+  it('accepts valid_until', () => {
     const validUntil = '2029-01-01T00:01:00Z';
     assert.equal(contentOf({ instructions: [transfer], validUntil }).validUntilMs, nowMs + 60_000);
   });
 });
 
-describe('a request is refused', () => {
+describe('request: rejects an invalid request', () => {
   for (const { what, request, sentence } of refusals) {
     it(`with ${what}`, () => assert.deepEqual(refusalOf(request), ['FIELD_INVALID', sentence]));
   }
 });
 
-describe("the relayer's policies", () => {
-  it('allow what they name, and always the relayer itself and the compute budget', async () => {
+describe('policies of the relayer', () => {
+  it('allow what they list, and always the relayer and the compute budget program', async () => {
     const priced = { programId: budgetProgram, accounts: [], data: Buffer.from([2, 64, 13, 3, 0]).toString('base64') };
     const request = { instructions: [priced, transfer] };
     assert.ok(contentOf(request, strictSolanaPolicies));
@@ -93,10 +93,10 @@ describe("the relayer's policies", () => {
   });
 
   for (const { what, request, sentence, reason = 'FIELD_INVALID' } of policyRefusals) {
-    it(`refuse ${what}`, () => assert.deepEqual(refusalOf(request, strictSolanaPolicies), [reason, sentence]));
+    it(`reject ${what}`, () => assert.deepEqual(refusalOf(request, strictSolanaPolicies), [reason, sentence]));
   }
 
-  it('refuse accounts that they do not name, programs among them', () => {
+  it('reject accounts that they do not list, including programs', () => {
     const missing = (account: string) => `instructions uses the account ${account}, which is not in the relayer's allowed_accounts`;
     for (const [allowedAccounts, account] of [
       [[systemProgram], to],

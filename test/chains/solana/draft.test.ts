@@ -13,8 +13,8 @@ function messageOf({ message, signatures }: SolanaDraft): Message {
   return transactionFromBytes(transactionBytes(missing, Buffer.from(message, 'base64'))).message;
 }
 
-describe('a version', () => {
-  it('of instructions is bound to the newest blockhash, with what was missing of its budget', async (test) => {
+describe('draft', () => {
+  it('binds instructions to the newest blockhash and adds a compute budget', async (test) => {
     const { payer, solana, drafted, signed, outcomeOf, chain, advance } = await startSolanaChain(test);
     solana.chain.pool.lowestBidMicroLamports = 1_000_000n;
     await advance(160);
@@ -34,7 +34,7 @@ describe('a version', () => {
     assert.equal(solana.chain.account(payer, newest)?.lamports, funds - made.costLamports);
   });
 
-  it('of a transaction that the relayer signs alone gets the newest blockhash and what was missing; the rest stays', async (test) => {
+  it('gives a transaction without other signers the newest blockhash and a compute budget', async (test) => {
     const { payer, drafted, built, advance, solana } = await startSolanaChain(test);
     const plain = [transferOf(payer, to, 5n)];
     for (const version of ['legacy', 0] as const) {
@@ -51,7 +51,7 @@ describe('a version', () => {
     }
   });
 
-  it('of a transaction that others signed stays as they signed it', async (test) => {
+  it('keeps a transaction that others signed unchanged', async (test) => {
     const { drafted, built, signed, chain, advance, outcomeOf, solana } = await startSolanaChain(test);
     const transaction = await built([transferOf(other.address, to, 5n)], 0, [other]);
     const { height } = solana.chain.tip(newest);
@@ -65,7 +65,7 @@ describe('a version', () => {
     assert.equal((await outcomeOf(attempt)).kind, 'landed');
   });
 
-  it('bids no more than policy allows, and not at all where nobody does', async (test) => {
+  it('bids at most what the policy allows, and nothing without a market', async (test) => {
     const { payer, solana, drafted, advance } = await startSolanaChain(test);
     const request = { instructions: [transferInstruction(payer, to, 5n)] };
     assert.equal(computeBudgetOf(messageOf(await drafted(request))).unitPriceMicroLamports, null);
@@ -77,12 +77,12 @@ describe('a version', () => {
     assert.ok(uncapped.feeLamports > 9_000_000n && uncapped.feeLamports <= 10_005_000n, String(uncapped.feeLamports));
   });
 
-  it('is never the same as another, where the relayer signs alone', async (test) => {
+  it('makes no two identical attempts if the relayer is the only signer', async (test) => {
     const { payer, drafted, refused, signed, built, advance } = await startSolanaChain(test);
     const request = { instructions: [transferInstruction(payer, to, 5n)] };
     const versions = await Promise.all(Array.from({ length: 8 }, async () => signed(await drafted(request))));
     assert.equal(new Set(versions.map(({ hash }) => hash)).size, 8);
-    // Nothing of this one may be varied.
+    // Nothing of this attempt can be varied.
     const transaction = await built([transferOf(payer, to, 5n), unitPriceOf(1n)]);
     const first = await signed(await drafted({ transaction }));
     assert.deepEqual(await refused({ transaction }), {
@@ -95,8 +95,8 @@ describe('a version', () => {
   });
 });
 
-describe('a version is refused', () => {
-  it('when it would fail, with what the program said', async (test) => {
+describe('draft: refuses', () => {
+  it('a transaction that would fail, with the program log', async (test) => {
     const { payer, refused } = await startSolanaChain(test);
     const transfer = transferInstruction(payer, to, 5n);
     const garbage = { ...transfer, data: Buffer.from([99, 0, 0, 0]).toString('base64') };
@@ -111,7 +111,7 @@ describe('a version is refused', () => {
     assert.match(poor.sentence, /^the transaction would fail: InsufficientFundsForRent/);
   });
 
-  it('while the account cannot pay it and keep what must remain', async (test) => {
+  it('a transaction that the account cannot pay and keep its minimum balance', async (test) => {
     const { payer, refused, drafted } = await startSolanaChain(test, { lamports: 1_000_000n });
     const of = (lamports: bigint) => ({ instructions: [transferInstruction(payer, to, lamports)] });
     assert.deepEqual(await refused(of(995_001n)), {
@@ -128,7 +128,7 @@ describe('a version is refused', () => {
     assert.equal((await drafted(of(10_000n), { minBalanceLamports: 985_000n })).costLamports, 15_000n);
   });
 
-  it('when its fee is above what policy allows', async (test) => {
+  it('a fee above the policy limit', async (test) => {
     const { payer, refused } = await startSolanaChain(test);
     const request = { instructions: [transferInstruction(payer, to, 5n)] };
     await assert.rejects(
@@ -137,7 +137,7 @@ describe('a version is refused', () => {
     );
   });
 
-  it('when others signed it with a blockhash that is not valid: lastingly after a while, since ours may lag', async (test) => {
+  it('an invalid blockhash that others signed, for good only after a while because the node may lag', async (test) => {
     const { built, refused, advance } = await startSolanaChain(test);
     const transaction = await built([transferOf(other.address, to, 5n)], 0, [other]);
     await advance(200);

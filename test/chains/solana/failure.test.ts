@@ -4,8 +4,8 @@ import { failureSentence, transactionErrorFrom } from '../../../src/chains/solan
 
 const program = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 
-describe('a failure', () => {
-  it('is no answer where it is nested without end', () => {
+describe('failure', () => {
+  it('rejects an endlessly nested value as malformed', () => {
     const error: unknown = JSON.parse(`{"InstructionError":${'['.repeat(20_000)}${']'.repeat(20_000)}}`);
     assert.throws(() => transactionErrorFrom(error), { name: 'MalformedAnswerError' });
   });
@@ -42,18 +42,18 @@ describe('a failure', () => {
     [{ InstructionError: [{ toString: 1, valueOf: 1 }, 'X'] }, [], 'instruction ? failed with X'],
   ];
   for (const [error, logs, sentence] of cases) {
-    it(`reads: ${sentence}`, () => {
+    it(`is described as: ${sentence}`, () => {
       const read = transactionErrorFrom(error);
       assert.ok(read !== null);
       assert.equal(failureSentence(read, logs), sentence);
     });
   }
 
-  it('is none where there is none', () => {
+  it('is null if there is no failure', () => {
     assert.deepEqual([transactionErrorFrom(null), transactionErrorFrom(undefined)], [null, null]);
   });
 
-  it('shows no more of hostile text than fits, with nothing that misleads a reader', () => {
+  it('shortens hostile text and removes misleading characters', () => {
     const hostile = `\u001b[2J${'x'.repeat(100_000)}`;
     const sentences = [
       failureSentence({ [hostile]: hostile }, []),

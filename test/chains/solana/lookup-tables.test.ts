@@ -8,7 +8,7 @@ import { newest } from '../../local-chains/solana/chain.js';
 import { solanaKey, transferInstruction } from '../../support/solana.js';
 import { startSolanaChain, receiver as to } from '../../support/solana-chain-rig.js';
 
-describe('accounts behind tables', () => {
+describe('accounts in lookup tables', () => {
   const table = address(solanaKey().address);
   const behind = [to, address(solanaKey().address)];
 
@@ -41,7 +41,7 @@ describe('accounts behind tables', () => {
     return { ...rig, lookup };
   }
 
-  it('are used, and are not looked up where no policy judges accounts', async (test) => {
+  it('are not read if no policy restricts accounts', async (test) => {
     const { lookup, sent, advance, outcomeOf, solana } = await rigWithTable(test);
     const attempt = await sent({ transaction: lookup(0) });
     await advance();
@@ -50,7 +50,7 @@ describe('accounts behind tables', () => {
     assert.equal(solana.node.calls.get('getMultipleAccounts'), undefined);
   });
 
-  it('are judged by the policies when a version is made', async (test) => {
+  it('are checked against the policies by the draft', async (test) => {
     const { lookup, drafted, refused, payer } = await rigWithTable(test);
     const system = '11111111111111111111111111111111';
     assert.ok(await drafted({ transaction: lookup(0) }, { allowedAccounts: [system, to] }));

@@ -12,7 +12,7 @@ function system(from: string, data: Buffer): SolanaInstruction {
   return { ...transferInstruction(from, other, 0n), data: data.toString('base64') };
 }
 
-/** Tag, then 64-bit numbers and bytes. */
+/** Encodes a tag, then 64-bit integers and bytes. */
 function dataOf(tag: number, ...parts: readonly (bigint | Buffer)[]): Buffer {
   const head = Buffer.alloc(4);
   head.writeUInt32LE(tag);
@@ -27,7 +27,7 @@ function dataOf(tag: number, ...parts: readonly (bigint | Buffer)[]): Buffer {
 
 const owner = Buffer.alloc(32, 1);
 
-describe('what leaves the account', () => {
+describe('outflow', () => {
   const cases: readonly (readonly [string, readonly SolanaInstruction[], bigint])[] = [
     ['transfers', [transferInstruction(payer, other, 5n), transferInstruction(payer, other, 2n ** 62n)], 2n ** 62n + 5n],
     ['new accounts', [system(payer, dataOf(0, 7n, 10n, owner))], 7n],
@@ -39,7 +39,7 @@ describe('what leaves the account', () => {
     ['other programs', [{ ...transferInstruction(payer, other, 5n), programId: solanaKey().address }], 0n],
   ];
   for (const [what, instructions, lamports] of cases) {
-    it(`is counted for ${what}: ${lamports}`, () => {
+    it(`counts ${lamports} lamports for ${what}`, () => {
       assert.equal(outflowLamports(compileInstructions(payer, instructions), payer), lamports);
     });
   }

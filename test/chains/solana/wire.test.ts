@@ -38,8 +38,8 @@ const withTables: Message = {
   tables: [{ table: address(solanaKey().address), writable: [7, 255], readonly: [0] }],
 };
 
-describe('the wire form', () => {
-  it('is taken apart and put together again, as the public library writes it', async () => {
+describe('wire form', () => {
+  it('is decoded and encoded to the same bytes as the public library writes', async () => {
     for (const bytes of await samples()) {
       const { signatures, message, messageBytes: signed } = transactionFromBytes(bytes);
       assert.equal(signatures.length, 2);
@@ -49,7 +49,7 @@ describe('the wire form', () => {
     }
   });
 
-  it('has accounts behind tables in v0', () => {
+  it('has lookup tables in v0', () => {
     const { signatures, message } = transactionFromBytes(unsignedTransactionBytes(withTables));
     assert.deepEqual(message, withTables);
     assert.deepEqual(
@@ -58,12 +58,12 @@ describe('the wire form', () => {
     );
   });
 
-  it('tells which of its own accounts may be written to', () => {
+  it('lists its writable accounts', () => {
     const [payer, , writable] = withTables.accounts;
     assert.deepEqual(writableAccounts(withTables), [payer, writable]);
   });
 
-  it('never costs more than a refusal, whatever bytes come', async () => {
+  it('rejects hostile bytes without any other error', async () => {
     const valid = await samples();
     const mutated = fc
       .tuple(
@@ -81,7 +81,7 @@ describe('the wire form', () => {
       fc.property(fc.oneof(mutated, fc.uint8Array({ maxLength: 1232 })), (bytes) => {
         try {
           const { signatures, message } = transactionFromBytes(bytes);
-          // What is taken says exactly what came.
+          // An accepted transaction encodes to the same bytes.
           assert.deepEqual(new Uint8Array(transactionBytes(signatures, messageBytes(message))), new Uint8Array(bytes));
           seen.taken += 1;
         } catch (error) {

@@ -5,11 +5,11 @@ import { addressFromPublicKey, seedFromSecretSeed } from '../../../src/chains/st
 
 const pair = Keypair.fromRawEd25519Seed(Buffer.alloc(32, 1));
 
-test('an account is its public key as a StrKey', () => {
+test('address: encodes a public key as a StrKey', () => {
   assert.equal(addressFromPublicKey(pair.rawPublicKey()), pair.publicKey());
 });
 
-test('a secret seed is read, and its checksum checked', () => {
+test('secret seed: decodes a valid seed and rejects a wrong checksum', () => {
   assert.deepEqual(seedFromSecretSeed(pair.secret()), Buffer.alloc(32, 1));
   assert.equal(seedFromSecretSeed(`${pair.secret().slice(0, -1)}A`), null);
   assert.equal(seedFromSecretSeed(pair.publicKey()), null);

@@ -4,17 +4,17 @@ import { xdr } from '@stellar/stellar-sdk';
 import { broadcastTable } from '../../../src/chains/stellar/broadcast-table.js';
 import { resultCodesOf, sentenceOf } from '../../../src/chains/stellar/result-codes.js';
 
-/** A result with a code that has no more to say. */
+/** Builds a result that consists of a code alone. */
 function resultOf(code: number): xdr.TransactionResult {
   const bytes = Buffer.alloc(16);
   bytes.writeInt32BE(code, 8);
   return xdr.TransactionResult.fromXDR(bytes);
 }
 
-describe('what nodes refuse transactions with', () => {
-  it('every code of the protocol is in the table, as the protocol spells it', () => {
+describe('broadcast table', () => {
+  it('contains every code of the protocol, spelled as in the protocol', () => {
     const codes: string[] = [];
-    // TransactionResultCode goes from -17 (txSOROBAN_INVALID) to 1 (txFEE_BUMP_INNER_SUCCESS).
+    // TransactionResultCode ranges from -17 (txSOROBAN_INVALID) to 1 (txFEE_BUMP_INNER_SUCCESS).
     for (let code = -17; code < -1; code += 1) {
       if (code === -13) continue;
       codes.push(resultCodesOf(resultOf(code)).transaction);
@@ -22,7 +22,7 @@ describe('what nodes refuse transactions with', () => {
     assert.deepEqual([...codes, 'txFAILED'].sort(), Object.keys(broadcastTable).sort());
   });
 
-  it('tells the code of the first operation that failed', () => {
+  it('reports the code of the first failed operation', () => {
     const inner = (result: xdr.OperationResult[]): xdr.TransactionResult =>
       new xdr.TransactionResult({
         feeCharged: new xdr.Int64(100n),

@@ -9,20 +9,20 @@ const symbol = (text: string): xdr.ScVal => xdr.ScVal.scvSymbol(text);
 const vec = (...values: readonly xdr.ScVal[]): xdr.ScVal => xdr.ScVal.scvVec([...values]);
 const addresses = [stellarKey().address, stellarKey().address].map((address) => nativeToScVal(address, { type: 'address' }));
 
-describe('contract values in the order of the host', () => {
+describe('compareValues: sorts as the host does', () => {
   const ascending: Readonly<Record<string, readonly xdr.ScVal[]>> = {
-    'kinds before all': [xdr.ScVal.scvBool(true), xdr.ScVal.scvVoid(), xdr.ScVal.scvU32(9), xdr.ScVal.scvI32(-9), symbol('a'), vec()],
-    'false before true': [xdr.ScVal.scvBool(false), xdr.ScVal.scvBool(true)],
-    'negative numbers first': [xdr.ScVal.scvI32(-2), xdr.ScVal.scvI32(-1), xdr.ScVal.scvI32(0)],
-    'numbers of 64 bits': [big(-(2n ** 63n), 'i64'), big(-1n, 'i64'), big(2n ** 63n - 1n, 'i64')],
-    'unsigned numbers of 64 bits': [big(1n, 'u64'), big(2n ** 64n - 1n, 'u64')],
-    'numbers of 128 bits': [big(-(2n ** 64n), 'i128'), big(-1n, 'i128'), big(0n, 'i128'), big(2n ** 64n, 'i128')],
-    'unsigned numbers of 128 bits': [big(2n ** 64n - 1n, 'u128'), big(2n ** 64n, 'u128'), big(2n ** 128n - 1n, 'u128')],
-    'numbers of 256 bits': [big(-(2n ** 200n), 'i256'), big(-1n, 'i256'), big(2n ** 200n, 'i256')],
-    'unsigned numbers of 256 bits': [big(2n ** 64n, 'u256'), big(2n ** 192n, 'u256')],
-    'texts by their bytes, the shorter one first': [symbol(''), symbol('B'), symbol('a'), symbol('aa'), symbol('b')],
-    'bytes beyond 127 last': [xdr.ScVal.scvString(Buffer.from([0x7f])), xdr.ScVal.scvString(Buffer.from([0x80]))],
-    'lists item by item': [vec(), vec(symbol('a')), vec(symbol('a'), symbol('a')), vec(symbol('b'))],
+    'sorts by kind first': [xdr.ScVal.scvBool(true), xdr.ScVal.scvVoid(), xdr.ScVal.scvU32(9), xdr.ScVal.scvI32(-9), symbol('a'), vec()],
+    'sorts false before true': [xdr.ScVal.scvBool(false), xdr.ScVal.scvBool(true)],
+    'sorts negative numbers first': [xdr.ScVal.scvI32(-2), xdr.ScVal.scvI32(-1), xdr.ScVal.scvI32(0)],
+    'sorts signed 64-bit integers': [big(-(2n ** 63n), 'i64'), big(-1n, 'i64'), big(2n ** 63n - 1n, 'i64')],
+    'sorts unsigned 64-bit integers': [big(1n, 'u64'), big(2n ** 64n - 1n, 'u64')],
+    'sorts signed 128-bit integers': [big(-(2n ** 64n), 'i128'), big(-1n, 'i128'), big(0n, 'i128'), big(2n ** 64n, 'i128')],
+    'sorts unsigned 128-bit integers': [big(2n ** 64n - 1n, 'u128'), big(2n ** 64n, 'u128'), big(2n ** 128n - 1n, 'u128')],
+    'sorts signed 256-bit integers': [big(-(2n ** 200n), 'i256'), big(-1n, 'i256'), big(2n ** 200n, 'i256')],
+    'sorts unsigned 256-bit integers': [big(2n ** 64n, 'u256'), big(2n ** 192n, 'u256')],
+    'sorts strings by their bytes, the shorter one first': [symbol(''), symbol('B'), symbol('a'), symbol('aa'), symbol('b')],
+    'sorts bytes above 127 last': [xdr.ScVal.scvString(Buffer.from([0x7f])), xdr.ScVal.scvString(Buffer.from([0x80]))],
+    'sorts lists item by item': [vec(), vec(symbol('a')), vec(symbol('a'), symbol('a')), vec(symbol('b'))],
   };
   for (const [what, values] of Object.entries(ascending)) {
     it(what, () => {
@@ -34,7 +34,7 @@ describe('contract values in the order of the host', () => {
     });
   }
 
-  it('tell addresses apart', () => {
+  it('distinguishes addresses', () => {
     const [one, other] = addresses;
     assert.ok(one !== undefined && other !== undefined);
     assert.equal(compareValues(one, one), 0);

@@ -37,11 +37,11 @@ async function start(test: TestContext, options: StellarOptions = {}): Promise<R
 
 const pay = (to: Wallet, amount = '1'): xdr.Operation => Operation.payment({ destination: to.address, asset: Asset.native(), amount });
 
-describe('what a node says of a transaction', { concurrency: 4 }, () => {
+describe('broadcast: classifies the answer of a node if', { concurrency: 4 }, () => {
   const now = () => Math.floor(Date.now() / 1000);
   const rows: Readonly<Record<string, readonly [raw: (rig: Rig) => string, outcome: object]>> = {
     taken: [({ wallet, other }) => wallet.build([pay(other)]).toXDR(), { kind: 'accepted' }],
-    'there already': [
+    'the node already has the transaction': [
       ({ node, wallet, other }) => {
         const raw = wallet.build([pay(other)]).toXDR();
         node.ledger.submit(raw);
@@ -49,14 +49,14 @@ describe('what a node says of a transaction', { concurrency: 4 }, () => {
       },
       { kind: 'known' },
     ],
-    'another waits': [
+    'another transaction of the account waits': [
       ({ node, wallet, other }) => {
         node.ledger.submit(wallet.build([pay(other)]).toXDR());
         return wallet.build([pay(other, '2')]).toXDR();
       },
       { kind: 'wait', sentence: 'the node answered TRY_AGAIN_LATER' },
     ],
-    'the number is used': [
+    'the sequence number is used': [
       ({ wallet, other }) => wallet.build([pay(other)], { sequence: wallet.sequence() }).toXDR(),
       { kind: 'nonce_used' },
     ],
@@ -64,7 +64,7 @@ describe('what a node says of a transaction', { concurrency: 4 }, () => {
       ({ wallet, other }) => wallet.build([pay(other), pay(other)], { feeStroops: 199n }).toXDR(),
       { kind: 'underpriced', sentence: 'the node answered txINSUFFICIENT_FEE: its fee is too low; the node demands a fee of 200 stroops' },
     ],
-    'a fee bump bids too little to replace': [
+    'a fee-bump envelope bids too little to replace': [
       ({ node, wallet, other }) => {
         const first = wallet.build([pay(other)]);
         node.ledger.submit(first.toXDR());
@@ -80,15 +80,15 @@ describe('what a node says of a transaction', { concurrency: 4 }, () => {
       ({ wallet, other }) => wallet.build([pay(other)], { minTimeSeconds: now() + 600 }).toXDR(),
       { kind: 'wait', sentence: 'the node answered txTOO_EARLY: its time bounds have not begun' },
     ],
-    'somebody else signed it': [
+    'another key signed it': [
       ({ wallet, other }) => wallet.build([pay(other)], { signers: [other.keys] }).toXDR(),
       { kind: 'wait', sentence: 'the node answered txBAD_AUTH: its signatures are not sufficient', isHopeless: true },
     ],
-    'what is inside a fee bump has a used number': [
+    'the inner transaction of a fee-bump envelope has a used sequence number': [
       ({ wallet, other }) => other.bump(wallet.build([pay(other)], { sequence: wallet.sequence() }), 200n).toXDR(),
       { kind: 'nonce_used' },
     ],
-    'its account is not there': [
+    'its account does not exist': [
       ({ node, other }) =>
         createWallet(node.ledger, 0n)
           .build([pay(other)])
@@ -104,8 +104,8 @@ describe('what a node says of a transaction', { concurrency: 4 }, () => {
   }
 });
 
-describe('who used a sequence number', { concurrency: 4 }, () => {
-  it('is found: the last one, and one shortly before', async (test) => {
+describe('findSender', { concurrency: 4 }, () => {
+  it('finds the transaction of the last sequence number and of a recent earlier one', async (test) => {
     const { node, chain, wallet, other } = await start(test);
     const first = wallet.build([pay(other)]);
     node.ledger.submit(first.toXDR());
@@ -130,7 +130,7 @@ describe('who used a sequence number', { concurrency: 4 }, () => {
     assert.equal(await find(BigInt(second.innerTransaction.sequence) + 1n), 'not_found');
   });
 
-  it('is forgotten with its ledger', async (test) => {
+  it('reports pruned after the node drops the ledger', async (test) => {
     const { node, chain, wallet, other } = await start(test, { retentionLedgers: 3 });
     const first = wallet.build([pay(other)]);
     node.ledger.submit(first.toXDR());
@@ -139,7 +139,7 @@ describe('who used a sequence number', { concurrency: 4 }, () => {
     assert.equal(await chain.sequence.findSender(wallet.address, BigInt(first.sequence), { from: 0n, to: head.number }), 'pruned');
   });
 
-  it('where it was free is known since the account last used one', async (test) => {
+  it('nextAt: knows the next sequence number since the account last used one', async (test) => {
     const { node, chain, wallet, other } = await start(test);
     const first = wallet.build([pay(other)]);
     node.ledger.submit(first.toXDR());
@@ -152,7 +152,7 @@ describe('who used a sequence number', { concurrency: 4 }, () => {
   });
 });
 
-describe('the outcome of a fee bump of somebody else’s envelope', { concurrency: 4 }, () => {
+describe('outcome of a fee-bump envelope around another account’s transaction', { concurrency: 4 }, () => {
   async function signed({ node, chain, wallet, other }: Rig, maxTimeSeconds: number): Promise<Attempt> {
     const key = stellarKey();
     const relayer = stellarRelayer(key.address);
@@ -185,7 +185,7 @@ describe('the outcome of a fee bump of somebody else’s envelope', { concurrenc
   const soon = () => Math.floor(Date.now() / 1000) + 60;
   const outcomeOf = async ({ chain }: Rig, attempt: Attempt) => (await chain.unsequenced?.outcomes([attempt]))?.get(attempt.hash)?.kind;
 
-  it('is open until its time bounds have passed on a ledger', async (test) => {
+  it('is open until a ledger closes after its time bounds', async (test) => {
     const rig = await start(test);
     const attempt = await signed(rig, soon());
     assert.equal(await outcomeOf(rig, attempt), 'open');
@@ -195,7 +195,7 @@ describe('the outcome of a fee bump of somebody else’s envelope', { concurrenc
     assert.equal(await outcomeOf(rig, attempt), 'dead');
   });
 
-  it('is dead where its number is used, and lost where the node has forgotten ledgers since it was signed', async (test) => {
+  it('is dead if its sequence number is used, and unknown if the node dropped ledgers since it was signed', async (test) => {
     const rig = await start(test, { retentionLedgers: 3 });
     const attempt = await signed(rig, 0);
     rig.node.ledger.submit(rig.wallet.build([pay(rig.other, '2')]).toXDR());
@@ -207,7 +207,7 @@ describe('the outcome of a fee bump of somebody else’s envelope', { concurrenc
     assert.equal(await outcomeOf(rig, attempt), 'unknown');
   });
 
-  it('is lost where the node has forgotten its ledger, and its account is there no more', async (test) => {
+  it('is unknown if the node dropped its ledger and its account no longer exists', async (test) => {
     const rig = await start(test, { retentionLedgers: 3 });
     const attempt = await signed(rig, soon());
     submitInner(rig, attempt);
@@ -219,7 +219,7 @@ describe('the outcome of a fee bump of somebody else’s envelope', { concurrenc
     assert.equal(await outcomeOf(rig, attempt), 'unknown');
   });
 
-  it('is dead where its time bounds have passed and its number was never used, whatever the node has forgotten', async (test) => {
+  it('is dead if its time bounds have passed and its sequence number is unused, even if the node dropped ledgers', async (test) => {
     const rig = await start(test, { retentionLedgers: 3 });
     const attempt = await signed(rig, soon());
     rig.node.ledger.pass(120);
@@ -227,7 +227,7 @@ describe('the outcome of a fee bump of somebody else’s envelope', { concurrenc
     assert.equal(await outcomeOf(rig, attempt), 'dead');
   });
 
-  it('is landed where its envelope landed in somebody else’s fee bump, which is not ours to pay', async (test) => {
+  it('is landed without a fee if another fee-bump envelope landed the inner transaction', async (test) => {
     const rig = await start(test);
     const attempt = await signed(rig, soon());
     const fields = attempt.fields as StellarAttemptFields;
@@ -239,12 +239,12 @@ describe('the outcome of a fee bump of somebody else’s envelope', { concurrenc
   });
 });
 
-describe('a node that talks nonsense', { concurrency: 4 }, () => {
+describe('malformed answer: throws NODE_UNAVAILABLE for', { concurrency: 4 }, () => {
   const nonsense: Readonly<Record<string, unknown>> = {
-    'no object': 5,
+    'an answer that is not an object': 5,
     nothing: null,
-    'no account': { entries: [{ xdr: 'AAAA' }], latestLedger: 1 },
-    'another account': {
+    'an entry that is not an account': { entries: [{ xdr: 'AAAA' }], latestLedger: 1 },
+    'an entry of another account': {
       entries: [
         {
           xdr: xdr.LedgerEntryData.account(
@@ -265,7 +265,7 @@ describe('a node that talks nonsense', { concurrency: 4 }, () => {
       ],
       latestLedger: 1,
     },
-    'no ledger': { entries: [], latestLedger: 'now' },
+    'a ledger number that is not a number': { entries: [], latestLedger: 'now' },
   };
   for (const [what, result] of Object.entries(nonsense)) {
     it(what, async (test) => {
@@ -274,14 +274,14 @@ describe('a node that talks nonsense', { concurrency: 4 }, () => {
         return { body: JSON.stringify({ jsonrpc: '2.0', id: 1, result: said }) };
       });
       const chain = open(test, fake.url);
-      const asking = what === 'no ledger' ? chain.head() : chain.balanceOf(stellarKey().address);
+      const asking = what === 'a ledger number that is not a number' ? chain.head() : chain.balanceOf(stellarKey().address);
       await assert.rejects(asking, (error) => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE');
     });
   }
 });
 
-describe('a draft', { concurrency: 4 }, () => {
-  it('leaves the account its reserve and the least balance', async (test) => {
+describe('draft', { concurrency: 4 }, () => {
+  it('keeps the reserve and the minimum balance of the account', async (test) => {
     const { chain, wallet, other } = await start(test);
     const draft = async (amount: bigint, minBalanceStroops = 0n) => {
       const relayer = stellarRelayer(wallet.address, { minBalanceStroops });
