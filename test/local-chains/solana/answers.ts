@@ -5,10 +5,10 @@ import { invalidParams, unsupportedVersion } from './rpc-error.js';
 import type { AccountState, Execution } from './runtime.js';
 
 const base58 = getBase58Decoder();
-/** What accounts that pay no rent have as their rent epoch. */
+/** The rent epoch of rent-exempt accounts. */
 const neverRented = 2n ** 64n - 1n;
 
-/** An account as `getAccountInfo` answers it. */
+/** Encodes an account for `getAccountInfo`. */
 export function accountAnswer(account: AccountState | null, { encoding = 'base58', dataSlice }: CallOptions): unknown {
   if (account === null) return null;
   const { lamports, owner, executable } = account;
@@ -18,7 +18,7 @@ export function accountAnswer(account: AccountState | null, { encoding = 'base58
 }
 
 function encoded(data: Uint8Array, encoding: unknown): readonly [string, string] {
-  // There is no parsed form of what is stored here: a real node falls back to base64 as well.
+  // This chain has no parsed form; a real node falls back to base64 as well.
   if (encoding === 'base64' || encoding === 'jsonParsed') return [Buffer.from(data).toString('base64'), 'base64'];
   if (encoding !== 'base58') throw invalidParams(`unsupported encoding: ${String(encoding)}`);
   if (data.length > 128) {
@@ -27,12 +27,12 @@ function encoded(data: Uint8Array, encoding: unknown): readonly [string, string]
   return [base58.decode(data), 'base58'];
 }
 
-/** What `simulateTransaction` answers, and what a refused preflight has as its data. */
+/** Encodes a simulation for `simulateTransaction` and for the data of a failed preflight. */
 export function simulationAnswer({ error, logs, unitsConsumed }: Execution): object {
   return { err: error, logs, unitsConsumed, accounts: null, innerInstructions: null, replacementBlockhash: null, returnData: null };
 }
 
-/** An entry of `getSignatureStatuses`. */
+/** Encodes an entry of `getSignatureStatuses`. */
 export function statusAnswer({ slot, error }: Landed, blocksOnTop: number, commitment: Commitment): unknown {
   return {
     slot,
@@ -43,7 +43,7 @@ export function statusAnswer({ slot, error }: Landed, blocksOnTop: number, commi
   };
 }
 
-/** What `getTransaction` answers; only the binary encodings. */
+/** Encodes a transaction for `getTransaction`, in binary encodings only. */
 export function transactionAnswer(landed: Landed, block: Block | undefined, options: CallOptions): unknown {
   const { transaction, slot, error, logs, unitsConsumed, lamportsBefore, lamportsAfter } = landed;
   const { version } = transaction.message;

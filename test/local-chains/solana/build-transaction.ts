@@ -14,18 +14,18 @@ import {
   setTransactionMessageLifetimeUsingBlockhash,
 } from '@solana/kit';
 
-/** What to build. */
+/** The parts of a transaction. */
 export interface TransactionParts {
   readonly payer: Address;
   readonly instructions: readonly Instruction[];
   readonly blockhash: string;
   /** Default 0. */
   readonly version?: 'legacy' | 0;
-  /** Who signs; the places of other signers stay empty. */
+  /** The signers; signatures of others stay empty. */
   readonly signers: readonly KeyPairSigner[];
 }
 
-/** The wire bytes of a transaction, by the public library. */
+/** Builds the wire bytes of a transaction with the public library. */
 export async function buildTransaction({ payer, instructions, blockhash, version = 0, signers }: TransactionParts): Promise<Uint8Array> {
   const lifetime = { blockhash: blockhash as Blockhash, lastValidBlockHeight: 0n };
   const message = pipe(
@@ -38,7 +38,7 @@ export async function buildTransaction({ payer, instructions, blockhash, version
   return new Uint8Array(getTransactionEncoder().encode(await partiallySignTransaction(keys, compileTransaction(message))));
 }
 
-/** The signer of a seed, for accounts that a test names. */
+/** Returns the signer of a seed, for named test accounts. */
 export function signerOf(seed: number): Promise<KeyPairSigner> {
   return createKeyPairSignerFromPrivateKeyBytes(new Uint8Array(32).fill(seed));
 }

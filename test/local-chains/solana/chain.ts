@@ -6,22 +6,22 @@ import { type AccountState, createRuntime, type Execution, type Run, type Runtim
 import type { TransactionError } from './transaction-error.js';
 import type { WireTransaction } from './wire-transaction.js';
 
-/** How sure a block is, as the RPC words it. */
+/** A commitment level of the RPC. */
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
 
-/** A transaction that a block holds, whether it succeeded or not. */
+/** A transaction in a block, successful or failed. */
 export interface Landed {
   readonly transaction: WireTransaction;
   readonly slot: bigint;
   readonly error: TransactionError | null;
   readonly logs: readonly string[];
   readonly unitsConsumed: bigint;
-  /** Of the message's own accounts, in their order. */
+  /** Balances of the message's own accounts, in order. */
   readonly lamportsBefore: readonly bigint[];
   readonly lamportsAfter: readonly bigint[];
 }
 
-/** A block. Heights count blocks, slots also count those that stayed empty of one. */
+/** A block. Heights count blocks, slots also count skipped slots. */
 export interface Block {
   readonly slot: bigint;
   readonly parentSlot: bigint;
@@ -29,82 +29,82 @@ export interface Block {
   readonly hash: string;
   readonly unixSeconds: bigint;
   readonly landed: readonly Landed[];
-  /** The least that one had to bid to be in it, in millionths of a lamport per unit. */
+  /** The minimum unit price of the block in micro-lamports. */
   readonly lowestBidMicroLamports: bigint;
-  /** What the accounts that it changed held before it. */
+  /** The previous states of the accounts that it changed. */
   readonly before: ReadonlyMap<string, AccountState | null>;
 }
 
-/** Where a node looks at the chain from. */
+/** A node's view of the chain. */
 export interface View {
   readonly commitment: Commitment;
-  /** How many blocks the node has not heard of. */
+  /** The number of blocks by which the node lags. */
   readonly blocksBehind: number;
-  /** The node is on a fork of its own since this slot: it is right about what was before, and nothing after becomes confirmed for it. Null: it is not. */
+  /** The slot since which the node follows its own fork, on which nothing becomes confirmed; null if it follows the chain. */
   readonly forkedAfterSlot: bigint | null;
 }
 
-/** What a chain starts with. */
+/** The options of a chain. */
 export interface SolanaChainOptions {
-  /** Accounts of the system program, and their lamports. */
+  /** System accounts and their lamports. */
   readonly accounts?: readonly { readonly address: string; readonly lamports: bigint }[];
-  /** Blocks on top of a confirmed one; default 1. */
+  /** The blocks after which a block is confirmed; default 1. */
   readonly confirmedAfterBlocks?: number;
-  /** Blocks on top of a finalized one; default 31, as on a real cluster. */
+  /** The blocks after which a block is finalized; default 31, as on a real cluster. */
   readonly finalizedAfterBlocks?: number;
-  /** Blocks that a blockhash lives; default 150, as on a real cluster. */
+  /** The blocks for which a blockhash is valid; default 150, as on a real cluster. */
   readonly blockhashAgeBlocks?: number;
 }
 
-/** A chain: one bank of the real runtime, blocks on command, and a pool of what was sent and has not landed. */
+/** A chain: one bank of the real runtime, blocks on command, and a pool of pending transactions. */
 export interface SolanaChain {
   readonly genesisHash: string;
-  /** What was sent and waits for a block. */
+  /** The pending transactions. */
   readonly pool: Pool;
-  /** Makes blocks, one unless said, of what waits. */
+  /** Makes blocks (default one) from the pool. */
   advance(blocks?: number): void;
-  /** Lets slots go by without a block. */
+  /** Skips slots. */
   skipSlots(slots: number): void;
-  /** Takes the newest blocks back, as a fork does that loses: what they held is undone and forgotten. Never a finalized one. */
+  /** Reverts and forgets the newest blocks, like a dropped fork; never a finalized one. */
   takeBack(blocks: number): void;
-  /** What leaders refused without a trace on chain, by signature: the answers that no sender gets. */
+  /** Rejections by leaders, by signature; they leave no trace on chain and no caller sees them. */
   readonly refused: ReadonlyMap<string, TransactionError>;
 
-  /** The newest block of that commitment. */
+  /** Returns the newest block at a commitment. */
   tip(view: View): Block;
   block(slot: bigint): Block | undefined;
-  /** The blocks from a slot on that the view holds, oldest first. */
+  /** Returns the blocks of a view from a slot on, oldest first. */
   blocksFrom(slot: bigint, view: View): readonly Block[];
-  /** The newest blocks that the view holds, oldest first. */
+  /** Returns the newest blocks of a view, oldest first. */
   recentBlocks(count: number, view: View): readonly Block[];
-  /** The transaction in a block that the view holds. */
+  /** Returns a transaction in a block of a view. */
   landed(signature: string, view: View): Landed | undefined;
-  /** Those that name the account, newest first. */
+  /** Returns the transactions that use an account, newest first. */
   landedOf(address: string, view: View): readonly Landed[];
-  /** How many blocks are on top of that slot's, as the node sees it. */
+  /** Returns the number of blocks on top of a slot in a view. */
   blocksOnTop(slot: bigint, view: View): number;
   commitmentOf(slot: bigint, view: View): Commitment;
   account(address: string, view: View): AccountState | null;
-  /** Sets an account as no transaction could; it was always so. */
+  /** Sets an account in all blocks, past ones included. */
   putAccount(address: string, state: AccountState): void;
-  /** The last height at which the blockhash is good for a transaction; null: not known, or too old. */
+  /** Returns the last height at which a blockhash is valid; null if it is unknown or expired. */
   lastValidHeight(blockhash: string, view: View): bigint | null;
-  /** Why a block after the view's would not take it, before anything is run. */
+  /** Returns why the next block would reject a transaction before running it. */
   refusalOf(transaction: WireTransaction, view: View): TransactionError | null;
-  /** Runs it on the newest state, leaving no trace. */
+  /** Runs a transaction on the newest state without a trace. */
   simulate(transaction: WireTransaction, options: { readonly verifiesSignatures: boolean }): Execution;
   rentExemptLamports(dataBytes: bigint): bigint;
 }
 
-/** From where the newest block of all is seen. */
+/** The view of an up-to-date node. */
 export const newest: View = { commitment: 'processed', blocksBehind: 0, forkedAfterSlot: null };
 const blocksKept = 10_000;
 const base58 = getBase58Decoder();
 
-/** Starts a chain that has some history: enough blocks for the first of them to be final. */
+/** Starts a chain with enough blocks for the first one to be final. */
 export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain {
   const { accounts = [], confirmedAfterBlocks = 1, finalizedAfterBlocks = 31, blockhashAgeBlocks = 150 } = options;
-  // MAX_PROCESSING_AGE. A block takes what was not too old at its parent (check_transactions.rs): one more than the height that is told.
+  // MAX_PROCESSING_AGE counts from the parent block (check_transactions.rs): one more than the reported height.
   const maxAge = BigInt(blockhashAgeBlocks);
   const runtime: Runtime = createRuntime();
   const genesisHash = base58.decode(randomBytes(32));
@@ -112,10 +112,10 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
   const refused = new Map<string, TransactionError>();
   const blocks: Block[] = [];
   const places = new Map<string, Landed>();
-  /** Slots by message: the same one is taken once. */
+  /** Slots by message: each message lands only once. */
   const messages = new Map<string, bigint>();
   const heights = new Map<string, bigint>();
-  /** Heights and slots are made to differ: nobody may take one for the other. */
+  /** Makes heights and slots differ, so that code cannot confuse them. */
   let slot = 400n;
 
   for (const { address, lamports } of accounts) {
@@ -151,14 +151,14 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
     const height = (parent?.height ?? 99n) + 1n;
     const hash = base58.decode(createHash('sha256').update(`${genesisHash} ${slot}`).digest());
     heights.set(hash, height);
-    // The rest of a real cluster's traffic is what makes others bid; here the pool is told what they do.
+    // On a real cluster other traffic sets the price; here the test sets it in the pool.
     const lowestBidMicroLamports = pool.lowestBidMicroLamports || (landed.at(-1)?.transaction.bidMicroLamports ?? 0n);
     blocks.push({ slot, parentSlot: parent?.slot ?? slot, height, hash, unixSeconds, landed, lowestBidMicroLamports, before });
     pool.forgetExpired(tip({ ...newest, commitment: 'finalized' }).height);
     if (blocks.length > 2 * blocksKept) forgetEmptyBlocks();
   }
 
-  /** A chain that runs for days keeps what happened, not that nothing did. */
+  /** Empty blocks are dropped, so a chain can run for days. */
   function forgetEmptyBlocks(): void {
     const old = blocks.splice(0, blocksKept);
     for (const { hash } of old) heights.delete(hash);
@@ -174,14 +174,14 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
     return message.staticAccounts.map((address) => runtime.account(address)?.lamports ?? 0n);
   }
 
-  /** Place in `blocks` of the view's newest; never before the first. */
+  /** Returns the index of the newest block of a view, at least 0. */
   function indexOf({ commitment, blocksBehind, forkedAfterSlot }: View): number {
     const depth = { processed: 0, confirmed: confirmedAfterBlocks, finalized: finalizedAfterBlocks }[commitment];
     const seen = Math.max(0, blocks.length - 1 - depth - blocksBehind);
     return forkedAfterSlot === null || commitment === 'processed' ? seen : Math.min(seen, indexBefore(forkedAfterSlot, depth));
   }
 
-  /** The fork's own blocks make nothing sure: what is below it stays as sure as it was when the node parted. */
+  /** Blocks of a fork confirm nothing: earlier blocks keep the commitment that they had at the fork. */
   function indexBefore(forkedAfterSlot: bigint, depth: number): number {
     const parting = blocks.findLastIndex((block) => block.slot <= forkedAfterSlot);
     return Math.max(0, parting - depth);
@@ -255,7 +255,7 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
       return holds('confirmed') ? 'confirmed' : 'processed';
     },
     account(address, view) {
-      // What the first later block that changed it found there.
+      // The state before the first later block that changed it.
       const later = blocks.slice(indexOf(view) + 1).find(({ before }) => before.has(address));
       return later === undefined ? runtime.account(address) : (later.before.get(address) ?? null);
     },

@@ -5,17 +5,17 @@ import { systemProgram, transferOf, unitLimitOf } from './instructions.js';
 
 import { readTransaction } from './wire-transaction.js';
 
-/** Gives lamports away by a transfer like any other: it lands with a block. Answers the signature. */
+/** Sends lamports by an ordinary transfer, which lands with a block. Returns the signature. */
 export type Faucet = (address: string, lamports: bigint) => Promise<string>;
 
-/** A rich account, and the way to draw on it. */
+/** Creates a faucet with a rich account. */
 export async function createFaucet(chain: SolanaChain): Promise<Faucet> {
   const rich = await generateKeyPairSigner();
   const payer = rich.address;
   chain.putAccount(payer, { lamports: 10n ** 17n, owner: systemProgram, data: new Uint8Array(), executable: false });
   let given = 0;
   return async (address, lamports) => {
-    // The same gift twice on one blockhash would be one transaction: each has a unit limit of its own.
+    // Two equal airdrops with one blockhash would be the same transaction, so each has its own unit limit.
     given += 1;
     const instructions = [unitLimitOf(1_000 + (given % 100_000)), transferOf(payer, keyOf(address), lamports)];
     const { hash: blockhash } = chain.tip(newest);

@@ -1,6 +1,6 @@
 import { type AccountMeta, AccountRole, type Address, address, type Instruction } from '@solana/kit';
 
-/** The program that holds plain accounts and moves lamports. */
+/** The program that owns plain accounts and moves lamports. */
 export const systemProgram = address('11111111111111111111111111111111');
 const computeBudget = address('ComputeBudget111111111111111111111111111111');
 
@@ -19,14 +19,14 @@ export function transferOf(from: Address, to: Address, lamports: bigint): Instru
   };
 }
 
-/** The most compute units that the transaction may use. */
+/** Builds an instruction that sets the compute unit limit. */
 export function unitLimitOf(units: number): Instruction {
   const data = Buffer.alloc(5, 2);
   data.writeUInt32LE(units, 1);
   return { programAddress: computeBudget, data: new Uint8Array(data) };
 }
 
-/** The bid for inclusion, in millionths of a lamport per compute unit. */
+/** Builds an instruction that sets the unit price in micro-lamports. */
 export function unitPriceOf(microLamports: bigint): Instruction {
   const data = Buffer.alloc(9, 3);
   data.writeBigUInt64LE(microLamports, 1);

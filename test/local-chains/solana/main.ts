@@ -5,12 +5,12 @@ import { newest } from './chain.js';
 import { startSolana } from './start-solana.js';
 
 /*
- * A local Solana by itself:
+ * A local Solana as a program:
  *
  *     node --import tsx test/local-chains/solana/main.ts --port 8899 --slot-ms 400 --account <address>:<lamports>
  *
- * `--account` may come several times; `--slot-ms 0` makes blocks only when told. Prints one line when it listens. Told by GET: `/advance`, which makes
- * blocks until what waits is final, and `/expire`, which lets what waits die, as when every packet of it is lost, and then lets land what comes instead.
+ * `--account` can be repeated; `--slot-ms 0` makes blocks only on command. Prints one line when it listens. Commands by GET: `/advance` makes
+ * blocks until pending transactions are final, and `/expire` drops pending transactions until they expire, then lands their replacements.
  */
 const { values } = parseArgs({
   options: {
@@ -28,13 +28,13 @@ const accounts = values.account.map((text) => {
 });
 const slotMs = Number(values['slot-ms']);
 const finalizedAfterBlocks = Number(values['finalized-after']);
-/** No block takes what was sent before these, and the last that could have is final. */
+/** After this many blocks, transactions sent before have expired and the last block that could include them is final. */
 const blocksUntilDead = 150 + 2 + finalizedAfterBlocks;
-/** For a service to send what it was told just before. */
+/** How long a service may take to send a new transaction. */
 const greatestSendingMs = 5_000;
-/** For a service to send something else instead of what died. */
+/** How long a service may take to replace an expired transaction. */
 const greatestSigningMs = 20_000;
-/** For a service to see what became of it. */
+/** How long a service may take to see the outcome. */
 const greatestLookingMs = 1_000;
 const betweenBlocksMs = 100;
 

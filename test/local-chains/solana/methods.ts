@@ -24,28 +24,28 @@ import type { Execution } from './runtime.js';
 import { textOfTransactionError } from './transaction-error.js';
 import { isWellSigned, readMessage, type WireMessage, type WireTransaction } from './wire-transaction.js';
 
-/** How one node sees its cluster and serves it. Change a field and the next call is answered so. */
+/** How one node sees and serves its cluster. Changes apply to the next call. */
 export interface NodeCondition {
-  /** How many blocks it has not heard of. Beyond 128 it calls itself unhealthy, and refuses what it would have to simulate. */
+  /** The number of blocks by which it lags. Above 128 it is unhealthy and rejects simulations. */
   blocksBehind: number;
-  /** It is on a fork of its own since this slot, with blocks as high as everyone's and none of their transactions. Null: it is not. */
+  /** The slot since which it follows its own fork, as high as the chain but without its transactions; null if it does not. */
   forkedAfterSlot: bigint | null;
-  /** False: it was started without history, and knows only the newest 300 blocks' statuses. */
+  /** False if it keeps no history and knows only the statuses of the newest 300 blocks. */
   keepsHistory: boolean;
-  /** Its history begins with this slot: what was before, it has dropped or never had. */
+  /** The first slot of its history. */
   historyFromSlot: bigint;
-  /** Its history lacks these slots, both included: it was down then, and started anew from a snapshot. Null: none. */
+  /** The slots, both included, that its history lacks after a restart from a snapshot; null if none. */
   historyGap: { readonly from: bigint; readonly to: bigint } | null;
-  /** True: what is sent to it is answered as ever, and never forwarded. */
+  /** True if it accepts transactions but never forwards them. */
   forwardsNothing: boolean;
 }
 
 /** The methods of a node, by name. A method throws `RpcError`. */
 export type Methods = Readonly<Record<string, (params: readonly unknown[]) => unknown>>;
 
-/** A node says that it is healthy while it is not further behind than this (DELINQUENT_VALIDATOR_SLOT_DISTANCE). */
+/** A node is healthy up to this lag (DELINQUENT_VALIDATOR_SLOT_DISTANCE). */
 const healthySlots = 128;
-/** How many blocks' statuses a node has at hand without its history (MAX_RECENT_BLOCKHASHES). */
+/** The number of blocks whose statuses a node keeps without history (MAX_RECENT_BLOCKHASHES). */
 const recentBlocks = 300;
 /** More than the chain keeps. */
 const greatestBlocks = 500_000;
@@ -63,7 +63,7 @@ export function createMethods(
     return { commitment, blocksBehind, forkedAfterSlot };
   };
 
-  /** Where the options want the chain to be looked at from; refused while the node is not there yet. */
+  /** Returns the view for the options; rejects a slot that the node has not reached. */
   function lookFrom(options: CallOptions): View {
     const view = viewOf(commitmentOf(options));
     const { slot } = chain.tip(view);
@@ -81,7 +81,7 @@ export function createMethods(
     if (blocksBehind > healthySlots) throw nodeIsBehind(blocksBehind);
   }
 
-  /** What running it at the view would give, blockhash and duplicates included. */
+  /** Simulates a transaction at a view, including the checks of blockhash and duplicates. */
   function tryOut(transaction: WireTransaction, view: View, ignoresBlockhash: boolean, verifiesSignatures: boolean): Execution {
     const refusal = chain.refusalOf(transaction, view);
     if (refusal !== null && !(ignoresBlockhash && refusal === 'BlockhashNotFound')) return { error: refusal, logs: [], unitsConsumed: 0n };
@@ -96,7 +96,7 @@ export function createMethods(
     if (outcome.error !== null) throw preflightFailure(textOfTransactionError(outcome.error), simulationAnswer(outcome));
   }
 
-  /** True for a block that its history holds, if there is such a block. */
+  /** True if its history covers a slot. */
   function isInHistory(slot: bigint): boolean {
     const { keepsHistory, historyFromSlot, historyGap } = condition;
     return keepsHistory && slot >= historyFromSlot && (historyGap === null || slot < historyGap.from || slot > historyGap.to);
@@ -290,7 +290,7 @@ function readable(bytes: Uint8Array): WireMessage {
   }
 }
 
-/** Histories hold no block that the cluster has not confirmed. */
+/** Histories contain only confirmed blocks. */
 function atLeastConfirmed(view: View): View {
   if (view.commitment === 'processed') throw invalidParams('Method does not support commitment below `confirmed`');
   return view;

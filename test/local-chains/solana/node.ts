@@ -6,42 +6,42 @@ import { exactJson } from './exact-json.js';
 import { createMethods, type Methods, type NodeCondition } from './methods.js';
 import { RpcError } from './rpc-error.js';
 
-/** What goes wrong with a call. */
+/** A fault of a call. */
 export type Fault =
-  /** The node acts, and the connection ends without an answer. */
+  /** The node acts, but the connection ends without an answer. */
   | 'answer_lost'
   /** The connection ends before the node acts. */
   | 'request_lost'
   /** HTTP 429. */
   | 'rate_limited'
-  /** The node acts at once and answers when this is resolved. */
+  /** The node acts at once but answers when this resolves. */
   | { readonly heldUntil: Promise<unknown> }
-  /** Answered with this JSON-RPC error instead of acting. */
+  /** The node answers with this JSON-RPC error instead of acting. */
   | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } };
 
-/** One node of the chain's cluster, on a port. */
+/** A node of the cluster on a port. */
 export interface SolanaNode {
   readonly url: string;
   readonly port: number;
-  /** How the node sees the chain, and serves; to be changed at will. */
+  /** How the node sees and serves the chain; tests change it. */
   readonly condition: NodeCondition;
-  /** How often each method was called, faulty calls included. */
+  /** Returns the number of calls per method, including faulty ones. */
   readonly calls: ReadonlyMap<string, number>;
-  /** The next calls of that method (`*`: of any) fail so; once unless said. */
+  /** Makes the next calls of a method (`*` for any) fail; default once. */
   fail(method: string, fault: Fault, times?: number): void;
-  /** Nothing more goes wrong than what the condition says. */
+  /** Removes all faults; the condition stays. */
   heal(): void;
   stop(): Promise<void>;
 }
 
-/** What a node needs. */
+/** The options of a node. */
 export interface SolanaNodeOptions {
   readonly chain: SolanaChain;
-  /** Sends lamports to an address and answers the signature. */
+  /** Sends lamports to an address and returns the signature. */
   readonly airdrop: (address: string, lamports: bigint) => Promise<string>;
-  /** 0 or absent: a free one. */
+  /** 0 or absent for a free port. */
   readonly port?: number;
-  /** What a GET of a path does; it is answered with the text. */
+  /** Actions by GET path; each answers with its text. */
   readonly commands?: Readonly<Record<string, () => Promise<string>>>;
 }
 
@@ -52,9 +52,9 @@ interface IncomingCall {
   readonly params?: unknown;
 }
 
-/** The connection is to be ended: there is no answer. */
+/** Ends the connection without an answer. */
 class NoAnswer extends Error {}
-/** The node is asked too much. */
+/** The node answers 429. */
 class RateLimited extends Error {}
 
 /** Starts a node on a loopback port. */
@@ -130,7 +130,7 @@ export async function startSolanaNode({ chain, airdrop, port = 0, commands = {} 
   }
 
   const server = createServer((incoming, response) => {
-    // No answer on purpose, or the caller is gone.
+    // Either the fault wants no answer, or the caller is gone.
     serve(incoming, response).catch(() => incoming.socket.destroy());
   });
   server.listen(port, '127.0.0.1');

@@ -3,16 +3,16 @@ import type { Commitment } from './chain.js';
 import { invalidParams } from './rpc-error.js';
 import { readTransaction, type WireTransaction } from './wire-transaction.js';
 
-/** The object that comes last in most calls. */
+/** The options object, the last parameter of most calls. */
 export type CallOptions = Readonly<Record<string, unknown>>;
 
 const packetBytes = 1232;
-/** The longest texts that 1,232 bytes can give. */
+/** The maximum lengths of 1,232 encoded bytes. */
 const encodedLimits = { base58: 1683, base64: 1644 } as const;
 const base58 = getBase58Encoder();
 const addresses = getAddressEncoder();
 
-/** The options at a place; none there is none. */
+/** Returns the options at an index; empty if absent. */
 export function optionsAt(params: readonly unknown[], place: number): CallOptions {
   const given = params[place];
   if (given === undefined || given === null) return {};
@@ -20,20 +20,20 @@ export function optionsAt(params: readonly unknown[], place: number): CallOption
   return given as CallOptions;
 }
 
-/** The commitment asked for; a node's own default is `finalized`. */
+/** Returns the requested commitment; the default of a node is `finalized`. */
 export function commitmentOf({ commitment = 'finalized' }: CallOptions): Commitment {
   if (commitment === 'processed' || commitment === 'confirmed' || commitment === 'finalized') return commitment;
   throw invalidParams(`Invalid params: unknown variant \`${String(commitment)}\`.`);
 }
 
-/** A required text. */
+/** Reads a required string. */
 export function textAt(params: readonly unknown[], place: number): string {
   const given = params[place];
   if (typeof given === 'string') return given;
   throw invalidParams(`\`params\` should have at least ${place + 1} argument(s)`);
 }
 
-/** A required list of texts, of at most so many. */
+/** Reads a required list of at most `atMost` strings. */
 export function textsAt(params: readonly unknown[], place: number, atMost: number): readonly string[] {
   const given = params[place];
   if (!Array.isArray(given) || given.some((entry) => typeof entry !== 'string')) {
@@ -43,7 +43,7 @@ export function textsAt(params: readonly unknown[], place: number, atMost: numbe
   return given;
 }
 
-/** A base58 key of 32 bytes. */
+/** Checks a base58 key of 32 bytes. */
 export function keyFrom(text: string): string {
   try {
     addresses.encode(text as never);
@@ -53,7 +53,7 @@ export function keyFrom(text: string): string {
   }
 }
 
-/** A base58 signature of 64 bytes. */
+/** Checks a base58 signature of 64 bytes. */
 export function signatureFrom(text: string): string {
   try {
     if (base58.encode(text).length === 64) return text;
@@ -63,7 +63,7 @@ export function signatureFrom(text: string): string {
   throw invalidParams('Invalid param: WrongSize');
 }
 
-/** A transaction in the encoding that the options name: base58 unless said, as on a real node. */
+/** Reads a transaction in the encoding of the options; the default is base58, as on a real node. */
 export function transactionFrom(text: string, { encoding = 'base58' }: CallOptions): WireTransaction {
   const what = 'solana_transaction::versioned::VersionedTransaction';
   if (encoding !== 'base58' && encoding !== 'base64') {
@@ -82,10 +82,10 @@ export function transactionFrom(text: string, { encoding = 'base58' }: CallOptio
   }
 }
 
-/** The bytes of strict base64. */
+/** Decodes strict base64. */
 export function base64Bytes(text: string): Uint8Array {
   const bytes = Buffer.from(text, 'base64');
-  // Node reads past what it does not know; a real node does not.
+  // Node.js skips unknown characters; a real node rejects them.
   if (bytes.toString('base64') !== text) throw invalidParams('invalid base64 encoding: InvalidByte');
   return bytes;
 }

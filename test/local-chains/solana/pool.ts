@@ -1,32 +1,32 @@
 import type { WireTransaction } from './wire-transaction.js';
 
-/** How a node takes care of what it forwards. */
+/** How a node rebroadcasts a transaction. */
 export interface Forwarding {
-  /** How often it sends again to the leaders; null: until the blockhash is too old. 0 means one packet, and no more. */
+  /** The number of rebroadcasts to the leaders; null for until the blockhash expires; 0 for a single packet. */
   readonly maxRetries: number | null;
-  /** Height after which the node stops. */
+  /** The height after which the node stops. */
   readonly lastValidHeight: bigint;
 }
 
-/** What was sent and is not in a block. */
+/** The transactions that are sent but in no block. */
 export interface Pool {
-  /** A node sends it to the leaders. What waits already waits on. */
+  /** Adds a transaction that a node sends to the leaders, unless it is already there. */
   add(transaction: WireTransaction, forwarding: Forwarding): void;
-  /** Signatures of what waits, oldest first. */
+  /** Returns the signatures of pending transactions, oldest first. */
   waiting(): readonly string[];
-  /** Forgets all that waits, as when every packet of it was lost and nobody sends again. */
+  /** Drops all pending transactions, as if all packets were lost. */
   drop(): void;
-  /** While true packets are lost on their way to the leaders: only what a node sends again can land, later. */
+  /** While true, packets to the leaders are lost: only rebroadcasts can land, later. */
   losesPackets: boolean;
-  /** Leaders keep what bids less (millionths of a lamport per unit) waiting. */
+  /** The unit price in micro-lamports below which leaders keep transactions waiting. */
   lowestBidMicroLamports: bigint;
-  /** What the leader of this slot has got and takes, best bid first. It waits no longer. */
+  /** Removes and returns the transactions that the leader of this slot includes, best bid first. */
   take(slot: bigint): readonly WireTransaction[];
-  /** Lets go of what no block will take any more. */
+  /** Drops transactions that have expired. */
   forgetExpired(finalHeight: bigint): void;
 }
 
-/** A node sends again every two seconds, five slots (send_transaction_service: DEFAULT_RETRY_RATE_MS). */
+/** A node rebroadcasts every two seconds, five slots (send_transaction_service: DEFAULT_RETRY_RATE_MS). */
 const slotsBetweenRetries = 5n;
 
 interface Waiting {
@@ -36,7 +36,7 @@ interface Waiting {
   nextPacketAtSlot: bigint;
 }
 
-/** An empty pool. */
+/** Creates an empty pool. */
 export function createPool(): Pool {
   const entries = new Map<string, Waiting>();
   return {

@@ -1,17 +1,17 @@
 import type { CompiledTransactionMessage } from '@solana/kit';
 
-/** What a message costs. */
+/** The price of a message. */
 export interface MessagePrice {
-  /** In millionths of a lamport; 0 where the message sets none. */
+  /** In micro-lamports; 0 if the message sets none. */
   readonly unitPriceMicroLamports: bigint;
-  /** Base fee per signature, and unit price times unit limit. */
+  /** The base fee per signature plus unit price times unit limit. */
   readonly feeLamports: bigint;
 }
 
 const lamportsPerSignature = 5_000n;
 const computeBudget = 'ComputeBudget111111111111111111111111111111';
 
-/** Programs that are part of the runtime; SIMD-0170 reserves 3,000 units for each of their instructions, where no limit is set. */
+/** Builtin programs; without a limit SIMD-0170 reserves 3,000 units for each of their instructions. */
 const builtins: ReadonlySet<string> = new Set([
   computeBudget,
   '11111111111111111111111111111111',

@@ -1,4 +1,4 @@
-/** An error that a node answers with: codes and texts of agave's `rpc-client-api/src/custom_error.rs` and of JSON-RPC itself. */
+/** An error answer; codes and texts are those of agave's `rpc-client-api/src/custom_error.rs` and of JSON-RPC. */
 export class RpcError extends Error {
   readonly code: number;
   readonly data: unknown;
@@ -10,12 +10,12 @@ export class RpcError extends Error {
   }
 }
 
-/** -32602: what was asked for is not well formed. */
+/** -32602: malformed parameters. */
 export function invalidParams(message: string): RpcError {
   return new RpcError(-32602, message);
 }
 
-/** -32002: what was sent would fail; `result` is the simulation's, as `simulateTransaction` answers it. */
+/** -32002: the transaction would fail; `result` is the answer of `simulateTransaction`. */
 export function preflightFailure(text: string, result: unknown): RpcError {
   return new RpcError(-32002, `Transaction simulation failed: ${text}`, result);
 }
@@ -25,22 +25,22 @@ export function signatureFailure(): RpcError {
   return new RpcError(-32003, 'Transaction signature verification failure');
 }
 
-/** -32005: the node does not keep up with its cluster. */
+/** -32005: the node lags behind its cluster. */
 export function nodeIsBehind(slots: number): RpcError {
   return new RpcError(-32005, `Node is behind by ${slots} slots`, { numSlotsBehind: slots });
 }
 
-/** -32007: no block at that slot, or none that the node has. */
+/** -32007: the slot has no block, or the node does not have it. */
 export function slotSkipped(slot: bigint): RpcError {
   return new RpcError(-32007, `Slot ${slot} was skipped, or missing due to ledger jump to recent snapshot`);
 }
 
-/** -32011: the node was started without history. */
+/** -32011: the node keeps no history. */
 export function historyNotAvailable(): RpcError {
   return new RpcError(-32011, 'Transaction history is not available from this node');
 }
 
-/** -32015: the caller did not say that it can read this version. */
+/** -32015: the caller does not accept this transaction version. */
 export function unsupportedVersion(version: number): RpcError {
   return new RpcError(
     -32015,
@@ -48,7 +48,7 @@ export function unsupportedVersion(version: number): RpcError {
   );
 }
 
-/** -32016: the node has not seen the slot that the caller asks it to have seen. */
+/** -32016: the node has not reached the requested slot. */
 export function contextSlotNotReached(contextSlot: bigint): RpcError {
   return new RpcError(-32016, 'Minimum context slot has not been reached', { contextSlot });
 }

@@ -4,7 +4,7 @@ import { systemProgram } from './instructions.js';
 import { type TransactionError, transactionErrorFromDebug } from './transaction-error.js';
 import { type WireTransaction, writableStatic } from './wire-transaction.js';
 
-/** What an account holds; null stands for one that is not there. */
+/** The contents of an account; null if it does not exist. */
 export interface AccountState {
   readonly lamports: bigint;
   /** The program that owns it, base58. */
@@ -13,30 +13,30 @@ export interface AccountState {
   readonly executable: boolean;
 }
 
-/** What running a transaction gave. */
+/** The result of running a transaction. */
 export interface Execution {
-  /** As the RPC writes it: a word, or an object; null: it succeeded. */
+  /** The failure as the RPC writes it, a string or an object; null if it succeeded. */
   readonly error: TransactionError | null;
   readonly logs: readonly string[];
   readonly unitsConsumed: bigint;
 }
 
-/** What a transaction that was run did to the bank. */
+/** The effect of a transaction on the bank. */
 export interface Run extends Execution {
-  /** False: it could not even pay, and no block would hold it. */
+  /** False if it could not pay its fee, so no block would include it. */
   readonly hasPaid: boolean;
-  /** What the accounts that it may write held before. */
+  /** The previous states of its writable accounts. */
   readonly before: ReadonlyMap<string, AccountState | null>;
 }
 
-/** The real runtime, of one bank: what is run stays, unless `put` takes it back. */
+/** The real runtime with one bank: changes stay unless `put` reverts them. */
 export interface Runtime {
   account(name: string): AccountState | null;
   put(name: string, state: AccountState | null): void;
-  /** Runs it, whatever its blockhash: the chain judges that. Signatures are verified. */
+  /** Runs a transaction and verifies its signatures; the chain checks its blockhash. */
   run(transaction: WireTransaction): Run;
   simulate(transaction: WireTransaction, options: { readonly verifiesSignatures: boolean }): Execution;
-  /** The clock that programs see. */
+  /** Sets the clock that programs see. */
   moveTo(slot: bigint, unixSeconds: bigint): void;
   rentExemptLamports(dataBytes: bigint): bigint;
 }
@@ -45,7 +45,7 @@ const addressDecoder = getAddressDecoder();
 
 /** Boots the runtime with the programs that every cluster has. */
 export function createRuntime(): Runtime {
-  // Blockhashes and duplicates are the chain's business: a bank of its own knows one blockhash, and no forks.
+  // The chain checks blockhashes and duplicates: a single bank knows one blockhash and no forks.
   const bank = new LiteSVM().withBlockhashCheck(false).withTransactionHistory(0n);
 
   function account(name: string): AccountState | null {
@@ -67,7 +67,7 @@ export function createRuntime(): Runtime {
     });
   }
 
-  /** Everything that the transaction may write: its own writable accounts, and those of the lookup tables that it names. */
+  /** Returns all writable accounts: its own and those of its lookup tables. */
   function writable({ message }: WireTransaction): readonly string[] {
     const tables = 'addressTableLookups' in message ? (message.addressTableLookups ?? []) : [];
     return [
@@ -108,7 +108,7 @@ export function createRuntime(): Runtime {
   };
 }
 
-/** An account that is not there is one without lamports. */
+/** An account without lamports does not exist. */
 const nothing = { lamports: 0n, owner: systemProgram, data: new Uint8Array() };
 
 function executionOf(failed: FailedTransactionMetadata | null, meta: TransactionMetadata): Execution {

@@ -2,25 +2,25 @@ import { createSolanaChain, type SolanaChain, type SolanaChainOptions } from './
 import { createFaucet, type Faucet } from './faucet.js';
 import { type SolanaNode, startSolanaNode } from './node.js';
 
-/** How to start it. */
+/** The options of a cluster. */
 export interface SolanaOptions extends SolanaChainOptions {
-  /** The first node's port; 0 or absent: a free one. */
+  /** The port of the first node; 0 or absent for a free port. */
   readonly port?: number;
-  /** Milliseconds between blocks; absent: a block only by `chain.advance`. */
+  /** Milliseconds between blocks; if absent, only `chain.advance` makes blocks. */
   readonly slotMs?: number;
-  /** What a GET of a path of the first node does; it is answered with the text. */
+  /** Actions by GET path of the first node; each answers with its text. */
   readonly commands?: Readonly<Record<string, () => Promise<string>>>;
 }
 
-/** A local Solana cluster: one chain, and nodes that see it. */
+/** A local Solana cluster: one chain and its nodes. */
 export interface LocalSolana {
   readonly chain: SolanaChain;
   /** The first node. */
   readonly node: SolanaNode;
-  /** The first node's. */
+  /** The URL of the first node. */
   readonly url: string;
   readonly faucet: Faucet;
-  /** One more node of the same cluster, with a condition and faults of its own. */
+  /** Starts another node of the cluster with its own condition and faults. */
   addNode(port?: number): Promise<SolanaNode>;
   stop(): Promise<void>;
 }

@@ -1,9 +1,9 @@
 import { getSolanaErrorFromTransactionError } from '@solana/kit';
 
-/** A transaction's failure in the JSON of the RPC: `"BlockhashNotFound"`, `{"InstructionError":[0,{"Custom":1}]}`, ... */
+/** A failure in the JSON of the RPC: `"BlockhashNotFound"`, `{"InstructionError":[0,{"Custom":1}]}`, ... */
 export type TransactionError = string | Readonly<Record<string, unknown>>;
 
-/** The failure from what Rust prints of it, which is all that the runtime tells of most. Throws on a form that is not known. */
+/** Parses the Rust debug text of a failure, the only form that the runtime reports for most. Throws if the form is unknown. */
 export function transactionErrorFromDebug(printed: string): TransactionError {
   const text = /err: (.+?), meta: TransactionMetadata/s.exec(printed)?.[1] ?? '';
   const instruction = /^InstructionError\((\d+), (\w+)(?:\((.*)\))?\)$/s.exec(text);
@@ -19,12 +19,12 @@ export function transactionErrorFromDebug(printed: string): TransactionError {
   throw new Error(`a failure that cannot be read: ${printed.slice(0, 200)}`);
 }
 
-/** The failure as nodes word it. */
+/** Describes a failure in the words of nodes. */
 export function textOfTransactionError(error: TransactionError): string {
   if (typeof error === 'string' || !('InstructionError' in error)) return getSolanaErrorFromTransactionError(error as never).message;
   const [index, detail] = error.InstructionError as [number, string | { readonly Custom: number }];
   if (typeof detail === 'object') return `Error processing Instruction ${index}: custom program error: 0x${detail.Custom.toString(16)}`;
-  // The library's texts are the runtime's own, with the place behind (counted from one).
+  // The library uses the runtime's texts and appends the index (from 1).
   const said = getSolanaErrorFromTransactionError(error as never).message.replace(/ \(instruction #\d+\)$/, '');
   return `Error processing Instruction ${index}: ${said.charAt(0).toLowerCase()}${said.slice(1)}`;
 }

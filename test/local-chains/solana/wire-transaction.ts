@@ -10,24 +10,24 @@ import {
 } from '@solana/kit';
 import { priceOf } from './price.js';
 
-/** A transaction as it came over the wire, read. */
+/** A decoded transaction. */
 export interface WireTransaction {
   readonly bytes: Uint8Array;
   readonly transaction: Transaction;
   readonly message: CompiledTransactionMessage;
-  /** The payer's, base58: what the network calls the transaction by. */
+  /** The payer's signature in base58, which identifies the transaction. */
   readonly signature: string;
-  /** The signed bytes, base64: a cluster takes the same message once, whoever signed it how. */
+  /** The signed bytes in base64: a cluster accepts a message only once, whatever its signatures. */
   readonly messageKey: string;
   readonly payer: string;
   readonly blockhash: string;
-  /** What inclusion costs, whether the transaction then fails or not. */
+  /** The fee, which is charged even if the transaction fails. */
   readonly feeLamports: bigint;
-  /** The bid for inclusion, in millionths of a lamport per compute unit. */
+  /** The unit price in micro-lamports. */
   readonly bidMicroLamports: bigint;
 }
 
-/** What landing costs, read from an unsigned message (the wire bytes without the signatures). */
+/** Returns the fee of an unsigned message (the wire bytes without signatures). */
 export interface WireMessage {
   readonly blockhash: string;
   readonly feeLamports: bigint;
@@ -38,7 +38,7 @@ const messages = getCompiledTransactionMessageDecoder();
 const base58 = getBase58Decoder();
 const addresses = getAddressEncoder();
 
-/** Reads the wire bytes of a signed transaction, legacy or version 0. Throws what is wrong with them; signatures are not verified. */
+/** Decodes a signed legacy or v0 transaction without verifying signatures. Throws if the bytes are invalid. */
 export function readTransaction(bytes: Uint8Array): WireTransaction {
   const transaction = transactions.decode(bytes);
   const message = messages.decode(transaction.messageBytes);
@@ -61,24 +61,24 @@ export function readTransaction(bytes: Uint8Array): WireTransaction {
   };
 }
 
-/** Reads the bytes of a message. Throws what is wrong with them. */
+/** Decodes a message. Throws if the bytes are invalid. */
 export function readMessage(bytes: Uint8Array): WireMessage {
   const message = messages.decode(bytes);
   return { blockhash: blockhashOf(message), feeLamports: priceOf(message).feeLamports };
 }
 
-/** Whether every signature that the message asks for is there and true. */
+/** True if all required signatures are present and valid. */
 export function isWellSigned({ transaction }: WireTransaction): boolean {
   return Object.entries(transaction.signatures).every(([address, signature]) => {
     if (signature === null) return false;
-    // The fixed head of an ed25519 key in DER (RFC 8410, section 4), then the 32 bytes.
+    // The fixed DER prefix of an ed25519 key (RFC 8410, section 4), then the 32 bytes.
     const der = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), Buffer.from(addresses.encode(address as never))]);
     const key = createPublicKey({ key: der, format: 'der', type: 'spki' });
     return verify(null, Buffer.from(transaction.messageBytes), key, signature);
   });
 }
 
-/** Places in the static accounts that the message declares writable. */
+/** Returns the indexes of the writable static accounts. */
 export function writableStatic({ header, staticAccounts }: CompiledTransactionMessage): readonly string[] {
   const { numSignerAccounts, numReadonlySignerAccounts, numReadonlyNonSignerAccounts } = header;
   return staticAccounts.filter((_, index) =>

@@ -7,7 +7,7 @@ import { createSignatureChecker, type SignatureChecker } from './signatures.js';
 import { nonRefundableStroops } from './soroban/resource-fee.js';
 import { adopt, copyOf, type Header, type LedgerState } from './state.js';
 
-/** A transaction as a ledger holds it. */
+/** A transaction in a ledger. */
 export interface AppliedTransaction {
   readonly frame: Frame;
   /** 1 is the first. */
@@ -15,16 +15,16 @@ export interface AppliedTransaction {
   readonly isSuccess: boolean;
   readonly result: xdr.TransactionResult;
   readonly meta: xdr.TransactionMeta;
-  /** What was charged for its place, for each operation: what fee statistics are made of. */
+  /** The inclusion charge per operation, for fee statistics. */
   readonly inclusionStroopsPerOperation: bigint;
 }
 
-/** What a ledger does with its transactions. */
+/** The inputs of applying a ledger. */
 export interface ApplyContext {
   readonly state: LedgerState;
   readonly header: Header;
   readonly networkId: Buffer;
-  /** What each operation's place costs in this ledger; those that bid less are not in it. */
+  /** The inclusion price per operation of this ledger, which includes no lower bids. */
   readonly chargedPerOperationStroops: bigint;
 }
 
@@ -36,8 +36,8 @@ interface Charged {
 
 /**
  * Applies a ledger's transactions as stellar-core does (LedgerManagerImpl.cpp: processFeesSeqNums, applyTransactions; TransactionFrame.cpp): first all fees are
- * taken, then all are applied, classic ones before Soroban ones, then what Soroban ones did not use is given back. A transaction that fails has paid, and its
- * sequence number is used up.
+ * charged, then all are applied, classic ones before Soroban ones, then Soroban ones get their unused fee refunded. A failed transaction pays, and its
+ * sequence number is used.
  */
 export function applyTransactions(frames: readonly Frame[], context: ApplyContext): readonly AppliedTransaction[] {
   const inOrder = [...frames].sort(
@@ -106,7 +106,7 @@ function takeSequence(frame: Frame, { state, header }: ApplyContext): void {
   });
 }
 
-/** `processSignatures`: those of operations are checked again, on what the ledger holds now. */
+/** `processSignatures`: checks the signatures of operations again on the current state. */
 function checkSignatures(frame: Frame, state: LedgerState, checker: SignatureChecker): Outcome | null {
   const results = frame.transaction.operations().map((operation) => wrongSignature(frame, operation, state, checker));
   const wrong = results.filter((result) => result !== null);
@@ -114,7 +114,7 @@ function checkSignatures(frame: Frame, state: LedgerState, checker: SignatureChe
   return checker.allUsed() ? null : refusal('txBadAuthExtra');
 }
 
-/** All or nothing: when one fails the others are still tried, for their results, and nothing is kept. */
+/** Applies all operations or none: after a failure the others still run for their results, but no change is kept. */
 function applyOperations(frame: Frame, { state, header, networkId }: ApplyContext): Applied {
   const scratch = copyOf(state);
   const soroban =
@@ -141,7 +141,7 @@ function applyOperations(frame: Frame, { state, header, networkId }: ApplyContex
   };
 }
 
-/** `refundSorobanFee`: what was declared beyond the non-refundable part and was not used goes back to who paid. */
+/** `refundSorobanFee`: refunds the unused refundable part to the payer. */
 function refund(frame: Frame, host: OperationOutcome['host'], { state }: ApplyContext): bigint {
   const { soroban } = frame;
   const payer = state.accounts.get(frame.feeSource);
@@ -152,7 +152,7 @@ function refund(frame: Frame, host: OperationOutcome['host'], { state }: ApplyCo
   return unused;
 }
 
-/** Of what a transaction changed only the value that a host function gave is told. */
+/** Metadata contains only the return value of a host function, no changes. */
 function metaOf(host: OperationOutcome['host']): xdr.TransactionMeta {
   const sorobanMeta =
     host === undefined

@@ -7,34 +7,34 @@ import { declaresValidResources } from './soroban/check-resources.js';
 import { limits } from './soroban/resource-fee.js';
 import { type Account, availableStroops, type Header, type LedgerState, startingSequence } from './state.js';
 
-/** What a transaction is judged against. */
+/** The context in which a transaction is validated. */
 export interface ValidityContext {
   readonly state: LedgerState;
   readonly header: Header;
-  /** How much later than the header's close time the next ledger may close: at least, at most. */
+  /** The minimum and maximum offset of the next close time from the header's. */
   readonly lowerSeconds: bigint;
   readonly upperSeconds: bigint;
 }
 
-/** How far a transaction got: from `sequence` on it uses its sequence number up, though it fails. */
+/** The stage that a transaction reached: from `sequence` on it uses its sequence number even if it fails. */
 export interface CommonValidity {
   readonly reached: 'nothing' | 'sequence' | 'all';
-  /** Null when all is well. */
+  /** Null if the transaction is valid. */
   readonly wrong: Outcome | null;
 }
 
-/** What a place in the ledger costs at least, in stroops (`getMinInclusionFee`): the base fee for each operation, of which a fee bump has one more. */
+/** Returns the minimum inclusion fee in stroops (`getMinInclusionFee`): the base fee per operation; a fee-bump envelope adds one. */
 export function minimumInclusionStroops(operations: bigint, header: Header): bigint {
   return (operations > 1n ? operations : 1n) * header.baseFeeStroops;
 }
 
-/** True when the envelope has the form of its kind: before any fee is counted (`XDRProvidesValidFee`, and the first check of `TransactionQueue::tryAdd`). */
+/** True if the envelope is well formed; checked before any fee (`XDRProvidesValidFee`, and the first check of `TransactionQueue::tryAdd`). */
 export function isWellFormed(frame: Frame): boolean {
   if (frame.fullFeeStroops < 0n || frame.isSoroban !== (frame.soroban !== null)) return false;
   return frame.resourceFeeStroops >= 0n && frame.resourceFeeStroops <= limits.stroops;
 }
 
-/** Whether a ledger would take a transaction (`checkValid` of TransactionFrame.cpp and FeeBumpTransactionFrame.cpp); null: it would. */
+/** Returns why a ledger would reject a transaction (`checkValid` of TransactionFrame.cpp and FeeBumpTransactionFrame.cpp); null if valid. */
 export function checkValid(frame: Frame, context: ValidityContext): Outcome | null {
   if (!isWellFormed(frame)) return refusal('txMalformed', frame.isFeeBump ? 'fee bump' : 'transaction');
   if (frame.isFeeBump) {
@@ -49,13 +49,13 @@ export function checkValid(frame: Frame, context: ValidityContext): Outcome | nu
   return checker.allUsed() ? null : refusal('txBadAuthExtra');
 }
 
-/** What concerns the fee bump itself (`commonValidPreSeqNum` and `commonValid`, FeeBumpTransactionFrame.cpp; CAP-15). */
+/** Checks the fee-bump envelope itself (`commonValidPreSeqNum` and `commonValid`, FeeBumpTransactionFrame.cpp; CAP-15). */
 function checkFeeBump(frame: Frame, { state, header }: ValidityContext): Outcome | null {
   const innerOperations = frame.feeOperations - 1n;
   const minimum = minimumInclusionStroops(frame.feeOperations, header);
   const innerMinimum = minimumInclusionStroops(innerOperations, header);
   if (frame.inclusionFeeStroops < minimum) return refusal('txInsufficientFee', 'fee bump');
-  // Per operation it must bid at least what the one within does.
+  // It must bid at least as much per operation as its inner transaction.
   const needed = frame.innerInclusionFeeStroops * minimum;
   if (frame.inclusionFeeStroops * innerMinimum < needed) {
     return refusal('txInsufficientFee', 'fee bump', (needed + innerMinimum - 1n) / innerMinimum);
@@ -68,12 +68,12 @@ function checkFeeBump(frame: Frame, { state, header }: ValidityContext): Outcome
   return checker.allUsed() ? null : refusal('txBadAuthExtra', 'fee bump');
 }
 
-/** What holds for every transaction, in stellar-core's order (`commonValidPreSeqNum` and `commonValid`, TransactionFrame.cpp). */
+/** Checks the rules of every transaction in stellar-core's order (`commonValidPreSeqNum` and `commonValid`, TransactionFrame.cpp). */
 export function commonValid(
   frame: Frame,
   { state, header, lowerSeconds, upperSeconds }: ValidityContext,
   checker: SignatureChecker,
-  /** False for the transaction within a fee bump, and while a ledger is applied, when the fee was taken already. */
+  /** False for an inner transaction, and while a ledger is applied, because the fee is already charged. */
   { paysFee }: { readonly paysFee: boolean },
 ): CommonValidity {
   const stop = (wrong: Outcome, reached: CommonValidity['reached'] = 'nothing'): CommonValidity => ({ reached, wrong });
@@ -99,17 +99,17 @@ export function commonValid(
   return { reached: 'all', wrong: null };
 }
 
-/** What is wrong with a transaction whatever the ledger holds. */
+/** Returns the error that does not depend on the ledger. */
 function checkForm(frame: Frame): Outcome | null {
   const operations = frame.transaction.operations();
   if (operations.length === 0) return refusal('txMissingOperation');
-  // A Soroban operation is alone.
+  // A Soroban operation must be the only one.
   if (operations.some((operation) => isSorobanOperation(operation) !== frame.isSoroban)) return refusal('txMalformed');
   if (frame.isSoroban && operations.length !== 1) return refusal('txMalformed');
   return frame.isSoroban && !declaresValidResources(frame) ? refusal('txSorobanInvalid') : null;
 }
 
-/** `isBadSeq`: exactly one more than the account's, unless the transaction says from where on (CAP-21). */
+/** `isBadSeq`: must be exactly one above the account's number, unless a minimum is set (CAP-21). */
 function followsSequence(frame: Frame, account: Account, header: Header): boolean {
   if (frame.sequence === startingSequence(header.sequence)) return false;
   const { minSequence } = frame.conditions;
@@ -128,7 +128,7 @@ function extraSigns(key: xdr.SignerKey, checker: SignatureChecker): boolean {
   return key.switch().name === 'signerKeyTypeEd25519' && checker.keySigns(StrKey.encodeEd25519PublicKey(key.ed25519()));
 }
 
-/** Each operation's form and signatures (`OperationFrame::checkValid`); only the first that is wrong is told. */
+/** Checks the form and signatures of each operation (`OperationFrame::checkValid`); reports the first error. */
 function checkOperations(frame: Frame, state: LedgerState, checker: SignatureChecker): Outcome | null {
   for (const operation of frame.transaction.operations()) {
     const wrong = wrongSignature(frame, operation, state, checker) ?? wrongForm(frame, operation);
@@ -137,7 +137,7 @@ function checkOperations(frame: Frame, state: LedgerState, checker: SignatureChe
   return null;
 }
 
-/** Why an operation's source does not consent to it; null: it does. An account that an earlier operation may make is judged by its key. */
+/** Returns why the source's signatures are not enough; null if they are. An account that an earlier operation may create is checked by its key. */
 export function wrongSignature(
   frame: Frame,
   operation: xdr.Operation,
@@ -152,20 +152,20 @@ export function wrongSignature(
   return checker.keySigns(accountOf(own)) ? null : xdr.OperationResult.opBadAuth();
 }
 
-/** Why an operation can never be done; null: it may. */
+/** Returns why an operation is invalid; null if valid. */
 export function wrongForm(frame: Frame, operation: xdr.Operation): xdr.OperationResult | null {
   const rules = rulesOf(operation);
   if (rules === undefined) return xdr.OperationResult.opNotSupported();
   return rules.check(operation.body(), sourceOf(frame, operation))?.result ?? null;
 }
 
-/** The account, G..., that an operation acts for. */
+/** Returns the account (G...) that an operation acts for. */
 export function sourceOf(frame: Frame, operation: xdr.Operation): string {
   const own = ownSourceOf(operation);
   return own === null ? frame.source : accountOf(own);
 }
 
-/** The SDK types what is absent as null and reads it as undefined. */
+/** The SDK types absent values as null but returns undefined. */
 function ownSourceOf(operation: xdr.Operation): xdr.MuxedAccount | null {
   return operation.sourceAccount() ?? null;
 }

@@ -2,23 +2,23 @@ import { hash, xdr } from '@stellar/stellar-sdk';
 import type { AppliedTransaction } from './apply.js';
 import type { Header, LedgerState } from './state.js';
 
-/** A ledger that will not change any more. */
+/** A closed ledger. */
 export interface ClosedLedger {
   readonly sequence: number;
   readonly closeTimeSeconds: bigint;
-  /** Hex; of the header, which holds that of the ledger before. */
+  /** The hash of the header in hex; the header contains the previous hash. */
   readonly hash: string;
   readonly header: xdr.LedgerHeader;
   readonly transactions: readonly AppliedTransaction[];
   readonly state: LedgerState;
 }
 
-/** Protocol whose rules these are. */
+/** The modelled protocol version. */
 export const protocolVersion = 25;
 
 const emptyHash = Buffer.alloc(32);
 
-/** Seals a ledger. */
+/** Closes a ledger. */
 export function sealLedger(
   header: Header,
   previousHash: string | null,
@@ -68,7 +68,7 @@ export function historyEntryOf(ledger: ClosedLedger): xdr.LedgerHeaderHistoryEnt
   });
 }
 
-/** A ledger as RPC gives it whole: here its header and its envelopes, without what they changed. */
+/** Encodes the metadata of a ledger for RPC: its header and envelopes, without changes. */
 export function closeMetaOf(ledger: ClosedLedger): xdr.LedgerCloseMeta {
   return new xdr.LedgerCloseMeta(
     0,

@@ -1,12 +1,12 @@
 import { hash, StrKey, xdr } from '@stellar/stellar-sdk';
 
-/** What a transaction asks of the ledger and the account before it may be applied. */
+/** The preconditions of a transaction. */
 export interface Conditions {
-  /** Unix seconds; 0: none. */
+  /** Unix seconds; 0 for none. */
   readonly minTimeSeconds: bigint;
   readonly maxTimeSeconds: bigint;
   readonly minLedger: number;
-  /** 0: none. */
+  /** 0 for none. */
   readonly maxLedger: number;
   readonly minSequence: bigint | null;
   readonly minSequenceAgeSeconds: bigint;
@@ -14,34 +14,34 @@ export interface Conditions {
   readonly extraSigners: readonly xdr.SignerKey[];
 }
 
-/** A parsed envelope, with what stellar-core's TransactionFrame and FeeBumpTransactionFrame compute of it. Addresses are G..., hashes hex. */
+/** A parsed envelope with the values that stellar-core's TransactionFrame and FeeBumpTransactionFrame compute. Addresses are G..., hashes hex. */
 export interface Frame {
-  /** A fee bump or a version 1 envelope. */
+  /** A fee-bump envelope or a version 1 envelope. */
   readonly envelope: xdr.TransactionEnvelope;
   readonly isFeeBump: boolean;
-  /** The transaction itself: that within, of a fee bump. */
+  /** The transaction; for a fee-bump envelope the inner one. */
   readonly transaction: xdr.Transaction;
   readonly signatures: readonly xdr.DecoratedSignature[];
   readonly feeBumpSignatures: readonly xdr.DecoratedSignature[];
   readonly source: string;
   readonly feeSource: string;
   readonly sequence: bigint;
-  /** Operations that the fee is counted for: a fee bump counts as one more (CAP-15). */
+  /** The operations that the fee covers; a fee-bump envelope adds one (CAP-15). */
   readonly feeOperations: bigint;
   readonly fullFeeStroops: bigint;
   /** The declared Soroban resource fee; 0 otherwise. */
   readonly resourceFeeStroops: bigint;
-  /** What is bid for a place in the ledger: the full fee without the resource fee (CAP-46-07). */
+  /** The inclusion fee: the full fee without the resource fee (CAP-46-07). */
   readonly inclusionFeeStroops: bigint;
-  /** The same of the transaction within; of a transaction that is not bumped its own. */
+  /** The inclusion fee of the inner transaction; without a fee-bump envelope its own. */
   readonly innerInclusionFeeStroops: bigint;
   readonly soroban: xdr.SorobanTransactionData | null;
   readonly isSoroban: boolean;
   readonly conditions: Conditions;
-  /** What is signed, and what RPC calls the hash. */
+  /** The signed hash, which is also the hash in the RPC. */
   readonly hash: string;
   readonly innerHash: string;
-  /** Of the whole envelope, signatures included: what the queue knows a transaction by. */
+  /** The hash of the whole envelope with signatures, by which the queue identifies it. */
   readonly fullHash: string;
   readonly innerFullHash: string;
   readonly sizeBytes: number;
@@ -49,18 +49,18 @@ export interface Frame {
 
 const sorobanOperations: ReadonlySet<string> = new Set(['invokeHostFunction', 'extendFootprintTtl', 'restoreFootprint']);
 
-/** True for operations that only a Soroban transaction may hold (`OperationFrame::isSoroban`). */
+/** True for Soroban operations (`OperationFrame::isSoroban`). */
 export function isSorobanOperation(operation: xdr.Operation): boolean {
   return sorobanOperations.has(operation.body().switch().name);
 }
 
-/** The account, G..., behind a plain or a muxed address. */
+/** Returns the account (G...) of a plain or muxed address. */
 export function accountOf(address: xdr.MuxedAccount): string {
   const key = address.switch().name === 'keyTypeMuxedEd25519' ? address.med25519().ed25519() : address.ed25519();
   return StrKey.encodeEd25519PublicKey(key);
 }
 
-/** Reads an envelope: base64 XDR. Throws when it is none. `networkId` is the hash of the passphrase. */
+/** Reads an envelope from base64 XDR; throws if it is invalid. `networkId` is the hash of the passphrase. */
 export function frameOf(envelopeBase64: string, networkId: Buffer): Frame {
   const envelope = asVersion1(xdr.TransactionEnvelope.fromXDR(envelopeBase64, 'base64'));
   const isFeeBump = envelope.switch().name === 'envelopeTypeTxFeeBump';
@@ -106,7 +106,7 @@ function signedHash(taggedTransaction: xdr.TransactionSignaturePayloadTaggedTran
   return hash(new xdr.TransactionSignaturePayload({ networkId, taggedTransaction }).toXDR()).toString('hex');
 }
 
-/** Old envelopes are taken as new ones (`txbridge::convertForV13`, called by CommandHandler::tx). */
+/** Converts a version 0 envelope to version 1 (`txbridge::convertForV13`, called by CommandHandler::tx). */
 function asVersion1(envelope: xdr.TransactionEnvelope): xdr.TransactionEnvelope {
   if (envelope.switch().name !== 'envelopeTypeTxV0') return envelope;
   const old = envelope.v0().tx();

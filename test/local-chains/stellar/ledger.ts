@@ -9,61 +9,61 @@ import { codeKey, createStorage } from './soroban/storage.js';
 import { testWasm, testWasmHash } from './soroban/test-contract.js';
 import { copyOf, type Header, type LedgerState, newAccount } from './state.js';
 
-/** How a ledger begins. */
+/** The options of a ledger. */
 export interface LedgerOptions {
-  /** Default: that of the standalone network. */
+  /** The default is that of the standalone network. */
   readonly passphrase?: string;
   /** Balances in stroops by account, G... */
   readonly accounts?: Readonly<Record<string, bigint>>;
-  /** Seconds that a ledger is expected to take; default 5. A node refuses what runs out within two of them. */
+  /** The expected seconds per ledger; default 5. A node rejects transactions that expire within two ledgers. */
   readonly expectedCloseSeconds?: number;
-  /** How many ledgers are remembered; default: all of a day. */
+  /** The number of ledgers kept; default one day. */
   readonly retentionLedgers?: number;
-  /** Milliseconds since 1970; default: this machine's clock. */
+  /** Milliseconds since 1970; default the system clock. */
   readonly nowMs?: () => number;
 }
 
-/** One ledger after another, and what waits for the next. All that is asked of it is done at once. */
+/** A chain of ledgers and the queue for the next one. All methods act synchronously. */
 export interface StellarLedger {
   readonly passphrase: string;
   /** Hash of the passphrase. */
   readonly networkId: Buffer;
-  /** C... of a contract that is there from the beginning; its functions: soroban/test-contract.ts. */
+  /** The address (C...) of a contract that exists from the start; see soroban/test-contract.ts for its functions. */
   readonly testContract: string;
-  /** Reads an envelope, base64 XDR, without handing it in; throws when it cannot be read. */
+  /** Parses an envelope (base64 XDR) without submitting it; throws if it is invalid. */
   read(envelope: string): Frame;
-  /** Hands in an envelope, base64 XDR, as `/tx` of stellar-core; throws when it cannot be read. */
+  /** Submits an envelope (base64 XDR) like `/tx` of stellar-core; throws if it is invalid. */
   submit(envelope: string): { readonly frame: Frame; readonly submission: Submission };
-  /** Closes a ledger with all that waits and may be in it. */
+  /** Closes a ledger with all queued transactions that it can include. */
   close(): ClosedLedger;
   latest(): ClosedLedger;
   oldest(): ClosedLedger;
-  /** A ledger that is remembered. */
+  /** Returns a kept ledger. */
   at(sequence: number): ClosedLedger | undefined;
-  /** A transaction in a ledger, by its hash, or by the hash of that within a fee bump. */
+  /** Returns a transaction in a ledger by its hash or the hash of its inner transaction. */
   find(hash: string): { readonly ledger: ClosedLedger; readonly transaction: AppliedTransaction } | undefined;
   waiting(): readonly Frame[];
-  /** What the next ledger is judged with. */
+  /** Returns the context of the next ledger. */
   nextHeader(): Header;
-  /** Gives an account stroops from nowhere, and makes it if it is not there. */
+  /** Adds stroops to an account and creates it if necessary. */
   fund(account: string, stroops: bigint): void;
   /** Lets time pass without a ledger. */
   pass(seconds: number): void;
-  /** From now on a ledger has place only for those that bid as much for each operation, in stroops; others wait. 100: for all. */
+  /** Makes ledgers include only bids of at least this many stroops per operation; others wait. 100 includes all. */
   setSurge(stroopsPerOperation: bigint): void;
-  /** From now on the queue takes only those that bid as much for each operation; 0: all. */
+  /** Makes the queue accept only bids of at least this many stroops per operation; 0 accepts all. */
   setQueueFullBelow(stroopsPerOperation: bigint): void;
-  /** What waits is forgotten, all or by hash, and may come again: as when the nodes that had it were started anew. */
+  /** Drops queued transactions, all or by hash, without a ban, as if the nodes restarted. */
   forget(hash?: string): void;
 }
 
 const baseFeeStroops = 100n;
 const baseReserveStroops = 5_000_000n;
 const daysLedgers = 17_280;
-/** States are kept for so many ledgers, for answers of a node that is behind. */
+/** The number of ledgers whose states are kept for lagging nodes. */
 const keptStates = 64;
 
-/** Starts a ledger at number 2, after a first one that holds the accounts. */
+/** Starts at ledger 2, after a first ledger with the accounts. */
 export function createLedger(options: LedgerOptions = {}): StellarLedger {
   const { passphrase = Networks.STANDALONE, accounts = {}, expectedCloseSeconds = 5 } = options;
   const { retentionLedgers = daysLedgers, nowMs = Date.now } = options;
@@ -86,7 +86,7 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
   function remember(ledger: ClosedLedger): void {
     ledgers.set(ledger.sequence, ledger);
     for (const transaction of ledger.transactions) {
-      // RPC keeps a fee bump under both hashes (stellar-rpc, db/transaction.go: InsertTransactions).
+      // RPC stores a fee-bump envelope under both hashes (stellar-rpc, db/transaction.go: InsertTransactions).
       found.set(transaction.frame.innerHash, { sequence: ledger.sequence, transaction });
       found.set(transaction.frame.hash, { sequence: ledger.sequence, transaction });
     }
@@ -102,7 +102,7 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
     }
   }
 
-  /** A node judges by the next ledger's number and the last one's close time, and looks ahead by two ledgers' time (`getUpperBoundCloseTimeOffset`). */
+  /** A node validates with the next ledger's number and the last close time, and looks ahead by the time of two ledgers (`getUpperBoundCloseTimeOffset`). */
   function validity(): ValidityContext {
     const { closeTimeSeconds } = latest;
     const drift = nowSeconds() - closeTimeSeconds;
@@ -131,7 +131,7 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
     close() {
       const header = nextHeader();
       const state = copyOf(latest.state);
-      // What is not valid at the new close time is left out and banned (HerderImpl::triggerNextLedger, TxSetUtils::trimInvalid).
+      // Transactions that are invalid at the new close time are left out and banned (HerderImpl::triggerNextLedger, TxSetUtils::trimInvalid).
       queue.banInvalid({ state, header, lowerSeconds: 0n, upperSeconds: 0n });
       const frames = queue.waiting().filter((frame) => frame.inclusionFeeStroops >= surgeStroops * frame.feeOperations);
       const applied = applyTransactions(frames, { state, header, networkId, chargedPerOperationStroops: surgeStroops });

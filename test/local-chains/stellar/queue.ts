@@ -5,22 +5,22 @@ import { type Outcome, refusal, transactionResult } from './result.js';
 import { declaresValidResources } from './soroban/check-resources.js';
 import { availableStroops } from './state.js';
 
-/** What a node says to a transaction that it is given. */
+/** The answer of a node to a transaction. */
 export type Submission =
   | { readonly status: 'PENDING' | 'DUPLICATE' | 'TRY_AGAIN_LATER' }
   | { readonly status: 'ERROR'; readonly result: xdr.TransactionResult };
 
-/** Transactions that wait for a ledger. */
+/** The queue of transactions that wait for a ledger. */
 export interface Queue {
   submit(frame: Frame, context: ValidityContext): Submission;
   waiting(): readonly Frame[];
-  /** Nothing gets in that bids less than this for each operation, as when the queue is full; 0: it is not. */
+  /** The minimum bid per operation, as if the queue were full; 0 if it is not. */
   setFullBelow(stroopsPerOperation: bigint): void;
-  /** What is invalid goes, and may not come again for a while. */
+  /** Drops and bans invalid transactions. */
   banInvalid(context: ValidityContext): void;
-  /** A ledger closed with these: they go; all others are a ledger older, and the oldest go. `context` is that after the ledger. */
+  /** Removes the transactions of a closed ledger, ages the others and drops the oldest. `context` is that after the ledger. */
   closed(applied: readonly Frame[], context: ValidityContext): void;
-  /** Forgets what waits, and bans nothing, as a node that was started anew. */
+  /** Drops transactions without a ban, like a restarted node. */
   forget(isForgotten: (frame: Frame) => boolean): void;
 }
 
@@ -37,18 +37,18 @@ const banLedgers = 10;
 
 /**
  * The rules of stellar-core's TransactionQueue (herder/TransactionQueue.cpp: canAdd, canReplaceByFee, isDuplicateTx, removeApplied, ban, shift) and of
- * HerderImpl::recvTransaction, since one transaction for each source account may wait. Floods, lanes and evictions are not modelled: a queue is full when told.
+ * HerderImpl::recvTransaction, because one transaction per source account may wait. Flooding, lanes and eviction are not modelled: a test sets the queue full.
  */
 export function createQueue(): Queue {
   const waiting = new Map<string, Waiting>();
   let fullBelow = 0n;
-  /** Hashes of whole envelopes, the newest ledger first. */
+  /** Banned envelope hashes, newest ledger first. */
   let bans: Set<string>[] = Array.from({ length: banLedgers }, () => new Set());
 
   const isBanned = (frame: Frame): boolean => bans.some((banned) => banned.has(frame.fullHash));
   const ban = (frame: Frame): void => void bans[0]?.add(frame.fullHash);
 
-  /** An account has a place in the queue of classic or of Soroban transactions also by paying for another's. */
+  /** An account is in the classic or Soroban queue also if it pays for another account's transaction. */
   const hasPlace = (account: string, isSoroban: boolean): boolean =>
     [...waiting.values()].some(({ frame }) => frame.isSoroban === isSoroban && (frame.source === account || frame.feeSource === account));
 
@@ -57,7 +57,7 @@ export function createQueue(): Queue {
       .filter(({ frame }) => frame.feeSource === feeSource && frame.isSoroban === isSoroban)
       .reduce((sum, { frame }) => sum + frame.fullFeeStroops, 0n);
 
-  /** What stands in the way of one that waits already; null: nothing, or it is outbid. */
+  /** Returns why a waiting transaction blocks a new one; null if it does not, or is outbid. */
   function judgeBeside(frame: Frame, current: Frame): Submission | Outcome | null {
     if (isDuplicate(current, frame)) return { status: 'DUPLICATE' };
     if (frame.sequence < current.sequence) return refusal('txBadSeq', 'fee bump');
@@ -86,7 +86,7 @@ export function createQueue(): Queue {
     if (feeSource === undefined) throw new Error('a valid transaction has a fee source');
     const freed = current?.feeSource === frame.feeSource ? current.fullFeeStroops : 0n;
     const bids = bidsOf(frame.feeSource, frame.isSoroban) + frame.fullFeeStroops - freed;
-    // The bids are counted in full, though less may be charged.
+    // The full bids count, although less may be charged.
     if (availableStroops(feeSource, context.header) < bids) return refusal('txInsufficientBalance', 'fee bump');
     return hasBadSorobanMemo(frame) ? refusal('txSorobanInvalid') : null;
   }
@@ -95,7 +95,7 @@ export function createQueue(): Queue {
     submit(frame, context) {
       const judged = judge(frame, context);
       if (judged === null) {
-        // One that replaces another has waited as long as that.
+        // A replacement inherits the age of the transaction that it replaces.
         waiting.set(frame.source, { frame, ageLedgers: waiting.get(frame.source)?.ageLedgers ?? 0 });
         return { status: 'PENDING' };
       }
@@ -135,13 +135,13 @@ export function createQueue(): Queue {
   };
 }
 
-/** The same envelope, or that within a fee bump that waits. */
+/** True for the same envelope or the inner one of a waiting fee-bump envelope. */
 function isDuplicate(current: Frame, frame: Frame): boolean {
   if (current.isFeeBump === frame.isFeeBump) return current.fullHash === frame.fullHash;
   return current.isFeeBump && current.innerFullHash === frame.fullHash;
 }
 
-/** `validateSorobanMemo`: where others than the source consent, neither memo nor muxed accounts may be there. Fee bumps are let through, as there. */
+/** `validateSorobanMemo`: no memo or muxed accounts if other accounts than the source authorize. Fee-bump envelopes pass, as in stellar-core. */
 function hasBadSorobanMemo(frame: Frame): boolean {
   const [operation] = frame.transaction.operations();
   if (frame.isFeeBump || !frame.isSoroban || operation === undefined) return false;

@@ -1,7 +1,7 @@
 import { xdr } from '@stellar/stellar-sdk';
 import type { Frame } from './frame.js';
 
-/** Result codes without operations' results that this ledger gives. */
+/** The result codes without operation results that this ledger uses. */
 export type RefusalCode =
   | 'txTooEarly'
   | 'txTooLate'
@@ -17,31 +17,31 @@ export type RefusalCode =
   | 'txMalformed'
   | 'txSorobanInvalid';
 
-/** What became of a transaction, or would. */
+/** The result of a transaction, applied or predicted. */
 export interface Outcome {
-  /** Whose code it is: the fee bump's own, or the transaction's (that within, of a fee bump). */
+  /** The owner of the code: the fee-bump envelope or the (inner) transaction. */
   readonly of: 'fee bump' | 'transaction';
   readonly code: RefusalCode | 'txSuccess' | 'txFailed';
-  /** With `txSuccess` and `txFailed`: one for each operation. */
+  /** One result per operation, for `txSuccess` and `txFailed`. */
   readonly operations: readonly xdr.OperationResult[];
-  /** On `txInsufficientFee`: the full fee that works. Otherwise what the outcome's holder decides. */
+  /** For `txInsufficientFee` the full fee that would be accepted; otherwise the fee that the caller sets. */
   readonly feeStroops?: bigint;
 }
 
-/** A refusal by the transaction itself, or by what bumps it. */
+/** Builds a refusal of a transaction or its fee-bump envelope. */
 export function refusal(code: RefusalCode, of: Outcome['of'] = 'transaction', feeStroops?: bigint): Outcome {
   return { of, code, operations: [], ...(feeStroops === undefined ? {} : { feeStroops }) };
 }
 
-/** What one operation came to. */
+/** The result of one operation. */
 export interface OperationOutcome {
   readonly isSuccess: boolean;
   readonly result: xdr.OperationResult;
-  /** Of a host function that succeeded: what it gave, and what it used of the refundable part of its fee. */
+  /** For a successful host function: its value and the used part of the refundable fee. */
   readonly host?: { readonly returnValue: xdr.ScVal; readonly refundableStroops: bigint };
 }
 
-/** An outcome as the network tells it. */
+/** Encodes an outcome as a transaction result. */
 export function transactionResult(frame: Frame, outcome: Outcome, feeChargedStroops: bigint): xdr.TransactionResult {
   return new xdr.TransactionResult({
     feeCharged: new xdr.Int64(outcome.feeStroops ?? feeChargedStroops),
@@ -61,7 +61,7 @@ function feeBumpResult(frame: Frame, outcome: Outcome): xdr.TransactionResultRes
   const pair = new xdr.InnerTransactionResultPair({
     transactionHash: Buffer.from(frame.innerHash, 'hex'),
     result: new xdr.InnerTransactionResult({
-      // Since protocol 25 the fee is told by the fee bump alone (`FeeBumpTransactionFrame::processFeeSeqNum`).
+      // Since protocol 25 only the fee-bump envelope reports the fee (`FeeBumpTransactionFrame::processFeeSeqNum`).
       feeCharged: new xdr.Int64(0),
       result: innerResult(outcome),
       ext: new xdr.InnerTransactionResultExt(0),

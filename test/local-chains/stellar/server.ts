@@ -13,36 +13,36 @@ import { viewOf } from './rpc/view.js';
 export interface CallFate {
   /** Answered at once with this HTTP status; the node never sees it. */
   readonly refusedWith?: number;
-  /** The node acts, and the connection ends without an answer. */
+  /** The node acts, but the connection ends without an answer. */
   readonly answerIsLost?: boolean;
   /** The node acts, and the answer is held back for so long. */
   readonly heldForMs?: number;
-  /** What becomes of a transaction that is sent; default: queued. */
+  /** The handling of a sent transaction; default queued. */
   readonly sending?: 'dropped' | 'try again later';
 }
 
-/** How to start a node. */
+/** The options of a node. */
 export interface StellarOptions extends LedgerOptions {
-  /** Absent: a free one. */
+  /** Absent for a free port. */
   readonly port?: number;
-  /** A ledger that is there already: it outlives its node, so that a node can go down and come back. */
+  /** An existing ledger, which outlives its node, so that a node can restart. */
   readonly ledger?: StellarLedger;
-  /** Milliseconds between ledgers; absent or 0: ledgers close on command. */
+  /** Milliseconds between ledgers; absent or 0 to close them on command. */
   readonly closeEveryMs?: number;
 }
 
-/** A node that answers as stellar-rpc does. */
+/** A node that answers like stellar-rpc. */
 export interface StellarNode {
   readonly url: string;
   readonly port: number;
   readonly ledger: StellarLedger;
-  /** Names of the methods asked, in order. */
+  /** The called methods, in order. */
   readonly asked: readonly string[];
-  /** From now on says what happens to each call; null: all are answered. */
+  /** Sets what happens to each call from now on; null to answer all. */
   setOutcome(outcomeOf: ((method: string, params: Params) => CallFate | null) | null): void;
-  /** From now on this node knows the ledger as it was so many ledgers ago. */
+  /** Makes this node lag by some ledgers. */
   setBehind(ledgers: number): void;
-  /** The node goes down at once, in the middle of answers; its ledger stands still and stays. */
+  /** Stops the node at once, even during answers; its ledger stays but closes no more. */
   stop(): Promise<void>;
 }
 
@@ -52,10 +52,10 @@ interface Call {
   readonly params: unknown;
 }
 
-/** What the friendbot gives: 10,000 XLM. */
+/** The gift of the friendbot: 10,000 XLM. */
 const friendlyStroops = 100_000_000_000n;
 
-/** Starts a node on a loopback port, with a ledger of its own or a given one. */
+/** Starts a node on a loopback port with a new or a given ledger. */
 export async function startStellar(options: StellarOptions = {}): Promise<StellarNode> {
   const ledger = options.ledger ?? createLedger(options);
   const asked: string[] = [];
@@ -64,7 +64,7 @@ export async function startStellar(options: StellarOptions = {}): Promise<Stella
   let outcomeOf: ((method: string, params: Params) => CallFate | null) | null = null;
   let ledgersBehind = 0;
 
-  /** What is sent back for one call, with what happens to the whole answer. */
+  /** Returns the answer to a call and what happens to the whole response. */
   function answer({ id, method, params }: Call): { readonly body: object; readonly outcome: CallFate } {
     asked.push(method);
     try {
@@ -81,7 +81,7 @@ export async function startStellar(options: StellarOptions = {}): Promise<Stella
     }
   }
 
-  /** What a network that runs alone offers beside JSON-RPC: `/manualclose` of stellar-core, and a friendbot. */
+  /** Serves the paths of a standalone network: `/manualclose` of stellar-core, and a friendbot. */
   function answerGet(target: string, response: ServerResponse): void {
     const { pathname, searchParams } = new URL(target, 'http://localhost');
     const address = searchParams.get('addr') ?? '';
@@ -115,7 +115,7 @@ export async function startStellar(options: StellarOptions = {}): Promise<Stella
   }
 
   const server = createServer((incoming, response) => {
-    // The caller is gone, or the node is going: nobody is there to be answered.
+    // The caller is gone or the node stops, so there is no answer.
     serve(incoming, response).catch(() => incoming.socket.destroy());
   });
   server.listen(options.port ?? 0, '127.0.0.1');

@@ -1,20 +1,20 @@
 import { Keypair, StrKey, type xdr } from '@stellar/stellar-sdk';
 import type { Account } from './state.js';
 
-/** A key that may sign, and what its signature weighs. */
+/** A signing key and its weight. */
 interface WeightedKey {
   /** G... */
   readonly key: string;
   readonly weight: number;
 }
 
-/** Checks the signatures of one envelope and remembers which were of use. */
+/** Checks the signatures of one envelope and records which ones were needed. */
 export interface SignatureChecker {
-  /** True when keys of the account sign with at least this weight. */
+  /** True if keys of the account sign with at least this weight. */
   signs(account: Account, level: keyof Account['thresholds']): boolean;
-  /** True when this key signs: all that can be asked for an account that is not there. */
+  /** True if this key signs, the only check for an account that does not exist. */
   keySigns(key: string): boolean;
-  /** A signature that nobody asked for makes a transaction invalid (txBAD_AUTH_EXTRA). */
+  /** True if all signatures were needed: an extra one makes a transaction invalid (txBAD_AUTH_EXTRA). */
   allUsed(): boolean;
 }
 

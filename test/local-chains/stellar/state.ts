@@ -1,27 +1,27 @@
 import type { xdr } from '@stellar/stellar-sdk';
 
-/** Somebody else's key that may sign for an account. */
+/** An additional signer of an account. */
 export interface AccountSigner {
   /** G... */
   readonly key: string;
   readonly weight: number;
 }
 
-/** What a signature must weigh, by the operation's level. */
+/** The required weights by threshold level. */
 export interface Thresholds {
   readonly low: number;
   readonly medium: number;
   readonly high: number;
 }
 
-/** An account as a ledger holds it. Never changed: a new one takes its place. */
+/** An account in a ledger. Immutable: a change replaces it. */
 export interface Account {
   /** G... */
   readonly id: string;
   readonly balanceStroops: bigint;
-  /** The last sequence number that it used. */
+  /** The last used sequence number. */
   readonly sequence: bigint;
-  /** Close time and number of the ledger in which the sequence number last changed (CAP-21). */
+  /** The close time and number of the ledger that last changed the sequence number (CAP-21). */
   readonly sequenceTimeSeconds: bigint;
   readonly sequenceLedger: number;
   readonly subEntries: number;
@@ -31,7 +31,7 @@ export interface Account {
   readonly modifiedAt: number;
 }
 
-/** What an account holds of an issued asset; always authorized. */
+/** A trustline; always authorized. */
 export interface Trustline {
   readonly account: string;
   readonly asset: xdr.Asset;
@@ -40,14 +40,14 @@ export interface Trustline {
   readonly modifiedAt: number;
 }
 
-/** An entry of a contract: its instance, its code or its data. */
+/** A contract entry: instance, code or data. */
 export interface ContractEntry {
   readonly data: xdr.LedgerEntryData;
   readonly liveUntil: number;
   readonly modifiedAt: number;
 }
 
-/** All that a ledger holds. A copy is changed while a ledger closes; those of closed ledgers stay as they are. */
+/** The state of a ledger. Closing a ledger changes a copy; states of closed ledgers stay unchanged. */
 export interface LedgerState {
   readonly accounts: Map<string, Account>;
   /** By `trustlineKey`. */
@@ -56,21 +56,21 @@ export interface LedgerState {
   readonly contracts: Map<string, ContractEntry>;
 }
 
-/** What the rules of a ledger in the making are applied with. */
+/** The parameters of a ledger that is being made. */
 export interface Header {
-  /** Number of the ledger that is being made. */
+  /** The number of the ledger. */
   readonly sequence: number;
   readonly closeTimeSeconds: bigint;
   readonly baseFeeStroops: bigint;
   readonly baseReserveStroops: bigint;
 }
 
-/** A state that changes without changing this one. */
+/** Returns a copy that can change independently. */
 export function copyOf(state: LedgerState): LedgerState {
   return { accounts: new Map(state.accounts), trustlines: new Map(state.trustlines), contracts: new Map(state.contracts) };
 }
 
-/** Takes over what a copy has become. */
+/** Adopts the changes of a copy. */
 export function adopt(state: LedgerState, changed: LedgerState): void {
   for (const name of ['accounts', 'trustlines', 'contracts'] as const) {
     const target: Map<string, unknown> = state[name];
@@ -79,7 +79,7 @@ export function adopt(state: LedgerState, changed: LedgerState): void {
   }
 }
 
-/** An account as `CreateAccountOpFrame::doApply` makes it: its first sequence number is the ledger's times 2^32, so that none is ever used twice. */
+/** Creates an account like `CreateAccountOpFrame::doApply`: its sequence number starts at the ledger number times 2^32, so none is used twice. */
 export function newAccount(id: string, balanceStroops: bigint, header: Pick<Header, 'sequence'>): Account {
   return {
     id,
@@ -95,22 +95,22 @@ export function newAccount(id: string, balanceStroops: bigint, header: Pick<Head
   };
 }
 
-/** The sequence number that accounts made in this ledger begin with (`getStartingSequenceNumber`, TransactionUtils.cpp). */
+/** Returns the initial sequence number of accounts created in this ledger (`getStartingSequenceNumber`, TransactionUtils.cpp). */
 export function startingSequence(ledger: number): bigint {
   return BigInt(ledger) << 32n;
 }
 
-/** What an account must keep: two base reserves, and one for each of its entries (`getMinBalance`, TransactionUtils.cpp). */
+/** Returns the reserve of an account: two base reserves and one per entry (`getMinBalance`, TransactionUtils.cpp). */
 export function reserveStroops(account: Account, header: Header): bigint {
   return BigInt(2 + account.subEntries) * header.baseReserveStroops;
 }
 
-/** What an account may spend; below zero when the reserve is not there (`getAvailableBalance`). Offers, so liabilities, are not modelled. */
+/** Returns the spendable balance, negative below the reserve (`getAvailableBalance`). Offers and liabilities are not modelled. */
 export function availableStroops(account: Account, header: Header): bigint {
   return account.balanceStroops - reserveStroops(account, header);
 }
 
-/** Where a trustline is found. */
+/** Returns the key of a trustline. */
 export function trustlineKey(account: string, asset: xdr.Asset): string {
   return `${account}:${asset.toXDR('base64')}`;
 }

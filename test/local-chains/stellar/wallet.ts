@@ -1,44 +1,44 @@
 import { Account, type FeeBumpTransaction, Keypair, type Memo, type Transaction, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import type { StellarLedger } from './ledger.js';
 
-/** What a test may decide about a transaction. */
+/** The options of a test transaction. */
 export interface BuildOptions {
-  /** Default: one above the account's. */
+  /** The default is one above the account's number. */
   readonly sequence?: bigint;
-  /** The full fee in stroops; default 100 for each operation. */
+  /** The full fee in stroops; default 100 per operation. */
   readonly feeStroops?: bigint;
   readonly memo?: Memo;
-  /** Unix seconds; 0: none. Default: none. */
+  /** Unix seconds; 0 (default) for none. */
   readonly maxTimeSeconds?: number;
   readonly minTimeSeconds?: number;
   readonly soroban?: xdr.SorobanTransactionData;
-  /** Who signs; default: the account. */
+  /** The signers; default the account. */
   readonly signers?: readonly Keypair[];
 }
 
-/** An account of a test, which builds its transactions with the SDK alone. */
+/** A test account that builds its transactions with the SDK. */
 export interface Wallet {
   readonly keys: Keypair;
   /** G... */
   readonly address: string;
-  /** Builds and signs. */
+  /** Builds and signs a transaction. */
   build(operations: readonly xdr.Operation[], options?: BuildOptions): Transaction;
-  /** Pays for another's transaction, `feeStroops` in all. */
+  /** Wraps a transaction in a fee-bump envelope with this total fee. */
   bump(inner: Transaction, feeStroops: bigint, signers?: readonly Keypair[]): FeeBumpTransaction;
-  /** What it holds now, in stroops. */
+  /** Returns the current balance in stroops. */
   balance(): bigint;
-  /** The last sequence number that it used. */
+  /** The last used sequence number. */
   sequence(): bigint;
 }
 
-/** Makes an account, with so many stroops, on a ledger; with none it is not there. */
+/** Creates an account with this balance on a ledger; with 0 stroops it does not exist. */
 export function createWallet(ledger: StellarLedger, stroops = 100_000_000_000n): Wallet {
   const keys = Keypair.random();
   if (stroops > 0n) ledger.fund(keys.publicKey(), stroops);
   return walletOf(ledger, keys);
 }
 
-/** The account of this key, whether it is there or not. */
+/** Returns the wallet of a key, whether its account exists or not. */
 export function walletOf(ledger: StellarLedger, keys: Keypair): Wallet {
   const address = keys.publicKey();
   const held = () => ledger.latest().state.accounts.get(address);
@@ -60,7 +60,7 @@ export function walletOf(ledger: StellarLedger, keys: Keypair): Wallet {
       return transaction;
     },
     bump(inner, feeStroops, signers = [keys]) {
-      // The SDK would count the fee for each operation and round it; the envelope is built as it is.
+      // The SDK would round the fee per operation, so the envelope is built directly.
       const tx = new xdr.FeeBumpTransaction({
         feeSource: xdr.MuxedAccount.keyTypeEd25519(keys.rawPublicKey()),
         fee: new xdr.Int64(feeStroops),
@@ -77,7 +77,7 @@ export function walletOf(ledger: StellarLedger, keys: Keypair): Wallet {
   };
 }
 
-/** The builder adds the resource fee of its own accord; here the fee is what it is told. */
+/** Sets the exact fee: the builder would add the resource fee. */
 function withFee(transaction: Transaction, feeStroops: bigint, passphrase: string): Transaction {
   const envelope = transaction.toEnvelope();
   envelope.v1().tx().fee(Number(feeStroops));

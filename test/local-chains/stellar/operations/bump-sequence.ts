@@ -4,7 +4,7 @@ import { done, failed, type OperationRules } from './operation.js';
 const { BumpSequenceResult: Result } = xdr;
 const resultOf = (result: xdr.BumpSequenceResult) => xdr.OperationResultTr.bumpSequence(result);
 
-/** BumpSequenceOpFrame.cpp (CAP-1): a target that is not above the account's number changes nothing, and is a success. */
+/** BumpSequenceOpFrame.cpp (CAP-1): a target not above the account's number succeeds without a change. */
 export const bumpSequence: OperationRules = {
   level: 'low',
 

@@ -7,7 +7,7 @@ import { done, failed, type OperationRules } from './operation.js';
 const { InvokeHostFunctionResult: Result } = xdr;
 const resultOf = (result: xdr.InvokeHostFunctionResult) => xdr.OperationResultTr.invokeHostFunction(result);
 
-/** InvokeHostFunctionOpFrame.cpp: runs the call within what the transaction declares, and fails where it used more. */
+/** InvokeHostFunctionOpFrame.cpp: runs the call within the declared resources, and fails if it uses more. */
 export const invokeHostFunction: OperationRules = {
   level: 'medium',
 

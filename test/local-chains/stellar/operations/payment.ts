@@ -18,7 +18,7 @@ export const payment: OperationRules = {
 
   apply(body, context) {
     const { amount, asset, destination } = partsOf(body);
-    // Lumens to oneself: nothing is looked at, not even the balance.
+    // A native payment to the own account checks nothing, not even the balance.
     if (asset.isNative() && destination === context.source) return done(resultOf(Result.paymentSuccess()));
     if (!context.state.accounts.has(destination)) return failed(resultOf(Result.paymentNoDestination()));
     const wrong = asset.isNative() ? payNative(context, destination, amount) : payIssued(context, destination, asset, amount);
@@ -35,7 +35,7 @@ function partsOf(body: xdr.OperationBody) {
   };
 }
 
-/** `isAssetValid`: letters and digits, at least one. The SDK refuses other codes itself. */
+/** `isAssetValid`: at least one letter or digit. The SDK itself rejects other codes. */
 function isValid(asset: Asset): boolean {
   return asset.isNative() || /^[a-zA-Z0-9]{1,12}$/.test(asset.getCode());
 }
@@ -51,14 +51,14 @@ function payNative({ state, header, source }: OperationContext, destination: str
   return null;
 }
 
-/** An issuer has no trustline for its own asset: it makes and burns it. Since protocol 13 the issuer need not be there any more. */
+/** An issuer has no trustline for its own asset: it mints and burns it. Since protocol 13 the issuer need not exist. */
 function payIssued(
   { state, header, source }: OperationContext,
   destination: string,
   asset: Asset,
   amount: bigint,
 ): xdr.PaymentResult | null {
-  // The credit to the destination is judged first, as core does.
+  // The credit to the destination is checked first, as in core.
   if (destination !== asset.getIssuer()) {
     const wrong = addTo(state, destination, asset, amount, header.sequence, {
       missing: Result.paymentNoTrust(),

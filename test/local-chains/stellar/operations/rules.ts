@@ -16,7 +16,7 @@ const rules: Readonly<Record<string, OperationRules>> = {
   setOptions,
 };
 
-/** The rules of an operation's kind; undefined: this ledger does not model it (opNOT_SUPPORTED). */
+/** Returns the rules of an operation's kind; undefined if it is not modelled (opNOT_SUPPORTED). */
 export function rulesOf(operation: xdr.Operation): OperationRules | undefined {
   return rules[operation.body().switch().name];
 }

@@ -6,9 +6,9 @@ const { SetOptionsResult: Result } = xdr;
 const resultOf = (result: xdr.SetOptionsResult) => xdr.OperationResultTr.setOptions(result);
 const maxSigners = 20;
 
-/** SetOptionsOpFrame.cpp, as far as keys go: master weight, thresholds, ed25519 signers. Flags, home domain and inflation destination are taken and forgotten. */
+/** SetOptionsOpFrame.cpp, only keys: master weight, thresholds, ed25519 signers. Flags, home domain and inflation destination are ignored. */
 export const setOptions: OperationRules = {
-  // Core asks for less when no key changes; every use here changes one.
+  // Core requires a lower threshold if no key changes; every use here changes one.
   level: 'high',
 
   check(body, source) {
@@ -48,7 +48,7 @@ function keyOf(signer: xdr.Signer): string {
   return StrKey.encodeEd25519PublicKey(signer.key().ed25519());
 }
 
-/** Weight 0 takes a signer away; a new one takes a base reserve. */
+/** Weight 0 removes a signer; a new one needs a base reserve. */
 function withSigner(
   account: Account,
   signer: xdr.Signer,

@@ -1,9 +1,9 @@
 import type { View } from './view.js';
 
-/** Ledgers that are looked at (stellar-rpc's defaults: CLASSIC_FEE_STATS_RETENTION_WINDOW, SOROBAN_FEE_STATS_RETENTION_WINDOW). */
+/** The ledgers in the statistics (stellar-rpc's defaults: CLASSIC_FEE_STATS_RETENTION_WINDOW, SOROBAN_FEE_STATS_RETENTION_WINDOW). */
 const window = { classic: 10, soroban: 50 };
 
-/** `getFeeStats`: what was charged for each operation lately, without resource fees (stellar-rpc, feewindow). Nothing in the window: all zeros. */
+/** `getFeeStats`: recent charges per operation, without resource fees (stellar-rpc, feewindow); all zeros for an empty window. */
 export function feeStats(view: View) {
   return {
     sorobanInclusionFee: distribution(view, true),

@@ -1,15 +1,15 @@
 import { StrKey, xdr } from '@stellar/stellar-sdk';
 import { type Account, type LedgerState, type Trustline, trustlineKey } from '../state.js';
 
-/** An entry as RPC gives it. */
+/** An entry in the form of the RPC. */
 export interface FoundEntry {
   readonly data: xdr.LedgerEntryData;
   readonly modifiedAt: number;
-  /** For contracts' entries. */
+  /** Only for contract entries. */
   readonly liveUntil: number | null;
 }
 
-/** The entry of this key; null: there is none. */
+/** Returns the entry of a key; null if there is none. */
 export function findEntry(state: LedgerState, key: xdr.LedgerKey): FoundEntry | null {
   const kind = key.switch().name;
   if (kind === 'account') {
@@ -32,7 +32,7 @@ function accountId(address: string): xdr.AccountId {
   return xdr.PublicKey.publicKeyTypeEd25519(StrKey.decodeEd25519PublicKey(address));
 }
 
-/** Assets of trustlines are of a type of their own, for pool shares; these have none. */
+/** Trustline assets have their own type because of pool shares, which are not modelled. */
 function assetOf(asset: xdr.TrustLineAsset): xdr.Asset | null {
   const kind = asset.switch().name;
   if (kind === 'assetTypeCreditAlphanum4') return xdr.Asset.assetTypeCreditAlphanum4(asset.alphaNum4());

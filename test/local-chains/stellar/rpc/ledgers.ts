@@ -18,7 +18,7 @@ export function getLatestLedger({ latest }: View) {
   };
 }
 
-/** `getLedgers` (stellar-rpc, methods/get_ledgers.go): from a ledger on, or after a cursor, which is a ledger's number. */
+/** `getLedgers` (stellar-rpc, methods/get_ledgers.go): starts at a ledger or after a cursor, which is a ledger number. */
 export function getLedgers(params: Params, view: View) {
   const { oldest, latest } = rangeOf(view);
   const page = pageParam(params, { oldest, latest }, maxLimit);

@@ -12,12 +12,12 @@ import { simulateTransaction } from './simulate.js';
 import { getTransaction, getTransactions } from './transactions.js';
 import { rangeOf, type View } from './view.js';
 
-/** What a method answers from. */
+/** The inputs of a method. */
 export interface MethodContext {
   readonly ledger: StellarLedger;
-  /** What this node knows of it. */
+  /** This node's view of the ledger. */
   readonly view: View;
-  /** What becomes of a transaction that is sent: it goes into the queue; it is lost behind a PENDING; it is turned away. */
+  /** The handling of a sent transaction: queued, dropped after PENDING, or rejected with TRY_AGAIN_LATER. */
   readonly sending: 'queued' | 'dropped' | 'try again later';
 }
 
@@ -42,7 +42,7 @@ export const methods: Readonly<Record<string, Method>> = {
 
 const maxKeys = 200;
 
-/** Entries in the order of their keys; those that are not there are left out. */
+/** Returns entries in the order of their keys, without missing ones. */
 function getLedgerEntries(keys: readonly string[], { latest }: View): object {
   if (keys.length > maxKeys) throw new RpcError(invalidParams, `key count (${keys.length}) exceeds maximum supported (${maxKeys})`);
   const entries = keys.flatMap((key, index) => {
@@ -69,7 +69,7 @@ function readKey(key: string, index: number): xdr.LedgerKey {
   }
 }
 
-/** methods/send_transaction.go: the node's word on a transaction, and for an error the result that it would have. */
+/** methods/send_transaction.go: the status of a transaction, and for an error its result. */
 function sendTransaction(params: Params, { ledger, view, sending }: MethodContext): object {
   const { hash, submission } = submit(textParam(params, 'transaction'), ledger, sending);
   return {

@@ -3,21 +3,21 @@ import { invalidParams, invalidRequest, RpcError } from './rpc-error.js';
 /** Parameters of a call, by name. */
 export type Params = Readonly<Record<string, unknown>>;
 
-/** A text parameter; it must be there. */
+/** Reads a required string parameter. */
 export function textParam(params: Params, name: string): string {
   const value = params[name];
   if (typeof value !== 'string') throw new RpcError(invalidParams, `invalid parameters: ${name} must be a string`);
   return value;
 }
 
-/** A number parameter; absent: 0, as Go reads it. */
+/** Reads a number parameter; 0 if absent, as in Go. */
 export function numberParam(params: Params, name: string): number {
   const value = params[name] ?? 0;
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) throw new RpcError(invalidParams, `invalid parameters: ${name}`);
   return value;
 }
 
-/** A list of texts. */
+/** Reads a list of strings. */
 export function textsParam(params: Params, name: string): readonly string[] {
   const value = params[name] ?? [];
   if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
@@ -26,15 +26,15 @@ export function textsParam(params: Params, name: string): readonly string[] {
   return value;
 }
 
-/** Which page of a list is wanted. */
+/** The requested page of a list. */
 export interface Page {
   readonly startLedger: number;
-  /** Empty: none. */
+  /** Empty for none. */
   readonly cursor: string;
   readonly limit: number;
 }
 
-/** Reads and judges a page as stellar-rpc does (protocols/rpc: GetTransactionsRequest.IsValid, GetLedgersRequest.Validate). */
+/** Reads and validates a page as stellar-rpc does (protocols/rpc: GetTransactionsRequest.IsValid, GetLedgersRequest.Validate). */
 export function pageParam(params: Params, range: { readonly oldest: number; readonly latest: number }, maxLimit: number): Page {
   const pagination = asParams(params.pagination ?? {});
   const cursor = pagination.cursor === undefined ? '' : textParam(pagination, 'cursor');
@@ -51,7 +51,7 @@ export function pageParam(params: Params, range: { readonly oldest: number; read
   return { startLedger, cursor, limit };
 }
 
-/** An object of parameters. */
+/** Reads an object parameter. */
 export function asParams(value: unknown): Params {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new RpcError(invalidParams, 'invalid parameters');
   return value as Params;

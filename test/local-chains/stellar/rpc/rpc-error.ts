@@ -1,4 +1,4 @@
-/** A call that is answered with a JSON-RPC error: codes of the specification, texts of stellar-rpc. */
+/** A JSON-RPC error answer: codes of the specification, texts of stellar-rpc. */
 export class RpcError extends Error {
   readonly code: number;
 
@@ -9,7 +9,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Parameters that do not fit. */
+/** Invalid parameters. */
 export const invalidParams = -32602;
-/** A request that does not fit what the node holds. */
+/** A request outside of the node's ledgers. */
 export const invalidRequest = -32600;

@@ -9,12 +9,12 @@ import { type Params, textParam } from './params.js';
 import { invalidParams, RpcError } from './rpc-error.js';
 import type { View } from './view.js';
 
-/** Bytes that an envelope gains when it is signed: what a simulation counts in (soroban-simulation leaves such room too). */
+/** Bytes that a signature adds to an envelope; a simulation includes them, like soroban-simulation. */
 const roomBytes = 500;
 
 /**
- * `simulateTransaction` (stellar-rpc, methods/simulate_transaction.go): runs one host function on the latest ledger without changing it, and says what it must
- * declare. Signatures, sequence and balances are not looked at. An operation without consent is told what it needs; one with some must have all.
+ * `simulateTransaction` (stellar-rpc, methods/simulate_transaction.go): runs one host function on the latest ledger without changing it and reports what it must
+ * declare. Signatures, sequence and balances are not checked. For an operation without authorization the answer lists the needed entries; otherwise all must be present.
  */
 export function simulateTransaction(params: Params, view: View, networkId: Buffer) {
   const frame = readFrame(textParam(params, 'transaction'), networkId);
@@ -59,7 +59,7 @@ function readFrame(envelope: string, networkId: Buffer): Frame {
   }
 }
 
-/** What the call used, as a transaction declares it. */
+/** Encodes the used resources as a declaration. */
 function declarationOf(answer: HostAnswer, frame: Frame, auth: readonly xdr.SorobanAuthorizationEntry[]): xdr.SorobanTransactionData {
   const keysOf = (keys: readonly string[]) => keys.map((key) => xdr.LedgerKey.fromXDR(key, 'base64'));
   const resources = new xdr.SorobanResources({

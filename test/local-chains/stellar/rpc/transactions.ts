@@ -7,7 +7,7 @@ import { rangeOf, type View } from './view.js';
 const maxLimit = 200;
 const defaultLimit = 50;
 
-/** `getTransaction` (stellar-rpc, methods/get_transaction.go): times are texts here. */
+/** `getTransaction` (stellar-rpc, methods/get_transaction.go): times are strings here. */
 export function getTransaction(params: Params, view: View) {
   const hash = textParam(params, 'hash');
   if (hash.length !== 64) throw new RpcError(invalidParams, `unexpected hash length (${hash.length})`);
@@ -24,7 +24,7 @@ export function getTransaction(params: Params, view: View) {
   return { ...common, ...detailsOf(found.transaction, found.ledger), createdAt: String(found.ledger.closeTimeSeconds) };
 }
 
-/** `getTransactions` (stellar-rpc, methods/get_transactions.go): from a ledger on, or after a cursor; times are numbers here. */
+/** `getTransactions` (stellar-rpc, methods/get_transactions.go): starts at a ledger or after a cursor; times are numbers here. */
 export function getTransactions(params: Params, view: View) {
   const page = pageParam(params, rangeOf(view), maxLimit);
   const start = page.cursor === '' ? { ledger: page.startLedger, order: 1 } : placeAfter(page.cursor);
@@ -69,7 +69,7 @@ function detailsOf(transaction: AppliedTransaction, ledger: ClosedLedger) {
   };
 }
 
-/** Cursors are ids of SEP-35: the ledger in the upper half, then the transaction, then the operation, which is always 1. */
+/** Cursors are SEP-35 IDs: the ledger in the upper half, then the transaction, then the operation, which is always 1. */
 function cursorOf(ledger: number, order: number): bigint {
   return (BigInt(ledger) << 32n) | (BigInt(order) << 12n) | 1n;
 }

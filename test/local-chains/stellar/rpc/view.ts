@@ -2,7 +2,7 @@ import type { AppliedTransaction } from '../apply.js';
 import type { ClosedLedger } from '../closed-ledger.js';
 import type { StellarLedger } from '../ledger.js';
 
-/** What a node knows of the ledger: all of it, or less when it is behind. */
+/** A node's view of the ledger, which may lag. */
 export interface View {
   readonly latest: ClosedLedger;
   readonly oldest: ClosedLedger;
@@ -10,7 +10,7 @@ export interface View {
   find(hash: string): { readonly ledger: ClosedLedger; readonly transaction: AppliedTransaction } | undefined;
 }
 
-/** The ledger as a node sees it that is so many ledgers behind. */
+/** Returns the view of a node that lags by some ledgers. */
 export function viewOf(ledger: StellarLedger, ledgersBehind: number): View {
   const oldest = ledger.oldest();
   const latest = ledger.at(Math.max(oldest.sequence, ledger.latest().sequence - ledgersBehind)) ?? ledger.latest();
@@ -25,7 +25,7 @@ export function viewOf(ledger: StellarLedger, ledgersBehind: number): View {
   };
 }
 
-/** The ledgers that a node has, as most answers tell them. */
+/** The ledger range of a node, a part of most answers. */
 export function rangeOf({ latest, oldest }: View) {
   return { oldest: oldest.sequence, latest: latest.sequence };
 }

@@ -2,30 +2,30 @@ import { Address, hash, Keypair, xdr } from '@stellar/stellar-sdk';
 import { HostError } from './host-error.js';
 import { accountKey, contractData, contractDataKey, type Storage } from './storage.js';
 
-/** Who may be asked for consent to a call. */
+/** Checks authorization of a call. */
 export interface Authorization {
-  /** `require_auth` of an address, for the call that the transaction makes; traps when there is no consent. */
+  /** `require_auth` of an address for the call of the transaction; traps without authorization. */
   require(address: xdr.ScAddress, invocation: xdr.SorobanAuthorizedFunction): void;
-  /** What a simulation found to be needed; empty otherwise. */
+  /** The entries that a simulation found necessary; else empty. */
   recorded(): readonly xdr.SorobanAuthorizationEntry[];
 }
 
-/** What consent is checked against. */
+/** The inputs of authorization checks. */
 export interface AuthorizationContext {
   /** The operation's source account, G... */
   readonly source: string;
-  /** Consent that the operation brings; `record`: a simulation, which notes what is needed. */
+  /** The authorization of the operation; `record` for a simulation that records the needed entries. */
   readonly entries: readonly xdr.SorobanAuthorizationEntry[] | 'record';
   readonly storage: Storage;
   /** Hash of the passphrase. */
   readonly networkId: Buffer;
-  /** Number of the ledger in the making. */
+  /** The number of the ledger that is being made. */
   readonly ledger: number;
 }
 
 /**
- * Soroban's authorization (CAP-46-11) of one call without calls below it. Credentials of the source account need no signature of their own: the transaction's
- * is one. Those of another account are signed by its master key, over a nonce that is used once and until a ledger. Contracts as signers are not modelled.
+ * Soroban's authorization (CAP-46-11) of one call without nested calls. Credentials of the source account need no own signature: the transaction's
+ * is enough. Credentials of another account are signed by its master key over a one-time nonce that expires at a ledger. Contracts as signers are not modelled.
  */
 export function createAuthorization({ source, entries, storage, networkId, ledger }: AuthorizationContext): Authorization {
   const recorded: xdr.SorobanAuthorizationEntry[] = [];
@@ -82,7 +82,7 @@ export function createAuthorization({ source, entries, storage, networkId, ledge
   };
 }
 
-/** What a simulation answers for consent that is not there: unsigned. It also notes what checking the signature will touch. */
+/** Returns an unsigned entry for missing authorization, and records the footprint of its signature check. */
 function neededEntry(
   isSource: boolean,
   address: xdr.ScAddress,
@@ -107,7 +107,7 @@ function neededEntry(
   return new xdr.SorobanAuthorizationEntry({ credentials: xdr.SorobanCredentials.sorobanCredentialsAddress(credentials), rootInvocation });
 }
 
-/** Signatures as the account contract of the host takes them: a vector of maps with `public_key` and `signature`. */
+/** Reads signatures in the form of the host's account contract: a vector of maps with `public_key` and `signature`. */
 function signaturesIn(value: xdr.ScVal): readonly { readonly key: string; readonly signature: Buffer }[] {
   if (value.switch().name !== 'scvVec') return [];
   return (value.vec() ?? []).flatMap((item) => {

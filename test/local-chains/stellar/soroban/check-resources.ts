@@ -2,7 +2,7 @@ import type { xdr } from '@stellar/stellar-sdk';
 import type { Frame } from '../frame.js';
 import { limits, nonRefundableStroops } from './resource-fee.js';
 
-/** True when a Soroban transaction declares resources, a footprint and a resource fee that can be (`commonValidPreSeqNum` and `checkSorobanResources`, TransactionFrame.cpp). */
+/** True if the declared resources, footprint and resource fee of a Soroban transaction are valid (`commonValidPreSeqNum` and `checkSorobanResources`, TransactionFrame.cpp). */
 export function declaresValidResources(frame: Frame): boolean {
   const { soroban } = frame;
   if (soroban === null) return false;
@@ -19,7 +19,7 @@ export function declaresValidResources(frame: Frame): boolean {
   return (
     isWithinLimits &&
     keys.every(mayBeInFootprint) &&
-    // Every key is there once, over both lists.
+    // Every key is unique over both lists.
     new Set(keys.map((key) => key.toXDR('base64'))).size === keys.length &&
     soroban.resourceFee().toBigInt() <= frame.fullFeeStroops &&
     soroban.resourceFee().toBigInt() >= nonRefundableStroops(resources, frame.sizeBytes)

@@ -5,22 +5,22 @@ import { HostError } from './host-error.js';
 import { codeKey, contractData, createStorage, instanceKey, type Storage } from './storage.js';
 import { callTestContract } from './test-contract.js';
 
-/** Where a host function is run. */
+/** The environment of a host function. */
 export interface HostContext {
   /** Changed by the call. */
   readonly state: LedgerState;
   /** The operation's source account, G... */
   readonly source: string;
   readonly networkId: Buffer;
-  /** Number of the ledger in the making. */
+  /** The number of the ledger that is being made. */
   readonly ledger: number;
-  /** What the transaction declares; null in a simulation. */
+  /** The declared resources; null in a simulation. */
   readonly footprint: xdr.LedgerFootprint | null;
-  /** Consent that the operation brings; `record` in a simulation of an operation that brings none. */
+  /** The authorization of the operation; `record` to simulate an operation without any. */
   readonly auth: readonly xdr.SorobanAuthorizationEntry[] | 'record';
 }
 
-/** What a call came to. */
+/** The result of a call. */
 export interface HostAnswer {
   readonly returnValue: xdr.ScVal;
   readonly footprint: ReturnType<Storage['footprint']>;
@@ -29,7 +29,7 @@ export interface HostAnswer {
   readonly recordedAuth: readonly xdr.SorobanAuthorizationEntry[];
 }
 
-/** Runs a host function: a call, an upload, a new contract. Throws HostError when the host ends it. */
+/** Runs a host function: call, upload or new contract. Throws HostError if the host traps. */
 export function runHostFunction(hostFunction: xdr.HostFunction, context: HostContext): HostAnswer {
   const storage = createStorage(context.state, context.footprint, context.ledger);
   const authorization = createAuthorization({ ...context, entries: context.auth, storage });
@@ -48,13 +48,13 @@ export function runHostFunction(hostFunction: xdr.HostFunction, context: HostCon
     returnValue,
     footprint: storage.footprint(),
     writtenBytes: storage.writtenBytes(),
-    // Real code is metered; here a call costs by what it is given.
+    // Real code is metered; here the cost depends on the arguments.
     instructions: 500_000 + 100 * hostFunction.toXDR().length,
     recordedAuth: authorization.recorded(),
   };
 }
 
-/** The contract is there, and so is its code. */
+/** Requires that the contract and its code exist. */
 function demandContract(contract: xdr.ScAddress, storage: Storage): void {
   const instance = storage.get(instanceKey(contract));
   if (instance === null) throw new HostError('Storage, MissingValue');
@@ -67,7 +67,7 @@ const wasmMagic = Buffer.from('0061736d', 'hex');
 function upload(wasm: Buffer, storage: Storage): xdr.ScVal {
   if (!wasm.subarray(0, 4).equals(wasmMagic)) throw new HostError('WasmVm, InvalidAction');
   const id = hash(wasm);
-  // Code that is there already is not written again.
+  // Existing code is not written again.
   if (storage.get(codeKey(id)) === null) {
     const code = new xdr.ContractCodeEntry({ ext: new xdr.ContractCodeEntryExt(0), hash: id, code: wasm });
     storage.put(codeKey(id), xdr.LedgerEntryData.contractCode(code));
@@ -75,7 +75,7 @@ function upload(wasm: Buffer, storage: Storage): xdr.ScVal {
   return xdr.ScVal.scvBytes(id);
 }
 
-/** A contract's address is the hash of who makes it and the salt (CAP-46-02); its maker must consent. Arguments of a constructor are taken and forgotten. */
+/** Creates a contract at the hash of its creator and the salt (CAP-46-02); the creator must authorize. Constructor arguments are ignored. */
 function create(
   hostFunction: xdr.HostFunction,
   { networkId }: HostContext,

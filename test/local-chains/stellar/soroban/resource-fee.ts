@@ -1,9 +1,9 @@
 import type { xdr } from '@stellar/stellar-sdk';
 
-/** Prices of resources. The shape of the sum is CAP-46-07's; the figures are this ledger's own, near those of the public network. */
+/** Prices of resources, near those of the public network; the formula is that of CAP-46-07. */
 const price = { per10kInstructions: 25n, perEntryRead: 1_563n, perEntryWritten: 2_500n, perKiBWritten: 875n, perKiBSent: 1_624n };
 
-/** What a call costs beside its resources, for rent and events: the refundable part of the resource fee, of which a call pays what it used. */
+/** The refundable part of the resource fee, for rent and events; a call pays only the used part. */
 export function refundableStroops(writtenBytes: number): bigint {
   return 500n + 20n * BigInt(writtenBytes);
 }
@@ -19,7 +19,7 @@ export const limits = {
 };
 
 /**
- * What must be declared for these resources at least, in stroops (`computePreApplySorobanResourceFee`): it is charged whether the call succeeds or not, and
+ * Returns the minimum fee for these resources in stroops (`computePreApplySorobanResourceFee`): it is charged even if the call fails, and
  * grows with the envelope's size.
  */
 export function nonRefundableStroops(resources: xdr.SorobanResources, sizeBytes: number): bigint {

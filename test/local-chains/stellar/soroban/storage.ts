@@ -2,22 +2,22 @@ import { StrKey, xdr } from '@stellar/stellar-sdk';
 import type { ContractEntry, LedgerState } from '../state.js';
 import { HostError } from './host-error.js';
 
-/** Ledgers for which an entry lives that is written here; archiving and restoring are not modelled, so nothing gets there in a test. */
+/** The lifetime of entries in ledgers, too long to end in a test: archiving is not modelled. */
 const lifeLedgers = 2_073_600;
 
-/** What a host function reads and writes, each time noted. */
+/** Storage that records the reads and writes of a host function. */
 export interface Storage {
   get(key: xdr.LedgerKey): xdr.LedgerEntryData | null;
   put(key: xdr.LedgerKey, data: xdr.LedgerEntryData): void;
   /** Keys read and never written, and keys written, as base64: the footprint that the call needs. */
   footprint(): { readonly readOnly: readonly string[]; readonly readWrite: readonly string[] };
-  /** Bytes of all that was written. */
+  /** The total bytes written. */
   writtenBytes(): number;
 }
 
 /**
- * Opens the entries of a ledger to a host function. With a declared footprint every read must be in it, and every write among what may be written: else the host
- * traps (soroban-env-host, storage.rs: "trying to access contract storage outside of the footprint"). Without one, as in a simulation, all is allowed and noted.
+ * Opens the entries of a ledger to a host function. All reads and writes must be in a declared footprint, else the host
+ * traps (soroban-env-host, storage.rs: "trying to access contract storage outside of the footprint"). Without one (a simulation) all are allowed and recorded.
  */
 export function createStorage(state: LedgerState, declared: xdr.LedgerFootprint | null, ledger: number): Storage {
   const read = new Set<string>();
@@ -48,29 +48,29 @@ export function createStorage(state: LedgerState, declared: xdr.LedgerFootprint 
   };
 }
 
-/** Where a contract's data is found. */
+/** Returns the key of contract data. */
 export function contractDataKey(contract: xdr.ScAddress, key: xdr.ScVal, durability: xdr.ContractDataDurability): xdr.LedgerKey {
   return xdr.LedgerKey.contractData(new xdr.LedgerKeyContractData({ contract, key, durability }));
 }
 
-/** Where a contract's instance is found. */
+/** Returns the key of a contract instance. */
 export function instanceKey(contract: xdr.ScAddress): xdr.LedgerKey {
   return contractDataKey(contract, xdr.ScVal.scvLedgerKeyContractInstance(), xdr.ContractDataDurability.persistent());
 }
 
-/** Where the code of this hash is found. */
+/** Returns the key of code by its hash. */
 export function codeKey(hash: Buffer): xdr.LedgerKey {
   return xdr.LedgerKey.contractCode(new xdr.LedgerKeyContractCode({ hash }));
 }
 
-/** Where an account, G..., is found. */
+/** Returns the key of an account (G...). */
 export function accountKey(account: string): xdr.LedgerKey {
   return xdr.LedgerKey.account(
     new xdr.LedgerKeyAccount({ accountId: xdr.PublicKey.publicKeyTypeEd25519(StrKey.decodeEd25519PublicKey(account)) }),
   );
 }
 
-/** Data of a contract. */
+/** Builds a contract data entry. */
 export function contractData(
   contract: xdr.ScAddress,
   key: xdr.ScVal,

@@ -3,10 +3,10 @@ import type { Authorization } from './authorization.js';
 import { HostError } from './host-error.js';
 import { contractData, contractDataKey, type Storage } from './storage.js';
 
-/** What stands for the code of every contract here: there is no machine that runs WebAssembly, so all uploaded code does what this one does. */
+/** The code of every contract: nothing runs WebAssembly here, so all uploaded code behaves like this one. */
 export const testWasm = Buffer.from('0061736d01000000', 'hex');
 
-/** Hash that the code is found by. */
+/** The hash of the code. */
 export const testWasmHash = hash(testWasm);
 
 /** One call of a contract. */
@@ -21,8 +21,8 @@ export interface ContractCall {
 const counterKey = xdr.ScVal.scvSymbol('COUNTER');
 
 /**
- * Runs a function of the test contract. `echo(value)` gives it back; `add(a: u32, b: u32)` their sum, and traps when that is too large; `fail()` ends with the
- * contract's error 1; `increment(by: u32)` adds to a counter kept in persistent data and gives its value; `greet(who: address)` needs the consent of `who`.
+ * Runs a function of the test contract. `echo(value)` returns it; `add(a: u32, b: u32)` returns their sum or traps on overflow; `fail()` ends with the
+ * contract's error 1; `increment(by: u32)` adds to a persistent counter and returns it; `greet(who: address)` needs the authorization of `who`.
  */
 export function callTestContract(call: ContractCall): xdr.ScVal {
   const { name, args } = call;
