@@ -83,7 +83,7 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
     const cause = error.cause instanceof Error ? error.cause.message : error.message;
     if (cause === loggedCause) return;
     loggedCause = cause;
-    log.warn({ network: networkName, cause }, 'no node could search its history for unseen transactions');
+    log.warn({ network: networkName, reason: cause }, 'no RPC node could search its history for unseen transactions');
   }
 
   return {

@@ -9,7 +9,7 @@ import { type BroadcastRule, broadcastTable } from './broadcast-table.js';
 export interface Broadcaster {
   /**
    * Sends transactions (base64) to the endpoint that reported the head, or the next that works, and to one more. No outcome says whether a
-   * transaction will land: a node has no pool, it forwards transactions to the leaders and forgets them.
+   * transaction will land: nodes have no pool; they forward transactions to the leaders and forget them.
    */
   send(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
 }
@@ -33,7 +33,7 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
     if (logged.has(words)) return;
     if (logged.size >= maxLogged) logged.clear();
     logged.add(words);
-    log.warn({ network: networkName, code, answer: message }, 'node rejected a transaction with an unknown error');
+    log.warn({ network: networkName, code, answer: message }, 'RPC node rejected a transaction with an unknown error');
   }
 
   return {

@@ -40,7 +40,7 @@ function accountFromAnswer(answer: unknown, address: string): Account | null {
 
 function accountFrom(entry: xdr.AccountEntry, address: string, ledger: bigint): Account {
   if (!entry.accountId().ed25519().equals(accountIdFrom(address).ed25519()))
-    throw new MalformedAnswerError('account: another one was asked for');
+    throw new MalformedAnswerError('account: not the requested one');
   const v1 = entry.ext().switch() === 1 ? entry.ext().v1() : null;
   const v2 = v1 !== null && v1.ext().switch() === 2 ? v1.ext().v2() : null;
   const v3 = v2 !== null && v2.ext().switch() === 3 ? v2.ext().v3() : null;

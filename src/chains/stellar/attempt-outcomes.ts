@@ -16,7 +16,7 @@ export async function readOutcomes(
   networkId: Buffer,
   attempts: readonly Attempt[],
 ): Promise<ReadonlyMap<string, AttemptOutcome>> {
-  // Accounts first: a node that is as far must then know the transactions that used their sequence numbers.
+  // Accounts come first: a node at the same ledger or later must know the transactions that used their sequence numbers.
   const accounts = await readAccounts(rpc, attempts);
   const views = await readTransactions(rpc, networkId, attempts.flatMap(hashesOf));
   const outcomes = new Map<string, AttemptOutcome>();
@@ -38,7 +38,7 @@ function outcomeOf(attempt: Attempt, views: ReadonlyMap<string, NodeView>, accou
   for (const hash of hashesOf(attempt)) {
     const known = views.get(hash);
     const receipt = known === undefined ? null : receiptFrom(hash, known);
-    // Without our fee-bump envelope around it, somebody else paid the fee.
+    // Without our fee-bump envelope around it, another account paid the fee.
     if (receipt !== null) return { kind: 'landed', receipt: hash === attempt.hash ? receipt : withoutFee(receipt), isFinal: true };
   }
   // The views may come from different nodes: only what all of them know counts.

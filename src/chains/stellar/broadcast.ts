@@ -45,7 +45,10 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
       return settled.map((answer, index): BroadcastOutcome => {
         if ('error' in answer) {
           if (!(answer.error instanceof NodeError)) return { kind: 'unknown', sentence: 'no node answered' };
-          log.warn({ network: networkName, code: answer.error.code, answer: answer.error.message }, 'node rejected a sendTransaction call');
+          log.warn(
+            { network: networkName, code: answer.error.code, answer: answer.error.message },
+            'RPC node rejected a sendTransaction call',
+          );
           return { kind: 'unknown', sentence: `the node answered "${answer.error.message}"` };
         }
         note(raws[index] ?? '', answer.result);

@@ -18,7 +18,7 @@ const maxPages = 40;
 /** An earlier number was probably used shortly before the last one. */
 const ledgersBefore = 20n;
 
-/** Returns the account's next sequence number after a ledger; `pruned` if the account changed since, because nodes keep no older state. */
+/** Returns the account's next sequence number after a ledger; `pruned` if the number changed since, because nodes keep no older state. */
 export async function readSequenceAt(rpc: Rpc, address: string, ledger: bigint): Promise<bigint | 'pruned'> {
   const account = await readAccount(rpc, address);
   if (account === null) return 1n;

@@ -51,7 +51,7 @@ export function isContractOperation(operation: xdr.Operation): boolean {
   return contractOperations.includes(operation.body().switch().name);
 }
 
-/** Returns content that only uses a sequence number: BumpSequence to 0, which never changes the account. It never expires. */
+/** Returns content that only uses a sequence number: BumpSequence to 0, which has no other effect. It never expires. */
 export function fillerOf(account: string): StellarOperationsContent {
   const body = xdr.OperationBody.bumpSequence(new xdr.BumpSequenceOp({ bumpTo: new xdr.Int64(0n) }));
   return {

@@ -10,7 +10,7 @@ import { identityOf } from './envelope.js';
 
 /**
  * Reads what nodes know of each hash. An inner transaction is reported under the hash of its fee-bump envelope if that is among `hashes`, else under its own:
- * it also counts if somebody else wrapped it in a fee-bump envelope. Throws `NODE_UNAVAILABLE`.
+ * it also counts if another account wrapped it in a fee-bump envelope. Throws `NODE_UNAVAILABLE`.
  */
 export async function readTransactions(rpc: Rpc, networkId: Buffer, hashes: readonly string[]): Promise<ReadonlyMap<string, NodeView>> {
   const asked = new Set(hashes);
@@ -31,7 +31,7 @@ export async function readTransactions(rpc: Rpc, networkId: Buffer, hashes: read
 
 /**
  * Returns the receipt under the requested hash; null if no ledger contains the transaction. A closed ledger is final and nodes report no ledger hash with a
- * transaction, so the ledger number replaces it. The fee is 0 if somebody else's fee-bump envelope paid it.
+ * transaction, so the ledger number replaces it. The fee is 0 if another account's fee-bump envelope paid it.
  */
 export function receiptFrom(hash: string, { found }: NodeView): Receipt | null {
   if (found === null) return null;
@@ -40,7 +40,7 @@ export function receiptFrom(hash: string, { found }: NodeView): Receipt | null {
   return found.hash === hash ? receipt : withoutFee(receipt);
 }
 
-/** Returns a receipt whose fee somebody else paid. */
+/** Returns a receipt whose fee another account paid. */
 export function withoutFee(receipt: Receipt): Receipt {
   return receipt.facts === null ? receipt : { ...receipt, facts: { ...receipt.facts, feeChargedStroops: 0n } };
 }
@@ -94,7 +94,7 @@ function foundFrom(view: Answer, asked: string, networkId: Buffer): FoundTransac
   if (view.status !== 'SUCCESS' && view.status !== 'FAILED') throw new MalformedAnswerError('transaction status');
   const { hash, innerHash } = identityOf(xdrFrom(xdr.TransactionEnvelope, view.envelopeXdr, 'envelope'), networkId);
   // The answer belongs to another call, for example if a gateway mixes up a batch.
-  if (asked !== hash && asked !== innerHash) throw new MalformedAnswerError('transaction: another one was asked for');
+  if (asked !== hash && asked !== innerHash) throw new MalformedAnswerError('transaction: not the requested one');
   const result = xdrFrom(xdr.TransactionResult, view.resultXdr, 'transaction result');
   const succeeded = view.status === 'SUCCESS';
   return {

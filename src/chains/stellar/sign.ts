@@ -46,7 +46,7 @@ export async function signDraft(
   };
 }
 
-/** Signs a hash. The hint, the last four bytes of the key, tells nodes which key signed. */
+/** Signs a hash. The hint, the last four bytes of the key, identifies the key to nodes. */
 export async function signatureOf(hash: Buffer, signer: Ed25519Signer): Promise<xdr.DecoratedSignature> {
   const signature = Buffer.from(await signer.sign(hash));
   return new xdr.DecoratedSignature({ hint: Buffer.from(signer.publicKey.subarray(-4)), signature });
