@@ -1,7 +1,7 @@
 /**
  * What drafting asks of a node: 50 sends between two blocks, of several kinds, on a real anvil. Prints calls and time per send.
  *
- *   node --import tsx bench/evm-draft.ts
+ *   npm run build && node dist/bench/evm-draft.js
  */
 import { performance } from 'node:perf_hooks';
 import { Wallet } from 'ethers';

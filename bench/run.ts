@@ -34,8 +34,8 @@ try {
   releasers.push(chain.stop);
   const service = await started(startBuiltService(options.service, chain.url, options['node-flag']));
   const sendingService = await started(startBuiltService(options.service, chain.url, options['node-flag']));
-  const bareHttp = await started(startBaseline('bench/baselines/bare-http.ts'));
-  const bareConnect = await started(startBaseline('bench/baselines/bare-connect.ts'));
+  const bareHttp = await started(startBaseline('dist/bench/baselines/bare-http.js'));
+  const bareConnect = await started(startBaseline('dist/bench/baselines/bare-connect.js'));
   const servers: Record<ServerName, { readonly pid: number; readonly port: number }> = {
     service: addressOf(service, 0),
     'sending service': addressOf(sendingService, 0),

@@ -40,7 +40,7 @@ export async function startServiceIn(home: ServiceHome, main: string, nodeFlags:
 
 /** One of the baselines: it says its ports on its first line. */
 export async function startBaseline(file: string): Promise<MeasuredServer> {
-  const [program, ...args] = pinned(0, [process.execPath, '--import', 'tsx', file]);
+  const [program, ...args] = pinned(0, [process.execPath, file]);
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
   return { pid: child.pid ?? 0, ports: line.split(',').map(Number), stop: () => ended(child) };

@@ -1,6 +1,6 @@
 /*
  * Delivery of webhooks to a receiver in another process, over a real database file: how many a second, and whether receivers that hang delay the
- * others. Run: node --import tsx bench/webhooks.ts
+ * others. Run: npm run build && node dist/bench/webhooks.js
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -147,8 +147,8 @@ async function inOutbox<T>(receiver: Receiver, measure: (outbox: Outbox, receive
 }
 
 async function startReceiver(): Promise<Receiver> {
-  const file = fileURLToPath(new URL('./webhook-receiver.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', file], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const file = fileURLToPath(new URL('./webhook-receiver.js', import.meta.url));
+  const child = spawn(process.execPath, [file], { stdio: ['pipe', 'pipe', 'inherit'] });
   const port = await new Promise<string>((resolve, reject) => {
     child.stdout.once('data', (line: Buffer) => resolve(line.toString().trim()));
     child.once('exit', () => reject(new Error('the receiver ended by itself')));

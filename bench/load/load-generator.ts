@@ -13,9 +13,9 @@ export interface LoadGenerator {
 /** Starts it by this command line prefix, which may pin it to a core. */
 export function startLoadGenerator(prefix: readonly string[]): LoadGenerator {
   const [program = process.execPath, ...before] = prefix;
-  const child = fork(fileURLToPath(new URL('main.ts', import.meta.url)), {
+  const child = fork(fileURLToPath(new URL('main.js', import.meta.url)), {
     execPath: program,
-    execArgv: [...before, '--import', 'tsx'],
+    execArgv: before,
     serialization: 'advanced',
   });
   return {

@@ -2,15 +2,15 @@
  * Serves the page on its own origin, as for a real app. Allow that origin in the service:
  *
  *   CORS_ALLOWED_ORIGINS=http://127.0.0.1:5173 npm start
- *   node --import tsx examples/browser/serve.ts
+ *   npm run build && node dist/examples/browser/serve.js
  */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+// Run from the project's folder.
+const here = (name: string) => `examples/browser/${name}`;
 const { outputFiles } = await build({ entryPoints: [here('page.ts')], bundle: true, format: 'esm', target: 'es2022', write: false });
 const pages = new Map([
   ['/', { type: 'text/html; charset=utf-8', body: await readFile(here('index.html')) }],

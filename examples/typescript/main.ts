@@ -1,7 +1,7 @@
 /*
  * Sends, replaces, watches, signs, and receives a webhook, with Connect in Node. Run it against `npm start`:
  *
- *   URL=http://127.0.0.1:8080 TOKEN=... node --import tsx examples/typescript/main.ts
+ *   URL=http://127.0.0.1:8080 TOKEN=... node dist/examples/typescript/main.js
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

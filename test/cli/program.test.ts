@@ -21,7 +21,7 @@ const commands = [
 ];
 
 test('relayer --version: prints the version of the package', async () => {
-  const { version }: { version: string } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
+  const { version }: { version: string } = JSON.parse(await readFile('package.json', 'utf8'));
   assert.deepEqual(await runCli(['--version']), { exitCode: 0, stdout: `${version}\n`, stderr: '' });
 });
 

@@ -26,7 +26,7 @@ import {
 } from '../support/stored-samples.js';
 import { waitFor } from '../support/wait-for.js';
 
-const holder = fileURLToPath(new URL('../support/hold-store.ts', import.meta.url));
+const holder = fileURLToPath(new URL('../support/hold-store.js', import.meta.url));
 const huge = 2n ** 256n - 1n;
 
 function open(databaseUrl: string): Promise<OpenedStore> {
@@ -63,7 +63,7 @@ async function startHolder(
   databaseUrl: string,
   commits: number,
 ): Promise<{ child: ChildProcess; acknowledged: string[] }> {
-  const child = spawn(process.execPath, ['--import', 'tsx', holder, databaseUrl], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [holder, databaseUrl], { stdio: ['pipe', 'pipe', 'inherit'] });
   test.after(() => child.kill('SIGKILL'));
   const acknowledged: string[] = [];
   await new Promise<void>((resolve, reject) => {

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { it } from 'node:test';
 import { promisify } from 'node:util';
 import { freePort } from '../support/free-port.js';
+import { programFile } from '../support/program-file.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -14,7 +15,7 @@ it('sandbox: starts twice, its printed commands work as they are, and Ctrl-C sto
   const cwd = await temporaryFolder();
   const rpcPort = await freePort();
   for (const start of ['first', 'second']) {
-    const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), resolve('src/main.ts'), 'dev'], {
+    const child = spawn(process.execPath, [programFile, 'dev'], {
       cwd,
       env: { PATH: process.env.PATH, SANDBOX_BLOCK_TIME: '0', SANDBOX_RPC_PORT: String(rpcPort), APP_PORT: '0' },
       stdio: ['ignore', 'pipe', 'pipe'],

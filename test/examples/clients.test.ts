@@ -12,7 +12,7 @@ let pageServer: ChildProcess;
 let pageOrigin: string;
 let sandbox: Sandbox;
 before(async () => {
-  pageServer = spawn(process.execPath, ['--import', 'tsx', 'examples/browser/serve.ts'], {
+  pageServer = spawn(process.execPath, ['dist/examples/browser/serve.js'], {
     env: { PATH: process.env.PATH, PAGE_PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -28,7 +28,7 @@ after(async () => {
 
 describe('examples against the sandbox', () => {
   it('TypeScript example: sends, replaces, watches, signs and verifies a webhook with Connect', async () => {
-    const lines = await run(process.execPath, ['--import', 'tsx', 'examples/typescript/main.ts']);
+    const lines = await run(process.execPath, ['dist/examples/typescript/main.js']);
     assertDone(lines, /^webhook test: valid signature$/);
   });
 

@@ -44,7 +44,7 @@ let violations = 0;
 const anvil = await startAnvil({ noMining: true });
 const home = await createServiceHome({
   rpcUrl: anvil.url,
-  env: { NODE_OPTIONS: '--import tsx --import ./test/hostile/collect-on-signal.ts' },
+  env: { NODE_OPTIONS: `--import ${new URL('./collect-on-signal.js', import.meta.url).href}` },
 });
 const service = await startService(home);
 const startedMs = Date.now();

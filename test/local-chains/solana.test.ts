@@ -578,7 +578,7 @@ describe('local Solana: a node reports', () => {
 describe('local Solana as a program', () => {
   it('prints its address, makes blocks by timer or on command, and ends with its standard input', async () => {
     const flags = ['--slot-ms', '20', '--until-stdin-ends', '--account', `${alice.address}:77`];
-    const child = spawn(process.execPath, ['--import', 'tsx', 'test/local-chains/solana/main.ts', ...flags], {
+    const child = spawn(process.execPath, ['dist/test/local-chains/solana/main.js', ...flags], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     try {

@@ -257,7 +257,7 @@ describe('local Stellar: the RPC node reports', () => {
 
   it('the same as a program that closes ledgers by a timer', async () => {
     const account = Keypair.random().publicKey();
-    const args = ['--import', 'tsx', 'test/local-chains/stellar/main.ts', '--close-ms', '50', '--account', `${account}:12`];
+    const args = ['dist/test/local-chains/stellar/main.js', '--close-ms', '50', '--account', `${account}:12`];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     try {
       const [chunk] = (await once(child.stdout, 'data')) as [Buffer];

@@ -24,10 +24,10 @@ for (const [how, code] of [
 ]) {
   test(`a process that ends by ${how} writes its last log lines`, () => {
     const script = `
-      import { createLogger } from './src/observability/logger.ts';
+      import { createLogger } from './dist/src/observability/logger.js';
       createLogger({ level: 'info' }).info({ n: 1 }, 'the last line');
       ${code};`;
-    const { stdout } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], { encoding: 'utf8' });
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' });
     assert.match(stdout, /^\{.*"n":1,"msg":"the last line"\}\n$/);
   });
 }

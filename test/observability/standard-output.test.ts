@@ -7,7 +7,7 @@ import { test } from 'node:test';
 /** Logs more than the maximum backlog over many turns, then reports on standard error. */
 const script = `
   import { setImmediate as turn } from 'node:timers/promises';
-  import { createLogger } from './src/observability/logger.ts';
+  import { createLogger } from './dist/src/observability/logger.js';
   const log = createLogger({ level: 'info' });
   for (let count = 0; count < 200; count++) {
     log.info({ filler: 'x'.repeat(100_000) }, 'a line');
@@ -17,7 +17,7 @@ const script = `
 
 test('a log on a full disk neither ends the process nor grows without limit', async () => {
   const full = openSync('/dev/full', 'w');
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], { stdio: ['ignore', full, 'pipe'] });
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', full, 'pipe'] });
   closeSync(full);
   let said = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -29,7 +29,7 @@ test('a log on a full disk neither ends the process nor grows without limit', as
 });
 
 test('a log whose reader has closed does not end the process', async () => {
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   child.stdout.once('data', () => child.stdout.destroy());

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { programFile } from './program-file.js';
 
 /** How a command ended. */
 export interface CliResult {
@@ -8,11 +8,9 @@ export interface CliResult {
   readonly stderr: string;
 }
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-
 /** Runs the real program, from the project's folder, with no environment but this and with this on standard input. */
 export function runCli(args: readonly string[], env: Readonly<Record<string, string>> = {}, input = ''): Promise<CliResult> {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', ...args], { cwd: root, env });
+  const child = spawn(process.execPath, [programFile, ...args], { env });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

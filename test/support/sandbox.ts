@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { resolve } from 'node:path';
 import { freePort } from './free-port.js';
+import { programFile } from './program-file.js';
 import { temporaryFolder } from './temporary-folder.js';
 import { waitFor } from './wait-for.js';
 
@@ -22,7 +22,7 @@ export interface Sandbox {
 
 /** Starts it and resolves when it is ready. Its chain mines only when told. */
 export async function startSandbox(env: Readonly<Record<string, string>> = {}): Promise<Sandbox> {
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), resolve('src/main.ts'), 'dev'], {
+  const child = spawn(process.execPath, [programFile, 'dev'], {
     cwd: await temporaryFolder(),
     env: { PATH: process.env.PATH, SANDBOX_BLOCK_TIME: '0', SANDBOX_RPC_PORT: String(await freePort()), APP_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

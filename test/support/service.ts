@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encryptKeystoreJsonSync, Wallet } from 'ethers';
+import { programFile } from './program-file.js';
 
 /** The key that tests call with. */
 export const apiKey = 'test-key-0123456789-0123456789-0123456789';
@@ -122,7 +123,7 @@ export async function startService(home: ServiceHome, enter: readonly string[] =
 
 /** Starts the service in this home, for tests that do not wait until it listens. `enter`: a program that runs it, with its arguments. */
 export function launchService(home: ServiceHome, enter: readonly string[] = []): LaunchedService {
-  const [program = process.execPath, ...args] = [...enter, process.execPath, '--import', 'tsx', 'src/main.ts', 'serve'];
+  const [program = process.execPath, ...args] = [...enter, process.execPath, programFile, 'serve'];
   const child = spawn(program, args, {
     env: { PATH: process.env.PATH, ...home.env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { CliError } from '../cli-error.js';
 
 /** A program of the test suite that runs as a child of the sandbox. */
@@ -12,15 +12,13 @@ export interface TestProgram {
 }
 
 /**
- * Starts a program of the test suite and resolves when it is ready. `file` is relative to the package's folder. Resolves with null if the program is not
- * installed, as without the development dependencies. It ends with this process, even after a SIGKILL.
+ * Starts a built program of the test suite and resolves when it is ready. `file` is its source, relative to the package's folder. Resolves with null if
+ * the program is not installed, as without the development dependencies. It ends with this process, even after a SIGKILL.
  */
 export async function startTestProgram(file: string, args: readonly string[]): Promise<TestProgram | null> {
-  const found = locate(file);
-  if (found === null) return null;
-  const child = spawn(process.execPath, ['--import', found.tsx, found.file, '--until-stdin-ends', ...args], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const built = builtProgram(file);
+  if (built === null) return null;
+  const child = spawn(process.execPath, [built, '--until-stdin-ends', ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
   const stop = killerOf(child);
   const firstLine = await new Promise<string>((resolve, reject) => {
     let output = '';
@@ -44,14 +42,14 @@ export function killerOf(child: ChildProcess): () => Promise<void> {
   };
 }
 
-/** Finds the program from the package's folder, which is one level higher in a build. */
-function locate(file: string): { readonly file: string; readonly tsx: string } | null {
-  const above = ['../../../', '../../../../'].map((up) => new URL(up, import.meta.url));
-  const root = above.find((folder) => existsSync(new URL('package.json', folder)));
-  if (root === undefined || !existsSync(new URL(file, root))) return null;
+/** Finds the program in the build, beside this file's own. */
+function builtProgram(file: string): string | null {
+  const built = fileURLToPath(new URL(`../../../${file.replace(/\.ts$/, '.js')}`, import.meta.url));
+  if (!existsSync(built)) return null;
   try {
-    const tsx = createRequire(root).resolve('tsx');
-    return { file: fileURLToPath(new URL(file, root)), tsx: pathToFileURL(tsx).href };
+    // A build may outlive the development dependencies (`npm prune --omit=dev`); litesvm is one of them.
+    createRequire(import.meta.url).resolve('litesvm');
+    return built;
   } catch {
     return null;
   }

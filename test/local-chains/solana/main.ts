@@ -7,7 +7,7 @@ import { startSolana } from './start-solana.js';
 /*
  * A local Solana as a program:
  *
- *     node --import tsx test/local-chains/solana/main.ts --port 8899 --slot-ms 400 --account <address>:<lamports>
+ *     npm run build && node dist/test/local-chains/solana/main.js --port 8899 --slot-ms 400 --account <address>:<lamports>
  *
  * `--account` can be repeated; `--slot-ms 0` makes blocks only on command. Prints one line when it listens. Commands by GET: `/advance` makes
  * blocks until pending transactions are final, and `/expire` drops pending transactions until they expire, then lands their replacements.

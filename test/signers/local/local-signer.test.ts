@@ -44,8 +44,8 @@ it('local signer: does not expose its key', () => {
 });
 
 it('local signer: fails at load and names the native addon if it is missing', async () => {
-  const module = new URL('../../../src/signers/local/local-signer.ts', import.meta.url).href;
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', `await import(${JSON.stringify(module)})`], {
+  const module = new URL('../../../src/signers/local/local-signer.js', import.meta.url).href;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', `await import(${JSON.stringify(module)})`], {
     // The addon's loader looks in this folder, which has no addon.
     env: { ...process.env, SECP256K1_PREBUILD: fileURLToPath(new URL('.', import.meta.url)) },
     stdio: ['ignore', 'ignore', 'pipe'],
