@@ -6,7 +6,7 @@ import { getBase58Decoder } from '@solana/kit';
 import { Keypair } from '@stellar/stellar-sdk';
 import { Wallet } from 'ethers';
 import { openEd25519Keystore } from '../../src/signers/local/ed25519-keystore.js';
-import { type CliResult, runCli } from '../support/run-cli.js';
+import { type CliResult, runCli, runProgram } from '../support/run-cli.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const passphrase = 'correct horse battery';
@@ -16,7 +16,7 @@ const address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
 
 /** Opens the keystore with another implementation. */
 async function openWithEthers(file: string): Promise<Wallet> {
-  const wallet = await Wallet.fromEncryptedJson(await readFile(file, 'utf8'), passphrase);
+  const wallet = Wallet.fromEncryptedJsonSync(await readFile(file, 'utf8'), passphrase);
   assert.ok(wallet instanceof Wallet);
   return wallet;
 }
@@ -48,7 +48,7 @@ test('keystore import: reads the key and the passphrase from environment variabl
 
 test('keystore import: reads the key and the passphrase from two lines of standard input', async () => {
   const file = join(await temporaryFolder(), 'imported.json');
-  const result = await runCli(['keystore', 'import', '--out', file], {}, `${key}\r\n${passphrase}\n`);
+  const result = await runProgram(['keystore', 'import', '--out', file], {}, `${key}\r\n${passphrase}\n`);
   assert.equal(result.exitCode, 0, result.stderr);
   assert.equal((await openWithEthers(file)).address, address);
   assertNoSecretIn(result, passphrase, key);

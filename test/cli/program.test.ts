@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { runCli } from '../support/run-cli.js';
+import { runCli, runProgram } from '../support/run-cli.js';
 
 const commands = [
   ['serve'],
@@ -22,7 +22,7 @@ const commands = [
 
 test('relayer --version: prints the version of the package', async () => {
   const { version }: { version: string } = JSON.parse(await readFile('package.json', 'utf8'));
-  assert.deepEqual(await runCli(['--version']), { exitCode: 0, stdout: `${version}\n`, stderr: '' });
+  assert.deepEqual(await runProgram(['--version']), { exitCode: 0, stdout: `${version}\n`, stderr: '' });
 });
 
 test('relayer --help: names every command', async () => {

@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { programFile } from './program-file.js';
 
 /** How a command ended. */
@@ -8,8 +9,15 @@ export interface CliResult {
   readonly stderr: string;
 }
 
-/** Runs the real program, from the project's folder, with no environment but this and with this on standard input. */
-export function runCli(args: readonly string[], env: Readonly<Record<string, string>> = {}, input = ''): Promise<CliResult> {
+/** A command for the process that runs them. */
+export interface CliCommand {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly input: string;
+}
+
+/** Runs the real program with no environment but this and with this on standard input. */
+export function runProgram(args: readonly string[], env: Readonly<Record<string, string>> = {}, input = ''): Promise<CliResult> {
   const child = spawn(process.execPath, [programFile, ...args], { env });
   let stdout = '';
   let stderr = '';
@@ -25,5 +33,34 @@ export function runCli(args: readonly string[], env: Readonly<Record<string, str
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (exitCode) => resolve({ exitCode, stdout, stderr }));
+  });
+}
+
+let host: ChildProcess | undefined;
+let lastCommand: Promise<unknown> = Promise.resolve();
+
+/** Does what `runProgram` does, in one process for all commands: most of a command's time is its start. Commands run one after another. */
+export function runCli(args: readonly string[], env: Readonly<Record<string, string>> = {}, input = ''): Promise<CliResult> {
+  const result = lastCommand.then(() => askHost({ args, env, input }));
+  lastCommand = result.catch(() => undefined);
+  return result;
+}
+
+function askHost(command: CliCommand): Promise<CliResult> {
+  host ??= fork(fileURLToPath(new URL('./cli-host.js', import.meta.url)), { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const child = host;
+  child.ref();
+  child.channel?.ref();
+  return new Promise<CliResult>((resolve, reject) => {
+    const ended = (code: number | null): void => reject(new Error(`the process of the commands ended with ${code}`));
+    child.once('exit', ended);
+    child.once('message', (result) => {
+      child.removeListener('exit', ended);
+      // It ends with this process, and does not keep it.
+      child.unref();
+      child.channel?.unref();
+      resolve(result as CliResult);
+    });
+    child.send(command);
   });
 }

@@ -1,0 +1,77 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+
+/*
+ * Runs the built tests:
+ *
+ *     npm test                       all of them
+ *     npm test -- test/codec         those whose path begins so
+ *
+ * Loading modules takes longer than most files of tests run. So the files of one row below share a process, each inside a suite that has its
+ * path. A file that no row names has a process of its own.
+ */
+
+/** The files that share a process, by the beginnings of their paths. The longest beginning decides; what takes longest comes first. */
+const processes: Readonly<Record<string, readonly string[]>> = {
+  'e2e-solana': ['test/e2e/solana'],
+  'e2e-traces': ['test/e2e/traces'],
+  'e2e-stellar': ['test/e2e/stellar'],
+  e2e: ['test/e2e/'],
+  cli: ['test/cli/'],
+  engine: ['test/engine/'],
+  wire: ['test/wire/'],
+  api: ['test/api/'],
+  chains: ['test/chains/', 'test/local-chains/'],
+  storage: ['test/storage/', 'test/webhooks/'],
+  unit: [
+    'test/architecture',
+    'test/codec/',
+    'test/config/',
+    'test/core/',
+    'test/crypto/',
+    'test/docs/',
+    'test/engine/lane/',
+    'test/json/',
+    'test/observability/',
+    'test/signers/',
+  ],
+};
+
+const folder = 'dist/test/processes';
+const chosen = process.argv.slice(2);
+const filesByProcess = new Map<string, string[]>(Object.keys(processes).map((name) => [name, []]));
+const all = readdirSync('test', { recursive: true, encoding: 'utf8' }).map((file) => join('test', file));
+for (const file of all.filter((name) => name.endsWith('.test.ts')).sort()) {
+  if (chosen.length > 0 && !chosen.some((beginning) => file.startsWith(beginning))) continue;
+  const name = processOf(file);
+  filesByProcess.set(name, [...(filesByProcess.get(name) ?? []), file]);
+}
+
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+const modules = [...filesByProcess].filter(([, files]) => files.length > 0).map(([name, files]) => moduleOf(name, files));
+if (modules.length === 0) throw new Error(`no file of tests begins with ${chosen.join(' or ')}`);
+// Some wait for blocks while others compute.
+const concurrency = availableParallelism() * 2;
+const { status } = spawnSync(process.execPath, ['--enable-source-maps', '--test', `--test-concurrency=${concurrency}`, ...modules], {
+  stdio: 'inherit',
+});
+process.exitCode = status ?? 1;
+
+/** The row with the longest beginning of this path; without one, the file's own name. */
+function processOf(file: string): string {
+  const matching = Object.entries(processes).flatMap(([name, beginnings]) =>
+    beginnings.filter((beginning) => file.startsWith(beginning)).map((beginning) => ({ name, length: beginning.length })),
+  );
+  return matching.sort((a, b) => b.length - a.length)[0]?.name ?? file.replace(/\W/g, '-');
+}
+
+/** Writes the module that imports these files, each in a suite of its own, so that their hooks stay apart. */
+function moduleOf(name: string, files: readonly string[]): string {
+  const suites = files.map((file) => `describe('${file}', () => import('../../${file.replace(/\.ts$/, '.js')}'));\n`);
+  const module = join(folder, `${name}.js`);
+  writeFileSync(module, `import { describe } from 'node:test';\n${suites.join('')}`);
+  return module;
+}
