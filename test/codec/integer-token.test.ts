@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { integerDigitsOf } from '../../src/codec/integer-token.js';
+import { runs } from '../support/runs.js';
 
 const examples: readonly (readonly [token: string, digits: string | undefined])[] = [
   ['0', '0'],
@@ -47,7 +48,7 @@ describe('an integer token', () => {
           digits,
         );
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });

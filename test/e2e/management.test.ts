@@ -6,6 +6,7 @@ import { type Anvil, startAnvil } from '../support/anvil.js';
 import { type RestClient, restClient } from '../support/rest-client.js';
 import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.js';
 import { createServiceHome, databaseBytes, type RunningService, type ServiceHome, startService } from '../support/service.js';
+import { startServiceHere } from '../support/service-here.js';
 import { waitFor } from '../support/wait-for.js';
 
 const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
@@ -25,7 +26,7 @@ describe('relayers, signers and networks over the API', () => {
   after(() => anvil?.stop());
   beforeEach(async () => {
     home = await createServiceHome({ rpcUrl: anvil.url });
-    service = await startService(home);
+    service = await startServiceHere(home);
     for (const account of [home.address, madeAddress]) await anvil.rpc('anvil_setBalance', [account, '0xde0b6b3a7640000']);
   });
   afterEach(async () => {
@@ -33,9 +34,9 @@ describe('relayers, signers and networks over the API', () => {
     await home?.remove();
   });
 
-  async function restart(): Promise<void> {
+  async function restart(start: (home: ServiceHome) => Promise<RunningService> = startServiceHere): Promise<void> {
     assert.equal(await service.stop(), 0);
-    service = await startService(home);
+    service = await start(home);
   }
 
   async function make(over: object = {}): Promise<void> {
@@ -62,7 +63,8 @@ describe('relayers, signers and networks over the API', () => {
   it('a relayer that is made sends at once, and after a restart; its key is nowhere in the clear', async () => {
     await make();
     await untilStatus('made', await sendThrough('made'), 'confirmed');
-    await restart();
+    // In a process of its own, which has nothing but what is stored.
+    await restart(startService);
     await untilStatus('made', await sendThrough('made'), 'confirmed');
     const { body } = await rest('GET', '/relayers');
     assert.deepEqual(
@@ -183,23 +185,23 @@ describe('relayers, signers and networks over the API', () => {
       /ended with 2[\s\S]*the stored relayer made\.network: no evm network has the name "local": it has left the file/,
     );
     await writeFile(file, JSON.stringify(config));
-    service = await startService(home);
+    service = await startServiceHere(home);
   });
 
   it('a start is refused, with the reason, where the webhook is gone that a relayer tells its events to; nothing of it is lost', async () => {
     const file = join(home.dir, 'config.json');
     const config = JSON.parse(await readFile(file, 'utf8'));
     const hook = { id: 'hook', type: 'webhook', url: 'http://127.0.0.1:9/' };
-    const withFile = async (over: object) => {
+    const withFile = async (over: object, start: (home: ServiceHome) => Promise<RunningService> = startServiceHere) => {
       await service.stop();
       await writeFile(file, JSON.stringify({ ...config, ...over }));
-      service = await startService(home);
+      service = await start(home);
     };
     await withFile({ notifications: [hook] });
     assert.equal((await rest('PATCH', '/relayers/r1', { notification_id: 'hook' })).status, 200);
     await rest('POST', '/notifications/hook/test', {});
     await assert.rejects(
-      withFile({}),
+      withFile({}, startService),
       /ended with 2[\s\S]*the stored relayer r1\.notification_id: no notification has the id "hook": the API deleted it, or it has left the file/,
     );
     await withFile({ notifications: [hook] });
@@ -210,7 +212,7 @@ describe('relayers, signers and networks over the API', () => {
     const entry = { ...config.relayers[0], id: 'r3', notification_id: 'hook', signer_id: 's3' };
     const signers = [...config.signers, { ...config.signers[0], id: 's3' }];
     await assert.rejects(
-      withFile({ notifications: [hook], signers, relayers: [config.relayers[0], entry] }),
+      withFile({ notifications: [hook], signers, relayers: [config.relayers[0], entry] }, startService),
       /relayers\[1\]\.notification_id: no notification has the id "hook"/,
     );
     await withFile({});

@@ -5,9 +5,10 @@ import { signerOf } from '../local-chains/solana/build-transaction.js';
 import { newest } from '../local-chains/solana/chain.js';
 import { systemProgram, transferOf } from '../local-chains/solana/instructions.js';
 import type { NodeCondition } from '../local-chains/solana/methods.js';
+import { type SolanaRecord, type SolanaService, startSolanaService } from '../support/network-service.js';
+import { startServiceHere } from '../support/service-here.js';
 import { paymentBody, transactionBody } from '../support/solana-body.js';
 import { readSolanaLedger, type SolanaLedger } from '../support/solana-ledger.js';
-import { type SolanaRecord, type SolanaService, startSolanaService } from '../support/solana-service.js';
 import { waitFor } from '../support/wait-for.js';
 
 const sol = 1_000_000_000n;
@@ -291,7 +292,7 @@ describe('a Solana relayer', () => {
 
 describe('a Solana relayer without funds', () => {
   it('keeps what is sent pending, where it is replaced in place, cancelled and let expire; what is left goes when there are funds', async () => {
-    const s = await startSolanaService({ lamports: 0n });
+    const s = await startSolanaService({ lamports: 0n, start: startServiceHere });
     try {
       await s.solana.faucet(bob.address, sol);
       s.solana.chain.advance(2);
@@ -326,7 +327,7 @@ describe('a Solana relayer on a busy cluster', () => {
     ['bids no more than its policy lets it, and waits until that is enough', { policies }],
   ] as const) {
     it(what, async () => {
-      const s = await startSolanaService(options);
+      const s = await startSolanaService({ ...options, start: startServiceHere });
       const { chain } = s.solana;
       try {
         await s.solana.faucet(bob.address, sol);
@@ -358,7 +359,7 @@ describe('a Solana relayer with two nodes, of which the one that tells heights t
   ];
   for (const [what, stateAt] of states) {
     it(`takes nothing for dead when the other ${what}`, async () => {
-      const s = await startSolanaService({ nodes: 2 });
+      const s = await startSolanaService({ nodes: 2, start: startServiceHere });
       const [first, second] = s.nodes;
       assert.ok(first && second);
       try {

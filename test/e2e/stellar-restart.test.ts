@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { createWallet } from '../local-chains/stellar/wallet.js';
-import { createRelayerClient } from '../support/relayer-client.js';
-import { startService } from '../support/service.js';
 import {
   paymentBody,
   type StellarClient,
   type StellarRecord,
   type StellarService,
   startStellarService,
-} from '../support/stellar-service.js';
+} from '../support/network-service.js';
+import { createRelayerClient } from '../support/relayer-client.js';
+import { startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
 const reserve = 10_000_000n;

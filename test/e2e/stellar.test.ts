@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { Asset, Keypair, Operation, scValToNative, type Transaction, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import { createWallet, type Wallet, walletOf } from '../local-chains/stellar/wallet.js';
-import { paymentBody, type StellarService, startStellarService } from '../support/stellar-service.js';
+import { paymentBody, type StellarService, startStellarService } from '../support/network-service.js';
+import { startServiceHere } from '../support/service-here.js';
 import { waitFor } from '../support/wait-for.js';
 
 describe('Stellar, from the request to the ledger', () => {
@@ -21,7 +22,7 @@ describe('Stellar, from the request to the ledger', () => {
     for (const record of await rig.client.list()) {
       if (['confirmed', 'failed', 'expired', 'canceled'].includes(record.status)) continue;
       await rig.client.cancel(record.id);
-      await rig.untilWithLedgers(record.id, 'canceled').catch(() => undefined);
+      await rig.untilWithBlocks(record.id, 'canceled').catch(() => undefined);
     }
   });
 
@@ -61,7 +62,7 @@ describe('Stellar, from the request to the ledger', () => {
       await rig.untilWaiting(ahead.id);
       const replaced = await rig.replace(second.id, paymentBody(carol.address, 3n));
       assert.deepEqual([replaced.id, replaced.status], [second.id, 'pending']);
-      await rig.untilWithLedgers(second.id, 'confirmed');
+      await rig.untilWithBlocks(second.id, 'confirmed');
       assert.deepEqual([gained(bob), gained(old), gained(carol)], [1n, 0n, 3n]);
       assert.deepEqual(await versions(second.id), ['content mined']);
     });
@@ -142,7 +143,7 @@ describe('Stellar, from the request to the ledger', () => {
     it('once it is confirmed: 400 naming the state', async () => {
       const bob = receiver();
       const sent = await rig.send(paymentBody(bob.address, 41n));
-      await rig.untilWithLedgers(sent.id, 'confirmed');
+      await rig.untilWithBlocks(sent.id, 'confirmed');
       const refused = await rig.client.replace(sent.id, paymentBody(bob.address, 43n));
       assert.deepEqual([refused.status, refused.reason], [400, 'TRANSACTION_CONFIRMED']);
     });
@@ -216,7 +217,7 @@ describe('Stellar, from the request to the ledger', () => {
       rig.ledger.close();
       const expired = await rig.until(late.id, 'expired');
       assert.deepEqual([expired.sequence_number, gained(bob)], [first.sequence_number, 0n]);
-      await rig.untilWithLedgers(next.id, 'confirmed');
+      await rig.untilWithBlocks(next.id, 'confirmed');
       assert.equal(gained(carol), 61n);
     });
   });
@@ -266,7 +267,7 @@ describe('Stellar, from the request to the ledger', () => {
       rig.ledger.submit(signedBy(user, carol, 83n).toXDR());
       rig.ledger.close();
       rig.node.setOutcome(null);
-      const failed = await rig.untilWithLedgers(sent.id, 'failed');
+      const failed = await rig.untilWithBlocks(sent.id, 'failed');
       assert.match(String(failed.status_reason), /sequence number/);
       assert.deepEqual([gained(bob), gained(carol)], [0n, 83n]);
     });
@@ -280,7 +281,7 @@ describe('Stellar, from the request to the ledger', () => {
     const values: unknown[] = [];
     for (const by of [5, 7]) {
       const sent = await rig.send(call(by));
-      const { transaction_result_xdr: result } = await rig.untilWithLedgers(sent.id, 'confirmed');
+      const { transaction_result_xdr: result } = await rig.untilWithBlocks(sent.id, 'confirmed');
       values.push(scValToNative(xdr.ScVal.fromXDR(String(result), 'base64')));
     }
     assert.deepEqual(values, [5, 12]);
@@ -291,7 +292,7 @@ describe('Stellar, from the request to the ledger', () => {
       args: [{ address: rig.home.address }],
     };
     const sent = await rig.send({ network: 'local', operations: [greeting] });
-    await rig.untilWithLedgers(sent.id, 'confirmed');
+    await rig.untilWithBlocks(sent.id, 'confirmed');
   });
 
   it('a call of a contract is replaced by another', async () => {
@@ -318,7 +319,7 @@ describe('Stellar, from the request to the ledger', () => {
     // What waits is thrown out after four ledgers; only then is there room for what takes its place.
     for (let ledgers = 0; ledgers < 4; ledgers += 1) rig.ledger.close();
     rig.ledger.setSurge(100n);
-    const canceled = await rig.untilWithLedgers(sent.id, 'canceled');
+    const canceled = await rig.untilWithBlocks(sent.id, 'canceled');
     assert.equal(rig.ledger.find(String(canceled.hash))?.transaction.isSuccess, true);
   });
 
@@ -343,7 +344,7 @@ describe('Stellar, from the request to the ledger', () => {
       const sent = await rig.send(paymentBody(bob.address, 97n));
       await rig.untilWaiting(sent.id);
       rig.ledger.forget();
-      await rig.untilWithLedgers(sent.id, 'confirmed');
+      await rig.untilWithBlocks(sent.id, 'confirmed');
       assert.equal(gained(bob), 97n);
     });
 
@@ -353,7 +354,7 @@ describe('Stellar, from the request to the ledger', () => {
       const sent = await rig.send(paymentBody(bob.address, 101n));
       await rig.untilWaiting(sent.id);
       for (let ledgers = 0; ledgers < 4; ledgers += 1) rig.ledger.close();
-      const { hash } = await rig.untilWithLedgers(sent.id, 'confirmed');
+      const { hash } = await rig.untilWithBlocks(sent.id, 'confirmed');
       assert.equal(gained(bob), 101n);
       // A node finds what landed by the hash of the first version, too, which is inside of it; it is the second that landed.
       const attempts = await rig.client.attempts(sent.id);
@@ -368,7 +369,7 @@ describe('Stellar, from the request to the ledger', () => {
       const bob = receiver();
       rig.ledger.setQueueFullBelow(4_000n);
       const sent = await rig.send(paymentBody(bob.address, 103n));
-      await rig.untilWithLedgers(sent.id, 'confirmed');
+      await rig.untilWithBlocks(sent.id, 'confirmed');
       assert.equal(gained(bob), 103n);
     });
 
@@ -384,7 +385,7 @@ describe('Stellar, from the request to the ledger', () => {
       rig.ledger.submit(foreign.toXDR());
       rig.ledger.close();
       rig.node.setOutcome(null);
-      const confirmed = await rig.untilWithLedgers(sent.id, 'confirmed');
+      const confirmed = await rig.untilWithBlocks(sent.id, 'confirmed');
       assert.equal(confirmed.sequence_number, String(BigInt(first.sequence_number) + 1n));
       assert.deepEqual([gained(bob), gained(carol)], [107n, 109n]);
     });
@@ -401,7 +402,7 @@ describe('Stellar, from the request to the ledger', () => {
       const confirmed = await rig.until(sent.id, 'confirmed');
       assert.equal(confirmed.hash, first.hash);
       const next = await rig.send(paymentBody(bob.address, 1n));
-      await rig.untilWithLedgers(next.id, 'confirmed');
+      await rig.untilWithBlocks(next.id, 'confirmed');
       assert.equal(gained(bob), 114n);
     });
 
@@ -410,14 +411,14 @@ describe('Stellar, from the request to the ledger', () => {
       rig.node.setOutcome(() => ({ refusedWith: 503 }));
       const sent = await rig.send(paymentBody(bob.address, 127n));
       rig.node.setOutcome(null);
-      await rig.untilWithLedgers(sent.id, 'confirmed');
+      await rig.untilWithBlocks(sent.id, 'confirmed');
       assert.equal(gained(bob), 127n);
     });
 
     it('what fails on the ledger is failed, with the reason, and its number is used', async () => {
       const sequence = relayerSequence();
       const sent = await rig.send(paymentBody(Keypair.random().publicKey(), 1n));
-      const failed = await rig.untilWithLedgers(sent.id, 'failed');
+      const failed = await rig.untilWithBlocks(sent.id, 'failed');
       assert.match(String(failed.status_reason), /NO_DESTINATION/i);
       assert.equal(relayerSequence(), sequence + 1n);
     });
@@ -435,14 +436,14 @@ describe('Stellar, from the request to the ledger', () => {
 
 describe('a Stellar account without funds', () => {
   it('holds sends back, says why, and goes on when it is funded', async (test) => {
-    const rig = await startStellarService({ stroops: 0n });
+    const rig = await startStellarService({ stroops: 0n, start: startServiceHere });
     test.after(() => rig.stop());
     const bob = createWallet(rig.ledger, 10_000_000n);
     const sent = await rig.send(paymentBody(bob.address, 5n));
     await waitFor('the reason', async () => ((await rig.client.get(sent.id)).status_reason === null ? undefined : true));
     assert.match(String((await rig.client.get(sent.id)).status_reason), /fund/);
     rig.ledger.fund(rig.home.address, 50_000_000n);
-    await rig.untilWithLedgers(sent.id, 'confirmed');
+    await rig.untilWithBlocks(sent.id, 'confirmed');
     assert.equal(bob.balance(), 10_000_005n);
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { createEngine } from '../../src/engine/engine.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
-import { type EngineRig, type EngineRigOptions, setBalance, startEngineRig } from '../support/engine-rig.js';
+import { type EvmRig, type EvmRigOptions, setBalance, startEvmRig } from '../support/engine-rig.js';
 import { evmFieldsOf } from '../support/evm.js';
 import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -10,11 +10,11 @@ import { waitFor } from '../support/wait-for.js';
 
 describe('the engine on a real EVM node', () => {
   let anvil: Anvil | undefined;
-  let rig: EngineRig | undefined;
+  let rig: EvmRig | undefined;
 
-  async function start(options: Partial<EngineRigOptions> = {}): Promise<{ anvil: Anvil; rig: EngineRig }> {
+  async function start(options: Partial<EvmRigOptions> = {}): Promise<{ anvil: Anvil; rig: EvmRig }> {
     anvil = await startAnvil({ noMining: true });
-    rig = await startEngineRig(anvil, { folder: await temporaryFolder(), ...options });
+    rig = await startEvmRig(anvil, { folder: await temporaryFolder(), ...options });
     return { anvil, rig };
   }
 
@@ -211,7 +211,7 @@ describe('the engine on a real EVM node', () => {
     await before.stop();
     const elsewhere = await startAnvil({ noMining: true, args: ['--timestamp', '1000000'] });
     try {
-      rig = await startEngineRig(elsewhere, { folder });
+      rig = await startEvmRig(elsewhere, { folder });
       const current = rig;
       await waitFor('the relayer to be disabled', () => current.directory.relayer('r1')?.disabledReason ?? undefined);
       assert.match(current.directory.relayer('r1')?.disabledReason ?? '', /another chain/);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { type Anvil, startAnvil } from '../support/anvil.js';
-import { setBalance, startEngineRig } from '../support/engine-rig.js';
+import { setBalance, startEvmRig } from '../support/engine-rig.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -14,7 +14,7 @@ before(async () => {
 after(() => anvil?.stop());
 
 it('low balance: sends wait and one event is stored until the balance was sufficient in between', async (test) => {
-  const rig = await startEngineRig(anvil, { folder: await temporaryFolder(), policies: { minBalanceWei: ether }, fundsWei: ether / 2n });
+  const rig = await startEvmRig(anvil, { folder: await temporaryFolder(), policies: { minBalanceWei: ether }, fundsWei: ether / 2n });
   test.after(() => rig.stop());
   const first = (await rig.send()).transaction.id;
   const second = (await rig.send()).transaction.id;

@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openStore } from '../../src/storage/open-store.js';
 import { runModel } from '../support/model-run.js';
+import { runs } from '../support/runs.js';
 import { createRandom } from '../support/seeded-random.js';
 import { silentLog } from '../support/stored-samples.js';
 
 /** `MODEL_RUNS` asks for more runs, `MODEL_SEED` for the ones that failed. */
 const defaultRuns = 110;
-const runs = Number(process.env.MODEL_RUNS ?? defaultRuns);
+const runsOfModel = Number(process.env.MODEL_RUNS ?? runs(defaultRuns));
 const firstSeed = Number(process.env.MODEL_SEED ?? 1);
 const stepsPerRun = 150;
 
@@ -58,8 +59,8 @@ describe('the lane in every order of faults', () => {
   }
 
   it('every accepted transaction becomes final exactly once', async () => {
-    const met = await run(runs, false);
-    if (runs >= defaultRuns)
+    const met = await run(runsOfModel, false);
+    if (runsOfModel >= defaultRuns)
       assert.deepEqual(
         worthwhile.filter((one) => !met.has(one)),
         [],
@@ -67,6 +68,6 @@ describe('the lane in every order of faults', () => {
   });
 
   it('after a reorg deeper than the confirmations nothing final changes and nothing stalls', async () => {
-    await run(Math.ceil(runs / 4), true);
+    await run(Math.ceil(runsOfModel / 4), true);
   });
 });

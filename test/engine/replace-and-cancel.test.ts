@@ -4,8 +4,8 @@ import { DomainError } from '../../src/core/errors.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
-import { type EngineRig, setBalance, startEngineRig, wanted } from '../support/engine-rig.js';
-import { evmFieldsOf } from '../support/evm.js';
+import { type EvmRig, setBalance, startEvmRig } from '../support/engine-rig.js';
+import { evmFieldsOf, wanted } from '../support/evm.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -13,11 +13,11 @@ const other = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC';
 
 describe('replacing and cancelling', () => {
   let anvil: Anvil;
-  let rig: EngineRig;
+  let rig: EvmRig;
 
   beforeEach(async () => {
     anvil = await startAnvil({ noMining: true });
-    rig = await startEngineRig(anvil, { folder: await temporaryFolder() });
+    rig = await startEvmRig(anvil, { folder: await temporaryFolder() });
   });
 
   afterEach(async () => {

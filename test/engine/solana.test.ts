@@ -3,8 +3,8 @@ import { describe, it, type TestContext } from 'node:test';
 import { nodeUnavailable } from '../../src/chains/rpc/node-error.js';
 import type { Chain } from '../../src/core/ports/chain.js';
 import type { Attempt } from '../../src/core/transaction/transaction.js';
+import { type SolanaRigOptions, startSolanaRig } from '../support/engine-rig.js';
 import { solanaKey, transferInstruction } from '../support/solana.js';
-import { type SolanaRigOptions, startSolanaRig } from '../support/solana-rig.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 async function start(test: TestContext, options: Partial<SolanaRigOptions> = {}) {

@@ -6,8 +6,8 @@ import { cancelTransaction } from '../../src/core/transaction/cancel-transaction
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import type { StellarAttemptFields, StellarRequest } from '../../src/core/transaction/stellar.js';
 import type { Attempt } from '../../src/core/transaction/transaction.js';
+import { type StellarRig, type StellarRigOptions, startStellarRig } from '../support/engine-rig.js';
 import { payment, stellarKey, stellarRequest } from '../support/stellar.js';
-import { type StellarRig, type StellarRigOptions, startStellarRig } from '../support/stellar-rig.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -70,7 +70,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const rig = await start(test, { accounts });
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
     await rig.until(transaction.id, 'submitted');
-    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.statusReason, null);
     assert.deepEqual(confirmed.transaction.mined?.facts, { network: 'stellar', feeChargedStroops: 100n, returnValueXdr: null });
     assert.equal(await rig.chain.balanceOf(receiver), 15_000_000n);
@@ -82,7 +82,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const ids = [];
     for (let count = 0; count < 3; count += 1) ids.push((await rig.send({ operations: [payment(receiver, 1n)] })).transaction.id);
     const nonces = [];
-    for (const id of ids) nonces.push((await rig.untilWithLedgers(id, 'confirmed')).transaction.nonce ?? 0n);
+    for (const id of ids) nonces.push((await rig.untilWithBlocks(id, 'confirmed')).transaction.nonce ?? 0n);
     const [first = 0n] = nonces;
     assert.deepEqual(nonces, [first, first + 1n, first + 2n]);
   });
@@ -100,7 +100,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     assert.deepEqual([second?.nonce, saysOf(second).bid.feeStroops], [first?.nonce, 2_000n]);
     assert.equal(replaced.shown?.hash, second?.hash);
     await rig.untilWaiting(transaction.id);
-    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.mined?.version, 2);
     assert.equal(await rig.chain.balanceOf(other), 17_000_000n);
     assert.equal(await rig.chain.balanceOf(receiver), 10_000_000n);
@@ -112,7 +112,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     await rig.until(transaction.id, 'submitted');
     rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
     await replace(rig, transaction.id, { operations: [payment(other, 7_000_000n)] });
-    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.mined?.version, 1);
     assert.equal(confirmed.transaction.statusReason, 'version 1 was mined, not the newest one, version 2');
   });
@@ -147,7 +147,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     await rig.until(transaction.id, 'submitted');
     await cancelTransaction(rig.deps, rig.relayer, transaction.id);
     await rig.untilWaiting(transaction.id);
-    const canceled = await rig.untilWithLedgers(transaction.id, 'canceled');
+    const canceled = await rig.untilWithBlocks(transaction.id, 'canceled');
     assert.equal(canceled.transaction.statusReason, 'cancelled: a transaction that changes nothing took its sequence number');
     assert.equal(await rig.chain.balanceOf(receiver), 10_000_000n);
   });
@@ -161,7 +161,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     rig.node.ledger.close();
     rig.node.setOutcome(null);
     rig.clock.moveOn(121_000);
-    await rig.untilWithLedgers(transaction.id, 'expired');
+    await rig.untilWithBlocks(transaction.id, 'expired');
     // On a slow machine ledgers enough may close for another to be raised.
     const attempts = (await rig.attempts(transaction.id)).slice(0, 2);
     assert.deepEqual(
@@ -177,7 +177,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const rig = await start(test, { accounts });
     rig.node.ledger.setQueueFullBelow(500n);
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
-    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
     const attempts = await rig.attempts(transaction.id);
     assert.equal(confirmed.transaction.mined?.version, 2);
     assert.deepEqual(
@@ -193,7 +193,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const before = await rig.until(transaction.id, 'submitted');
     rig.node.ledger.submit(signedXdr(rig, rig.key.keys));
     rig.node.setOutcome(null);
-    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.nonce, (before.transaction.nonce ?? 0n) + 1n);
     assert.equal(await rig.chain.balanceOf(receiver), 15_000_001n);
   });
@@ -211,7 +211,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const foreign = TransactionBuilder.buildFeeBumpTransaction(payer, '50000', inner.innerTransaction, rig.node.ledger.passphrase);
     foreign.sign(payer);
     rig.node.ledger.submit(foreign.toXDR());
-    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.deepEqual([confirmed.transaction.mined?.version, confirmed.transaction.mined?.facts?.feeChargedStroops], [2, 0n]);
     assert.equal(first?.nonce, confirmed.transaction.nonce);
     assert.equal(await rig.chain.balanceOf(other), 17_000_000n);
@@ -236,7 +236,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     );
     const ticking = setInterval(() => rig.clock.moveOn(5_000), 100);
     test.after(() => clearInterval(ticking));
-    const failed = await rig.untilWithLedgers(bad.transaction.id, 'failed');
+    const failed = await rig.untilWithBlocks(bad.transaction.id, 'failed');
     assert.equal(
       failed.transaction.statusReason,
       `waiting: no RPC node has accepted it; retrying: ${codes}; a transaction that changes nothing takes its sequence number, for those behind it`,
@@ -249,7 +249,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
       ],
     );
     clearInterval(ticking);
-    await rig.untilWithLedgers(good.transaction.id, 'confirmed');
+    await rig.untilWithBlocks(good.transaction.id, 'confirmed');
   });
 
   it('a transaction whose time bounds have not begun delays no other', async (test) => {
@@ -257,7 +257,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const minTimeS = Math.floor(Date.now() / 1000) + 3_600;
     const early = await rig.send({ transactionXdr: earlyXdr(rig, minTimeS) });
     const due = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
-    await rig.untilWithLedgers(due.transaction.id, 'confirmed');
+    await rig.untilWithBlocks(due.transaction.id, 'confirmed');
     const { transaction } = await rig.view(early.transaction.id);
     assert.deepEqual(
       [transaction.status, transaction.nonce, transaction.statusReason],
@@ -272,7 +272,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const call = { kind: 'invoke_contract', contractAddress: testContract, functionName: 'add', args: [], auth: undefined } as const;
     const unanswered = await rig.send({ operations: [call] });
     const answered = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
-    await rig.untilWithLedgers(answered.transaction.id, 'confirmed');
+    await rig.untilWithBlocks(answered.transaction.id, 'confirmed');
     const { transaction } = await rig.view(unanswered.transaction.id);
     assert.deepEqual(
       [transaction.status, transaction.statusReason],
@@ -284,7 +284,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const rig = await start(test);
     const nobody = stellarKey().address;
     const { transaction } = await rig.send({ operations: [payment(nobody, 5_000_000n)] });
-    const failed = await rig.untilWithLedgers(transaction.id, 'failed');
+    const failed = await rig.untilWithBlocks(transaction.id, 'failed');
     assert.equal(failed.transaction.statusReason, 'failed on chain: txFAILED: operation 1: PAYMENT_NO_DESTINATION');
   });
 
@@ -297,7 +297,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     });
     assert.equal(waiting, `account ${rig.key.address} does not exist on local: fund it to continue`);
     rig.node.ledger.fund(rig.key.address, 1_000_000_000n);
-    await rig.untilWithLedgers(transaction.id, 'confirmed');
+    await rig.untilWithBlocks(transaction.id, 'confirmed');
   });
 
   it('an account that was just created gets its first sequence number right', async (test) => {
@@ -307,7 +307,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     await cancelTransaction(rig.deps, rig.relayer, early.transaction.id);
     rig.node.ledger.fund(rig.key.address, 1_000_000_000n);
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
-    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.ok((confirmed.transaction.nonce ?? 0n) > 1n);
   });
 });
@@ -329,7 +329,7 @@ describe('contract calls', { concurrency: 4 }, () => {
         },
       ],
     });
-    const { transaction: after } = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    const { transaction: after } = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.equal(after.mined?.facts?.returnValueXdr, 'AAAAAwAAAAU=');
     assert.ok((after.mined?.facts?.feeChargedStroops ?? 0n) > 100n);
   });
@@ -349,7 +349,7 @@ describe('contract calls', { concurrency: 4 }, () => {
         ],
       });
     const own = await greet(rig.key.address);
-    await rig.untilWithLedgers(own.transaction.id, 'confirmed');
+    await rig.untilWithBlocks(own.transaction.id, 'confirmed');
     const foreign = await greet(other);
     const { transaction } = await rig.until(foreign.transaction.id, 'failed');
     assert.equal(
@@ -387,7 +387,7 @@ describe('contract calls', { concurrency: 4 }, () => {
     await rig.until(transaction.id, 'submitted');
     await replace(rig, transaction.id, increment(5));
     await rig.untilWaiting(transaction.id);
-    const { transaction: after } = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    const { transaction: after } = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.deepEqual([after.mined?.version, after.mined?.facts?.returnValueXdr], [2, 'AAAAAwAAAAU=']);
     const [first, second] = (await rig.attempts(transaction.id)).map((attempt) => saysOf(attempt).bid);
     assert.equal((second?.feeStroops ?? 0n) - (second?.resourceFeeStroops ?? 0n), 2_000n);
@@ -400,7 +400,7 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
     const user = Keypair.random();
     const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
     const { transaction } = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
-    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.nonce, null);
     assert.equal(await rig.chain.balanceOf(user.publicKey()), 100_000_000n - 1n);
     assert.equal(await rig.chain.balanceOf(rig.key.address), 1_000_000_000n - 200n);
@@ -411,7 +411,7 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
     const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
     rig.node.ledger.setQueueFullBelow(500n);
     const { transaction } = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
-    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.mined?.version, 2);
     assert.deepEqual(
       (await rig.attempts(transaction.id)).map((attempt) => saysOf(attempt).bid.feeStroops),
@@ -430,7 +430,7 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
     );
     await replace(rig, transaction.id, { transactionXdr: signedXdr(rig, user, 0, '0.0000005'), feeBump: true });
     await rig.untilWaiting(transaction.id);
-    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.mined?.version, 2);
     assert.equal(await rig.chain.balanceOf(user.publicKey()), 100_000_000n - 5n);
   });
@@ -487,7 +487,7 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
       return (await rig.view(transaction.id)).transaction.statusReason?.includes('identical to transaction duplicate') || undefined;
     });
     rig.node.ledger.setQueueFullBelow(0n);
-    const confirmed = await rig.untilWithLedgers(transaction.id, 'confirmed');
+    const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.liveVersion, 1);
   });
 
@@ -505,7 +505,7 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
     await rig.until(bounded.transaction.id, 'submitted');
     await cancelTransaction(rig.deps, rig.relayer, bounded.transaction.id);
     rig.node.ledger.pass(61);
-    await rig.untilWithLedgers(bounded.transaction.id, 'canceled');
+    await rig.untilWithBlocks(bounded.transaction.id, 'canceled');
   });
 
   it('foreign use of its sequence number fails the transaction', async (test) => {
@@ -515,7 +515,7 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
     const { transaction } = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
     await rig.until(transaction.id, 'submitted');
     rig.node.ledger.submit(signedXdr(rig, user, 0, '0.0000009'));
-    const { transaction: failed } = await rig.untilWithLedgers(transaction.id, 'failed');
+    const { transaction: failed } = await rig.untilWithBlocks(transaction.id, 'failed');
     assert.match(
       failed.statusReason ?? '',
       /^another transaction used sequence number \d+ of its source account, and it cannot be sent again: sequence number \d+ of G\w+ is already used/,

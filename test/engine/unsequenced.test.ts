@@ -5,13 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { openStore } from '../../src/storage/open-store.js';
+import { runs } from '../support/runs.js';
 import { createRandom } from '../support/seeded-random.js';
 import { silentLog } from '../support/stored-samples.js';
 import { runUnsequenced } from '../support/unsequenced-run.js';
 
 /** `MODEL_RUNS` asks for more runs, `MODEL_SEED` for the ones that failed. */
 const defaultRuns = 60;
-const runs = Number(process.env.MODEL_RUNS ?? defaultRuns);
+const runsOfModel = Number(process.env.MODEL_RUNS ?? runs(defaultRuns));
 const firstSeed = Number(process.env.MODEL_SEED ?? 1);
 const stepsPerRun = 150;
 
@@ -38,7 +39,7 @@ it('unsequenced transactions become final exactly once, in every order of faults
   const { store } = await openStore(`sqlite:${join(folder, 'model.db')}`, { log: silentLog });
   const met = new Set<string>();
   try {
-    for (let seed = firstSeed; seed < firstSeed + runs; seed += 1) {
+    for (let seed = firstSeed; seed < firstSeed + runsOfModel; seed += 1) {
       try {
         for (const one of await runUnsequenced(store, createRandom(seed), `alone${seed}`, stepsPerRun)) met.add(one);
       } catch (error) {
@@ -50,5 +51,5 @@ it('unsequenced transactions become final exactly once, in every order of faults
     await rm(folder, { recursive: true, force: true });
   }
   const missed = worthwhile.filter((one) => !met.has(one));
-  if (runs >= defaultRuns) assert.deepEqual(missed, []);
+  if (runsOfModel >= defaultRuns) assert.deepEqual(missed, []);
 });

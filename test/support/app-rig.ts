@@ -10,7 +10,8 @@ import { type Clock, systemClock } from '../../src/core/ports/clock.js';
 import type { Log } from '../../src/core/ports/log.js';
 import type { Change, Store } from '../../src/core/ports/store.js';
 import { openStore } from '../../src/storage/open-store.js';
-import { apiKey, createServiceHome, type ServiceHome } from './service.js';
+import { apiKey, createEd25519Home, createServiceHome, type Ed25519HomeOptions, type ServiceHome } from './service.js';
+import { startServiceHere } from './service-here.js';
 
 /** What some keys of the rig may do, by the key; `apiKey` may do all. */
 export const keys = {
@@ -187,4 +188,30 @@ async function addRelayers(dir: string): Promise<void> {
     config.relayers.push({ ...config.relayers[0], id, paused, signer_id: `signer-${id}` });
   }
   await writeFile(file, JSON.stringify(config));
+}
+
+/** The whole service in this process, with the relayer r1 on a network of ed25519 keys. */
+export interface Ed25519App {
+  readonly home: ServiceHome;
+  readonly baseUrl: string;
+  ask(verb: string, path: string, ask?: Ask): Promise<RestAnswer>;
+  stop(): Promise<void>;
+}
+
+/** Starts it on a free port of the loopback address. Without `rpcUrls` it asks an address where no node listens, so transactions stay pending. */
+export async function startEd25519App({
+  rpcUrls = ['http://127.0.0.1:9'],
+  ...options
+}: Partial<Ed25519HomeOptions> & Pick<Ed25519HomeOptions, 'network'>): Promise<Ed25519App> {
+  const home = await createEd25519Home({ rpcUrls, ...options });
+  const { baseUrl, port, stop } = await startServiceHere(home);
+  return {
+    home,
+    baseUrl,
+    ask: (verb, path, ask = {}) => askRest(port, verb, path, ask),
+    async stop() {
+      await stop();
+      await home.remove();
+    },
+  };
 }

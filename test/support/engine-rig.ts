@@ -1,23 +1,33 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { createEvmChain } from '../../src/chains/evm/evm-chain.js';
+import { createSolanaChain } from '../../src/chains/solana/solana-chain.js';
+import { createStellarChain } from '../../src/chains/stellar/stellar-chain.js';
 import { systemIds } from '../../src/core/ids.js';
+import type { Chain } from '../../src/core/ports/chain.js';
 import type { Clock } from '../../src/core/ports/clock.js';
+import type { Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store.js';
 import { type ChangeableDirectory, createDirectory } from '../../src/core/relayer/create-directory.js';
 import type { EvmNetwork } from '../../src/core/relayer/network.js';
-import type { EvmPolicies, Relayer } from '../../src/core/relayer/relayer.js';
+import type { EvmPolicies, Relayer, SolanaPolicies, StellarPolicies } from '../../src/core/relayer/relayer.js';
 import type { EvmRequest } from '../../src/core/transaction/evm.js';
 import { createFeed } from '../../src/core/transaction/feed.js';
 import { noJournal } from '../../src/core/transaction/journal.js';
 import { sendTransaction, type TransactionDeps } from '../../src/core/transaction/send-transaction.js';
+import type { SolanaRequest } from '../../src/core/transaction/solana.js';
+import type { StellarRequest } from '../../src/core/transaction/stellar.js';
 import type { Attempt, TransactionStatus, TransactionView } from '../../src/core/transaction/transaction.js';
 import { initKeccak } from '../../src/crypto/keccak.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { createLocalSigner } from '../../src/signers/local/local-signer.js';
 import { openStore } from '../../src/storage/open-store.js';
+import { type LocalSolana, type SolanaOptions, startSolana } from '../local-chains/solana/start-solana.js';
+import { type StellarNode, type StellarOptions, startStellar } from '../local-chains/stellar/server.js';
 import type { Anvil } from './anvil.js';
-import { evmNetwork, evmPolicies, evmRequest } from './evm.js';
+import { evmNetwork, evmRelayer, wanted } from './evm.js';
+import { type SolanaKey, solanaKey, solanaRelayer, solanaRequest } from './solana.js';
+import { type StellarKey, stellarKey, stellarRelayer, stellarRequest } from './stellar.js';
 import { silentLog } from './stored-samples.js';
 import { waitFor } from './wait-for.js';
 
@@ -26,57 +36,44 @@ export interface MovableClock extends Clock {
   moveOn(ms: number): void;
 }
 
-/** The engine and the use cases on a real store and a real node, without the API. */
+/** The engine and the use cases on a real store and a chain, without the API. */
 export interface EngineRig {
   readonly deps: TransactionDeps;
   readonly relayer: Relayer;
+  readonly chain: Chain;
   readonly directory: ChangeableDirectory;
   readonly store: Store;
   readonly engine: Engine;
   readonly clock: MovableClock;
-  /** The statuses that events told of, in order, by transaction. */
+  /** The statuses that events reported, in order, by transaction. */
   readonly told: ReadonlyMap<string, readonly string[]>;
-  /** What events told of the relayer itself, in order. */
+  /** The events of the relayer itself, in order. */
   readonly toldStates: readonly string[];
-  send(changes?: Partial<EvmRequest>, validUntil?: string): Promise<TransactionView>;
   view(id: string): Promise<TransactionView>;
   attempts(id: string): Promise<readonly Attempt[]>;
   /** Resolves when the transaction has this status. */
   until(id: string, status: TransactionStatus): Promise<TransactionView>;
+  /** The same, with a block made before each look. */
+  untilWithBlocks(id: string, status: TransactionStatus): Promise<TransactionView>;
   stop(): Promise<void>;
 }
 
-/** What differs from test to test. */
-export interface EngineRigOptions {
+interface EngineParts {
   readonly folder: string;
-  readonly network?: Partial<EvmNetwork>;
-  readonly policies?: Partial<EvmPolicies>;
-  /** Default: 1000 ether. */
-  readonly fundsWei?: bigint;
+  readonly relayer: Relayer;
+  readonly signer: Signer;
+  /** Closed with the rig. */
+  readonly chain: Chain;
+  /** What the engine gets instead of `chain`. */
+  readonly engineChain?: Chain;
+  makeBlock(): unknown;
+  /** Stops the node. */
+  stopNode?(): Promise<void>;
 }
 
-/** Starts the engine on `anvil`, with one relayer whose key is new. */
-export async function startEngineRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options: EngineRigOptions): Promise<EngineRig> {
-  await initKeccak();
-  const network = evmNetwork({ averageBlockTimeMs: 400, rpcUrls: [{ url: anvil.url, weight: 100 }], ...options.network });
-  const signer = createLocalSigner({ id: 's1', privateKey: randomBytes(32) });
-  await setBalance(anvil, signer.address, options.fundsWei ?? 10n ** 21n);
-  const relayer: Relayer = {
-    id: 'r1',
-    name: 'Relayer One',
-    network,
-    networkType: 'evm',
-    address: signer.address,
-    signerId: 's1',
-    notificationId: null,
-    customRpcUrls: [],
-    paused: false,
-    disabledReason: null,
-    policies: evmPolicies(options.policies),
-  };
-  const chain = createEvmChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
-  const directory = createDirectory([{ relayer, chain, signer }]);
-  const { store } = await openStore(`sqlite:${join(options.folder, 'relayer.db')}`, { log: silentLog });
+async function startEngine({ folder, relayer, signer, chain, engineChain = chain, makeBlock, stopNode }: EngineParts): Promise<EngineRig> {
+  const directory = createDirectory([{ relayer, chain: engineChain, signer }]);
+  const { store } = await openStore(`sqlite:${join(folder, 'relayer.db')}`, { log: silentLog });
   let aheadMs = 0;
   const clock: MovableClock = {
     nowMs: () => Date.now() + aheadMs,
@@ -89,24 +86,13 @@ export async function startEngineRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options:
     told.set(transaction.id, [...(told.get(transaction.id) ?? []), transaction.status]);
     return [];
   };
-  const feed = createFeed();
   const toldStates: string[] = [];
   const recordRelayerState = (_relayer: Relayer, event: string) => {
     toldStates.push(event);
     return [];
   };
-  const engine = createEngine({
-    store,
-    directory,
-    recordEvent,
-    recordRelayerState,
-    feed,
-    journal: noJournal,
-    clock,
-    ids: systemIds,
-    log: silentLog,
-  });
-  const deps: TransactionDeps = { store, directory, lanes: engine, recordEvent, feed, journal: noJournal, clock, ids: systemIds };
+  const shared = { store, directory, recordEvent, feed: createFeed(), journal: noJournal, clock, ids: systemIds };
+  const engine = createEngine({ ...shared, recordRelayerState, log: silentLog });
   await engine.start();
 
   async function view(id: string): Promise<TransactionView> {
@@ -115,37 +101,142 @@ export async function startEngineRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options:
     return found;
   }
 
+  function until(id: string, status: TransactionStatus, meanwhile?: () => unknown): Promise<TransactionView> {
+    let last: TransactionView | undefined;
+    return waitFor(`${id} to be ${status}`, async () => {
+      await meanwhile?.();
+      last = await view(id);
+      return last.transaction.status === status ? last : undefined;
+    }).catch((error: unknown) => {
+      throw new Error(`${error instanceof Error ? error.message : error}: ${last?.transaction.status}, ${last?.transaction.statusReason}`);
+    });
+  }
+
   return {
-    deps,
+    deps: { ...shared, lanes: engine },
     relayer,
+    chain,
     directory,
     store,
     engine,
     clock,
     told,
     toldStates,
-    send: (changes, validUntil) => sendTransaction(deps, relayer, wanted(changes, validUntil)),
     view,
     attempts: (id) => store.read.attemptsOf(id),
-    until: (id, status) =>
-      waitFor(`${id} to be ${status}`, async () => {
-        const seen = await view(id);
-        return seen.transaction.status === status ? seen : undefined;
-      }),
+    until: (id, status) => until(id, status),
+    untilWithBlocks: (id, status) => until(id, status, makeBlock),
     async stop() {
       await engine.stop();
       await chain.close();
       await store.close();
+      await stopNode?.();
     },
   };
 }
 
-/** A transfer of one wei, with what is said. */
-export function wanted(changes: Partial<EvmRequest> = {}, validUntil?: string): EvmRequest {
-  return evmRequest({ to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', valueWei: 1n, ...changes, validUntil });
+/** What differs from test to test. */
+export interface EvmRigOptions {
+  readonly folder: string;
+  readonly network?: Partial<EvmNetwork>;
+  readonly policies?: Partial<EvmPolicies>;
+  /** Default: 1000 ether. */
+  readonly fundsWei?: bigint;
+}
+
+/** The engine on an EVM node. */
+export interface EvmRig extends EngineRig {
+  send(changes?: Partial<EvmRequest>, validUntil?: string): Promise<TransactionView>;
+}
+
+/** Starts the engine on `anvil`, with one relayer whose key is new. */
+export async function startEvmRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options: EvmRigOptions): Promise<EvmRig> {
+  await initKeccak();
+  const network = evmNetwork({ averageBlockTimeMs: 400, rpcUrls: [{ url: anvil.url, weight: 100 }], ...options.network });
+  const signer = createLocalSigner({ id: 's1', privateKey: randomBytes(32) });
+  await setBalance(anvil, signer.address, options.fundsWei ?? 10n ** 21n);
+  const relayer: Relayer = { ...evmRelayer(signer.address, options.policies), network };
+  const chain = createEvmChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
+  const makeBlock = () => anvil.rpc('anvil_mine', ['0x1']);
+  const rig = await startEngine({ folder: options.folder, relayer, signer, chain, makeBlock });
+  return { ...rig, send: (changes, validUntil) => sendTransaction(rig.deps, relayer, wanted(changes, validUntil)) };
 }
 
 /** Gives an account this much. */
 export async function setBalance(anvil: Pick<Anvil, 'rpc'>, account: string, wei: bigint): Promise<void> {
   await anvil.rpc('anvil_setBalance', [account, `0x${wei.toString(16)}`]);
+}
+
+/** What differs from test to test. */
+export interface SolanaRigOptions extends SolanaOptions {
+  readonly folder: string;
+  readonly policies?: Partial<SolanaPolicies>;
+  /** Default: 10 SOL. */
+  readonly fundsLamports?: bigint;
+  /** What the engine gets instead of the chain. */
+  readonly changed?: (chain: Chain) => Chain;
+}
+
+/** The engine on a local Solana whose blocks are made by the test. */
+export interface SolanaRig extends EngineRig {
+  readonly solana: LocalSolana;
+  readonly key: SolanaKey;
+  send(request: Partial<SolanaRequest>): Promise<TransactionView>;
+}
+
+/** Starts the engine on a local Solana of its own, with one relayer whose key is new. */
+export async function startSolanaRig(options: SolanaRigOptions): Promise<SolanaRig> {
+  const { folder, policies, fundsLamports = 10n ** 10n, accounts = [], changed = (chain) => chain, ...more } = options;
+  const key = solanaKey();
+  const solana = await startSolana({ ...more, accounts: [{ address: key.address, lamports: fundsLamports }, ...accounts] });
+  const relayer = solanaRelayer(key.address, policies, { rpcUrls: [{ url: solana.url, weight: 100 }] });
+  const { network } = relayer;
+  if (network.type !== 'solana') throw new Error('the relayer is on Solana');
+  const chain = createSolanaChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
+  const makeBlock = () => solana.chain.advance();
+  const parts = { folder, relayer, signer: key.signer, chain, engineChain: changed(chain) };
+  const rig = await startEngine({ ...parts, makeBlock, stopNode: () => solana.stop() });
+  return { ...rig, solana, key, send: (request) => sendTransaction(rig.deps, relayer, solanaRequest(request)) };
+}
+
+/** What differs from test to test. */
+export interface StellarRigOptions extends StellarOptions {
+  readonly folder: string;
+  readonly policies?: Partial<StellarPolicies>;
+  /** Default: 100 XLM. */
+  readonly fundsStroops?: bigint;
+}
+
+/** The engine on a local ledger that closes when the test says so. */
+export interface StellarRig extends EngineRig {
+  readonly node: StellarNode;
+  readonly key: StellarKey;
+  send(request: Partial<StellarRequest>): Promise<TransactionView>;
+  /** Resolves when the transaction's newest attempt waits in the node's queue. */
+  untilWaiting(id: string): Promise<void>;
+}
+
+/** Starts the engine on a local ledger of its own, with one relayer whose key is new. */
+export async function startStellarRig(options: StellarRigOptions): Promise<StellarRig> {
+  const { folder, policies, fundsStroops = 1_000_000_000n, accounts = {}, ...more } = options;
+  const key = stellarKey();
+  const node = await startStellar({ ...more, accounts: fundsStroops === 0n ? accounts : { [key.address]: fundsStroops, ...accounts } });
+  const relayer = stellarRelayer(key.address, policies, { rpcUrls: [{ url: node.url, weight: 100 }] });
+  const { network } = relayer;
+  if (network.type !== 'stellar') throw new Error('the relayer is on Stellar');
+  const chain = createStellarChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
+  const makeBlock = () => node.ledger.close();
+  const rig = await startEngine({ folder, relayer, signer: key.signer, chain, makeBlock, stopNode: () => node.stop() });
+  return {
+    ...rig,
+    node,
+    key,
+    send: (request) => sendTransaction(rig.deps, relayer, stellarRequest(request)),
+    async untilWaiting(id) {
+      await waitFor(`the newest attempt of ${id} to wait in the queue`, async () => {
+        const newest = (await rig.attempts(id)).at(-1);
+        return node.ledger.waiting().some(({ hash }) => hash === newest?.hash) || undefined;
+      });
+    },
+  };
 }

@@ -63,6 +63,11 @@ export function evmRequest(changes: Partial<EvmRequest> = {}): EvmRequest {
   };
 }
 
+/** A request for a transfer of one wei, with these changes. */
+export function wanted(changes: Partial<EvmRequest> = {}, validUntil?: string): EvmRequest {
+  return evmRequest({ to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', valueWei: 1n, ...changes, validUntil });
+}
+
 /** A transfer of one wei at the price of `fast`. */
 export function evmContent(changes: Partial<EvmContent> = {}): EvmContent {
   return {

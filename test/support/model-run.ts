@@ -6,7 +6,7 @@ import { deletePendingTransactions } from '../../src/core/transaction/delete-pen
 import type { EvmRequest } from '../../src/core/transaction/evm.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
-import { wanted } from './engine-rig.js';
+import { wanted } from './evm.js';
 import { createModelChain, refusedData, revertingData } from './model-chain.js';
 import { modelRelayer, startModelLane } from './model-lane.js';
 import { createModelWitness } from './model-witness.js';

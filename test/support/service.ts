@@ -4,6 +4,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encryptKeystoreJsonSync, Wallet } from 'ethers';
+import { addressFromPublicKey as solanaAddressFrom } from '../../src/chains/solana/address.js';
+import { addressFromPublicKey as stellarAddressFrom } from '../../src/chains/stellar/address.js';
+import { keyFromSeed, publicKeyOf } from '../../src/signers/local/ed25519-key.js';
+import { cheapEd25519Keystore } from './cheap-keystore.js';
 import { programFile } from './program-file.js';
 
 /** The key that tests call with. */
@@ -15,62 +19,104 @@ export interface ServiceHome {
   readonly env: Readonly<Record<string, string>>;
   /** Id of its only relayer. */
   readonly relayerId: string;
-  /** EIP-55. */
+  /** As its network writes it. */
   readonly address: string;
-  /** Its private key, to look for where it must not be. */
+  /** In hex, to search for where it must not be. */
   readonly privateKey: string;
   remove(): Promise<void>;
 }
 
-/** What differs from test to test. */
-export interface ServiceHomeOptions {
-  readonly rpcUrl: string;
-  /** Further nodes of the same network. */
-  readonly moreRpcUrls?: readonly string[];
+/** What differs from test to test, whatever the network. */
+interface CommonHomeOptions {
   readonly policies?: object;
   readonly notifications?: readonly object[];
   readonly notificationId?: string;
-  readonly requiredConfirmations?: number;
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/** What differs from test to test on an EVM network. */
+export interface ServiceHomeOptions extends CommonHomeOptions {
+  readonly rpcUrl: string;
+  /** Further nodes of the same network. */
+  readonly moreRpcUrls?: readonly string[];
+  readonly requiredConfirmations?: number;
+}
+
 /** Makes a home with one EVM relayer, `r1`, on chain 31337, in a folder of its own. */
-export async function createServiceHome(options: ServiceHomeOptions): Promise<ServiceHome> {
-  const dir = await mkdtemp(join(tmpdir(), 'relayer-test-'));
-  const wallet = Wallet.createRandom();
-  // A cheap scrypt: these keys guard nothing.
-  const keystore = encryptKeystoreJsonSync({ address: wallet.address, privateKey: wallet.privateKey }, 'pass', {
-    scrypt: { N: 1024, r: 8, p: 1 },
+export function createServiceHome({
+  rpcUrl,
+  moreRpcUrls = [],
+  requiredConfirmations = 1,
+  ...options
+}: ServiceHomeOptions): Promise<ServiceHome> {
+  const { address, privateKey } = Wallet.createRandom();
+  return makeHome(options, {
+    networkType: 'evm',
+    networkFields: {
+      rpc_urls: [rpcUrl, ...moreRpcUrls],
+      chain_id: 31337,
+      required_confirmations: requiredConfirmations,
+      features: ['eip1559'],
+      symbol: 'ETH',
+    },
+    policies: { min_balance: 0 },
+    // A cheap scrypt: these keys guard nothing.
+    keystore: encryptKeystoreJsonSync({ address, privateKey }, 'pass', { scrypt: { N: 1024, r: 8, p: 1 } }),
+    address,
+    privateKey: privateKey.slice(2),
   });
-  await writeFile(join(dir, 'keystore.json'), keystore);
+}
+
+/** What differs from test to test on a network of ed25519 keys. */
+export interface Ed25519HomeOptions extends CommonHomeOptions {
+  readonly network: 'solana' | 'stellar';
+  readonly rpcUrls: readonly string[];
+  /** Fields of the network's entry that only this network has: `{ passphrase }` on Stellar. */
+  readonly networkFields?: object;
+}
+
+/** Makes a home with one relayer of that network, `r1`, in a folder of its own. Its private key is the seed in hex. */
+export function createEd25519Home({ network, rpcUrls, networkFields, ...options }: Ed25519HomeOptions): Promise<ServiceHome> {
+  const seed = randomBytes(32);
+  const publicKey = publicKeyOf(keyFromSeed(seed));
+  return makeHome(options, {
+    networkType: network,
+    networkFields: { rpc_urls: rpcUrls, ...networkFields },
+    policies: { fee_payment_strategy: 'relayer', min_balance: 0 },
+    keystore: cheapEd25519Keystore(seed, 'pass'),
+    address: network === 'solana' ? solanaAddressFrom(publicKey) : stellarAddressFrom(publicKey),
+    privateKey: seed.toString('hex'),
+  });
+}
+
+interface NetworkParts extends Pick<ServiceHome, 'address' | 'privateKey'> {
+  readonly networkType: 'evm' | 'solana' | 'stellar';
+  readonly networkFields: object;
+  readonly policies: object;
+  readonly keystore: string;
+}
+
+async function makeHome(options: CommonHomeOptions, network: NetworkParts): Promise<ServiceHome> {
+  const { policies, notifications = [], notificationId, env } = options;
+  const { networkType, networkFields, keystore, address, privateKey } = network;
+  const dir = await mkdtemp(join(tmpdir(), 'relayer-test-'));
+  const path = join(dir, 'keystore.json');
+  await writeFile(path, keystore);
+  const relayer = {
+    id: 'r1',
+    name: 'Relayer One',
+    network: 'local',
+    paused: false,
+    network_type: networkType,
+    signer_id: 's1',
+    policies: { ...network.policies, ...policies },
+    ...(notificationId === undefined ? {} : { notification_id: notificationId }),
+  };
   const config = {
-    relayers: [
-      {
-        id: 'r1',
-        name: 'Relayer One',
-        network: 'local',
-        paused: false,
-        network_type: 'evm',
-        signer_id: 's1',
-        policies: { min_balance: 0, ...options.policies },
-        ...(options.notificationId === undefined ? {} : { notification_id: options.notificationId }),
-      },
-    ],
-    signers: [{ id: 's1', type: 'local', config: { path: join(dir, 'keystore.json'), passphrase: { type: 'plain', value: 'pass' } } }],
-    notifications: options.notifications ?? [],
-    networks: [
-      {
-        type: 'evm',
-        network: 'local',
-        rpc_urls: [options.rpcUrl, ...(options.moreRpcUrls ?? [])],
-        average_blocktime_ms: 400,
-        is_testnet: true,
-        chain_id: 31337,
-        required_confirmations: options.requiredConfirmations ?? 1,
-        features: ['eip1559'],
-        symbol: 'ETH',
-      },
-    ],
+    relayers: [relayer],
+    signers: [{ id: 's1', type: 'local', config: { path, passphrase: { type: 'plain', value: 'pass' } } }],
+    notifications,
+    networks: [{ type: networkType, network: 'local', average_blocktime_ms: 400, is_testnet: true, ...networkFields }],
   };
   await writeFile(join(dir, 'config.json'), JSON.stringify(config));
   return {
@@ -83,11 +129,11 @@ export async function createServiceHome(options: ServiceHomeOptions): Promise<Se
       APP_PORT: '0',
       WEBHOOK_ALLOW_PRIVATE: 'true',
       RATE_LIMIT_REQUESTS_PER_SECOND: '0',
-      ...options.env,
+      ...env,
     },
-    relayerId: 'r1',
-    address: wallet.address,
-    privateKey: wallet.privateKey.slice(2),
+    relayerId: relayer.id,
+    address,
+    privateKey,
     remove: () => rm(dir, { recursive: true, force: true }),
   };
 }

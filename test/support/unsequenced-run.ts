@@ -7,7 +7,7 @@ import type { EvmRequest } from '../../src/core/transaction/evm.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
 import { isFinal, type TransactionView } from '../../src/core/transaction/transaction.js';
-import { wanted } from './engine-rig.js';
+import { wanted } from './evm.js';
 import { refusedData, revertingData } from './model-chain.js';
 import { modelRelayer, startModelLane } from './model-lane.js';
 import { ModelFailure } from './model-run.js';

@@ -1,6 +1,6 @@
 import { initKeccak } from '../../../src/crypto/keccak.js';
 import { chainContract } from '../../contracts/chain.contract.js';
-import { openEvmRig } from '../../support/evm-contract-rig.js';
+import { openContractRig } from '../../support/contract-rig.js';
 
 await initKeccak();
-chainContract('EVM', openEvmRig, { counts: true });
+chainContract('EVM', () => openContractRig('evm'), { counts: true });

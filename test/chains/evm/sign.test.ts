@@ -8,6 +8,7 @@ import { signDraft } from '../../../src/chains/evm/sign.js';
 import type { EvmPrice } from '../../../src/core/transaction/evm.js';
 import { initKeccak, keccak256 } from '../../../src/crypto/keccak.js';
 import { createLocalSigner } from '../../../src/signers/local/local-signer.js';
+import { runs } from '../../support/runs.js';
 
 before(initKeccak);
 
@@ -60,7 +61,7 @@ it('signDraft: produces the same bytes as ethers', async () => {
       assert.deepEqual(fields, drafted);
       assert.ok(signature.v === 27 || signature.v === 28);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 

@@ -1,4 +1,4 @@
 import { chainContract } from '../../contracts/chain.contract.js';
-import { openSolanaRig } from '../../support/solana-contract-rig.js';
+import { openContractRig } from '../../support/contract-rig.js';
 
-chainContract('Solana', openSolanaRig, { counts: false });
+chainContract('Solana', () => openContractRig('solana'), { counts: false });

@@ -13,6 +13,7 @@ import {
 import { DomainError } from '../../../src/core/errors.js';
 import { buildTransaction, signerOf } from '../../local-chains/solana/build-transaction.js';
 import { transferOf, unitPriceOf } from '../../local-chains/solana/instructions.js';
+import { runs } from '../../support/runs.js';
 import { solanaKey } from '../../support/solana.js';
 
 const blockhash = 'GfVcyD4kkTrj4bKc7WA9sZCin9JDbdT4Zkd3EittNR1W';
@@ -89,7 +90,7 @@ describe('wire form', () => {
           seen.refused += 1;
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
     assert.ok(seen.taken > 100 && seen.refused > 100, JSON.stringify(seen));
   });

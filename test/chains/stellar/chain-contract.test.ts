@@ -1,4 +1,4 @@
 import { chainContract } from '../../contracts/chain.contract.js';
-import { openStellarRig } from '../../support/stellar-contract-rig.js';
+import { openContractRig } from '../../support/contract-rig.js';
 
-chainContract('Stellar', openStellarRig, { counts: true });
+chainContract('Stellar', () => openContractRig('stellar'), { counts: true });

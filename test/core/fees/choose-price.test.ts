@@ -5,6 +5,7 @@ import { choosePrice, type PriceChoice } from '../../../src/core/fees/choose-pri
 import { minimumOutbid, minimumReplacement } from '../../../src/core/fees/minimum-replacement.js';
 import { bidOf, greatestCostPerGasWei, loweredTo, raisedTo, reaches } from '../../../src/core/fees/price.js';
 import type { EvmPrice } from '../../../src/core/transaction/evm.js';
+import { runs } from '../../support/runs.js';
 
 const market: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 200n, maxPriorityFeePerGasWei: 20n };
 const earlier: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 300n, maxPriorityFeePerGasWei: 30n };
@@ -144,7 +145,7 @@ describe('whatever is chosen', () => {
         assert.ok(given.minimum !== null);
         assert.deepEqual(chosen, raisedTo(loweredTo(given.market, given.capWei), given.minimum));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

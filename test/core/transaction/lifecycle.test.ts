@@ -15,6 +15,7 @@ import {
 } from '../../../src/core/transaction/lifecycle.js';
 import { type Intent, isFinal, type MinedAt, type Transaction } from '../../../src/core/transaction/transaction.js';
 import { evmContent } from '../../support/evm.js';
+import { runs } from '../../support/runs.js';
 import { aTransaction } from '../../support/stored-samples.js';
 
 const content = evmContent();
@@ -108,7 +109,7 @@ describe('the lifecycle, by whatever moves the engine may make', () => {
           state = after;
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createOneAtATime } from '../../../src/engine/lane/one-at-a-time.js';
+import { runs } from '../../support/runs.js';
 
 describe('one at a time', () => {
   it('tasks of one key run in order and never together, and wait for nothing else', async () => {
@@ -35,7 +36,7 @@ describe('one at a time', () => {
           else assert.deepEqual(outcome, { status: 'fulfilled', value: index });
         }
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 

@@ -5,6 +5,7 @@ import type { OpenTransaction } from '../../../src/core/ports/store.js';
 import { isFinal, type TransactionStatus } from '../../../src/core/transaction/transaction.js';
 import { createOpenTransactions } from '../../../src/engine/lane/open-transactions.js';
 import { evmFieldsOf } from '../../support/evm.js';
+import { runs } from '../../support/runs.js';
 import { anAttempt, aTransaction } from '../../support/stored-samples.js';
 
 /** A change of the index; `which` selects one of the transactions that allow it. */
@@ -121,7 +122,7 @@ describe('the index of open transactions', () => {
             );
         }
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 

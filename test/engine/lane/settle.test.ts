@@ -4,7 +4,7 @@ import { afterEach, describe, it } from 'node:test';
 import type { Store } from '../../../src/core/ports/store.js';
 import { sendTransaction } from '../../../src/core/transaction/send-transaction.js';
 import { openStore } from '../../../src/storage/open-store.js';
-import { wanted } from '../../support/engine-rig.js';
+import { wanted } from '../../support/evm.js';
 import { createModelChain, type ModelChain } from '../../support/model-chain.js';
 import { type ModelLane, modelRelayer, startModelLane } from '../../support/model-lane.js';
 import { createRandom } from '../../support/seeded-random.js';

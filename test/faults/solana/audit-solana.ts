@@ -1,6 +1,6 @@
 import type { SolanaChain } from '../../local-chains/solana/chain.js';
+import type { SolanaClient, SolanaRecord } from '../../support/network-service.js';
 import { readSolanaLedger, type SolanaLedger } from '../../support/solana-ledger.js';
-import type { SolanaClient, SolanaRecord } from '../../support/solana-service.js';
 import type { FaultRun } from '../suite.js';
 import { finalStatuses } from '../until.js';
 

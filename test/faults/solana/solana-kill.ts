@@ -1,6 +1,6 @@
 import type { SolanaChain } from '../../local-chains/solana/chain.js';
+import type { SolanaClient } from '../../support/network-service.js';
 import { paymentBody } from '../../support/solana-body.js';
-import type { SolanaClient } from '../../support/solana-service.js';
 import { type KillTarget, killUnderTraffic } from '../kill-under-traffic.js';
 import { type Striker, startStriker } from '../strike-at-broadcast.js';
 import type { FaultRun, FaultSuite } from '../suite.js';

@@ -1,5 +1,5 @@
 import type { StellarNode } from '../../local-chains/stellar/server.js';
-import { paymentBody, type StellarClient } from '../../support/stellar-service.js';
+import { paymentBody, type StellarClient } from '../../support/network-service.js';
 import { type KillTarget, killUnderTraffic } from '../kill-under-traffic.js';
 import { type Striker, startStriker } from '../strike-at-broadcast.js';
 import type { FaultRun, FaultSuite } from '../suite.js';

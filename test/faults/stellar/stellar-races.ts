@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { paymentBody, type StellarClient, type StellarRecord } from '../../support/network-service.js';
 import { type Answer, createRelayerClient } from '../../support/relayer-client.js';
-import { paymentBody, type StellarClient, type StellarRecord } from '../../support/stellar-service.js';
 import type { FaultSuite } from '../suite.js';
 import { finalStatuses, untilRecord } from '../until.js';
 import { auditStellar } from './audit-stellar.js';

@@ -1,7 +1,6 @@
 import { Keypair } from '@stellar/stellar-sdk';
 import { type StellarNode, type StellarOptions, startStellar } from '../../local-chains/stellar/server.js';
-import { createEd25519Home } from '../../support/ed25519-home.js';
-import { type LaunchedService, launchService, type ServiceHome } from '../../support/service.js';
+import { createEd25519Home, type LaunchedService, launchService, type ServiceHome } from '../../support/service.js';
 import type { FaultRun } from '../suite.js';
 
 /** What is told apart from suite to suite. */

@@ -3,9 +3,9 @@ import { after, before, describe, it } from 'node:test';
 import { TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import { type ApiDocument, type Operation, pathOf, readApiDocument } from '../../../support/api-document.js';
 import { askRest, type RestAnswer } from '../../../support/app-rig.js';
+import { type SolanaService, type StellarService, startSolanaService, startStellarService } from '../../../support/network-service.js';
 import type { RunningService, ServiceHome } from '../../../support/service.js';
-import { type SolanaService, startSolanaService } from '../../../support/solana-service.js';
-import { type StellarService, startStellarService } from '../../../support/stellar-service.js';
+import { startServiceHere } from '../../../support/service-here.js';
 import { waitFor } from '../../../support/wait-for.js';
 
 /** A service with a relayer on one network. */
@@ -26,7 +26,7 @@ const accounts = {
 describe('each example of Stellar', () => {
   let rig: StellarService;
   before(async () => {
-    rig = await startStellarService({ env: limited });
+    rig = await startStellarService({ env: limited, start: startServiceHere });
   });
   after(() => rig?.stop());
 
@@ -57,7 +57,7 @@ describe('each example of Stellar', () => {
 describe('each example of Solana', () => {
   let rig: SolanaService;
   before(async () => {
-    rig = await startSolanaService({ env: limited });
+    rig = await startSolanaService({ env: limited, start: startServiceHere });
   });
   after(() => rig?.stop());
 
