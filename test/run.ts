@@ -16,13 +16,17 @@ import { join } from 'node:path';
 /** The files that share a process, by the beginnings of their paths. The longest beginning decides; what takes longest comes first. */
 const processes: Readonly<Record<string, readonly string[]>> = {
   'e2e-solana': ['test/e2e/solana'],
+  'e2e-kills': ['test/e2e/crash', 'test/e2e/full-disk', 'test/e2e/idempotency', 'test/e2e/restart', 'test/e2e/webhook-storm'],
   'e2e-traces': ['test/e2e/traces'],
   'e2e-stellar': ['test/e2e/stellar'],
   e2e: ['test/e2e/'],
+  sandbox: ['test/e2e/sandbox', 'test/examples/'],
   cli: ['test/cli/'],
   engine: ['test/engine/'],
-  wire: ['test/wire/'],
+  model: ['test/engine/alone', 'test/engine/model'],
   api: ['test/api/'],
+  docs: ['test/api/rest/openapi/docs/'],
+  wire: ['test/wire/'],
   chains: ['test/chains/', 'test/local-chains/'],
   storage: ['test/storage/', 'test/webhooks/'],
   unit: [

@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { rest } from '../support/callers.js';
 import { runCli } from '../support/run-cli.js';
 import { createServiceHome, launchService, type RunningService, type ServiceHome, startService } from '../support/service.js';
+import { startServiceHere } from '../support/service-here.js';
 
 describe('backup and restore of a database in use', () => {
   let home: ServiceHome;
@@ -50,7 +51,7 @@ describe('backup and restore of a database in use', () => {
     const { exitCode, stdout, stderr } = await runCli(['restore', file], env);
     assert.equal(exitCode, 0, stderr);
     for (const id of before) assert.ok(stdout.includes(`failed relayer r1 transaction ${id}\n`), stdout);
-    const restored = await startService({ ...home, env });
+    const restored = await startServiceHere({ ...home, env });
     try {
       for (const id of before) {
         const { data } = (await rest(restored.baseUrl, 'GET', `/relayers/r1/transactions/${id}`)).body;

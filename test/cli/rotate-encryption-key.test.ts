@@ -7,6 +7,7 @@ import Sqlite from 'better-sqlite3';
 import { startHttpReceiver } from '../support/http-receiver.js';
 import { runCli } from '../support/run-cli.js';
 import { apiKey, createServiceHome, launchService, type ServiceHome, startService } from '../support/service.js';
+import { startServiceHere } from '../support/service-here.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -100,7 +101,7 @@ it('rotate-encryption-key: encrypts a copy of a live database with the new key, 
     stderr: '',
   });
 
-  const restarted = await startService(elsewhere(home, copy, newKey));
+  const restarted = await startServiceHere(elsewhere(home, copy, newKey));
   try {
     assert.equal(await call(restarted.baseUrl, 'GET', '/signers/kept'), 200);
     for (const [id, key] of Object.entries(signingKeys)) {

@@ -9,14 +9,14 @@ import {
   startStellarService,
 } from '../support/network-service.js';
 import { createRelayerClient } from '../support/relayer-client.js';
-import { startService } from '../support/service.js';
+import { startServiceHere } from '../support/service-here.js';
 import { waitFor } from '../support/wait-for.js';
 
 const reserve = 10_000_000n;
 
 /** Starts the service again. */
 async function restarted(test: TestContext, rig: StellarService): Promise<StellarClient> {
-  const service = await startService(rig.home);
+  const service = await startServiceHere(rig.home);
   test.after(() => service.stop());
   return createRelayerClient(service.baseUrl);
 }

@@ -11,7 +11,7 @@ import { createRandom } from '../support/seeded-random.js';
 import { silentLog } from '../support/stored-samples.js';
 
 /** `MODEL_RUNS` asks for more runs, `MODEL_SEED` for the ones that failed. */
-const defaultRuns = 110;
+const defaultRuns = 50;
 const runsOfModel = Number(process.env.MODEL_RUNS ?? runs(defaultRuns));
 const firstSeed = Number(process.env.MODEL_SEED ?? 1);
 const stepsPerRun = 150;

@@ -26,13 +26,14 @@ interface Case {
 type Judge = (delivered: readonly Delivered[]) => Promise<readonly boolean[]>;
 
 const folder = 'examples/webhooks';
-const nowSeconds = Math.floor(Date.now() / 1000);
+const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 const event = Buffer.from('{"id":"0190","event":"transaction_update","payload":{"value":123456789012345678901234567890,"text":"ü ✓"}}');
 const plain = 'a signing key of more than 32 characters';
 const encoded = `whsec_${randomBytes(32).toString('base64')}`;
-const cases = casesOf(plain).concat(casesOf(encoded));
+/** Made when they are judged: their times must be new. */
+const makeCases = (): readonly Case[] => casesOf(plain).concat(casesOf(encoded));
 
-function sign(signingKey: string, timestampSeconds = nowSeconds, retiredKeys: readonly string[] = []): Delivered {
+function sign(signingKey: string, timestampSeconds = nowSeconds(), retiredKeys: readonly string[] = []): Delivered {
   return {
     signingKey,
     headers: signatureHeaders({ id: '0190', body: event, timestampSeconds, signingKey, retiredKeys }),
@@ -53,18 +54,18 @@ function casesOf(key: string): Case[] {
   const forged = (name: string, delivered: Delivered): Case => ({ name, isGenuine: false, delivered });
   return [
     genuine('a delivery', good),
-    genuine('one that is four minutes old', sign(key, nowSeconds - 240)),
+    genuine('one that is four minutes old', sign(key, nowSeconds() - 240)),
     genuine('one for a receiver that has the key before', {
-      ...sign('the next key of this notification', nowSeconds, [key]),
+      ...sign('the next key of this notification', nowSeconds(), [key]),
       signingKey: key,
     }),
-    genuine('one for a receiver that has the new key', sign(key, nowSeconds, ['the key before, which was retired'])),
+    genuine('one for a receiver that has the new key', sign(key, nowSeconds(), ['the key before, which was retired'])),
     forged('a flipped bit', { ...good, body: flipped }),
     forged('a byte more', { ...good, body: Buffer.concat([event, Buffer.from(' ')]) }),
     forged('another id', withHeader('webhook-id', '0191')),
-    forged('another timestamp', withHeader('webhook-timestamp', `${nowSeconds - 1}`)),
-    forged('one that is ten minutes old', sign(key, nowSeconds - 600)),
-    forged('one that is from the future', sign(key, nowSeconds + 600)),
+    forged('another timestamp', withHeader('webhook-timestamp', `${nowSeconds() - 1}`)),
+    forged('one that is ten minutes old', sign(key, nowSeconds() - 600)),
+    forged('one that is from the future', sign(key, nowSeconds() + 600)),
     forged('a timestamp that is no number', withHeader('webhook-timestamp', 'now')),
     forged('another key', { ...good, signingKey: `${key.slice(0, -5)}AAAA=` }),
     forged('a signature cut short', withHeader('webhook-signature', (good.headers['webhook-signature'] ?? '').slice(0, 20))),
@@ -180,9 +181,9 @@ for (const { name, probe, judge } of languages) {
   describe(`the example in ${name}`, { skip: isMissing ? `${probe[0]} is not installed here` : false }, () => {
     let verdicts: readonly boolean[];
     before(async () => {
-      verdicts = await judge(cases.map(({ delivered }) => delivered));
+      verdicts = await judge(makeCases().map(({ delivered }) => delivered));
     });
-    cases.forEach(({ name: what, isGenuine }, index) => {
+    makeCases().forEach(({ name: what, isGenuine }, index) => {
       it(`${isGenuine ? 'accepts' : 'rejects'} ${what}`, () => assert.equal(verdicts[index], isGenuine));
     });
   });

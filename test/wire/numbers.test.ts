@@ -364,7 +364,8 @@ describe('amounts in bodies', () => {
     return message.transaction.case === 'evm' ? weiOf(message.transaction.value.value) : undefined;
   }
 
-  it('10,000 of them are read as an exact reference reads them', () => {
+  it('are read as an exact reference reads them, in generated cases', () => {
+    const count = runs(2_000);
     let amounts = 0;
     fc.assert(
       fc.property(amountToken, (token) => {
@@ -372,8 +373,8 @@ describe('amounts in bodies', () => {
         assert.equal(amountAsRead(token), meant, token);
         if (meant !== undefined) amounts += 1;
       }),
-      { seed: 1_337, numRuns: runs(2_000) },
+      { seed: 1_337, numRuns: count },
     );
-    assert.ok(amounts > 2500 && amounts < 7500, `${amounts} of 10,000 were amounts: the others test too little`);
+    assert.ok(amounts > count / 4 && amounts < (count * 3) / 4, `${amounts} of ${count} were amounts: the others test too little`);
   });
 });

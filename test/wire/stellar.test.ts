@@ -617,8 +617,9 @@ describe('a Stellar relayer on a ledger', () => {
     ];
     for (const [memo, expected] of memos) {
       const { envelope } = await landed({ network: 'local', operations: [pay], memo });
-      assert.ok(!(envelope instanceof FeeBumpTransaction));
-      assert.equal(envelope.memo.toXDRObject().toXDR('base64'), expected.toXDRObject().toXDR('base64'), JSON.stringify(memo));
+      // On a slow machine its fee may have been bumped.
+      const { memo: written } = envelope instanceof FeeBumpTransaction ? envelope.innerTransaction : envelope;
+      assert.equal(written.toXDRObject().toXDR('base64'), expected.toXDRObject().toXDR('base64'), JSON.stringify(memo));
     }
   });
 
