@@ -1,7 +1,7 @@
 import type { RelayerClient, TransactionRecord } from '../support/relayer-client.js';
 
 /** Who is paid; anvil's second account. */
-export const receiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+const receiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 /** Who is paid by replacements; anvil's third account. */
 export const otherReceiver = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC';
 

@@ -30,7 +30,7 @@ export function openChain(test: TestContext, urls: readonly string[], network: P
 }
 
 /** A transfer of one wei for 10 gwei, with what is said. */
-export function transferDraft(changes: Partial<EvmDraft> = {}): EvmDraft {
+function transferDraft(changes: Partial<EvmDraft> = {}): EvmDraft {
   return {
     network: 'evm',
     to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',

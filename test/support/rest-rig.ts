@@ -14,7 +14,7 @@ import { DomainError } from '../../src/core/errors.js';
 import type { Relayer } from '../../src/core/relayer/relayer.js';
 
 /** A relayer as the gate sees it. */
-export function relayerOf(
+function relayerOf(
   id: string,
   networkType: Relayer['networkType'],
   state: Partial<Pick<Relayer, 'paused' | 'disabledReason'>> = {},

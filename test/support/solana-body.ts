@@ -4,7 +4,7 @@ import { newest, type SolanaChain } from '../local-chains/solana/chain.js';
 import { transferOf } from '../local-chains/solana/instructions.js';
 
 /** The body of a request in `instructions` form. */
-export function bodyOf(instructions: readonly Instruction<string, readonly AccountMeta[]>[]): object {
+function bodyOf(instructions: readonly Instruction<string, readonly AccountMeta[]>[]): object {
   return {
     instructions: instructions.map(({ programAddress, accounts = [], data = new Uint8Array() }) => ({
       program_id: programAddress,

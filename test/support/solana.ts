@@ -22,7 +22,7 @@ export function solanaNetwork(changes: Partial<SolanaNetwork> = {}): SolanaNetwo
 }
 
 /** Policies that forbid nothing. */
-export function solanaPolicies(changes: Partial<SolanaPolicies> = {}): SolanaPolicies {
+function solanaPolicies(changes: Partial<SolanaPolicies> = {}): SolanaPolicies {
   return {
     network: 'solana',
     minBalanceLamports: 0n,

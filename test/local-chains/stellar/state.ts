@@ -101,7 +101,7 @@ export function startingSequence(ledger: number): bigint {
 }
 
 /** Returns the reserve of an account: two base reserves and one per entry (`getMinBalance`, TransactionUtils.cpp). */
-export function reserveStroops(account: Account, header: Header): bigint {
+function reserveStroops(account: Account, header: Header): bigint {
   return BigInt(2 + account.subEntries) * header.baseReserveStroops;
 }
 

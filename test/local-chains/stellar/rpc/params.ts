@@ -11,7 +11,7 @@ export function textParam(params: Params, name: string): string {
 }
 
 /** Reads a number parameter; 0 if absent, as in Go. */
-export function numberParam(params: Params, name: string): number {
+function numberParam(params: Params, name: string): number {
   const value = params[name] ?? 0;
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) throw new RpcError(invalidParams, `invalid parameters: ${name}`);
   return value;
