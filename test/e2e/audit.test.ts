@@ -10,7 +10,7 @@ const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 const secret = 'a signing key that no log may have';
 const who = { keyId: 'bootstrap', keyName: 'bootstrap' };
 
-describe('the audit', () => {
+describe('the audit log', () => {
   let rig: AppRig;
   before(async () => {
     rig = await startAppRig();
@@ -24,7 +24,7 @@ describe('the audit', () => {
     return rig.audited.slice(before);
   }
 
-  it('has a line for each write: who, what, the outcome, the request id, and no secret', async () => {
+  it('audit: each write has one line with the key, the method, the outcome and the request ID', async () => {
     const body = JSON.stringify({ id: 'hook', url: 'https://hooks.acme.com/secret-path', signing_key: secret });
     const method = '/relayer.v1.NotificationService/CreateNotification';
     const line = { requestId: 'my-request', ...who, method, notification_id: 'hook' };
@@ -32,7 +32,7 @@ describe('the audit', () => {
     assert.deepEqual(await linesOf('POST', '/notifications', { body }), [{ ...line, outcome: 'NOTIFICATION_EXISTS' }]);
   });
 
-  it('names what a call made, and says when an idempotency key answered it', async () => {
+  it('audit: a line names what the call created and shows a replay by an idempotency key', async () => {
     const ask = { body: JSON.stringify({ to, value: 1 }), headers: { 'idempotency-key': 'one' } };
     const [first, ...others] = await linesOf('POST', '/relayers/r1/transactions', ask);
     assert.deepEqual(others, []);
@@ -49,14 +49,14 @@ describe('the audit', () => {
     assert.deepEqual(await linesOf('POST', '/relayers/r1/transactions', ask), [{ ...expected, transaction_id: id, replayed: true }]);
   });
 
-  it('tells of what was refused, with names of the caller cut', async () => {
+  it('audit: a refused call has a line, with names from the caller cut to a limit', async () => {
     const [line] = await linesOf('DELETE', `/relayers/r1/transactions/${'x'.repeat(100)}`, {});
     const method = '/relayer.v1.TransactionService/CancelTransaction';
     const ids = { relayer_id: 'r1', transaction_id: 'x'.repeat(64) };
     assert.deepEqual(line, { requestId: 'my-request', ...who, method, ...ids, outcome: 'TRANSACTION_NOT_FOUND' });
   });
 
-  it('names the key that called, and the key that was made, never its text', async () => {
+  it('audit: a line names the calling key and the created key but never shows a key', async () => {
     const [made] = await linesOf('POST', '/api-keys', { body: '{"name":"signing only","scopes":["sign"]}' });
     assert.match((made as { readonly api_key_id: string }).api_key_id, /^[0-9a-f-]{36}$/);
     const { text } = await rig.ask('POST', '/api/v1/api-keys', { body: '{"name":"signing only","scopes":["sign"]}' });
@@ -67,12 +67,12 @@ describe('the audit', () => {
     assert.deepEqual(line, { requestId: 'my-request', keyId: id, keyName: 'signing only', method, relayer_id: 'r1', outcome: 'OK' });
   });
 
-  it('is silent about reads', async () => {
+  it('audit: reads have no line', async () => {
     assert.deepEqual(await linesOf('GET', '/relayers', {}), []);
     assert.deepEqual(await linesOf('POST', '/relayers/r1/rpc', { body: '{"method":"eth_chainId"}' }), []);
   });
 
-  it('is the same over RPC', async () => {
+  it('audit: calls over RPC have the same lines as over REST', async () => {
     const client = createClient(NotificationService, createGrpcTransport({ baseUrl: rig.baseUrl }));
     const headers = { authorization: `Bearer ${apiKey}`, 'x-request-id': 'by-grpc' };
     await client.deleteNotification({ notificationId: 'hook' }, { headers });
@@ -80,7 +80,7 @@ describe('the audit', () => {
     assert.deepEqual(rig.audited.at(-1), { requestId: 'by-grpc', ...who, method, notification_id: 'hook', outcome: 'OK' });
   });
 
-  it('holds no secret', () => {
+  it('audit: no line holds a secret', () => {
     const text = JSON.stringify(rig.audited);
     for (const word of [secret, 'secret-path', 'rk_', apiKey]) assert.ok(!text.includes(word));
   });

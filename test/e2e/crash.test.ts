@@ -8,7 +8,7 @@ import { waitFor } from '../support/wait-for.js';
 
 const sends = 50;
 
-describe('kill -9 in the middle of sends', () => {
+describe('SIGKILL during sends', () => {
   let anvil: Anvil;
   let home: ServiceHome;
   let service: RunningService;
@@ -26,7 +26,7 @@ describe('kill -9 in the middle of sends', () => {
     await home?.remove();
   });
 
-  it(`of ${sends} sends every one that was answered 200 ends confirmed once, the others at most once`, async () => {
+  it(`SIGKILL during ${sends} sends: each send answered 200 is confirmed exactly once, every other at most once`, async () => {
     const answered = new Map<number, string>();
     // Each send has a value of its own, by which the chain's blocks tell which it was.
     let killed: Promise<void> | undefined;

@@ -10,7 +10,7 @@ before(async () => {
 });
 after(() => rig?.stop());
 
-it('a relayer is deleted, or takes sends, never both: whatever comes at once', async () => {
+it('delete a relayer: succeeds only if no concurrent send was accepted', async () => {
   for (let round = 1; round <= 12; round += 1) {
     const id = `fleeting-${round}`;
     const key = round.toString(16).padStart(64, '0');

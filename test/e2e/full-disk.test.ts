@@ -12,7 +12,7 @@ import { waitFor } from '../support/wait-for.js';
 
 const receiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 
-it('a full disk loses nothing that was accepted, refuses the rest, and what waited goes on when there is space again', async (test) => {
+it('full disk: accepted transactions are kept, new ones are refused, and work resumes when there is space', async (test) => {
   const folder = join(await temporaryFolder(), 'disk');
   const disk = await mountSmallDisk(folder, 6);
   if (disk === null) {

@@ -61,7 +61,7 @@ describe('idempotency keys', () => {
     return (await rest(service.baseUrl, 'GET', `${transactions}/${id}`)).body.data.status;
   }
 
-  it('200 identical sends at once make one transaction, and 200 equal answers', async () => {
+  it('idempotency: 200 identical concurrent sends make one transaction and get equal answers', async () => {
     let answered = false;
     const texts = await Promise.all(
       Array.from({ length: 200 }, () =>
@@ -87,7 +87,7 @@ describe('idempotency keys', () => {
     );
   });
 
-  it('another payload is refused; another method, and another key, are other calls', async () => {
+  it('idempotency: the same key with another payload is refused; another method or key is another call', async () => {
     const first = await send('k', 2001);
     assert.equal(first.status, 200);
     for (const body of [
@@ -113,7 +113,7 @@ describe('idempotency keys', () => {
     assert.equal((await recordsOf(2001)).length, 2);
   });
 
-  it('only success is kept: after a refusal the key is free', async () => {
+  it('idempotency: only a success is stored, so a key is free after a refusal', async () => {
     const unknown = `${transactions}/00000000-0000-7000-8000-000000000000`;
     assert.equal((await call('PUT', unknown, 'free', { to, value: 1 })).status, 404);
     assert.equal((await call('PUT', unknown, 'free', { to, value: 2 })).status, 404);
@@ -121,7 +121,7 @@ describe('idempotency keys', () => {
     assert.equal((await send('free', 3001)).status, 200);
   });
 
-  it('a key must be one of 1 to 255 visible ASCII characters', async () => {
+  it('idempotency: a key must have 1 to 255 visible ASCII characters', async () => {
     const answers = ['a b', 'x'.repeat(256), ''].map((key) => send(key, 3101));
     for (const { status: code, headers } of await Promise.all(answers)) {
       assert.deepEqual([code, headers.get('x-error-reason')], [400, 'IDEMPOTENCY_KEY_INVALID']);
@@ -137,7 +137,7 @@ describe('idempotency keys', () => {
     assert.deepEqual(await recordsOf(3101), []);
   });
 
-  it('an outcome is told as it was, however far its transaction has come, with its warnings, in any protocol', async () => {
+  it('idempotency: every protocol replays the first answer with its warnings, whatever the transaction has become', async () => {
     const { baseUrl } = service;
     const clients = [
       createGrpcTransport({ baseUrl }),
@@ -185,7 +185,7 @@ describe('idempotency keys', () => {
     assert.equal((await recordsOf(4001)).length + (await recordsOf(4002)).length + (await recordsOf(4003)).length, 2);
   });
 
-  it('a notification is created once; another one of its id is a conflict', async () => {
+  it('idempotency: a notification is created once; another one with its ID is a conflict', async () => {
     const body = { id: 'once', url: 'https://example.com/hook', signing_key: 'short' };
     const created = await call('POST', '/notifications', 'n', body);
     assert.equal(created.status, 201, created.text);
@@ -202,7 +202,7 @@ describe('idempotency keys', () => {
     assert.deepEqual([byRpc.notification?.id, byRpc.metadata?.logs.length], ['once', 1]);
   });
 
-  it('kill -9 in the middle: the same key gives the transaction that was answered, and never two', async () => {
+  it('idempotency: after a SIGKILL the same key returns the transaction that was answered, and never creates a second', async () => {
     const rounds = 4;
     const sendsOfRound = 20;
     const amountOf = (round: number, index: number) => 1_000_000 + round * 1000 + index;
@@ -256,7 +256,7 @@ describe('idempotency keys', () => {
 });
 
 describe('idempotency keys of replacements', () => {
-  it('one is made once, of what waits unsigned and of what is sent', async (test) => {
+  it('idempotency: a replacement of an unsigned or a sent transaction is made once', async (test) => {
     const anvil = await startAnvil({ noMining: true });
     test.after(() => anvil.stop());
     const home = await createServiceHome({ rpcUrl: anvil.url });

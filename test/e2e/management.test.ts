@@ -60,7 +60,7 @@ describe('relayers, signers and networks over the API', () => {
     });
   }
 
-  it('a relayer that is made sends at once, and after a restart; its key is nowhere in the clear', async () => {
+  it('a created relayer sends at once and after a restart, and its key is nowhere in plain text', async () => {
     await make();
     await untilStatus('made', await sendThrough('made'), 'confirmed');
     // In a process of its own, which has nothing but what is stored.
@@ -90,7 +90,7 @@ describe('relayers, signers and networks over the API', () => {
     assert.ok(!(await databaseBytes(home)).includes(madeKey));
   });
 
-  it('creating happens once under an idempotency key, also over a restart', async () => {
+  it('an idempotency key creates one relayer, also across a restart', async () => {
     await rest('POST', '/signers', { id: 'made-key', type: 'local', config: { key: `0x${madeKey}` } });
     const relayer = { name: 'Made', network: 'local', network_type: 'evm', paused: false, signer_id: 'made-key' };
     const headers = { 'idempotency-key': 'once' };
@@ -104,7 +104,7 @@ describe('relayers, signers and networks over the API', () => {
     assert.equal((await rest('POST', '/relayers', relayer)).reason, 'ID_EXISTS', 'the account is taken');
   });
 
-  it('a change is a merge patch, works at once, and outlives a restart in place of the file', async () => {
+  it('a change is a merge patch, takes effect at once, and overrides the file after a restart', async () => {
     const patch = (body: object) => rest('PATCH', '/relayers/r1', body);
     const changed = await patch({ name: 'New', policies: { gas_price_cap: '1000000000000', whitelist_receivers: [home.address] } });
     const { name, policies } = changed.body.data;
@@ -128,7 +128,7 @@ describe('relayers, signers and networks over the API', () => {
     );
   });
 
-  it('a paused relayer refuses to send and to sign, and works when it is taken back', async () => {
+  it('a paused relayer refuses to send and to sign until it is resumed', async () => {
     await rest('PATCH', '/relayers/r1', { paused: true });
     for (const [path, body] of [
       ['transactions', { to, value: 1 }],
@@ -144,7 +144,7 @@ describe('relayers, signers and networks over the API', () => {
     await untilStatus('r1', await sendThrough('r1'), 'confirmed');
   });
 
-  it('what is used or has work is not deleted; what is deleted stays so while the file has it', async () => {
+  it('delete: refuses what is in use; what is deleted stays deleted while the file still lists it', async () => {
     await make({ policies: { min_balance: '1000000000000000000000' } });
     const waiting = await sendThrough('made');
     assert.equal((await rest('DELETE', '/signers/made-key')).reason, 'IN_USE');
@@ -174,7 +174,7 @@ describe('relayers, signers and networks over the API', () => {
     await untilStatus('r1', await sendThrough('r1'), 'confirmed');
   });
 
-  it('a start is refused, with the reason, where the file takes away what a stored relayer refers to', async () => {
+  it('start: refuses if the file no longer has the network of a stored relayer, and names it', async () => {
     await make();
     const file = join(home.dir, 'config.json');
     const config = JSON.parse(await readFile(file, 'utf8'));
@@ -188,7 +188,7 @@ describe('relayers, signers and networks over the API', () => {
     service = await startServiceHere(home);
   });
 
-  it('a start is refused, with the reason, where the webhook is gone that a relayer tells its events to; nothing of it is lost', async () => {
+  it('start: refuses if the file no longer has the notification of a stored relayer, and keeps its deliveries', async () => {
     const file = join(home.dir, 'config.json');
     const config = JSON.parse(await readFile(file, 'utf8'));
     const hook = { id: 'hook', type: 'webhook', url: 'http://127.0.0.1:9/' };
@@ -218,7 +218,7 @@ describe('relayers, signers and networks over the API', () => {
     await withFile({});
   });
 
-  describe('nodes', () => {
+  describe('RPC endpoints', () => {
     let proxy: RpcProxy;
     let asked = 0;
     before(async () => {
@@ -232,7 +232,7 @@ describe('relayers, signers and networks over the API', () => {
     });
     after(() => proxy?.stop());
 
-    it('a network’s new nodes are used at once by the relayers without their own, and after a restart; answers mask them', async () => {
+    it('new RPC URLs of a network serve its relayers at once and after a restart, and answers mask them', async () => {
       const patched = await rest('PATCH', '/networks/evm:local', { rpc_urls: [`${proxy.url}/?key=provider-secret`] });
       assert.deepEqual(patched.body.data.rpc_urls, [{ url: `${proxy.url}/***`, weight: 100 }]);
       asked = 0;
@@ -247,7 +247,7 @@ describe('relayers, signers and networks over the API', () => {
       assert.ok(!service.output().includes('provider-secret'));
     });
 
-    it('a relayer’s own nodes are used instead of its network’s, while sends go on', async () => {
+    it('custom RPC URLs of a relayer replace those of its network during sends', async () => {
       const sends = Array.from({ length: 20 }, () => sendThrough('r1'));
       asked = 0;
       const patched = await rest('PATCH', '/relayers/r1', { custom_rpc_urls: [{ url: proxy.url, weight: 10 }] });

@@ -56,7 +56,7 @@ function addressOf(index: number, key: Buffer): string {
   return type === 'solana' ? getBase58Decoder().decode(publicKey) : computeAddress(`0x${key.toString('hex')}`);
 }
 
-it('fifty relayers over eight networks are there after one start', { timeout: 200_000 }, async () => {
+it('fifty relayers on eight networks all serve after one start', { timeout: 200_000 }, async () => {
   const keys = Array.from({ length: 10 }, () => randomBytes(32));
   // As the existing relayer writes them, for every network.
   const keystores = await Promise.all(keys.map(async (key, index) => keystoreOfAnyNetwork(await cheapKeystore(key, `pass-${index}`))));

@@ -72,7 +72,7 @@ describe('metrics after traffic', () => {
     return answer.text();
   }
 
-  it('a scrape has every metric that the docs name, with a value, and the docs name all of ours', () => {
+  it('metrics: a scrape has a value for every documented metric, and every metric is documented', () => {
     const docs = readFileSync('docs/metrics.md', 'utf8');
     const named = new Set([...docs.matchAll(/`((?:relayer|nodejs|process)_\w+)`/g)].map(([, name = '']) => name));
     assert.ok(named.size > 25);
@@ -97,7 +97,7 @@ describe('metrics after traffic', () => {
   });
 
   for (const file of ['docs/grafana/relayer.json', 'docs/prometheus/alerts.yml']) {
-    it(`${file} uses only metrics and labels that are there`, () => {
+    it(`metrics: ${file} uses only metrics and labels that exist`, () => {
       const used = expressionsOf(file);
       assert.ok(used.length > 8);
       for (const expression of used) {
@@ -117,7 +117,7 @@ describe('metrics after traffic', () => {
     });
   }
 
-  it('requests are counted by method, protocol and outcome', () => {
+  it('metrics: requests are counted by method, protocol and outcome', () => {
     const count = (method: string, protocol: string, code: string) => sumOf(scraped, 'relayer_requests_total', { method, protocol, code });
     assert.equal(count('TransactionService.SendTransaction', 'rest', '200'), 1);
     assert.equal(count('TransactionService.SendTransaction', 'grpc', '200'), 1);
@@ -129,14 +129,14 @@ describe('metrics after traffic', () => {
     assert.equal(sumOf(scraped, 'relayer_request_duration_seconds_count', { method: 'SigningService.SignData', result: 'refused' }), 1);
   });
 
-  it('transactions are counted by what became of them, and versions by what for', () => {
+  it('metrics: transactions are counted by final status and attempts by purpose', () => {
     const reached = (status: string) => sumOf(scraped, 'relayer_transactions_total', { relayer: 'r1', status });
     assert.deepEqual([reached('pending'), reached('sent'), reached('submitted'), reached('canceled')], [2, 2, 2, 1]);
     assert.equal(sumOf(scraped, 'relayer_attempts_total', { relayer: 'r1', kind: 'content' }), 2);
     assert.equal(sumOf(scraped, 'relayer_attempts_total', { relayer: 'r1', kind: 'cancel' }), 1);
   });
 
-  it('networks, nodes and commits are there as they stand', async () => {
+  it('metrics: networks, RPC endpoints and commits have their current values', async () => {
     assert.equal(sumOf(scraped, 'relayer_network_reachable', { network: 'local' }), 1);
     assert.ok(sumOf(scraped, 'relayer_head_block', { network: 'local' }) >= 1);
     assert.ok(sumOf(scraped, 'relayer_node_requests_total', { network: 'local', host: new URL(anvil.url).host, result: 'answered' }) > 5);
@@ -144,13 +144,13 @@ describe('metrics after traffic', () => {
     assert.equal(sumOf(scraped, 'relayer_active', { relayer: 'r1' }), 1);
   });
 
-  it('no label is an id, a path or a text of a caller', () => {
+  it('metrics: no label holds an ID, a path or text from a caller', () => {
     assert.ok(!text.includes(secret));
     assert.doesNotMatch(text, /[0-9a-f]{8}-[0-9a-f]{4}-7/);
     for (const samples of scraped.samples.values()) for (const { labels } of samples) assert.ok(!('transaction' in labels));
   });
 
-  it('needs a key, any key', async () => {
+  it('metrics: the page needs a key with any scope', async () => {
     assert.equal((await fetch(`${service.baseUrl}/metrics`)).status, 401);
     const { body } = await rest(service.baseUrl, 'POST', '/api-keys', { name: 'scraper', scopes: ['transactions:read'] });
     const answer = await fetch(`${service.baseUrl}/metrics`, { headers: { authorization: `Bearer ${body.data.key}` } });

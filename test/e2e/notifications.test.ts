@@ -20,7 +20,7 @@ type Written =
   | { readonly ok: true; readonly hasKey: boolean; readonly url: string; readonly warnings: readonly string[]; readonly text: string }
   | { readonly ok: false; readonly sentence: string; readonly text: string };
 
-describe('the rules of signing_key', () => {
+describe('signing_key of a notification', () => {
   let anvil: Anvil;
   let home: ServiceHome;
   let service: RunningService;
@@ -52,35 +52,35 @@ describe('the rules of signing_key', () => {
         way = [restWay(), ...callers.map(rpcWay)][index] as Way;
       });
 
-      it('absent on create: there is none', async () => {
+      it('signing_key: absent on create leaves none', async () => {
         assert.deepEqual(told(await way.create({ id, url })), { hasKey: false, url });
       });
-      it('empty on create: there is none', async () => {
+      it('signing_key: empty on create leaves none', async () => {
         assert.deepEqual(told(await way.create({ id: `${id}-empty`, url, signing_key: '' })), { hasKey: false, url });
       });
-      it('non-empty on update: it is set', async () => {
+      it('signing_key: non-empty on update sets it', async () => {
         assert.deepEqual(told(await way.update(id, { signing_key: longKey })), { hasKey: true, url });
       });
-      it('absent on update: it is kept', async () => {
+      it('signing_key: absent on update keeps it', async () => {
         assert.deepEqual(told(await way.update(id, { url: `${url}/2` })), { hasKey: true, url: `${url}/2` });
         assert.deepEqual(told(await way.update(id, {})), { hasKey: true, url: `${url}/2` });
       });
       if (index === 0) {
-        it('null on update: it is kept', async () => {
+        it('signing_key: null on update keeps it', async () => {
           assert.deepEqual(told(await way.update(id, { signing_key: null })), { hasKey: true, url: `${url}/2` });
         });
       }
-      it('empty on update: it is removed', async () => {
+      it('signing_key: empty on update removes it', async () => {
         assert.deepEqual(told(await way.update(id, { signing_key: '' })), { hasKey: false, url: `${url}/2` });
       });
-      it('set on create; short ones are taken with a warning', async () => {
+      it('signing_key: a short one is accepted on create with a warning', async () => {
         const written = await way.create({ id: `${id}-short`, url, signing_key: mark });
         assert.ok(written.ok, written.text);
         assert.equal(written.hasKey, true);
         assert.equal(written.warnings.length, 1);
         assert.match(written.warnings[0] ?? '', /32/);
       });
-      it('whsec_ keys must be base64 of 24 to 64 bytes', async () => {
+      it('signing_key: a whsec_ key must be base64 of 24 to 64 bytes', async () => {
         const good = `whsec_${Buffer.from(`${mark}${'x'.repeat(22)}`).toString('base64')}`;
         assert.equal(told(await way.create({ id: `${id}-whsec`, url, signing_key: good })).hasKey, true);
         for (const bad of [
@@ -94,7 +94,7 @@ describe('the rules of signing_key', () => {
           assert.match(refused.sentence, /signing_key/);
         }
       });
-      it('must be 1 to 1024 printable ASCII characters', async () => {
+      it('signing_key: must have 1 to 1024 printable ASCII characters', async () => {
         assert.equal(told(await way.update(id, { signing_key: mark.padEnd(1024, '~') })).hasKey, true);
         for (const bad of [mark.padEnd(1025, 'x'), `${mark}\n`, `${mark}é`]) {
           const refused = await way.update(id, { signing_key: bad });
@@ -102,7 +102,7 @@ describe('the rules of signing_key', () => {
           assert.match(refused.sentence, /^signing_key must be/);
         }
       });
-      it('a taken id is a conflict, an unknown one is not found', async () => {
+      it('notification: an existing ID is a conflict, an unknown ID is not found', async () => {
         const taken = await way.create({ id, url, signing_key: longKey });
         assert.ok(!taken.ok);
         assert.match(taken.sentence, new RegExp(`Notification with ID ${id} already exists`));
@@ -110,7 +110,7 @@ describe('the rules of signing_key', () => {
         assert.ok(!unknown.ok);
         assert.match(unknown.sentence, /nobody.* not found/);
       });
-      it('a private target is refused', async () => {
+      it('notification: a private target is refused', async () => {
         for (const target of [
           'http://127.0.0.1/',
           'http://2130706433/',
@@ -125,7 +125,7 @@ describe('the rules of signing_key', () => {
     });
   }
 
-  it('the fixed texts of the specification, over REST', async () => {
+  it('notification: REST answers have the fixed texts of the specification', async () => {
     const conflict = await rest(service.baseUrl, 'POST', '/notifications', { id: 'hook-0', url: 'https://example.com/' });
     assert.equal(conflict.status, 409);
     assert.deepEqual(conflict.body, {
@@ -151,7 +151,7 @@ describe('the rules of signing_key', () => {
     assert.deepEqual(deleted.body, { success: true, data: null, error: null });
   });
 
-  it("no answer, log line or database byte holds a key, the relayer's own included", async () => {
+  it("notification: no answer, log line or database byte holds a signing key or the relayer's key", async () => {
     const everything = [...answers, service.output()].join('\n');
     assert.ok(answers.length > 40);
     const bytes = await databaseBytes(home);

@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.js';
 const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 const page = '?page=1&per_page=10';
 
-describe('what the public client sends', () => {
+describe('requests of the public client', () => {
   let anvil: Anvil;
   let home: ServiceHome;
   let service: RunningService;

@@ -34,7 +34,7 @@ after(async () => {
   await home?.remove();
 });
 
-it('a restart under load answers or refuses every request: what was answered is stored and mined, each once', async () => {
+it('restart under load: every request is answered or refused, and every answered one is mined exactly once', async () => {
   /** Ids of answered sends, by the value that tells them apart. */
   const answered = new Map<number, string>();
   const refusals = new Map<number, string>();

@@ -56,7 +56,7 @@ function assertClean(place: string, text: string | Buffer, secrets: readonly str
   }
 }
 
-it('no planted secret is in logs, metrics, traces, the API document, an answer, or the database', async (test) => {
+it('secrets: none of the planted ones is in logs, metrics, traces, the API document, answers or the database', async (test) => {
   const collector = await startOtlpReceiver(test);
   /** A receiver that says back all that it was sent, as some do when they fail. */
   const receiver = await startHttpReceiver(test, (response, { path, headers }) => {

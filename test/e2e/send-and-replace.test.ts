@@ -30,7 +30,7 @@ interface Way {
   close(): void;
 }
 
-describe('a transaction is sent, replaced with another receiver and amount, and mined', () => {
+describe('send, replace and mine', () => {
   let anvil: Anvil;
   let home: ServiceHome;
   let service: RunningService;
@@ -52,7 +52,7 @@ describe('a transaction is sent, replaced with another receiver and amount, and 
   });
 
   for (const index of [0, 1, 2, 3]) {
-    it(`by ${['REST', 'gRPC', 'gRPC-Web', 'Connect JSON'][index]}: the chain holds the replacement only, once`, async () => {
+    it(`replace over ${['REST', 'gRPC', 'gRPC-Web', 'Connect JSON'][index]}: the chain holds only the replacement, once`, async () => {
       const way = ways[index];
       assert.ok(way);
       const listedBefore = (await way.list()).length;
@@ -95,7 +95,7 @@ describe('a transaction is sent, replaced with another receiver and amount, and 
     });
   }
 
-  it('refuses a second replacement once it is confirmed, naming the state', async () => {
+  it('replace: refuses a confirmed transaction and names its status', async () => {
     const [newest] = (await rest(service.baseUrl, 'GET', `/relayers/${home.relayerId}/transactions`)).body.data;
     const refused = await rest(service.baseUrl, 'PUT', `/relayers/${home.relayerId}/transactions/${newest.id}`, second);
     assert.equal(refused.status, 400);

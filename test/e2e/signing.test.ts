@@ -78,7 +78,7 @@ describe('signing', () => {
     await home?.remove();
   });
 
-  it('typed data recovers to the relayer with ethers: the EIP-712 example and 50 random cases, over REST and every RPC protocol', async () => {
+  it('sign typed data: ethers recovers the relayer for the EIP-712 example and 50 random cases, over every protocol', async () => {
     for (const typedData of [mail, ...Array.from({ length: 50 }, randomTypedData)]) {
       const request = {
         domain_separator: TypedDataEncoder.hashDomain(typedData.domain),
@@ -102,7 +102,7 @@ describe('signing', () => {
     }
   });
 
-  it('a message recovers to the relayer with ethers, the empty one and non-ASCII ones too', async () => {
+  it('sign message: ethers recovers the relayer, also for an empty and for non-ASCII messages', async () => {
     for (const message of ['', 'hello', 'Grüße, 世界 🚀', '0x1234', 'x'.repeat(5000)]) {
       const { status, body } = await rest(service.baseUrl, 'POST', '/relayers/r1/sign', { message });
       assert.equal(status, 200);
@@ -110,7 +110,7 @@ describe('signing', () => {
     }
   });
 
-  it('takes hex with and without 0x, and refuses anything but 32 bytes, naming the field', async () => {
+  it('sign typed data: accepts 32 bytes of hex with or without 0x, refuses anything else and names the field', async () => {
     const good = 'ab'.repeat(32);
     const taken = await rest(service.baseUrl, 'POST', '/relayers/r1/sign-typed-data', {
       domain_separator: good,
@@ -128,7 +128,7 @@ describe('signing', () => {
     }
   });
 
-  it('names an unknown relayer in the words of the specification', async () => {
+  it('sign: an unknown relayer has the error text of the specification', async () => {
     const body = { domain_separator: 'ab'.repeat(32), hash_struct_message: 'ab'.repeat(32) };
     const refused = await rest(service.baseUrl, 'POST', '/relayers/nobody/sign-typed-data', body);
     assert.equal(refused.status, 404);

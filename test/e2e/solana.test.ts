@@ -60,8 +60,8 @@ describe('a Solana relayer', () => {
     return record;
   }
 
-  describe('sends', () => {
-    it('instructions, from which it builds a transaction: mined when a block holds it, confirmed when that is final', async () => {
+  describe('sends on Solana', () => {
+    it('send: a transaction built from instructions is mined when a block holds it and confirmed when that block is final', async () => {
       const { value, body } = payment();
       const sent = await s.send(body);
       assert.deepEqual([sent.status, sent.hash, sent.signature], ['pending', null, null]);
@@ -77,7 +77,7 @@ describe('a Solana relayer', () => {
     });
 
     for (const version of ['legacy', 0] as const) {
-      it(`a transaction of version ${version} that it signs alone`, async () => {
+      it(`send: a transaction of version ${version} with one signer lands`, async () => {
         const { value } = payment();
         const instructions = [transferOf(address(s.home.address), bob.address, value)];
         const sent = await s.send(await transactionBody(s.solana.chain, { payer: s.home.address, instructions, version }));
@@ -86,7 +86,7 @@ describe('a Solana relayer', () => {
         assert.equal(s.solana.chain.landed(hash ?? '', newest)?.transaction.message.version, version);
       });
 
-      it(`a transaction of version ${version} that another has signed`, async () => {
+      it(`send: a transaction of version ${version} with another signer lands`, async () => {
         const before = s.solana.chain.account(carol.address, newest)?.lamports;
         const instructions = [transferOf(bob.address, carol.address, 7n)];
         const body = await transactionBody(s.solana.chain, { payer: s.home.address, signers: [bob], instructions, version });
@@ -96,7 +96,7 @@ describe('a Solana relayer', () => {
       });
     }
 
-    it('again what the network has dropped, until it lands', async () => {
+    it('send: a dropped transaction is rebroadcast until it lands', async () => {
       const { value, body } = payment();
       s.solana.chain.pool.losesPackets = true;
       const { id } = await s.send(body);
@@ -108,7 +108,7 @@ describe('a Solana relayer', () => {
       assert.equal(paid(value), 1);
     });
 
-    it('anew what died with its blockhash, when it is the only signer: under the same id, once', async () => {
+    it('send: after its blockhash expires, a transaction with one signer is signed again under the same ID and lands once', async () => {
       const { value, body } = payment();
       const { id } = await s.send(body);
       const { hash: first } = await s.untilWaiting(id);
@@ -127,7 +127,7 @@ describe('a Solana relayer', () => {
       assert.equal(paid(value), 1);
     });
 
-    it('nothing anew where another has signed: it fails when its blockhash has died', async () => {
+    it('send: after its blockhash expires, a transaction with another signer fails', async () => {
       const instructions = [transferOf(bob.address, carol.address, 9n)];
       const { id } = await s.send(await transactionBody(s.solana.chain, { payer: s.home.address, signers: [bob], instructions }));
       await s.untilWaiting(id);
@@ -139,7 +139,7 @@ describe('a Solana relayer', () => {
       assert.equal((await s.client.attempts(id)).length, 1);
     });
 
-    it('what then fails on chain: it is failed when that is final, and the record says why', async () => {
+    it('send: a failure on chain fails the transaction when the block is final, with the reason', async () => {
       const drained = await signerOf(9);
       await s.solana.faucet(drained.address, 5n * sol);
       s.solana.chain.advance(2);
@@ -155,7 +155,7 @@ describe('a Solana relayer', () => {
       assert.match(failed.status_reason ?? '', /insufficient lamports/);
     });
 
-    it('what a fork that lost had taken: it is sent again, and lands once', async () => {
+    it('send: a transaction of an abandoned fork is rebroadcast and lands once', async () => {
       const { value, body } = payment();
       const { id } = await s.send(body);
       const { hash } = await s.untilWaiting(id);
@@ -169,7 +169,7 @@ describe('a Solana relayer', () => {
       assert.equal(paid(value), 1);
     });
 
-    it('nothing that would fail: the record says why, and it goes when it would not any more', async () => {
+    it('send: a transaction that its simulation refuses is not sent, and the record says why', async () => {
       const poor = await signerOf(8);
       const instructions = [transferOf(poor.address, carol.address, sol)];
       const { id } = await s.send(await transactionBody(s.solana.chain, { payer: s.home.address, signers: [poor], instructions }));
@@ -179,7 +179,7 @@ describe('a Solana relayer', () => {
     });
   });
 
-  describe('replaces', () => {
+  describe('replaces on Solana', () => {
     for (const status of ['sent', 'submitted'] as const) {
       /** Sends a payment and brings it to that status; `isAtNode`: its packet has come through. */
       async function out(isAtNode: boolean): Promise<{ readonly id: string; readonly value: bigint; readonly hash: string }> {
@@ -192,7 +192,7 @@ describe('a Solana relayer', () => {
         return { id, value, hash: record.hash ?? '' };
       }
 
-      it(`in ${status}, when the earlier version dies: what it holds is sent, and lands alone`, async () => {
+      it(`replace in ${status}: the queued replacement is sent and lands alone when the earlier attempt is dead`, async () => {
         const { id, value, hash } = await out(false);
         const second = payment(carol);
         const third = payment(carol);
@@ -209,7 +209,7 @@ describe('a Solana relayer', () => {
         assert.deepEqual(ledger().byHash.get(confirmed.hash ?? '')?.receivers, [carol.address]);
       });
 
-      it(`in ${status}, when the earlier version lands first: the record says so, and what it holds is dropped`, async () => {
+      it(`replace in ${status}: the queued replacement is dropped if the earlier attempt lands, and the record says so`, async () => {
         const { id, value, hash } = await out(true);
         const second = payment(carol);
         await replace(id, second.body);
@@ -226,7 +226,7 @@ describe('a Solana relayer', () => {
       });
     }
 
-    it('nothing that is confirmed', async () => {
+    it('replace: refuses a confirmed transaction', async () => {
       const { id } = await s.send(payment().body);
       await s.untilWithBlocks(id, 'confirmed');
       const refused = await s.client.replace(id, payment().body);
@@ -234,8 +234,8 @@ describe('a Solana relayer', () => {
     });
   });
 
-  describe('cancels', () => {
-    it('what is out, once it can no longer land; a second cancel changes nothing, and it cannot be replaced', async () => {
+  describe('cancels on Solana', () => {
+    it('cancel: ends a sent transaction when it can no longer land; a second cancel changes nothing and a replace is refused', async () => {
       const { value, body } = payment();
       s.solana.chain.pool.losesPackets = true;
       const { id } = await s.send(body);
@@ -250,7 +250,7 @@ describe('a Solana relayer', () => {
       assert.equal((await s.client.attempts(id)).length, 1);
     });
 
-    it('with what is held', async () => {
+    it('cancel: drops a queued replacement too', async () => {
       const [first, second] = [payment(), payment()];
       s.solana.chain.pool.losesPackets = true;
       const { id } = await s.send(first.body);
@@ -262,7 +262,7 @@ describe('a Solana relayer', () => {
       assert.deepEqual([paid(first.value), paid(second.value)], [0, 0]);
     });
 
-    it('too late: what lands all the same is confirmed, and the record says so', async () => {
+    it('cancel: a transaction that lands all the same is confirmed, and the record says so', async () => {
       const { value, body } = payment();
       const { id } = await s.send(body);
       await s.untilWaiting(id);
@@ -274,8 +274,8 @@ describe('a Solana relayer', () => {
     });
   });
 
-  describe('lets expire', () => {
-    it('what is out when valid_until passes, once it can no longer land', async () => {
+  describe('expires on Solana', () => {
+    it('expire: a transaction sent before valid_until expires when it can no longer land', async () => {
       const { value, body } = payment();
       s.solana.chain.pool.losesPackets = true;
       const { id } = await s.send({ ...body, valid_until: new Date(Date.now() + 2_000).toISOString() });
@@ -291,7 +291,7 @@ describe('a Solana relayer', () => {
 });
 
 describe('a Solana relayer without funds', () => {
-  it('keeps what is sent pending, where it is replaced in place, cancelled and let expire; what is left goes when there are funds', async () => {
+  it('without funds transactions stay pending, can be replaced, cancelled and expire, and the rest is sent after funding', async () => {
     const s = await startSolanaService({ lamports: 0n, start: startServiceHere });
     try {
       await s.solana.faucet(bob.address, sol);
@@ -323,8 +323,8 @@ describe('a Solana relayer without funds', () => {
 describe('a Solana relayer on a busy cluster', () => {
   const policies = { max_allowed_fee_lamports: 5_001 };
   for (const [what, options] of [
-    ['bids what most of the newest blocks asked', {}],
-    ['bids no more than its policy lets it, and waits until that is enough', { policies }],
+    ['fee: bids what most of the newest blocks required', {}],
+    ['fee: bids at most what the policy allows and waits until that is enough', { policies }],
   ] as const) {
     it(what, async () => {
       const s = await startSolanaService({ ...options, start: startServiceHere });
@@ -350,7 +350,7 @@ describe('a Solana relayer on a busy cluster', () => {
   }
 });
 
-describe('a Solana relayer with two nodes, of which the one that tells heights tells no statuses', () => {
+describe('a Solana relayer with two RPC nodes, of which one reports heights but no statuses', () => {
   const states: readonly (readonly [what: string, state: (slot: bigint) => Partial<NodeCondition>])[] = [
     ['is on a fork of its own', (slot) => ({ forkedAfterSlot: slot })],
     ['is far behind', () => ({ blocksBehind: 100_000 })],
@@ -358,7 +358,7 @@ describe('a Solana relayer with two nodes, of which the one that tells heights t
     ['has no history', () => ({ keepsHistory: false })],
   ];
   for (const [what, stateAt] of states) {
-    it(`takes nothing for dead when the other ${what}`, async () => {
+    it(`two nodes: no attempt counts as dead if the other node ${what}`, async () => {
       const s = await startSolanaService({ nodes: 2, start: startServiceHere });
       const [first, second] = s.nodes;
       assert.ok(first && second);

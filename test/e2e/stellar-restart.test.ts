@@ -33,8 +33,8 @@ async function finalRecord(rig: StellarService, client: StellarClient, id: strin
   });
 }
 
-describe('a Stellar service that was killed', () => {
-  it('never pays again what landed and what every node has forgotten, and says so', async (test) => {
+describe('a Stellar service after a SIGKILL', () => {
+  it('restart: a landed transaction that every node has forgotten is never paid again, and the record says so', async (test) => {
     const rig = await startStellarService({ node: { retentionLedgers: 6 } });
     test.after(() => rig.stop());
     const bob = createWallet(rig.ledger, reserve);
@@ -54,7 +54,7 @@ describe('a Stellar service that was killed', () => {
     assert.equal((await client.attempts(sent.id)).length, 1);
   });
 
-  it('sends what was lost meanwhile', async (test) => {
+  it('restart: a transaction that the node lost meanwhile is rebroadcast', async (test) => {
     const rig = await startStellarService();
     test.after(() => rig.stop());
     const bob = createWallet(rig.ledger, reserve);
@@ -68,7 +68,7 @@ describe('a Stellar service that was killed', () => {
     assert.equal(bob.balance(), reserve + 11n);
   });
 
-  it('lets go of what is not wanted any more, and does not send it again', async (test) => {
+  it('restart: a transaction whose valid_until has passed expires and is not rebroadcast', async (test) => {
     const rig = await startStellarService({ node: { expectedCloseSeconds: 0 } });
     test.after(() => rig.stop());
     const bob = createWallet(rig.ledger, reserve);

@@ -39,7 +39,7 @@ describe('Stellar, from the request to the ledger', () => {
     return (await rig.client.attempts(id)).map(({ purpose, is_mined }) => (is_mined ? `${purpose} mined` : purpose));
   }
 
-  it('a payment is sent, waits, lands, and is confirmed with the fee that was charged', async () => {
+  it('send: a payment waits, lands and is confirmed with the charged fee', async () => {
     const bob = receiver();
     const sent = await rig.send(paymentBody(bob.address, 1_234_567n, { memo: { type: 'text', value: 'for lunch' } }));
     assert.deepEqual([sent.status, sent.hash, sent.sequence_number, sent.fee], ['pending', null, '0', 0]);
@@ -54,8 +54,8 @@ describe('Stellar, from the request to the ledger', () => {
     assert.deepEqual(await versions(sent.id), ['content mined']);
   });
 
-  describe('replaced', () => {
-    it('while it waits for another, in place: only the new content is ever signed', async () => {
+  describe('replaces on Stellar', () => {
+    it('replace: an unsigned transaction is replaced in place, and only the new content is ever signed', async () => {
       const [bob, old, carol] = [receiver(), receiver(), receiver()];
       const ahead = await rig.send(paymentBody(bob.address, 1n));
       const second = await rig.send(paymentBody(old.address, 2n));
@@ -67,7 +67,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.deepEqual(await versions(second.id), ['content mined']);
     });
 
-    it('while a node has it: the new one outbids it and lands', async () => {
+    it('replace: a transaction in a node queue is outbid by its replacement, which lands', async () => {
       const [bob, carol] = [receiver(), receiver()];
       const sent = await rig.send(paymentBody(bob.address, 5n));
       const first = await rig.untilWaiting(sent.id);
@@ -82,7 +82,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.deepEqual(await versions(sent.id), ['content mined', 'content']);
     });
 
-    it('while a node has it, too late: the first lands, and the record says that it did', async () => {
+    it('replace: if the earlier attempt lands first, the record says so', async () => {
       const [bob, carol] = [receiver(), receiver()];
       const sent = await rig.send(paymentBody(bob.address, 11n));
       const first = await rig.untilWaiting(sent.id);
@@ -97,7 +97,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.deepEqual(await versions(sent.id), ['content', 'content mined']);
     });
 
-    it('while no node is known to have it: the new one lands where the first was lost', async () => {
+    it('replace: the replacement lands if the earlier attempt was lost on its way to the node', async () => {
       const [bob, carol] = [receiver(), receiver()];
       rig.node.setOutcome((method) => (method === 'sendTransaction' ? { refusedWith: 503 } : null));
       const sent = await rig.send(paymentBody(bob.address, 17n));
@@ -113,7 +113,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.deepEqual([gained(bob), gained(carol)], [0n, 19n]);
     });
 
-    it('while no node is known to have it, but one does: the first lands, and the record says so', async () => {
+    it('replace: the earlier attempt may land if a node has it unknown to us, and the record says so', async () => {
       const [bob, carol] = [receiver(), receiver()];
       rig.node.setOutcome((method) => (method === 'sendTransaction' ? { answerIsLost: true } : null));
       const sent = await rig.send(paymentBody(bob.address, 23n));
@@ -128,7 +128,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.deepEqual([gained(bob), gained(carol)], [23n, 0n]);
     });
 
-    it('below the minimum of the node: 400 that states it', async () => {
+    it('replace: rejects a bid below the minimum of the node and states it', async () => {
       const bob = receiver();
       const sent = await rig.send(paymentBody(bob.address, 31n));
       await rig.untilWaiting(sent.id);
@@ -140,7 +140,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.equal(gained(bob), 31n);
     });
 
-    it('once it is confirmed: 400 naming the state', async () => {
+    it('replace: rejects a confirmed transaction and names its status', async () => {
       const bob = receiver();
       const sent = await rig.send(paymentBody(bob.address, 41n));
       await rig.untilWithBlocks(sent.id, 'confirmed');
@@ -149,8 +149,8 @@ describe('Stellar, from the request to the ledger', () => {
     });
   });
 
-  describe('cancelled', () => {
-    it('while it waits for another: at once', async () => {
+  describe('cancels on Stellar', () => {
+    it('cancel: an unsigned transaction is cancelled at once', async () => {
       const [bob, carol] = [receiver(), receiver()];
       const ahead = await rig.send(paymentBody(bob.address, 1n));
       const second = await rig.send(paymentBody(carol.address, 2n));
@@ -162,7 +162,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.deepEqual([gained(bob), gained(carol)], [1n, 0n]);
     });
 
-    it('while a node has it: a transaction that does nothing takes its place', async () => {
+    it('cancel: a transaction in a node queue is replaced by one without effect', async () => {
       const bob = receiver();
       const sent = await rig.send(paymentBody(bob.address, 47n));
       const first = await rig.untilWaiting(sent.id);
@@ -178,7 +178,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.equal((await versions(sent.id))[0], 'cancel mined');
     });
 
-    it('too late: it is confirmed, and pays once', async () => {
+    it('cancel: a transaction that lands all the same is confirmed and pays once', async () => {
       const bob = receiver();
       const sent = await rig.send(paymentBody(bob.address, 53n));
       const first = await rig.untilWaiting(sent.id);
@@ -191,8 +191,8 @@ describe('Stellar, from the request to the ledger', () => {
     });
   });
 
-  describe('running out of time', () => {
-    it('unsigned, behind another: it expires and uses no number', async () => {
+  describe('expires on Stellar', () => {
+    it('expire: an unsigned transaction expires and uses no sequence number', async () => {
       const [bob, carol] = [receiver(), receiver()];
       const ahead = await rig.send(paymentBody(bob.address, 1n));
       await rig.untilWaiting(ahead.id);
@@ -203,7 +203,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.equal(gained(carol), 0n);
     });
 
-    it('at a node: it never lands, its number comes free, and the next one goes on', async () => {
+    it('expire: a transaction in a node queue never lands, its sequence number is used again, and later ones proceed', async () => {
       const [bob, carol] = [receiver(), receiver()];
       const late = await rig.send(paymentBody(bob.address, 59n, { valid_until: new Date(Date.now() + 2_000).toISOString() }));
       const first = await rig.untilWaiting(late.id);
@@ -222,7 +222,7 @@ describe('Stellar, from the request to the ledger', () => {
     });
   });
 
-  describe('for others', () => {
+  describe('foreign transactions and contract calls on Stellar', () => {
     /** An envelope that its own account has signed and numbered, and bids nothing of its own. */
     function signedBy(user: Wallet, to: Wallet, stroops: bigint, sequence = user.sequence() + 1n): Transaction {
       const amount = `0.${String(stroops).padStart(7, '0')}`;
@@ -230,7 +230,7 @@ describe('Stellar, from the request to the ledger', () => {
       return user.build([operation], { sequence, maxTimeSeconds: Math.floor(Date.now() / 1000) + 300 });
     }
 
-    it('a signed transaction is paid for: the relayer pays the fee, its account the rest', async () => {
+    it('fee bump: the relayer pays the fee of a foreign signed transaction, its source account the rest', async () => {
       const [user, bob] = [createWallet(rig.ledger), receiver()];
       const before = { user: user.balance(), relayer: rig.ledger.latest().state.accounts.get(rig.home.address)?.balanceStroops ?? 0n };
       const inner = signedBy(user, bob, 67n);
@@ -247,7 +247,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.equal(relayerSequence(), sequence);
     });
 
-    it('it is replaced by another of the same account and number', async () => {
+    it('fee bump: a foreign transaction is replaced by another with the same account and sequence number', async () => {
       const [user, bob, carol] = [createWallet(rig.ledger), receiver(), receiver()];
       const sent = await rig.send({ network: 'local', transaction_xdr: signedBy(user, bob, 71n).toXDR(), fee_bump: true });
       await rig.untilWaiting(sent.id);
@@ -259,7 +259,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.deepEqual([gained(bob), gained(carol)], [0n, 73n]);
     });
 
-    it('it fails for good when its account used the number otherwise', async () => {
+    it('fee bump: a foreign transaction fails if its account used the sequence number otherwise', async () => {
       const [user, bob, carol] = [createWallet(rig.ledger), receiver(), receiver()];
       rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
       const sent = await rig.send({ network: 'local', transaction_xdr: signedBy(user, bob, 79n).toXDR(), fee_bump: true });
@@ -273,7 +273,7 @@ describe('Stellar, from the request to the ledger', () => {
     });
   });
 
-  it('a contract is called: simulated, declared, and what it gave back is told', async () => {
+  it('contract call: is simulated, declares its resources, and the record has its return value', async () => {
     const call = (by: number): object => ({
       network: 'local',
       operations: [{ type: 'invoke_contract', contract_address: rig.ledger.testContract, function_name: 'increment', args: [{ u32: by }] }],
@@ -295,7 +295,7 @@ describe('Stellar, from the request to the ledger', () => {
     await rig.untilWithBlocks(sent.id, 'confirmed');
   });
 
-  it('a call of a contract is replaced by another', async () => {
+  it('contract call: is replaced by another call', async () => {
     const call = (value: number): object => ({
       network: 'local',
       operations: [{ type: 'invoke_contract', contract_address: rig.ledger.testContract, function_name: 'echo', args: [{ u32: value }] }],
@@ -310,7 +310,7 @@ describe('Stellar, from the request to the ledger', () => {
     assert.equal(scValToNative(xdr.ScVal.fromXDR(String(confirmed.transaction_result_xdr), 'base64')), 2);
   });
 
-  it('a waiting call is cancelled, though the network lets nothing of another kind outbid it', async () => {
+  it('contract call: is cancelled in the queue, although only another call may outbid it there', async () => {
     const greeting = { type: 'invoke_contract', contract_address: rig.ledger.testContract, function_name: 'echo', args: [{ u32: 3 }] };
     rig.ledger.setSurge(1_000_000_000n);
     const sent = await rig.send({ network: 'local', operations: [greeting] });
@@ -323,8 +323,8 @@ describe('Stellar, from the request to the ledger', () => {
     assert.equal(rig.ledger.find(String(canceled.hash))?.transaction.isSuccess, true);
   });
 
-  describe('in trouble', () => {
-    it('a node that says TRY_AGAIN_LATER again and again is tried again, and pays once', async () => {
+  describe('recovers on Stellar', () => {
+    it('TRY_AGAIN_LATER from the node is retried, and the payment is made once', async () => {
       const bob = receiver();
       let left = 5;
       rig.node.setOutcome((method) => {
@@ -339,7 +339,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.equal(gained(bob), 89n);
     });
 
-    it('what a node loses is sent again', async () => {
+    it('a transaction that the node loses is rebroadcast', async () => {
       const bob = receiver();
       const sent = await rig.send(paymentBody(bob.address, 97n));
       await rig.untilWaiting(sent.id);
@@ -348,7 +348,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.equal(gained(bob), 97n);
     });
 
-    it('what a node throws out and does not let in again is bid for once more', async () => {
+    it('a transaction that the node evicts and refuses gets a higher bid', async () => {
       const bob = receiver();
       rig.ledger.setSurge(1_000n);
       const sent = await rig.send(paymentBody(bob.address, 101n));
@@ -365,7 +365,7 @@ describe('Stellar, from the request to the ledger', () => {
       );
     });
 
-    it('a full queue gets the bid that it asks for', async () => {
+    it('a full queue gets the bid that it requires', async () => {
       const bob = receiver();
       rig.ledger.setQueueFullBelow(4_000n);
       const sent = await rig.send(paymentBody(bob.address, 103n));
@@ -373,7 +373,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.equal(gained(bob), 103n);
     });
 
-    it('somebody else with the same key took the number: the payment gets another, and is made once', async () => {
+    it('foreign use of the sequence number: the payment gets the next one and is made once', async () => {
       const [bob, carol] = [receiver(), receiver()];
       rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
       const sent = await rig.send(paymentBody(bob.address, 107n));
@@ -390,7 +390,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.deepEqual([gained(bob), gained(carol)], [107n, 109n]);
     });
 
-    it('somebody else pays for the fee of our own transaction: it has landed, and is made once', async () => {
+    it('foreign fee bump of our own transaction: it has landed, and the payment is made once', async () => {
       const bob = receiver();
       const sent = await rig.send(paymentBody(bob.address, 113n));
       const first = await rig.untilWaiting(sent.id);
@@ -406,7 +406,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.equal(gained(bob), 114n);
     });
 
-    it('a node that is down loses nothing', async () => {
+    it('a node that is down loses no transaction', async () => {
       const bob = receiver();
       rig.node.setOutcome(() => ({ refusedWith: 503 }));
       const sent = await rig.send(paymentBody(bob.address, 127n));
@@ -415,7 +415,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.equal(gained(bob), 127n);
     });
 
-    it('what fails on the ledger is failed, with the reason, and its number is used', async () => {
+    it('a failure on the ledger fails the transaction with the reason and uses its sequence number', async () => {
       const sequence = relayerSequence();
       const sent = await rig.send(paymentBody(Keypair.random().publicKey(), 1n));
       const failed = await rig.untilWithBlocks(sent.id, 'failed');
@@ -423,7 +423,7 @@ describe('Stellar, from the request to the ledger', () => {
       assert.equal(relayerSequence(), sequence + 1n);
     });
 
-    it('a call that the simulation refuses is failed and takes no number', async () => {
+    it('a contract call that its simulation refuses fails and uses no sequence number', async () => {
       const sequence = relayerSequence();
       const call = { type: 'invoke_contract', contract_address: rig.ledger.testContract, function_name: 'fail', args: [] };
       const sent = await rig.send({ network: 'local', operations: [call] });
@@ -435,7 +435,7 @@ describe('Stellar, from the request to the ledger', () => {
 });
 
 describe('a Stellar account without funds', () => {
-  it('holds sends back, says why, and goes on when it is funded', async (test) => {
+  it('without funds sends wait with the reason and proceed after funding', async (test) => {
     const rig = await startStellarService({ stroops: 0n, start: startServiceHere });
     test.after(() => rig.stop());
     const bob = createWallet(rig.ledger, 10_000_000n);

@@ -11,7 +11,7 @@ const transfer = { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value: 1 };
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const callersSpan = 'b7ad6b7169203331';
 
-it('one trace from the request to the confirmation and its webhooks, over a kill -9 in between', async (test) => {
+it('traces: one trace covers request, confirmation and webhooks, also across a SIGKILL', async (test) => {
   const collector = await startOtlpReceiver(test);
   const receiver = await startHttpReceiver(test, (response) => response.end());
   const { home, anvil } = await started(
@@ -64,7 +64,7 @@ it('one trace from the request to the confirmation and its webhooks, over a kill
   assert.ok(lines.length > 0 && lines.every((line) => line.includes(`"traceId":"${traceId}"`)));
 });
 
-it('without a caller that traces, each request begins a trace, and nodes are told of it', async (test) => {
+it('traces: a request without traceparent starts a trace, which RPC nodes receive', async (test) => {
   const collector = await startOtlpReceiver(test);
   const { home, anvil, node } = await started(test, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, OTEL_BSP_SCHEDULE_DELAY: '50' });
   const service = await startService(home);
@@ -92,7 +92,7 @@ it('without a caller that traces, each request begins a trace, and nodes are tol
   assert.deepEqual(new Set(tracesOf('"latest",false')), new Set([undefined]), "looking at the head is part of nobody's trace");
 });
 
-it('without an endpoint nothing is traced, and what a caller traces is passed on', async (test) => {
+it('traces: without an endpoint no span is sent, and the traceparent of the caller is passed on', async (test) => {
   const receiver = await startHttpReceiver(test, (response) => response.end());
   const { home } = await started(test, {}, receiver.url('/'));
   const service = await startService(home);
@@ -104,7 +104,7 @@ it('without an endpoint nothing is traced, and what a caller traces is passed on
   assert.equal(webhook?.headers.traceparent, traceparent);
 });
 
-it('a collector that cannot be reached costs nothing but its spans, and is told of once', async (test) => {
+it('traces: an unreachable collector loses only its spans and is logged once', async (test) => {
   const { home, anvil } = await started(test, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_BSP_SCHEDULE_DELAY: '50' });
   const service = await startService(home);
   const { body } = await rest(service.baseUrl, 'POST', '/relayers/r1/transactions', transfer);

@@ -31,7 +31,7 @@ interface Watcher {
   close(): void;
 }
 
-describe('transactions are watched, found by nonce, and cancelled all at once', () => {
+describe('watch, find by nonce, cancel all', () => {
   let anvil: Anvil;
   let home: ServiceHome;
   let service: RunningService;
@@ -69,7 +69,7 @@ describe('transactions are watched, found by nonce, and cancelled all at once', 
   for (const index of [0, 1]) {
     const protocol = ['gRPC', 'gRPC-Web'][index];
 
-    it(`${protocol}, by id: the record, then each change until it is final, then the end`, async () => {
+    it(`watch one over ${protocol}: streams the record, each change until it is final, then ends`, async () => {
       const watcher = watchers[index];
       assert.ok(watcher);
       const id = await send();
@@ -92,7 +92,7 @@ describe('transactions are watched, found by nonce, and cancelled all at once', 
       assert.deepEqual(again, ['CONFIRMED']);
     });
 
-    it(`${protocol}, by relayer: the open ones first, then every change of any`, async () => {
+    it(`watch a relayer over ${protocol}: streams its open transactions, then every change`, async () => {
       const watcher = watchers[index];
       assert.ok(watcher);
       const open = [await send(), await send()];
@@ -122,14 +122,14 @@ describe('transactions are watched, found by nonce, and cancelled all at once', 
       assert.equal(seen.find(({ id }) => id === later)?.status, 'PENDING');
     });
 
-    it(`${protocol}: an unknown transaction is NOT_FOUND`, async () => {
+    it(`watch over ${protocol}: an unknown transaction is NOT_FOUND`, async () => {
       const watcher = watchers[index];
       assert.ok(watcher);
       await assert.rejects(read(watcher.watch('0193a1f0-0000-7000-8000-000000000000')), { message: 'NOT_FOUND' });
     });
   }
 
-  it('a transaction is found by its nonce, in every protocol', async () => {
+  it('find by nonce: every protocol returns the transaction', async () => {
     const id = await send();
     const { nonce } = await until(id, 'submitted');
     const byNonce = (text: string | number) => rest(service.baseUrl, 'GET', `/relayers/r1/transactions/by-nonce/${text}`);
@@ -157,7 +157,7 @@ describe('transactions are watched, found by nonce, and cancelled all at once', 
   });
 
   for (const index of [0, 1, 2, 3]) {
-    it(`${['REST', 'gRPC', 'gRPC-Web', 'Connect JSON'][index]} cancels all that waits: pending ends at once, submitted is being cancelled`, async () => {
+    it(`cancel all over ${['REST', 'gRPC', 'gRPC-Web', 'Connect JSON'][index]}: pending transactions end at once, submitted ones are being cancelled`, async () => {
       // Two may be in flight, so two of four stay pending.
       const ids = [await send(), await send(), await send(), await send()];
       const submitted = ids.slice(0, 2);
@@ -196,7 +196,7 @@ describe('transactions are watched, found by nonce, and cancelled all at once', 
     }
   }
 
-  it('the end of the service ends the streams, and they do not hold it up', async () => {
+  it('watch: a stop of the service ends its streams, and they do not delay it', async () => {
     const id = await send();
     await until(id, 'submitted');
     const reading = watchers.map(async (watcher) => {

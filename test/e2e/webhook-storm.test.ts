@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { webhookStorm } from '../faults/webhook-storm.js';
 
 // `npm run test:webhooks` is the long form.
-it('a receiver that fails in every way and kills of the service lose nothing and mix nothing up', async (test) => {
+it('webhooks: failing receivers and SIGKILLs lose no delivery and change no order', async (test) => {
   const figures = await webhookStorm({ transactions: 12, kills: 3, seed: 7 });
   test.diagnostic(JSON.stringify(figures));
   assert.ok(figures.events >= 48 && figures.repeats > 0);

@@ -69,7 +69,7 @@ describe('webhooks', () => {
   const requestOf = (id: string) =>
     waitFor(`the post of ${id}`, () => receiver.requests.findLast(({ headers }) => headers['webhook-id'] === id));
 
-  it('tell of a transaction in order, each signed twice over what was sent', async () => {
+  it('webhooks: events of a transaction arrive in order, each with both signatures over the exact body', async () => {
     const { data } = await call('POST', '/relayers/r1/transactions', {
       to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
       value: '123456789012345678',
@@ -89,7 +89,7 @@ describe('webhooks', () => {
     for (const request of receiver.requests) assertSigned(request, firstKey);
   });
 
-  it('tries a receiver out over every protocol, with no relayer', async () => {
+  it('webhooks: a test event can be sent over every protocol without a relayer', async () => {
     await call('POST', '/notifications', { id: 'alone', url: receiver.url('/alone'), signing_key: firstKey });
     const { status, data } = await call('POST', '/notifications/alone/test');
     assert.equal(status, 200);
@@ -114,7 +114,7 @@ describe('webhooks', () => {
     }
   });
 
-  it('are on record, try by try, and can be redelivered', async () => {
+  it('webhooks: deliveries list every attempt and can be redelivered', async () => {
     answer = (response) => response.writeHead(500).end('out of\norder\x1b[0m');
     const { data } = await call('POST', '/notifications/alone/test');
     const failing = await delivery(data.id, ({ attempts }) => attempts.length === 2, 'alone');
@@ -150,7 +150,7 @@ describe('webhooks', () => {
     assert.equal((await list('alone')).filter(({ id }) => id === data.id).length, 1, 'no second row');
   });
 
-  it('are not found where there are none', async () => {
+  it('webhooks: an unknown notification or delivery is not found', async () => {
     const [known] = await list('alone');
     for (const [verb, path, sentence] of [
       ['GET', '/notifications/nobody/deliveries', 'Notification with ID nobody not found'],
@@ -169,7 +169,7 @@ describe('webhooks', () => {
     }
   });
 
-  it('stop at a receiver that is gone, until its notification is updated', async () => {
+  it('webhooks: deliveries stop after a 410 until the notification is updated', async () => {
     answer = (response) => response.writeHead(410).end();
     const { data: first } = await call('POST', '/notifications/alone/test');
     await delivery(first.id, ({ status }) => status === 'dead', 'alone');
@@ -184,7 +184,7 @@ describe('webhooks', () => {
     await delivery(first.id, ({ status }) => status === 'delivered', 'alone');
   });
 
-  it('are signed by the key before, too, until it is removed', async () => {
+  it('webhooks: the previous key signs too until it is removed', async () => {
     await call('PATCH', '/notifications/alone', { signing_key: secondKey });
     const rotated = await requestOf((await call('POST', '/notifications/alone/test')).data.id);
     assert.equal(String(rotated.headers['webhook-signature']).split(' ').length, 2);
@@ -198,7 +198,7 @@ describe('webhooks', () => {
     await call('PATCH', '/notifications/alone', { signing_key: secondKey });
   });
 
-  it('keep their keys, the retired ones too, out of answers, logs and the database', async () => {
+  it('webhooks: signing keys, also retired ones, are in no answer, log or database byte', async () => {
     const everything = [...answers, service.output()].join('\n');
     const bytes = await databaseBytes(home);
     assert.ok(answers.length > 10 && bytes.includes('alone'));

@@ -94,7 +94,7 @@ interface Caller {
   expected(plan: MethodPlan): Verdict;
 }
 
-describe('every method, for every scope and every kind of key', () => {
+describe('access to every method, for every scope and kind of key', () => {
   let rig: AppRig;
   let nowMs = Date.parse('2026-01-01T00:00:00Z');
   const callers: Caller[] = [];
@@ -164,7 +164,7 @@ describe('every method, for every scope and every kind of key', () => {
     }
   }
 
-  it('the definitions say what the contract says, and name every service', () => {
+  it('access: the definitions match the contract and name every service', () => {
     assert.deepEqual(Object.fromEntries(plans.map((plan) => [nameOf(plan), plan.scope])), scopeOf);
     const files = readdirSync('proto/relayer/v1').filter((file) => file.endsWith('_service.proto'));
     assert.equal(services.length, files.length);
@@ -173,10 +173,10 @@ describe('every method, for every scope and every kind of key', () => {
 
   for (const plan of plans) {
     if (plan.http !== null) it(`${nameOf(plan)} over REST`, () => check(plan, overRest));
-    it(`${nameOf(plan)} over RPC`, () => check(plan, overRpc));
+    it(`access: ${nameOf(plan)} over RPC needs its scope`, () => check(plan, overRpc));
   }
 
-  it('a stream ends when the key that opened it is deleted', async () => {
+  it('access: a stream ends when its key is deleted', async () => {
     const { text } = await rig.ask('POST', '/api/v1/api-keys', { body: '{"name":"watcher","scopes":["transactions:read"]}' });
     const { id, key } = JSON.parse(text).data as { readonly id: string; readonly key: string };
     const client = createClient(TransactionService, createConnectTransport({ baseUrl: rig.baseUrl, httpVersion: '1.1' }));
@@ -200,7 +200,7 @@ describe('every method, for every scope and every kind of key', () => {
       /"code":"unauthenticated"/,
     ],
   ] as const) {
-    it(`a key that is deleted before the body is there opens nothing: ${what}`, async () => {
+    it(`access: a key deleted before the body arrives is refused: ${what}`, async () => {
       const { text } = await rig.ask('POST', '/api/v1/api-keys', {
         body: '{"name":"late","scopes":["transactions:read","transactions:write"]}',
       });
@@ -220,7 +220,7 @@ describe('every method, for every scope and every kind of key', () => {
     });
   }
 
-  it('a key for some relayers creates those alone, and keys for those alone', async () => {
+  it('access: a key for some relayers creates only those relayers and only keys for them', async () => {
     const { text } = await rig.ask('POST', '/api/v1/api-keys', { body: '{"name":"branch","scopes":["admin"],"relayer_ids":["branch"]}' });
     const headers = { authorization: `Bearer ${JSON.parse(text).data.key}` };
     const ask = async (path: string, body: object) => {

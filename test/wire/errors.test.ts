@@ -356,14 +356,14 @@ describe('every error of the contract, over REST and every RPC protocol', () => 
     it(`${told.status} ${told.message}: ${what}`, () => checkEverywhere(rig, askers, call, told));
   }
 
-  it('401 Unauthorized: two Authorization headers, though both are valid', async () => {
+  it('401 Unauthorized: two valid Authorization headers are refused', async () => {
     const answer = await rig.ask('GET', '/api/v1/relayers', {
       headers: { authorization: [`Bearer ${keys.reader}`, `Bearer ${keys.reader}`] },
     });
     checkRest(answer, { ...unauthorized, error: 'there is more than one Authorization header' });
   });
 
-  it('404 Not found: a path that does not exist', async () => {
+  it('404 Not found: the path does not exist', async () => {
     const told = {
       status: 404,
       code: 'Unimplemented',
@@ -378,7 +378,7 @@ describe('every error of the contract, over REST and every RPC protocol', () => 
     for (const asker of askers) await checkRpc(asker, { verb: '', path: '', method: missing, request: {} }, told);
   });
 
-  it('404 Not found: the transaction of another relayer', async () => {
+  it('404 Not found: the transaction belongs to another relayer', async () => {
     const sent = await rig.ask('POST', '/api/v1/relayers/r1/transactions', { body: `{"to":"${to}","value":1}` });
     const { id } = JSON.parse(sent.text).data;
     for (const call of [read('r2', id), replace('r2', id), cancel('r2', id)]) {
@@ -387,7 +387,7 @@ describe('every error of the contract, over REST and every RPC protocol', () => 
     assert.equal((await rig.ask('GET', `/api/v1/relayers/r1/transactions/${id}`)).status, 200);
   });
 
-  it('405 Method Not Allowed: with the verbs that the path has', async () => {
+  it('405 Method Not Allowed: the answer lists the verbs of the path', async () => {
     const allowed: readonly (readonly [verb: string, path: string, allow: string])[] = [
       ['PATCH', '/api/v1/relayers/r1/transactions', 'POST, GET, HEAD'],
       ['POST', `/api/v1/relayers/r1/transactions/${unknownId}`, 'PUT, DELETE, GET, HEAD'],
@@ -431,7 +431,7 @@ describe('every error of the contract, over REST and every RPC protocol', () => 
     assert.equal((await first).status, 201);
   });
 
-  it('413 Payload Too Large', async () => {
+  it('413 Payload Too Large: the body is above the limit', async () => {
     const body = Buffer.alloc(1_048_577, 0x20);
     const told: Told = {
       status: 413,
@@ -445,7 +445,7 @@ describe('every error of the contract, over REST and every RPC protocol', () => 
     for (const asker of askers) await checkRpc(asker, { verb: '', path: '', method: createNotification, request }, told);
   });
 
-  it('415 Unsupported Media Type', async () => {
+  it('415 Unsupported Media Type: the content type is not JSON', async () => {
     const answer = await rig.ask('POST', '/api/v1/notifications', { body: 'url=x', headers: { 'content-type': 'text/plain' } });
     checkRest(answer, {
       status: 415,
@@ -462,7 +462,7 @@ describe('every error of the contract, over REST and every RPC protocol', () => 
     assert.equal(JSON.parse(rpc.text).code, 'invalid_argument');
   });
 
-  it('tells no cause of what is our fault, and logs it', async () => {
+  it('500 Internal Server Error: the answer hides the cause and the log has it', async () => {
     assert.ok(rig.errors.length > 0);
     const answer = await rig.ask('GET', '/api/v1/relayers', { headers: { authorization: `Bearer ${keys.faulty}` } });
     assert.ok(!JSON.stringify([answer.text, answer.headers]).includes('secret'));
@@ -497,14 +497,14 @@ describe('500 Internal Server Error: the store is broken', () => {
   ];
   for (const [what, call] of calls) it(what, () => checkEverywhere(rig, askers, call, internal));
 
-  it('signing goes on: it needs no store', async () => {
+  it('broken store: signing still works', async () => {
     const answer = await rig.ask('POST', '/api/v1/relayers/r1/sign-typed-data', {
       body: JSON.stringify({ domain_separator: hash, hash_struct_message: hash }),
     });
     assert.equal(answer.status, 200, answer.text);
   });
 
-  it('the service is alive, and not ready', async () => {
+  it('broken store: the service is alive but not ready', async () => {
     assert.equal((await rig.ask('GET', '/api/v1/health')).status, 200);
     assert.equal((await rig.ask('GET', '/api/v1/ready')).status, 503);
   });
@@ -537,7 +537,7 @@ describe('429 Too Many Requests', () => {
     await rig?.stop();
   });
 
-  it('the first calls say how many are left', async () => {
+  it('429 Too Many Requests: answers before the limit report the remaining calls', async () => {
     for (const left of [1, 0]) {
       const answer = await rig.ask('GET', `/api/v1/relayers/r1/transactions`);
       assert.equal(answer.status, 200);
@@ -553,7 +553,7 @@ describe('429 Too Many Requests', () => {
     ['cancel', cancel('r1', unknownId)],
     ['read', read('r1', unknownId)],
   ] as const) {
-    it(what, async () => {
+    it(`429 Too Many Requests: ${what} above the limit`, async () => {
       await checkEverywhere(rig, askers, call, limited);
       for (const asker of askers) {
         const answer = await asker.ask(call.method, call.request);
@@ -563,20 +563,20 @@ describe('429 Too Many Requests', () => {
     });
   }
 
-  it('not of notifications, which say nothing of a limit', async () => {
+  it('429 Too Many Requests: notifications have no limit and no headers of it', async () => {
     const answer = await rig.ask('GET', '/api/v1/notifications');
     assert.equal(answer.status, 200);
     assert.equal(answer.headers.ratelimit, undefined);
     assert.equal(answer.headers['ratelimit-policy'], undefined);
   });
 
-  it('not of another key', async () => {
+  it('429 Too Many Requests: another key is not affected', async () => {
     const answer = await rig.ask('GET', '/api/v1/relayers', { headers: { authorization: `Bearer ${keys.reader}` } });
     assert.equal(answer.status, 200);
   });
 });
 
-describe('errors of transactions that are on a chain', () => {
+describe('errors of sent transactions', () => {
   let anvil: Anvil;
   let rig: AppRig;
   let askers: readonly RpcAsker[];
@@ -604,7 +604,7 @@ describe('errors of transactions that are on a chain', () => {
     return id;
   }
 
-  it('400 Bad Request: the transaction’s state forbids it', async () => {
+  it('400 Bad Request: the status of the transaction forbids the call', async () => {
     const id = await sendUntil('submitted');
     await anvil.mine(2);
     await waitFor('the confirmation', async () => {
@@ -622,7 +622,7 @@ describe('errors of transactions that are on a chain', () => {
     });
   });
 
-  it('503 Service Unavailable: replacing what is signed, while no node answers', async () => {
+  it('503 Service Unavailable: a signed transaction cannot be replaced while no RPC node answers', async () => {
     const id = await sendUntil('submitted');
     const before = (await rig.ask('GET', `/api/v1/relayers/r1/transactions/${id}/attempts`)).text;
     await anvil.stop();

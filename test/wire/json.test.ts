@@ -28,7 +28,7 @@ function said({ status, headers, text }: RestAnswer): string {
 }
 
 describe('bodies', () => {
-  it('may have null for absent', async () => {
+  it('body: null means absent', async () => {
     const answer = await post(
       `{"to":"${to}","value":1,"data":null,"gas_limit":null,"gas_price":null,"max_fee_per_gas":null,"max_priority_fee_per_gas":null,"speed":null,"valid_until":null}`,
     );
@@ -39,7 +39,7 @@ describe('bodies', () => {
     );
   });
 
-  it('may not have fields that no shape defines: the likely name is told when it is one letter off', async () => {
+  it('body: an unknown field is refused, with the likely name if it is one letter off', async () => {
     const cases = {
       vallue: 'vallue is not a known field; did you mean `value`?',
       valu: 'valu is not a known field; did you mean `value`?',
@@ -66,7 +66,7 @@ describe('bodies', () => {
     );
   });
 
-  it('may have fields of another network’s shape: they are ignored, and told in metadata.logs', async () => {
+  it('body: fields of another network are ignored with a warning in metadata.logs', async () => {
     const answer = await post(`{"to":"${to}","value":1,"fee_bump":true,"network":"testnet","transaction":{"x":[1]},"memo":null}`);
     assert.equal(answer.status, 200);
     assert.ok(
@@ -81,7 +81,7 @@ describe('bodies', () => {
     );
   });
 
-  it('are told of ignored fields in errors too', async () => {
+  it('body: errors report ignored fields too', async () => {
     const answer = await post(`{"to":"${to}","value":-1,"fee_bump":true}`);
     assert.equal(answer.status, 400);
     assert.ok(
@@ -92,7 +92,7 @@ describe('bodies', () => {
     );
   });
 
-  it('may not have a key twice, however it is spelled or nested', async () => {
+  it('body: a duplicate key is refused, however it is spelled or nested', async () => {
     const cases = {
       [`{"to":"${to}","value":1,"value":1}`]: 'value',
       [`{"to":"${to}","value":1,"v\\u0061lue":2}`]: 'value',
@@ -104,7 +104,7 @@ describe('bodies', () => {
     }
   });
 
-  it('may be nested 64 deep, themselves included', async () => {
+  it('body: nesting is limited to 64 levels', async () => {
     const nested = (depth: number) => `{"to":"${to}","value":1,"operations":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
     assert.equal(said(await post(nested(64))), '200');
     for (const depth of [65, 1000, 500_000]) {
@@ -112,7 +112,7 @@ describe('bodies', () => {
     }
   });
 
-  it('are UTF-8', async () => {
+  it('body: must be UTF-8', async () => {
     const invalid = [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf5, 0x80, 0x80, 0x80], [0xe2, 0x82], [0xfe, 0xff, 0x00, 0x7b]];
     for (const bytes of invalid) {
       const body = Buffer.concat([Buffer.from('{"to":"'), Buffer.from(bytes), Buffer.from('"}')]);
@@ -120,7 +120,7 @@ describe('bodies', () => {
     }
   });
 
-  it('are JSON, strictly: no byte order mark, no comments, nothing after the end', async () => {
+  it('body: must be strict JSON without byte order mark, comments or trailing text', async () => {
     const bodies = [
       '\uFEFF{}',
       '{} x',
@@ -139,13 +139,13 @@ describe('bodies', () => {
     }
   });
 
-  it('are objects', async () => {
+  it('body: must be an object', async () => {
     for (const body of ['[]', '[{}]', '1', '"{}"', 'null', 'true']) {
       assert.equal(said(await post(body)), '400 BODY_MALFORMED: the body must be a JSON object', body);
     }
   });
 
-  it('that are not there count as {}', async () => {
+  it('body: an absent body counts as {}', async () => {
     const created = await post('{"id":"empty","url":"https://example.org/"}', notes);
     assert.equal(said(created), '201');
     for (const ask of [{}, { body: '' }, { body: '{}' }, { body: '', headers: { 'content-type': 'text/plain' } }] satisfies Ask[]) {
@@ -154,7 +154,7 @@ describe('bodies', () => {
     assert.equal(said(await rig.ask('POST', sends)), '400 FIELD_INVALID: to is required if data is empty');
   });
 
-  it('have values of their fields’ types', async () => {
+  it('body: each value must have the type of its field', async () => {
     const cases: Readonly<Record<string, string>> = {
       '"to":5': 'to must be a string',
       '"to":["0x"]': 'to must be a string',
@@ -182,7 +182,7 @@ describe('bodies', () => {
 });
 
 describe('hex', () => {
-  it('to: 0x and 40 digits, in lower, upper or EIP-55 case', async () => {
+  it('to: must be 0x and 40 digits in lower, upper or EIP-55 case', async () => {
     for (const form of [to, to.toLowerCase(), `0x${to.slice(2).toUpperCase()}`]) {
       const answer = await post(`{"to":"${form}","value":1}`);
       assert.ok(answer.text.includes(`"to":"${to}"`), answer.text);
@@ -209,7 +209,7 @@ describe('hex', () => {
     );
   });
 
-  it('data: an even number of digits, the prefix optional, kept in lower case with it', async () => {
+  it('data: accepts an even number of digits with or without 0x and stores them in lower case with 0x', async () => {
     const forms = { '0xABcd': '0xabcd', ABcd: '0xabcd', '0x': '0x', '': '0x', '00': '0x00' };
     for (const [form, stored] of Object.entries(forms)) {
       const answer = await post(`{"to":"${to}","value":1,"data":"${form}"}`);
@@ -231,7 +231,7 @@ describe('hex', () => {
     }
   });
 
-  it('of hashes to sign: 32 bytes, the prefix optional', async () => {
+  it('hashes to sign: must be 32 bytes, with or without 0x', async () => {
     const hash = 'Ab'.repeat(32);
     const sign = (separator: string) =>
       post(`{"domain_separator":"${separator}","hash_struct_message":"${hash}"}`, '/api/v1/relayers/r1/sign-typed-data');
@@ -253,7 +253,8 @@ describe('content types', () => {
     'application/json; foo=bar',
     undefined,
   ]) {
-    it(`${type} is read`, async () => assert.equal(said(await rig.ask('POST', sends, { body, headers: { 'content-type': type } })), '200'));
+    it(`content type ${type}: the body is read`, async () =>
+      assert.equal(said(await rig.ask('POST', sends, { body, headers: { 'content-type': type } })), '200'));
   }
   for (const type of [
     'text/plain',
@@ -266,14 +267,14 @@ describe('content types', () => {
     'multipart/form-data; boundary=x',
     'nonsense',
   ]) {
-    it(`${type} is 415 where there is a body`, async () => {
+    it(`content type ${type}: a body is answered 415`, async () => {
       const headers = { 'content-type': type };
       const sentence = '415 CONTENT_TYPE_UNSUPPORTED: the body must be application/json, in UTF-8';
       assert.equal(said(await rig.ask('POST', sends, { body, headers })), sentence);
     });
   }
 
-  it('RPC types are not for REST paths: 415 in the envelope', async () => {
+  it('content types of RPC: a REST path answers 415 in the envelope', async () => {
     for (const type of ['application/grpc', 'application/grpc-web', 'application/proto', 'application/connect+json']) {
       const answer = await rig.ask('POST', sends, { body, headers: { 'content-type': type } });
       assert.match(said(answer), /^415 CONTENT_TYPE_UNSUPPORTED/);
@@ -283,7 +284,7 @@ describe('content types', () => {
 
 describe('bodies of verbs that take none', () => {
   for (const verb of ['DELETE', 'GET']) {
-    it(`${verb}: ignored, whatever it is`, async () => {
+    it(`${verb}: the body is ignored`, async () => {
       const { id } = JSON.parse((await post(`{"to":"${to}","value":1}`)).text).data;
       for (const ask of [
         { body: '{"not json' },
@@ -297,7 +298,7 @@ describe('bodies of verbs that take none', () => {
 });
 
 describe('paths', () => {
-  it('may end in one slash', async () => {
+  it('path: may end in one slash', async () => {
     for (const path of ['/api/v1/relayers/', `${sends}/`, `${notes}/`, '/api/v1/health/', '/api/v1/relayers/r1/?']) {
       assert.equal((await rig.ask('GET', path)).status, 200, path);
     }
@@ -312,7 +313,7 @@ describe('paths', () => {
     }
   });
 
-  it('have %2F inside their segment', async () => {
+  it('path: %2F stays inside its segment', async () => {
     assert.equal(
       said(await rig.ask('GET', '/api/v1/relayers/r1%2Ftransactions')),
       '404 RELAYER_NOT_FOUND: Relayer with ID r1/transactions not found',
@@ -323,20 +324,20 @@ describe('paths', () => {
     }
   });
 
-  it('are case-sensitive', async () => {
+  it('path: is case-sensitive', async () => {
     for (const path of ['/API/v1/relayers', '/api/v1/Relayers', '/api/V1/relayers']) {
       assert.equal(said(await rig.ask('GET', path)), '404 PATH_NOT_FOUND: this path does not exist', path);
     }
     assert.equal(said(await rig.ask('GET', '/api/v1/relayers/R1')), '404 RELAYER_NOT_FOUND: Relayer with ID R1 not found');
   });
 
-  it('PUT .../transactions/pending means the id pending, DELETE the pending ones', async () => {
+  it('path: PUT .../transactions/pending means the ID "pending", DELETE means the pending transactions', async () => {
     const put = await rig.ask('PUT', `${sends}/pending`, { body: `{"to":"${to}","value":1}` });
     assert.equal(said(put), '404 TRANSACTION_NOT_FOUND: Transaction with ID pending not found');
     assert.notEqual((await rig.ask('DELETE', `${sends}/pending`)).headers['x-error-reason'], 'TRANSACTION_NOT_FOUND');
   });
 
-  it('answer other verbs with 405 and those they have; HEAD and GET alike', async () => {
+  it('path: another verb is answered 405 with the allowed verbs; HEAD counts as GET', async () => {
     for (const verb of ['PATCH', 'PUT', 'TRACE', 'PROPFIND']) {
       const answer = await rig.ask(verb, sends);
       assert.equal(answer.status, 405, verb);
@@ -344,7 +345,7 @@ describe('paths', () => {
     }
   });
 
-  it('HEAD is answered as GET is, without the body', async () => {
+  it('path: HEAD is answered like GET without the body', async () => {
     const path = '/api/v1/relayers/r1';
     const got = await rig.ask('GET', path);
     const headed = await rig.ask('HEAD', path);
@@ -355,14 +356,14 @@ describe('paths', () => {
     assert.deepEqual([missing.status, missing.headers['x-error-reason'], missing.text], [404, 'RELAYER_NOT_FOUND', '']);
   });
 
-  it('mean the same over HTTP/2', async () => {
+  it('path: means the same over HTTP/2', async () => {
     const answer = await requestHttp2(rig.baseUrl, { ':path': '/api/v1/relayers/r1', authorization: `Bearer ${apiKey}` });
     assert.equal(answer.body.toString(), (await rig.ask('GET', '/api/v1/relayers/r1')).text);
   });
 });
 
 describe('browsers', () => {
-  it('OPTIONS: 204, with CORS headers for an origin that is allowed, whatever the path and without a key', async () => {
+  it('OPTIONS: an allowed origin gets 204 with CORS headers on every path without a key', async () => {
     for (const path of [sends, '/api/v1/nothing', '/relayer.v1.TransactionService/SendTransaction', '*']) {
       const answer = await rig.ask('OPTIONS', path, {
         headers: { authorization: undefined, origin, 'access-control-request-method': 'POST' },
@@ -375,7 +376,7 @@ describe('browsers', () => {
     }
   });
 
-  it('OPTIONS: 204 without them for any other', async () => {
+  it('OPTIONS: another origin gets 204 without CORS headers', async () => {
     for (const other of ['https://evil.example.org', 'http://app.example.org', `${origin}.evil.org`, 'null', undefined]) {
       const answer = await rig.ask('OPTIONS', sends, { headers: { authorization: undefined, origin: other } });
       assert.equal(answer.status, 204);
@@ -386,7 +387,7 @@ describe('browsers', () => {
     }
   });
 
-  it('read answers and errors, headers included', async () => {
+  it('CORS: browsers can read answers, errors and headers', async () => {
     for (const path of ['/api/v1/relayers', '/api/v1/nothing', '/api/v1/relayers/nobody']) {
       const answer = await rig.ask('GET', path, { headers: { origin } });
       assert.equal(answer.headers['access-control-allow-origin'], origin);
@@ -417,7 +418,7 @@ describe('lists', () => {
     return { ids: data.map(({ id }: { id: string }) => id), pagination, metadata };
   }
 
-  it('are newest first, ten on a page unless said', async () => {
+  it('list: newest first, ten per page by default', async () => {
     assert.deepEqual(await idsOf(''), {
       ids: ids.slice(0, 10),
       pagination: { current_page: 1, per_page: 10, total_items: 12 },
@@ -428,7 +429,7 @@ describe('lists', () => {
     assert.deepEqual((await idsOf('?per_page=5&page=02')).ids, ids.slice(5, 10));
   });
 
-  it('past the end are empty, with the true total', async () => {
+  it('list: a page past the end is empty and has the true total', async () => {
     for (const page of [2, 3, 1_000_000, 4_294_967_295]) {
       assert.deepEqual(await idsOf(`?page=${page}&per_page=100`), {
         ids: [],
@@ -438,7 +439,7 @@ describe('lists', () => {
     }
   });
 
-  it('have at most 100 on a page: more is 100, with a warning', async () => {
+  it('list: per_page above 100 becomes 100 with a warning', async () => {
     for (const perPage of [101, 1000, 4_294_967_295]) {
       assert.deepEqual(await idsOf(`?per_page=${perPage}`), {
         ids,
@@ -448,7 +449,7 @@ describe('lists', () => {
     }
   });
 
-  it('refuse pages that are none; 2^32 and more too, which the message cannot hold', async () => {
+  it('list: an invalid page is refused, also 2^32 and above, which the message cannot hold', async () => {
     for (const name of ['page', 'per_page']) {
       for (const text of ['0', '-1', 'abc', '', '1.5', '1e1', '+1', '%201', '0x1', '4294967296', '9'.repeat(400), '１', 'null']) {
         const answer = await rig.ask('GET', `${path}?${name}=${encodeURIComponent(decodeURIComponent(text))}`);
@@ -459,7 +460,7 @@ describe('lists', () => {
     }
   });
 
-  it('are filtered by status, in any case, repeatedly', async () => {
+  it('list: the status filter may repeat and ignores case', async () => {
     const [canceled] = ids.slice(3, 4);
     for (const query of ['?status=canceled', '?status=CANCELED', '?status=Canceled&status=confirmed', '?status=canceled&status=canceled']) {
       const found = await idsOf(query);
@@ -476,7 +477,7 @@ describe('lists', () => {
     }
   });
 
-  it('refuse query parameters that nobody knows, on every method', async () => {
+  it('query: every method refuses an unknown parameter', async () => {
     const cases: readonly (readonly [verb: string, path: string, sentence: string])[] = [
       ['GET', `${path}?pages=1`, 'pages is not a known query parameter; did you mean `page`?'],
       ['GET', `${path}?Page=1`, 'Page is not a known query parameter; did you mean `page`?'],
@@ -498,7 +499,7 @@ describe('lists', () => {
 describe('answers', () => {
   const time = '\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z';
 
-  it('of a transaction: every key of the record in its order, null where unset, times in UTC with milliseconds', async () => {
+  it('answer of a transaction: has every key in order, null if unset, times in UTC with milliseconds', async () => {
     const answer = await post(`{"to":"${to}","value":"7"}`);
     const uuid = uuid7.source.slice(1, -1);
     assert.match(
@@ -513,7 +514,7 @@ describe('answers', () => {
     assert.equal(answer.headers['content-length'], String(answer.text.length));
   });
 
-  it('of a list: data, error, pagination, then metadata', async () => {
+  it('answer of a list: has data, error, pagination and metadata in this order', async () => {
     const answer = await rig.ask('GET', `/api/v1/relayers/paused/transactions?per_page=101`);
     assert.equal(
       answer.text,
@@ -522,7 +523,7 @@ describe('answers', () => {
     );
   });
 
-  it('of a notification, created, changed, read and deleted', async () => {
+  it('answer of a notification: has the same record when created, changed and read, and null when deleted', async () => {
     const record = (hasKey: boolean) => `{"id":"told","type":"webhook","url":"https://example.org/","has_signing_key":${hasKey}}`;
     const success = (data: string, metadata = '') => `{"success":true,"data":${data},"error":null${metadata}}`;
     const short =
@@ -539,7 +540,7 @@ describe('answers', () => {
     assert.deepEqual([deleted.status, deleted.text], [200, success('null')]);
   });
 
-  it('of a signature', async () => {
+  it('answer of a signature: has the fields of the specification', async () => {
     const hash = 'ab'.repeat(32);
     const answer = await post(`{"domain_separator":"${hash}","hash_struct_message":"${hash}"}`, '/api/v1/relayers/r1/sign-typed-data');
     const match =
@@ -550,7 +551,7 @@ describe('answers', () => {
     assert.equal(match[3], `${match[1]}${match[2]}${Number(match[4]).toString(16)}`);
   });
 
-  it('carry the caller’s X-Request-Id where it is 1 to 128 of A-Z a-z 0-9 . _ -, and else one of ours', async () => {
+  it('X-Request-Id: the answer repeats 1 to 128 characters of A-Z a-z 0-9 . _ - from the caller, else it has a new ID', async () => {
     const idOf = async (given: string | string[] | undefined) =>
       (await rig.ask('GET', '/api/v1/relayers', { headers: { 'x-request-id': given } })).headers['x-request-id'];
     for (const given of ['a', 'Az09._-', 'x'.repeat(128)]) assert.equal(await idOf(given), given);
@@ -562,7 +563,7 @@ describe('answers', () => {
 });
 
 describe('ids that cannot exist', () => {
-  it('are said back cut to 64 characters, never in the middle of one', async () => {
+  it('unknown ID: the error repeats at most 64 whole characters of it', async () => {
     const cases: readonly (readonly [id: string, shown: string])[] = [
       ['x'.repeat(65), 'x'.repeat(64)],
       ['x'.repeat(8000), 'x'.repeat(64)],
@@ -581,7 +582,7 @@ describe('ids that cannot exist', () => {
     assert.equal(JSON.parse(signed.text).message, `Relayer with ID ${'🙂'.repeat(64)} not found`);
   });
 
-  it('are not found on SQLite', () => checkStrangeIds(rig));
+  it('unknown ID: SQLite answers not found for IDs that it cannot store', () => checkStrangeIds(rig));
 
   describe('on PostgreSQL', () => {
     let server: TestPostgres;
@@ -597,7 +598,7 @@ describe('ids that cannot exist', () => {
       await server?.stop();
     });
 
-    it('are not found either', () => checkStrangeIds(onPostgres));
+    it('unknown ID: PostgreSQL answers not found for IDs that it cannot store', () => checkStrangeIds(onPostgres));
   });
 });
 

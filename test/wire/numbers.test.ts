@@ -129,7 +129,7 @@ describe('numbers on the wire', () => {
   }
 
   for (const field of ['value', 'gas_price', 'max_fee_per_gas', 'max_priority_fee_per_gas']) {
-    it(`${field}: what denotes an integer is read exactly, and shown as a decimal string`, async () => {
+    it(`${field}: every form of an integer is read exactly and shown as a decimal string`, async () => {
       for (const [token, digits] of accepted) {
         const answer = await post(bodyWith(field, token));
         assert.equal(answer.status, 200, `${token}: ${answer.text}`);
@@ -140,7 +140,7 @@ describe('numbers on the wire', () => {
       }
     });
 
-    it(`${field}: anything else is 400, naming field and bound`, async () => {
+    it(`${field}: anything else is answered 400 with the field and its bound`, async () => {
       for (const token of refused) checkRefused(await post(bodyWith(field, token)), field, amountBound);
     });
 
@@ -152,7 +152,7 @@ describe('numbers on the wire', () => {
     });
   }
 
-  it('gas_limit: from a number, or (as protobuf JSON has 64-bit integers) a decimal string, to a number, exactly up to 2^63-1', async () => {
+  it('gas_limit: a number or, as protobuf JSON writes 64-bit integers, a decimal string is shown as an exact number up to 2^63-1', async () => {
     const max63 = '9223372036854775807';
     for (const [token, digits] of [
       ['21000', '21000'],
@@ -171,20 +171,20 @@ describe('numbers on the wire', () => {
     assert.ok((await post(bodyWith('gas_limit', 'null'))).text.includes('"gas_limit":null,'));
   });
 
-  it('gas_limit: anything else is 400, naming field and bound', async () => {
+  it('gas_limit: anything else is answered 400 with the field and its bound', async () => {
     const tokens = ['9223372036854775808', '"9223372036854775808"', '1e19', '1e999999999', '18446744073709551615', '-1', '"-1"'];
     for (const token of [...tokens, '1.5', '1e-1', 'true', '[]', '{}', '""', '"0x5208"', '"21000.0"', '" 21000"', '"2.1e4"', '"x"']) {
       checkRefused(await post(bodyWith('gas_limit', token)), 'gas_limit', 'must be an integer from 0 to 9223372036854775807');
     }
   });
 
-  it('gas_limit: what no transaction of its kind can run with is refused as well', async () => {
+  it('gas_limit: a value below the intrinsic gas of the transaction is refused', async () => {
     for (const token of ['0', '20999']) {
       checkRefused(await post(bodyWith('gas_limit', token)), 'gas_limit', 'must be at least 21000, the intrinsic gas of the transaction');
     }
   });
 
-  it('a megabyte of digits is refused like any other, and read where it denotes an amount', async () => {
+  it('a number of a megabyte is refused or read by the same rules as a short one', async () => {
     const many = 1_048_300;
     const tokens = [
       '1'.repeat(many),
@@ -209,7 +209,7 @@ describe('numbers on the wire', () => {
     }
   });
 
-  it('over RPC amounts are strings of the same form, and 64-bit integers may be strings', async () => {
+  it('over RPC amounts are strings in the same form, and 64-bit integers may be strings', async () => {
     for (const asker of rpcAskers(rig.baseUrl)) {
       const ask = (evm: Record<string, string>) =>
         asker.ask(TransactionService.method.sendTransaction, { relayer_id: 'r1', evm: { to, ...evm } });
@@ -231,7 +231,7 @@ describe('numbers on the wire', () => {
     }
   });
 
-  it('200 generated amounts are stored exactly, or refused', async () => {
+  it('200 generated amounts are stored exactly or refused', async () => {
     for (const token of fc.sample(amountToken, { seed: 20_261_120, numRuns: 200 })) {
       const answer = await post(bodyWith('value', token));
       const meant = amountOf(token);
@@ -256,7 +256,7 @@ describe('numbers on the chain', () => {
     await anvil?.stop();
   });
 
-  it('arrive exactly', async () => {
+  it('amounts and data arrive on the chain exactly', async () => {
     for (const [token, digits] of [
       // As much as this node takes: it adds value and fee in 128 bits.
       [String(max - 10n ** 18n), String(max - 10n ** 18n)],
@@ -364,7 +364,7 @@ describe('amounts in bodies', () => {
     return message.transaction.case === 'evm' ? weiOf(message.transaction.value.value) : undefined;
   }
 
-  it('are read as an exact reference reads them, in generated cases', () => {
+  it('generated amounts are read as an exact reference reads them', () => {
     const count = runs(2_000);
     let amounts = 0;
     fc.assert(

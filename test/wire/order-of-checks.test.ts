@@ -298,13 +298,13 @@ describe('the order of checks, over REST: of two checks that fail, the earlier o
     },
   ];
   for (const { earlier, later, verb, path, ask, status, reason } of pairs) {
-    it(`${earlier}, then ${later}`, async () => {
+    it(`order of checks: ${earlier} before ${later}`, async () => {
       const answer = await rig.ask(verb, path, ask);
       assert.deepEqual({ status: answer.status, reason: answer.headers['x-error-reason'] }, { status, reason }, answer.text);
     });
   }
 
-  it('the transaction’s existence (it must be the relayer’s own), then its state; and the body before both', async () => {
+  it('order of checks: the body, then the existence of the transaction at this relayer, then its status', async () => {
     const put = async (relayer: string, body: string) => {
       const answer = await rig.ask('PUT', one(relayer, canceledId), { body });
       return `${answer.status} ${answer.headers['x-error-reason']}`;
@@ -315,7 +315,7 @@ describe('the order of checks, over REST: of two checks that fail, the earlier o
     assert.equal(await put('r1', good), '400 TRANSACTION_CANCELED');
   });
 
-  it('an outcome that is kept is answered before anything of the relayer is asked, and only to the key that it belongs to', async () => {
+  it('order of checks: a stored response is replayed before any check of the relayer, and only to its own key', async () => {
     const again = await rig.ask('POST', sends('r1'), { body: good, headers: { 'idempotency-key': 'used' } });
     assert.equal(again.status, 200);
     const data = JSON.parse(again.text).data;
@@ -327,7 +327,7 @@ describe('the order of checks, over REST: of two checks that fail, the earlier o
   });
 });
 
-describe('the order of checks where the rate limit is used up', () => {
+describe('the order of checks at the rate limit', () => {
   let rig: AppRig;
   let askers: readonly RpcAsker[];
 
@@ -398,13 +398,13 @@ describe('the order of checks where the rate limit is used up', () => {
     },
   ];
   for (const { earlier, later, verb, path, ask, status, reason } of pairs) {
-    it(`${earlier}, then ${later}`, async () => {
+    it(`order of checks: ${earlier} before ${later}`, async () => {
       const answer = await rig.ask(verb, path, ask);
       assert.deepEqual({ status: answer.status, reason: answer.headers['x-error-reason'] }, { status, reason }, answer.text);
     });
   }
 
-  it('the same over every RPC protocol', async () => {
+  it('order of checks: every RPC protocol checks the rate limit in the same order', async () => {
     const { sendTransaction } = TransactionService.method;
     const message = { relayer_id: 'nobody', evm: {} };
     for (const asker of askers) {
@@ -512,7 +512,7 @@ describe('the order of checks, over every RPC protocol', () => {
     ['the relayer, then the hashes', signTypedData, () => ({ relayer_id: 'nobody' }), {}, 'RELAYER_NOT_FOUND'],
   ];
   for (const [what, method, message, headers, reason] of rows) {
-    it(what, async () => {
+    it(`order of checks over RPC: ${what}`, async () => {
       for (const asker of askers) assert.equal(await reasonOf(asker, method, message(canceledId), headers), reason, asker.protocol);
     });
   }

@@ -40,7 +40,7 @@ function toldBy({ text }: RestAnswer): { code: string; reason: string | undefine
 }
 
 describe('Connect JSON has the rules of protobuf JSON', () => {
-  it('reads snake_case and lowerCamelCase, ignores fields that it does not know, and takes null for absent', async () => {
+  it('Connect JSON: reads snake_case and lowerCamelCase, ignores unknown fields and reads null as absent', async () => {
     for (const body of [
       `{"relayer_id":"r1","evm":{"to":"${to}","value":"1","gas_limit":"21000"}}`,
       `{"relayerId":"r1","evm":{"to":"${to}","value":"1","gasLimit":21000,"data":null},"unknown":{"deep":[1]}}`,
@@ -57,7 +57,7 @@ describe('Connect JSON has the rules of protobuf JSON', () => {
     }
   });
 
-  it('has no envelope; lists have pagination and metadata beside the records', async () => {
+  it('Connect JSON: has no envelope; lists have pagination and metadata next to the records', async () => {
     const answer = await json('ListTransactions', '{"relayerId":"paused","perPage":101}');
     assert.deepEqual(JSON.parse(answer.text), {
       pagination: { currentPage: 1, perPage: 100 },
@@ -67,7 +67,7 @@ describe('Connect JSON has the rules of protobuf JSON', () => {
     assert.match(String(answer.headers['x-request-id']), /^[0-9a-f-]{36}$/);
   });
 
-  it('wants amounts as strings', async () => {
+  it('Connect JSON: amounts must be strings', async () => {
     const told = toldBy(await json('SendTransaction', `{"relayerId":"r1","evm":{"to":"${to}","value":1}}`));
     assert.deepEqual([told.code, told.reason], ['InvalidArgument', 'BODY_MALFORMED']);
     assert.match(told.sentence, /EvmTransactionRequest\.value/);
@@ -75,7 +75,7 @@ describe('Connect JSON has the rules of protobuf JSON', () => {
 });
 
 describe('the transaction’s shape over RPC', () => {
-  it('of another network than the relayer’s: WRONG_NETWORK_SHAPE', async () => {
+  it('transaction shape: one of another network is WRONG_NETWORK_SHAPE', async () => {
     for (const asker of askers) {
       for (const shape of ['stellar', 'solana']) {
         const answer = await asker.ask(sendTransaction, { relayer_id: 'r1', [shape]: {} });
@@ -93,7 +93,7 @@ describe('the transaction’s shape over RPC', () => {
     }
   });
 
-  it('not set: FIELD_INVALID; set twice: the last one in protobuf, malformed in JSON', async () => {
+  it('transaction shape: an unset one is FIELD_INVALID; of two, protobuf takes the last and JSON is malformed', async () => {
     for (const asker of askers) {
       const answer = await asker.ask(sendTransaction, { relayer_id: 'r1' });
       assert.ok(!answer.ok);
@@ -105,8 +105,8 @@ describe('the transaction’s shape over RPC', () => {
   });
 });
 
-describe('numbers of enums that nobody has named are refused, not passed over', () => {
-  it('a status to filter by; also the one that stands for none', async () => {
+describe('unknown enum numbers', () => {
+  it('enum: an unknown or unspecified status to filter by is refused', async () => {
     const statuses = 'must be one of pending, sent, submitted, mined, confirmed, failed, expired, canceled';
     for (const asker of askers) {
       for (const status of [99, 0, -1]) {
@@ -117,7 +117,7 @@ describe('numbers of enums that nobody has named are refused, not passed over', 
     }
   });
 
-  it('a speed', async () => {
+  it('enum: an unknown speed is refused', async () => {
     for (const asker of askers) {
       const answer = await asker.ask(sendTransaction, { relayer_id: 'r1', evm: { to, value: '1', speed: 99 } });
       assert.ok(!answer.ok, asker.protocol);
@@ -127,7 +127,7 @@ describe('numbers of enums that nobody has named are refused, not passed over', 
 });
 
 describe('ids that cannot exist, over RPC', () => {
-  it('are not found, and said back cut to 64 characters', async () => {
+  it('unknown ID over RPC: is not found, and the error repeats at most 64 characters of it', async () => {
     for (const [id, shown] of [
       ['\0', '\0'],
       ['🙂'.repeat(65), '🙂'.repeat(64)],
@@ -147,7 +147,7 @@ describe('ids that cannot exist, over RPC', () => {
 });
 
 describe('verbs', () => {
-  it('Connect GET is not served: no method is declared free of side effects', async () => {
+  it('Connect GET: is not served, since no method is declared free of side effects', async () => {
     const message = encodeURIComponent('{"relayerId":"r1"}');
     const answer = await rig.ask('GET', `${service}/ListTransactions?connect=v1&encoding=json&message=${message}`);
     assert.equal(answer.status, 405);
@@ -191,7 +191,7 @@ function errorIn({ headers, trailers, body }: Http2Answer): RpcAnswer {
   return rpcAnswerOf(errorFromJson(JSON.parse(body.toString()), undefined, new ConnectError('')));
 }
 
-describe('what cannot be read as a message is INVALID_ARGUMENT with a reason, whatever the protocol; never a fault of ours', () => {
+describe('unreadable messages', () => {
   const truncated = Buffer.from([0x0a, 0xff, 0x01]);
   const notUtf8 = Buffer.from([0x0a, 0x02, 0xff, 0xfe]);
   const cases: readonly (readonly [what: string, contentType: string, body: Uint8Array, headers?: Record<string, string>])[] = [
@@ -212,7 +212,7 @@ describe('what cannot be read as a message is INVALID_ARGUMENT with a reason, wh
     ['gRPC-Web: text that is not UTF-8', 'application/grpc-web+proto', envelope(notUtf8)],
   ];
   for (const [what, contentType, body, headers] of cases) {
-    it(what, async () => {
+    it(`unreadable message, ${what}: is answered INVALID_ARGUMENT with a reason`, async () => {
       const error = errorIn(await raw('SendTransaction', contentType, body, headers));
       assert.ok(!error.ok);
       assert.deepEqual(
@@ -224,7 +224,7 @@ describe('what cannot be read as a message is INVALID_ARGUMENT with a reason, wh
     });
   }
 
-  it('what is wrong with the protocol itself is told as its definition has it, without a reason', async () => {
+  it('protocol error: is answered as the protocol defines, without a reason', async () => {
     for (const [body, headers] of [
       [Buffer.alloc(0), {}],
       [Buffer.concat([envelope(Buffer.alloc(0)), envelope(Buffer.alloc(0))]), {}],
@@ -238,7 +238,7 @@ describe('what cannot be read as a message is INVALID_ARGUMENT with a reason, wh
     }
   });
 
-  it('is no matter of the log', () => assert.deepEqual(rig.errors, []));
+  it('unreadable messages: none is logged as an error', () => assert.deepEqual(rig.errors, []));
 });
 
 describe('deadlines', () => {
@@ -247,7 +247,7 @@ describe('deadlines', () => {
     'connect-timeout-ms': ['x', '-1', '1.5', '86400001', '9999999999', '99999999999'],
   };
   for (const [name, values] of Object.entries(wrong)) {
-    it(`${name}: malformed or over a day is refused, naming it`, async () => {
+    it(`deadline: ${name} is refused by its name if it is malformed or above one day`, async () => {
       const types = name === 'grpc-timeout' ? ['application/grpc', 'application/grpc-web'] : ['application/json', 'application/proto'];
       for (const value of values) {
         for (const type of types) {
@@ -259,7 +259,7 @@ describe('deadlines', () => {
     });
   }
 
-  it('that pass while a call runs undo nothing: it is answered when it is done, to whoever still waits', async () => {
+  it('deadline: a call that runs past it is finished, and answered to a caller that still waits', async () => {
     const message = Buffer.from(JSON.stringify({ relayerId: 'r2', evm: { to, value: '1' } }));
     const release = rig.holdCommits(({ name }) => name === 'insertTransaction');
     const deadlineMs = 20;
@@ -284,7 +284,7 @@ describe('deadlines', () => {
     assert.deepEqual(rig.errors, []);
   });
 
-  it('are kept by the clients themselves', async () => {
+  it('deadline: clients enforce it themselves', async () => {
     const release = rig.holdCommits(({ name }) => name === 'insertTransaction');
     try {
       for (const asker of askers) {

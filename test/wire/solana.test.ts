@@ -87,8 +87,8 @@ async function rpcRefusal(method: Parameters<RpcAsker['ask']>[0], message: JsonV
   return first;
 }
 
-describe('a Solana request that is refused', () => {
-  it('says what is wrong with it, by REST and by every RPC protocol', async () => {
+describe('refused Solana requests', () => {
+  it('Solana request: REST and every RPC protocol state what is wrong', async () => {
     const refusals = [...(await solanaRefusals(home.address)), ...(await strictRefusals(home.address))];
     assert.ok(refusals.length > 50);
     for (const { what, request, sentence, reason = 'FIELD_INVALID' } of refusals) {
@@ -99,7 +99,7 @@ describe('a Solana request that is refused', () => {
     }
   });
 
-  it('says so on a replacement too, and nothing changes', async () => {
+  it('Solana request: a wrong replacement is refused and changes nothing', async () => {
     const { body: sent } = await send(bodyOf({ instructions: [transfer()] }));
     const put = (body: unknown) => rest(service.baseUrl, 'PUT', `/relayers/r1/transactions/${sent.data.id}`, body);
     assert.deepEqual(await restRefusal(put({})), ['400 FIELD_INVALID', 'transaction is required if instructions is empty', 'Bad Request']);
@@ -107,7 +107,7 @@ describe('a Solana request that is refused', () => {
     assert.deepEqual(after.data.instructions, sent.data.instructions);
   });
 
-  it('says where JSON of another type stands than is asked for', async () => {
+  it('Solana request: a JSON value of a wrong type is named by its path', async () => {
     const instruction = bodyOf({ instructions: [transfer()] }).instructions as JsonValue[];
     const [whole] = instruction as Record<string, JsonValue>[];
     const [first, second] = (whole?.accounts ?? []) as Record<string, JsonValue>[];
@@ -132,7 +132,7 @@ describe('a Solana request that is refused', () => {
     }
   });
 
-  it('is of another network’s shape, by RPC', async () => {
+  it('Solana request: the shape of another network is refused over RPC', async () => {
     const evm = { relayerId: 'r1', evm: { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value: '1' } };
     assert.deepEqual(await rpcRefusal(TransactionService.method.sendTransaction, evm), [
       'InvalidArgument WRONG_NETWORK_SHAPE',
@@ -143,7 +143,7 @@ describe('a Solana request that is refused', () => {
 });
 
 describe('a Solana transaction', () => {
-  it('is shown with the common fields and its own', async () => {
+  it('Solana transaction: the record has the common fields and those of Solana', async () => {
     const { status, body } = await send(bodyOf({ instructions: [transfer()] }));
     assert.equal(status, 200);
     const { id, created_at, ...record } = body.data;
@@ -161,7 +161,7 @@ describe('a Solana transaction', () => {
     });
   });
 
-  it('is shown as the caller sent it, before it is signed', async () => {
+  it('Solana transaction: the record shows the content of the caller before it is signed', async () => {
     const transaction = await builtTransaction(home.address, [transferOf(other.address, to, 5n)], { version: 0, signers: [other] });
     const { body } = await send({ transaction });
     assert.deepEqual([body.data.transaction, body.data.instructions], [transaction, []]);
@@ -171,7 +171,7 @@ describe('a Solana transaction', () => {
     }
   });
 
-  it('may come with fields of other networks, which are ignored and told of', async () => {
+  it('Solana transaction: fields of other networks are ignored with a warning', async () => {
     const { status, body } = await send({
       ...bodyOf({ instructions: [transfer()] }),
       to: 'x',
@@ -191,7 +191,7 @@ describe('a Solana transaction', () => {
     );
   });
 
-  it('is replaced and cancelled while nothing of it is signed', async () => {
+  it('Solana transaction: an unsigned one can be replaced and cancelled', async () => {
     const { body: sent } = await send(bodyOf({ instructions: [transfer()] }));
     const path = `/relayers/r1/transactions/${sent.data.id}`;
     const transaction = await builtTransaction(home.address, [transferOf(address(home.address), to, 6n)]);
@@ -202,14 +202,14 @@ describe('a Solana transaction', () => {
     assert.equal(canceled.data.status, 'canceled');
   });
 
-  it('has no nonce to be found by', async () => {
+  it('Solana transaction: cannot be found by a nonce', async () => {
     const { status } = await rest(service.baseUrl, 'GET', '/relayers/r1/transactions/by-nonce/1');
     assert.equal(status, 501);
   });
 });
 
 describe('signing on a Solana relayer', () => {
-  it("fills the relayer's place in a transaction, by REST and by every RPC protocol", async () => {
+  it("Solana signing: REST and every RPC protocol add the relayer's signature to a transaction", async () => {
     const transaction = await builtTransaction(home.address, [transferOf(other.address, to, 5n)]);
     const { status, body } = await sign({ transaction });
     assert.equal(status, 200);
@@ -224,7 +224,7 @@ describe('signing on a Solana relayer', () => {
     }
   });
 
-  it('is refused with a sentence about what is wrong', async () => {
+  it('Solana signing: a refusal states what is wrong', async () => {
     const tables = [{ table: to, writable: [0], readonly: [] }];
     const refusals = [
       ...(await strictRefusals(home.address)).filter(({ request }) => request.transaction !== undefined),
@@ -244,7 +244,7 @@ describe('signing on a Solana relayer', () => {
     }
   });
 
-  it('has nothing but transactions', async () => {
+  it('Solana signing: only transactions can be signed', async () => {
     for (const [path, body] of [
       ['sign', { message: 'x' }],
       ['sign-typed-data', { domain_separator: '00'.repeat(32), hash_struct_message: '00'.repeat(32) }],

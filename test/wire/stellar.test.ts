@@ -94,7 +94,7 @@ const withArg = (arg: unknown) => withInvoke({ args: ['void', arg] });
 const withCreate = (changes: object) => ({ network: 'local', operations: [{ ...create, ...changes }] });
 const withUpload = (changes: object) => ({ network: 'local', operations: [{ ...upload, ...changes }] });
 
-describe('what a Stellar request may not be, over REST and every RPC protocol', () => {
+describe('refused Stellar requests, over REST and every RPC protocol', () => {
   const plain = { network: 'local', operations: [pay] };
   const deep = (levels: number): unknown => (levels === 0 ? 'void' : { vec: [deep(levels - 1)] });
   const symbols = 'must be at most 32 characters of a-z, A-Z, 0-9 and _';
@@ -297,13 +297,14 @@ describe('what a Stellar request may not be, over REST and every RPC protocol', 
       'transaction_xdr must be at most 262144 bytes; networks accept no more',
     ],
   ];
-  for (const [what, body, told] of rows) it(what, async () => assert.equal(await refusalOf(body), `FIELD_INVALID: ${told}`));
+  for (const [what, body, told] of rows)
+    it(`Stellar request, refused: ${what}`, async () => assert.equal(await refusalOf(body), `FIELD_INVALID: ${told}`));
 
-  it('no network', async () => {
+  it('Stellar request: an absent network is refused', async () => {
     assert.equal(await refusalOf({ operations: [pay] }), 'FIELD_INVALID: network is required');
   });
 
-  it('authorization by addresses is not built', async () => {
+  it('Stellar request: authorization by addresses is not implemented', async () => {
     const told = await refusalOf(withInvoke({ auth: { type: 'addresses', signers: [G] } }));
     assert.equal(
       told,
@@ -311,20 +312,20 @@ describe('what a Stellar request may not be, over REST and every RPC protocol', 
     );
   });
 
-  it('another source account', async () => {
+  it('Stellar request: another source account is refused', async () => {
     const told = `source_account must be ${own.publicKey()}, the relayer's account, or a muxed address of it`;
     for (const source of [G, M, C, 'me']) {
       assert.equal(await refusalOf({ ...plain, source_account: source }), `FIELD_INVALID: ${told}`);
     }
   });
 
-  it('a muxed source account of a contract call', async () => {
+  it('Stellar request: a muxed source account of a contract call is refused', async () => {
     const muxed = StrKey.encodeMed25519PublicKey(Buffer.concat([own.rawPublicKey(), Buffer.alloc(8, 1)]));
     const told = await refusalOf({ ...withInvoke({}), source_account: muxed });
     assert.equal(told, 'FIELD_INVALID: source_account must not be muxed for a contract operation');
   });
 
-  it('values nested too deep', async () => {
+  it('Stellar request: a value that is nested too deep is refused', async () => {
     // REST ends such bodies by the depth of their JSON.
     for (const asker of askers.filter(({ protocol }) => protocol !== 'gRPC')) {
       const said = await asker.ask(TransactionService.method.sendTransaction, {
@@ -357,7 +358,7 @@ function signed(transaction: Transaction, by: Keypair): string {
   return transaction.toXDR();
 }
 
-describe('what a pre-built envelope may not be', () => {
+describe('refused Stellar envelopes', () => {
   const past = Math.floor(Date.now() / 1000) - 10;
   const rows: readonly (readonly [what: string, body: () => Record<string, unknown>, told: () => string])[] = [
     [
@@ -442,7 +443,8 @@ describe('what a pre-built envelope may not be', () => {
     ],
   ];
   for (const [what, body, told] of rows) {
-    it(what, async () => assert.equal(await refusalOf({ network: 'local', ...body() }), `FIELD_INVALID: ${told()}`));
+    it(`Stellar envelope, refused: ${what}`, async () =>
+      assert.equal(await refusalOf({ network: 'local', ...body() }), `FIELD_INVALID: ${told()}`));
   }
 
   function withoutOperations(transaction: Transaction): string {
@@ -458,14 +460,14 @@ describe('what a pre-built envelope may not be', () => {
   }
 });
 
-describe('what a Stellar request may be', () => {
+describe('accepted Stellar requests', () => {
   const taken = async (body: object): Promise<Record<string, unknown>> => {
     const { status, text } = await app.ask('POST', sends, { body: JSON.stringify(body) });
     assert.equal(status, 200, text);
     return JSON.parse(text);
   };
 
-  it('answers with the record of a Stellar transaction', async () => {
+  it('Stellar request: the answer is the record of the transaction', async () => {
     const { data } = (await taken({ network: 'local', operations: [pay] })) as { data: Record<string, unknown> };
     assert.deepEqual(
       { ...data, id: '', created_at: '' },
@@ -486,7 +488,7 @@ describe('what a Stellar request may be', () => {
     );
   });
 
-  it('takes every form of operation, asset, value and authorization', async () => {
+  it('Stellar request: accepts every form of operation, asset, value and authorization', async () => {
     const values = [
       'void',
       { void: {} },
@@ -548,12 +550,12 @@ describe('what a Stellar request may be', () => {
     await taken({ network: 'local', operations: Array(100).fill(pay), source_account: own.publicKey(), max_fee: 10_000, fee_bump: false });
   });
 
-  it('takes envelopes: unsigned of its own account, and for a fee bump signed ones of others', async () => {
+  it('Stellar request: accepts unsigned envelopes of its own account and signed foreign ones for a fee bump', async () => {
     await taken({ network: 'local', transaction_xdr: built(own, [paying(), paying(own.publicKey())]).toXDR() });
     await taken({ network: 'local', transaction_xdr: signed(built(user, [paying()]), user), fee_bump: true, valid_until: '4102444800' });
   });
 
-  it('ignores the fields of other networks, and says so', async () => {
+  it('Stellar request: fields of other networks are ignored with a warning', async () => {
     const body = { network: 'local', operations: [pay], to: '0x1', value: 1, transaction: 'AAAA', speed: 'fast' };
     const { metadata } = (await taken(body)) as { metadata: { logs: readonly { level: string; message: string }[] } };
     assert.deepEqual(metadata.logs.map(({ level, message }) => `${level} ${message}`).sort(), [
@@ -601,7 +603,7 @@ describe('a Stellar relayer on a ledger', () => {
     return { record, envelope: TransactionBuilder.fromXDR(attempt?.envelope_xdr ?? '', passphrase) };
   }
 
-  it('puts memos into transactions, in the forms of the specification and of the clients', async () => {
+  it('Stellar transaction: memos in the forms of the specification and of the clients are written', async () => {
     const bytes = Array.from({ length: 32 }, (_, index) => index);
     const hex = Buffer.from(bytes).toString('hex');
     const memos: readonly (readonly [object, Memo])[] = [
@@ -623,7 +625,7 @@ describe('a Stellar relayer on a ledger', () => {
     }
   });
 
-  it('shows what was charged, and what a function gave back', async () => {
+  it('Stellar transaction: the record has the charged fee and the return value of a function', async () => {
     const call = {
       ...invoke,
       contract_address: node.ledger.testContract,
@@ -648,7 +650,7 @@ describe('a Stellar relayer on a ledger', () => {
     assert.match(String(record.hash), /^[0-9a-f]{64}$/);
   });
 
-  it('gives an unsigned envelope its place, and keeps the rest', async () => {
+  it('Stellar transaction: an unsigned envelope gets a sequence number and keeps the rest', async () => {
     const account = Keypair.fromRawEd25519Seed(Buffer.from(live.home.privateKey, 'hex'));
     const until = Math.floor(Date.now() / 1000) + 600;
     const unsigned = built(account, [paying()], (one) => one.setTimebounds(5, until).addMemo(Memo.text('mine')));
@@ -658,7 +660,7 @@ describe('a Stellar relayer on a ledger', () => {
     assert.notEqual(envelope.sequence, unsigned.sequence);
   });
 
-  it('signs what others send, beside their signatures', async () => {
+  it('Stellar signing: adds its signature to a foreign envelope next to the others', async () => {
     const account = Keypair.fromRawEd25519Seed(Buffer.from(live.home.privateKey, 'hex'));
     const sign = (unsigned: string) =>
       live.ask('POST', '/api/v1/relayers/r1/sign-transaction', { body: JSON.stringify({ unsigned_xdr: unsigned }) });
@@ -691,7 +693,7 @@ describe('a Stellar relayer on a ledger', () => {
     assert.equal((await sign(TransactionBuilder.buildFeeBumpTransaction(account, '200', shared, passphrase).toXDR())).status, 200);
   });
 
-  it('has no signatures of typed data, and no nonces to look up', async () => {
+  it('Stellar relayer: refuses to sign typed data and to look up a nonce', async () => {
     const typed = await live.ask('POST', '/api/v1/relayers/r1/sign-typed-data', {
       body: JSON.stringify({ domain_separator: hash, hash_struct_message: hash }),
     });
