@@ -1,7 +1,12 @@
+import { Keypair } from '@stellar/stellar-sdk';
 import { parseEther } from 'ethers';
+import { systemProgram } from '../local-chains/solana/instructions.js';
+import { type LocalSolana, type SolanaOptions, startSolana } from '../local-chains/solana/start-solana.js';
+import { type StellarNode, type StellarOptions, startStellar } from '../local-chains/stellar/server.js';
 import { type Anvil, type AnvilOptions, startAnvil } from '../support/anvil.js';
 import { createRelayerClient, type RelayerClient } from '../support/relayer-client.js';
 import {
+  createEd25519Home,
   createServiceHome,
   type LaunchedService,
   launchService,
@@ -11,7 +16,7 @@ import {
 } from '../support/service.js';
 import type { FaultRun } from './suite.js';
 
-/** What is told apart from suite to suite. */
+/** What differs from suite to suite on EVM. */
 export interface RigOptions extends Omit<ServiceHomeOptions, 'rpcUrl'> {
   /** Absent: blocks only when the suite mines them. */
   readonly anvil?: AnvilOptions;
@@ -44,13 +49,7 @@ export async function openRig(run: FaultRun, { anvil: anvilOptions, nodesBefore,
   run.atEnd(() => home.remove());
   await setBalance(anvil, home.address, parseEther('1000'));
 
-  function launch(): LaunchedService {
-    const launched = launchService(home);
-    run.atEnd(() => launched.kill());
-    run.keepLog(launched.output);
-    return launched;
-  }
-
+  const launch = launcherOf(run, home);
   return {
     anvil,
     home,
@@ -60,6 +59,77 @@ export async function openRig(run: FaultRun, { anvil: anvilOptions, nodesBefore,
       return { service, client: createRelayerClient(service.baseUrl) };
     },
   };
+}
+
+/** Starts the service of this home as often as the suite asks. Each one ends with the suite, and its log is kept. */
+function launcherOf(run: FaultRun, home: ServiceHome): () => LaunchedService {
+  return () => {
+    const launched = launchService(home);
+    run.atEnd(() => launched.kill());
+    run.keepLog(launched.output);
+    return launched;
+  };
+}
+
+/** What differs from suite to suite on Solana. */
+export interface SolanaRigOptions {
+  readonly chain: SolanaOptions;
+  /** The RPC URLs of the service, in their order; default: the first node. */
+  readonly nodesBefore?: (solana: LocalSolana) => Promise<readonly string[]>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A local Solana, and a home whose account has 1,000 SOL there. All ends with the suite. */
+export interface SolanaRig {
+  readonly solana: LocalSolana;
+  readonly home: ServiceHome;
+  /** Who is paid. It has an account, so that no payment is too small to create one. */
+  readonly receiver: string;
+  launch(): LaunchedService;
+}
+
+const solanaReceiver = '9hSR6S7WPtxmTojgo6GG3k4yDPecgJY292j7xrsUGWBu';
+
+/** Starts the cluster; the suite starts the service. */
+export async function openSolanaRig(run: FaultRun, { chain, nodesBefore, env }: SolanaRigOptions): Promise<SolanaRig> {
+  const solana = await startSolana(chain);
+  run.atEnd(() => solana.stop());
+  const rpcUrls = (await nodesBefore?.(solana)) ?? [solana.url];
+  const home = await createEd25519Home({ network: 'solana', rpcUrls, ...(env === undefined ? {} : { env }) });
+  run.atEnd(() => home.remove());
+  // Not by transactions, which a fork could take back.
+  const funds = { lamports: 1_000_000_000_000n, owner: systemProgram, data: new Uint8Array(), executable: false };
+  for (const address of [home.address, solanaReceiver]) solana.chain.putAccount(address, funds);
+  return { solana, home, receiver: solanaReceiver, launch: launcherOf(run, home) };
+}
+
+/** What differs from suite to suite on Stellar. */
+export interface StellarRigOptions {
+  readonly node: StellarOptions;
+  /** The RPC URLs of the service, in their order; default: the node. */
+  readonly nodesBefore?: (node: StellarNode) => Promise<readonly string[]>;
+}
+
+/** A local ledger, and a home whose account has 10,000 XLM there. All ends with the suite. */
+export interface StellarRig {
+  readonly node: StellarNode;
+  readonly home: ServiceHome;
+  /** The account that is paid, G... */
+  readonly receiver: string;
+  launch(): LaunchedService;
+}
+
+/** Starts the node; the suite starts the service. */
+export async function openStellarRig(run: FaultRun, { node: options, nodesBefore }: StellarRigOptions): Promise<StellarRig> {
+  const node = await startStellar(options);
+  run.atEnd(() => node.stop());
+  const rpcUrls = (await nodesBefore?.(node)) ?? [node.url];
+  const { passphrase } = node.ledger;
+  const home = await createEd25519Home({ network: 'stellar', rpcUrls, networkFields: { passphrase } });
+  run.atEnd(() => home.remove());
+  const receiver = Keypair.random().publicKey();
+  for (const address of [home.address, receiver]) node.ledger.fund(address, 100_000_000_000n);
+  return { node, home, receiver, launch: launcherOf(run, home) };
 }
 
 /** Gives an account exactly this much. */

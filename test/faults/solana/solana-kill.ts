@@ -2,10 +2,10 @@ import type { SolanaChain } from '../../local-chains/solana/chain.js';
 import type { SolanaClient } from '../../support/network-service.js';
 import { paymentBody } from '../../support/solana-body.js';
 import { type KillTarget, killUnderTraffic } from '../kill-under-traffic.js';
+import { openSolanaRig } from '../rig.js';
 import { type Striker, startStriker } from '../strike-at-broadcast.js';
 import type { FaultRun, FaultSuite } from '../suite.js';
 import { auditSolana } from './audit-solana.js';
-import { openSolanaRig } from './solana-rig.js';
 
 /**
  * SIGKILL at random moments, while the cluster loses packets, prices some out, and loses forks; blocks come so quickly that versions die and are signed anew

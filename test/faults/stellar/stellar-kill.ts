@@ -1,10 +1,10 @@
 import type { StellarNode } from '../../local-chains/stellar/server.js';
 import { paymentBody, type StellarClient } from '../../support/network-service.js';
 import { type KillTarget, killUnderTraffic } from '../kill-under-traffic.js';
+import { openStellarRig } from '../rig.js';
 import { type Striker, startStriker } from '../strike-at-broadcast.js';
 import type { FaultRun, FaultSuite } from '../suite.js';
 import { auditStellar } from './audit-stellar.js';
-import { openStellarRig } from './stellar-rig.js';
 
 /**
  * SIGKILL at random moments, while the node turns transactions away, loses them and its answers, and ledgers and queue ask for more than was bid, so that

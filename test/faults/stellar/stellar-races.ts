@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { paymentBody, type StellarClient, type StellarRecord } from '../../support/network-service.js';
 import { type Answer, createRelayerClient } from '../../support/relayer-client.js';
+import { openStellarRig } from '../rig.js';
 import type { FaultSuite } from '../suite.js';
 import { finalStatuses, untilRecord } from '../until.js';
 import { auditStellar } from './audit-stellar.js';
-import { openStellarRig } from './stellar-rig.js';
 
 /** Changes are fired within this time. */
 const windowMs = 40;
