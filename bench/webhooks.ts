@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { systemIds } from '../src/core/ids.js';
-import { createNotification } from '../src/core/notification/create-notification.js';
+import { createNotification } from '../src/core/notification/notifications.js';
 import { systemClock } from '../src/core/ports/clock.js';
 import type { Change, Store } from '../src/core/ports/store.js';
 import { openStore, wakeOnEvents } from '../src/storage/open-store.js';

@@ -2,13 +2,13 @@ import type { LoadedConfig } from './config/config-file.js';
 import { ConfigError, type Problem } from './config/problem.js';
 import type { RelayerEntry } from './config/relayer-entries.js';
 import { createNetworks, type Networks, networkIdOf } from './core/network/networks.js';
-import { urlsOf } from './core/network/stored-urls.js';
+import { urlsOf } from './core/network/node-urls.js';
 import { followFile } from './core/notification/follow-file.js';
 import type { Clock } from './core/ports/clock.js';
 import type { SecretBox } from './core/ports/secret-box.js';
 import type { Definition, Store } from './core/ports/store.js';
 import { storedRelayerFrom } from './core/relayer/stored-relayer.js';
-import { signerPurpose } from './core/signer/signer-purpose.js';
+import { signerPurpose } from './core/signer/signers.js';
 
 /** A relayer as it is to run, and where it comes from, for whoever must be told what is wrong with it. */
 export type RelayerInForce = RelayerEntry & { readonly origin: string };

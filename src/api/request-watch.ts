@@ -1,8 +1,7 @@
 import type { Principal } from '../core/access/principal.js';
 import type { DomainError } from '../core/errors.js';
 import type { Log } from '../core/ports/log.js';
-import type { Telemetry } from '../core/ports/telemetry.js';
-import { readTraceParent } from '../core/trace-parent.js';
+import { readTraceParent, type Telemetry } from '../core/ports/telemetry.js';
 import type { Call } from './contract/call.js';
 import { errorTable } from './contract/error-table.js';
 import type { ApiRequest, ApiResponse } from './http/header.js';

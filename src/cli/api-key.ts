@@ -61,7 +61,7 @@ async function create({ name, scope, relayer = [], expiresAt }: CreateOptions): 
   const unknown = scope.find((given) => !everyScope.includes(given));
   if (unknown !== undefined) throw new CliError(`unknown scope ${JSON.stringify(unknown)}; valid scopes: ${everyScope.join(', ')}`, 2);
   const request = { name, scopes: scope, relayerIds: relayer, expiresAtMs: expiresAt === undefined ? null : msFromRfc3339(expiresAt) };
-  const { createApiKey } = await import('../core/access/create-api-key.js');
+  const { createApiKey } = await import('../core/access/api-keys.js');
   const { systemClock } = await import('../core/ports/clock.js');
   const { systemIds } = await import('../core/ids.js');
   await withKeys(async (store) => {
@@ -78,7 +78,7 @@ async function list(): Promise<void> {
 }
 
 async function deleteKey(id: string): Promise<void> {
-  const { deleteApiKey } = await import('../core/access/delete-api-key.js');
+  const { deleteApiKey } = await import('../core/access/api-keys.js');
   await withKeys(async (store) => {
     await deleteApiKey({ store, keys: noKeys }, id, null);
     writeLine(`revoked ${id}`);

@@ -1,7 +1,6 @@
-import { DomainError, invalidField } from '../core/errors.js';
+import { DomainError, invalidField, type Warning } from '../core/errors.js';
 import type { NetworkType } from '../core/relayer/network.js';
-import { shownName } from '../core/shown-name.js';
-import type { Warning } from '../core/warning.js';
+import { shownName } from '../core/safe-text.js';
 import { likelyName } from '../json/likely-name.js';
 
 /** What is found while one body or query is read: the first problem of each kind. */

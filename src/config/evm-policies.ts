@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { defaultPolicies } from '../core/relayer/default-policies.js';
-import type { EvmPolicies } from '../core/relayer/relayer.js';
+import { defaultPolicies, type EvmPolicies } from '../core/relayer/relayer.js';
 import { amount, integerBetween } from './field-schemas.js';
 
 /** `policies` of an EVM relayer. */

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { defaultPolicies } from '../core/relayer/default-policies.js';
-import type { SolanaPolicies } from '../core/relayer/relayer.js';
+import { defaultPolicies, type SolanaPolicies } from '../core/relayer/relayer.js';
 import { amount, integerBetween } from './field-schemas.js';
 import { isSolanaAddress } from './solana-address.js';
 import { feePaymentStrategy, userPaidSetting, userPaysProblem } from './user-paid-fees.js';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { defaultPolicies } from '../core/relayer/default-policies.js';
-import type { StellarPolicies } from '../core/relayer/relayer.js';
+import { defaultPolicies, type StellarPolicies } from '../core/relayer/relayer.js';
 import { amount } from './field-schemas.js';
 import { feePaymentStrategy, userPaidSetting } from './user-paid-fees.js';
 

@@ -117,3 +117,9 @@ export class DomainError extends Error {
 export function invalidField(field: string, description: string): DomainError {
   return new DomainError('invalid', 'FIELD_INVALID', `${field} ${description}`, { fields: [{ field, description }] });
 }
+
+/** A warning about the request, for `metadata.logs`. */
+export interface Warning {
+  readonly level: 'log' | 'info' | 'error' | 'warn' | 'debug' | 'result';
+  readonly message: string;
+}

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from './ports/clock.js';
-import type { Ids } from './ports/ids.js';
 
 const poolBytes = 4096;
 const bytesPerId = 10;
@@ -49,3 +48,11 @@ export function createIds(clock: Clock): Ids {
 
 /** Ids by the machine's own time. */
 export const systemIds: Ids = createIds(systemClock);
+
+/** Makes ids, injected so that tests can foresee them. */
+export interface Ids {
+  /** UUID v7: in order of time, so that a large table's index grows at its end. */
+  timeOrdered(): string;
+  /** UUID v4. */
+  random(): string;
+}

@@ -1,7 +1,7 @@
+import type { Ids } from '../core/ids.js';
 import type { Chain } from '../core/ports/chain.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Directory } from '../core/ports/directory.js';
-import type { Ids } from '../core/ports/ids.js';
 import type { Lanes } from '../core/ports/lanes.js';
 import type { Log } from '../core/ports/log.js';
 import type { RecordEvent, RecordRelayerState } from '../core/ports/record-event.js';

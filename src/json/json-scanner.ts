@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { DomainError } from '../core/errors.js';
-import { shownName } from '../core/shown-name.js';
+import { shownName } from '../core/safe-text.js';
 import { JsonNumber, type JsonObject, type JsonValue } from './json-value.js';
 
 /** Nesting that is read; the body itself is the first level. */

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
-import { type Meter, noMeter } from '../core/ports/meter.js';
+import { type Meter, noMeter } from '../core/ports/telemetry.js';
 import type { BoundChange } from './bound-change.js';
 
 /** The changes of one `commit`. */

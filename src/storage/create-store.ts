@@ -1,6 +1,6 @@
 import type { Clock } from '../core/ports/clock.js';
-import { type Meter, noMeter } from '../core/ports/meter.js';
 import type { Change, Store } from '../core/ports/store.js';
+import { type Meter, noMeter } from '../core/ports/telemetry.js';
 import { BoundChange, guarded } from './bound-change.js';
 import { createChanges } from './changes.js';
 import { createCommitQueue } from './commit-queue.js';

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { systemClock } from '../core/ports/clock.js';
 import type { Log } from '../core/ports/log.js';
-import type { Meter } from '../core/ports/meter.js';
 import type { Store } from '../core/ports/store.js';
+import type { Meter } from '../core/ports/telemetry.js';
 import { BoundChange, step } from './bound-change.js';
 import { createStore } from './create-store.js';
 import type { Database, LockedDatabase } from './database.js';

@@ -1,6 +1,5 @@
 import { type Dispatcher, request } from 'undici';
-import { outsideText } from '../core/outside-text.js';
-import { secretPartsOf, withoutParts } from '../core/secret-parts.js';
+import { outsideText, secretPartsOf, withoutParts } from '../core/safe-text.js';
 import { TargetRefusedError } from './target-guard.js';
 
 /** The outcome of one HTTP request. All outcomes are expected, so nothing is thrown. */

@@ -24,7 +24,7 @@ import { compileFieldBounds } from '../../src/codec/field-bounds.js';
 import { CodecCompiler } from '../../src/codec/message-codec.js';
 import { Reading } from '../../src/codec/reading.js';
 import type { ValueCodec } from '../../src/codec/value-codec.js';
-import type { Warning } from '../../src/core/warning.js';
+import type { Warning } from '../../src/core/errors.js';
 import { scanJson } from '../../src/json/json-scanner.js';
 
 const compiler = new CodecCompiler();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ConflictError, type Store } from '../../src/core/ports/store.js';
-import { removeOldest } from '../../src/core/transaction/remove-oldest.js';
 import { openStatuses, type Transaction } from '../../src/core/transaction/transaction.js';
+import { removeOldest } from '../../src/core/transaction/transaction-cleaner.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { createRandom } from '../support/seeded-random.js';
 import { anAttempt, anEvent, aTransaction, next, silentLog } from '../support/stored-samples.js';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { createIdempotency } from '../../src/core/access/idempotency.js';
 import { rotateEncryptionKey } from '../../src/core/access/rotate-encryption-key.js';
-import { signingKeyPurpose } from '../../src/core/notification/signing-key-purpose.js';
+import { signingKeyPurpose } from '../../src/core/notification/signing-key.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { createSecretBox } from '../../src/storage/secret-box.js';
 import { aNotification, aStoredResponse, silentLog } from '../support/stored-samples.js';

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { fillerOf } from '../../src/chains/evm/draft.js';
 import { choosePrice, type PriceChoice } from '../../src/core/fees/choose-price.js';
-import { minimumOutbid } from '../../src/core/fees/minimum-replacement.js';
-import { bidOf, greatestCostPerGasWei } from '../../src/core/fees/price.js';
+import { bidOf, greatestCostPerGasWei, minimumOutbid } from '../../src/core/fees/price.js';
 import type { BroadcastOutcome, Chain, Draft, Head, Receipt, Refusal, SenderTransaction } from '../../src/core/ports/chain.js';
 import type { Network } from '../../src/core/relayer/network.js';
 import { onNetwork } from '../../src/core/relayer/on-network.js';

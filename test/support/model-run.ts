@@ -1,8 +1,7 @@
 import { DomainError } from '../../src/core/errors.js';
 import type { Store } from '../../src/core/ports/store.js';
 import { laneOf } from '../../src/core/relayer/relayer.js';
-import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
-import { deletePendingTransactions } from '../../src/core/transaction/delete-pending-transactions.js';
+import { cancelTransaction, deletePendingTransactions } from '../../src/core/transaction/cancel-transaction.js';
 import type { EvmRequest } from '../../src/core/transaction/evm.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';

@@ -1,15 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { systemIds } from '../../src/core/ids.js';
-import { createNotification } from '../../src/core/notification/create-notification.js';
+import { type Ids, systemIds } from '../../src/core/ids.js';
+import { createNotification } from '../../src/core/notification/notifications.js';
 import { systemClock } from '../../src/core/ports/clock.js';
-import type { Ids } from '../../src/core/ports/ids.js';
 import type { Log } from '../../src/core/ports/log.js';
-import { noMeter, type WebhookOutcome } from '../../src/core/ports/meter.js';
 import type { SecretBox } from '../../src/core/ports/secret-box.js';
 import type { Store } from '../../src/core/ports/store.js';
-import { noTelemetry } from '../../src/core/ports/telemetry.js';
+import { noMeter, noTelemetry, type WebhookOutcome } from '../../src/core/ports/telemetry.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { createSecretBox } from '../../src/storage/secret-box.js';
 import { createDelivery, type Delivery, type DeliveryDeps } from '../../src/webhooks/delivery.js';

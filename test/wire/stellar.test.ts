@@ -17,8 +17,7 @@ import {
 } from '@stellar/stellar-sdk';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
 import { type StellarNode, startStellar } from '../local-chains/stellar/server.js';
-import type { RestAnswer } from '../support/app-rig.js';
-import { type Ed25519App, startEd25519App } from '../support/app-rig.js';
+import { type Ed25519App, type RestAnswer, startEd25519App } from '../support/app-rig.js';
 import { type RpcAsker, rpcAskers } from '../support/rpc-askers.js';
 import { waitFor } from '../support/wait-for.js';
 

@@ -1,7 +1,7 @@
 import { type DescMethod, type Message, ScalarType } from '@bufbuild/protobuf';
 import type { Interceptor } from '@connectrpc/connect';
 import type { Log } from '../../core/ports/log.js';
-import { shownName } from '../../core/shown-name.js';
+import { shownName } from '../../core/safe-text.js';
 import { callOf } from './call.js';
 import { domainErrorOf } from './errors.js';
 import type { MethodPlan } from './method-plan.js';

@@ -6,7 +6,7 @@ import { mayUseRelayer } from '../../core/access/principal.js';
 import { DomainError, invalidField } from '../../core/errors.js';
 import type { Directory } from '../../core/ports/directory.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
-import { shownName } from '../../core/shown-name.js';
+import { shownName } from '../../core/safe-text.js';
 import { type Call, callOf } from './call.js';
 import type { MethodPlan } from './method-plan.js';
 import { keyEnded } from './shared-errors.js';

@@ -5,7 +5,7 @@ import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
 import { trailerParse } from '@connectrpc/connect/protocol-grpc-web';
 import { ErrorInfoSchema } from '../../../gen/google/rpc/error_details_pb.js';
 import { DomainError } from '../../core/errors.js';
-import { outsideText } from '../../core/outside-text.js';
+import { outsideText } from '../../core/safe-text.js';
 import type { RpcProtocol } from './protocol-error.js';
 
 /** The flags and the length before the content of an envelope. */

@@ -7,7 +7,7 @@ import { SignerService } from '../../../gen/relayer/v1/signer_service_pb.js';
 import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import type { UpdateNetworkDeps } from '../../core/network/update-network.js';
-import type { Keccak256 } from '../../core/ports/hash.js';
+import type { Keccak256 } from '../../core/signer/sign-data.js';
 import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
 import { type ApiKeyServiceDeps, createApiKeyService } from './api-keys/api-key-service.js';
 import { createNetworkService } from './networks/network-service.js';

@@ -1,5 +1,5 @@
 import { choosePrice, type PriceChoice } from '../../core/fees/choose-price.js';
-import { minimumOutbid } from '../../core/fees/minimum-replacement.js';
+import { minimumOutbid } from '../../core/fees/price.js';
 import type { Refusal } from '../../core/ports/chain.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';

@@ -1,9 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { type Dispatcher, Pool } from 'undici';
-import { percentDecoded } from '../../core/percent-decoded.js';
 import type { NodeCalls } from '../../core/ports/chain.js';
 import type { Telemetry } from '../../core/ports/telemetry.js';
-import { secretPartsOf } from '../../core/secret-parts.js';
+import { percentDecoded, secretPartsOf } from '../../core/safe-text.js';
 import { TransportError } from './node-error.js';
 
 /** Enough for the receipts of a large block with logs. */

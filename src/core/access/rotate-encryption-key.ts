@@ -1,4 +1,4 @@
-import { signingKeyPurpose } from '../notification/signing-key-purpose.js';
+import { signingKeyPurpose } from '../notification/signing-key.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Change, Definition, Store } from '../ports/store.js';
 

@@ -1,4 +1,6 @@
+import { DomainError } from '../errors.js';
 import type { Network } from '../relayer/network.js';
+import { shownName } from '../safe-text.js';
 
 /** The networks that relayers may be on. */
 export interface Networks {
@@ -23,4 +25,11 @@ export function createNetworks(networks: readonly Network[]): Networks {
     all: () => [...byId.values()],
     put: (network) => void byId.set(networkIdOf(network), network),
   };
+}
+
+/** The network of this id. Throws `NETWORK_NOT_FOUND`. */
+export function getNetwork(networks: Pick<Networks, 'find'>, id: string): Network {
+  const network = networks.find(id);
+  if (network === undefined) throw new DomainError('not_found', 'NETWORK_NOT_FOUND', `Network with ID ${shownName(id)} not found`);
+  return network;
 }

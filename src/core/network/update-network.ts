@@ -5,10 +5,8 @@ import type { SecretBox } from '../ports/secret-box.js';
 import type { Store } from '../ports/store.js';
 import type { Network, RpcUrl } from '../relayer/network.js';
 import type { RelayerRegistry } from '../relayer/relayer-registry.js';
-import { getNetwork } from './get-network.js';
-import { type Networks, networkIdOf } from './networks.js';
-import { checkNodeUrls } from './node-urls.js';
-import { sealedUrls } from './stored-urls.js';
+import { getNetwork, type Networks, networkIdOf } from './networks.js';
+import { checkNodeUrls, sealedUrls } from './node-urls.js';
 
 /** What changing a network works with. */
 export interface UpdateNetworkDeps {

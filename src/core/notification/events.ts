@@ -1,5 +1,5 @@
+import type { Ids } from '../ids.js';
 import type { Clock } from '../ports/clock.js';
-import type { Ids } from '../ports/ids.js';
 import type { RelayerStateEvent } from '../ports/record-event.js';
 import type { Change, Changes } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';

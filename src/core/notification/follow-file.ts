@@ -2,8 +2,7 @@ import type { Clock } from '../ports/clock.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Change, Store } from '../ports/store.js';
 import type { Notification } from './notification.js';
-import { rotateSigningKey } from './rotate-signing-key.js';
-import { signingKeyPurpose } from './signing-key-purpose.js';
+import { rotateSigningKey, signingKeyPurpose } from './signing-key.js';
 
 /** A notification as the configuration file has it, judged by the rules of creation. */
 export interface FileNotification {

@@ -1,4 +1,7 @@
 import { invalidField } from '../errors.js';
+import type { Clock } from '../ports/clock.js';
+import type { SecretBox } from '../ports/secret-box.js';
+import type { Notification, RetiredKey } from './notification.js';
 
 const secretPrefix = 'whsec_';
 
@@ -28,4 +31,61 @@ export function signingKeyWarnings(key: string): string[] {
 /** The bytes of a checked key for Standard Webhooks: what `whsec_` encodes, else the text's own. */
 export function secretFromSigningKey(key: string): Buffer {
   return key.startsWith(secretPrefix) ? Buffer.from(key.slice(secretPrefix.length), 'base64') : Buffer.from(key, 'utf8');
+}
+
+/** What a notification's signing key is sealed for: it can be opened for no other notification. */
+export function signingKeyPurpose(notificationId: string): string {
+  return `notification:${notificationId}`;
+}
+
+/** What a change of key works with. */
+export interface RotationDeps {
+  readonly secretBox: SecretBox;
+  readonly clock: Clock;
+}
+
+/** The part of a notification that its keys are. */
+export type SigningKeys = Pick<Notification, 'sealedSigningKey' | 'retiredKeys'>;
+
+/**
+ * A notification's keys after it was given another. The one before is retired and signs on for a while; one that was retired and is given again is
+ * the present one, and not retired as well. The key that it has already changes nothing. Null drops all, the retired ones too: who removes a key
+ * wants no signatures.
+ */
+export function rotateSigningKey(
+  { secretBox, clock }: RotationDeps,
+  { id, ...stored }: SigningKeys & Pick<Notification, 'id'>,
+  signingKey: string | null,
+): SigningKeys {
+  const { sealedSigningKey, retiredKeys } = stored;
+  if (signingKey === null) return { sealedSigningKey: null, retiredKeys: [] };
+
+  /** Undefined for a key that was sealed under another encryption key: it signs nothing any more, and setting a new one must be possible. */
+  function opened(sealed: string): string | undefined {
+    try {
+      return secretBox.open(sealed, signingKeyPurpose(id));
+    } catch {
+      return undefined;
+    }
+  }
+
+  const present = sealedSigningKey === null ? undefined : opened(sealedSigningKey);
+  if (present === signingKey) return { sealedSigningKey, retiredKeys };
+  const nowMs = clock.nowMs();
+  const retiredNow = sealedSigningKey === null || present === undefined ? [] : [{ sealedSigningKey, retiredAtMs: nowMs }];
+  const others = [...retiredNow, ...retiredKeys].filter((retired) => {
+    const text = opened(retired.sealedSigningKey);
+    return text !== undefined && text !== signingKey;
+  });
+  return { sealedSigningKey: secretBox.seal(signingKey, signingKeyPurpose(id)), retiredKeys: cosigningKeys(others, nowMs) };
+}
+
+/** How long receivers have to learn of a new key. */
+const cosigningMs = 24 * 60 * 60 * 1000;
+/** Each costs 50 bytes of a header, and receivers bound those; nobody replaces a key so often by intent. */
+const maxCosigning = 50;
+
+/** The retired keys that still sign beside the present one, the latest first: those of the last 24 hours, of which there are at most 50. */
+export function cosigningKeys(retiredKeys: readonly RetiredKey[], nowMs: number): readonly RetiredKey[] {
+  return retiredKeys.filter(({ retiredAtMs }) => nowMs - retiredAtMs < cosigningMs).slice(0, maxCosigning);
 }

@@ -50,6 +50,11 @@ export interface Refusal {
   readonly lasting: boolean;
 }
 
+/** True when the chain refused to make a version. */
+export function isRefusal(outcome: object): outcome is Refusal {
+  return 'refused' in outcome;
+}
+
 /** What a version is made of. */
 export interface DraftRequest {
   readonly relayer: Relayer;

@@ -1,8 +1,8 @@
 import { type DomainError, invalidField } from '../errors.js';
 import type { ForwardedAnswer } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
-import { shownName } from '../shown-name.js';
-import { readableMethods } from './readable-methods.js';
+import { shownName } from '../safe-text.js';
+import type { NetworkType } from './network.js';
 import type { Relayer } from './relayer.js';
 
 /** A JSON-RPC call as its caller words it; JSON texts are passed on digit for digit. */
@@ -74,3 +74,101 @@ function valueFromJson(field: string, json: string): unknown {
     throw invalidField(field, 'must be JSON');
   }
 }
+
+/**
+ * The JSON-RPC methods that callers may ask a network's nodes, by the kind of network: all of them read, answer at once and keep nothing on
+ * the node. What sends, signs, subscribes, makes filters, or belongs to the node's operator (admin, debug, trace, txpool) is not among
+ * them.
+ */
+export const readableMethods: Readonly<Record<NetworkType, ReadonlySet<string>>> = {
+  evm: new Set([
+    'eth_blobBaseFee',
+    'eth_blockNumber',
+    'eth_call',
+    'eth_chainId',
+    'eth_createAccessList',
+    'eth_estimateGas',
+    'eth_feeHistory',
+    'eth_gasPrice',
+    'eth_getBalance',
+    'eth_getBlockByHash',
+    'eth_getBlockByNumber',
+    'eth_getBlockReceipts',
+    'eth_getBlockTransactionCountByHash',
+    'eth_getBlockTransactionCountByNumber',
+    'eth_getCode',
+    'eth_getLogs',
+    'eth_getProof',
+    'eth_getStorageAt',
+    'eth_getTransactionByBlockHashAndIndex',
+    'eth_getTransactionByBlockNumberAndIndex',
+    'eth_getTransactionByHash',
+    'eth_getTransactionCount',
+    'eth_getTransactionReceipt',
+    'eth_getUncleByBlockHashAndIndex',
+    'eth_getUncleByBlockNumberAndIndex',
+    'eth_getUncleCountByBlockHash',
+    'eth_getUncleCountByBlockNumber',
+    'eth_maxPriorityFeePerGas',
+    'eth_syncing',
+    'net_version',
+    'web3_clientVersion',
+    'web3_sha3',
+  ]),
+  stellar: new Set([
+    'getEvents',
+    'getFeeStats',
+    'getHealth',
+    'getLatestLedger',
+    'getLedgerEntries',
+    'getLedgers',
+    'getNetwork',
+    'getTransaction',
+    'getTransactions',
+    'getVersionInfo',
+    'simulateTransaction',
+  ]),
+  solana: new Set([
+    'getAccountInfo',
+    'getBalance',
+    'getBlock',
+    'getBlockCommitment',
+    'getBlockHeight',
+    'getBlockTime',
+    'getBlocks',
+    'getBlocksWithLimit',
+    'getEpochInfo',
+    'getEpochSchedule',
+    'getFeeForMessage',
+    'getFirstAvailableBlock',
+    'getGenesisHash',
+    'getHealth',
+    'getHighestSnapshotSlot',
+    'getIdentity',
+    'getInflationGovernor',
+    'getInflationRate',
+    'getInflationReward',
+    'getLatestBlockhash',
+    'getMinimumBalanceForRentExemption',
+    'getMultipleAccounts',
+    'getProgramAccounts',
+    'getRecentPerformanceSamples',
+    'getRecentPrioritizationFees',
+    'getSignatureStatuses',
+    'getSignaturesForAddress',
+    'getSlot',
+    'getSlotLeader',
+    'getSupply',
+    'getTokenAccountBalance',
+    'getTokenAccountsByDelegate',
+    'getTokenAccountsByOwner',
+    'getTokenLargestAccounts',
+    'getTokenSupply',
+    'getTransaction',
+    'getTransactionCount',
+    'getVersion',
+    'isBlockhashValid',
+    'minimumLedgerSlot',
+    'simulateTransaction',
+  ]),
+};

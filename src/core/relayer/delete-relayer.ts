@@ -5,8 +5,8 @@ import type { Store } from '../ports/store.js';
 import { openStatuses } from '../transaction/transaction.js';
 import type { ChangeableDirectory } from './create-directory.js';
 import type { Relayer } from './relayer.js';
-import { relayerNotFound } from './relayer-not-found.js';
 import type { RelayerRegistry } from './relayer-registry.js';
+import { relayerNotFound } from './relayer-rules.js';
 
 /** What deleting works with. */
 export interface DeleteRelayerDeps {

@@ -1,5 +1,6 @@
-import { invalidField } from '../errors.js';
+import { DomainError, invalidField } from '../errors.js';
 import type { Store } from '../ports/store.js';
+import { shownName } from '../safe-text.js';
 import type { RelayerPolicies } from './relayer.js';
 
 /** Greatest number of characters of a name. */
@@ -24,4 +25,9 @@ export function checkPolicies(policies: RelayerPolicies): void {
   if (policies.network === 'solana' && policies.allowedAccounts !== null && policies.disallowedAccounts.length > 0) {
     throw invalidField('policies.disallowed_accounts', 'must not be together with allowed_accounts');
   }
+}
+
+/** The 404 for an id that names no relayer. */
+export function relayerNotFound(id: string): DomainError {
+  return new DomainError('not_found', 'RELAYER_NOT_FOUND', `Relayer with ID ${shownName(id)} not found`);
 }

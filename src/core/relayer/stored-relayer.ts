@@ -1,4 +1,4 @@
-import { sealedUrls, urlsOf } from '../network/stored-urls.js';
+import { sealedUrls, urlsOf } from '../network/node-urls.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Definition } from '../ports/store.js';
 import type { NetworkType, RpcUrl } from './network.js';

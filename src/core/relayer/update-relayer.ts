@@ -4,9 +4,8 @@ import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Store } from '../ports/store.js';
 import type { Relayer } from './relayer.js';
-import { relayerNotFound } from './relayer-not-found.js';
 import type { RelayerRegistry } from './relayer-registry.js';
-import { checkNotification, checkPolicies, checkRelayerName } from './relayer-rules.js';
+import { checkNotification, checkPolicies, checkRelayerName, relayerNotFound } from './relayer-rules.js';
 import { definitionFromRelayer } from './stored-relayer.js';
 
 /** What changing works with. */

@@ -1,12 +1,10 @@
 import { entryIdFromText, taken } from '../entry-id.js';
 import { invalidField } from '../errors.js';
 import type { Exclusively } from '../exclusively.js';
-import type { Ids } from '../ports/ids.js';
-import type { LocalKeys } from '../ports/local-keys.js';
+import type { Ids } from '../ids.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Store } from '../ports/store.js';
-import { signerPurpose } from './signer-purpose.js';
-import type { HeldSigner, Signers } from './signers.js';
+import { type HeldSigner, type Signers, signerPurpose } from './signers.js';
 
 /** What creating works with. */
 export interface CreateSignerDeps {
@@ -40,4 +38,18 @@ export async function createSigner(deps: CreateSignerDeps, { id: wantedId, secre
     signers.add(signer);
     return signer;
   });
+}
+
+/** Makes signers of keys that the service itself keeps. */
+export interface LocalKeys {
+  /**
+   * The signer of a private key of 32 bytes, which are copied. Throws `FIELD_INVALID` naming `config.key` where they are no secp256k1 key,
+   * which is next to never.
+   */
+  open(id: string, privateKey: Uint8Array): HeldSigner;
+  /**
+   * The key in an Ethereum keystore. Throws `FIELD_INVALID` naming `config.keystore` or `config.passphrase`. The caller should overwrite
+   * the key.
+   */
+  fromKeystore(json: string, passphrase: string): Promise<Uint8Array>;
 }

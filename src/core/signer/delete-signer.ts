@@ -2,8 +2,7 @@ import { inUse } from '../entry-id.js';
 import type { Exclusively } from '../exclusively.js';
 import type { Directory } from '../ports/directory.js';
 import type { Store } from '../ports/store.js';
-import { getSigner } from './get-signer.js';
-import type { Signers } from './signers.js';
+import { getSigner, type Signers } from './signers.js';
 
 /** What deleting works with. */
 export interface DeleteSignerDeps {

@@ -1,4 +1,6 @@
+import { DomainError } from '../errors.js';
 import type { Curve, Signer } from '../ports/signer.js';
+import { shownName } from '../safe-text.js';
 
 /** A key that relayers may be given. */
 export interface HeldSigner {
@@ -27,4 +29,16 @@ export function createSigners(signers: readonly HeldSigner[]): Signers {
     add: (signer) => void byId.set(signer.id, signer),
     remove: (id) => void byId.delete(id),
   };
+}
+
+/** The signer of this id. Throws `SIGNER_NOT_FOUND`. */
+export function getSigner(signers: Pick<Signers, 'find'>, id: string): HeldSigner {
+  const signer = signers.find(id);
+  if (signer === undefined) throw new DomainError('not_found', 'SIGNER_NOT_FOUND', `Signer with ID ${shownName(id)} not found`);
+  return signer;
+}
+
+/** What a signer's key is sealed for. */
+export function signerPurpose(id: string): string {
+  return `signer:${id}`;
 }

@@ -1,6 +1,7 @@
 import { DomainError } from '../errors.js';
 import type { Reads } from '../ports/store.js';
-import { shownName } from '../shown-name.js';
+import { laneOf, type Relayer } from '../relayer/relayer.js';
+import { shownName } from '../safe-text.js';
 import type { TransactionView } from './transaction.js';
 
 /** The relayer's transaction with this id. Throws 404 when there is none, also when it belongs to another relayer. */
@@ -10,4 +11,18 @@ export async function findTransaction(read: Reads, relayerId: string, transactio
     throw new DomainError('not_found', 'TRANSACTION_NOT_FOUND', `Transaction with ID ${shownName(transactionId)} not found`);
   }
   return view;
+}
+
+/** The relayer's transaction that has a nonce. Throws 404 when there is none, 501 where the network has no nonces. */
+export async function findByNonce(read: Reads, relayer: Relayer, nonce: bigint): Promise<TransactionView> {
+  if (relayer.networkType !== 'evm') {
+    throw new DomainError(
+      'unimplemented',
+      'NOT_IMPLEMENTED',
+      `relayer ${relayer.id} is on a ${relayer.networkType} network, which has no nonces`,
+    );
+  }
+  const id = await read.transactionIdAt(laneOf(relayer), nonce);
+  if (id === undefined) throw new DomainError('not_found', 'TRANSACTION_NOT_FOUND', `Transaction with nonce ${nonce} not found`);
+  return findTransaction(read, relayer.id, id);
 }

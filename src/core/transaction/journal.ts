@@ -2,9 +2,7 @@ import type { Clock } from '../ports/clock.js';
 import type { Move } from '../ports/lanes.js';
 import type { Log } from '../ports/log.js';
 import type { OpenTransaction } from '../ports/store.js';
-import { noTelemetry, type Telemetry } from '../ports/telemetry.js';
-import type { Span, SpanKind } from '../ports/tracer.js';
-import { readTraceParent } from '../trace-parent.js';
+import { noTelemetry, readTraceParent, type Span, type SpanKind, type Telemetry } from '../ports/telemetry.js';
 import { isFinal, type Transaction } from './transaction.js';
 import { shownAttempt } from './transaction-changes.js';
 

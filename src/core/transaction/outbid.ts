@@ -1,14 +1,19 @@
 import type { SaveResponse } from '../access/idempotency.js';
 import { DomainError } from '../errors.js';
+import { isRefusal, type Refusal } from '../ports/chain.js';
 import type { Move } from '../ports/lanes.js';
 import type { OpenTransaction } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
 import { signed } from './lifecycle.js';
-import { isRefusal, refusalError } from './refusal-error.js';
-import type { Replacement } from './replace-transaction.js';
 import type { TransactionDeps } from './send-transaction.js';
 import { signAttempt } from './sign-attempt.js';
-import { type Attempt, type Intent, isSigned, type TransactionView } from './transaction.js';
+import { type Attempt, type Content, type Intent, isSigned, type TransactionView } from './transaction.js';
+
+/** What the transaction becomes. */
+export interface Replacement {
+  readonly content: Content;
+  readonly validUntilMs: number | null;
+}
 
 /**
  * Signs and stores a version that outbids all earlier ones of a signed transaction in its slot; the lane broadcasts it next.
@@ -66,4 +71,22 @@ async function requireNew({ store }: TransactionDeps, { chain, hash, nonce }: At
 /** The versions that share the transaction's present slot: all of them where it stands alone. */
 export function attemptsInSlot({ transaction, attempts }: OpenTransaction): OpenTransaction['attempts'] {
   return attempts.filter(({ nonce }) => nonce === transaction.nonce);
+}
+
+/** The 400 that a caller gets whose replacement or cancel the chain refuses. */
+function refusalError(refusal: Refusal): DomainError {
+  switch (refusal.refused) {
+    case 'reverts':
+      return new DomainError('invalid', 'EXECUTION_REVERTED', refusal.sentence);
+    case 'insufficient_funds':
+      return new DomainError('precondition', 'INSUFFICIENT_FUNDS', refusal.sentence);
+    case 'above_cap':
+      return new DomainError('invalid', 'GAS_PRICE_CAP_EXCEEDED', refusal.sentence);
+    case 'underpriced':
+      return new DomainError('invalid', 'REPLACEMENT_UNDERPRICED', refusal.sentence);
+    case 'gas_limit':
+      return new DomainError('invalid', 'FIELD_INVALID', refusal.sentence, {
+        fields: [{ field: 'gas_limit', description: refusal.sentence }],
+      });
+  }
 }

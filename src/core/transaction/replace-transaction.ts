@@ -5,18 +5,11 @@ import type { Move } from '../ports/lanes.js';
 import type { OpenTransaction } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
 import { findTransaction } from './find-transaction.js';
-import { replacedInPlace, replacementQueued } from './lifecycle.js';
-import { outbid } from './outbid.js';
-import { requireWaiting } from './replaceable.js';
+import { replacedInPlace, replacementQueued, requireWaiting } from './lifecycle.js';
+import { outbid, type Replacement } from './outbid.js';
 import type { TransactionDeps } from './send-transaction.js';
 import { type Content, isSigned, type Transaction, type TransactionView } from './transaction.js';
 import { viewOf } from './transaction-changes.js';
-
-/** What the transaction becomes. */
-export interface Replacement {
-  readonly content: Content;
-  readonly validUntilMs: number | null;
-}
 
 /** Throws 400 where what is out and what is to replace it would be mined beside one another. */
 function requireSameSlot(chain: Chain, transaction: Transaction, content: Content): void {

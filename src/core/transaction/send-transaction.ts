@@ -1,8 +1,8 @@
 import type { SaveResponse } from '../access/idempotency.js';
+import type { Ids } from '../ids.js';
 import type { ContentRequest } from '../ports/chain.js';
 import type { Clock } from '../ports/clock.js';
 import type { Directory } from '../ports/directory.js';
-import type { Ids } from '../ports/ids.js';
 import type { Lanes } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
 import type { Store } from '../ports/store.js';

@@ -1,6 +1,6 @@
 import type { BroadcastOutcome } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import type { Span } from '../../core/ports/tracer.js';
+import type { Span } from '../../core/ports/telemetry.js';
 import { submitted } from '../../core/transaction/lifecycle.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';

@@ -1,11 +1,10 @@
 import { isEscalationDue } from '../../core/fees/escalation.js';
-import { greatestCost } from '../../core/fees/greatest-cost.js';
-import type { Head, Sequence } from '../../core/ports/chain.js';
+import { greatestCost } from '../../core/fees/price.js';
+import { type Head, isRefusal, type Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import type { Speed } from '../../core/transaction/evm.js';
 import { signed } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
-import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import type { Attempt, Content, Transaction } from '../../core/transaction/transaction.js';
 import { duplicateOf, waitsFor } from './commit-moves.js';

@@ -1,6 +1,5 @@
-import type { Head, Sequence } from '../../core/ports/chain.js';
+import { type Head, isRefusal, type Sequence } from '../../core/ports/chain.js';
 import { signed, wordsOf } from '../../core/transaction/lifecycle.js';
-import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { newTransaction } from '../../core/transaction/send-transaction.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import type { Attempt } from '../../core/transaction/transaction.js';

@@ -1,4 +1,4 @@
-import { greatestCost } from '../../core/fees/greatest-cost.js';
+import { greatestCost } from '../../core/fees/price.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { type Attempt, isFinal, isSigned, type TransactionStatus } from '../../core/transaction/transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';

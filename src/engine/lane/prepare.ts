@@ -1,10 +1,9 @@
-import { greatestCost } from '../../core/fees/greatest-cost.js';
-import type { Draft, Refusal } from '../../core/ports/chain.js';
+import { greatestCost } from '../../core/fees/price.js';
+import { type Draft, isRefusal, type Refusal } from '../../core/ports/chain.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import { smallestUnits } from '../../core/relayer/network.js';
 import { maxInFlightOf, minBalanceOf } from '../../core/relayer/relayer.js';
 import { endedUnsigned, signed } from '../../core/transaction/lifecycle.js';
-import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import { commitMoves, duplicateOf, type PlannedMove, takeNonces, waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';

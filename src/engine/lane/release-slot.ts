@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors.js';
-import { greatestCost } from '../../core/fees/greatest-cost.js';
+import { greatestCost } from '../../core/fees/price.js';
 import type { Head } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { attemptsInSlot, outbid } from '../../core/transaction/outbid.js';

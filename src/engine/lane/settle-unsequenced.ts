@@ -1,8 +1,7 @@
-import { greatestCost } from '../../core/fees/greatest-cost.js';
-import type { AttemptOutcome, Head, Unsequenced } from '../../core/ports/chain.js';
+import { greatestCost } from '../../core/fees/price.js';
+import { type AttemptOutcome, type Head, isRefusal, type Unsequenced } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { endedDead, mined, resolved, signed, takenBack, unresolvable } from '../../core/transaction/lifecycle.js';
-import { isRefusal } from '../../core/transaction/refusal-error.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import { duplicateOf, waitsFor } from './commit-moves.js';

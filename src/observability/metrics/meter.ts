@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { Meter } from '../../core/ports/meter.js';
+import type { Meter } from '../../core/ports/telemetry.js';
 
 /** From a fast request to longer than any request may take. */
 const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Clock } from '../../core/ports/clock.js';
-import type { Meter } from '../../core/ports/meter.js';
+import type { Meter } from '../../core/ports/telemetry.js';
 import { addGauges, type FigureSources } from './gauges.js';
 import { createPrometheusMeter } from './meter.js';
 

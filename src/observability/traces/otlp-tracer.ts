@@ -5,8 +5,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { Log } from '../../core/ports/log.js';
-import type { Span, SpanStart, Tracer } from '../../core/ports/tracer.js';
-import { readTraceParent, traceParentText } from '../../core/trace-parent.js';
+import { readTraceParent, type Span, type SpanStart, type Tracer, traceParentText } from '../../core/ports/telemetry.js';
 import type { OpenedTracer, TracerOptions } from './tracer.js';
 
 /** How long a stop waits for the collector to accept the last spans. */

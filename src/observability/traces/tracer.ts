@@ -1,5 +1,5 @@
 import type { Log } from '../../core/ports/log.js';
-import { noTracer, type Tracer } from '../../core/ports/tracer.js';
+import { noTracer, type Tracer } from '../../core/ports/telemetry.js';
 
 /** The options of a tracer. */
 export interface TracerOptions {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { pageOf, paginationOf, sliceOf } from '../../../src/api/services/list-page.js';
-import { DomainError } from '../../../src/core/errors.js';
-import type { Warning } from '../../../src/core/warning.js';
+import { DomainError, type Warning } from '../../../src/core/errors.js';
 
 const newCall = (): { warnings: Warning[] } => ({ warnings: [] });
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { createIdempotency } from '../../../src/core/access/idempotency.js';
+import { createIdempotency, createStoredResponseCleaner } from '../../../src/core/access/idempotency.js';
 import { type StoredResponseKey, storedResponseLifeMs } from '../../../src/core/access/stored-response.js';
-import { createStoredResponseCleaner } from '../../../src/core/access/stored-response-cleaner.js';
 import { DomainError } from '../../../src/core/errors.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { silentLog } from '../../support/stored-samples.js';

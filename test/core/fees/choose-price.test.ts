@@ -2,8 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { choosePrice, type PriceChoice } from '../../../src/core/fees/choose-price.js';
-import { minimumOutbid, minimumReplacement } from '../../../src/core/fees/minimum-replacement.js';
-import { bidOf, greatestCostPerGasWei, loweredTo, raisedTo, reaches } from '../../../src/core/fees/price.js';
+import {
+  bidOf,
+  greatestCostPerGasWei,
+  loweredTo,
+  minimumOutbid,
+  minimumReplacement,
+  raisedTo,
+  reaches,
+} from '../../../src/core/fees/price.js';
 import type { EvmPrice } from '../../../src/core/transaction/evm.js';
 import { runs } from '../../support/runs.js';
 

@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { bidOf, greatestCostPerGasWei, loweredTo, raisedTo, reaches } from '../../../src/core/fees/price.js';
+import {
+  bidOf,
+  greatestCostPerGasWei,
+  loweredTo,
+  minimumOutbid,
+  minimumReplacement,
+  raisedTo,
+  reaches,
+} from '../../../src/core/fees/price.js';
 import type { EvmPrice } from '../../../src/core/transaction/evm.js';
 
 const wei = fc.bigInt(0n, 2n ** 128n - 1n);
-const price = fc.oneof(
-  wei.map((gasPriceWei): EvmPrice => ({ kind: 'legacy', gasPriceWei })),
-  fc.tuple(wei, wei).map(([a, b]): EvmPrice => {
-    return { kind: 'eip1559', maxFeePerGasWei: a > b ? a : b, maxPriorityFeePerGasWei: a > b ? b : a };
-  }),
-);
+const legacy = wei.map((gasPriceWei): EvmPrice => ({ kind: 'legacy', gasPriceWei }));
+const eip1559 = fc.tuple(wei, wei).map(([a, b]): EvmPrice => {
+  return { kind: 'eip1559', maxFeePerGasWei: a > b ? a : b, maxPriorityFeePerGasWei: a > b ? b : a };
+});
+const price = fc.oneof(legacy, eip1559);
 const floor = fc.record({ maxFeePerGasWei: wei, maxPriorityFeePerGasWei: wei });
 
 describe('a price that is raised', () => {
@@ -48,6 +55,60 @@ describe('a price that is lowered', () => {
         assert.ok(bidOf(lowered).maxPriorityFeePerGasWei <= bidOf(lowered).maxFeePerGasWei);
         if (cap === null || greatestCostPerGasWei(given) <= cap) assert.deepEqual(lowered, given);
         else assert.equal(greatestCostPerGasWei(lowered), cap);
+      }),
+    );
+  });
+});
+
+describe('minimumReplacement', () => {
+  it('is floor(old × 11 / 10) + 1, for max fee and priority each', () => {
+    const minimum = minimumReplacement({ kind: 'eip1559', maxFeePerGasWei: 109n, maxPriorityFeePerGasWei: 10n });
+    assert.deepEqual(minimum, { maxFeePerGasWei: 120n, maxPriorityFeePerGasWei: 12n });
+  });
+
+  it('counts a legacy price as both', () => {
+    const minimum = minimumReplacement({ kind: 'legacy', gasPriceWei: 100n });
+    assert.deepEqual(minimum, { maxFeePerGasWei: 111n, maxPriorityFeePerGasWei: 111n });
+  });
+
+  it('asks one wei where the earlier version paid nothing', () => {
+    assert.deepEqual(minimumReplacement({ kind: 'legacy', gasPriceWei: 0n }), { maxFeePerGasWei: 1n, maxPriorityFeePerGasWei: 1n });
+  });
+
+  it('is always strictly more than ten percent, by at most one wei', () => {
+    fc.assert(
+      fc.property(price, (previous) => {
+        const bid = bidOf(previous);
+        const minimum = minimumReplacement(previous);
+        for (const field of ['maxFeePerGasWei', 'maxPriorityFeePerGasWei'] as const) {
+          assert.ok(minimum[field] * 10n > bid[field] * 11n);
+          assert.ok((minimum[field] - 1n) * 10n <= bid[field] * 11n);
+        }
+      }),
+    );
+  });
+});
+
+describe('minimumOutbid', () => {
+  it('is null where nothing is to be outbid', () => {
+    assert.equal(minimumOutbid([]), null);
+  });
+
+  it('takes each number from the version that asks the most of it', () => {
+    const dear: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 1000n, maxPriorityFeePerGasWei: 10n };
+    const generous: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 500n, maxPriorityFeePerGasWei: 100n };
+    assert.deepEqual(minimumOutbid([dear, generous]), { maxFeePerGasWei: 1101n, maxPriorityFeePerGasWei: 111n });
+  });
+
+  it('reaches the minimum of every version, and of no more than it must', () => {
+    fc.assert(
+      fc.property(fc.array(price, { minLength: 1, maxLength: 5 }), (previous) => {
+        const floor = minimumOutbid(previous);
+        assert.ok(floor !== null);
+        const met: EvmPrice = { kind: 'eip1559', ...floor };
+        assert.ok(previous.every((each) => reaches(met, minimumReplacement(each))));
+        assert.ok(previous.some((each) => minimumReplacement(each).maxFeePerGasWei === floor.maxFeePerGasWei));
+        assert.ok(previous.some((each) => minimumReplacement(each).maxPriorityFeePerGasWei === floor.maxPriorityFeePerGasWei));
       }),
     );
   });

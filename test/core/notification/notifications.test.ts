@@ -5,11 +5,13 @@ import { describe, it, type TestContext } from 'node:test';
 import { DomainError, type ErrorKind, type ErrorReason } from '../../../src/core/errors.js';
 import { createExclusively } from '../../../src/core/exclusively.js';
 import { systemIds } from '../../../src/core/ids.js';
-import { createNotification } from '../../../src/core/notification/create-notification.js';
-import { deleteNotification } from '../../../src/core/notification/delete-notification.js';
-import { getNotification } from '../../../src/core/notification/get-notification.js';
-import { listNotifications } from '../../../src/core/notification/list-notifications.js';
-import { updateNotification } from '../../../src/core/notification/update-notification.js';
+import {
+  createNotification,
+  deleteNotification,
+  getNotification,
+  listNotifications,
+  updateNotification,
+} from '../../../src/core/notification/notifications.js';
 import { systemClock } from '../../../src/core/ports/clock.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { createSecretBox } from '../../../src/storage/secret-box.js';

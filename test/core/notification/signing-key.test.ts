@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { DomainError } from '../../../src/core/errors.js';
-import { checkSigningKey, secretFromSigningKey, signingKeyWarnings } from '../../../src/core/notification/signing-key.js';
+import {
+  checkSigningKey,
+  cosigningKeys,
+  rotateSigningKey,
+  type SigningKeys,
+  secretFromSigningKey,
+  signingKeyWarnings,
+} from '../../../src/core/notification/signing-key.js';
+import { createSecretBox } from '../../../src/storage/secret-box.js';
 
 const whsec = (bytes: number) => `whsec_${randomBytes(bytes).toString('base64')}`;
 
@@ -50,5 +58,97 @@ describe('signing key', () => {
   it('is its own bytes, or those that whsec_ encodes', () => {
     assert.deepEqual(secretFromSigningKey('abc'), Buffer.from('abc'));
     assert.deepEqual(secretFromSigningKey(`whsec_${Buffer.alloc(24, 7).toString('base64')}`), Buffer.alloc(24, 7));
+  });
+});
+
+const hourMs = 3_600_000;
+const startMs = Date.UTC(2030, 0, 1);
+const none: SigningKeys = { sealedSigningKey: null, retiredKeys: [] };
+
+function notification(secretBox = createSecretBox(randomBytes(32).toString('base64'))) {
+  let nowMs = startMs;
+  let keys = none;
+  const open = (sealed: string) => secretBox.open(sealed, 'notification:hook');
+  return {
+    secretBox,
+    pass: (hours: number) => {
+      nowMs += hours * hourMs;
+    },
+    set: (key: string | null, box = secretBox) => {
+      keys = rotateSigningKey({ secretBox: box, clock: { nowMs: () => nowMs } }, { id: 'hook', ...keys }, key);
+      return keys;
+    },
+    present: () => keys.sealedSigningKey && open(keys.sealedSigningKey),
+    /** The retired keys that sign now. */
+    cosigning: () => cosigningKeys(keys.retiredKeys, nowMs).map((key) => open(key.sealedSigningKey)),
+    stored: () => keys,
+  };
+}
+
+describe('rotating a signing key', () => {
+  it('retires the key before, which signs for 24 hours more', () => {
+    const hook = notification();
+    hook.set('one');
+    assert.deepEqual([hook.present(), hook.cosigning()], ['one', []]);
+    hook.pass(100);
+    hook.set('two');
+    hook.pass(20);
+    hook.set('three');
+    assert.deepEqual([hook.present(), hook.cosigning()], ['three', ['two', 'one']]);
+    hook.pass(3.9);
+    assert.deepEqual(hook.cosigning(), ['two', 'one']);
+    hook.pass(0.1);
+    assert.deepEqual(hook.cosigning(), ['two']);
+    hook.pass(20);
+    assert.deepEqual([hook.present(), hook.cosigning()], ['three', []]);
+    hook.set('four');
+    assert.equal(hook.stored().retiredKeys.length, 1, 'those that are over are forgotten');
+  });
+
+  it('changes nothing when the key is the same', () => {
+    const hook = notification();
+    const stored = hook.set('one');
+    assert.deepEqual(hook.set('one'), stored);
+  });
+
+  it('drops all when the key is removed', () => {
+    const hook = notification();
+    hook.set('one');
+    hook.set('two');
+    assert.deepEqual(hook.set(null), none);
+    hook.set('three');
+    assert.deepEqual(hook.cosigning(), []);
+  });
+
+  it('does not retire a key that is the present one again', () => {
+    const hook = notification();
+    for (const key of ['one', 'two', 'one']) hook.set(key);
+    assert.deepEqual([hook.present(), hook.cosigning()], ['one', ['two']]);
+  });
+
+  it('keeps at most fifty', () => {
+    const hook = notification();
+    for (let number = 0; number <= 60; number += 1) hook.set(`key ${number}`);
+    assert.equal(hook.cosigning().length, 50);
+    assert.equal(hook.cosigning()[0], 'key 59');
+  });
+
+  it('stores all of them encrypted, for this notification alone', () => {
+    const hook = notification();
+    hook.set('SECRET one');
+    hook.set('SECRET two');
+    const [retired] = hook.stored().retiredKeys;
+    assert.doesNotMatch(JSON.stringify(hook.stored()), /SECRET/);
+    assert.throws(() => hook.secretBox.open(retired?.sealedSigningKey ?? '', 'notification:other'));
+  });
+
+  it('takes a new key when the stored ones cannot be decrypted any more', () => {
+    const hook = notification();
+    hook.set('one');
+    hook.set('two');
+    const otherBox = createSecretBox(randomBytes(32).toString('base64'));
+    const keys = hook.set('three', otherBox);
+    assert.equal(otherBox.open(keys.sealedSigningKey ?? '', 'notification:hook'), 'three');
+    assert.deepEqual(keys.retiredKeys, []);
   });
 });

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { DomainError } from '../../../src/core/errors.js';
-import { createFeed } from '../../../src/core/transaction/feed.js';
+import type { Reads } from '../../../src/core/ports/store.js';
+import { createFeed, watchTransactions } from '../../../src/core/transaction/feed.js';
 import type { TransactionView } from '../../../src/core/transaction/transaction.js';
+import { relayers } from '../../support/rest-rig.js';
 import { aTransaction } from '../../support/stored-samples.js';
 
 const change = (id: string, revision = 1): TransactionView => ({ transaction: aTransaction({ id, revision }), shown: null });
@@ -80,4 +82,13 @@ describe('the feed', () => {
       }),
     );
   });
+});
+
+it('a watch whose signal aborted before it began waits for nothing', async () => {
+  const relayer = relayers.get('evm') ?? assert.fail('there is none');
+  const view = { transaction: aTransaction({ id: 'a', relayerId: relayer.id, status: 'pending' }), shown: null };
+  const read = { transaction: async () => view } as Partial<Reads> as Reads;
+  const views = watchTransactions({ read, feed: createFeed() }, relayer, 'a', AbortSignal.abort());
+  assert.deepEqual(await views.next(), { done: false, value: view });
+  assert.deepEqual(await views.next(), { done: true, value: undefined });
 });

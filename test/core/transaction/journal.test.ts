@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Meter, noMeter } from '../../../src/core/ports/meter.js';
-import type { SpanStart, Tracer } from '../../../src/core/ports/tracer.js';
+import { type Meter, noMeter, type SpanStart, type Tracer } from '../../../src/core/ports/telemetry.js';
 import { createJournal } from '../../../src/core/transaction/journal.js';
 import { anAttempt, aTransaction, next } from '../../support/stored-samples.js';
 

@@ -30,5 +30,5 @@ export const errorWords: Readonly<Record<ErrorKind, ErrorWords>> = {
   rate_limited: { when: 'The rate limit of the key is used up; `Retry-After` tells for how long', example: 'try again in 1 s' },
   internal: { when: 'Our fault; the log knows more, under the request id', example: 'Internal Server Error' },
   unimplemented: { when: 'It is not built', example: 'it is not implemented' },
-  unavailable: { when: 'A node is down or overloaded, or the service stops', example: "no RPC node is reachable" },
+  unavailable: { when: 'A node is down or overloaded, or the service stops', example: 'no RPC node is reachable' },
 };

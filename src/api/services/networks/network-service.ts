@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { NetworkService } from '../../../../gen/relayer/v1/network_service_pb.js';
-import { getNetwork } from '../../../core/network/get-network.js';
+import { getNetwork } from '../../../core/network/networks.js';
 import { type UpdateNetworkDeps, updateNetwork } from '../../../core/network/update-network.js';
 import { callOf } from '../../contract/call.js';
 import { pageOf, sliceOf } from '../list-page.js';

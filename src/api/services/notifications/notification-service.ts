@@ -11,19 +11,18 @@ import {
   NotificationType,
 } from '../../../../gen/relayer/v1/notification_service_pb.js';
 import { invalidField } from '../../../core/errors.js';
+import { listDeliveries, redeliverDelivery, testNotification } from '../../../core/notification/deliveries.js';
+import type { DeliveryRecord, Notification } from '../../../core/notification/notification.js';
 import {
   type CreateNotificationDeps,
   createNotification,
+  type DeleteNotificationDeps,
+  deleteNotification,
+  getNotification,
+  listNotifications,
   type NotificationWritten,
-} from '../../../core/notification/create-notification.js';
-import { type DeleteNotificationDeps, deleteNotification } from '../../../core/notification/delete-notification.js';
-import { getNotification } from '../../../core/notification/get-notification.js';
-import { listDeliveries } from '../../../core/notification/list-deliveries.js';
-import { listNotifications } from '../../../core/notification/list-notifications.js';
-import type { DeliveryRecord, Notification } from '../../../core/notification/notification.js';
-import { redeliverDelivery } from '../../../core/notification/redeliver-delivery.js';
-import { testNotification } from '../../../core/notification/test-notification.js';
-import { updateNotification } from '../../../core/notification/update-notification.js';
+  updateNotification,
+} from '../../../core/notification/notifications.js';
 import { type Call, callOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { pageOf, paginationOf } from '../list-page.js';

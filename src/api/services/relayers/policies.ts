@@ -4,13 +4,13 @@ import type { Relayer } from '../../../../gen/relayer/v1/relayer_service_pb.js';
 import { SolanaFeePaymentStrategy, type SolanaPolicies, SolanaPoliciesSchema } from '../../../../gen/relayer/v1/solana_pb.js';
 import { StellarFeePaymentStrategy, type StellarPolicies, StellarPoliciesSchema } from '../../../../gen/relayer/v1/stellar_pb.js';
 import { invalidField } from '../../../core/errors.js';
-import { defaultPolicies } from '../../../core/relayer/default-policies.js';
 import type { NetworkType } from '../../../core/relayer/network.js';
-import type {
-  EvmPolicies as DomainEvmPolicies,
-  SolanaPolicies as DomainSolanaPolicies,
-  StellarPolicies as DomainStellarPolicies,
-  RelayerPolicies,
+import {
+  type EvmPolicies as DomainEvmPolicies,
+  type SolanaPolicies as DomainSolanaPolicies,
+  type StellarPolicies as DomainStellarPolicies,
+  defaultPolicies,
+  type RelayerPolicies,
 } from '../../../core/relayer/relayer.js';
 import { present, presentAmount } from '../present.js';
 

@@ -4,8 +4,7 @@ import { type CreateSignerRequest, type Signer, SignerSchema, type SignerService
 import { invalidField } from '../../../core/errors.js';
 import { type CreateSignerDeps, createSigner, type NewSigner } from '../../../core/signer/create-signer.js';
 import { type DeleteSignerDeps, deleteSigner } from '../../../core/signer/delete-signer.js';
-import { getSigner } from '../../../core/signer/get-signer.js';
-import type { HeldSigner } from '../../../core/signer/signers.js';
+import { getSigner, type HeldSigner } from '../../../core/signer/signers.js';
 import { callOf } from '../../contract/call.js';
 import { pageOf, sliceOf } from '../list-page.js';
 

@@ -8,11 +8,9 @@ import {
 } from '../../../../gen/relayer/v1/signing_service_pb.js';
 import { DomainError, invalidField } from '../../../core/errors.js';
 import type { Directory } from '../../../core/ports/directory.js';
-import type { Keccak256 } from '../../../core/ports/hash.js';
 import type { Secp256k1Signer } from '../../../core/ports/signer.js';
 import type { Relayer } from '../../../core/relayer/relayer.js';
-import { signData } from '../../../core/signing/sign-data.js';
-import { signTypedData } from '../../../core/signing/sign-typed-data.js';
+import { type Keccak256, signData, signTypedData } from '../../../core/signer/sign-data.js';
 import { relayerOf } from '../../contract/call.js';
 import { protoOfSignature } from '../transactions/evm-transaction.js';
 

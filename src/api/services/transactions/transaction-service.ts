@@ -1,14 +1,12 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import { TransactionService } from '../../../../gen/relayer/v1/transaction_service_pb.js';
 import { DomainError } from '../../../core/errors.js';
-import { cancelTransaction } from '../../../core/transaction/cancel-transaction.js';
-import { deletePendingTransactions } from '../../../core/transaction/delete-pending-transactions.js';
-import { findByNonce } from '../../../core/transaction/find-by-nonce.js';
-import { findTransaction } from '../../../core/transaction/find-transaction.js';
+import { cancelTransaction, deletePendingTransactions } from '../../../core/transaction/cancel-transaction.js';
+import { watchTransactions } from '../../../core/transaction/feed.js';
+import { findByNonce, findTransaction } from '../../../core/transaction/find-transaction.js';
 import { replaceTransaction } from '../../../core/transaction/replace-transaction.js';
 import { sendTransaction, type TransactionDeps } from '../../../core/transaction/send-transaction.js';
 import type { TransactionView } from '../../../core/transaction/transaction.js';
-import { watchTransactions } from '../../../core/transaction/watch-transactions.js';
 import { callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { keyEnded } from '../../contract/shared-errors.js';
 import { replayable } from '../../contract/stored-response.js';

@@ -5,8 +5,13 @@ import { UpdateRelayerRequestSchema } from '../../../../gen/relayer/v1/relayer_s
 import { policiesFromProto, protoOfPolicies } from '../../../../src/api/services/relayers/policies.js';
 import { relayerChangeFromProto } from '../../../../src/api/services/relayers/relayer-change.js';
 import { DomainError } from '../../../../src/core/errors.js';
-import { defaultPolicies } from '../../../../src/core/relayer/default-policies.js';
-import type { EvmPolicies, Relayer, SolanaPolicies, StellarPolicies } from '../../../../src/core/relayer/relayer.js';
+import {
+  defaultPolicies,
+  type EvmPolicies,
+  type Relayer,
+  type SolanaPolicies,
+  type StellarPolicies,
+} from '../../../../src/core/relayer/relayer.js';
 import { modelRelayer } from '../../../support/model-lane.js';
 
 const evm: EvmPolicies = {

@@ -1,9 +1,9 @@
 import { DomainError, invalidField } from '../errors.js';
+import type { Ids } from '../ids.js';
 import type { Clock } from '../ports/clock.js';
-import type { Ids } from '../ports/ids.js';
-import type { Store } from '../ports/store.js';
-import { shownName } from '../shown-name.js';
-import { type ApiKey, keyDigest, newKeyText } from './api-key.js';
+import { ConflictError, type PageOf, type PageQuery, type Reads, type Store } from '../ports/store.js';
+import { shownName } from '../safe-text.js';
+import { type ApiKey, keyDigest, mayManageKey, newKeyText } from './api-key.js';
 import type { KeyRing } from './key-ring.js';
 import { mayUseRelayer, type Principal, type Scope } from './principal.js';
 
@@ -98,4 +98,45 @@ function checkGiver({ scopes, relayerIds, expiresAtMs }: NewApiKey, giver: Princ
     const last = new Date(giver.expiresAtMs).toISOString();
     throw invalidField('expires_at', `must be set, at latest to ${last}: then the key that creates this one expires`);
   }
+}
+
+/** What deleting works with. */
+export interface DeleteApiKeyDeps {
+  readonly store: {
+    readonly read: Pick<Store['read'], 'apiKeys'>;
+    readonly change: Pick<Store['change'], 'deleteApiKey'>;
+    readonly commit: Store['commit'];
+  };
+  readonly keys: Pick<KeyRing, 'remove'>;
+}
+
+/**
+ * Deletes a key: it opens nothing from then on. A caller whose key is for some relayers may delete the keys for those alone, itself among
+ * them; others are as unknown to it. Null is the operator at the command line. Throws `API_KEY_NOT_FOUND`, also for the bootstrap key,
+ * which is the environment's.
+ */
+export async function deleteApiKey({ store, keys }: DeleteApiKeyDeps, id: string, caller: Principal | null): Promise<void> {
+  const stored = (await store.read.apiKeys()).find((key) => key.id === id);
+  if (stored === undefined || (caller !== null && !mayManageKey(caller, stored))) throw apiKeyNotFound(id);
+  try {
+    await store.commit([store.change.deleteApiKey(id)]);
+  } catch (error) {
+    // Keys never change, so somebody else deleted it just now.
+    throw error instanceof ConflictError ? apiKeyNotFound(id) : error;
+  }
+  keys.remove(id);
+}
+
+function apiKeyNotFound(id: string): DomainError {
+  return new DomainError('not_found', 'API_KEY_NOT_FOUND', `API key with ID ${shownName(id)} not found`);
+}
+
+/** A page of the keys that the caller may manage, newest first; past the end an empty one, with the true total. */
+export async function listApiKeys(
+  { store }: { readonly store: { readonly read: Pick<Reads, 'apiKeys'> } },
+  { offset, limit }: PageQuery,
+  caller: Principal,
+): Promise<PageOf<ApiKey>> {
+  const own = (await store.read.apiKeys()).filter((key) => mayManageKey(caller, key));
+  return { items: own.slice(offset, offset + limit), total: own.length };
 }
