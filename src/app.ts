@@ -28,7 +28,7 @@ import { packageVersion } from './config/package-version.js';
 import type { Settings } from './config/settings.js';
 import { configInForce } from './config-in-force.js';
 import { createAuthenticate } from './core/access/authenticate.js';
-import { createIdempotency, createStoredResponseCleaner } from './core/access/idempotency.js';
+import { createIdempotency, startStoredResponseCleaner } from './core/access/idempotency.js';
 import { createKeyRing } from './core/access/key-ring.js';
 import { createExclusively } from './core/exclusively.js';
 import { systemIds } from './core/ids.js';
@@ -41,7 +41,7 @@ import { isActive, type Relayer } from './core/relayer/relayer.js';
 import { createRelayerRegistry } from './core/relayer/relayer-registry.js';
 import { createFeed } from './core/transaction/feed.js';
 import { createJournal } from './core/transaction/journal.js';
-import { createTransactionCleaner } from './core/transaction/transaction-cleaner.js';
+import { startTransactionCleaner } from './core/transaction/transaction-cleaner.js';
 import { initKeccak, keccak256 } from './crypto/keccak.js';
 import { createEngine } from './engine/engine.js';
 import { createMetrics } from './observability/metrics/metrics.js';
@@ -52,7 +52,7 @@ import { localKeys } from './signers/local/local-keys.js';
 import { openStore, wakeOnEvents } from './storage/open-store.js';
 import { createSecretBox } from './storage/secret-box.js';
 import { createDelivery } from './webhooks/delivery.js';
-import { createRetention } from './webhooks/retention.js';
+import { startRetention } from './webhooks/retention.js';
 
 /** How long running calls and webhook deliveries may continue during a shutdown. */
 const shutdownDeadlineMs = 10_000;
@@ -115,8 +115,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     const keys = createKeyRing({ store, clock, log });
     await keys.start();
     releasers.push(() => keys.stop());
-    const cleaner = createStoredResponseCleaner({ store, clock, log });
-    cleaner.start();
+    const cleaner = startStoredResponseCleaner({ store, clock, log });
     releasers.push(() => cleaner.stop());
     const allowPrivateTargets = settings.webhookAllowPrivate;
     const delivery = createDelivery({
@@ -134,12 +133,10 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     for (const warning of inForce.warnings) log.warn({}, warning);
     delivery.start();
     releasers.push(() => delivery.stop(shutdownDeadlineMs));
-    const retention = createRetention({ store, clock, log, retentionDays: settings.webhookRetentionDays });
-    retention.start();
+    const retention = startRetention({ store, clock, log, retentionDays: settings.webhookRetentionDays });
     releasers.push(() => retention.stop());
     if (settings.transactionExpirationHours !== null) {
-      const transactionCleaner = createTransactionCleaner({ store, clock, log, expirationHours: settings.transactionExpirationHours });
-      transactionCleaner.start();
+      const transactionCleaner = startTransactionCleaner({ store, clock, log, expirationHours: settings.transactionExpirationHours });
       releasers.push(() => transactionCleaner.stop());
     }
 

@@ -2,6 +2,7 @@ import { DomainError } from '../errors.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { Change, Changes, Reads, Store } from '../ports/store.js';
+import { type Repeating, repeat } from '../repeat.js';
 import { forgottenFingerprint, type StoredResponse, type StoredResponseKey, storedResponseLifeMs } from './stored-response.js';
 
 /**
@@ -96,56 +97,28 @@ function stillRunning(): DomainError {
   );
 }
 
-/** Small enough that whoever commits meanwhile waits no longer than for one batch. */
+/** Responses deleted in one commit: few enough that no other commit waits long. */
 const batchSize = 200;
-const intervalMs = 60 * 60 * 1000;
+const cleaningIntervalMs = 60 * 60 * 1000;
 
-/** What cleaning works with. */
+/** What the stored response cleaner works with. */
 export interface StoredResponseCleanerDeps {
   readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Deletes the outcomes that have expired, at start and every hour. */
-export interface StoredResponseCleaner {
-  start(): void;
-  /** Resolves when the batch at work is written. */
-  stop(): Promise<void>;
-}
-
-/** Makes the cleaner; nothing happens before `start`. */
-export function createStoredResponseCleaner({ store, clock, log }: StoredResponseCleanerDeps): StoredResponseCleaner {
-  let stopped = false;
-  let cleaning = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
-
-  async function clean(): Promise<void> {
-    try {
-      while (!stopped) {
-        const nowMs = clock.nowMs();
-        const oldestMs = await store.read.firstStoredResponseExpiryMs();
-        if (oldestMs === undefined || oldestMs > nowMs) return;
-        await store.commit([store.change.deleteExpiredStoredResponses(nowMs, batchSize)]);
-      }
-    } catch (error) {
-      log.error({ err: error }, 'expired outcomes of idempotency keys cannot be deleted');
+/** Starts to delete expired stored responses, now and every hour. */
+export function startStoredResponseCleaner({ store, clock, log }: StoredResponseCleanerDeps): Repeating {
+  const clean = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      const nowMs = clock.nowMs();
+      const oldestMs = await store.read.firstStoredResponseExpiryMs();
+      if (oldestMs === undefined || oldestMs > nowMs) return;
+      await store.commit([store.change.deleteExpiredStoredResponses(nowMs, batchSize)]);
     }
-  }
-
-  function run(): void {
-    cleaning = clean();
-  }
-
-  return {
-    start() {
-      run();
-      timer = setInterval(run, intervalMs).unref();
-    },
-    async stop() {
-      stopped = true;
-      clearInterval(timer);
-      await cleaning;
-    },
   };
+  return repeat(clean, cleaningIntervalMs, {
+    onError: (error) => log.error({ err: error }, 'expired stored responses could not be deleted'),
+  });
 }

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { Reads } from '../ports/store.js';
+import { type Repeating, repeat } from '../repeat.js';
 import { type ApiKey, principalFromApiKey } from './api-key.js';
 import type { Principal } from './principal.js';
 
@@ -43,9 +44,7 @@ export function createKeyRing({ store, clock, log }: KeyRingDeps): KeyRing {
   let held = new Map<string, EndableKey>();
   /** Grows with each change of this process, so that what was read before one is not taken for what is after it. */
   let changes = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let looking = Promise.resolve();
-  let stopped = false;
+  let looking: Repeating | undefined;
   let isUnreadable = false;
 
   async function look(): Promise<void> {
@@ -61,23 +60,18 @@ export function createKeyRing({ store, clock, log }: KeyRingDeps): KeyRing {
   }
 
   async function lookAgain(): Promise<void> {
-    try {
-      await look();
-      isUnreadable = false;
-    } catch (error) {
-      // A store that cannot be read takes no key away and brings none.
-      if (!isUnreadable) log.error({ err: error }, 'the keys cannot be read; those that are known are taken');
-      isUnreadable = true;
-    }
-    wait();
+    await look();
+    isUnreadable = false;
   }
 
   function hasExpired({ principal: { expiresAtMs } }: HeldKey): boolean {
     return expiresAtMs !== null && expiresAtMs <= clock.nowMs();
   }
 
-  function wait(): void {
-    if (!stopped) timer = setTimeout(() => (looking = lookAgain()), lookEveryMs).unref();
+  /** A store that cannot be read adds no key and removes none; one log line says so. */
+  function logOnce(error: unknown): void {
+    if (!isUnreadable) log.error({ err: error }, 'API keys could not be read; the known keys stay valid');
+    isUnreadable = true;
   }
 
   return {
@@ -93,12 +87,10 @@ export function createKeyRing({ store, clock, log }: KeyRingDeps): KeyRing {
     },
     async start() {
       await look();
-      wait();
+      looking = repeat(lookAgain, lookEveryMs, { onError: logOnce, runsAtOnce: false });
     },
     async stop() {
-      stopped = true;
-      clearTimeout(timer);
-      await looking;
+      await looking?.stop();
     },
   };
 }

@@ -1,85 +1,52 @@
-import { setTimeout as elapsed } from 'node:timers/promises';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { Change, Changes, OldTransaction, Store } from '../ports/store.js';
+import { pause, type Repeating, repeat } from '../repeat.js';
 
-/** What cleaning works with. */
+/** What the transaction cleaner works with. */
 export interface TransactionCleanerDeps {
   readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Transactions that ended longer ago are removed. */
+  /** Transactions that became final longer ago are deleted. */
   readonly expirationHours: number;
 }
 
-/** Removes finished transactions, at the start and every minute. */
-export interface TransactionCleaner {
-  start(): void;
-  /** Resolves when the batch at work is written. */
-  stop(): Promise<void>;
-}
-
 const hourMs = 60 * 60 * 1000;
-const everyMs = 60 * 1000;
-/** Looked at in one go, and removed at most in one commit. */
+const intervalMs = 60 * 1000;
+/** Transactions read at a time, and the maximum deleted in one commit. */
 const batchSize = 100;
-/** Where the oldest of a relayer are all still open, so many are looked at before it is left alone until some of them end. */
-const greatestBatch = 3_200;
-/** Between two commits, for those of others. */
+/** If this many of a relayer's oldest transactions are all open, the cleaner leaves the relayer alone until some become final. */
+const maxBatchSize = 3_200;
+/** A gap between two commits, so that other commits get through. */
 const batchGapMs = 20;
 
-/** Makes the cleaner; nothing happens before `start`. */
-export function createTransactionCleaner({ store, clock, log, expirationHours }: TransactionCleanerDeps): TransactionCleaner {
-  const closing = new AbortController();
-  let running: Promise<void> | undefined;
+/** Starts to delete old final transactions, now and every minute. */
+export function startTransactionCleaner({ store, clock, log, expirationHours }: TransactionCleanerDeps): Repeating {
+  return repeat(clean, intervalMs, { onError: (error) => log.error({ err: error }, 'old transactions could not be deleted') });
 
-  async function run(): Promise<void> {
-    while (!closing.signal.aborted) {
-      try {
-        await clean();
-      } catch (error) {
-        log.error({ err: error }, 'finished transactions cannot be removed');
-      }
-      await pause(everyMs);
-    }
-  }
-
-  async function clean(): Promise<void> {
+  async function clean(signal: AbortSignal): Promise<void> {
     const beforeMs = clock.nowMs() - expirationHours * hourMs;
     let removed = 0;
-    for (const relayerId of await store.read.relayersWithFinished()) removed += await cleanRelayer(relayerId, beforeMs);
-    if (removed > 0) log.info({ removed, expirationHours }, 'finished transactions removed');
+    for (const relayerId of await store.read.relayersWithFinished()) removed += await cleanRelayer(relayerId, beforeMs, signal);
+    if (removed > 0) log.info({ removed, expirationHours }, 'old transactions deleted');
   }
 
-  async function cleanRelayer(relayerId: string, beforeMs: number): Promise<number> {
+  async function cleanRelayer(relayerId: string, beforeMs: number, signal: AbortSignal): Promise<number> {
     let removed = 0;
-    for (let size = batchSize; size <= greatestBatch && !closing.signal.aborted; ) {
+    for (let size = batchSize; size <= maxBatchSize && !signal.aborted; ) {
       const oldest = await store.read.oldestTransactions(relayerId, size);
       const removal = removeOldest(store.change, oldest, beforeMs);
       if (removal.removed > 0) {
         await store.commit(removal.changes);
         removed += removal.removed;
-        await pause(batchGapMs);
+        await pause(batchGapMs, signal);
       } else if (removal.isHeldUp && oldest.length === size) {
         size *= 2;
       } else break;
     }
     return removed;
   }
-
-  async function pause(ms: number): Promise<void> {
-    await elapsed(ms, undefined, { signal: closing.signal, ref: false }).catch(() => undefined);
-  }
-
-  return {
-    start() {
-      running ??= run();
-    },
-    async stop() {
-      closing.abort();
-      await running;
-    },
-  };
 }
 
 /** Which of a relayer's oldest transactions are removed, and where the others go. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { createIdempotency, createStoredResponseCleaner } from '../../../src/core/access/idempotency.js';
+import { createIdempotency, startStoredResponseCleaner } from '../../../src/core/access/idempotency.js';
 import { type StoredResponseKey, storedResponseLifeMs } from '../../../src/core/access/stored-response.js';
 import { DomainError } from '../../../src/core/errors.js';
 import { openStore } from '../../../src/storage/open-store.js';
@@ -126,8 +126,7 @@ describe('stored response cleaner', () => {
       store.change.putStoredResponse({ ...key, idempotencyKey: `${number}`, fingerprint: 'f', response, expiresAtMs });
     await store.commit(Array.from({ length: 1000 }, (_, number) => put(number, clock.ms - (number % 500))));
     await store.commit([put(1000, clock.ms + 1), put(1001, clock.ms + 2)]);
-    const cleaner = createStoredResponseCleaner({ store, clock, log: silentLog });
-    cleaner.start();
+    const cleaner = startStoredResponseCleaner({ store, clock, log: silentLog });
     await waitFor('the expired ones to be gone', async () =>
       (await store.read.firstStoredResponseExpiryMs()) === clock.ms + 1 ? true : undefined,
     );

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { Store } from '../../../src/core/ports/store.js';
-import { createTransactionCleaner } from '../../../src/core/transaction/transaction-cleaner.js';
+import { startTransactionCleaner } from '../../../src/core/transaction/transaction-cleaner.js';
 import { openStore } from '../../../src/storage/open-store.js';
 import { aTransaction, silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
@@ -40,8 +40,7 @@ describe('the cleaner of transactions', () => {
     const clock = { nowMs: () => 11 * hourMs };
     const lines: object[] = [];
     const log = { ...silentLog, info: (fields: object) => void lines.push(fields) };
-    const cleaner = createTransactionCleaner({ store, clock, log, expirationHours: 1.5 });
-    cleaner.start();
+    const cleaner = startTransactionCleaner({ store, clock, log, expirationHours: 1.5 });
     await waitFor('the cleaning', async () => (lines.length > 0 ? true : undefined));
     await cleaner.stop();
     assert.deepEqual([await totalOf('many'), await totalOf('few')], [251, 2]);
