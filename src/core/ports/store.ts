@@ -1,4 +1,5 @@
 import type { ApiKey } from '../access/api-key.js';
+import type { StoredResponse, StoredResponseKey } from '../access/stored-response.js';
 import type { DeliveryAttempt, DeliveryRecord, Notification, OutboxEvent } from '../notification/notification.js';
 import type { Attempt, LaneId, Transaction, TransactionStatus, TransactionView } from '../transaction/transaction.js';
 
@@ -22,26 +23,6 @@ export class ConflictError extends Error {
     super(`conflict in ${change}`);
     this.change = change;
   }
-}
-
-/** Whose call of which method an idempotency key stands for: another caller, or another method, may use the same key. */
-export interface StoredResponseKey {
-  /** Of the principal. */
-  readonly keyId: string;
-  /** `/relayer.v1.TransactionService/SendTransaction`; the same whatever protocol the call came by. */
-  readonly method: string;
-  /** As the caller sent it. */
-  readonly idempotencyKey: string;
-}
-
-/** What a call came to: kept, so that the same call again is answered the same and does nothing. */
-export interface StoredResponse extends StoredResponseKey {
-  /** Tells one payload from another; `forgottenFingerprint` where nobody can tell any more. */
-  readonly fingerprint: string;
-  /** The response; only the API knows its form. */
-  readonly response: Uint8Array;
-  /** From then on it is as if it were not there. */
-  readonly expiresAtMs: number;
 }
 
 /** A page of a list: `limit` items after `offset`, newest first. */
