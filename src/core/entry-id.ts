@@ -1,24 +1,37 @@
-import { DomainError, invalidField } from './errors.js';
+import { DomainError, type ErrorReason, invalidField } from './errors.js';
 
-const pattern = /^[A-Za-z0-9_-]{1,36}$/;
+const idPattern = /^[A-Za-z0-9_-]{1,36}$/;
+const idRule = 'must be 1 to 36 of the characters A-Z, a-z, 0-9, _ and -';
+const maxNameLength = 100;
+/** The maximum number of relayers that an error names: it should stay readable, and fit in a header. */
+const maxNamedUsers = 10;
 
-/** The id that a caller chose for a new relayer or signer: 1 to 36 of `A-Z a-z 0-9 _ -`. Throws `FIELD_INVALID`. */
-export function entryIdFromText(text: string): string {
-  if (!pattern.test(text)) throw invalidField('id', 'must be 1 to 36 of the characters A-Z, a-z, 0-9, _ and -');
+/** True if the text can be the id of a relayer, signer or notification. Anything else need not be looked up. */
+export function isEntryId(text: string): boolean {
+  return idPattern.test(text);
+}
+
+/** Checks an id that a caller chose. Throws `FIELD_INVALID`. */
+export function entryIdFromText(text: string, field = 'id'): string {
+  if (!isEntryId(text)) throw invalidField(field, idRule);
   return text;
 }
 
-/** The 409 for an id, or what else must be unique, that is taken. */
+/** Checks a name that a caller chose. Throws `FIELD_INVALID`. */
+export function checkName(name: string): void {
+  if (name === '' || [...name].length > maxNameLength || /[\p{Cc}\p{Surrogate}]/u.test(name)) {
+    throw invalidField('name', `must be 1 to ${maxNameLength} characters without control characters`);
+  }
+}
+
+/** The 409 for an id, or another unique value, that is taken. */
 export function taken(sentence: string): DomainError {
   return new DomainError('already_exists', 'ID_EXISTS', sentence);
 }
 
-/** An error should stay readable, and small enough for a header. */
-const namedUsers = 10;
-
-/** The 400 for deleting what relayers use. `what` begins the sentence. */
-export function inUse(what: string, relayerIds: readonly string[]): DomainError {
-  const named = relayerIds.slice(0, namedUsers).join(', ');
-  const more = relayerIds.length > namedUsers ? ` and ${relayerIds.length - namedUsers} more` : '';
-  return new DomainError('precondition', 'IN_USE', `${what} is used by the relayers ${named}${more}`);
+/** The 400 for deleting what relayers use. `what` begins the sentence, `advice` ends it. */
+export function inUse(what: string, relayerIds: readonly string[], advice: string, reason: ErrorReason = 'IN_USE'): DomainError {
+  const named = relayerIds.slice(0, maxNamedUsers).join(', ');
+  const more = relayerIds.length > maxNamedUsers ? ` and ${relayerIds.length - maxNamedUsers} more` : '';
+  return new DomainError('precondition', reason, `${what} is used by the relayers ${named}${more}; ${advice}`);
 }

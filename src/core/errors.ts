@@ -1,11 +1,11 @@
 /**
- * The one error that the domain throws for something its caller should know.
+ * The one error that the domain throws for a failure that the caller should know about.
  *
- * Adapters translate the errors of their libraries into it, the API turns its kind into a status and a fixed text.
- * Anything else that is thrown is our fault: `internal`, and only the log learns the cause.
+ * Adapters translate their libraries' errors into it; the API turns its kind into a status and a fixed text.
+ * Any other error is a fault of the service: the caller sees `internal`, and only the log has the cause.
  */
 
-/** What went wrong, closed. Each kind has one HTTP status, one RPC code and one fixed text (`api/error-table.ts`). */
+/** The kind of a failure. Each kind has one HTTP status, one RPC code and one fixed text (`api/contract/error-table.ts`). */
 export type ErrorKind =
   | 'invalid'
   | 'precondition'
@@ -25,7 +25,7 @@ export type ErrorKind =
   | 'unimplemented'
   | 'unavailable';
 
-/** Why, for a program: the names of `relayer.v1.ErrorReason` without their prefix. A test keeps the two the same. */
+/** The machine-readable reasons: the names of `relayer.v1.ErrorReason` without their prefix. A test keeps the two equal. */
 export const errorReasons = [
   'HOST_INVALID',
   'PATH_NOT_FOUND',
@@ -77,26 +77,26 @@ export const errorReasons = [
   'INTERNAL',
 ] as const;
 
-/** See `errorReasons`. */
+/** One of `errorReasons`. */
 export type ErrorReason = (typeof errorReasons)[number];
 
-/** One field of the request that is wrong. `field` is its REST path (`value`, `operations[0].amount`). */
+/** An invalid field of the request. `field` is its REST path (`value`, `operations[0].amount`). */
 export interface FieldProblem {
   readonly field: string;
   readonly description: string;
 }
 
-/** What a `DomainError` may carry beside kind, reason and sentence. */
+/** Optional parts of a `DomainError`. */
 export interface DomainErrorOptions {
   /** Replaces the kind's fixed text (`Notification not found`). */
   readonly fixedText?: string;
-  /** The wrong fields, for `BadRequest` details. */
+  /** The invalid fields, for `BadRequest` details. */
   readonly fields?: readonly FieldProblem[];
-  /** Private: for the log only. */
+  /** For the log only. */
   readonly cause?: unknown;
 }
 
-/** An expected failure: `message` is the sentence that the caller reads. */
+/** An expected failure. Its `message` is the sentence that the caller reads. */
 export class DomainError extends Error {
   override readonly name = 'DomainError';
   readonly kind: ErrorKind;
@@ -113,7 +113,7 @@ export class DomainError extends Error {
   }
 }
 
-/** A 400 about one field. `description` completes a sentence that begins with the field's name: `must be ...`. */
+/** The 400 for one field. `description` continues a sentence that begins with the field's name: `must be ...`. */
 export function invalidField(field: string, description: string): DomainError {
   return new DomainError('invalid', 'FIELD_INVALID', `${field} ${description}`, { fields: [{ field, description }] });
 }

@@ -1,7 +1,7 @@
-/** Runs `work` when all that was given before it has ended, however it did. */
+/** Runs `work` when all earlier work has ended, whether it succeeded or failed. */
 export type Exclusively = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Makes it: what is checked inside is still true when it is written there. */
+/** Creates a queue that runs tasks one at a time, so a check still holds when its result is written. */
 export function createExclusively(): Exclusively {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

@@ -1,18 +1,26 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from './ports/clock.js';
 
+/** Generates ids, injected so that tests can predict them. */
+export interface Ids {
+  /** UUID v7: ordered by time, so that a large table's index grows at its end. */
+  timeOrdered(): string;
+  /** UUID v4. */
+  random(): string;
+}
+
 const poolBytes = 4096;
 const bytesPerId = 10;
-/** A millisecond's counter starts below this, so that at least half of its 4096 values are left to count up through. */
+/** A millisecond's counter starts below this, so that at least half of its 4096 values are left. */
 const counterStartLimit = 0x800;
 const counterLimit = 0x1000;
 
 /**
- * Makes ids from a clock. Those of `timeOrdered` (RFC 9562, version 7) grow strictly, also within a millisecond and when the clock goes
- * back: the 12 bits after the time are a counter with a random start, and when it is used up the time is taken one millisecond ahead.
+ * Creates ids from a clock. Those of `timeOrdered` (RFC 9562, version 7) strictly increase, also within a millisecond and when the clock goes
+ * back: the 12 bits after the time are a counter with a random start. When the counter is used up, the time moves one millisecond ahead.
  */
 export function createIds(clock: Clock): Ids {
-  // One call for many ids: a call of randomBytes for each costs more than the rest together.
+  // One call of randomBytes for many ids: one call per id costs more than all the rest.
   let pool: Buffer = randomBytes(poolBytes);
   let used = 0;
   let lastMs = 0;
@@ -46,13 +54,5 @@ export function createIds(clock: Clock): Ids {
   return { timeOrdered, random: () => randomUUID() };
 }
 
-/** Ids by the machine's own time. */
+/** Ids by the system clock. */
 export const systemIds: Ids = createIds(systemClock);
-
-/** Makes ids, injected so that tests can foresee them. */
-export interface Ids {
-  /** UUID v7: in order of time, so that a large table's index grows at its end. */
-  timeOrdered(): string;
-  /** UUID v4. */
-  random(): string;
-}

@@ -1,13 +1,13 @@
-/** A moment: whole seconds since the epoch, and what is over. */
+/** A time: whole seconds since the epoch, and nanoseconds on top. */
 export interface Instant {
   readonly seconds: number;
   readonly nanos: number;
 }
 
-// RFC 3339, section 5.6, without leap seconds, which no clock here has.
+// RFC 3339, section 5.6, without leap seconds, which no clock of ours has.
 const pattern = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 
-/** The moment that an RFC 3339 time names, from the year 1; undefined where it names none. Date.parse takes 30 February and many other forms. */
+/** Parses an RFC 3339 time from the year 1 on; undefined if it is invalid. Date.parse accepts 30 February and many other formats. */
 export function instantFromRfc3339(text: string): Instant | undefined {
   const match = pattern.exec(text);
   if (match === null) return undefined;
@@ -16,7 +16,7 @@ export function instantFromRfc3339(text: string): Instant | undefined {
   const offsetMinute = Number(match[10] ?? 0);
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
-  // Date takes 30 February for 2 March.
+  // Date turns 30 February into 2 March.
   if (year < 1 || date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
   if (hour > 23 || minute > 59 || second > 59 || offsetHour > 23 || offsetMinute > 59) return undefined;
   const offsetMinutes = (offsetHour * 60 + offsetMinute) * (match[8] === '-' ? -1 : 1);

@@ -108,7 +108,7 @@ export function createReads(statements: Statements, query: Query): Reads {
     },
     genesisHash: async (chain) => (await query(lanes.genesisHash, { chain }))[0]?.genesis_hash,
     notification: async (id) => (await query(notifications.byId, { id })).map(notificationMapping.fromRow)[0],
-    outcome: async ({ keyId, method, idempotencyKey }, nowMs) => {
+    storedResponse: async ({ keyId, method, idempotencyKey }, nowMs) => {
       const rows = await query(storedResponses.byKey, { key_id: keyId, method, idempotency_key: idempotencyKey, now_ms: nowMs });
       return rows.map(storedResponseMapping.fromRow)[0];
     },

@@ -219,7 +219,7 @@ test('every problem of every section is told at once, with its path', async () =
       'signers[2].id: must be 1 to 36 of A-Z, a-z, 0-9, _ and -',
       'signers[3].config.passphrase.value: the environment variable NOT_SET that it names is not set',
       'notifications[0].url: is required',
-      'notifications[0].signing_key.value: starts with whsec_, so it must go on with the base64 of 24 to 64 bytes',
+      'notifications[0].signing_key.value: must be whsec_ followed by base64 of 24 to 64 bytes',
       'notifications[1].url: must not point to a private, loopback, link-local, metadata or otherwise reserved host',
       'notifications[2].type: must be "webhook"',
       'relayers[0].paused: is required',

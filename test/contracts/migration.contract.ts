@@ -59,7 +59,7 @@ export function migrationContract(dialect: Dialect, newDatabase: () => Promise<R
           const attempt = { attemptedAtMs: 1_763_600_000_000, durationMs: 12, httpStatus: 500, error: null, responseBody: 'why' };
           assert.deepEqual(await read.delivery('hook', 'event'), { event, attempts: [attempt] });
           const response = aStoredResponse({ fingerprint: 'abab' });
-          assert.deepEqual(await read.outcome(response, 0), response);
+          assert.deepEqual(await read.storedResponse(response, 0), response);
           assert.deepEqual(await read.apiKeys(), [anApiKey({ id: 'key', digest: 'abab' })]);
           assert.deepEqual(await read.definitions('relayer'), [
             { kind: 'relayer', id: 'main', content: { name: 'main', cap: 9_007_199_254_740_993n }, sealed: 'v1.abc' },

@@ -230,14 +230,14 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       const response = aStoredResponse({ response: bytes, expiresAtMs: 1000 });
       assert.equal(await read.firstStoredResponseExpiryMs(), undefined);
       await store.commit([change.putStoredResponse(response)]);
-      assert.deepEqual(await read.outcome(response, 999), response);
-      assert.equal(await read.outcome(response, 1000), undefined);
+      assert.deepEqual(await read.storedResponse(response, 999), response);
+      assert.equal(await read.storedResponse(response, 1000), undefined);
       for (const other of [{ keyId: 'other' }, { method: '/s/Other' }, { idempotencyKey: 'ONE' }]) {
-        assert.equal(await read.outcome({ ...response, ...other }, 0), undefined);
+        assert.equal(await read.storedResponse({ ...response, ...other }, 0), undefined);
       }
       const later = { ...response, fingerprint: 'another', response: new Uint8Array(), expiresAtMs: 3000 };
       await store.commit([change.putStoredResponse(later)]);
-      assert.deepEqual(await read.outcome(response, 1000), later);
+      assert.deepEqual(await read.storedResponse(response, 1000), later);
     });
 
     test('deletes expired stored responses, oldest first, up to the limit', async () => {
@@ -249,8 +249,8 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.equal(await read.firstStoredResponseExpiryMs(), 103);
       await store.commit([change.deleteExpiredStoredResponses(103, 2), change.deleteExpiredStoredResponses(103, 2)]);
       assert.equal(await read.firstStoredResponseExpiryMs(), 104);
-      assert.equal(await read.outcome(named(3), 0), undefined);
-      assert.deepEqual(await read.outcome(named(4), 0), named(4));
+      assert.equal(await read.storedResponse(named(3), 0), undefined);
+      assert.deepEqual(await read.storedResponse(named(4), 0), named(4));
     });
 
     test('reads the next nonce of a lane and the genesis hash of a chain', async () => {
@@ -379,9 +379,9 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
         await conflictIn(store.commit([change.putStoredResponse(response), change.insertTransaction(taken)])),
         'insertTransaction',
       );
-      assert.equal(await read.outcome(response, 0), undefined);
+      assert.equal(await read.storedResponse(response, 0), undefined);
       await Promise.all([1, 2, 3].map(() => store.commit([change.putStoredResponse(response), change.putStoredResponse(response)])));
-      assert.deepEqual(await read.outcome(response, 0), response);
+      assert.deepEqual(await read.storedResponse(response, 0), response);
     });
 
     test('of many commits that move a lane from the same nonce, one succeeds', async () => {

@@ -219,7 +219,7 @@ describe('a Solana relayer', () => {
         s.solana.chain.advance(blocksUntilFinal);
         const confirmed = await s.until(id, 'confirmed');
         assert.equal(confirmed.hash, hash);
-        assert.equal(confirmed.status_reason, 'it was mined before what replaced it could be sent');
+        assert.equal(confirmed.status_reason, 'mined before its queued replacement could be sent');
         outlive();
         assert.deepEqual([paid(value), paid(second.value)], [1, 0]);
         assert.equal((await s.client.attempts(id)).length, 1);
@@ -269,7 +269,7 @@ describe('a Solana relayer', () => {
       await cancel(id);
       s.solana.chain.advance(1 + blocksUntilFinal);
       const confirmed = await s.until(id, 'confirmed');
-      assert.equal(confirmed.status_reason, 'it was mined before it was cancelled');
+      assert.equal(confirmed.status_reason, 'mined before the cancel took effect');
       assert.equal(paid(value), 1);
     });
   });

@@ -92,7 +92,7 @@ describe('Stellar, from the request to the ledger', () => {
       rig.ledger.close();
       const confirmed = await rig.until(sent.id, 'confirmed');
       assert.equal(confirmed.hash, first.hash);
-      assert.equal(confirmed.status_reason, 'version 1 was mined, not the newest one, version 2');
+      assert.equal(confirmed.status_reason, 'attempt 1 was mined instead of the newest, attempt 2');
       assert.deepEqual([gained(bob), gained(carol)], [11n, 0n]);
       assert.deepEqual(await versions(sent.id), ['content', 'content mined']);
     });

@@ -91,7 +91,7 @@ describe('replacing and cancelling', () => {
     const { transaction: ended, shown } = await rig.until(transaction.id, 'confirmed');
     assert.equal(shown?.hash, first?.hash);
     assert.equal(evmFieldsOf(shown).valueWei, 5n);
-    assert.equal(ended.statusReason, 'version 1 was mined, not the newest one, version 2');
+    assert.equal(ended.statusReason, 'attempt 1 was mined instead of the newest, attempt 2');
     await assert.rejects(replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted()), { reason: 'TRANSACTION_CONFIRMED' });
   });
 

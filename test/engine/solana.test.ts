@@ -43,7 +43,10 @@ describe('transactions on Solana', () => {
     await rig.until(transaction.id, 'submitted');
     isLost = true;
     const failed = await rig.untilWithBlocks(transaction.id, 'failed');
-    assert.equal(failed.transaction.statusReason, 'the nodes have dropped the blocks that might hold it; it is not sent again');
+    assert.equal(
+      failed.transaction.statusReason,
+      "outcome unknown: the nodes have dropped the blocks that might contain it; check the account's history before you send it again",
+    );
     assert.equal((await rig.attempts(transaction.id)).length, 1);
   });
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { fillerOf } from '../../src/chains/evm/draft.js';
 import { choosePrice, type PriceChoice } from '../../src/core/fees/choose-price.js';
-import { bidOf, greatestCostPerGasWei, minimumOutbid } from '../../src/core/fees/price.js';
+import { bidOf, maxCostPerGasWei, minimumOutbid } from '../../src/core/fees/price.js';
 import type { BroadcastOutcome, Chain, Draft, Head, Receipt, Refusal, SenderTransaction } from '../../src/core/ports/chain.js';
 import type { Network } from '../../src/core/relayer/network.js';
 import { onNetwork } from '../../src/core/relayer/on-network.js';
@@ -124,7 +124,7 @@ export function createModelChain(network: Network, account: string, random: Rand
     const pooled = pool.get(transaction.nonce);
     if (pooled?.hash === transaction.hash) return { kind: 'known' };
     if (transaction.nonce < nonceIn(blocks)) return { kind: 'nonce_used' };
-    if (greatestCostPerGasWei(transaction.price) < baseFeeWei) return { kind: 'wait', sentence: 'fee below base fee' };
+    if (maxCostPerGasWei(transaction.price) < baseFeeWei) return { kind: 'wait', sentence: 'fee below base fee' };
     if (costWei(transaction) > fundsWei) return { kind: 'wait', sentence: 'funds' };
     if (pooled !== undefined && !outbids(transaction.price, pooled.price)) return { kind: 'underpriced', sentence: 'underpriced' };
     pool.set(transaction.nonce, transaction);
@@ -167,7 +167,7 @@ export function createModelChain(network: Network, account: string, random: Rand
       const transactions: ModelTransaction[] = [];
       for (let nonce = nonceIn(blocks); transactions.length < most; nonce += 1n) {
         const next = pool.get(nonce);
-        if (next === undefined || greatestCostPerGasWei(next.price) < baseFeeWei || costWei(next) > fundsWei) break;
+        if (next === undefined || maxCostPerGasWei(next.price) < baseFeeWei || costWei(next) > fundsWei) break;
         transactions.push(next);
       }
       append(transactions);
@@ -304,7 +304,7 @@ function headOf(chain: readonly ModelBlock[]): Head {
 }
 
 function costWei({ valueWei, price }: Pick<ModelTransaction, 'valueWei' | 'price'>): bigint {
-  return valueWei + gasLimit * greatestCostPerGasWei(price);
+  return valueWei + gasLimit * maxCostPerGasWei(price);
 }
 
 /** As reth: an exact ten percent is not enough. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { greatestCostPerGasWei } from '../../core/fees/price.js';
+import { maxCostPerGasWei } from '../../core/fees/price.js';
 import type { DraftRequest, Refusal } from '../../core/ports/chain.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
@@ -43,7 +43,7 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   if (typeof gasLimit !== 'bigint') return gasLimit;
   if ('refused' in price) return price;
   const draft: EvmDraft = { network: 'evm', to: content.to, valueWei: content.valueWei, data: content.data, gasLimit, price };
-  const costWei = draft.valueWei + gasLimit * greatestCostPerGasWei(price) + (await deps.publishingFee.of(draft));
+  const costWei = draft.valueWei + gasLimit * maxCostPerGasWei(price) + (await deps.publishingFee.of(draft));
   return (await fundsRefusal(deps, account, costWei, mustRemainWei)) ?? draft;
 }
 

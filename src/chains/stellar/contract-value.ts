@@ -1,6 +1,6 @@
 import { nativeToScVal, scValToBigInt, xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors.js';
-import { greatestValueDepth, type StellarValue, type StellarWideKind } from '../../core/transaction/stellar.js';
+import { maxValueDepth, type StellarValue, type StellarWideKind } from '../../core/transaction/stellar.js';
 import { readContractAddress } from './address.js';
 
 /** Matches function names and non-empty symbols of contracts. */
@@ -9,8 +9,8 @@ export const symbolPattern = /^[A-Za-z0-9_]{1,32}$/;
 /** Encodes a contract value and sorts map entries as contracts require. Throws `DomainError` (400) naming the field under `path`. */
 export function contractValueFrom(value: StellarValue | undefined, path: string, depth = 1): xdr.ScVal {
   if (value === undefined) throw invalidField(path, 'is required');
-  if (depth > greatestValueDepth || value.kind === 'too_deep')
-    throw invalidField(path, `must not be nested deeper than ${greatestValueDepth} levels`);
+  if (depth > maxValueDepth || value.kind === 'too_deep')
+    throw invalidField(path, `must not be nested deeper than ${maxValueDepth} levels`);
   const at = `${path}.${value.kind}`;
   switch (value.kind) {
     case 'unset':

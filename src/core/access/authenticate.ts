@@ -4,7 +4,7 @@ import { keyDigest, keyIdOf } from './api-key.js';
 import type { KeyRing } from './key-ring.js';
 import { everyScope, type Principal } from './principal.js';
 
-/** Whoever starts the service: every scope, every relayer. */
+/** The operator's own key: every scope, every relayer. */
 const bootstrapPrincipal: Principal = {
   keyId: 'bootstrap',
   name: 'bootstrap',
@@ -14,7 +14,7 @@ const bootstrapPrincipal: Principal = {
   ended: null,
 };
 
-/** What the check works with. */
+/** What the authentication works with. */
 export interface AuthenticateDeps {
   readonly bootstrapKey: string;
   readonly keys: Pick<KeyRing, 'find'>;
@@ -22,8 +22,10 @@ export interface AuthenticateDeps {
 }
 
 /**
- * Makes the check of bearer keys. Only digests of keys are kept, and they are compared in constant time: neither how long a guess is, nor
- * how much of it is right, can be measured. A stored key is found by the id in its text, which is no secret.
+ * Creates the check of bearer tokens; it returns undefined for a token that is not a valid key.
+ *
+ * Keys are stored as digests and compared in constant time, so timing reveals neither a key's length nor how much of a guess is right. The
+ * id in a key's text is not secret; it finds the stored key.
  */
 export function createAuthenticate({ bootstrapKey, keys, clock }: AuthenticateDeps): (token: string) => Principal | undefined {
   const bootstrapDigest = keyDigest(bootstrapKey);

@@ -35,7 +35,7 @@ export interface Idempotency {
 /** What idempotency works with. */
 export interface IdempotencyDeps {
   readonly store: {
-    readonly read: Pick<Reads, 'outcome'>;
+    readonly read: Pick<Reads, 'storedResponse'>;
     readonly change: Pick<Changes, 'putStoredResponse'>;
   };
   readonly clock: Clock;
@@ -59,7 +59,7 @@ export function createIdempotency({ store, clock }: IdempotencyDeps): Idempotenc
         return { replay: replayOf(stored, fingerprint), save, end: nothingRuns };
       }
       const end = () => void underWay.delete(name);
-      const lookup = store.read.outcome(key, clock.nowMs());
+      const lookup = store.read.storedResponse(key, clock.nowMs());
       // Before anything is awaited: of calls that come at once, one looks and may run.
       underWay.set(name, lookup);
       try {

@@ -6,48 +6,48 @@ import { type Repeating, repeat } from '../repeat.js';
 import { type ApiKey, principalFromApiKey } from './api-key.js';
 import type { Principal } from './principal.js';
 
-/** How long a key that the command line made or deleted may go unnoticed. */
-const lookEveryMs = 2_000;
+/** The maximum delay before a key that the command line created or deleted takes effect. */
+const reloadIntervalMs = 2_000;
 
-/** A key that can be presented. */
+/** A key that callers can present. */
 export interface HeldKey {
   readonly digest: Buffer;
   readonly principal: Principal;
 }
 
-/** With what ends the streams that it opened. */
 interface EndableKey extends HeldKey {
+  /** Ends the streams that the key opened. */
   end(): void;
 }
 
 /** The stored keys in memory, so that no request waits for the database. */
 export interface KeyRing {
   find(id: string): HeldKey | undefined;
-  /** To be called once the key is stored. */
+  /** Call it when the key is stored. */
   add(key: ApiKey): void;
-  /** To be called once the key is deleted: it opens nothing from then on. */
+  /** Revokes a key. Call it when the key is deleted from the store. */
   remove(id: string): void;
-  /** Reads the keys, and again every two seconds: the command line writes them from another process. */
+  /** Reads the keys, then again every two seconds, because the command line writes them from another process. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** What the ring works with. */
+/** What the key ring works with. */
 export interface KeyRingDeps {
   readonly store: { readonly read: Pick<Reads, 'apiKeys'> };
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Makes the ring; it holds nothing before `start`. */
+/** Creates the key ring; it is empty before `start`. */
 export function createKeyRing({ store, clock, log }: KeyRingDeps): KeyRing {
   let held = new Map<string, EndableKey>();
-  /** Grows with each change of this process, so that what was read before one is not taken for what is after it. */
+  /** Counts this process's changes: keys that were read before a change are out of date. */
   let changes = 0;
-  let looking: Repeating | undefined;
+  let reloading: Repeating | undefined;
   let isUnreadable = false;
 
-  async function look(): Promise<void> {
+  async function load(): Promise<void> {
     for (;;) {
       const seen = changes;
       const keys = await store.read.apiKeys();
@@ -59,8 +59,8 @@ export function createKeyRing({ store, clock, log }: KeyRingDeps): KeyRing {
     }
   }
 
-  async function lookAgain(): Promise<void> {
-    await look();
+  async function reload(): Promise<void> {
+    await load();
     isUnreadable = false;
   }
 
@@ -68,7 +68,7 @@ export function createKeyRing({ store, clock, log }: KeyRingDeps): KeyRing {
     return expiresAtMs !== null && expiresAtMs <= clock.nowMs();
   }
 
-  /** A store that cannot be read adds no key and removes none; one log line says so. */
+  /** A store that cannot be read neither adds nor removes a key. Logs once per outage. */
   function logOnce(error: unknown): void {
     if (!isUnreadable) log.error({ err: error }, 'API keys could not be read; the known keys stay valid');
     isUnreadable = true;
@@ -86,18 +86,18 @@ export function createKeyRing({ store, clock, log }: KeyRingDeps): KeyRing {
       held.delete(id);
     },
     async start() {
-      await look();
-      looking = repeat(lookAgain, lookEveryMs, { onError: logOnce, runsAtOnce: false });
+      await load();
+      reloading = repeat(reload, reloadIntervalMs, { onError: logOnce, runsAtOnce: false });
     },
     async stop() {
-      await looking?.stop();
+      await reloading?.stop();
     },
   };
 }
 
 function heldFrom(key: ApiKey): EndableKey {
   const ended = new AbortController();
-  // Every stream that the key opened listens to it; Node warns of more than ten.
+  // Every stream of the key listens to the signal; Node warns of more than ten listeners.
   setMaxListeners(0, ended.signal);
   return { digest: Buffer.from(key.digest, 'hex'), principal: principalFromApiKey(key, ended.signal), end: () => ended.abort() };
 }

@@ -1,25 +1,25 @@
-/** What a key may do. */
+/** A permission of an API key. */
 export type Scope = 'transactions:read' | 'transactions:write' | 'sign' | 'notifications' | 'admin';
 
 /** Every scope. */
 export const everyScope: readonly Scope[] = ['transactions:read', 'transactions:write', 'sign', 'notifications', 'admin'];
 
-/** Who calls. */
+/** An authenticated caller. */
 export interface Principal {
-  /** Names the key in logs and in idempotency; not the key itself. */
+  /** Identifies the key in logs and in idempotency; not the key itself. */
   readonly keyId: string;
-  /** The key's name, for people. */
+  /** The key's label. */
   readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
   /** The relayers it may use; null: all. */
   readonly relayers: ReadonlySet<string> | null;
-  /** From then on it opens nothing; null: never. */
+  /** When the key expires; null: never. */
   readonly expiresAtMs: number | null;
-  /** Aborts when the key was deleted or has expired: streams that it opened end by it. Null: that never happens. */
+  /** Aborts when the key is revoked or expires; it ends the caller's streams. Null: never. */
   readonly ended: AbortSignal | null;
 }
 
-/** True when the key may use the relayer. Ids that do not exist are judged alike, so that the answer tells nothing. */
+/** True if the caller may use the relayer. Unknown ids get the same answer, so it does not reveal which relayers exist. */
 export function mayUseRelayer(principal: Principal, relayerId: string): boolean {
   return principal.relayers === null || principal.relayers.has(relayerId);
 }

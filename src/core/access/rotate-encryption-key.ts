@@ -2,37 +2,38 @@ import { signingKeyPurpose } from '../notification/signing-key.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Change, Definition, Store } from '../ports/store.js';
 
-/** What the rotation works with: nobody else may work on the store meanwhile. */
+/** What the rotation works with. Nothing else may use the store during the rotation. */
 export interface RotationDeps {
   readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
   readonly from: Pick<SecretBox, 'open'>;
   readonly to: Pick<SecretBox, 'open' | 'seal'>;
 }
 
-/** What it came to. */
+/** The result of a rotation. */
 export type Rotation =
   | { readonly kind: 'rotated'; readonly secrets: number }
-  /** The new key opens everything: it was done before. */
+  /** The new key opens everything already. */
   | { readonly kind: 'done_before'; readonly secrets: number }
-  /** The old key does not open these (`notification hook`); nothing was written. */
+  /** The old key does not open the secrets of these owners (`notification hook`); nothing was written. */
   | { readonly kind: 'not_opened'; readonly owners: readonly string[] };
 
-/** Something that is sealed, and the change that writes it sealed anew. */
+/** Sealed secrets of one owner. */
 interface Sealed {
-  /** For people. */
+  /** Shown to people. */
   readonly owner: string;
   readonly purpose: string;
   readonly texts: readonly string[];
+  /** Returns the change that stores the secrets sealed again. */
   changeTo(texts: readonly string[]): Change;
 }
 
 const definitionKinds: readonly Definition['kind'][] = ['relayer', 'signer', 'network'];
-/** Notifications read at once. */
+/** Notifications read at a time. */
 const pageSize = 100;
 
 /**
- * Seals every stored secret under the new key, in one commit: after it the old key opens nothing, and where that commit does not happen all is as it
- * was. Fingerprints of idempotent calls, which the old key made, are forgotten with it; their outcomes are kept.
+ * Seals every stored secret under the new key, in one commit: either all of them or none. The same commit forgets the fingerprints of
+ * idempotent calls, because the old key made them; the stored responses remain.
  */
 export async function rotateEncryptionKey({ store, from, to }: RotationDeps): Promise<Rotation> {
   const all = [...(await sealedNotifications(store)), ...(await sealedDefinitions(store))];

@@ -1,22 +1,22 @@
 import type { Clock } from '../ports/clock.js';
 
-/** How much one key may do. */
+/** The limits of each key's bucket. */
 export interface TokenBucketLimits {
-  /** Tokens that come back each second; at least 1. */
+  /** Tokens added per second; at least 1. */
   readonly perSecond: number;
-  /** Tokens of a full bucket; at least 1. */
+  /** Tokens in a full bucket; at least 1. */
   readonly burst: number;
 }
 
-/** What came of asking for a token. */
+/** The result of taking a token. */
 export interface Taken {
-  /** False: there was none, and none was taken. */
+  /** False: the bucket was empty and no token was taken. */
   readonly allowed: boolean;
   /** Whole tokens that are left. */
   readonly remaining: number;
-  /** Until there is a token to take: 0 where there is one. */
+  /** Time until a token is available; 0 if one is. */
   readonly nextAfterMs: number;
-  /** Until the bucket is full again. */
+  /** Time until the bucket is full again. */
   readonly fullAfterMs: number;
 }
 
@@ -24,11 +24,11 @@ export interface Taken {
 export interface TokenBuckets {
   /** Takes one token of this key, if there is one. */
   take(keyId: string): Taken;
-  /** Buckets that are remembered. */
+  /** The number of buckets in memory. */
   readonly size: number;
 }
 
-/** Thousandths of a token, so that what comes back in a millisecond is a whole number and nothing is lost by rounding. */
+/** `level` is in thousandths of a token, so that the refill of a millisecond is a whole number and rounding loses nothing. */
 interface Bucket {
   level: number;
   atMs: number;
@@ -37,8 +37,10 @@ interface Bucket {
 const oneToken = 1000;
 
 /**
- * Makes one token bucket for each key that asks: full at first, refilled evenly. Full buckets are forgotten, since a new one is the same, so
- * no more are remembered than keys that asked within twice the time that an empty bucket takes to fill.
+ * Creates one bucket per key, full at first and refilled evenly.
+ *
+ * Full buckets are dropped, since a new one is the same. So memory holds only keys that asked within twice the time that an empty bucket
+ * takes to fill.
  */
 export function createTokenBuckets({ perSecond, burst }: TokenBucketLimits, clock: Clock): TokenBuckets {
   const full = burst * oneToken;
@@ -46,12 +48,12 @@ export function createTokenBuckets({ perSecond, burst }: TokenBucketLimits, cloc
   const buckets = new Map<string, Bucket>();
   let sweptAtMs = clock.nowMs();
 
-  /** A clock that is set back takes nothing away and brings nothing. */
+  /** A clock that is set back adds nothing and removes nothing. */
   function levelAt({ level, atMs }: Bucket, nowMs: number): number {
     return Math.min(full, level + Math.max(0, nowMs - atMs) * perSecond);
   }
 
-  function forgetFullOnes(nowMs: number): void {
+  function dropFullBuckets(nowMs: number): void {
     if (Math.abs(nowMs - sweptAtMs) < fillMs) return;
     sweptAtMs = nowMs;
     for (const [keyId, bucket] of buckets) {
@@ -62,7 +64,7 @@ export function createTokenBuckets({ perSecond, burst }: TokenBucketLimits, cloc
   return {
     take(keyId) {
       const nowMs = clock.nowMs();
-      forgetFullOnes(nowMs);
+      dropFullBuckets(nowMs);
       const known = buckets.get(keyId);
       const before = known === undefined ? full : levelAt(known, nowMs);
       const allowed = before >= oneToken;

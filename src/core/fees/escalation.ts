@@ -1,6 +1,6 @@
 import type { Speed } from '../transaction/evm.js';
 
-/** How long a version may wait before a higher one is signed, by speed: blocks that went by without it, or time, whichever is first. */
+/** How long an attempt waits before a fee bump, by speed: blocks without it, or time, whichever comes first. */
 const patience: Readonly<Record<Speed, { readonly blocks: number; readonly ms: number }>> = {
   fastest: { blocks: 2, ms: 30_000 },
   fast: { blocks: 3, ms: 60_000 },
@@ -8,23 +8,23 @@ const patience: Readonly<Record<Speed, { readonly blocks: number; readonly ms: n
   safeLow: { blocks: 12, ms: 300_000 },
 };
 
-/** Patience doubles with every version, up to this: the market moves on, but a hundred versions help nobody. */
-const greatestFactor = 16;
+/** Patience doubles with every attempt up to this factor: the market moves, but a hundred attempts help nobody. */
+const maxFactor = 16;
 
-/** What the schedule is asked about. */
+/** A live attempt and how long it has waited. */
 export interface Waiting {
   readonly speed: Speed;
-  /** Versions signed for the slot so far, at least 1. */
+  /** The number of attempts in the slot so far, at least 1. */
   readonly versions: number;
-  /** How long the newest one has waited. */
+  /** How long the newest attempt has waited. */
   readonly waitedMs: number;
-  /** Blocks that went by without it. */
+  /** The number of blocks since then that did not include it. */
   readonly waitedBlocks: number;
 }
 
-/** True when a higher version is due. With no new block at all it never is: no price helps where nothing is mined. */
+/** True if a fee bump is due. Without a new block it never is: no price helps while no block is mined. */
 export function isEscalationDue({ speed, versions, waitedMs, waitedBlocks }: Waiting): boolean {
-  const factor = Math.min(2 ** (versions - 1), greatestFactor);
+  const factor = Math.min(2 ** (versions - 1), maxFactor);
   const { blocks, ms } = patience[speed];
   return waitedBlocks >= 1 && (waitedBlocks >= blocks * factor || waitedMs >= ms * factor);
 }

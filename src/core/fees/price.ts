@@ -2,87 +2,89 @@ import type { Draft } from '../ports/chain.js';
 import type { EvmPrice } from '../transaction/evm.js';
 import type { AttemptFields } from '../transaction/transaction.js';
 
-/** The two numbers that nodes compare when one version is to replace another, in wei per gas. */
+/** The two numbers that nodes compare when one attempt is to replace another, in wei per gas. */
 export interface Bid {
   readonly maxFeePerGasWei: bigint;
   readonly maxPriorityFeePerGasWei: bigint;
 }
 
-/** What a price bids: a legacy one counts as a max fee and a priority of its gas price, as in every node. */
+/** Returns the bid of a price. As in every node, a legacy price counts as a max fee and a priority fee of its gas price. */
 export function bidOf(price: EvmPrice): Bid {
   return price.kind === 'legacy' ? { maxFeePerGasWei: price.gasPriceWei, maxPriorityFeePerGasWei: price.gasPriceWei } : price;
 }
 
-/** The most that a unit of gas can cost at this price, in wei. */
-export function greatestCostPerGasWei(price: EvmPrice): bigint {
+/** Returns the maximum cost of a unit of gas, in wei. */
+export function maxCostPerGasWei(price: EvmPrice): bigint {
   return bidOf(price).maxFeePerGasWei;
 }
 
-/** True when the price bids at least the floor, in both numbers. */
+/** Returns the maximum that an attempt may take from the relayer's account, in the network's smallest unit. */
+export function maxCost(attempt: Draft | AttemptFields): bigint {
+  switch (attempt.network) {
+    case 'evm':
+      return attempt.valueWei + attempt.gasLimit * maxCostPerGasWei(attempt.price);
+    case 'stellar':
+      return attempt.costStroops;
+    case 'solana':
+      return attempt.costLamports;
+  }
+}
+
+/** True if the price bids at least the floor in both numbers. */
 export function reaches(price: EvmPrice, floor: Bid): boolean {
   const bid = bidOf(price);
   return bid.maxFeePerGasWei >= floor.maxFeePerGasWei && bid.maxPriorityFeePerGasWei >= floor.maxPriorityFeePerGasWei;
 }
 
-/** The price, raised where it is below the floor; its type stays. */
+/** Raises a price to the floor where it is below; its type stays. */
 export function raisedTo(price: EvmPrice, floor: Bid): EvmPrice {
   if (price.kind === 'legacy') {
-    return { kind: 'legacy', gasPriceWei: greatest(price.gasPriceWei, floor.maxFeePerGasWei, floor.maxPriorityFeePerGasWei) };
+    return { kind: 'legacy', gasPriceWei: max(price.gasPriceWei, floor.maxFeePerGasWei, floor.maxPriorityFeePerGasWei) };
   }
-  const maxPriorityFeePerGasWei = greatest(price.maxPriorityFeePerGasWei, floor.maxPriorityFeePerGasWei);
-  // A priority above the max fee is refused by every node.
-  const maxFeePerGasWei = greatest(price.maxFeePerGasWei, floor.maxFeePerGasWei, maxPriorityFeePerGasWei);
+  const maxPriorityFeePerGasWei = max(price.maxPriorityFeePerGasWei, floor.maxPriorityFeePerGasWei);
+  // Every node refuses a priority fee above the max fee.
+  const maxFeePerGasWei = max(price.maxFeePerGasWei, floor.maxFeePerGasWei, maxPriorityFeePerGasWei);
   return { kind: 'eip1559', maxFeePerGasWei, maxPriorityFeePerGasWei };
 }
 
-/** The price, lowered so that no unit of gas can cost more than the cap; a null cap changes nothing. */
+/** Lowers a price so that no unit of gas costs more than the cap; a null cap changes nothing. */
 export function loweredTo(price: EvmPrice, capWei: bigint | null): EvmPrice {
-  if (capWei === null || greatestCostPerGasWei(price) <= capWei) return price;
+  if (capWei === null || maxCostPerGasWei(price) <= capWei) return price;
   if (price.kind === 'legacy') return { kind: 'legacy', gasPriceWei: capWei };
   const maxPriorityFeePerGasWei = price.maxPriorityFeePerGasWei < capWei ? price.maxPriorityFeePerGasWei : capWei;
   return { kind: 'eip1559', maxFeePerGasWei: capWei, maxPriorityFeePerGasWei };
 }
 
-function greatest(first: bigint, ...others: readonly bigint[]): bigint {
-  return others.reduce((most, other) => (other > most ? other : most), first);
-}
-
 /**
- * The least that a node takes in the place of `previous`: ten percent more and one wei, in max fee and in priority each.
- * The one wei is there because some nodes (reth) refuse an exact ten percent.
+ * Returns the minimum bid that nodes accept as a replacement of `previous`: 10 % and 1 wei more, in both numbers.
+ * The 1 wei is for nodes that refuse an exact 10 % (reth).
  */
 export function minimumReplacement(previous: EvmPrice): Bid {
   const bid = bidOf(previous);
-  return { maxFeePerGasWei: raised(bid.maxFeePerGasWei), maxPriorityFeePerGasWei: raised(bid.maxPriorityFeePerGasWei) };
+  return { maxFeePerGasWei: bumped(bid.maxFeePerGasWei), maxPriorityFeePerGasWei: bumped(bid.maxPriorityFeePerGasWei) };
 }
 
 /**
- * The least that outbids every one of these versions, since a node may hold any of them; null when there is none.
- * The two numbers may come from different versions.
+ * Returns the minimum bid that outbids every one of these attempts, since a node may hold any of them; null if there is none.
+ * The two numbers may come from different attempts.
  */
 export function minimumOutbid(previous: readonly EvmPrice[]): Bid | null {
-  return previous.map(minimumReplacement).reduce<Bid | null>((most, next) => (most === null ? next : higherOfEach(most, next)), null);
+  return previous.map(minimumReplacement).reduce<Bid | null>(
+    (highest, next) =>
+      highest === null
+        ? next
+        : {
+            maxFeePerGasWei: max(highest.maxFeePerGasWei, next.maxFeePerGasWei),
+            maxPriorityFeePerGasWei: max(highest.maxPriorityFeePerGasWei, next.maxPriorityFeePerGasWei),
+          },
+    null,
+  );
 }
 
-function raised(wei: bigint): bigint {
+function bumped(wei: bigint): bigint {
   return (wei * 11n) / 10n + 1n;
 }
 
-function higherOfEach(a: Bid, b: Bid): Bid {
-  return {
-    maxFeePerGasWei: a.maxFeePerGasWei > b.maxFeePerGasWei ? a.maxFeePerGasWei : b.maxFeePerGasWei,
-    maxPriorityFeePerGasWei: a.maxPriorityFeePerGasWei > b.maxPriorityFeePerGasWei ? a.maxPriorityFeePerGasWei : b.maxPriorityFeePerGasWei,
-  };
-}
-
-/** The most that a version may take from the relayer's account, in the network's smallest unit. */
-export function greatestCost(version: Draft | AttemptFields): bigint {
-  switch (version.network) {
-    case 'evm':
-      return version.valueWei + version.gasLimit * greatestCostPerGasWei(version.price);
-    case 'stellar':
-      return version.costStroops;
-    case 'solana':
-      return version.costLamports;
-  }
+function max(first: bigint, ...others: readonly bigint[]): bigint {
+  return others.reduce((highest, other) => (other > highest ? other : highest), first);
 }

@@ -2,22 +2,22 @@ import { DomainError } from '../errors.js';
 import type { Network } from '../relayer/network.js';
 import { shownName } from '../safe-text.js';
 
-/** The networks that relayers may be on. */
+/** The configured networks. */
 export interface Networks {
   /** By `networkIdOf`. */
   find(id: string): Network | undefined;
   /** In the order of the configuration. */
   all(): readonly Network[];
-  /** Takes the place of the one of its id. */
+  /** Replaces the network with the same id. */
   put(network: Network): void;
 }
 
-/** What names a network to callers: its kind and its name (`evm:sepolia`). */
+/** Returns the network's id for callers: type and name (`evm:sepolia`). */
 export function networkIdOf({ type, name }: Pick<Network, 'type' | 'name'>): string {
   return `${type}:${name}`;
 }
 
-/** Makes the collection. */
+/** Creates the collection. */
 export function createNetworks(networks: readonly Network[]): Networks {
   const byId = new Map(networks.map((network) => [networkIdOf(network), network]));
   return {
@@ -27,7 +27,7 @@ export function createNetworks(networks: readonly Network[]): Networks {
   };
 }
 
-/** The network of this id. Throws `NETWORK_NOT_FOUND`. */
+/** Returns the network with this id. Throws `NETWORK_NOT_FOUND`. */
 export function getNetwork(networks: Pick<Networks, 'find'>, id: string): Network {
   const network = networks.find(id);
   if (network === undefined) throw new DomainError('not_found', 'NETWORK_NOT_FOUND', `Network with ID ${shownName(id)} not found`);

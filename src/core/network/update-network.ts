@@ -8,7 +8,7 @@ import type { RelayerRegistry } from '../relayer/relayer-registry.js';
 import { getNetwork, type Networks, networkIdOf } from './networks.js';
 import { checkNodeUrls, sealedUrls } from './node-urls.js';
 
-/** What changing a network works with. */
+/** What `updateNetwork` works with. */
 export interface UpdateNetworkDeps {
   readonly store: Pick<Store, 'change' | 'commit'>;
   readonly secretBox: Pick<SecretBox, 'seal'>;
@@ -19,8 +19,8 @@ export interface UpdateNetworkDeps {
 }
 
 /**
- * Replaces the nodes of a network, for good: the configuration file's are not used from then on. Relayers without nodes of their own go
- * over to the new ones at once; no node is asked before. Throws `NETWORK_NOT_FOUND`, `FIELD_INVALID`.
+ * Replaces a network's RPC URLs. The configuration file's are no longer used. Relayers without RPC URLs of their own use the new ones at
+ * once. Calls no node. Throws `NETWORK_NOT_FOUND`, `FIELD_INVALID`.
  */
 export function updateNetwork(deps: UpdateNetworkDeps, id: string, rpcUrls: readonly RpcUrl[]): Promise<Network> {
   const { store, secretBox, networks, directory, registry, exclusively } = deps;

@@ -6,7 +6,7 @@ import { shownName } from '../safe-text.js';
 import type { DeliveryRecord, Notification, OutboxEvent } from './notification.js';
 import { getNotification } from './notifications.js';
 
-/** A page of what was, or is to be, delivered to a notification, newest first. Throws `NOTIFICATION_NOT_FOUND`. */
+/** Lists the past and pending deliveries of a notification, newest first. Throws `NOTIFICATION_NOT_FOUND`. */
 export async function listDeliveries(
   deps: { readonly store: Store },
   notificationId: string,
@@ -22,17 +22,16 @@ export interface DeliverNowDeps {
   readonly clock: Clock;
 }
 
-/** A delivery that is due now, and what its caller should know. */
+/** A delivery that is due now, and warnings for the caller. */
 export interface DeliveryDue {
   readonly delivery: DeliveryRecord;
   readonly warnings: readonly string[];
 }
 
 /**
- * Makes a delivery due now, whether it is dead, delivered or pending, with the whole retry schedule before it: the same event under the same id.
- * It takes its old place among the events of its transaction, so that pending ones that came after it wait for it, and it for those before it. One that
- * is being tried at this very moment is not tried twice at once: that try is the one.
- * Throws `NOTIFICATION_NOT_FOUND`, `DELIVERY_NOT_FOUND`.
+ * Makes a delivery due now, whether it is dead, delivered or pending: the same event with the same id and a fresh retry schedule. It keeps its
+ * place among the events of its transaction: it waits for earlier pending ones, and later pending ones wait for it. A delivery attempt in
+ * progress counts as the redelivery. Throws `NOTIFICATION_NOT_FOUND`, `DELIVERY_NOT_FOUND`.
  */
 export async function redeliverDelivery(deps: DeliverNowDeps, notificationId: string, deliveryId: string): Promise<DeliveryDue> {
   const { store, clock } = deps;
@@ -41,17 +40,17 @@ export async function redeliverDelivery(deps: DeliverNowDeps, notificationId: st
   try {
     await store.commit([store.change.redeliverEvent({ id: deliveryId, notificationId: notification.id, nextAttemptAtMs: clock.nowMs() })]);
   } catch (error) {
-    // It was deleted just now.
+    // Retention deleted it just now.
     if (error instanceof ConflictError) throw deliveryNotFound(deliveryId);
     throw error;
   }
   const delivery = await store.read.delivery(notification.id, deliveryId);
-  // Its notification was deleted just now, and it with it.
+  // Its notification was deleted just now, and the delivery with it.
   if (delivery === undefined) throw deliveryNotFound(deliveryId);
   return { delivery, warnings: goneWarnings(notification) };
 }
 
-/** Delivers an event of kind `test`, which waits for no other event and holds none back. Throws `NOTIFICATION_NOT_FOUND`. */
+/** Delivers a `test` event, which waits for no other event and delays none. Throws `NOTIFICATION_NOT_FOUND`. */
 export async function testNotification(deps: DeliverNowDeps & { readonly ids: Ids }, notificationId: string): Promise<DeliveryDue> {
   const { store, clock, ids } = deps;
   const notification = await getNotification(deps, notificationId);
@@ -78,13 +77,12 @@ export async function testNotification(deps: DeliverNowDeps & { readonly ids: Id
   return { delivery: { event, attempts: [] }, warnings: goneWarnings(notification) };
 }
 
-/** What a caller should know who wants something delivered now; empty when there is nothing. */
-export function goneWarnings({ goneAtMs }: Pick<Notification, 'goneAtMs'>): string[] {
+/** Warns a caller who wants a delivery to a receiver that is gone. */
+function goneWarnings({ goneAtMs }: Pick<Notification, 'goneAtMs'>): string[] {
   if (goneAtMs === null) return [];
-  return [`the receiver answered 410 (gone) at ${new Date(goneAtMs).toISOString()}: nothing is sent until the notification is updated`];
+  return [`the receiver answered 410 (gone) at ${new Date(goneAtMs).toISOString()}; nothing is sent until you update the notification`];
 }
 
-/** The 404 for an id that names no delivery of its notification. */
-export function deliveryNotFound(id: string): DomainError {
+function deliveryNotFound(id: string): DomainError {
   return new DomainError('not_found', 'DELIVERY_NOT_FOUND', `Delivery with ID ${shownName(id)} not found`);
 }

@@ -6,28 +6,26 @@ import type { Relayer } from '../relayer/relayer.js';
 import type { TransactionView } from '../transaction/transaction.js';
 import type { OutboxEvent } from './notification.js';
 
-/** What events are made with. */
+/** What events are built with. */
 export interface EventDeps {
   readonly change: Pick<Changes, 'insertEvent'>;
   readonly clock: Clock;
   readonly ids: Ids;
 }
 
-/** What makes the record of a transaction. */
 interface TransactionRenderer {
-  /** The REST record as the text of a JSON object: exact numbers must reach receivers as they reach callers. */
+  /** Renders the REST record as the text of a JSON object: numbers must reach receivers as exactly as they reach callers. */
   readonly renderTransaction: (view: TransactionView) => string;
 }
 
-/** What makes the record of a relayer. */
 interface RelayerRenderer {
   /** As `renderTransaction`. */
   readonly renderRelayer: (relayer: Relayer) => string;
 }
 
 /**
- * The outbox row that tells of a transaction as `view` shows it, to be committed with the change it tells of; null when its relayer tells
- * nobody. The delivery must be woken after that commit.
+ * Builds the outbox row for a transaction's change, to commit together with it; null if the relayer has no notification. Wake the delivery
+ * after that commit.
  */
 export function eventFor(
   deps: EventDeps & TransactionRenderer,
@@ -37,7 +35,7 @@ export function eventFor(
   const { notificationId } = relayer;
   if (notificationId === null) return null;
   const record = deps.renderTransaction(view);
-  if (!record.startsWith('{"')) throw new Error('a transaction was rendered as something other than a JSON object');
+  if (!record.startsWith('{"')) throw new Error('renderTransaction returned something other than a JSON object');
   const payload = `{"payload_type":"transaction",${record.slice(1)}`;
   return insertEvent(deps, {
     notificationId,
@@ -49,8 +47,8 @@ export function eventFor(
 }
 
 /**
- * The outbox row that tells how a relayer stands now; null when it tells nobody. Events of one relayer keep their order. The delivery must
- * be woken after that commit.
+ * Builds the outbox row for a relayer's present state; null if it has no notification. Events of one relayer keep their order. Wake the
+ * delivery after that commit.
  */
 export function relayerEventFor(deps: EventDeps & RelayerRenderer, relayer: Relayer, event: RelayerStateEvent): Change | null {
   const { id, notificationId, disabledReason } = relayer;
@@ -62,11 +60,11 @@ export function relayerEventFor(deps: EventDeps & RelayerRenderer, relayer: Rela
 
 function insertEvent(
   { change, clock, ids }: EventDeps,
-  { payload, ...told }: Pick<OutboxEvent, 'notificationId' | 'event' | 'orderKey' | 'traceParent'> & { readonly payload: string },
+  { payload, ...fields }: Pick<OutboxEvent, 'notificationId' | 'event' | 'orderKey' | 'traceParent'> & { readonly payload: string },
 ): Change {
   const id = ids.timeOrdered();
   const nowMs = clock.nowMs();
   const timestamp = new Date(nowMs).toISOString();
-  const body = `{"id":"${id}","event":"${told.event}","payload":${payload},"timestamp":"${timestamp}"}`;
-  return change.insertEvent({ ...told, id, body, status: 'pending', attempts: 0, nextAttemptAtMs: nowMs, createdAtMs: nowMs });
+  const body = `{"id":"${id}","event":"${fields.event}","payload":${payload},"timestamp":"${timestamp}"}`;
+  return change.insertEvent({ ...fields, id, body, status: 'pending', attempts: 0, nextAttemptAtMs: nowMs, createdAtMs: nowMs });
 }

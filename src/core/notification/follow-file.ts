@@ -4,28 +4,28 @@ import type { Change, Store } from '../ports/store.js';
 import type { Notification } from './notification.js';
 import { rotateSigningKey, signingKeyPurpose } from './signing-key.js';
 
-/** A notification as the configuration file has it, judged by the rules of creation. */
+/** A notification of the configuration file, checked by the rules of creation. */
 export interface FileNotification {
   readonly id: string;
   readonly url: string;
   readonly signingKey: string | null;
 }
 
-/** What following came to. */
+/** The result of following the file. */
 export interface Followed {
-  /** What of the file is not used, in sentences. */
+  /** Sentences about the entries that are not used. */
   readonly warnings: readonly string[];
-  /** Ids of `used` that no notification would have; where there are any, nothing was written. */
+  /** Ids of `used` without a notification; if there are any, nothing was written. */
   readonly missing: readonly string[];
 }
 
 /**
- * Brings the stored notifications to what the configuration file says, at a start.
+ * Updates the stored notifications to match the configuration file, at startup.
  *
- * One that the API never changed follows the file, also when it leaves the file. One that the API changed or created is kept, one that it deleted stays
- * deleted; the warnings tell of both. The file's mark on an entry is the revision that it last wrote.
+ * A notification that the API never changed follows the file, and is deleted when its entry is. One that the API created or changed stays as
+ * it is, and one that the API deleted stays deleted; both produce a warning. A stored revision marks what the file wrote last.
  *
- * @param used the notifications that relayers tell of themselves through: their events must not go nowhere without a word
+ * @param used the notifications that relayers use: their events must not be lost silently
  */
 export async function followFile(
   deps: { readonly store: Store; readonly secretBox: SecretBox; readonly clock: Clock },
@@ -37,7 +37,7 @@ export async function followFile(
   const writtenRevisions = new Map((await read.fileEntries('notification')).map(({ id, revision }) => [id, revision]));
   const warnings: string[] = [];
   const changes: Change[] = [];
-  /** Of those that the file has or had: whether there will be one. */
+  /** For each id that the file has or had: whether a notification will exist. */
   const willBe = new Map<string, boolean>();
 
   function write(notification: Notification, isNew: boolean): void {
@@ -62,10 +62,10 @@ export async function followFile(
     const isDeleted = stored === undefined && written !== undefined;
     willBe.set(id, !isDeleted);
     if (isDeleted) {
-      warnings.push(`notification ${id} of the configuration file was deleted by API and stays deleted`);
+      warnings.push(`notification ${id} was deleted by the API; the configuration file's entry is not used`);
     } else if (stored !== undefined && stored.revision !== written) {
       warnings.push(
-        `notification ${id} was ${written === undefined ? 'created' : 'changed'} by API and is kept; the configuration file's entry is not used`,
+        `notification ${id} was ${written === undefined ? 'created' : 'changed'} by the API; the configuration file's entry is not used`,
       );
     } else if (stored === undefined || !isAsWanted(stored, entry)) {
       const next = stored ?? newNotification(id);

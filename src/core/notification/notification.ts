@@ -1,4 +1,4 @@
-/** A signing key that was replaced by another. */
+/** A previous signing key. */
 export interface RetiredKey {
   /** As `Notification.sealedSigningKey` was. */
   readonly sealedSigningKey: string;
@@ -12,21 +12,21 @@ export interface Notification {
   readonly url: string;
   /** The signing key, encrypted (`ports/secret-box.ts`); null: deliveries are not signed. */
   readonly sealedSigningKey: string | null;
-  /** The keys before it, the latest first; which of them still sign, `cosigningKeys` says. */
+  /** The previous keys, latest first; `cosigningKeys` returns those that still sign. */
   readonly retiredKeys: readonly RetiredKey[];
-  /** When its receiver answered 410 (gone): nothing is posted from then on, until it is updated. Null: it is not gone. */
+  /** When its receiver answered 410 (gone): deliveries stop until the notification is updated. Null: it is not gone. */
   readonly goneAtMs: number | null;
   readonly createdAtMs: number;
-  /** Grows with every write of a caller or of the configuration file; what guards a write against another. */
+  /** Grows with every write by a caller or by the configuration file; it guards a write against a concurrent one. */
   readonly revision: number;
 }
 
-/** Where an event stands on its way to its target. */
+/** The state of an event's delivery. */
 export type DeliveryStatus = 'pending' | 'delivered' | 'dead';
 
-/** An event in the outbox: the exact body, to be delivered at least once, in order among those with the same order key. */
+/** An event in the outbox: the exact body, to be delivered at least once, in order within its order key. */
 export interface OutboxEvent {
-  /** UUID v7; the same at every try. */
+  /** UUID v7; the same in every delivery attempt. */
   readonly id: string;
   readonly notificationId: string;
   readonly event: 'transaction_update' | 'relayer_state_update' | 'test';
@@ -35,28 +35,28 @@ export interface OutboxEvent {
   /** The exact bytes to post, as text. */
   readonly body: string;
   readonly status: DeliveryStatus;
-  /** Tries since it was made, or since it was last asked to be delivered again: where it stands in the retry schedule. */
+  /** Delivery attempts since it was created or last redelivered: its position in the retry schedule. */
   readonly attempts: number;
-  /** When it is tried next; of one that is no longer pending: when that became so. */
+  /** When the next delivery attempt is due; if it is no longer pending, when that changed. */
   readonly nextAttemptAtMs: number;
   readonly createdAtMs: number;
-  /** W3C trace context of the transaction that it tells of; null: none. */
+  /** W3C trace context of its transaction; null: none. */
   readonly traceParent: string | null;
 }
 
-/** One try to deliver an event, as it is kept for people to look at. */
+/** A delivery attempt, stored for people to look at. */
 export interface DeliveryAttempt {
   readonly attemptedAtMs: number;
   readonly durationMs: number;
-  /** Null: there was no answer. */
+  /** Null: no answer. */
   readonly httpStatus: number | null;
-  /** Why it failed, for people; null: it did not. */
+  /** Why it failed; null: it succeeded. */
   readonly error: string | null;
-  /** The beginning of the answer, made harmless by `outsideText`; null: there was no answer. */
+  /** The beginning of the answer, made safe by `outsideText`; null: no answer. */
   readonly responseBody: string | null;
 }
 
-/** An event with its latest tries, oldest first. */
+/** An event with its latest delivery attempts, oldest first. */
 export interface DeliveryRecord {
   readonly event: OutboxEvent;
   readonly attempts: readonly DeliveryAttempt[];

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** IPv4 ranges that no public receiver has (IANA's special-purpose registry, multicast and what is above it). */
+/** IPv4 ranges without public receivers (IANA's special-purpose registry, multicast and everything above it). */
 const reservedIpv4 = blockListFrom('ipv4', [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -17,14 +17,14 @@ const reservedIpv4 = blockListFrom('ipv4', [
   ['203.0.113.0', 24],
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
-  // Azure's metadata and DNS, a public address that only its machines reach.
+  // Azure's metadata and DNS: a public address that only Azure machines reach.
   ['168.63.129.16', 32],
 ]);
 
-/** Everything public lies in here: loopback, mapped, NAT64, link-local, unique-local, site-local and multicast lie outside. */
+/** Contains every public address. Loopback, mapped, NAT64, link-local, unique-local, site-local and multicast are outside. */
 const globalIpv6 = blockListFrom('ipv6', [['2000::', 3]]);
 
-/** The parts of `globalIpv6` that are not public: protocol assignments with Teredo, 6to4, documentation. */
+/** Ranges in `globalIpv6` that are not public: protocol assignments including Teredo, 6to4, documentation. */
 const reservedIpv6 = blockListFrom('ipv6', [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -34,7 +34,7 @@ const reservedIpv6 = blockListFrom('ipv6', [
 
 const reservedSuffixes = ['localhost', 'localdomain', 'local', 'internal', 'intranet', 'private', 'corp', 'home', 'lan', 'home.arpa'];
 
-/** True for an address that must not be dialled: private, loopback, link-local, metadata, multicast, unspecified, translated, reserved. */
+/** True if the address must not be dialled: private, loopback, link-local, metadata, multicast, unspecified, translated or reserved. */
 export function isReservedAddress(address: string): boolean {
   const [bare = ''] = address.split('%');
   const family = isIP(bare);
@@ -44,8 +44,8 @@ export function isReservedAddress(address: string): boolean {
 }
 
 /**
- * True for a host that must not be dialled whatever DNS says: a reserved address, or a name that only an inside network answers (a name without a
- * dot is one). `host` as WHATWG URL gives it, which has normalised every spelling of an address; brackets are optional.
+ * True if the host must not be dialled, whatever DNS answers: a reserved address, or a name that only a private network resolves, such as one
+ * without a dot. `host` comes from a WHATWG URL, which normalizes every spelling of an address; brackets are optional.
  */
 export function isReservedHost(host: string): boolean {
   const bare = host.replace(/^\[|\]$/g, '');

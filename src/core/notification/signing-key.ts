@@ -4,13 +4,21 @@ import type { SecretBox } from '../ports/secret-box.js';
 import type { Notification, RetiredKey } from './notification.js';
 
 const secretPrefix = 'whsec_';
+/** The recommended minimum for HMAC-SHA256 keys. Shorter ones are accepted with a warning. */
+const recommendedLength = 32;
+/** How long a previous key keeps signing, so that receivers have time to learn the new one. */
+const cosigningMs = 24 * 60 * 60 * 1000;
+/** Each signature costs 50 bytes of a header, and receivers limit headers; nobody rotates so often on purpose. */
+const maxCosigning = 50;
 
-/** What HMAC-SHA256 keys should have at least. Shorter ones are taken, with a warning. */
-const unremarkableLength = 32;
+/** Returns the purpose that a notification's signing keys are sealed for: they cannot be opened for another notification. */
+export function signingKeyPurpose(notificationId: string): string {
+  return `notification:${notificationId}`;
+}
 
 /**
- * Checks a key that a caller set: 1 to 1024 printable ASCII characters; one that starts with `whsec_` goes on with base64 of 24 to 64 bytes, in
- * the one spelling that decodes and encodes to itself (receivers' libraries disagree about the others). Throws `FIELD_INVALID`, never echoing it.
+ * Checks a caller's signing key: 1 to 1024 printable ASCII characters. After the prefix `whsec_` comes base64 of 24 to 64 bytes in its
+ * canonical form, because receivers' libraries disagree about other forms. Throws `FIELD_INVALID`, and never echoes the key.
  */
 export function checkSigningKey(key: string): void {
   if (!/^[\x20-\x7e]{1,1024}$/.test(key)) throw invalidField('signing_key', 'must be 1 to 1024 printable ASCII characters');
@@ -18,39 +26,34 @@ export function checkSigningKey(key: string): void {
   const encoded = key.slice(secretPrefix.length);
   const secret = Buffer.from(encoded, 'base64');
   if (secret.toString('base64') !== encoded || secret.length < 24 || secret.length > 64) {
-    throw invalidField('signing_key', 'starts with whsec_, so it must go on with the base64 of 24 to 64 bytes');
+    throw invalidField('signing_key', 'must be whsec_ followed by base64 of 24 to 64 bytes');
   }
 }
 
-/** What a caller should know about a key that was taken; empty when there is nothing. */
+/** Returns warnings about an accepted key; empty if there are none. */
 export function signingKeyWarnings(key: string): string[] {
-  if (key.length >= unremarkableLength) return [];
-  return [`signing_key is shorter than ${unremarkableLength} characters, which makes it easier to guess`];
+  if (key.length >= recommendedLength) return [];
+  return [`signing_key is shorter than ${recommendedLength} characters, which makes it easier to guess`];
 }
 
-/** The bytes of a checked key for Standard Webhooks: what `whsec_` encodes, else the text's own. */
+/** Returns the bytes of a checked key for Standard Webhooks: those that `whsec_` encodes, else those of the text. */
 export function secretFromSigningKey(key: string): Buffer {
   return key.startsWith(secretPrefix) ? Buffer.from(key.slice(secretPrefix.length), 'base64') : Buffer.from(key, 'utf8');
 }
 
-/** What a notification's signing key is sealed for: it can be opened for no other notification. */
-export function signingKeyPurpose(notificationId: string): string {
-  return `notification:${notificationId}`;
-}
-
-/** What a change of key works with. */
+/** What `rotateSigningKey` works with. */
 export interface RotationDeps {
   readonly secretBox: SecretBox;
   readonly clock: Clock;
 }
 
-/** The part of a notification that its keys are. */
+/** The signing keys of a notification. */
 export type SigningKeys = Pick<Notification, 'sealedSigningKey' | 'retiredKeys'>;
 
 /**
- * A notification's keys after it was given another. The one before is retired and signs on for a while; one that was retired and is given again is
- * the present one, and not retired as well. The key that it has already changes nothing. Null drops all, the retired ones too: who removes a key
- * wants no signatures.
+ * Returns a notification's keys after a new key is set. The previous key is retired and keeps signing for a while; a retired key that is set
+ * again becomes the present one and is no longer retired. Setting the present key changes nothing. Null removes all keys, retired ones too:
+ * who removes a key wants no signatures.
  */
 export function rotateSigningKey(
   { secretBox, clock }: RotationDeps,
@@ -60,7 +63,7 @@ export function rotateSigningKey(
   const { sealedSigningKey, retiredKeys } = stored;
   if (signingKey === null) return { sealedSigningKey: null, retiredKeys: [] };
 
-  /** Undefined for a key that was sealed under another encryption key: it signs nothing any more, and setting a new one must be possible. */
+  /** Undefined for a key sealed under another encryption key: it can no longer sign, and setting a new key must be possible. */
   function opened(sealed: string): string | undefined {
     try {
       return secretBox.open(sealed, signingKeyPurpose(id));
@@ -80,12 +83,7 @@ export function rotateSigningKey(
   return { sealedSigningKey: secretBox.seal(signingKey, signingKeyPurpose(id)), retiredKeys: cosigningKeys(others, nowMs) };
 }
 
-/** How long receivers have to learn of a new key. */
-const cosigningMs = 24 * 60 * 60 * 1000;
-/** Each costs 50 bytes of a header, and receivers bound those; nobody replaces a key so often by intent. */
-const maxCosigning = 50;
-
-/** The retired keys that still sign beside the present one, the latest first: those of the last 24 hours, of which there are at most 50. */
+/** Returns the retired keys that still sign beside the present one, latest first: those of the last 24 hours, at most 50. */
 export function cosigningKeys(retiredKeys: readonly RetiredKey[], nowMs: number): readonly RetiredKey[] {
   return retiredKeys.filter(({ retiredAtMs }) => nowMs - retiredAtMs < cosigningMs).slice(0, maxCosigning);
 }

@@ -6,33 +6,33 @@ import type { StellarDraft, StellarRequest } from '../transaction/stellar.js';
 import type { Attempt, Content, MinedFacts } from '../transaction/transaction.js';
 import type { Signer } from './signer.js';
 
-/** What a caller asks for, in the shape of its network. */
+/** A caller's request, in the shape of its network. */
 export type ContentRequest = EvmRequest | StellarRequest | SolanaRequest;
 
-/** A version that is priced and can be paid, but not signed; in the shape of its network. */
+/** An attempt that is priced and checked for funds, but not signed; in the shape of its network. */
 export type Draft = EvmDraft | StellarDraft | SolanaDraft;
 
-/** What a request is judged by. */
+/** What a request is checked against. */
 export interface RequestContext {
   readonly relayer: Relayer;
   readonly nowMs: number;
-  /** What the request replaces; null: nothing. */
+  /** The content that the request replaces; null: none. */
   readonly earlier: Content | null;
 }
 
-/** What a request comes to. */
+/** A checked request. */
 export interface Wanted {
   readonly content: Content;
-  /** Null: no limit is given. */
+  /** Null: no limit was given. */
   readonly validUntilMs: number | null;
 }
 
 /** The newest block that a node knows: a ledger on Stellar, a slot on Solana. */
 export interface Head {
   readonly number: bigint;
-  /** On Solana its slot. */
+  /** On Solana the slot. */
   readonly hash: string;
-  /** What this block says of its own time; on Solana, which would have to be asked for it, when it was first seen. */
+  /** The block's own timestamp; on Solana, where that takes another call, the time it was first seen. */
   readonly timestampMs: number;
 }
 
@@ -42,7 +42,7 @@ export interface BlockRange {
   readonly to: bigint;
 }
 
-/** Why a version cannot be made now. `lasting`: asking again will not help. */
+/** Why an attempt cannot be made now. `lasting`: a retry will not help. */
 export interface Refusal {
   readonly refused: 'reverts' | 'insufficient_funds' | 'above_cap' | 'underpriced' | 'gas_limit';
   /** A sentence for the caller and for `status_reason`. */
@@ -50,63 +50,53 @@ export interface Refusal {
   readonly lasting: boolean;
 }
 
-/** True when the chain refused to make a version. */
+/** True if the chain refused to make an attempt. */
 export function isRefusal(outcome: object): outcome is Refusal {
   return 'refused' in outcome;
 }
 
-/** What a version is made of. */
+/** A request for an attempt. */
 export interface DraftRequest {
   readonly relayer: Relayer;
-  /** `filler` takes the slot and does nothing; it may pass a price cap up to the nodes' replacement minimum. */
+  /** `filler` takes the slot and does nothing; it may exceed a price cap up to the nodes' replacement minimum. */
   readonly content: Content | 'filler';
-  /** The versions that this one must outbid; empty for a first version, and where those that are out are dead. */
+  /** The attempts that this one must outbid; empty for a first attempt, and if the earlier ones are dead. */
   readonly outbids: readonly Attempt[];
-  /** When the transaction is no longer wanted, for networks on which a version can say so itself. */
+  /** The transaction's `valid_until`, for networks on which an attempt can carry it. */
   readonly validUntilMs: number | null;
   /**
-   * The first nonce that would be given to it; absent where it has one, or takes none. A chain that sees the account beyond it refuses for now: nothing
-   * that was signed with it could be mined.
+   * The nonce that the transaction would get next; absent if it has one, or takes none. If the chain's own count is past it, the chain refuses
+   * for now: an attempt signed with it could never be mined.
    */
   readonly nextNonce?: bigint;
 }
 
-/** A version that has waited too long. */
+/** A request for a fee bump. */
 export interface FeeBumpRequest {
   readonly relayer: Relayer;
-  /** What the transaction does, with the price that the caller wanted. */
+  /** The transaction's content, with the caller's price. */
   readonly content: Content;
-  /** The newest version: the raised one says the same. */
+  /** The newest attempt; the fee bump has the same content. */
   readonly live: Attempt;
-  /** The slot's versions so far: each of them is outbid, since a node may hold any. */
+  /** All attempts in the slot: each must be outbid, since a node may hold any of them. */
   readonly outbids: readonly Attempt[];
 }
 
-/** A node's answer to a broadcast. Only `accepted` and `known` say that a node has it; only the chain says what became of it. */
+/** A node's answer to a broadcast. Only `accepted` and `known` mean that a node has the attempt; only the chain shows its outcome. */
 export type BroadcastOutcome =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'known' }
-  /** The slot is used: by us or by somebody else; the chain tells. */
+  /** The slot is used, by us or by a foreign transaction; the chain shows which. */
   | { readonly kind: 'nonce_used' }
-  /** It bids too little: for its place, or because a version in the same slot bids as much or more. */
+  /** The bid is too low: for the pool, or because an attempt in the same slot bids as much or more. */
   | { readonly kind: 'underpriced'; readonly sentence: string }
   /**
-   * Waiting may help: funds, base fee, nonce too high, pool full. `isHopeless`: it hardly will, since no node takes the version as it is; another one in its
-   * slot may go.
+   * Waiting may help: funds, base fee, nonce too high, pool full. `isHopeless`: it hardly will, since no node takes this attempt as it is;
+   * another attempt in the slot may still be taken.
    */
   | { readonly kind: 'wait'; readonly sentence: string; readonly isHopeless?: true }
-  /** The node cannot be asked, or answered something we do not know. Says nothing about the chain. */
+  /** The node is unreachable, or its answer is not in our table. Says nothing about the chain. */
   | { readonly kind: 'unknown'; readonly sentence: string };
-
-/** Where a version was found. */
-export interface Receipt {
-  readonly hash: string;
-  readonly blockNumber: bigint;
-  readonly blockHash: string;
-  readonly succeeded: boolean;
-  /** What else records show of it; null: nothing. */
-  readonly facts: MinedFacts | null;
-}
 
 /** The transaction that used a nonce. */
 export interface SenderTransaction {
@@ -116,15 +106,21 @@ export interface SenderTransaction {
   readonly succeeded: boolean;
 }
 
-/** What became of a version that stands alone. */
+/** Where an attempt was mined. */
+export interface Receipt extends SenderTransaction {
+  /** More facts that records show; null: none. */
+  readonly facts: MinedFacts | null;
+}
+
+/** The outcome of an attempt of an unsequenced transaction. */
 export type AttemptOutcome =
   /** It may still be mined. */
   | { readonly kind: 'open' }
-  /** It can never be mined any more, which is proved; `sentence` says why. */
+  /** It can provably never be mined; `sentence` says why. */
   | { readonly kind: 'dead'; readonly sentence: string }
-  /** Nobody can tell any more: nodes have dropped the blocks that might hold it. */
+  /** The nodes have dropped the blocks that might contain it, so it can no longer be determined. */
   | { readonly kind: 'unknown' }
-  /** A block holds it; `isFinal`: and always will. */
+  /** A block contains it; `isFinal`: that block is final. */
   | { readonly kind: 'landed'; readonly receipt: Receipt; readonly isFinal: boolean };
 
 /** Requests to nodes since the chain was opened. */
@@ -136,98 +132,98 @@ export interface NodeCalls {
 }
 
 /**
- * The numbered slots of an account: EVM nonces, Stellar sequence numbers. All methods ask a node unless said, and throw DomainError `NODE_UNAVAILABLE`
- * when none can be asked.
+ * The numbered slots of an account: EVM nonces, Stellar sequence numbers. Unless noted, methods call a node, and throw DomainError
+ * `NODE_UNAVAILABLE` if no node is reachable.
  */
 export interface Sequence {
-  /** The account's first nonce that no block has used, as the newest block counts. */
+  /** Returns the account's first unused nonce at the newest block. */
   nextOf(account: string): Promise<bigint>;
-  /** The same after this block; `pruned` when every node has dropped that state. */
+  /** Returns the account's first unused nonce after this block; `pruned` if every node has dropped that state. */
   nextAt(account: string, blockNumber: bigint): Promise<bigint | 'pruned'>;
   /**
-   * The transaction of these blocks that used the account's nonce. `not_found`: none of them holds one, also where the nonce was used without a
-   * transaction (an EIP-7702 authorisation). `pruned`: nodes have dropped too much state to tell. A bounded number of calls.
+   * Finds the transaction in these blocks that used the account's nonce, with a bounded number of calls. `not_found`: there is none, also if
+   * the nonce was used without a transaction (an EIP-7702 authorization). `pruned`: nodes have dropped too much state to find it.
    */
   findSender(account: string, nonce: bigint, blocks: BlockRange): Promise<SenderTransaction | 'not_found' | 'pruned'>;
   /**
-   * The receipts of those of these transactions that a block holds, by hash as given. `blocks` says where they are likely to be; one that is in
-   * another block is found all the same. Absence is a node's answer too, never a failure to answer.
+   * Returns the receipts of the mined ones among these transactions, by hash as given. `blocks` is a hint; receipts in other blocks are found
+   * too. An absent receipt is a node's answer, never a failed call.
    */
   receipts(hashes: readonly string[], blocks: BlockRange): Promise<ReadonlyMap<string, Receipt>>;
-  /** Hash of the block at this height; null when there is none. */
+  /** Returns the hash of the block at this height; null if there is none. */
   blockHash(height: bigint): Promise<string | null>;
-  /** True when a node has the transaction in its pool or in a block. */
+  /** True if a node has the transaction in its pool or in a block. */
   knows(hash: string): Promise<boolean>;
   /**
-   * The live version again with a higher bid, which the service makes by itself, without estimating anything: as near to the market as the relayer's cap
-   * lets it, and at least what outbids every earlier version. Refused as `above_cap` when that minimum does not fit under the cap; a filler may pass
-   * the cap up to that minimum.
+   * Drafts the live attempt again with a higher bid, without estimating: as near to the market as the relayer's cap allows, and at least the
+   * minimum that outbids every earlier attempt. Refuses as `above_cap` if that minimum is above the cap; a filler may exceed the cap up to
+   * that minimum.
    */
   bumpFee(request: FeeBumpRequest): Promise<Draft | Refusal>;
-  /** Content that fills a gap between nonces and does nothing. Asks no node. */
+  /** Returns content that fills a gap between nonces and does nothing. Calls no node. */
   fillerOf(account: string): Content;
 }
 
 /** Transactions without a numbered slot. */
 export interface Unsequenced {
-  /** What became of these versions, by hash; each has an answer. Throws DomainError `NODE_UNAVAILABLE`. */
+  /** Returns the outcome of every one of these attempts, by hash. Throws DomainError `NODE_UNAVAILABLE`. */
   outcomes(attempts: readonly Attempt[]): Promise<ReadonlyMap<string, AttemptOutcome>>;
-  /** `outbid`: a new version is sent at once and takes the place of the earlier ones. `hold`: it must wait until they are dead. */
+  /** `outbid`: a new attempt is sent at once and replaces the earlier ones. `queue`: it waits until they are dead. */
   readonly replacement: 'outbid' | 'queue';
-  /** Why a version never dies by itself, so that it cannot be cancelled; null: it does. Asks no node. */
+  /** Returns why an attempt never dies by itself, so that it cannot be cancelled; null if it does. Calls no node. */
   whyEndless(attempt: Attempt): string | null;
 }
 
-/** Signs a transaction that the service does not send. */
+/** Signs transactions that the service does not send. */
 export interface SignForeign {
   /**
-   * Adds the relayer's signature to a caller's transaction, both base64 as the network writes them; `signature` is base64 on Stellar, base58 on Solana.
-   * Throws DomainError (400) naming the field. Asks no node.
+   * Adds the relayer's signature to a caller's transaction, both in base64 as the network writes them. `signature` is base64 on Stellar, base58
+   * on Solana. Throws DomainError (400) naming the field. Calls no node.
    */
   sign(transaction: string, relayer: Relayer, signer: Signer): Promise<{ readonly transaction: string; readonly signature: string }>;
 }
 
-/** A node's answer to a call that a caller wanted asked; JSON texts digit for digit as the node wrote them. */
+/** A node's answer to a forwarded call; JSON texts keep every digit that the node wrote. */
 export type ForwardedAnswer =
   | { readonly resultJson: string }
-  /** `message` is safe to show; `dataJson`: what the node adds, null where nothing. */
+  /** `message` is safe to show. `dataJson`: the node's `data`; null if there is none. */
   | { readonly code: number; readonly message: string; readonly dataJson: string | null };
 
-/** A network's chain. Methods that ask a node throw DomainError `NODE_UNAVAILABLE` when none can be asked. */
+/** A network's chain. Methods that call a node throw DomainError `NODE_UNAVAILABLE` if no node is reachable. */
 export interface Chain {
   readonly network: Network;
-  /** Reads a caller's request and judges it, by its shape and by the relayer's policies. Throws DomainError (400) naming the field. Asks no node. */
+  /** Checks a caller's request, its form and the relayer's policies. Throws DomainError (400) naming the field. Calls no node. */
   contentOf(request: ContentRequest, context: RequestContext): Wanted;
-  /** True when a transaction with this content takes no nonce of the relayer's account. Asks no node. */
+  /** True if a transaction with this content takes no nonce of the relayer's account. Calls no node. */
   isUnsequenced(content: Content): boolean;
   genesisHash(): Promise<string>;
-  /** From now on only nodes with this genesis block are asked, whatever they were before: it is verified on every new connection. */
+  /** From now on uses only nodes with this genesis block; every new connection verifies it. */
   expectGenesis(hash: string): void;
-  /** The genesis block of a node that was refused because it is another one; null: none was. */
+  /** Returns the genesis block of a node that was left out because it has another one; null: none was. */
   foreignGenesis(): string | null;
   head(): Promise<Head>;
   /** In the network's smallest unit: wei, stroops, lamports. */
   balanceOf(account: string): Promise<bigint>;
   /** Estimates, prices and checks funds. */
   draft(request: DraftRequest): Promise<Draft | Refusal>;
-  /** Signs a draft into a slot; null: it stands alone. Asks no node. */
+  /** Signs a draft into a slot; a null nonce is for an unsequenced transaction. Calls no node. */
   sign(draft: Draft, nonce: bigint | null, signer: Signer): Promise<Pick<Attempt, 'hash' | 'raw' | 'fields'>>;
   /**
-   * Sends signed bytes, in order, in as few requests as nodes take; the outcomes are in the order of `raws`. What a node leaves unanswered is
-   * `unknown`. Sending the same bytes again is always safe.
+   * Broadcasts signed bytes, in order, in as few requests as nodes accept. The outcomes are in the order of `raws`; one that the node did not
+   * answer is `unknown`. Sending the same bytes again is always safe.
    */
   broadcastAll(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
-  /** Why a version that a block holds failed there, as far as nodes tell: a sentence for `status_reason`. Never throws. */
+  /** Returns why a mined attempt failed, as far as nodes say: a sentence for `status_reason`. Never throws. */
   whyFailed(receipt: Receipt, relayer: Relayer): Promise<string>;
-  /** Null where no transaction has a nonce. */
+  /** Null if no transaction has a nonce. */
   readonly sequence: Sequence | null;
-  /** Null where every transaction has a nonce. */
+  /** Null if every transaction has a nonce. */
   readonly unsequenced: Unsequenced | null;
-  /** Null where the network has no such thing. */
+  /** Null if the network does not support it. */
   readonly signForeign: SignForeign | null;
-  /** Asks one node a caller's question as it is, and tells what it says; `paramsJson` is an array or an object, null: none is sent. */
+  /** Forwards a caller's call to one node as it is. `paramsJson` is an array or an object; null: no params are sent. */
   forward(method: string, paramsJson: string | null): Promise<ForwardedAnswer>;
-  /** How much the nodes were asked. */
+  /** Returns the number of calls to nodes so far. */
   calls(): NodeCalls;
   close(): Promise<void>;
 }

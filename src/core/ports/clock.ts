@@ -4,5 +4,5 @@ export interface Clock {
   nowMs(): number;
 }
 
-/** The machine's own time. */
+/** The system clock. */
 export const systemClock: Clock = { nowMs: () => Date.now() };

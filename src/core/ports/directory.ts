@@ -2,13 +2,13 @@ import type { Relayer } from '../relayer/relayer.js';
 import type { Chain } from './chain.js';
 import type { Signer } from './signer.js';
 
-/** What the service works with: relayers, and what each works with. */
+/** The relayers of the service, each with its chain and signer. */
 export interface Directory {
   relayer(id: string): Relayer | undefined;
-  /** Oldest first: in the order of the configuration file, then those of the API. */
+  /** Oldest first: in the order of the configuration file, then those created by the API. */
   relayers(): readonly Relayer[];
   chainOf(relayer: Relayer): Chain;
   signerOf(relayer: Relayer): Signer;
-  /** Takes a relayer out of service, with the reason that callers read; null: takes it back. */
+  /** Disables a relayer, with the reason that callers read; null enables it again. */
   setDisabled(relayerId: string, reason: string | null): void;
 }

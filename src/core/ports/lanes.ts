@@ -2,29 +2,27 @@ import type { SaveResponse } from '../access/idempotency.js';
 import type { Attempt, LaneId, Transaction, TransactionView } from '../transaction/transaction.js';
 import type { OpenTransaction } from './store.js';
 
-/** What an open transaction becomes, in one commit. */
+/** A change of an open transaction, made in one commit. */
 export interface Move {
-  /** One revision after the other; one event for each change of status. */
+  /** The new revisions in order; each change of status writes one event. */
   readonly steps: readonly [Transaction, ...Transaction[]];
-  /** The version that was signed for it. */
+  /** The attempt that was signed for it. */
   readonly newAttempt?: Attempt;
-  /** True: an event is told of the last step, whether its status changed or not. */
+  /** True: the last step writes an event even if its status did not change. */
   readonly tell?: boolean;
   readonly saveResponse?: SaveResponse<TransactionView> | undefined;
 }
 
 /**
- * Decides on an open transaction as it is now. It may sign, but asks no node: what it needs of a node was asked before, and is compared with what it
- * sees. Null: nothing is to be done. What it throws is thrown on.
+ * Decides how to change an open transaction, given its present state; null: not at all. It may sign, but calls no node: the caller asked the
+ * node before, and compares that answer with the state. Its errors reach the caller of `move`.
  */
 export type Decide = (current: OpenTransaction) => Promise<Move | null> | Move | null;
 
-/** The lanes: every change of an open transaction goes through the one of its account. */
+/** The lanes. Every change of an open transaction goes through the lane of its account. */
 export interface Lanes {
-  /** Takes up a transaction that was stored; returns at once. */
+  /** Takes a stored transaction into its lane; returns at once. */
   accept(transaction: Transaction): void;
-  /**
-   * Changes an open transaction, one change at a time. Resolves to what it is then; null when it is not open any more, or `decide` said so.
-   */
+  /** Changes an open transaction, one change at a time. Returns its new state; null if it is no longer open, or if `decide` returned null. */
   move(lane: LaneId, transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
 }

@@ -1,4 +1,4 @@
-/** Structured log lines. Never given a secret. */
+/** Structured log lines. They never contain a secret. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -1,6 +1,6 @@
 import type { EvmSignature } from '../transaction/evm.js';
 
-/** A key of EVM networks that signs. The key itself never leaves it. */
+/** A signing key for EVM networks. The key never leaves its signer. */
 export interface Secp256k1Signer {
   readonly id: string;
   readonly curve: 'secp256k1';
@@ -10,17 +10,17 @@ export interface Secp256k1Signer {
   signDigest(digest: Uint8Array): Promise<EvmSignature>;
 }
 
-/** A key of Stellar and Solana networks that signs. The key itself never leaves it. */
+/** A signing key for Stellar and Solana networks. The key never leaves its signer. */
 export interface Ed25519Signer {
   readonly id: string;
   readonly curve: 'ed25519';
-  /** 32 bytes. What addresses are made of differs from network to network. */
+  /** 32 bytes. Each network derives its addresses from them in its own way. */
   readonly publicKey: Uint8Array;
   /** Signs the message itself, not a digest of it. 64 bytes. */
   sign(message: Uint8Array): Promise<Uint8Array>;
 }
 
-/** A key that signs, by the curve that it is on. */
+/** A signing key, by its curve. */
 export type Signer = Secp256k1Signer | Ed25519Signer;
 
 /** The name of a signer's curve. */

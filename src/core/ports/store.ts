@@ -4,16 +4,16 @@ import type { DeliveryAttempt, DeliveryRecord, Notification, OutboxEvent } from 
 import type { Attempt, LaneId, Transaction, TransactionStatus, TransactionView } from '../transaction/transaction.js';
 
 /**
- * One statement of a commit, made by `Store.change`. Opaque outside the store.
+ * One statement of a commit, built by `Store.change`. Opaque outside the store.
  *
- * Read first, decide, then commit what you decided, guarded by what you read: a change that finds its guard broken undoes its whole list.
+ * Read first, decide, then commit the decision guarded by what you read. A change whose guard fails undoes its whole list.
  */
 export interface Change {
-  /** The name of the builder that made it, for messages and tests. */
+  /** The name of its builder, for messages and tests. */
   readonly name: string;
 }
 
-/** Thrown by `commit` when a guard failed or a unique value was taken: nothing of the list was written. */
+/** Thrown by `commit` if a guard failed or a unique value was taken; nothing of the list was written. */
 export class ConflictError extends Error {
   override readonly name = 'ConflictError';
   /** The name of the change that failed. */
@@ -31,20 +31,20 @@ export interface PageQuery {
   readonly limit: number;
 }
 
-/** Items of a page, and how many the whole list has. */
+/** The items of a page, and the number of items in the whole list. */
 export interface PageOf<T> {
   readonly items: readonly T[];
   readonly total: number;
 }
 
-/** What decides when a transaction can be removed. */
+/** The facts that decide whether a transaction can be removed. */
 export interface OldTransaction {
   readonly id: string;
-  /** Counts the transactions of its relayer without gaps, upwards by acceptance. */
+  /** The transaction's ordinal among its relayer's, in order of acceptance and without gaps. */
   readonly place: number;
-  /** When it became final; null: it is not. */
+  /** When it became final; null: it is open. */
   readonly endedAtMs: number | null;
-  /** A transaction that is open has a version in a slot of this one's, and must outbid what this one has there. */
+  /** An open transaction has an attempt in one of its slots, and must outbid this one's attempts there. */
   readonly sharesSlot: boolean;
 }
 
@@ -54,144 +54,141 @@ export interface OpenTransaction {
   readonly attempts: readonly Attempt[];
 }
 
-/** That the configuration file wrote something, and at which revision: at another one, the API has changed it since. */
+/** An entry that the configuration file wrote, and its revision then. At another revision, the API has changed it since. */
 export interface FileEntry {
   readonly kind: 'notification';
   readonly id: string;
   readonly revision: number;
 }
 
-/**
- * What the API made of a relayer, a signer or a network, whether the configuration file has it or not. It stands in place of the file's entry, which
- * is followed only while there is no definition of its id.
- */
+/** The API's definition of a relayer, signer or network. It overrides the configuration file's entry with the same id. */
 export interface Definition {
   readonly kind: 'relayer' | 'signer' | 'network';
   readonly id: string;
-  /** Plain data without secrets, as its kind has it; null: the API deleted what the file has. */
+  /** Plain data without secrets, in the form of its kind; null: the API deleted the file's entry. */
   readonly content: object | null;
-  /** What is secret of it, sealed for the purpose `<kind>:<id>`; null: nothing. */
+  /** Its secrets, sealed for the purpose `<kind>:<id>`; null: none. */
   readonly sealed: string | null;
 }
 
-/** A notification that has events to be delivered, each of them the oldest of its order key. */
+/** A notification with pending events, each of them the oldest of its order key. */
 export interface PendingTarget {
   readonly notificationId: string;
-  /** Some of them are due. */
+  /** True if an event is due now. */
   readonly isDue: boolean;
-  /** When the next of those that are not due will be; undefined: there is none. */
+  /** When the next of the others is due; undefined: there is none. */
   readonly nextAtMs: number | undefined;
 }
 
-/** What can be written. Every builder is pure; nothing happens before `commit`. */
+/** Builders of changes. They are pure; nothing happens before `commit`. */
 export interface Changes {
-  /** Fails where the id is taken. */
+  /** Fails if the id is taken. */
   insertTransaction(transaction: Transaction): Change;
-  /** Writes `next`, whose revision must be one more than the stored one; fails where it is not. */
+  /** Writes `next`; fails unless its revision is one more than the stored one. */
   updateTransaction(next: Transaction): Change;
-  /** Remembers when a transaction became final; in the commit that made it so. Never fails. */
+  /** Stores when a transaction became final; part of the commit that made it final. Never fails. */
   endTransaction(id: string, endedAtMs: number): Change;
   /**
-   * Removes a final transaction with its attempts and those of its deliveries that are done; fails where it is open or gone. Places must be closed up
-   * in the same commit, see `moveTransaction`.
+   * Removes a final transaction with its attempts and its finished deliveries; fails if it is open or gone. The same commit must close the
+   * gap in the places, see `moveTransaction`.
    */
   removeTransaction(id: string): Change;
-  /** Gives a transaction another place in its relayer's list; fails where it is not at `from`, or another is at `to`. */
+  /** Gives a transaction another place in its relayer's list; fails if it is not at `from`, or if `to` is taken. */
   moveTransaction(id: string, from: number, to: number): Change;
-  /** Fails where the slot already has this version, or the transaction has; where it stands alone, also where another one has its hash. */
+  /** Fails if the slot or the transaction has an attempt with this version; for an unsequenced one, also if its hash is taken. */
   insertAttempt(attempt: Attempt): Change;
-  /** Makes the lane's row unless there is one; never fails. */
+  /** Inserts the lane's row if it is missing; never fails. */
   openLane(lane: LaneId, nextNonce: bigint): Change;
-  /** Moves the lane's next nonce; fails where it is not `from`. */
+  /** Sets the lane's next nonce; fails if it is not `from`. */
   moveLane(lane: LaneId, from: bigint, to: bigint): Change;
-  /** Remembers the chain's genesis block; fails where another is known. */
+  /** Stores the chain's genesis block; fails if another one is stored. */
   insertChain(chain: string, genesisHash: string): Change;
   insertEvent(event: OutboxEvent): Change;
-  /** Writes status, attempts and next try of an event; fails where it is gone. */
+  /** Writes an event's status, attempts and next attempt; fails if it is gone. */
   updateEvent(event: Pick<OutboxEvent, 'id' | 'status' | 'attempts' | 'nextAttemptAtMs'>): Change;
-  /** Makes an event of any status pending, in its old place among those of its order key, as if it had not been tried; fails where it is gone. */
+  /** Makes an event of any status pending, with a fresh retry schedule and its old place in its order key; fails if it is gone. */
   redeliverEvent(event: Pick<OutboxEvent, 'id' | 'notificationId' | 'nextAttemptAtMs'>): Change;
-  /** Keeps a try of an event, and of the tries before it the latest; at most 20 together. */
+  /** Stores a delivery attempt, and keeps the latest 20 of its event. */
   insertDeliveryAttempt(eventId: string, attempt: DeliveryAttempt): Change;
-  /** Deletes an event and its tries if it is not pending; never fails. */
+  /** Deletes an event and its delivery attempts unless it is pending; never fails. */
   deleteFinishedEvent(id: string): Change;
-  /** Fails where the id is taken. */
+  /** Fails if the id is taken. */
   insertNotification(notification: Notification): Change;
-  /** Writes `next`, whose revision must be one more than the stored one; fails where it is not. */
+  /** Writes `next`; fails unless its revision is one more than the stored one. */
   updateNotification(next: Notification): Change;
-  /** Writes its signing keys as they are sealed now, and leaves its revision; fails where that is another. */
+  /** Writes the sealed signing keys and keeps the revision; fails if the revision is another. */
   resealNotification(notification: Pick<Notification, 'id' | 'revision' | 'sealedSigningKey' | 'retiredKeys'>): Change;
-  /** Sets `goneAtMs` unless the notification has moved on to another revision; never fails. */
+  /** Sets `goneAtMs` unless the revision is another by now; never fails. */
   markNotificationGone(notification: Pick<Notification, 'id' | 'revision'>, goneAtMs: number): Change;
-  /** Keeps an outcome, in place of whatever is stored under its key; never fails. */
-  putStoredResponse(outcome: StoredResponse): Change;
-  /** Makes the fingerprints of all outcomes `forgottenFingerprint`; never fails. */
+  /** Stores a response in place of one with the same key; never fails. */
+  putStoredResponse(response: StoredResponse): Change;
+  /** Sets the fingerprints of all stored responses to `forgottenFingerprint`; never fails. */
   forgetFingerprints(): Change;
-  /** Deletes the outcomes that have expired at `nowMs`, the oldest first, `limit` at most; never fails. */
+  /** Deletes up to `limit` stored responses that have expired at `nowMs`, oldest first; never fails. */
   deleteExpiredStoredResponses(nowMs: number, limit: number): Change;
-  /** Fails where the id is taken. */
+  /** Fails if the id is taken. */
   insertApiKey(key: ApiKey): Change;
-  /** Fails where it is gone. */
+  /** Fails if it is gone. */
   deleteApiKey(id: string): Change;
-  /** Writes it in place of another of its kind and id, keeping its place among them; never fails. */
+  /** Writes a definition in place of one of the same kind and id, keeping its place in the list; never fails. */
   putDefinition(definition: Definition): Change;
   /** Never fails. */
   deleteDefinition(definition: Pick<Definition, 'kind' | 'id'>): Change;
-  /** Remembers which revision the configuration file wrote last; never fails. */
+  /** Stores the revision that the configuration file last wrote; never fails. */
   putFileEntry(entry: FileEntry): Change;
-  /** Forgets that the configuration file had it; never fails. */
+  /** Deletes the record that the configuration file wrote it; never fails. */
   deleteFileEntry(entry: Pick<FileEntry, 'kind' | 'id'>): Change;
-  /** Deletes it and its undelivered events; fails where its revision is another. */
+  /** Deletes a notification and its pending events; fails if its revision is another. */
   deleteNotification(notification: Pick<Notification, 'id' | 'revision'>): Change;
 }
 
-/** What can be read: committed rows only. */
+/** Queries. They see committed rows only. */
 export interface Reads {
   transaction(id: string): Promise<TransactionView | undefined>;
   /** Newest first by acceptance; no statuses: all. */
   transactionsOf(relayerId: string, statuses: readonly TransactionStatus[], page: PageQuery): Promise<PageOf<TransactionView>>;
   /** All attempts of a transaction, oldest first. */
   attemptsOf(transactionId: string): Promise<readonly Attempt[]>;
-  /** Every version ever signed for a slot, oldest first; `mined`: the one that made a transaction of ours final there. */
+  /** Every attempt ever signed for a slot, oldest first; `mined`: the one by which a transaction of ours became final there. */
   slot(lane: LaneId, nonce: bigint): Promise<{ readonly versions: readonly Attempt[]; readonly mined: Attempt | null }>;
-  /** The transaction that has this nonce now; undefined when none has. */
+  /** The transaction that has this nonce now; undefined if none has. */
   transactionIdAt(lane: LaneId, nonce: bigint): Promise<string | undefined>;
-  /** The transaction that stands alone and has a version with this hash; undefined when none has. */
+  /** The unsequenced transaction that has an attempt with this hash; undefined if none has. */
   transactionIdOf(chain: string, hash: string): Promise<string | undefined>;
-  /** Ids of relayers that have finished transactions. */
+  /** Ids of the relayers that have final transactions. */
   relayersWithFinished(): Promise<readonly string[]>;
-  /** The oldest of a relayer, oldest first by acceptance. */
+  /** A relayer's oldest transactions, oldest first by acceptance. */
   oldestTransactions(relayerId: string, limit: number): Promise<readonly OldTransaction[]>;
-  /** Of one lane, oldest first by acceptance. */
+  /** A lane's open transactions, oldest first by acceptance. */
   openTransactions(lane: LaneId): Promise<readonly OpenTransaction[]>;
   /** Lanes that have open transactions. */
   openLanes(): Promise<readonly LaneId[]>;
-  /** The lane's next nonce; undefined before the first. */
+  /** The lane's next nonce; undefined before its first. */
   nextNonce(lane: LaneId): Promise<bigint | undefined>;
-  /** The chain's genesis block, when one is remembered. */
+  /** The chain's genesis block, if it is stored. */
   genesisHash(chain: string): Promise<string | undefined>;
   notification(id: string): Promise<Notification | undefined>;
-  /** The outcome under this key, unless it has expired at `nowMs`. */
-  outcome(key: StoredResponseKey, nowMs: number): Promise<StoredResponse | undefined>;
-  /** When the first of all outcomes expires, or did; undefined where there is none. */
+  /** The response stored under this key, unless it has expired at `nowMs`. */
+  storedResponse(key: StoredResponseKey, nowMs: number): Promise<StoredResponse | undefined>;
+  /** The earliest expiry among all stored responses, past or future; undefined if there is none. */
   firstStoredResponseExpiryMs(): Promise<number | undefined>;
-  /** All of them, newest first. */
+  /** All API keys, newest first. */
   apiKeys(): Promise<readonly ApiKey[]>;
   /** In the order in which they were first written. */
   definitions(kind: Definition['kind']): Promise<readonly Definition[]>;
-  /** What the configuration file wrote. */
+  /** The entries that the configuration file wrote. */
   fileEntries(kind: FileEntry['kind']): Promise<readonly FileEntry[]>;
   notifications(page: PageQuery): Promise<PageOf<Notification>>;
-  /** Who has something to be delivered. Costs per notification, whatever their backlogs are. */
+  /** The notifications with pending events. Its cost depends on the number of notifications, not on their backlogs. */
   pendingTargets(nowMs: number): Promise<readonly PendingTarget[]>;
-  /** Events of one notification that are due at `nowMs`, due longest first; at most one per order key, none that has an older pending one. */
+  /** A notification's events due at `nowMs`, longest due first; at most one per order key, and none behind an older pending one. */
   dueEvents(notificationId: string, nowMs: number, limit: number): Promise<readonly OutboxEvent[]>;
-  /** How many events are pending, counted up to `limit`. */
+  /** The number of pending events, counted up to `limit`. */
   pendingEventCount(limit: number): Promise<number>;
-  /** Undefined also where the event is another notification's. */
+  /** Undefined also if the event belongs to another notification. */
   delivery(notificationId: string, eventId: string): Promise<DeliveryRecord | undefined>;
   deliveries(notificationId: string, page: PageQuery): Promise<PageOf<DeliveryRecord>>;
-  /** Ids of events that were delivered or given up before this time, the first to be so first. */
+  /** Ids of events that were delivered or given up before this time, oldest end first. */
   finishedEventIds(beforeMs: number, limit: number): Promise<readonly string[]>;
 }
 
@@ -199,9 +196,9 @@ export interface Reads {
 export interface Store {
   readonly change: Changes;
   readonly read: Reads;
-  /** All or nothing, durable when it resolves. Throws `ConflictError`; anything else thrown means the store is broken. */
+  /** All or nothing; durable when it resolves. Throws `ConflictError`; any other error means that the store is broken. */
   commit(changes: readonly Change[]): Promise<void>;
-  /** Resolves when a write can be done, throws when not. */
+  /** Resolves if the store can be written, throws if not. */
   checkWritable(): Promise<void>;
   close(): Promise<void>;
 }

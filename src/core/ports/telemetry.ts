@@ -1,35 +1,35 @@
 import type { Intent, TransactionStatus } from '../transaction/transaction.js';
 
-/** What a try to deliver a webhook came to: `failed` is to be tried again, `dead` is given up. */
+/** The result of a webhook delivery attempt: `failed` will be retried, `dead` will not. */
 export type WebhookOutcome = 'delivered' | 'failed' | 'dead';
 
 /**
- * Counts and times the service's work. Every call is cheap, keeps nothing of what it is given, and never throws. Labels come from closed or
- * configured lists only: never an id of a transaction, a path, or what a caller wrote.
+ * Counts and times the service's work. Every call is cheap and never throws. Labels come from fixed or configured lists only: never a
+ * transaction id, a path, or a caller's text.
  */
 export interface Meter {
   /**
-   * A request has ended. `method`: `TransactionService.SendTransaction`, the path of a page, or `none`. `code`: the HTTP status by which REST tells
-   * the outcome, whatever the protocol; 499 where the caller left before. `seconds` null: its length says nothing, as with a stream.
+   * A request has ended. `method`: `TransactionService.SendTransaction`, the path of a page, or `none`. `code`: the HTTP status that REST
+   * uses for the outcome, whatever the protocol; 499 if the caller left early. `seconds`: null if the duration says nothing, as for a stream.
    */
   requestEnded(method: string, protocol: string, code: number, seconds: number | null): void;
-  /** The store wrote a commit for so many callers, or could not. */
+  /** The store wrote, or failed to write, a commit shared by this many callers. */
   batchEnded(callers: number, seconds: number, isWritten: boolean): void;
-  /** `seconds`: how long the try took; null where there was nothing to try it with. */
+  /** `seconds`: duration of the delivery attempt; null if it never started. */
   webhookTried(outcome: WebhookOutcome, seconds: number | null): void;
-  /** Between the commit of an event and its delivery. */
+  /** Time between an event's commit and its delivery. */
   webhookDelivered(delaySeconds: number): void;
-  /** A request to a node with so many calls ended: `refused` by its HTTP status, or `failed` without an answer. */
+  /** A request with this many calls to a node ended: `refused` by its HTTP status, or `failed` without an answer. */
   nodeAsked(network: string, host: string, result: 'answered' | 'refused' | 'failed', calls: number, seconds: number): void;
-  /** A transaction has this status from now on. */
+  /** A transaction reached this status. */
   statusReached(relayerId: string, status: TransactionStatus): void;
-  /** A version was signed and stored. `kind`: what for; `escalation`: the service itself outbids for content. */
+  /** An attempt was signed and stored. `escalation`: a fee bump by the service. */
   attemptStored(relayerId: string, kind: Intent | 'escalation'): void;
 }
 
 const nothing = () => undefined;
 
-/** Counts nothing. */
+/** A meter that counts nothing. */
 export const noMeter: Meter = {
   requestEnded: nothing,
   batchEnded: nothing,
@@ -40,57 +40,57 @@ export const noMeter: Meter = {
   attemptStored: nothing,
 };
 
-/** Facts about a span, under OpenTelemetry's names where there is one. Never a secret, never a whole URL. */
+/** Attributes of a span, with OpenTelemetry's names where they exist. Never a secret, never a whole URL. */
 export type SpanFacts = Readonly<Record<string, string | number | boolean>>;
 
-/** Who began what a span tells of: `server` a caller, `client` we by asking somebody, `internal` we for ourselves. */
+/** The kind of a span: `server` serves a caller, `client` calls another service, `internal` is the service's own work. */
 export type SpanKind = 'server' | 'client' | 'internal';
 
-/** A piece of work that is being traced. */
+/** A piece of traced work. */
 export interface Span {
-  /** What children hang on, as the header `traceparent` says it. */
+  /** The parent of its child spans, as in the header `traceparent`. */
   readonly traceParent: string;
-  /** Ends it now; once. `failure`: what went wrong, in a sentence that may be shown; null: nothing. */
+  /** Ends the span; call it once. `failure`: a sentence that may be shown; null: success. */
   end(failure?: string | null, facts?: SpanFacts): void;
 }
 
-/** What a span begins with. */
+/** How a span begins. */
 export interface SpanStart {
   readonly kind: SpanKind;
-  /** `traceparent` of the span that it is part of; null: it begins a trace. */
+  /** `traceparent` of the parent span; null: it begins a trace. */
   readonly parent: string | null;
   readonly facts?: SpanFacts;
-  /** When it began, where that was before now. */
+  /** When it began, if that was earlier. */
   readonly startMs?: number;
 }
 
-/** Traces work over processes, by W3C trace context. */
+/** Traces work across processes by W3C trace context. */
 export interface Tracer {
-  /** Null where nothing is traced: then there is nothing to end. */
+  /** Begins a span; null if tracing is off. */
   begin(name: string, start: SpanStart): Span | null;
-  /** Runs a task so that what is asked of others in it, however deep, is part of this span. */
+  /** Runs a task so that its outgoing requests, however deep, belong to this span. */
   within<T>(span: Span | null, task: () => T): T;
-  /** `traceparent` for a request to somebody else that is made now; null: none. */
+  /** `traceparent` for a request that is sent now; null: none. */
   current(): string | null;
 }
 
-/** Traces nothing. */
+/** A tracer that traces nothing. */
 export const noTracer: Tracer = {
   begin: () => null,
   within: (_span, task) => task(),
   current: () => null,
 };
 
-/** What watches the service at its work. */
+/** Metrics and traces of the service. */
 export interface Telemetry {
   readonly meter: Meter;
   readonly tracer: Tracer;
 }
 
-/** Watches nothing. */
+/** Telemetry that records nothing. */
 export const noTelemetry: Telemetry = { meter: noMeter, tracer: noTracer };
 
-/** The value of a header `traceparent` (W3C trace context, version 00), taken apart. */
+/** The parsed value of a header `traceparent` (W3C trace context, version 00). */
 export interface TraceParent {
   /** 32 hex digits. */
   readonly traceId: string;
@@ -99,17 +99,17 @@ export interface TraceParent {
   readonly isSampled: boolean;
 }
 
-const pattern = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+const traceParentPattern = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** Reads it; null where it is malformed, all zeros, or of the forbidden version ff: then it counts as absent. */
+/** Parses a `traceparent`. Null if it is malformed, all zeros, or of the forbidden version ff: then it counts as absent. */
 export function readTraceParent(text: string | null | undefined): TraceParent | null {
-  const [, traceId, spanId, flags] = pattern.exec(text ?? '') ?? [];
+  const [, traceId, spanId, flags] = traceParentPattern.exec(text ?? '') ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return null;
   if (text?.startsWith('ff') || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return null;
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
 
-/** Writes it. */
+/** Formats a `traceparent`. */
 export function traceParentText({ traceId, spanId, isSampled }: TraceParent): string {
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
 }

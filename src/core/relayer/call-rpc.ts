@@ -5,82 +5,11 @@ import { shownName } from '../safe-text.js';
 import type { NetworkType } from './network.js';
 import type { Relayer } from './relayer.js';
 
-/** A JSON-RPC call as its caller words it; JSON texts are passed on digit for digit. */
-export interface WantedCall {
-  /** Absent: 2.0. */
-  readonly jsonrpc: string | undefined;
-  readonly method: string;
-  /** An array or an object; absent or null: none. */
-  readonly paramsJson: string | undefined;
-  /** A string, an integer or null; absent: 1. */
-  readonly idJson: string | undefined;
-}
-
-/** The answer to a call. */
-export interface AnsweredCall {
-  readonly idJson: string;
-  readonly answer: ForwardedAnswer;
-}
-
-/** What is sent where a caller gives no parameters: nodes of Stellar refuse even an empty list, some of others miss it. */
-const noParams = { evm: '[]', stellar: null, solana: '[]' } as const;
-
-/** Longest id that an answer repeats. */
-const maxIdLength = 256;
-
 /**
- * Asks a node of the relayer's network. What the node refuses is an answer. Throws `FIELD_INVALID`, also for a method that is not let
- * through, and `NODE_UNAVAILABLE`.
+ * The JSON-RPC methods that callers may use, by network type. All of them read, answer at once, and leave nothing on the node. Methods that
+ * send, sign, subscribe or create filters are not allowed, nor are the operator's (admin, debug, trace, txpool).
  */
-export async function callRpc(
-  { directory }: { readonly directory: Pick<Directory, 'chainOf'> },
-  relayer: Relayer,
-  call: WantedCall,
-): Promise<AnsweredCall> {
-  const { jsonrpc = '2.0', method, idJson = '1' } = call;
-  if (jsonrpc !== '2.0') throw invalidField('jsonrpc', 'must be 2.0');
-  if (method === '') throw invalidField('method', 'is required');
-  if (!readableMethods[relayer.networkType].has(method)) throw methodRefused(method, relayer);
-  const paramsJson = saidParams(call.paramsJson) ?? noParams[relayer.networkType];
-  checkId(idJson);
-  return { idJson, answer: await directory.chainOf(relayer).forward(method, paramsJson) };
-}
-
-function methodRefused(method: string, { networkType }: Relayer): DomainError {
-  return invalidField(
-    'method',
-    `must be one that reads, of those that networks of the type ${networkType} have; ${shownName(method)} is none`,
-  );
-}
-
-function saidParams(paramsJson: string | undefined): string | null {
-  const params = paramsJson === undefined ? null : valueFromJson('params', paramsJson);
-  if (paramsJson === undefined || params === null) return null;
-  if (typeof params !== 'object') throw invalidField('params', 'must be an array or an object');
-  return paramsJson;
-}
-
-function checkId(idJson: string): void {
-  const id = valueFromJson('id', idJson);
-  const isFine = idJson.length <= maxIdLength && (id === null || typeof id === 'string' || /^-?(0|[1-9][0-9]*)$/.test(idJson));
-  if (!isFine) throw invalidField('id', `must be a string, an integer or null, of at most ${maxIdLength} characters`);
-}
-
-/** Over RPC these are texts of the caller's own making. */
-function valueFromJson(field: string, json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    throw invalidField(field, 'must be JSON');
-  }
-}
-
-/**
- * The JSON-RPC methods that callers may ask a network's nodes, by the kind of network: all of them read, answer at once and keep nothing on
- * the node. What sends, signs, subscribes, makes filters, or belongs to the node's operator (admin, debug, trace, txpool) is not among
- * them.
- */
-export const readableMethods: Readonly<Record<NetworkType, ReadonlySet<string>>> = {
+const readableMethods: Readonly<Record<NetworkType, ReadonlySet<string>>> = {
   evm: new Set([
     'eth_blobBaseFee',
     'eth_blockNumber',
@@ -172,3 +101,70 @@ export const readableMethods: Readonly<Record<NetworkType, ReadonlySet<string>>>
     'simulateTransaction',
   ]),
 };
+
+/** A JSON-RPC call as requested; its JSON texts are forwarded unchanged. */
+export interface WantedCall {
+  /** Absent: 2.0. */
+  readonly jsonrpc: string | undefined;
+  readonly method: string;
+  /** An array or an object; absent or null: none. */
+  readonly paramsJson: string | undefined;
+  /** A string, an integer or null; absent: 1. */
+  readonly idJson: string | undefined;
+}
+
+/** The answer to a call. */
+export interface AnsweredCall {
+  readonly idJson: string;
+  readonly answer: ForwardedAnswer;
+}
+
+/** The params sent if a caller gives none: Stellar nodes refuse even an empty list, some other nodes require one. */
+const noParams = { evm: '[]', stellar: null, solana: '[]' } as const;
+
+/** The maximum length of an id that an answer repeats. */
+const maxIdLength = 256;
+
+/**
+ * Forwards a call to a node of the relayer's network. A node's error is an answer. Throws `FIELD_INVALID`, also for a method that is not
+ * allowed, and `NODE_UNAVAILABLE`.
+ */
+export async function callRpc(
+  { directory }: { readonly directory: Pick<Directory, 'chainOf'> },
+  relayer: Relayer,
+  call: WantedCall,
+): Promise<AnsweredCall> {
+  const { jsonrpc = '2.0', method, idJson = '1' } = call;
+  if (jsonrpc !== '2.0') throw invalidField('jsonrpc', 'must be 2.0');
+  if (method === '') throw invalidField('method', 'is required');
+  if (!readableMethods[relayer.networkType].has(method)) throw methodRefused(method, relayer);
+  const paramsJson = checkedParams(call.paramsJson) ?? noParams[relayer.networkType];
+  checkId(idJson);
+  return { idJson, answer: await directory.chainOf(relayer).forward(method, paramsJson) };
+}
+
+function methodRefused(method: string, { networkType }: Relayer): DomainError {
+  return invalidField('method', `must be an allowed read-only ${networkType} method; ${shownName(method)} is not`);
+}
+
+function checkedParams(paramsJson: string | undefined): string | null {
+  const params = paramsJson === undefined ? null : valueFromJson('params', paramsJson);
+  if (paramsJson === undefined || params === null) return null;
+  if (typeof params !== 'object') throw invalidField('params', 'must be an array or an object');
+  return paramsJson;
+}
+
+function checkId(idJson: string): void {
+  const id = valueFromJson('id', idJson);
+  const isFine = idJson.length <= maxIdLength && (id === null || typeof id === 'string' || /^-?(0|[1-9][0-9]*)$/.test(idJson));
+  if (!isFine) throw invalidField('id', `must be a string, an integer or null, of at most ${maxIdLength} characters`);
+}
+
+/** Over RPC, callers write these texts themselves. */
+function valueFromJson(field: string, json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw invalidField(field, 'must be JSON');
+  }
+}

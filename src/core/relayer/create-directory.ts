@@ -3,21 +3,21 @@ import type { Directory } from '../ports/directory.js';
 import type { Signer } from '../ports/signer.js';
 import type { Relayer } from './relayer.js';
 
-/** A relayer and what it works with. */
+/** A relayer with its chain and signer. */
 export interface DirectoryEntry {
   readonly relayer: Relayer;
   readonly chain: Chain;
   readonly signer: Signer;
 }
 
-/** A directory whose relayers come and go. */
+/** A directory whose relayers can be added and removed. */
 export interface ChangeableDirectory extends Directory {
-  /** Takes the place of the one of its id, or the last place. */
+  /** Replaces the relayer with the same id, or appends it. */
   put(entry: DirectoryEntry): void;
   remove(relayerId: string): void;
 }
 
-/** Makes the directory of these relayers, in the order given. */
+/** Creates the directory of these relayers, in this order. */
 export function createDirectory(entries: readonly DirectoryEntry[]): ChangeableDirectory {
   const byId = new Map(entries.map((entry) => [entry.relayer.id, entry]));
 

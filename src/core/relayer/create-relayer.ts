@@ -1,6 +1,6 @@
 import type { SaveResponse } from '../access/idempotency.js';
 import { mayUseRelayer, type Principal } from '../access/principal.js';
-import { entryIdFromText, taken } from '../entry-id.js';
+import { checkName, entryIdFromText, taken } from '../entry-id.js';
 import { DomainError, invalidField } from '../errors.js';
 import type { Exclusively } from '../exclusively.js';
 import type { Ids } from '../ids.js';
@@ -14,10 +14,10 @@ import type { Signers } from '../signer/signers.js';
 import { chainKeyOf, curveOf, type NetworkType, type RpcUrl } from './network.js';
 import { laneOf, type Relayer, type RelayerPolicies } from './relayer.js';
 import type { RelayerRegistry } from './relayer-registry.js';
-import { checkNotification, checkPolicies, checkRelayerName } from './relayer-rules.js';
+import { checkNotification, checkPolicies } from './relayer-rules.js';
 import { definitionFromRelayer } from './stored-relayer.js';
 
-/** What creating works with. */
+/** What `createRelayer` works with. */
 export interface CreateRelayerDeps {
   readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
   readonly ids: Ids;
@@ -26,12 +26,12 @@ export interface CreateRelayerDeps {
   readonly networks: Pick<Networks, 'find'>;
   readonly signers: Pick<Signers, 'find'>;
   readonly registry: Pick<RelayerRegistry, 'start'>;
-  /** The account of a key on a kind of network, in that kind's way of writing. */
+  /** Returns a signer's account on a network type, as that network writes it. */
   readonly accountOf: (networkType: NetworkType, signer: Signer) => Promise<string>;
   readonly exclusively: Exclusively;
 }
 
-/** A relayer as its caller words it. */
+/** A relayer as requested. */
 export interface NewRelayer {
   /** Absent: a UUID. */
   readonly id: string | undefined;
@@ -47,8 +47,8 @@ export interface NewRelayer {
 }
 
 /**
- * Creates a relayer and takes it into service; no node is asked. A caller whose key is for some relayers may create those alone. Throws `FIELD_INVALID`,
- * `ID_EXISTS` (the id, or the account on its chain), `RELAYER_NOT_ALLOWED`.
+ * Creates a relayer and starts it. Calls no node. A caller whose key is limited to some relayers may create only those. Throws
+ * `FIELD_INVALID`, `ID_EXISTS` (the id, or the account on its chain), `RELAYER_NOT_ALLOWED`.
  */
 export function createRelayer(
   deps: CreateRelayerDeps,
@@ -71,7 +71,8 @@ export function createRelayer(
 
 function checkCaller(caller: Principal, id: string | undefined): void {
   if (caller.relayers === null || (id !== undefined && mayUseRelayer(caller, id))) return;
-  throw new DomainError('forbidden', 'RELAYER_NOT_ALLOWED', 'the key is for some relayers only: give the new one the id of one of those');
+  const sentence = 'your API key is limited to some relayers; set id to one of them';
+  throw new DomainError('forbidden', 'RELAYER_NOT_ALLOWED', sentence);
 }
 
 async function relayerFrom(
@@ -79,15 +80,15 @@ async function relayerFrom(
   wanted: NewRelayer & { readonly id: string },
 ): Promise<{ readonly relayer: Relayer; readonly signer: Signer }> {
   const { id, name, networkType, paused, policies, signerId, notificationId, customRpcUrls } = wanted;
-  checkRelayerName(name);
+  checkName(name);
   checkNodeUrls('custom_rpc_urls', customRpcUrls);
   checkPolicies(policies);
   const network = deps.networks.find(networkIdOf({ type: networkType, name: wanted.network }));
-  if (network === undefined) throw invalidField('network', `must be the name of a network of the type ${networkType}`);
+  if (network === undefined) throw invalidField('network', `must be the name of a configured ${networkType} network`);
   const held = deps.signers.find(signerId);
-  if (held === undefined) throw invalidField('signer_id', 'must be the id of a signer');
+  if (held === undefined) throw invalidField('signer_id', 'must be the id of an existing signer');
   const signer = held.on(curveOf(networkType));
-  if (signer === undefined) throw invalidField('signer_id', `must be a signer with a key of ${curveOf(networkType)}`);
+  if (signer === undefined) throw invalidField('signer_id', `must be a signer with a ${curveOf(networkType)} key`);
   const address = await deps.accountOf(networkType, signer);
   const relayer: Relayer = {
     id,
@@ -109,6 +110,6 @@ function checkTaken({ directory }: CreateRelayerDeps, relayer: Relayer): void {
   if (directory.relayer(relayer.id) !== undefined) throw taken(`Relayer with ID ${relayer.id} already exists`);
   const { chain, account } = laneOf(relayer);
   const other = directory.relayers().find(({ network, address }) => address === account && chainKeyOf(network) === chain);
-  if (other !== undefined)
-    throw taken(`the account ${account} is that of the relayer ${other.id} on the same chain; an account takes one relayer`);
+  if (other === undefined) return;
+  throw taken(`the account ${account} already belongs to the relayer ${other.id} on this chain; use another signer`);
 }

@@ -6,28 +6,27 @@ import { openStatuses } from '../transaction/transaction.js';
 import type { ChangeableDirectory } from './create-directory.js';
 import type { Relayer } from './relayer.js';
 import type { RelayerRegistry } from './relayer-registry.js';
-import { relayerNotFound } from './relayer-rules.js';
+import { requireRelayer } from './relayer-rules.js';
 
-/** What deleting works with. */
+/** What `deleteRelayer` works with. */
 export interface DeleteRelayerDeps {
   readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
   readonly directory: Pick<ChangeableDirectory, 'relayer' | 'chainOf' | 'signerOf' | 'put'>;
   readonly registry: Pick<RelayerRegistry, 'stop'>;
-  /** The ids of the relayers that the configuration file has: what is deleted of them must stay so. */
+  /** Ids of the configuration file's relayers: the store must remember that one of them was deleted. */
   readonly fileRelayers: ReadonlySet<string>;
   readonly exclusively: Exclusively;
 }
 
 /**
- * Deletes a relayer and takes it out of service; its transactions stay stored, and are shown no more. Throws `RELAYER_NOT_FOUND`,
- * `RELAYER_IN_USE` while one of its transactions is not final.
+ * Deletes a relayer and stops it. Its transactions stay stored but are no longer shown. Throws `RELAYER_NOT_FOUND`, and `RELAYER_IN_USE` while
+ * one of its transactions is open.
  */
 export function deleteRelayer(deps: DeleteRelayerDeps, id: string): Promise<void> {
   const { store, directory, registry, fileRelayers, exclusively } = deps;
   const { change } = store;
   return exclusively(async () => {
-    const before = directory.relayer(id);
-    if (before === undefined) throw relayerNotFound(id);
+    const before = requireRelayer(directory, id);
     setPaused(directory, before, true);
     try {
       await settleSends(store);
@@ -43,14 +42,12 @@ export function deleteRelayer(deps: DeleteRelayerDeps, id: string): Promise<void
   });
 }
 
-/** A paused relayer takes nothing new. */
+/** A paused relayer accepts no new transactions. */
 function setPaused(directory: DeleteRelayerDeps['directory'], relayer: Relayer, paused: boolean): void {
   directory.put({ relayer: { ...relayer, paused }, chain: directory.chainOf(relayer), signer: directory.signerOf(relayer) });
 }
 
-/**
- * Resolves when every send that was let through before the relayer was paused is stored: it commits in the turn in which it is let through.
- */
+/** Resolves when every send accepted before the pause is stored: a send commits in the same turn in which it is accepted. */
 async function settleSends(store: Pick<Store, 'commit'>): Promise<void> {
   await setImmediate();
   await store.commit([]);
@@ -59,9 +56,6 @@ async function settleSends(store: Pick<Store, 'commit'>): Promise<void> {
 async function checkUnused({ read }: Pick<Store, 'read'>, id: string): Promise<void> {
   const { total } = await read.transactionsOf(id, openStatuses, { offset: 0, limit: 1 });
   if (total === 0) return;
-  throw new DomainError(
-    'precondition',
-    'RELAYER_IN_USE',
-    `the relayer has ${total} ${total === 1 ? 'transaction that is' : 'transactions that are'} not final`,
-  );
+  const count = total === 1 ? '1 open transaction' : `${total} open transactions`;
+  throw new DomainError('precondition', 'RELAYER_IN_USE', `the relayer has ${count}; wait until they are final, or cancel them`);
 }

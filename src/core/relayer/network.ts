@@ -1,23 +1,23 @@
 import type { Curve } from '../ports/signer.js';
 
-/** The kind of a network. */
+/** The type of a network. */
 export type NetworkType = 'evm' | 'stellar' | 'solana';
 
-/** What amounts are counted in, by network. */
+/** The unit of amounts, by network type. */
 export const smallestUnits: Readonly<Record<NetworkType, string>> = { evm: 'wei', stellar: 'stroops', solana: 'lamports' };
 
-/** A node's address; URLs with a greater weight are used more, those with weight 0 not at all. */
+/** The URL of an RPC endpoint. A higher weight means more calls, weight 0 none. */
 export interface RpcUrl {
   readonly url: string;
   readonly weight: number;
 }
 
-/** What networks of every kind have. */
+/** The fields that all network types share. */
 interface NetworkFields {
-  /** Unique within its kind. */
+  /** Unique within its type. */
   readonly name: string;
   readonly rpcUrls: readonly RpcUrl[];
-  /** Blocks on top of a transaction's own, itself included, before it is final; at least 1. Always 1 where the chain itself says what is final. */
+  /** Blocks that make a transaction final, counting its own; at least 1. Always 1 on chains with a finality of their own. */
   readonly requiredConfirmations: number;
   readonly averageBlockTimeMs: number;
   readonly symbol: string;
@@ -30,14 +30,14 @@ interface NetworkFields {
 export interface EvmNetwork extends NetworkFields {
   readonly type: 'evm';
   readonly chainId: bigint;
-  /** True where EIP-1559 transactions are taken. */
+  /** True if the network accepts EIP-1559 transactions. */
   readonly eip1559: boolean;
 }
 
-/** A Stellar network as configured; its `rpcUrls` are Soroban RPC. */
+/** A Stellar network as configured; its `rpcUrls` serve Soroban RPC. */
 export interface StellarNetwork extends NetworkFields {
   readonly type: 'stellar';
-  /** Its hash is part of every signature: it is what a Stellar network is. */
+  /** Identifies the network: its hash is part of every signature. */
   readonly passphrase: string;
 }
 
@@ -49,15 +49,15 @@ export interface SolanaNetwork extends NetworkFields {
 /** A network as configured. */
 export type Network = EvmNetwork | StellarNetwork | SolanaNetwork;
 
-/** The curve that accounts of a network are on. */
+/** Returns the curve of a network type's accounts. */
 export function curveOf(type: NetworkType): Curve {
   return type === 'evm' ? 'secp256k1' : 'ed25519';
 }
 
 /**
- * What names a chain in the store: its kind and what tells it from others of that kind (`evm:31337`, `stellar:<passphrase>`, `solana:<name>`).
+ * Returns the chain's key in the store: `evm:31337`, `stellar:<passphrase>`, `solana:<name>`.
  *
- * Two names of one EVM or Stellar network are one chain; Solana has nothing in a configuration that tells clusters apart but their names.
+ * Two names of one EVM or Stellar network share a chain. Only their names distinguish Solana clusters in a configuration.
  */
 export function chainKeyOf(network: Network): string {
   if (network.type === 'evm') return `evm:${network.chainId}`;

@@ -1,13 +1,13 @@
 import type { NetworkType } from './network.js';
 
 /**
- * The value in the shape of its network. Throws where it has another one: who asks is of that network, so a value of another is a fault of ours, never a
- * caller's.
+ * Narrows a value to the shape of its network. Throws if the value has another shape: the caller works on that network, so a mismatch is a fault
+ * of the service, never of a user.
  */
 export function onNetwork<N extends NetworkType, T extends { readonly network: NetworkType }>(
   network: N,
   value: T,
 ): Extract<T, { readonly network: N }> {
-  if (value.network !== network) throw new Error(`this is of a ${value.network} network, not ${network}`);
+  if (value.network !== network) throw new Error(`expected a value of an ${network} network, got ${value.network}`);
   return value as Extract<T, { readonly network: N }>;
 }

@@ -4,40 +4,40 @@ import type { ChangeableDirectory } from './create-directory.js';
 import type { Network, RpcUrl } from './network.js';
 import type { Relayer } from './relayer.js';
 
-/** The relayers that run. Its methods are called one at a time. */
+/** Starts and stops relayers. Call its methods one at a time. */
 export interface RelayerRegistry {
-  /** Takes a relayer into service. */
+  /** Starts a relayer. */
   start(relayer: Relayer, signer: Signer): Promise<void>;
   /**
-   * Puts the relayer in place of the one of its id, which keeps account and chain; where its nodes are others, its lane goes over to them.
-   * Whether it is disabled stays as it is: who watches its chain says that, at any time.
+   * Replaces the relayer with the same id, account and chain. If its RPC URLs differ, its lane moves to them. `disabledReason` stays, because
+   * only the chain's watcher sets it, at any time.
    */
   change(relayer: Relayer): Promise<void>;
-  /** Takes a relayer out of service; it must have no open transaction. */
+  /** Stops a relayer; it must have no open transaction. */
   stop(relayer: Relayer): Promise<void>;
 }
 
-/** Connections to chains: relayers that use the same nodes of a network share one. */
+/** Connections to chains. Relayers with the same RPC URLs share one. */
 export interface Chains {
-  /** The chain through these nodes, opened where nobody has it. Asks no node. To be released once for each time it was acquired. */
+  /** Returns the chain behind these RPC URLs, opening it if needed. Calls no node. Release it once for each time it was acquired. */
   acquire(network: Network, rpcUrls: readonly RpcUrl[]): Promise<Chain>;
-  /** Closes it when nobody has it any more. */
+  /** Closes the chain after its last release. */
   release(chain: Chain): Promise<void>;
 }
 
-/** What a registry works with. */
+/** What the registry works with. */
 export interface RelayerRegistryDeps {
   readonly directory: ChangeableDirectory;
   readonly chains: Chains;
   readonly engine: {
-    /** Opens the lane of a relayer, or takes it over to the chain that the directory has for it now. */
+    /** Opens the lane of a relayer, or moves it to the chain that the directory now has for it. */
     open(relayer: Relayer): Promise<void>;
-    /** Closes it. */
+    /** Closes the lane. */
     close(relayer: Relayer): Promise<void>;
   };
 }
 
-/** Makes the registry of the relayers that the directory holds. */
+/** Creates the registry of the relayers in the directory. */
 export function createRelayerRegistry({ directory, chains, engine }: RelayerRegistryDeps): RelayerRegistry {
   return {
     async start(relayer, signer) {
@@ -66,7 +66,7 @@ export function createRelayerRegistry({ directory, chains, engine }: RelayerRegi
   };
 }
 
-/** The nodes that a relayer uses: its own where it has some, else its network's. */
+/** Returns the RPC URLs that a relayer uses: its own if it has any, else its network's. */
 export function nodesOf({ network, customRpcUrls }: Pick<Relayer, 'network' | 'customRpcUrls'>): readonly RpcUrl[] {
   return customRpcUrls.length > 0 ? customRpcUrls : network.rpcUrls;
 }

@@ -2,32 +2,32 @@ import type { Directory } from '../ports/directory.js';
 import type { Reads } from '../ports/store.js';
 import { laneOf, minBalanceOf, type Relayer } from './relayer.js';
 
-/** What asking for a relayer's standing works with. */
+/** What `relayerStatus` works with. */
 export interface RelayerStatusDeps {
   readonly store: { readonly read: Pick<Reads, 'transactionsOf' | 'nextNonce'> };
   readonly directory: Pick<Directory, 'chainOf'>;
 }
 
-/** How a relayer stands. */
+/** The status of a relayer. */
 export interface RelayerStatus {
-  /** What its account holds, in the network's smallest unit. */
+  /** The balance of its account, in the network's smallest unit. */
   readonly balance: bigint;
-  /** True while that is below what its policies want to remain: sends are held back. */
+  /** True while the balance is below the policies' minimum: transactions wait. */
   readonly isLow: boolean;
-  /** Of its transactions that are `pending`, `sent` or `submitted`. */
+  /** The number of `pending`, `sent` and `submitted` transactions. */
   readonly pendingCount: number;
-  /** Of its newest confirmed transaction; null: there is none. */
+  /** When its newest confirmed transaction was confirmed; null: there is none. */
   readonly lastConfirmedAtMs: number | null;
-  /** The nonce, or sequence number, of its next transaction; null on networks without. */
+  /** The nonce, or sequence number, of its next transaction; null on networks without nonces. */
   readonly nextNonce: bigint | null;
 }
 
-/** What a relayer's account holds. Throws `NODE_UNAVAILABLE`. */
+/** Returns the balance of a relayer's account. Throws `NODE_UNAVAILABLE`. */
 export function relayerBalance(directory: Pick<Directory, 'chainOf'>, relayer: Relayer): Promise<bigint> {
   return directory.chainOf(relayer).balanceOf(relayer.address);
 }
 
-/** How a relayer stands; paused and disabled ones too. Throws `NODE_UNAVAILABLE`. */
+/** Returns the status of a relayer, also of a paused or disabled one. Throws `NODE_UNAVAILABLE`. */
 export async function relayerStatus({ store, directory }: RelayerStatusDeps, relayer: Relayer): Promise<RelayerStatus> {
   const { read } = store;
   const newest = { offset: 0, limit: 1 };
@@ -46,7 +46,7 @@ export async function relayerStatus({ store, directory }: RelayerStatusDeps, rel
   };
 }
 
-/** What the lane counts, which is ahead of the chain while transactions are under way; the chain's where nothing was ever signed. */
+/** The lane's next nonce, which is ahead of the chain's while transactions are in flight; the chain's if nothing was ever signed. */
 async function nextNonceOf({ store, directory }: RelayerStatusDeps, relayer: Relayer): Promise<bigint | null> {
   const { sequence } = directory.chainOf(relayer);
   if (sequence === null) return null;

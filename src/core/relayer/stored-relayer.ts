@@ -4,7 +4,7 @@ import type { Definition } from '../ports/store.js';
 import type { NetworkType, RpcUrl } from './network.js';
 import type { Relayer, RelayerPolicies } from './relayer.js';
 
-/** What a relayer's definition says; the nodes of its own are sealed beside it. */
+/** The content of a relayer's definition; its RPC URLs are sealed beside it. */
 interface Content {
   readonly name: string;
   readonly networkType: NetworkType;
@@ -15,13 +15,13 @@ interface Content {
   readonly notificationId: string | null;
 }
 
-/** A relayer as it is stored: its network by name, and nothing that only its signer or its running can tell. */
+/** A relayer as stored: its network by name, without its address and state. */
 export interface StoredRelayer extends Content {
   readonly id: string;
   readonly customRpcUrls: readonly RpcUrl[];
 }
 
-/** What stores a relayer. */
+/** Returns the definition that stores a relayer. */
 export function definitionFromRelayer(secretBox: Pick<SecretBox, 'seal'>, relayer: Relayer): Definition {
   const { id, name, networkType, network, paused, policies, signerId, notificationId, customRpcUrls } = relayer;
   const content: Content = { name, networkType, network: network.name, paused, policies, signerId, notificationId };
@@ -29,7 +29,7 @@ export function definitionFromRelayer(secretBox: Pick<SecretBox, 'seal'>, relaye
   return { ...key, content, sealed: sealedUrls(secretBox, key, customRpcUrls) };
 }
 
-/** What a definition stores, which must have content. Throws where its nodes were sealed under another key. */
+/** Reads a relayer from a definition that has content. Throws if its RPC URLs were sealed under another key. */
 export function storedRelayerFrom(secretBox: Pick<SecretBox, 'open'>, definition: Definition): StoredRelayer {
   return { ...(definition.content as Content), id: definition.id, customRpcUrls: urlsOf(secretBox, definition) };
 }

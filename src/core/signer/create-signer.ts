@@ -6,7 +6,18 @@ import type { SecretBox } from '../ports/secret-box.js';
 import type { Store } from '../ports/store.js';
 import { type HeldSigner, type Signers, signerPurpose } from './signers.js';
 
-/** What creating works with. */
+/** Turns keys that the service itself holds into signers. */
+export interface LocalKeys {
+  /** Returns the signer of a private key of 32 bytes, which it copies. Throws `FIELD_INVALID` for `config.key` if secp256k1 rejects the key. */
+  open(id: string, privateKey: Uint8Array): HeldSigner;
+  /**
+   * Decrypts an Ethereum keystore. Throws `FIELD_INVALID` for `config.keystore` or `config.passphrase`. The caller should overwrite the
+   * returned key.
+   */
+  fromKeystore(json: string, passphrase: string): Promise<Uint8Array>;
+}
+
+/** What `createSigner` works with. */
 export interface CreateSignerDeps {
   readonly store: Pick<Store, 'change' | 'commit'>;
   readonly ids: Ids;
@@ -16,14 +27,14 @@ export interface CreateSignerDeps {
   readonly exclusively: Exclusively;
 }
 
-/** A signer as its caller words it. */
+/** A signer as requested. */
 export interface NewSigner {
   /** Absent: a UUID. */
   readonly id: string | undefined;
   readonly secret: { readonly privateKey: Uint8Array } | { readonly keystore: string; readonly passphrase: string };
 }
 
-/** Creates a signer whose key the service keeps, sealed. Throws `FIELD_INVALID`, `ID_EXISTS`. */
+/** Creates a signer; the service stores its key sealed. Throws `FIELD_INVALID`, `ID_EXISTS`. */
 export async function createSigner(deps: CreateSignerDeps, { id: wantedId, secret }: NewSigner): Promise<HeldSigner> {
   const { store, ids, secretBox, signers, localKeys, exclusively } = deps;
   const id = wantedId === undefined ? ids.random() : entryIdFromText(wantedId);
@@ -38,18 +49,4 @@ export async function createSigner(deps: CreateSignerDeps, { id: wantedId, secre
     signers.add(signer);
     return signer;
   });
-}
-
-/** Makes signers of keys that the service itself keeps. */
-export interface LocalKeys {
-  /**
-   * The signer of a private key of 32 bytes, which are copied. Throws `FIELD_INVALID` naming `config.key` where they are no secp256k1 key,
-   * which is next to never.
-   */
-  open(id: string, privateKey: Uint8Array): HeldSigner;
-  /**
-   * The key in an Ethereum keystore. Throws `FIELD_INVALID` naming `config.keystore` or `config.passphrase`. The caller should overwrite
-   * the key.
-   */
-  fromKeystore(json: string, passphrase: string): Promise<Uint8Array>;
 }

@@ -2,18 +2,21 @@ import { invalidField } from '../errors.js';
 import type { Secp256k1Signer } from '../ports/signer.js';
 import type { EvmSignature } from '../transaction/evm.js';
 
-/** Signs a message by EIP-191, version 0x45 (`personal_sign`), over its UTF-8 bytes. */
+/** Returns the Keccak-256 hash of bytes: 32 bytes. */
+export type Keccak256 = (bytes: Uint8Array) => Uint8Array;
+
+const hash32 = /^(?:0x)?([0-9a-fA-F]{64})$/;
+
+/** Signs the UTF-8 bytes of a message by EIP-191, version 0x45 (`personal_sign`). */
 export async function signData(keccak256: Keccak256, signer: Secp256k1Signer, message: string): Promise<EvmSignature> {
   const bytes = Buffer.from(message, 'utf8');
   const prefix = Buffer.from(`\x19Ethereum Signed Message:\n${bytes.length}`, 'latin1');
   return signer.signDigest(keccak256(Buffer.concat([prefix, bytes])));
 }
 
-const hash32 = /^(?:0x)?([0-9a-fA-F]{64})$/;
-
 /**
  * Signs EIP-712 typed data by its two hashes: keccak256(0x1901 ‖ domain separator ‖ hash of the message).
- * Throws 400 naming the field that is not 32 bytes of hex.
+ * Throws 400 for a field that is not 32 bytes of hex.
  */
 export async function signTypedData(
   keccak256: Keccak256,
@@ -33,6 +36,3 @@ function digitsOf(field: string, text: string): string {
   if (digits === undefined) throw invalidField(field, 'must be 32 bytes of hex: 64 hex digits, with or without 0x');
   return digits;
 }
-
-/** Keccak-256 of bytes: 32 bytes. */
-export type Keccak256 = (bytes: Uint8Array) => Uint8Array;

@@ -11,12 +11,14 @@ import { isSigned, type Transaction, type TransactionView } from './transaction.
 import { viewOf } from './transaction-changes.js';
 
 /**
- * Cancels a waiting transaction: at once when nothing is signed, else by a version that does nothing and outbids it in its slot; where it stands alone
- * it is not sent again, and ends once what is out can no longer be mined.
- * A second cancel changes nothing. Throws 404; 400 when it waits no more or cannot be cancelled; 503 with nothing changed.
+ * Cancels a waiting transaction. An unsigned one ends at once. A signed one is outbid in its slot by an attempt that does nothing; an
+ * unsequenced one is not broadcast again, and ends when its attempts are dead.
+ * A second cancel changes nothing. Throws 404; 400 if it no longer waits or cannot be cancelled; 503 with nothing changed.
  */
 export async function cancelTransaction(deps: TransactionDeps, relayer: Relayer, transactionId: string): Promise<TransactionView> {
   const chain = deps.directory.chainOf(relayer);
+  // If another cancel comes first, the next round finds it.
+  const require = ({ transaction }: OpenTransaction) => isCancelAccepted(transaction) || requireWaiting(transaction, 'cancelled');
   for (;;) {
     const view = await findTransaction(deps.store.read, relayer.id, transactionId);
     const { transaction } = view;
@@ -25,16 +27,13 @@ export async function cancelTransaction(deps: TransactionDeps, relayer: Relayer,
     const seen = { transaction, attempts: await deps.store.read.attemptsOf(transactionId) };
     const canceled =
       isSigned(transaction) && transaction.nonce !== null
-        ? await outbid(deps, relayer, seen, 'cancel', null, (current) => {
-            // Another cancel came first: the next look finds it.
-            if (!isCancelAccepted(current.transaction)) requireWaiting(current.transaction, 'cancelled');
-          })
+        ? await outbid(deps, relayer, seen, { purpose: 'cancel', replacement: null, require })
         : await deps.lanes.move(transaction, transactionId, (current) => withoutNodes(chain, current));
     if (canceled !== null) return viewOf(canceled);
   }
 }
 
-/** A cancel that needs no node; null: the transaction has moved on to where another way is right. */
+/** The cancel that needs no node; null: the transaction has changed and needs `outbid`. */
 function withoutNodes(chain: Chain, { transaction, attempts }: OpenTransaction): Move | null {
   if (isCancelAccepted(transaction)) return null;
   requireWaiting(transaction, 'cancelled');
@@ -51,18 +50,18 @@ function isCancelAccepted({ intent, status }: Transaction): boolean {
   return intent === 'cancel' && (status === 'canceled' || status === 'pending' || status === 'sent' || status === 'submitted');
 }
 
-/** What became of each waiting transaction. */
+/** The result of cancelling a relayer's waiting transactions. */
 export interface DeletedPending {
   /** Cancelled, or being cancelled. */
   readonly canceledIds: readonly string[];
-  /** Could not be cancelled; they go on. */
+  /** They could not be cancelled and go on. */
   readonly failedIds: readonly string[];
 }
 
-/** Transactions that are cancelled at once, so that one call never has the whole lane at a node. */
+/** The number of concurrent cancels, so that one call never loads a node with the whole lane. */
 const atOnce = 16;
 
-/** Cancels every waiting transaction of a relayer, the newest first: what is not signed yet ends at once, and takes no nonce meanwhile. */
+/** Cancels every waiting transaction of a relayer, newest first, so that unsigned ones end before they take a nonce. */
 export async function deletePendingTransactions(deps: TransactionDeps, relayer: Relayer): Promise<DeletedPending> {
   const waiting = (await deps.store.read.openTransactions(laneOf(relayer)))
     .map(({ transaction }) => transaction)

@@ -2,19 +2,20 @@ import type { Store } from '../ports/store.js';
 import { endedUnsigned } from './lifecycle.js';
 import { isSigned, type Transaction } from './transaction.js';
 
-/** What a database that is older than the chain held open. */
+/** The open transactions of a restored database. */
 export interface Ended {
-  /** Nothing was signed of these; they failed. */
+  /** The unsigned ones; they failed. */
   readonly ended: readonly Transaction[];
-  /** These are signed, and resolved by the chain. */
+  /** The signed ones; the chain resolves them. */
   readonly signed: readonly Transaction[];
 }
 
-const reason = 'restored from a backup: it may have been sent since, so it is not sent again; look on the chain before you do';
-/** Ended in one commit. */
+const reason =
+  "restored from a backup: it may have been sent since, so it is not sent again; check the account's history before you resend";
+/** Transactions ended in one commit. */
 const batchSize = 200;
 
-/** Ends all that waits unsigned in a store that was restored to an older state: signed now, it might be paid twice. Nobody is told by webhook. */
+/** Fails every unsigned transaction of a restored database: the original may have sent it since, so signing it could pay twice. Sends no webhook. */
 export async function endWaiting({ read, change, commit }: Pick<Store, 'read' | 'change' | 'commit'>, nowMs: number): Promise<Ended> {
   const open: Transaction[] = [];
   for (const lane of await read.openLanes()) open.push(...(await read.openTransactions(lane)).map(({ transaction }) => transaction));

@@ -2,14 +2,15 @@ import { DomainError, invalidField } from '../errors.js';
 import type { EvmPolicies, Relayer } from '../relayer/relayer.js';
 import type { EvmContent } from './evm.js';
 
-/** Throws 400 where an EVM relayer's policies do not allow the content: at once, for sends and replacements alike. */
+/** Throws 400 if an EVM relayer's policies do not allow the content. Sends and replacements are checked at once. */
 export function requireEvmPolicy(relayer: Pick<Relayer, 'address'>, policies: EvmPolicies, content: EvmContent): void {
   const { whitelistReceivers, gasPriceCapWei, gasLimitEstimation } = policies;
   if (whitelistReceivers !== null && !isAllowedReceiver(relayer, whitelistReceivers, content.to)) {
-    const words = content.to === null ? 'the relayer may not create contracts' : `the relayer may not send to ${content.to}`;
-    throw new DomainError('invalid', 'RECEIVER_NOT_ALLOWED', `${words}: its whitelist_receivers does not have it`, {
-      fields: [{ field: 'to', description: "is not in the relayer's whitelist_receivers" }],
-    });
+    const description =
+      content.to === null
+        ? "is required: the relayer's whitelist_receivers does not allow creating contracts"
+        : `is ${content.to}, which is not in the relayer's whitelist_receivers`;
+    throw new DomainError('invalid', 'RECEIVER_NOT_ALLOWED', `to ${description}`, { fields: [{ field: 'to', description }] });
   }
   if (!gasLimitEstimation && content.gasLimit === null) {
     throw invalidField('gas_limit', "is required: the relayer's policy gas_limit_estimation is false");

@@ -1,9 +1,9 @@
-/** EVM transactions: what a caller asks for, what is kept of it, and what one version says. Amounts are in wei. */
+/** EVM transactions: the caller's request, the stored content, and the fields of an attempt. Amounts are in wei. */
 
-/** How fast, and so how dear. */
+/** How fast a transaction should be mined; faster costs more. */
 export type Speed = 'fastest' | 'fast' | 'average' | 'safeLow';
 
-/** An EVM transaction as a caller words it: texts that the chain reads and judges. Absent fields are undefined. */
+/** An EVM transaction as requested; the chain adapter checks its texts. Absent fields are undefined. */
 export interface EvmRequest {
   readonly network: 'evm';
   readonly to: string | undefined;
@@ -14,17 +14,17 @@ export interface EvmRequest {
   readonly maxFeePerGasWei: bigint | undefined;
   readonly maxPriorityFeePerGasWei: bigint | undefined;
   readonly speed: Speed | undefined;
-  /** RFC 3339; undefined: valid for ever, or as long as what it replaces. */
+  /** RFC 3339; undefined: no limit, or that of the transaction it replaces. */
   readonly validUntil: string | undefined;
 }
 
-/** How the caller wants an EVM transaction priced. Explicit prices are the first bid. */
+/** How an EVM transaction is priced. Explicit prices are the first bid. */
 export type EvmPricing =
   | { readonly kind: 'speed'; readonly speed: Speed }
   | { readonly kind: 'legacy'; readonly gasPriceWei: bigint }
   | { readonly kind: 'eip1559'; readonly maxFeePerGasWei: bigint; readonly maxPriorityFeePerGasWei: bigint };
 
-/** What an EVM transaction does. */
+/** The content of an EVM transaction. */
 export interface EvmContent {
   readonly network: 'evm';
   /** EIP-55; null creates a contract. */
@@ -37,12 +37,12 @@ export interface EvmContent {
   readonly pricing: EvmPricing;
 }
 
-/** The price of one version, in wei per gas. */
+/** The price of an attempt, in wei per gas. */
 export type EvmPrice =
   | { readonly kind: 'legacy'; readonly gasPriceWei: bigint }
   | { readonly kind: 'eip1559'; readonly maxFeePerGasWei: bigint; readonly maxPriorityFeePerGasWei: bigint };
 
-/** A version that is priced and can be paid, but has no nonce and no signature. */
+/** An attempt that is priced and checked for funds, without nonce and signature. */
 export interface EvmDraft {
   readonly network: 'evm';
   readonly to: string | null;
@@ -60,7 +60,7 @@ export interface EvmSignature {
   readonly v: 27 | 28;
 }
 
-/** What one signed version says. */
+/** The fields of an attempt. */
 export interface EvmAttemptFields extends EvmDraft {
   readonly signature: EvmSignature;
 }

@@ -5,29 +5,29 @@ import { findTransaction } from './find-transaction.js';
 import { isFinal, type TransactionView } from './transaction.js';
 import { viewOf } from './transaction-changes.js';
 
-/** One reader's view of the feed. */
+/** A reader's subscription to the feed. */
 export interface Subscription {
-  /** Resolves to the next change; undefined once `close` was called. Throws `READER_TOO_SLOW` when the reader was dropped. */
+  /** Resolves to the next change; undefined after `close`. Throws `READER_TOO_SLOW` if the reader was dropped. */
   next(): Promise<TransactionView | undefined>;
   close(): void;
 }
 
-/** Tells readers in this process of every change of a transaction, after its commit. */
+/** Publishes every change of a transaction to readers in this process, after its commit. */
 export interface Feed {
   publish(view: TransactionView): void;
-  /** From now on, the changes that `wants` wants. */
+  /** Delivers the changes from now on that `wants` accepts. */
   subscribe(wants: (view: TransactionView) => boolean): Subscription;
 }
 
-/** So many changes wait for a reader; one that falls further behind is dropped. */
-const greatestBacklog = 1_000;
+/** The maximum number of changes that wait for a reader; one that falls further behind is dropped. */
+const maxBacklog = 1_000;
 
-/** Makes a feed without readers. */
+/** Creates a feed without readers. */
 export function createFeed(): Feed {
   const readers = new Set<(view: TransactionView) => void>();
   return {
     publish(view) {
-      for (const tell of readers) tell(view);
+      for (const deliver of readers) deliver(view);
     },
     subscribe(wants) {
       let backlog: TransactionView[] = [];
@@ -35,28 +35,25 @@ export function createFeed(): Feed {
       let isClosed = false;
       let wake: (() => void) | null = null;
 
-      function tell(view: TransactionView): void {
+      function deliver(view: TransactionView): void {
         if (!wants(view)) return;
-        if (backlog.length >= greatestBacklog) {
+        if (backlog.length >= maxBacklog) {
           isDropped = true;
           backlog = [];
-          readers.delete(tell);
+          readers.delete(deliver);
         } else {
           backlog.push(view);
         }
         wake?.();
       }
-      readers.add(tell);
+      readers.add(deliver);
 
       return {
         async next() {
           for (;;) {
             if (isDropped) {
-              throw new DomainError(
-                'rate_limited',
-                'READER_TOO_SLOW',
-                `the reader fell more than ${greatestBacklog} changes behind; watch again`,
-              );
+              const sentence = `the reader fell more than ${maxBacklog} changes behind; open the stream again`;
+              throw new DomainError('rate_limited', 'READER_TOO_SLOW', sentence);
             }
             const view = backlog.shift();
             if (view !== undefined || isClosed) return view;
@@ -68,7 +65,7 @@ export function createFeed(): Feed {
         },
         close() {
           isClosed = true;
-          readers.delete(tell);
+          readers.delete(deliver);
           wake?.();
         },
       };
@@ -77,8 +74,8 @@ export function createFeed(): Feed {
 }
 
 /**
- * Yields a transaction as it is (`transactionId`), then each of its changes, until it is final; or all of a relayer's transactions that are not final, then every change of
- * any. Ends when `signal` aborts. Throws 404, and `READER_TOO_SLOW` when its reader is.
+ * With a `transactionId`, yields that transaction, then each of its changes until it is final. Without, yields the relayer's open transactions,
+ * then every change of any. Ends when `signal` aborts. Throws 404, and `READER_TOO_SLOW` if its reader is.
  */
 export async function* watchTransactions(
   { read, feed }: { readonly read: Reads; readonly feed: Feed },
@@ -93,7 +90,7 @@ export async function* watchTransactions(
   signal.addEventListener('abort', close, { once: true });
   if (signal.aborted) close();
   try {
-    // Changes that come while this is read are in both: the revision tells which are old.
+    // Changes that arrive during this read come twice; the revision shows which are old.
     const seen = new Map<string, number>();
     const present =
       transactionId === null

@@ -4,7 +4,7 @@ import { laneOf, type Relayer } from '../relayer/relayer.js';
 import { shownName } from '../safe-text.js';
 import type { TransactionView } from './transaction.js';
 
-/** The relayer's transaction with this id. Throws 404 when there is none, also when it belongs to another relayer. */
+/** Finds the relayer's transaction with this id. Throws 404, also if it belongs to another relayer. */
 export async function findTransaction(read: Reads, relayerId: string, transactionId: string): Promise<TransactionView> {
   const view = await read.transaction(transactionId);
   if (view === undefined || view.transaction.relayerId !== relayerId) {
@@ -13,14 +13,11 @@ export async function findTransaction(read: Reads, relayerId: string, transactio
   return view;
 }
 
-/** The relayer's transaction that has a nonce. Throws 404 when there is none, 501 where the network has no nonces. */
+/** Finds the relayer's transaction that has this nonce. Throws 404, and 501 if the network has no nonces. */
 export async function findByNonce(read: Reads, relayer: Relayer, nonce: bigint): Promise<TransactionView> {
   if (relayer.networkType !== 'evm') {
-    throw new DomainError(
-      'unimplemented',
-      'NOT_IMPLEMENTED',
-      `relayer ${relayer.id} is on a ${relayer.networkType} network, which has no nonces`,
-    );
+    const sentence = `relayer ${relayer.id} is on a ${relayer.networkType} network, which has no nonces`;
+    throw new DomainError('unimplemented', 'NOT_IMPLEMENTED', sentence);
   }
   const id = await read.transactionIdAt(laneOf(relayer), nonce);
   if (id === undefined) throw new DomainError('not_found', 'TRANSACTION_NOT_FOUND', `Transaction with nonce ${nonce} not found`);

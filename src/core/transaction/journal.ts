@@ -6,31 +6,31 @@ import { noTelemetry, readTraceParent, type Span, type SpanKind, type Telemetry 
 import { isFinal, type Transaction } from './transaction.js';
 import { shownAttempt } from './transaction-changes.js';
 
-/** The request by which a transaction was asked for. */
+/** The request that created a transaction. */
 export interface Origin {
   readonly requestId: string | null;
-  /** W3C trace context of it; null: none. */
+  /** Its W3C trace context; null: none. */
   readonly traceParent: string | null;
 }
 
-/** Nobody in particular asked. */
+/** No request. */
 export const noOrigin: Origin = { requestId: null, traceParent: null };
 
-/** Writes down what happens to transactions: for the log, for metrics, for traces. It changes nothing and never throws. */
+/** Records the steps of transactions in the log, metrics and traces. It changes nothing and never throws. */
 export interface Journal {
-  /** A transaction is about to be stored: the span that all of its steps are part of; null where nothing is traced. */
+  /** Begins the span of a transaction that is about to be stored, the parent of all its steps; null if tracing is off. */
   accepting(origin: Origin): Span | null;
-  /** It was stored. */
+  /** Records that it was stored. */
   accepted(transaction: Transaction, origin: Origin): void;
-  /** A step of a transaction begins; null where the transaction is not traced. What is never ended is never told. */
+  /** Begins a step; null if the transaction is not traced. A step that is never ended is never exported. */
   step(name: string, transaction: Transaction, kind?: SpanKind): Span | null;
-  /** Runs a step: what it asks of others is part of it. */
+  /** Runs a task so that its outgoing requests belong to the step. */
   within<T>(step: Span | null, task: () => T): T;
-  /** A change was committed. */
+  /** Records a committed change. */
   moved(before: Transaction, move: Pick<Move, 'steps' | 'newAttempt'>, after: OpenTransaction): void;
 }
 
-/** Makes the journal. */
+/** Creates the journal. */
 export function createJournal({
   log,
   telemetry,
@@ -41,7 +41,7 @@ export function createJournal({
   readonly clock: Clock;
 }): Journal {
   const { meter, tracer } = telemetry;
-  /** When open transactions that are traced were mined, as far as this process has seen it. */
+  /** When traced open transactions were mined, as far as this process has seen it. */
   const minedAtMs = new Map<string, number>();
 
   function step(name: string, { traceParent, relayerId, id }: Transaction, kind: SpanKind = 'internal', startMs?: number): Span | null {
@@ -57,7 +57,7 @@ export function createJournal({
     log.info({ relayer: relayerId, transaction: id, from, to: status, hash, reason: statusReason, requestId, traceId }, 'transaction');
   }
 
-  /** What waits outside is told as it ends: how long a block, and how long its confirmations took. */
+  /** Waits for the chain become spans when they end: one for the block, one for its confirmations. */
   function traceStatus(transaction: Transaction): void {
     const { id, status, statusReason, sentAtMs, traceParent } = transaction;
     if (traceParent === null) return;
@@ -90,12 +90,12 @@ export function createJournal({
   };
 }
 
-/** True where the new version says what the one before it said, for another price. */
+/** True if the new attempt has the content of the one before it, at another price. */
 function isEscalation(before: Transaction, { transaction: after }: OpenTransaction): boolean {
   return before.liveVersion !== null && before.nonce !== null && before.intent === after.intent && before.content === after.content;
 }
 
-/** Writes nothing down. */
+/** A journal that records nothing. */
 export const noJournal: Journal = createJournal({
   log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
   telemetry: noTelemetry,

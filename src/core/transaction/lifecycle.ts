@@ -2,110 +2,111 @@ import { DomainError, type ErrorReason } from '../errors.js';
 import type { Attempt, Content, Intent, MinedAt, Transaction, TransactionStatus } from './transaction.js';
 
 /**
- * The lifecycle: every way in which a stored transaction changes, as pure functions from one revision to the next.
+ * The lifecycle: every change of a stored transaction, as pure functions from one revision to the next.
  *
  *     pending → sent → submitted → mined → confirmed | failed | expired | canceled
  *
- * Two pointers, *intended* (`liveVersion`) and *mined*: a block that is taken back clears the mined one, and the intended version shows again.
- * A transaction with an attempt becomes final only through `resolved`, when a block at the required confirmations holds its slot, or where it stands alone
- * also through `endedDead`, when none of its versions can be mined any more.
+ * Two pointers, *intended* (`liveVersion`) and *mined*: a reorg clears the mined one, and the intended attempt shows again. A transaction with
+ * an attempt becomes final only by `resolved`, when its slot is used at the required confirmations; an unsequenced one also by `endedDead`,
+ * when all its attempts are dead.
  */
 
 function next(transaction: Transaction, changes: Partial<Transaction>): Transaction {
   return { ...transaction, ...changes, revision: transaction.revision + 1 };
 }
 
-/** New content for a transaction of which nothing is signed. */
+/** Replaces the content of an unsigned transaction. */
 export function replacedInPlace(transaction: Transaction, content: Content, validUntilMs: number | null): Transaction {
   return next(transaction, { content, validUntilMs, statusReason: null });
 }
 
-/** Ends a transaction of which nothing is signed. */
+/** Ends an unsigned transaction. */
 export function endedUnsigned(transaction: Transaction, status: 'canceled' | 'expired' | 'failed', reason: string): Transaction {
   const intent: Intent = status === 'canceled' ? 'cancel' : status === 'expired' ? 'expire' : transaction.intent;
   return next(transaction, { status, intent, statusReason: reason });
 }
 
-/** A version is signed: the first takes the slot, later ones replace it there. `content`: what the caller now wants, when that is new. */
+/** Records a signed attempt: the first takes the slot, later ones replace it there. `wanted`: the caller's new content, if there is one. */
 export function signed(
   transaction: Transaction,
-  attempt: Pick<Attempt, 'version' | 'purpose' | 'nonce'>,
+  { version, purpose, nonce }: Pick<Attempt, 'version' | 'purpose' | 'nonce'>,
   wanted: { readonly content: Content; readonly validUntilMs: number | null } = transaction,
 ): Transaction {
   return next(transaction, {
     status: transaction.status === 'pending' ? 'sent' : transaction.status,
-    statusReason: reasonOf(transaction, attempt.purpose),
-    intent: attempt.purpose,
+    statusReason: reasonOf({ ...transaction, nonce }, purpose),
+    intent: purpose,
     content: wanted.content,
     queued: null,
     validUntilMs: wanted.validUntilMs,
-    nonce: attempt.nonce,
-    liveVersion: attempt.version,
+    nonce,
+    liveVersion: version,
   });
 }
 
-/** What takes a slot and does nothing, and what the network calls the slot. */
-export function wordsOf({ content }: Pick<Transaction, 'content'>): { readonly filler: string; readonly slot: string } {
+/** The network's words for the content that takes a slot and does nothing, and for the number of a slot. */
+export function slotTerms({ content }: Pick<Transaction, 'content'>): { readonly filler: string; readonly slot: string } {
   return content.network === 'evm'
     ? { filler: 'a self-transfer', slot: 'nonce' }
-    : { filler: 'a transaction that changes nothing', slot: 'sequence number' };
+    : { filler: 'a no-op transaction', slot: 'sequence number' };
+}
+
+function slotOf(transaction: Transaction): string {
+  return `${slotTerms(transaction).slot} ${transaction.nonce}`;
 }
 
 function reasonOf(transaction: Transaction, purpose: Intent): string | null {
-  const { filler, slot } = wordsOf(transaction);
+  const replaced = `${slotTerms(transaction).filler} replaces it at ${slotOf(transaction)}`;
   switch (purpose) {
     case 'content':
       return null;
     case 'cancel':
-      return `being cancelled: ${filler} takes its ${slot}`;
+      return `being cancelled: ${replaced}; waiting for that to be mined`;
     case 'expire':
-      return `valid_until has passed: ${filler} takes its ${slot}`;
+      return `valid_until has passed: ${replaced}; waiting for that to be mined`;
     case 'release_slot':
-      // What kept it from going is what the caller needs to know at the end, too.
+      // The obstacle is what the caller needs to read at the end, too.
       if (transaction.intent === 'release_slot') return transaction.statusReason;
-      return `${transaction.statusReason ?? 'the account cannot pay it any more'}; ${filler} takes its ${slot}, for those behind it`;
+      return `${transaction.statusReason ?? 'insufficient balance'}; ${replaced} to unblock later transactions`;
   }
 }
 
 /**
- * New content for a transaction that stands alone and is out: it waits until no version that is out can be mined any more. What waited before is
- * dropped.
+ * Queues new content for an unsequenced transaction that was broadcast: it waits until all earlier attempts are dead. An earlier queued
+ * replacement is dropped.
  */
 export function replacementQueued(transaction: Transaction, queued: Content, validUntilMs: number | null): Transaction {
   return next(transaction, { queued, validUntilMs, statusReason: unsequencedReason({ ...transaction, queued }) });
 }
 
-/** A transaction that stands alone is not wanted any more: it is not sent again, and ends once no version that is out can be mined. */
+/** Gives up an unsequenced transaction: it is not broadcast again, and ends when all its attempts are dead. */
 export function givenUp(transaction: Transaction, intent: 'cancel' | 'expire'): Transaction {
   return next(transaction, { intent, queued: null, statusReason: unsequencedReason({ intent, queued: null }) });
 }
 
-/** Why a transaction that stands alone is where it is, once it is out. */
+/** The reason of an unsequenced transaction that was broadcast. */
 function unsequencedReason({ intent, queued }: Pick<Transaction, 'intent' | 'queued'>): string | null {
-  const untilDead = 'it is not sent again, but may be mined until what was sent is no longer valid';
+  const untilDead = 'it is not broadcast again, but may still be mined until its attempts expire';
   if (intent === 'cancel') return `being cancelled: ${untilDead}`;
   if (intent === 'expire') return `valid_until has passed: ${untilDead}`;
-  return queued === null ? null : 'replaced: the new content is queued, and sent once the version that is out can no longer be mined';
+  return queued === null ? null : 'replaced: the new content is queued; it will be sent when the earlier attempts can no longer be mined';
 }
 
-/** None of the versions of a transaction that stands alone can ever be mined. `reason`: why it failed, where it was still wanted. */
+/** Ends an unsequenced transaction whose attempts are all dead. `reason`: why it failed, if it was still wanted. */
 export function endedDead(transaction: Transaction, reason: string): Transaction {
+  const dead = 'its attempts can no longer be mined';
   switch (transaction.intent) {
     case 'cancel':
-      return next(transaction, { status: 'canceled', mined: null, statusReason: 'cancelled: what was sent can no longer be mined' });
+      return next(transaction, { status: 'canceled', mined: null, statusReason: `cancelled: ${dead}` });
     case 'expire':
-      return next(transaction, {
-        status: 'expired',
-        mined: null,
-        statusReason: 'valid_until passed: what was sent can no longer be mined',
-      });
+      return next(transaction, { status: 'expired', mined: null, statusReason: `valid_until passed: ${dead}` });
     case 'content':
     case 'release_slot':
       return next(transaction, { status: 'failed', mined: null, queued: null, statusReason: reason });
   }
 }
 
-/** A node has the live version. */
+/** Records that a node accepted the live attempt. */
 export function submitted(transaction: Transaction, nowMs: number): Transaction {
   return next(transaction, {
     status: transaction.status === 'sent' ? 'submitted' : transaction.status,
@@ -114,12 +115,12 @@ export function submitted(transaction: Transaction, nowMs: number): Transaction 
   });
 }
 
-/** It waits, and this is why. */
+/** Records why a transaction waits. */
 export function waiting(transaction: Transaction, reason: string): Transaction {
   return next(transaction, { statusReason: reason });
 }
 
-/** A block holds one of its versions. */
+/** Records that a block contains an attempt. */
 export function mined(transaction: Transaction, at: MinedAt, nowMs: number): Transaction {
   return next(transaction, {
     status: 'mined',
@@ -130,37 +131,32 @@ export function mined(transaction: Transaction, at: MinedAt, nowMs: number): Tra
 }
 
 function minedReason(transaction: Transaction, at: MinedAt): string | null {
-  const isNewest = at.version === transaction.liveVersion;
-  if (!isNewest) return `version ${at.version} was mined, not the newest one, version ${transaction.liveVersion}`;
+  if (at.version !== transaction.liveVersion)
+    return `attempt ${at.version} was mined instead of the newest, attempt ${transaction.liveVersion}`;
   if (transaction.nonce !== null) return reasonOf(transaction, transaction.intent);
-  if (transaction.queued !== null) return 'it was mined before what replaced it could be sent';
+  if (transaction.queued !== null) return 'mined before its queued replacement could be sent';
   switch (transaction.intent) {
     case 'cancel':
-      return 'it was mined before it was cancelled';
+      return 'mined before the cancel took effect';
     case 'expire':
-      return 'it was mined, though valid_until has passed';
+      return 'mined although valid_until has passed';
     case 'content':
     case 'release_slot':
       return null;
   }
 }
 
-/** The block that queued it is gone: the intended version shows again, and is to be broadcast again. */
-export function takenBack(transaction: Transaction): Transaction {
-  return next(transaction, {
-    status: 'submitted',
-    mined: null,
-    statusReason: 'the block that queued it was taken back; it is broadcast again',
-  });
+/** Records a reorg that removed the mined attempt's block: the intended attempt shows again, and is rebroadcast. */
+export function reorged(transaction: Transaction): Transaction {
+  return next(transaction, { status: 'submitted', mined: null, statusReason: 'a reorg removed its block; it is broadcast again' });
 }
 
 /**
- * A transaction that is not ours took its slot for good: it is to have another nonce, unless it was to be given up anyway. Its versions of the old slot
- * can never be mined.
+ * Records that a foreign transaction used the slot for good. The transaction gets another nonce unless it was being given up; its attempts in
+ * the old slot can never be mined.
  */
 export function displaced(transaction: Transaction, foreignHash: string): Transaction {
-  const { slot } = wordsOf(transaction);
-  const took = `${slot} ${transaction.nonce} was taken by ${foreignHash}, which is not ours`;
+  const taken = `${slotOf(transaction)} was used by ${foreignHash}, a foreign transaction`;
   switch (transaction.intent) {
     case 'content':
       return next(transaction, {
@@ -168,36 +164,40 @@ export function displaced(transaction: Transaction, foreignHash: string): Transa
         nonce: null,
         liveVersion: null,
         mined: null,
-        statusReason: `${took}; it gets another ${slot}`,
+        statusReason: `${taken}; it will be sent with another ${slotTerms(transaction).slot}`,
       });
     case 'cancel':
-      return next(transaction, { status: 'canceled', mined: null, statusReason: `cancelled: ${took}` });
+      return next(transaction, { status: 'canceled', mined: null, statusReason: `cancelled: ${taken}` });
     case 'expire':
-      return next(transaction, { status: 'expired', mined: null, statusReason: `valid_until passed: ${took}` });
+      return next(transaction, { status: 'expired', mined: null, statusReason: `valid_until passed: ${taken}` });
     case 'release_slot':
       return next(transaction, {
         status: 'failed',
         mined: null,
-        statusReason: `${transaction.statusReason ?? 'it could not go'}; ${took}`,
+        statusReason: `${transaction.statusReason ?? 'it could not be sent'}; ${taken}`,
       });
   }
 }
 
-/** Nobody can tell any more what took its slot, or where it stands alone whether it was mined: it is never sent again by us. */
+/** Fails a transaction whose outcome no node can show any more. The service never sends it again. */
 export function unresolvable(transaction: Transaction): Transaction {
   const lost =
     transaction.nonce === null
-      ? 'the nodes have dropped the blocks that might hold it'
-      : `${wordsOf(transaction).slot} ${transaction.nonce} was used, and the nodes have forgotten by what`;
-  return next(transaction, { status: 'failed', queued: null, statusReason: `${lost}; it is not sent again` });
+      ? 'the nodes have dropped the blocks that might contain it'
+      : `${slotOf(transaction)} was used, and no node can show by which transaction`;
+  return next(transaction, {
+    status: 'failed',
+    queued: null,
+    statusReason: `outcome unknown: ${lost}; check the account's history before you send it again`,
+  });
 }
 
 /**
- * The block that holds it has the required confirmations: what the mined version was for decides how the transaction ends.
- * `whyFailed`: why it failed there; null where it did not.
+ * Ends a transaction whose mined attempt has the required confirmations. The purpose of that attempt decides the final status.
+ * `whyFailed`: why it failed on chain; null if it succeeded.
  */
 export function resolved(transaction: Transaction, minedPurpose: Intent, whyFailed: string | null, nowMs: number): Transaction {
-  if (transaction.mined === null) throw new Error('a transaction is resolved by the version that was mined');
+  if (transaction.mined === null) throw new Error('only a mined transaction can be resolved');
   const status = endOf(minedPurpose, transaction.mined.succeeded);
   return next(transaction, {
     status,
@@ -221,20 +221,20 @@ function endOf(purpose: Intent, succeeded: boolean): TransactionStatus {
 }
 
 function endReason(transaction: Transaction, minedPurpose: Intent): string | null {
-  const { filler, slot } = wordsOf(transaction);
+  const replaced = `${slotTerms(transaction).filler} replaced it at ${slotOf(transaction)}`;
   switch (minedPurpose) {
     case 'cancel':
-      return `cancelled: ${filler} took its ${slot}`;
+      return `cancelled: ${replaced}`;
     case 'expire':
-      return `valid_until passed: ${filler} took its ${slot}`;
+      return `valid_until passed: ${replaced}`;
     case 'release_slot':
-      return transaction.statusReason ?? `it could not go: ${filler} took its ${slot}`;
+      return transaction.statusReason ?? `it could not be sent: ${replaced}`;
     case 'content':
       return transaction.mined === null ? null : minedReason(transaction, transaction.mined);
   }
 }
 
-/** Throws 400 naming the state, unless new content or a cancel can still be accepted for the transaction. */
+/** Throws 400 naming the state if the transaction can no longer be replaced or cancelled. */
 export function requireWaiting(transaction: Transaction, verb: 'replaced' | 'cancelled'): void {
   const state = stateThatForbids(transaction);
   if (state !== null)
@@ -264,7 +264,7 @@ function stateThatForbids(transaction: Transaction): { reason: ErrorReason; word
         case 'expire':
           return { reason: 'TRANSACTION_EXPIRED', words: 'is expiring' };
         case 'release_slot':
-          return { reason: 'TRANSACTION_FAILED', words: 'could not be paid and is being given up' };
+          return { reason: 'TRANSACTION_FAILED', words: 'is failing' };
       }
   }
 }

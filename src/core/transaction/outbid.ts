@@ -1,7 +1,6 @@
 import type { SaveResponse } from '../access/idempotency.js';
 import { DomainError } from '../errors.js';
 import { isRefusal, type Refusal } from '../ports/chain.js';
-import type { Move } from '../ports/lanes.js';
 import type { OpenTransaction } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
 import { signed } from './lifecycle.js';
@@ -9,30 +8,36 @@ import type { TransactionDeps } from './send-transaction.js';
 import { signAttempt } from './sign-attempt.js';
 import { type Attempt, type Content, type Intent, isSigned, type TransactionView } from './transaction.js';
 
-/** What the transaction becomes. */
+/** The new content of a transaction. */
 export interface Replacement {
   readonly content: Content;
   readonly validUntilMs: number | null;
 }
 
+/** An attempt that replaces all earlier ones in its slot. */
+export interface Outbid {
+  readonly purpose: Intent;
+  /** The new content; null: the attempt takes the slot and does nothing. */
+  readonly replacement: Replacement | null;
+  /** Throws if the transaction, as it is now, may not be changed so. */
+  readonly require: (current: OpenTransaction) => void;
+  readonly saveResponse?: SaveResponse<TransactionView> | undefined;
+  /** The obstacle that the `status_reason` of a `release_slot` begins with; null: the present one. */
+  readonly why?: string | null;
+}
+
 /**
- * Signs and stores a version that outbids all earlier ones of a signed transaction in its slot; the lane broadcasts it next.
+ * Signs and stores an attempt that outbids all earlier ones of a signed transaction in its slot. The lane broadcasts it next.
  *
- * The version is made from `seen` without holding up the lane, and stored only when the transaction is still as it was seen. `replacement` is the new
- * content; null takes the slot by a version that does nothing. `require` throws when the transaction may not be changed so. `why`: what a `yield` tells.
- *
- * Resolves to null when the transaction has moved meanwhile: look again. Where the newest version says the very same, it stays and none is signed.
- * Throws DomainError: 400 when the version cannot be made, 503 `NODE_UNAVAILABLE`.
+ * The attempt is drafted from `seen` without blocking the lane, and stored only if the transaction is still as seen; otherwise it returns null,
+ * and the caller looks again. If the newest attempt is identical, that one stays and nothing new is signed. Throws DomainError: 400 if the
+ * attempt cannot be made, 503 `NODE_UNAVAILABLE`.
  */
 export async function outbid(
   deps: TransactionDeps,
   relayer: Relayer,
   seen: OpenTransaction,
-  purpose: Intent,
-  replacement: Replacement | null,
-  require: (current: OpenTransaction) => void,
-  saveResponse?: SaveResponse<TransactionView>,
-  why: string | null = null,
+  { purpose, replacement, require, saveResponse, why = null }: Outbid,
 ): Promise<OpenTransaction | null> {
   const draft = await deps.directory.chainOf(relayer).draft({
     relayer,
@@ -46,34 +51,31 @@ export async function outbid(
     const { transaction, attempts } = current;
     const isUnmoved = isSigned(transaction) && transaction.nonce === seen.transaction.nonce && attempts.length === seen.attempts.length;
     if (!isUnmoved) return null;
-    const newAttempt = await signAttempt(deps, relayer, current, draft, transaction.nonce, purpose);
-    const move: Move = {
-      steps: [signed(why === null ? transaction : { ...transaction, statusReason: why }, newAttempt, replacement ?? transaction)],
-      tell: true,
-      saveResponse,
-    };
+    const newAttempt = await signAttempt(deps, relayer, current, { draft, nonce: transaction.nonce, purpose });
+    const before = why === null ? transaction : { ...transaction, statusReason: why };
+    const move = { tell: true, saveResponse };
     const live = attempts.at(-1);
-    // What nodes refused needs not be outbid, so the very same may be wanted again: it is out already.
+    // An attempt that nodes refused need not be outbid, so the new one may be identical to the live one.
     if (live?.hash === newAttempt.hash && live.purpose === purpose)
       return { ...move, steps: [signed(transaction, live, replacement ?? transaction)] };
     await requireNew(deps, newAttempt);
-    return { ...move, newAttempt };
+    return { ...move, steps: [signed(before, newAttempt, replacement ?? transaction)], newAttempt };
   });
 }
 
-/** Throws 400 where a version that stands alone would be one with another on chain. */
+/** Throws 400 if an attempt of an unsequenced transaction is identical to another transaction's. */
 async function requireNew({ store }: TransactionDeps, { chain, hash, nonce }: Attempt): Promise<void> {
   const owner = nonce === null ? await store.read.transactionIdOf(chain, hash) : undefined;
-  if (owner !== undefined)
-    throw new DomainError('invalid', 'FIELD_INVALID', `transaction ${owner} says the very same, down to its signature`);
+  if (owner === undefined) return;
+  throw new DomainError('invalid', 'FIELD_INVALID', `the new content is identical to transaction ${owner} (same signature); change it`);
 }
 
-/** The versions that share the transaction's present slot: all of them where it stands alone. */
+/** Returns the attempts in the transaction's present slot: for an unsequenced transaction, all of them. */
 export function attemptsInSlot({ transaction, attempts }: OpenTransaction): OpenTransaction['attempts'] {
   return attempts.filter(({ nonce }) => nonce === transaction.nonce);
 }
 
-/** The 400 that a caller gets whose replacement or cancel the chain refuses. */
+/** The 400 for a replacement or cancel that the chain refuses. */
 function refusalError(refusal: Refusal): DomainError {
   switch (refusal.refused) {
     case 'reverts':

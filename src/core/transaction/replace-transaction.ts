@@ -11,23 +11,23 @@ import type { TransactionDeps } from './send-transaction.js';
 import { type Content, isSigned, type Transaction, type TransactionView } from './transaction.js';
 import { viewOf } from './transaction-changes.js';
 
-/** Throws 400 where what is out and what is to replace it would be mined beside one another. */
+/** Throws 400 if the new content could be mined beside the earlier attempts instead of in their place. */
 function requireSameSlot(chain: Chain, transaction: Transaction, content: Content): void {
   if (!isSigned(transaction) || chain.isUnsequenced(content) === (transaction.nonce === null)) return;
   const sentence =
     transaction.nonce === null
-      ? "what is out is a signed envelope of somebody else's, which only another envelope of the same source and sequence number can replace"
-      : "what is out has a sequence number of the relayer's account, which a signed envelope of somebody else's cannot take";
+      ? 'the transaction is a fee bump of a foreign envelope; only another envelope with the same source and sequence number can replace it'
+      : "the transaction uses the relayer's sequence number; an envelope signed by another account cannot replace it";
   throw new DomainError('invalid', 'FIELD_INVALID', sentence);
 }
 
 /**
- * Gives a waiting transaction new content: same id, slot and sender.
+ * Replaces the content of a waiting transaction. Id and slot stay.
  *
- * Nothing signed yet: in place, no node is asked. Else the new version is estimated, priced above all earlier ones, checked for funds and signed
- * now; it is stored when this resolves, and its broadcast has begun. Where versions cannot outbid one another the new content is queued, in the place of
- * what was queued before, until what is out can no longer be mined. Throws 404; 400 for a bad request, a state that allows no replacement, or a
- * version that cannot be made; 503 `NODE_UNAVAILABLE` with nothing changed.
+ * An unsigned transaction is changed in place, without a call to a node. Otherwise the new attempt is estimated, priced above all earlier ones,
+ * checked for funds, signed and stored before this resolves. Where attempts cannot outbid one another, the new content is queued, in place of
+ * an earlier queued replacement. Throws 404; 400 for a bad request, a state that allows no replacement, or an attempt that cannot be made; 503
+ * `NODE_UNAVAILABLE` with nothing changed.
  */
 export async function replaceTransaction(
   deps: TransactionDeps,
@@ -38,7 +38,7 @@ export async function replaceTransaction(
 ): Promise<TransactionView> {
   const chain = deps.directory.chainOf(relayer);
   const wantedOver = (earlier: Content | null) => chain.contentOf(request, { relayer, nowMs: deps.clock.nowMs(), earlier });
-  // The body is judged before the transaction is looked for; what it leaves out may fall back to the transaction's, so it is read again below.
+  // A bad body is reported before a missing transaction. Absent fields may default to the transaction's, so the body is read again below.
   wantedOver(null);
   const require = (current: OpenTransaction) => requireWaiting(current.transaction, 'replaced');
   const replacementOf = ({ transaction }: OpenTransaction): Replacement => {
@@ -46,16 +46,16 @@ export async function replaceTransaction(
     requireSameSlot(chain, transaction, content);
     return { content, validUntilMs: validUntilMs ?? transaction.validUntilMs };
   };
-  const isHeldBack = ({ transaction }: OpenTransaction) =>
+  const mustQueue = ({ transaction }: OpenTransaction) =>
     isSigned(transaction) && transaction.nonce === null && chain.unsequenced?.replacement === 'queue';
 
-  /** What needs no node; null: the transaction has moved on to where another way is right. */
+  /** The change that needs no node; null: the transaction has changed and needs `outbid`. */
   function withoutNodes(current: OpenTransaction): Move | null {
     require(current);
     const { transaction } = current;
     const { content, validUntilMs } = replacementOf(current);
     if (!isSigned(transaction)) return { steps: [replacedInPlace(transaction, content, validUntilMs)], tell: true, saveResponse };
-    if (!isHeldBack(current)) return null;
+    if (!mustQueue(current)) return null;
     return { steps: [replacementQueued(transaction, content, validUntilMs)], tell: true, saveResponse };
   }
 
@@ -64,9 +64,9 @@ export async function replaceTransaction(
     requireWaiting(transaction, 'replaced');
     const seen = { transaction, attempts: await deps.store.read.attemptsOf(transactionId) };
     const replaced =
-      !isSigned(transaction) || isHeldBack(seen)
+      !isSigned(transaction) || mustQueue(seen)
         ? await deps.lanes.move(transaction, transactionId, withoutNodes)
-        : await outbid(deps, relayer, seen, 'content', replacementOf(seen), require, saveResponse);
+        : await outbid(deps, relayer, seen, { purpose: 'content', replacement: replacementOf(seen), require, saveResponse });
     if (replaced !== null) return viewOf(replaced);
   }
 }

@@ -18,7 +18,7 @@ export interface TransactionDeps {
   readonly directory: Directory;
   readonly lanes: Lanes;
   readonly recordEvent: RecordEvent;
-  /** Told of every change. */
+  /** Gets every change. */
   readonly feed: Feed;
   readonly journal: Journal;
   readonly clock: Clock;
@@ -26,8 +26,8 @@ export interface TransactionDeps {
 }
 
 /**
- * Accepts a transaction: it is durable when this resolves. Asks no node: estimation, funds and pricing come after, told in `statusReason`.
- * Throws 400 for a bad request or one that the relayer's policies refuse.
+ * Accepts a transaction: it is durable when this resolves. Calls no node; estimation, funds and pricing come later and are reported in
+ * `statusReason`. Throws 400 for a bad request, or one that the relayer's policies refuse.
  */
 export async function sendTransaction(
   deps: TransactionDeps,
@@ -49,7 +49,7 @@ export async function sendTransaction(
   return view;
 }
 
-/** A transaction as it is accepted: `pending`, with an id of its own. Stored by whoever asked. */
+/** Creates a pending transaction with a new id. The caller stores it. */
 export function newTransaction(
   { clock, ids }: Pick<TransactionDeps, 'clock' | 'ids'>,
   relayer: Relayer,

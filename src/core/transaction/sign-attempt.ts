@@ -7,16 +7,14 @@ import type { Journal } from './journal.js';
 import type { Attempt, Intent } from './transaction.js';
 
 /**
- * Signs a draft into a slot (null: its own) as the transaction's next version. Nothing is stored and nothing is sent: the caller commits the attempt first.
- * Asks no node.
+ * Signs a draft as the transaction's next attempt; a null nonce is for an unsequenced transaction. The caller stores the attempt before
+ * anything broadcasts it. Calls no node.
  */
 export async function signAttempt(
   deps: { readonly directory: Directory; readonly clock: Clock; readonly journal: Journal },
   relayer: Relayer,
   { transaction, attempts }: OpenTransaction,
-  draft: Draft,
-  nonce: bigint | null,
-  purpose: Intent,
+  { draft, nonce, purpose }: { readonly draft: Draft; readonly nonce: bigint | null; readonly purpose: Intent },
 ): Promise<Attempt> {
   const step = deps.journal.step('transaction signed', transaction);
   const { hash, raw, fields } = await deps.directory.chainOf(relayer).sign(draft, nonce, deps.directory.signerOf(relayer));

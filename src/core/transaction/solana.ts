@@ -1,4 +1,4 @@
-/** The shapes of a Solana transaction. Keys and blockhashes are base58, bytes base64. */
+/** Solana transactions. Keys and blockhashes are base58, bytes base64. */
 
 /** An account that an instruction uses. */
 export interface SolanaAccountMeta {
@@ -7,53 +7,53 @@ export interface SolanaAccountMeta {
   readonly isWritable: boolean;
 }
 
-/** One call of a program. */
+/** A call of a program. */
 export interface SolanaInstruction {
   readonly programId: string;
   readonly accounts: readonly SolanaAccountMeta[];
   readonly data: string;
 }
 
-/** A Solana transaction as a caller words it; nothing of it is checked but that `data` is base64. */
+/** A Solana transaction as requested; unchecked, except that `data` is base64. */
 export interface SolanaRequest {
   readonly network: 'solana';
-  /** Wire form, base64. */
+  /** Wire format, base64. */
   readonly transaction: string | undefined;
-  /** Empty counts as absent. */
+  /** Empty: absent. */
   readonly instructions: readonly SolanaInstruction[];
   /** RFC 3339. */
   readonly validUntil: string | undefined;
 }
 
-/** What a Solana transaction does: exactly one of the two is there. */
+/** The content of a Solana transaction: either a transaction or instructions. */
 export interface SolanaContent {
   readonly network: 'solana';
-  /** Wire form, as the caller sent it; null where it sent instructions. */
+  /** Wire format, as the caller sent it; null if it sent instructions. */
   readonly transaction: string | null;
-  /** Empty where the caller sent a transaction. */
+  /** Empty if the caller sent a transaction. */
   readonly instructions: readonly SolanaInstruction[];
 }
 
-/** A version that can be signed. */
+/** An attempt ready to be signed. */
 export interface SolanaDraft {
   readonly network: 'solana';
-  /** The message to be signed. */
+  /** The message to sign. */
   readonly message: string;
-  /** One for each signer of the message, in their order, 64 bytes; null where the relayer's goes. */
+  /** One for each signer of the message, in their order, 64 bytes; null for the relayer's. */
   readonly signatures: readonly (string | null)[];
   readonly recentBlockhash: string;
-  /** No block above this height takes it; where others chose the blockhash, the greatest height that is possible. */
+  /** No block above this height takes the attempt; if the caller chose the blockhash, the maximum possible height. */
   readonly lastValidBlockHeight: bigint;
-  /** A confirmed block at the time it was made: its slot, and its height. No block before it holds it. */
+  /** Slot and height of a confirmed block at the time of drafting. No earlier block contains the attempt. */
   readonly sinceSlot: bigint;
   readonly sinceHeight: bigint;
-  /** Priority fee included. */
+  /** Includes the priority fee. */
   readonly feeLamports: bigint;
-  /** Fee, and what its own instructions move out of the relayer's account, as far as they say so. */
+  /** The fee, and what the instructions move out of the relayer's account, as far as they show it. */
   readonly costLamports: bigint;
 }
 
-/** What one signed version says beside its bytes, which are the transaction in wire form. */
+/** The fields of an attempt; its bytes are the transaction in wire format. */
 export interface SolanaAttemptFields {
   readonly network: 'solana';
   readonly recentBlockhash: string;

@@ -1,16 +1,16 @@
 /**
- * Stellar transactions: what a caller asks for, what is kept of it, and what a signed version says. Plain data; XDR is base64 text.
+ * Stellar transactions: the caller's request, the stored content, and the fields of an attempt. XDR is base64 text.
  *
- * A transaction of the relayer's own account uses that account's next sequence number: its slot. A *fee bump of a foreign envelope* pays the fee of a
- * transaction that another account has signed and numbered: it has no slot of ours.
+ * A transaction of the relayer's account uses that account's next sequence number, its slot. A *fee bump of a foreign envelope* pays the fee
+ * of a transaction that another account has signed and numbered; it is unsequenced.
  */
 
-/** A transaction as a caller words it: texts that the chain reads and judges. Absent fields are undefined. */
+/** A transaction as requested; the chain adapter checks its texts. Absent fields are undefined. */
 export interface StellarRequest {
   readonly network: 'stellar';
   readonly networkName: string | undefined;
   readonly sourceAccount: string | undefined;
-  /** Empty is absent. */
+  /** Empty: absent. */
   readonly operations: readonly StellarOperation[];
   readonly transactionXdr: string | undefined;
   readonly memo: StellarMemo | undefined;
@@ -20,14 +20,14 @@ export interface StellarRequest {
   readonly maxFeeStroops: bigint | undefined;
 }
 
-/** A memo as a caller words it; `unset`: it names no kind. */
+/** A memo as requested; `unset`: it names no kind. */
 export type StellarMemo =
   | { readonly kind: 'unset' | 'none' }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'id'; readonly id: bigint }
   | { readonly kind: 'hash' | 'return'; readonly bytes: Uint8Array };
 
-/** An operation as a caller words it; `unset`: it names no kind. */
+/** An operation as requested; `unset`: it names no kind. */
 export type StellarOperation =
   | { readonly kind: 'unset' }
   | { readonly kind: 'payment'; readonly destination: string; readonly amount: bigint; readonly asset: StellarAsset | undefined }
@@ -48,32 +48,32 @@ export type StellarOperation =
     }
   | { readonly kind: 'upload_wasm'; readonly wasm: StellarWasm | undefined; readonly auth: StellarAuth | undefined };
 
-/** An asset as a caller words it. */
+/** An asset as requested. */
 export type StellarAsset =
   | { readonly kind: 'unset' | 'native' }
   | { readonly kind: 'credit4' | 'credit12'; readonly code: string; readonly issuer: string };
 
-/** The code of a contract; `kind` is how the caller wrote it. */
+/** The code of a contract; `kind` is the encoding that the caller used. */
 export type StellarWasm = { readonly kind: 'unset' } | { readonly kind: 'hex' | 'base64'; readonly bytes: Uint8Array };
 
-/** What a new contract's address is derived from. */
+/** The source of a new contract's address. */
 export type StellarContractSource = { readonly kind: 'unset' } | { readonly kind: 'address' | 'contract'; readonly address: string };
 
-/** Who authorizes a contract operation. */
+/** The authorization of a contract operation. */
 export type StellarAuth =
   | { readonly kind: 'unset' | 'none' | 'source_account' | 'addresses' }
   | { readonly kind: 'xdr'; readonly entries: readonly string[] };
 
-/** Integers of contract values that are wider than 64 bits: their kind and size. */
+/** The integer types wider than 64 bits. */
 export type StellarWideKind = 'u128' | 'i128' | 'u256' | 'i256';
 
-/** A contract's value as a caller words it; `unset`: it names no kind, `too_deep`: nobody read further. */
+/** A contract value as requested; `unset`: it names no kind; `too_deep`: nested values below were not read. */
 export type StellarValue =
   | { readonly kind: 'unset' | 'too_deep' | 'void' }
   | { readonly kind: 'bool'; readonly value: boolean }
   | { readonly kind: 'u32' | 'i32'; readonly value: number }
   | { readonly kind: 'u64' | 'i64' | 'timepoint' | 'duration'; readonly value: bigint }
-  /** `decimal`, or parts of 64 bits from the highest to the lowest, of which an absent one is 0. */
+  /** `decimal`, or parts of 64 bits from the highest to the lowest; an absent part is 0. */
   | { readonly kind: StellarWideKind; readonly decimal: string | undefined; readonly parts: readonly (bigint | undefined)[] }
   | { readonly kind: 'bytes'; readonly value: Uint8Array }
   | { readonly kind: 'string' | 'symbol' | 'address'; readonly value: string }
@@ -83,13 +83,13 @@ export type StellarValue =
       readonly entries: readonly { readonly key: StellarValue | undefined; readonly val: StellarValue | undefined }[];
     };
 
-/** Values nested deeper than this are refused; the network's own limit is higher, and bodies of REST end before it. */
-export const greatestValueDepth = 32;
+/** The maximum nesting of values. The network's own limit is higher; the limit of REST bodies is lower. */
+export const maxValueDepth = 32;
 
-/** What a Stellar transaction does. */
+/** The content of a Stellar transaction. */
 export type StellarContent = StellarOperationsContent | StellarFeeBumpContent;
 
-/** Operations of the relayer's own account, which the service numbers and signs. */
+/** Operations of the relayer's account; the service numbers and signs them. */
 export interface StellarOperationsContent {
   readonly network: 'stellar';
   readonly kind: 'operations';
@@ -99,23 +99,23 @@ export interface StellarOperationsContent {
   readonly operations: readonly string[];
   /** Base64 XDR of a Memo. */
   readonly memo: string;
-  /** Where the authorization of a contract operation comes from: a simulation (the source account's), or the operation as it is; see `auth.ts`. */
+  /** Where the authorization of a contract operation comes from: a simulation (for the source account), or the operation itself; see `auth.ts`. */
   readonly auth: 'simulated' | 'given';
   /** Footprint of a pre-built contract transaction, base64 XDR of SorobanTransactionData; null: none was given. */
   readonly sorobanData: string | null;
-  /** Before this time, in unix seconds, it is not valid; 0: always. */
+  /** Unix seconds before which it is not valid; 0: no limit. */
   readonly minTimeS: bigint;
-  /** After this time, in unix seconds, it is not valid, whatever `validUntilMs` of the transaction says; null: no such bound. */
+  /** Unix seconds after which it is not valid, in addition to the transaction's `validUntilMs`; null: no limit. */
   readonly maxTimeS: bigint | null;
-  /** The caller's ceiling of the whole fee; null: none was named. */
+  /** The caller's maximum of the whole fee; null: none. */
   readonly maxFeeStroops: bigint | null;
 }
 
-/** A fee bump of an envelope that another account has numbered and signed. */
+/** A fee bump of an envelope that another account numbered and signed. */
 export interface StellarFeeBumpContent {
   readonly network: 'stellar';
   readonly kind: 'fee_bump';
-  /** The account that signed the envelope, plain or muxed, and the sequence number that it took of its own. */
+  /** The account that signed the envelope, plain or muxed, and its sequence number. */
   readonly sourceAccount: string;
   readonly sequence: bigint;
   /** Base64 XDR of a TransactionEnvelope of version 1. */
@@ -123,32 +123,32 @@ export interface StellarFeeBumpContent {
   /** Lower-case hex. */
   readonly innerHash: string;
   readonly operationCount: number;
-  /** What the envelope itself bids for its inclusion; a fee bump bids at least as much for each operation. */
+  /** The envelope's own inclusion bid; a fee bump must bid at least as much for each operation. */
   readonly innerInclusionStroops: bigint;
   readonly resourceFeeStroops: bigint;
   readonly maxTimeS: bigint | null;
   readonly maxFeeStroops: bigint | null;
 }
 
-/** A version that is priced and can be paid, but not numbered and signed. */
+/** An attempt that is priced and checked for funds, but not numbered and signed. */
 export interface StellarDraft {
   readonly network: 'stellar';
-  /** What is signed inside. `own`: operations that get a sequence number; `signed`: an envelope of version 1 as it is, in base64 XDR. */
+  /** The inner transaction. `own`: operations that get a sequence number; `signed`: a version 1 envelope as it is, in base64 XDR. */
   readonly inner: StellarOwnInner | { readonly kind: 'signed'; readonly envelope: string };
-  /** The fee of the fee bump around it, in full; null: there is none. */
+  /** The whole fee of the fee bump around it; null: there is no fee bump. */
   readonly bumpFeeStroops: bigint | null;
   readonly bid: StellarBid;
-  /** Account and, for an envelope that has one, sequence number that the inner transaction is of. */
+  /** The inner transaction's account and, for a signed envelope, its sequence number. */
   readonly sourceAccount: string;
   readonly sequence: bigint | null;
   readonly maxTimeS: bigint | null;
-  /** The newest ledger when it was drafted: no earlier one holds it. */
+  /** The newest ledger at the time of drafting. No earlier ledger contains the attempt. */
   readonly ledger: bigint;
-  /** The most that the version can take from the relayer's account: its fee and what it pays out in the native asset, as far as is known. */
+  /** The maximum that the attempt takes from the relayer's account: its fee and its known payments in the native asset. */
   readonly costStroops: bigint;
 }
 
-/** A transaction of the relayer's own account without its sequence number. */
+/** A transaction of the relayer's account without its sequence number. */
 export interface StellarOwnInner {
   readonly kind: 'own';
   readonly operations: readonly string[];
@@ -158,25 +158,25 @@ export interface StellarOwnInner {
   readonly feeStroops: bigint;
 }
 
-/** What a version bids: nodes compare the inclusion fee for each operation, and leave the resource fee of contracts out. */
+/** The bid of an attempt. Nodes compare the inclusion fee per operation, without the resource fee of contracts. */
 export interface StellarBid {
-  /** The whole fee, of the fee bump where there is one. */
+  /** The whole fee; that of the fee bump, if there is one. */
   readonly feeStroops: bigint;
   readonly resourceFeeStroops: bigint;
-  /** As nodes count them: a fee bump is one more. */
+  /** As nodes count them: a fee bump counts as one more. */
   readonly operationCount: number;
 }
 
-/** What one signed version says; its envelope is the attempt's `raw`, base64 XDR. */
+/** The fields of an attempt; its envelope is the attempt's `raw`, base64 XDR. */
 export interface StellarAttemptFields {
   readonly network: 'stellar';
-  /** Whose sequence number it uses, plain or muxed. */
+  /** The account whose sequence number it uses, plain or muxed. */
   readonly sourceAccount: string;
   readonly sequence: bigint;
   readonly bid: StellarBid;
-  /** After this time, in unix seconds, no ledger takes it; null: it never ends. */
+  /** Unix seconds after which no ledger takes it; null: no limit. */
   readonly maxTimeS: bigint | null;
-  /** Hash of the transaction inside a fee bump, lower-case hex; null: it is none. */
+  /** Hash of the transaction inside the fee bump, lower-case hex; null: not a fee bump. */
   readonly innerHash: string | null;
   /** See `StellarDraft`. */
   readonly ledger: bigint;

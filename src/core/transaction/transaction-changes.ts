@@ -6,9 +6,8 @@ import type { Relayer } from '../relayer/relayer.js';
 import { type Attempt, isFinal, type Transaction, type TransactionView } from './transaction.js';
 
 /**
- * What is committed when an open transaction moves: each new revision of its row, a new attempt if there is one, and the events.
- *
- * When it ends is remembered beside. One event for each change of status and for each replacement (`tell`), none for anything else.
+ * Builds the commit of a move: each new revision of the row, the new attempt if there is one, when the transaction became final, and the
+ * events. Each change of status and each replacement (`tell`) writes one event; nothing else does.
  */
 export function transactionChanges(
   deps: { readonly store: Pick<Store, 'change'>; readonly recordEvent: RecordEvent; readonly clock: Clock },
@@ -22,8 +21,8 @@ export function transactionChanges(
   for (const step of move.steps) {
     changes.push(deps.store.change.updateTransaction(step));
     if (isFinal(step.status)) changes.push(deps.store.change.endTransaction(step.id, deps.clock.nowMs()));
-    const isTold = step.status !== previous.status || (move.tell === true && step === move.steps.at(-1));
-    if (isTold) changes.push(...deps.recordEvent(relayer, viewOf({ transaction: step, attempts })));
+    const hasEvent = step.status !== previous.status || (move.tell === true && step === move.steps.at(-1));
+    if (hasEvent) changes.push(...deps.recordEvent(relayer, viewOf({ transaction: step, attempts })));
     previous = step;
   }
   const after = { transaction: previous, attempts };
@@ -31,12 +30,12 @@ export function transactionChanges(
   return { after, changes };
 }
 
-/** The transaction as its record shows it. */
+/** Returns the transaction as its record shows it. */
 export function viewOf({ transaction, attempts }: OpenTransaction): TransactionView {
   return { transaction, shown: shownAttempt(transaction, attempts) };
 }
 
-/** The attempt that the record shows: the mined one, else the live one. */
+/** Returns the attempt that the record shows: the mined one, else the live one. */
 export function shownAttempt(transaction: Transaction, attempts: readonly Attempt[]): Attempt | null {
   const version = transaction.mined?.version ?? transaction.liveVersion;
   return attempts.find((attempt) => attempt.version === version) ?? null;

@@ -49,20 +49,20 @@ export function startTransactionCleaner({ store, clock, log, expirationHours }: 
   }
 }
 
-/** Which of a relayer's oldest transactions are removed, and where the others go. */
+/** A removal of some of a relayer's oldest transactions. */
 export interface Removal {
   readonly removed: number;
-  /** For one commit, in this order. */
+  /** To be committed together, in this order. */
   readonly changes: readonly Change[];
-  /** None of them may be removed ever, until others end: more must be looked at. */
+  /** None of them can be removed before others become final, so a larger batch must be read. */
   readonly isHeldUp: boolean;
 }
 
 /**
- * Removes those that ended before this time. `oldest`: from the first on, in order, without gaps.
+ * Plans the removal of the transactions that became final before this time. `oldest` starts at the relayer's first and has no gaps.
  *
- * Places stay without gaps, since a page is found by its place: those that stay move up into the places of the removed ones, the youngest first,
- * so that no place is taken twice. They are few: transactions end in about the order in which they were accepted.
+ * Pages are found by place, so places must stay without gaps: the remaining transactions move up into the places of the removed ones, the
+ * youngest first, so that no place is taken twice. They are few, because transactions end in about the order of their acceptance.
  */
 export function removeOldest(
   change: Pick<Changes, 'removeTransaction' | 'moveTransaction'>,

@@ -1,7 +1,7 @@
 import { invalidField } from '../errors.js';
 import { instantFromRfc3339 } from '../rfc3339.js';
 
-/** Milliseconds since the epoch of a caller's `valid_until`; null when absent. Throws 400 when it is malformed or past. */
+/** Parses a caller's `valid_until` into milliseconds since the epoch; null if absent. Throws 400 if it is malformed or past. */
 export function readValidUntil(text: string | undefined, nowMs: number): number | null {
   if (text === undefined) return null;
   const instant = instantFromRfc3339(text);

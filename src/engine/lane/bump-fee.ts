@@ -1,5 +1,5 @@
 import { isEscalationDue } from '../../core/fees/escalation.js';
-import { greatestCost } from '../../core/fees/price.js';
+import { maxCost } from '../../core/fees/price.js';
 import { type Head, isRefusal, type Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import type { Speed } from '../../core/transaction/evm.js';
@@ -74,14 +74,14 @@ function speedOf(content: Content): Speed {
 async function bumpFee(lane: LaneContext, sequence: Sequence, seen: OpenTransaction, live: Attempt, balance: bigint): Promise<void> {
   const { content } = seen.transaction;
   const draft = await sequence.bumpFee({ relayer: lane.relayer(), content, live, outbids: attemptsInSlot(seen) });
-  const isPayable = isRefusal(draft) || balance >= greatestCost(draft);
+  const isPayable = isRefusal(draft) || balance >= maxCost(draft);
   await lane.move(seen.transaction.id, async (current) => {
     const { transaction } = current;
     if (transaction.liveVersion !== live.version || transaction.mined !== null || transaction.nonce !== live.nonce) return null;
     if (live.nonce === null && !isWanted(transaction)) return null;
     if (isRefusal(draft)) return waitsFor(transaction, draft.sentence);
     if (!isPayable) return waitsFor(transaction, unpayable);
-    const newAttempt = await signAttempt(lane.deps, lane.relayer(), current, draft, transaction.nonce, live.purpose);
+    const newAttempt = await signAttempt(lane.deps, lane.relayer(), current, { draft, nonce: transaction.nonce, purpose: live.purpose });
     // Nodes refused it for another reason than its price: there is nothing to outbid.
     if (current.attempts.some(({ hash }) => hash === newAttempt.hash)) return null;
     const duplicate = await duplicateOf(lane, newAttempt);

@@ -39,8 +39,12 @@ async function expireOne(lane: LaneContext, open: OpenTransaction, nowMs: number
     return;
   }
   try {
-    await outbid(lane.deps, lane.relayer(), open, 'expire', null, (current) => {
-      if (!isExpired(current, nowMs)) throw new Overtaken();
+    await outbid(lane.deps, lane.relayer(), open, {
+      purpose: 'expire',
+      replacement: null,
+      require: (current) => {
+        if (!isExpired(current, nowMs)) throw new Overtaken();
+      },
     });
     lane.wakeBroadcast();
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { Head, Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { displaced, unresolvable, wordsOf } from '../../core/transaction/lifecycle.js';
+import { displaced, slotTerms, unresolvable } from '../../core/transaction/lifecycle.js';
 import { hashesOf, type Transaction } from '../../core/transaction/transaction.js';
 import { waitsFor } from './commit-moves.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
@@ -68,9 +68,9 @@ function isOld({ attempts }: OpenTransaction, nowMs: number): boolean {
 }
 
 function unknownUser(transaction: Transaction, nonce: bigint): string {
-  return `waiting: ${wordsOf(transaction).slot} ${nonce} is used on chain, but the RPC nodes show no attempt of ours there; searching for its user`;
+  return `waiting: ${slotTerms(transaction).slot} ${nonce} is used on chain, but the RPC nodes show no attempt of ours there; searching for its user`;
 }
 
 function foreignUser(transaction: Transaction, nonce: bigint, hash: string): string {
-  return `waiting: ${wordsOf(transaction).slot} ${nonce} was used by the foreign transaction ${hash}; waiting for its confirmations`;
+  return `waiting: ${slotTerms(transaction).slot} ${nonce} was used by the foreign transaction ${hash}; waiting for its confirmations`;
 }

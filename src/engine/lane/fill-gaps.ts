@@ -1,5 +1,5 @@
 import { type Head, isRefusal, type Sequence } from '../../core/ports/chain.js';
-import { signed, wordsOf } from '../../core/transaction/lifecycle.js';
+import { signed, slotTerms } from '../../core/transaction/lifecycle.js';
 import { newTransaction } from '../../core/transaction/send-transaction.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
@@ -87,10 +87,10 @@ async function fillGap(lane: LaneContext, sequence: Sequence, nonce: bigint, out
   const content = sequence.fillerOf(id.account);
   const transaction = {
     ...newTransaction(deps, relayer, content, { validUntilMs: null, traceParent: null }),
-    statusReason: `fills the gap at ${wordsOf({ content }).slot} ${nonce}`,
+    statusReason: `fills the gap at ${slotTerms({ content }).slot} ${nonce}`,
   };
   // Its purpose is a cancel: if somebody else uses the nonce after all, nothing is left to send.
-  const first = await signAttempt(deps, relayer, { transaction, attempts: [] }, draft, nonce, 'cancel');
+  const first = await signAttempt(deps, relayer, { transaction, attempts: [] }, { draft, nonce, purpose: 'cancel' });
   // Versions count within a slot, and other transactions of ours may have attempts there.
   const newAttempt = { ...first, version: outbids.reduce((highest, { version }) => Math.max(highest, version), 0) + 1 };
   const before = { transaction, attempts: [] };

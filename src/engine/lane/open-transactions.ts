@@ -1,4 +1,4 @@
-import { greatestCost } from '../../core/fees/price.js';
+import { maxCost } from '../../core/fees/price.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { type Attempt, isFinal, isSigned, type TransactionStatus } from '../../core/transaction/transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
@@ -275,7 +275,7 @@ export function createOpenTransactions(): OpenTransactions {
 function highestCost({ attempts }: OpenTransaction): bigint {
   let highest = 0n;
   for (const { fields } of attempts) {
-    const cost = greatestCost(fields);
+    const cost = maxCost(fields);
     if (cost > highest) highest = cost;
   }
   return highest;

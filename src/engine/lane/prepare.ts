@@ -1,4 +1,4 @@
-import { greatestCost } from '../../core/fees/price.js';
+import { maxCost } from '../../core/fees/price.js';
 import { type Draft, isRefusal, type Refusal } from '../../core/ports/chain.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import { smallestUnits } from '../../core/relayer/network.js';
@@ -125,7 +125,7 @@ async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Prom
   let free = balance - lane.transactions.reserved() - minBalanceOf(lane.relayer().policies);
   const affordable: Drafted[] = [];
   for (const one of drafted) {
-    const cost = greatestCost(one.draft);
+    const cost = maxCost(one.draft);
     if (cost <= free) {
       free -= cost;
       affordable.push(one);
@@ -176,7 +176,7 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
     for (const { open, draft } of unmoved) {
       const nonce = lane.chain.isUnsequenced(open.transaction.content) ? null : to;
       if (nonce !== null && isDoubted) continue;
-      const newAttempt = await signAttempt(deps, lane.relayer(), open, draft, nonce, 'content');
+      const newAttempt = await signAttempt(deps, lane.relayer(), open, { draft, nonce, purpose: 'content' });
       const sentence = await duplicateOf(
         lane,
         newAttempt,

@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors.js';
-import { greatestCost } from '../../core/fees/price.js';
+import { maxCost } from '../../core/fees/price.js';
 import type { Head } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { attemptsInSlot, outbid } from '../../core/transaction/outbid.js';
@@ -41,7 +41,7 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
     // The nodes' own words say best why a hopeless attempt failed.
     const why = state.isHopeless ? lowest.transaction.statusReason : unpayable;
     try {
-      await outbid(lane.deps, lane.relayer(), lowest, 'release_slot', null, () => undefined, undefined, why);
+      await outbid(lane.deps, lane.relayer(), lowest, { purpose: 'release_slot', replacement: null, require: () => undefined, why });
     } catch (error) {
       if (!(error instanceof DomainError) || isUnavailable(error)) throw error;
     }
@@ -51,5 +51,5 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
 async function isUnpayable(lane: LaneContext, open: OpenTransaction): Promise<boolean> {
   const balance = await lane.chain.balanceOf(lane.id.account);
   // Any attempt that can be paid may still be mined.
-  return attemptsInSlot(open).every(({ fields }) => balance < greatestCost(fields));
+  return attemptsInSlot(open).every(({ fields }) => balance < maxCost(fields));
 }

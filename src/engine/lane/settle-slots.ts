@@ -1,6 +1,6 @@
 import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { mined, resolved, takenBack } from '../../core/transaction/lifecycle.js';
+import { mined, reorged, resolved } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import { type Attempt, hashesOf, type MinedAt } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
@@ -130,7 +130,7 @@ async function settleOne(lane: LaneContext, head: Head, seen: OpenTransaction, r
   }
   if (seen.transaction.mined !== null) {
     lane.transactions.forgetTaken(seen);
-    await lane.move(id, ({ transaction }) => (transaction.mined === null ? null : { steps: [takenBack(transaction)] }));
+    await lane.move(id, ({ transaction }) => (transaction.mined === null ? null : { steps: [reorged(transaction)] }));
     return;
   }
   if (record === undefined) return;

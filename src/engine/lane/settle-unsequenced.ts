@@ -1,7 +1,7 @@
-import { greatestCost } from '../../core/fees/price.js';
+import { maxCost } from '../../core/fees/price.js';
 import { type AttemptOutcome, type Head, isRefusal, type Unsequenced } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { endedDead, mined, resolved, signed, takenBack, unresolvable } from '../../core/transaction/lifecycle.js';
+import { endedDead, mined, reorged, resolved, signed, unresolvable } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import { duplicateOf, waitsFor } from './commit-moves.js';
@@ -49,7 +49,7 @@ async function settleOne(
     whyDead = outcome.sentence;
   }
   if (seen.transaction.mined !== null) {
-    await lane.move(seen.transaction.id, ({ transaction }) => (transaction.mined === null ? null : { steps: [takenBack(transaction)] }));
+    await lane.move(seen.transaction.id, ({ transaction }) => (transaction.mined === null ? null : { steps: [reorged(transaction)] }));
   } else if (isOpen) {
     resend(lane, seen);
   } else if (isUnknown) {
@@ -99,7 +99,7 @@ async function endOrSignAgain(lane: LaneContext, seen: OpenTransaction, whyDead:
   const wanted = { content: queued ?? content, validUntilMs };
   const draft = await lane.chain.draft({ relayer: lane.relayer(), ...wanted, outbids: [] }).catch(nullIfUnavailable);
   if (draft === null) return;
-  const isPayable = isRefusal(draft) || greatestCost(draft) <= (await lane.chain.balanceOf(lane.id.account));
+  const isPayable = isRefusal(draft) || maxCost(draft) <= (await lane.chain.balanceOf(lane.id.account));
   const after = await lane.move(id, async (current) => {
     const { transaction } = current;
     // It was replaced or cancelled meanwhile: the next head looks again.
@@ -109,7 +109,7 @@ async function endOrSignAgain(lane: LaneContext, seen: OpenTransaction, whyDead:
         ? { steps: [endedDead(transaction, `${whyDead}, and it cannot be sent again: ${draft.sentence}`)] }
         : waitsFor(transaction, draft.sentence);
     if (!isPayable) return waitsFor(transaction, 'waiting: insufficient balance; will be signed again when the account is funded');
-    const newAttempt = await signAttempt(lane.deps, lane.relayer(), current, draft, null, 'content');
+    const newAttempt = await signAttempt(lane.deps, lane.relayer(), current, { draft, nonce: null, purpose: 'content' });
     const duplicate = await duplicateOf(lane, newAttempt);
     if (duplicate !== null) return waitsFor(transaction, duplicate);
     return { steps: [signed(transaction, newAttempt, wanted)], newAttempt, tell: queued !== null };

@@ -242,7 +242,7 @@ describe('prices', () => {
     await chain.head();
     const { refused, sentence, lasting } = await refusal(chain, {}, capped);
     assert.deepEqual([refused, lasting], ['above_cap', false]);
-    assert.match(sentence, /base fee of 2400000000 wei/);
+    assert.match(sentence, /base fee 2\.4 gwei/);
   });
 });
 

@@ -93,8 +93,8 @@ describe('idempotency', () => {
     const { store, clock } = await openIdempotency(test);
     let broken = true;
     const read = {
-      outcome: (...asked: Parameters<typeof store.read.outcome>) =>
-        broken ? Promise.reject(new Error('gone')) : store.read.outcome(...asked),
+      storedResponse: (...asked: Parameters<typeof store.read.storedResponse>) =>
+        broken ? Promise.reject(new Error('gone')) : store.read.storedResponse(...asked),
     };
     const { begin } = createIdempotency({ store: { read, change: store.change }, clock });
     const results = await Promise.allSettled([begin(key, 'f'), begin(key, 'f')]);
@@ -131,7 +131,7 @@ describe('stored response cleaner', () => {
       (await store.read.firstStoredResponseExpiryMs()) === clock.ms + 1 ? true : undefined,
     );
     await cleaner.stop();
-    assert.notEqual(await store.read.outcome({ ...key, idempotencyKey: '1000' }, clock.ms), undefined);
-    assert.equal(await store.read.outcome({ ...key, idempotencyKey: '999' }, 0), undefined);
+    assert.notEqual(await store.read.storedResponse({ ...key, idempotencyKey: '1000' }, clock.ms), undefined);
+    assert.equal(await store.read.storedResponse({ ...key, idempotencyKey: '999' }, 0), undefined);
   });
 });

@@ -2,15 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { choosePrice, type PriceChoice } from '../../../src/core/fees/choose-price.js';
-import {
-  bidOf,
-  greatestCostPerGasWei,
-  loweredTo,
-  minimumOutbid,
-  minimumReplacement,
-  raisedTo,
-  reaches,
-} from '../../../src/core/fees/price.js';
+import { bidOf, loweredTo, maxCostPerGasWei, minimumOutbid, minimumReplacement, raisedTo, reaches } from '../../../src/core/fees/price.js';
 import type { EvmPrice } from '../../../src/core/transaction/evm.js';
 import { runs } from '../../support/runs.js';
 
@@ -37,7 +29,10 @@ describe('the price of a first version', () => {
       assert.ok('refused' in refusal);
       assert.equal(refusal.refused, 'above_cap');
       assert.equal(refusal.lasting, false);
-      assert.match(refusal.sentence, /base fee of 90 wei.*gas_price_cap of 89 wei/);
+      assert.match(
+        refusal.sentence,
+        /^waiting: base fee 0\.00000009 gwei is above gas_price_cap 0\.000000089 gwei; will send when it falls$/,
+      );
     }
   });
 
@@ -68,7 +63,7 @@ describe('the price of a replacement', () => {
     const refusal = choose({ minimum, capWei: 330n });
     assert.ok('refused' in refusal);
     assert.equal(refusal.refused, 'above_cap');
-    assert.match(refusal.sentence, /331 wei.*gas_price_cap of 330 wei/);
+    assert.match(refusal.sentence, /0\.000000331 gwei, above gas_price_cap 0\.00000033 gwei;/);
   });
 
   it('refuses a demand below the minimum, stating it', () => {
@@ -147,7 +142,7 @@ describe('whatever is chosen', () => {
         const bid = bidOf(chosen);
         assert.ok(bid.maxPriorityFeePerGasWei <= bid.maxFeePerGasWei);
         if (given.minimum !== null) assert.ok(reaches(chosen, given.minimum));
-        if (given.capWei === null || greatestCostPerGasWei(chosen) <= given.capWei) return;
+        if (given.capWei === null || maxCostPerGasWei(chosen) <= given.capWei) return;
         assert.equal(given.bidder, 'self_transfer');
         assert.ok(given.minimum !== null);
         assert.deepEqual(chosen, raisedTo(loweredTo(given.market, given.capWei), given.minimum));

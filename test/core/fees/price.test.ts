@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import {
-  bidOf,
-  greatestCostPerGasWei,
-  loweredTo,
-  minimumOutbid,
-  minimumReplacement,
-  raisedTo,
-  reaches,
-} from '../../../src/core/fees/price.js';
+import { bidOf, loweredTo, maxCostPerGasWei, minimumOutbid, minimumReplacement, raisedTo, reaches } from '../../../src/core/fees/price.js';
 import type { EvmPrice } from '../../../src/core/transaction/evm.js';
 
 const wei = fc.bigInt(0n, 2n ** 128n - 1n);
@@ -29,7 +21,7 @@ describe('a price that is raised', () => {
         assert.ok(reaches(raised, least) && reaches(raised, bidOf(given)));
         assert.ok(bidOf(raised).maxPriorityFeePerGasWei <= bidOf(raised).maxFeePerGasWei);
         const numbers = [...Object.values(bidOf(given)), ...Object.values(least)];
-        assert.ok(numbers.includes(greatestCostPerGasWei(raised)), 'it costs what was asked, not more');
+        assert.ok(numbers.includes(maxCostPerGasWei(raised)), 'it costs what was asked, not more');
       }),
     );
   });
@@ -53,8 +45,8 @@ describe('a price that is lowered', () => {
         assert.equal(lowered.kind, given.kind);
         assert.ok(reaches(given, bidOf(lowered)));
         assert.ok(bidOf(lowered).maxPriorityFeePerGasWei <= bidOf(lowered).maxFeePerGasWei);
-        if (cap === null || greatestCostPerGasWei(given) <= cap) assert.deepEqual(lowered, given);
-        else assert.equal(greatestCostPerGasWei(lowered), cap);
+        if (cap === null || maxCostPerGasWei(given) <= cap) assert.deepEqual(lowered, given);
+        else assert.equal(maxCostPerGasWei(lowered), cap);
       }),
     );
   });

@@ -29,10 +29,10 @@ describe('addresses of nodes', () => {
     ['another protocol', ['ws://eth.example.com/secret'], 'rpc_urls[0].url must be a URL that begins with http:// or https://'],
     ['what is no URL', ['http://[secret'], 'rpc_urls[0].url must be a URL that begins with http:// or https://'],
     ['white space', ['http://a/ secret'], 'rpc_urls[0].url must be a URL that begins with http:// or https://'],
-    ['one that was masked', ['http://a/secret', 'https://eth.example.com/***'], 'rpc_urls[1].url is masked: give the whole address'],
+    ['one that was masked', ['http://a/secret', 'https://eth.example.com/***'], 'rpc_urls[1].url is masked; send the complete URL'],
     ['one that is too long', [`http://a/${'x'.repeat(2048)}`], 'rpc_urls[0].url must be at most 2048 characters'],
     ['too many', Array.from({ length: 21 }, () => 'http://a/'), 'rpc_urls must have at most 20 items'],
-    ['none that is used', [{ url: 'http://a/', weight: 0 }], 'rpc_urls must have one whose weight is above 0'],
+    ['none that is used', [{ url: 'http://a/', weight: 0 }], 'rpc_urls must have at least one item with a weight above 0'],
   ] as const) {
     it(`${expected === 'none' ? 'may be' : 'may not be'}: ${what}`, () => assert.equal(refusal(urls), expected));
   }

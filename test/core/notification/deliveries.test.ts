@@ -105,7 +105,7 @@ describe('redelivering', () => {
     const deps = await openDeps(test);
     const { change, read } = deps.store;
     await deps.store.commit([change.insertEvent(anEvent({ id: 'a' })), change.markNotificationGone({ id: 'hook', revision: 1 }, nowMs)]);
-    const expected = ['the receiver answered 410 (gone) at 2030-01-01T00:00:00.000Z: nothing is sent until the notification is updated'];
+    const expected = ['the receiver answered 410 (gone) at 2030-01-01T00:00:00.000Z; nothing is sent until you update the notification'];
     assert.deepEqual((await redeliverDelivery(deps, 'hook', 'a')).warnings, expected);
     assert.deepEqual((await testNotification(deps, 'hook')).warnings, expected);
     await updateNotification(deps, { id: 'hook', url: undefined, signingKey: undefined });

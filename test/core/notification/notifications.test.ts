@@ -180,7 +180,7 @@ describe('deleting a notification', () => {
     const deps = await openDeps(test, ['sepolia-1', 'sepolia-2']);
     await createNotification(deps, { id: 'n', url, signingKey: undefined });
     await assert.rejects(deleteNotification(deps, 'n'), (error: unknown) => {
-      assert.match(String(error), /sepolia-1, sepolia-2$/);
+      assert.match(String(error), /sepolia-1, sepolia-2; set another notification_id for them first$/);
       return failure('precondition', 'NOTIFICATION_IN_USE')(error);
     });
     assert.equal((await getNotification(deps, 'n')).id, 'n');
@@ -190,6 +190,6 @@ describe('deleting a notification', () => {
     const names = Array.from({ length: 12 }, (_, index) => `r${index}`);
     const deps = await openDeps(test, names);
     await createNotification(deps, { id: 'n', url, signingKey: undefined });
-    await assert.rejects(deleteNotification(deps, 'n'), /r8, r9 and 2 more$/);
+    await assert.rejects(deleteNotification(deps, 'n'), /r8, r9 and 2 more; set another notification_id for them first$/);
   });
 });

@@ -6,12 +6,12 @@ import {
   displaced,
   endedUnsigned,
   mined,
+  reorged,
   replacedInPlace,
   requireWaiting,
   resolved,
   signed,
   submitted,
-  takenBack,
   unresolvable,
   waiting,
 } from '../../../src/core/transaction/lifecycle.js';
@@ -61,7 +61,7 @@ const moves: Record<string, (state: State, given: { nowMs: number; pick: number;
     transaction.nonce !== null && !isFinal(transaction.status)
       ? { transaction: mined(transaction, minedAt((pick % purposes.length) + 1, flag), nowMs), purposes }
       : null,
-  'take back': ({ transaction, purposes }) => (transaction.status === 'mined' ? { transaction: takenBack(transaction), purposes } : null),
+  'take back': ({ transaction, purposes }) => (transaction.status === 'mined' ? { transaction: reorged(transaction), purposes } : null),
   displace: ({ transaction, purposes }) =>
     transaction.nonce !== null && transaction.mined === null && !isFinal(transaction.status)
       ? { transaction: displaced(transaction, foreignHash), purposes }
@@ -124,7 +124,7 @@ describe('how a transaction ends', () => {
     ['content', false, 'failed', /failed on chain/],
     ['cancel', true, 'canceled', /cancelled: a self-transfer/],
     ['expire', true, 'expired', /valid_until passed: a self-transfer/],
-    ['release_slot', true, 'failed', /^the account cannot pay it any more; a self-transfer takes its nonce, for those behind it$/],
+    ['release_slot', true, 'failed', /^insufficient balance; a self-transfer replaces it at nonce 7 to unblock later transactions$/],
   ];
 
   it('is decided by what the mined version was for', () => {
@@ -140,7 +140,7 @@ describe('how a transaction ends', () => {
   it('is confirmed when the original wins over its cancel, and says so', () => {
     const ended = resolved(mined(over('cancel'), minedAt(1), 5), 'content', null, 6);
     assert.deepEqual([ended.status, ended.confirmedAtMs], ['confirmed', 6]);
-    assert.match(ended.statusReason ?? '', /version 1 was mined, not the newest one, version 2/);
+    assert.match(ended.statusReason ?? '', /attempt 1 was mined instead of the newest, attempt 2/);
   });
 
   it('says why it failed when that is known', () => {
@@ -151,7 +151,7 @@ describe('how a transaction ends', () => {
   it('in a slot that is somebody else’s: another nonce for content, the end for what was given up', () => {
     const again = displaced(sent, foreignHash);
     assert.deepEqual([again.status, again.nonce, again.liveVersion, again.intent], ['pending', null, null, 'content']);
-    assert.match(again.statusReason ?? '', new RegExp(`nonce 7 was taken by ${foreignHash}`));
+    assert.match(again.statusReason ?? '', new RegExp(`nonce 7 was used by ${foreignHash}`));
     assert.deepEqual(
       (['cancel', 'expire', 'release_slot'] as const).map((purpose) => displaced(over(purpose), foreignHash).status),
       ['canceled', 'expired', 'failed'],

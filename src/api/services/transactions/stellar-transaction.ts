@@ -18,7 +18,7 @@ import {
 import { type StellarAttempt, StellarAttemptSchema } from '../../../../gen/relayer/v1/transaction_pb.js';
 import { onNetwork } from '../../../core/relayer/on-network.js';
 import {
-  greatestValueDepth,
+  maxValueDepth,
   type StellarAsset,
   type StellarAuth,
   type StellarContractSource,
@@ -162,7 +162,7 @@ function authOf({ auth }: AuthSpec): StellarAuth {
 
 /** Returns the contract value of a request. Values nested too deeply are not read, and the chain rejects them. */
 function stellarValueOf({ value }: ScVal, depth = 1): StellarValue {
-  if (depth > greatestValueDepth) return { kind: 'too_deep' };
+  if (depth > maxValueDepth) return { kind: 'too_deep' };
   switch (value.case) {
     case undefined:
       return { kind: 'unset' };
