@@ -195,7 +195,7 @@ export async function runUnsequenced(store: Store, random: Random, name: string,
       met.add(`${intent}: ${status}`);
       if (queued !== null) met.add('queued');
       require(queued === null || intent === 'content', `${first.id} is given up, and holds new content`);
-      if (/before what replaced it/.test(view.transaction.statusReason ?? '')) met.add('mined before what replaced it');
+      if (/before its queued replacement/.test(view.transaction.statusReason ?? '')) met.add('mined before what replaced it');
       if (/identical to transaction/.test(view.transaction.statusReason ?? '')) met.add('a duplicate waits');
       if (!isFinal(status)) continue;
       const block = landed[0] === undefined ? undefined : chain.minedIn(landed[0].hash);

@@ -2,16 +2,19 @@ import { checkName, entryIdFromText } from '../entry-id.js';
 import { DomainError, invalidField } from '../errors.js';
 import type { Ids } from '../ids.js';
 import type { Clock } from '../ports/clock.js';
-import { ConflictError, type PageOf, type PageQuery, type Reads, type Store } from '../ports/store.js';
+import { ConflictError, type PageOf, type PageQuery, type Store } from '../ports/store.js';
 import { shownName } from '../safe-text.js';
 import { type ApiKey, keyDigest, mayManageKey, newKeyText } from './api-key.js';
 import type { KeyRing } from './key-ring.js';
 import { mayUseRelayer, type Principal, type Scope } from './principal.js';
 
-/** What `createApiKey` works with. */
-export interface CreateApiKeyDeps {
-  readonly store: { readonly change: Pick<Store['change'], 'insertApiKey'>; readonly commit: Store['commit'] };
-  readonly keys: Pick<KeyRing, 'add'>;
+/** What creating and deleting keys work with. */
+export interface ApiKeyDeps {
+  readonly store: Pick<Store, 'commit'> & {
+    readonly read: Pick<Store['read'], 'apiKeys'>;
+    readonly change: Pick<Store['change'], 'insertApiKey' | 'deleteApiKey'>;
+  };
+  readonly keys: Pick<KeyRing, 'add' | 'remove'>;
   readonly clock: Clock;
   readonly ids: Ids;
 }
@@ -38,7 +41,7 @@ const lastMs = Date.parse('9999-12-31T23:59:59.999Z');
  * RELAYER_NOT_ALLOWED.
  */
 export async function createApiKey(
-  deps: CreateApiKeyDeps,
+  deps: ApiKeyDeps,
   wanted: NewApiKey,
   creator: Principal | null,
 ): Promise<{ readonly apiKey: ApiKey; readonly text: string }> {
@@ -92,21 +95,15 @@ function checkCreator({ scopes, relayerIds, expiresAtMs }: NewApiKey, creator: P
   }
 }
 
-/** What `deleteApiKey` works with. */
-export interface DeleteApiKeyDeps {
-  readonly store: {
-    readonly read: Pick<Store['read'], 'apiKeys'>;
-    readonly change: Pick<Store['change'], 'deleteApiKey'>;
-    readonly commit: Store['commit'];
-  };
-  readonly keys: Pick<KeyRing, 'remove'>;
-}
-
 /**
  * Deletes a key, which revokes it at once. A null caller is the operator at the command line. Throws `API_KEY_NOT_FOUND`, also for a key that
  * the caller may not manage, and for the bootstrap key, which belongs to the environment.
  */
-export async function deleteApiKey({ store, keys }: DeleteApiKeyDeps, id: string, caller: Principal | null): Promise<void> {
+export async function deleteApiKey(
+  { store, keys }: Pick<ApiKeyDeps, 'store' | 'keys'>,
+  id: string,
+  caller: Principal | null,
+): Promise<void> {
   const stored = (await store.read.apiKeys()).find((key) => key.id === id);
   if (stored === undefined || (caller !== null && !mayManageKey(caller, stored))) throw apiKeyNotFound(id);
   try {
@@ -124,7 +121,7 @@ function apiKeyNotFound(id: string): DomainError {
 
 /** Lists the keys that the caller may manage, newest first. A page past the end is empty and has the true total. */
 export async function listApiKeys(
-  { store }: { readonly store: { readonly read: Pick<Reads, 'apiKeys'> } },
+  { store }: { readonly store: Pick<ApiKeyDeps['store'], 'read'> },
   { offset, limit }: PageQuery,
   caller: Principal,
 ): Promise<PageOf<ApiKey>> {

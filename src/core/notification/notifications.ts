@@ -8,17 +8,21 @@ import type { SecretBox } from '../ports/secret-box.js';
 import { ConflictError, type PageOf, type PageQuery, type Store } from '../ports/store.js';
 import { shownName } from '../safe-text.js';
 import type { Notification } from './notification.js';
-import { checkSigningKey, type RotationDeps, rotateSigningKey, signingKeyPurpose, signingKeyWarnings } from './signing-key.js';
+import { checkSigningKey, rotateSigningKey, signingKeyPurpose, signingKeyWarnings } from './signing-key.js';
 import { checkWebhookTarget } from './webhook-target.js';
 
-/** What `createNotification` works with. */
-export interface CreateNotificationDeps {
+/** What creating, changing and deleting notifications work with. */
+export interface NotificationDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly secretBox: SecretBox;
   /** True: webhooks may point to private addresses. */
   readonly allowPrivateTargets: boolean;
+  /** Returns the ids of the relayers that use this notification. */
+  readonly relayersUsing: (notificationId: string) => readonly string[];
+  /** Prevents a relayer from starting to use a notification during its deletion. */
+  readonly exclusively: Exclusively;
 }
 
 /** A notification as requested. */
@@ -40,7 +44,7 @@ export interface NotificationWritten {
  * Creates a notification. Throws `FIELD_INVALID`, `WEBHOOK_TARGET_REFUSED`, `NOTIFICATION_EXISTS`.
  */
 export async function createNotification(
-  deps: CreateNotificationDeps,
+  deps: Omit<NotificationDeps, 'relayersUsing' | 'exclusively'>,
   wanted: NewNotification,
   saveResponse: SaveResponse<NotificationWritten> = () => [],
 ): Promise<NotificationWritten> {
@@ -89,13 +93,6 @@ export function listNotifications({ store }: { readonly store: Store }, page: Pa
   return store.read.notifications(page);
 }
 
-/** What `updateNotification` works with. */
-export interface UpdateNotificationDeps extends RotationDeps {
-  readonly store: Store;
-  /** True: webhooks may point to private addresses. */
-  readonly allowPrivateTargets: boolean;
-}
-
 /** A requested change of a notification. */
 export interface NotificationChange {
   readonly id: string;
@@ -109,7 +106,10 @@ export interface NotificationChange {
  * Changes a notification. An update that sets a field, even to the same value, resumes deliveries to a receiver that was gone; one that sets
  * nothing changes nothing. Throws `FIELD_INVALID`, `WEBHOOK_TARGET_REFUSED`, `NOTIFICATION_NOT_FOUND`.
  */
-export async function updateNotification(deps: UpdateNotificationDeps, wanted: NotificationChange): Promise<NotificationWritten> {
+export async function updateNotification(
+  deps: Pick<NotificationDeps, 'store' | 'clock' | 'secretBox' | 'allowPrivateTargets'>,
+  wanted: NotificationChange,
+): Promise<NotificationWritten> {
   const { store, allowPrivateTargets } = deps;
   const { id, url, signingKey } = wanted;
   if (url !== undefined) checkWebhookTarget(url, allowPrivateTargets);
@@ -135,19 +135,10 @@ export async function updateNotification(deps: UpdateNotificationDeps, wanted: N
   }
 }
 
-/** What `deleteNotification` works with. */
-export interface DeleteNotificationDeps {
-  readonly store: Store;
-  /** Returns the ids of the relayers that use this notification. */
-  readonly relayersUsing: (notificationId: string) => readonly string[];
-  /** Prevents a relayer from starting to use it meanwhile. */
-  readonly exclusively: Exclusively;
-}
-
 /**
  * Deletes a notification with its pending events and their delivery attempts. Throws `NOTIFICATION_NOT_FOUND`, `NOTIFICATION_IN_USE`.
  */
-export function deleteNotification(deps: DeleteNotificationDeps, id: string): Promise<void> {
+export function deleteNotification(deps: Pick<NotificationDeps, 'store' | 'relayersUsing' | 'exclusively'>, id: string): Promise<void> {
   const { store, relayersUsing, exclusively } = deps;
   return exclusively(async () => {
     for (;;) {

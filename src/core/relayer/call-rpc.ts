@@ -10,97 +10,39 @@ import type { Relayer } from './relayer.js';
  * send, sign, subscribe or create filters are not allowed, nor are the operator's (admin, debug, trace, txpool).
  */
 const readableMethods: Readonly<Record<NetworkType, ReadonlySet<string>>> = {
-  evm: new Set([
-    'eth_blobBaseFee',
-    'eth_blockNumber',
-    'eth_call',
-    'eth_chainId',
-    'eth_createAccessList',
-    'eth_estimateGas',
-    'eth_feeHistory',
-    'eth_gasPrice',
-    'eth_getBalance',
-    'eth_getBlockByHash',
-    'eth_getBlockByNumber',
-    'eth_getBlockReceipts',
-    'eth_getBlockTransactionCountByHash',
-    'eth_getBlockTransactionCountByNumber',
-    'eth_getCode',
-    'eth_getLogs',
-    'eth_getProof',
-    'eth_getStorageAt',
-    'eth_getTransactionByBlockHashAndIndex',
-    'eth_getTransactionByBlockNumberAndIndex',
-    'eth_getTransactionByHash',
-    'eth_getTransactionCount',
-    'eth_getTransactionReceipt',
-    'eth_getUncleByBlockHashAndIndex',
-    'eth_getUncleByBlockNumberAndIndex',
-    'eth_getUncleCountByBlockHash',
-    'eth_getUncleCountByBlockNumber',
-    'eth_maxPriorityFeePerGas',
-    'eth_syncing',
-    'net_version',
-    'web3_clientVersion',
-    'web3_sha3',
-  ]),
-  stellar: new Set([
-    'getEvents',
-    'getFeeStats',
-    'getHealth',
-    'getLatestLedger',
-    'getLedgerEntries',
-    'getLedgers',
-    'getNetwork',
-    'getTransaction',
-    'getTransactions',
-    'getVersionInfo',
-    'simulateTransaction',
-  ]),
-  solana: new Set([
-    'getAccountInfo',
-    'getBalance',
-    'getBlock',
-    'getBlockCommitment',
-    'getBlockHeight',
-    'getBlockTime',
-    'getBlocks',
-    'getBlocksWithLimit',
-    'getEpochInfo',
-    'getEpochSchedule',
-    'getFeeForMessage',
-    'getFirstAvailableBlock',
-    'getGenesisHash',
-    'getHealth',
-    'getHighestSnapshotSlot',
-    'getIdentity',
-    'getInflationGovernor',
-    'getInflationRate',
-    'getInflationReward',
-    'getLatestBlockhash',
-    'getMinimumBalanceForRentExemption',
-    'getMultipleAccounts',
-    'getProgramAccounts',
-    'getRecentPerformanceSamples',
-    'getRecentPrioritizationFees',
-    'getSignatureStatuses',
-    'getSignaturesForAddress',
-    'getSlot',
-    'getSlotLeader',
-    'getSupply',
-    'getTokenAccountBalance',
-    'getTokenAccountsByDelegate',
-    'getTokenAccountsByOwner',
-    'getTokenLargestAccounts',
-    'getTokenSupply',
-    'getTransaction',
-    'getTransactionCount',
-    'getVersion',
-    'isBlockhashValid',
-    'minimumLedgerSlot',
-    'simulateTransaction',
-  ]),
+  evm: methodsIn(`
+    eth_chainId net_version web3_clientVersion eth_syncing web3_sha3
+    eth_gasPrice eth_maxPriorityFeePerGas eth_blobBaseFee eth_feeHistory
+    eth_blockNumber eth_getBlockByHash eth_getBlockByNumber eth_getBlockReceipts
+    eth_getBlockTransactionCountByHash eth_getBlockTransactionCountByNumber
+    eth_getUncleByBlockHashAndIndex eth_getUncleByBlockNumberAndIndex
+    eth_getUncleCountByBlockHash eth_getUncleCountByBlockNumber
+    eth_getTransactionByHash eth_getTransactionReceipt eth_getTransactionCount
+    eth_getTransactionByBlockHashAndIndex eth_getTransactionByBlockNumberAndIndex
+    eth_getBalance eth_getCode eth_getStorageAt eth_getProof eth_getLogs
+    eth_call eth_createAccessList eth_estimateGas
+  `),
+  stellar: methodsIn(`
+    getHealth getNetwork getVersionInfo getFeeStats
+    getLatestLedger getLedgers getLedgerEntries
+    getTransaction getTransactions getEvents simulateTransaction
+  `),
+  solana: methodsIn(`
+    getHealth getVersion getIdentity getGenesisHash
+    getSlot getSlotLeader getFirstAvailableBlock minimumLedgerSlot getHighestSnapshotSlot
+    getBlock getBlocks getBlocksWithLimit getBlockCommitment getBlockHeight getBlockTime
+    getEpochInfo getEpochSchedule getInflationGovernor getInflationRate getInflationReward getSupply
+    getLatestBlockhash isBlockhashValid getFeeForMessage getRecentPrioritizationFees getRecentPerformanceSamples
+    getTransaction getTransactionCount getSignatureStatuses getSignaturesForAddress simulateTransaction
+    getAccountInfo getMultipleAccounts getProgramAccounts getBalance getMinimumBalanceForRentExemption
+    getTokenAccountBalance getTokenAccountsByDelegate getTokenAccountsByOwner
+    getTokenLargestAccounts getTokenSupply
+  `),
 };
+
+function methodsIn(names: string): ReadonlySet<string> {
+  return new Set(names.trim().split(/\s+/));
+}
 
 /** A JSON-RPC call as requested; its JSON texts are forwarded unchanged. */
 export interface WantedCall {

@@ -1,5 +1,11 @@
-import { DomainError } from '../errors.js';
+import { entryIdFromText, inUse, taken } from '../entry-id.js';
+import { DomainError, invalidField } from '../errors.js';
+import type { Exclusively } from '../exclusively.js';
+import type { Ids } from '../ids.js';
+import type { Directory } from '../ports/directory.js';
+import type { SecretBox } from '../ports/secret-box.js';
 import type { Curve, Signer } from '../ports/signer.js';
+import type { Store } from '../ports/store.js';
 import { shownName } from '../safe-text.js';
 
 /** A key that relayers can use. */
@@ -41,4 +47,68 @@ export function getSigner(signers: Pick<Signers, 'find'>, id: string): HeldSigne
 /** Returns the purpose that a signer's key is sealed for. */
 export function signerPurpose(id: string): string {
   return `signer:${id}`;
+}
+
+/** Turns keys that the service itself holds into signers. */
+export interface LocalKeys {
+  /** Returns the signer of a private key of 32 bytes, which it copies. Throws `FIELD_INVALID` for `config.key` if secp256k1 rejects the key. */
+  open(id: string, privateKey: Uint8Array): HeldSigner;
+  /**
+   * Decrypts an Ethereum keystore. Throws `FIELD_INVALID` for `config.keystore` or `config.passphrase`. The caller should overwrite the
+   * returned key.
+   */
+  fromKeystore(json: string, passphrase: string): Promise<Uint8Array>;
+}
+
+/** What creating and deleting signers work with. */
+export interface SignerDeps {
+  readonly store: Pick<Store, 'change' | 'commit'>;
+  readonly ids: Ids;
+  readonly secretBox: Pick<SecretBox, 'seal'>;
+  readonly signers: Signers;
+  readonly directory: Pick<Directory, 'relayers'>;
+  readonly localKeys: LocalKeys;
+  /** Ids of the configuration file's signers: the store must remember that one of them was deleted. */
+  readonly fileSigners: ReadonlySet<string>;
+  readonly exclusively: Exclusively;
+}
+
+/** A signer as requested. */
+export interface NewSigner {
+  /** Absent: a UUID. */
+  readonly id: string | undefined;
+  readonly secret: { readonly privateKey: Uint8Array } | { readonly keystore: string; readonly passphrase: string };
+}
+
+/** Creates a signer; the service stores its key sealed. Throws `FIELD_INVALID`, `ID_EXISTS`. */
+export async function createSigner(deps: SignerDeps, { id: wantedId, secret }: NewSigner): Promise<HeldSigner> {
+  const { store, ids, secretBox, signers, localKeys, exclusively } = deps;
+  const id = wantedId === undefined ? ids.random() : entryIdFromText(wantedId);
+  const privateKey = 'privateKey' in secret ? secret.privateKey : await localKeys.fromKeystore(secret.keystore, secret.passphrase);
+  if (privateKey.length !== 32) throw invalidField('config.key', 'must be 32 bytes: 64 hex digits, with or without 0x');
+  const signer = localKeys.open(id, privateKey);
+  const sealed = secretBox.seal(Buffer.from(privateKey).toString('hex'), signerPurpose(id));
+  privateKey.fill(0);
+  return exclusively(async () => {
+    if (signers.find(id) !== undefined) throw taken(`Signer with ID ${id} already exists`);
+    await store.commit([store.change.putDefinition({ kind: 'signer', id, content: { type: 'local' }, sealed })]);
+    signers.add(signer);
+    return signer;
+  });
+}
+
+/** Deletes a signer and its stored key; a keystore file stays. Throws `SIGNER_NOT_FOUND`, `IN_USE`. */
+export function deleteSigner(deps: SignerDeps, id: string): Promise<void> {
+  const { store, signers, directory, fileSigners, exclusively } = deps;
+  return exclusively(async () => {
+    getSigner(signers, id);
+    const users = directory.relayers().flatMap((relayer) => (relayer.signerId === id ? [relayer.id] : []));
+    if (users.length > 0) throw inUse('Signer', users, 'delete them first');
+    const key = { kind: 'signer', id } as const;
+    const { change } = store;
+    await store.commit([
+      fileSigners.has(id) ? change.putDefinition({ ...key, content: null, sealed: null }) : change.deleteDefinition(key),
+    ]);
+    signers.remove(id);
+  });
 }

@@ -18,11 +18,13 @@ export interface EvmRequest {
   readonly validUntil: string | undefined;
 }
 
-/** How an EVM transaction is priced. Explicit prices are the first bid. */
-export type EvmPricing =
-  | { readonly kind: 'speed'; readonly speed: Speed }
+/** The price of an attempt, in wei per gas. */
+export type EvmPrice =
   | { readonly kind: 'legacy'; readonly gasPriceWei: bigint }
   | { readonly kind: 'eip1559'; readonly maxFeePerGasWei: bigint; readonly maxPriorityFeePerGasWei: bigint };
+
+/** How an EVM transaction is priced. Explicit prices are the first bid. */
+export type EvmPricing = { readonly kind: 'speed'; readonly speed: Speed } | EvmPrice;
 
 /** The content of an EVM transaction. */
 export interface EvmContent {
@@ -37,17 +39,8 @@ export interface EvmContent {
   readonly pricing: EvmPricing;
 }
 
-/** The price of an attempt, in wei per gas. */
-export type EvmPrice =
-  | { readonly kind: 'legacy'; readonly gasPriceWei: bigint }
-  | { readonly kind: 'eip1559'; readonly maxFeePerGasWei: bigint; readonly maxPriorityFeePerGasWei: bigint };
-
 /** An attempt that is priced and checked for funds, without nonce and signature. */
-export interface EvmDraft {
-  readonly network: 'evm';
-  readonly to: string | null;
-  readonly valueWei: bigint;
-  readonly data: string | null;
+export interface EvmDraft extends Pick<EvmContent, 'network' | 'to' | 'valueWei' | 'data'> {
   readonly gasLimit: bigint;
   readonly price: EvmPrice;
 }

@@ -54,12 +54,4 @@ export interface SolanaDraft {
 }
 
 /** The fields of an attempt; its bytes are the transaction in wire format. */
-export interface SolanaAttemptFields {
-  readonly network: 'solana';
-  readonly recentBlockhash: string;
-  readonly lastValidBlockHeight: bigint;
-  readonly sinceSlot: bigint;
-  readonly sinceHeight: bigint;
-  readonly feeLamports: bigint;
-  readonly costLamports: bigint;
-}
+export type SolanaAttemptFields = Omit<SolanaDraft, 'message' | 'signatures'>;

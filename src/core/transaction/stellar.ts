@@ -138,9 +138,11 @@ export interface StellarDraft {
   /** The whole fee of the fee bump around it; null: there is no fee bump. */
   readonly bumpFeeStroops: bigint | null;
   readonly bid: StellarBid;
-  /** The inner transaction's account and, for a signed envelope, its sequence number. */
+  /** The account whose sequence number it uses, plain or muxed. */
   readonly sourceAccount: string;
+  /** The sequence number of a signed envelope; null for operations, which have none yet. */
   readonly sequence: bigint | null;
+  /** Unix seconds after which no ledger takes it; null: no limit. */
   readonly maxTimeS: bigint | null;
   /** The newest ledger at the time of drafting. No earlier ledger contains the attempt. */
   readonly ledger: bigint;
@@ -168,18 +170,9 @@ export interface StellarBid {
 }
 
 /** The fields of an attempt; its envelope is the attempt's `raw`, base64 XDR. */
-export interface StellarAttemptFields {
-  readonly network: 'stellar';
-  /** The account whose sequence number it uses, plain or muxed. */
-  readonly sourceAccount: string;
+export interface StellarAttemptFields
+  extends Pick<StellarDraft, 'network' | 'sourceAccount' | 'bid' | 'maxTimeS' | 'ledger' | 'costStroops'> {
   readonly sequence: bigint;
-  readonly bid: StellarBid;
-  /** Unix seconds after which no ledger takes it; null: no limit. */
-  readonly maxTimeS: bigint | null;
   /** Hash of the transaction inside the fee bump, lower-case hex; null: not a fee bump. */
   readonly innerHash: string | null;
-  /** See `StellarDraft`. */
-  readonly ledger: bigint;
-  /** See `StellarDraft`. */
-  readonly costStroops: bigint;
 }

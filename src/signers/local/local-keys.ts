@@ -1,5 +1,5 @@
 import { invalidField } from '../../core/errors.js';
-import type { LocalKeys } from '../../core/signer/create-signer.js';
+import type { LocalKeys } from '../../core/signer/signers.js';
 import { openKeystore } from './keystore.js';
 import { KeystoreError } from './keystore-error.js';
 import { heldSignerFrom } from './open-signer.js';

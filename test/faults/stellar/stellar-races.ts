@@ -57,7 +57,7 @@ export const stellarRaces: FaultSuite = async (run) => {
     const isCancelKept = kept.some(({ verb }) => verb === 'cancel');
     if (record.status === 'canceled' && !isCancelKept) run.violation('cancelled, and nobody was told so', details);
     const [newest] = attempts;
-    if (newest !== undefined && record.hash !== newest.hash && !/version/.test(record.status_reason ?? ''))
+    if (newest !== undefined && record.hash !== newest.hash && !/instead of the newest/.test(record.status_reason ?? ''))
       run.violation('an earlier version won, and status_reason does not say so', details);
     for (const { verb, answer } of changes) {
       if (answer.record === null) {

@@ -3,14 +3,14 @@ import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { type ApiKey, ApiKeySchema, ApiKeyScope, type ApiKeyService } from '../../../../gen/relayer/v1/api_key_service_pb.js';
 import type { ApiKey as DomainApiKey } from '../../../core/access/api-key.js';
-import { type CreateApiKeyDeps, createApiKey, type DeleteApiKeyDeps, deleteApiKey, listApiKeys } from '../../../core/access/api-keys.js';
+import { type ApiKeyDeps, createApiKey, deleteApiKey, listApiKeys } from '../../../core/access/api-keys.js';
 import type { Scope } from '../../../core/access/principal.js';
 import { invalidField } from '../../../core/errors.js';
 import { callOf, principalOf } from '../../contract/call.js';
 import { pageOf, paginationOf } from '../list-page.js';
 import { presentTime } from '../present.js';
 
-export type ApiKeyServiceDeps = CreateApiKeyDeps & DeleteApiKeyDeps;
+export type ApiKeyServiceDeps = ApiKeyDeps;
 
 /** Implements `relayer.v1.ApiKeyService`. */
 export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof ApiKeyService> {

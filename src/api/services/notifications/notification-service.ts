@@ -14,12 +14,11 @@ import { invalidField } from '../../../core/errors.js';
 import { listDeliveries, redeliverDelivery, testNotification } from '../../../core/notification/deliveries.js';
 import type { DeliveryRecord, Notification } from '../../../core/notification/notification.js';
 import {
-  type CreateNotificationDeps,
   createNotification,
-  type DeleteNotificationDeps,
   deleteNotification,
   getNotification,
   listNotifications,
+  type NotificationDeps,
   type NotificationWritten,
   updateNotification,
 } from '../../../core/notification/notifications.js';
@@ -28,7 +27,7 @@ import { replayable } from '../../contract/stored-response.js';
 import { pageOf, paginationOf } from '../list-page.js';
 import { present } from '../present.js';
 
-export type NotificationServiceDeps = CreateNotificationDeps & DeleteNotificationDeps;
+export type NotificationServiceDeps = NotificationDeps;
 
 /** Implements `relayer.v1.NotificationService`. */
 export function createNotificationService(deps: NotificationServiceDeps): ServiceImpl<typeof NotificationService> {

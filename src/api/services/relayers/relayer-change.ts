@@ -6,7 +6,7 @@ import { StellarPoliciesSchema } from '../../../../gen/relayer/v1/stellar_pb.js'
 import { invalidField } from '../../../core/errors.js';
 import type { NetworkType } from '../../../core/relayer/network.js';
 import type { Relayer, RelayerPolicies } from '../../../core/relayer/relayer.js';
-import type { RelayerChange } from '../../../core/relayer/update-relayer.js';
+import type { RelayerChange } from '../../../core/relayer/relayers.js';
 import { rpcUrlFromProto } from '../networks/network.js';
 import { type PoliciesMessage, policiesFromProto, protoOfPolicies } from './policies.js';
 

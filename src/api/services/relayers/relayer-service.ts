@@ -9,10 +9,8 @@ import {
 import { mayUseRelayer } from '../../../core/access/principal.js';
 import { invalidField } from '../../../core/errors.js';
 import { type AnsweredCall, callRpc } from '../../../core/relayer/call-rpc.js';
-import { type CreateRelayerDeps, createRelayer, type NewRelayer } from '../../../core/relayer/create-relayer.js';
-import { type DeleteRelayerDeps, deleteRelayer } from '../../../core/relayer/delete-relayer.js';
 import { type RelayerStatusDeps, relayerBalance, relayerStatus } from '../../../core/relayer/relayer-status.js';
-import { type UpdateRelayerDeps, updateRelayer } from '../../../core/relayer/update-relayer.js';
+import { createRelayer, deleteRelayer, type NewRelayer, type RelayerDeps, updateRelayer } from '../../../core/relayer/relayers.js';
 import { callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { pageOf, sliceOf } from '../list-page.js';
@@ -22,7 +20,7 @@ import { policiesFromProto } from './policies.js';
 import { protoOfBalance, protoOfRelayer, protoOfRelayerStatus } from './relayer.js';
 import { relayerChangeFromProto } from './relayer-change.js';
 
-export type RelayerServiceDeps = CreateRelayerDeps & UpdateRelayerDeps & DeleteRelayerDeps & RelayerStatusDeps;
+export type RelayerServiceDeps = RelayerDeps & RelayerStatusDeps;
 
 /** Implements `relayer.v1.RelayerService`. */
 export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<typeof RelayerService> {

@@ -2,13 +2,11 @@ import { create } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { type CreateSignerRequest, type Signer, SignerSchema, type SignerService } from '../../../../gen/relayer/v1/signer_service_pb.js';
 import { invalidField } from '../../../core/errors.js';
-import { type CreateSignerDeps, createSigner, type NewSigner } from '../../../core/signer/create-signer.js';
-import { type DeleteSignerDeps, deleteSigner } from '../../../core/signer/delete-signer.js';
-import { getSigner, type HeldSigner } from '../../../core/signer/signers.js';
+import { createSigner, deleteSigner, getSigner, type HeldSigner, type NewSigner, type SignerDeps } from '../../../core/signer/signers.js';
 import { callOf } from '../../contract/call.js';
 import { pageOf, sliceOf } from '../list-page.js';
 
-export type SignerServiceDeps = CreateSignerDeps & DeleteSignerDeps;
+export type SignerServiceDeps = SignerDeps;
 
 /** Implements `relayer.v1.SignerService`. */
 export function createSignerService(deps: SignerServiceDeps): ServiceImpl<typeof SignerService> {

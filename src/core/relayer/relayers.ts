@@ -1,0 +1,209 @@
+import { setImmediate } from 'node:timers/promises';
+import type { SaveResponse } from '../access/idempotency.js';
+import { mayUseRelayer, type Principal } from '../access/principal.js';
+import { checkName, entryIdFromText, taken } from '../entry-id.js';
+import { DomainError, invalidField } from '../errors.js';
+import type { Exclusively } from '../exclusively.js';
+import type { Ids } from '../ids.js';
+import { type Networks, networkIdOf } from '../network/networks.js';
+import { checkNodeUrls } from '../network/node-urls.js';
+import type { Directory } from '../ports/directory.js';
+import type { SecretBox } from '../ports/secret-box.js';
+import type { Signer } from '../ports/signer.js';
+import type { Store } from '../ports/store.js';
+import { shownName } from '../safe-text.js';
+import type { Signers } from '../signer/signers.js';
+import { openStatuses } from '../transaction/transaction.js';
+import type { ChangeableDirectory } from './create-directory.js';
+import { chainKeyOf, curveOf, type NetworkType, type RpcUrl } from './network.js';
+import { laneOf, type Relayer, type RelayerPolicies } from './relayer.js';
+import type { RelayerRegistry } from './relayer-registry.js';
+import { definitionFromRelayer } from './stored-relayer.js';
+
+/** What creating, changing and deleting relayers work with. */
+export interface RelayerDeps {
+  readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
+  readonly ids: Ids;
+  readonly secretBox: Pick<SecretBox, 'seal'>;
+  readonly directory: ChangeableDirectory;
+  readonly networks: Pick<Networks, 'find'>;
+  readonly signers: Pick<Signers, 'find'>;
+  readonly registry: RelayerRegistry;
+  /** Returns a signer's account on a network type, as that network writes it. */
+  readonly accountOf: (networkType: NetworkType, signer: Signer) => Promise<string>;
+  /** Ids of the configuration file's relayers: the store must remember that one of them was deleted. */
+  readonly fileRelayers: ReadonlySet<string>;
+  readonly exclusively: Exclusively;
+}
+
+/** A relayer as requested. */
+export interface NewRelayer {
+  /** Absent: a UUID. */
+  readonly id: string | undefined;
+  readonly name: string;
+  readonly networkType: NetworkType;
+  /** The name of its network. */
+  readonly network: string;
+  readonly paused: boolean;
+  readonly policies: RelayerPolicies;
+  readonly signerId: string;
+  readonly notificationId: string | null;
+  readonly customRpcUrls: readonly RpcUrl[];
+}
+
+/**
+ * Creates a relayer and starts it. Calls no node. A caller whose key is limited to some relayers may create only those. Throws
+ * `FIELD_INVALID`, `ID_EXISTS` (the id, or the account on its chain), `RELAYER_NOT_ALLOWED`.
+ */
+export function createRelayer(
+  deps: RelayerDeps,
+  wanted: NewRelayer,
+  caller: Principal,
+  saveResponse: SaveResponse<Relayer> = () => [],
+): Promise<Relayer> {
+  const { store, ids, secretBox, registry, exclusively } = deps;
+  return exclusively(async () => {
+    const id = wanted.id === undefined ? ids.random() : entryIdFromText(wanted.id);
+    checkCaller(caller, wanted.id);
+    const { relayer, signer } = await relayerFrom(deps, { ...wanted, id });
+    await checkNotification(store, relayer.notificationId);
+    checkTaken(deps, relayer);
+    await store.commit([store.change.putDefinition(definitionFromRelayer(secretBox, relayer)), ...saveResponse(relayer)]);
+    await registry.start(relayer, signer);
+    return relayer;
+  });
+}
+
+function checkCaller(caller: Principal, id: string | undefined): void {
+  if (caller.relayers === null || (id !== undefined && mayUseRelayer(caller, id))) return;
+  const sentence = 'your API key is limited to some relayers; set id to one of them';
+  throw new DomainError('forbidden', 'RELAYER_NOT_ALLOWED', sentence);
+}
+
+async function relayerFrom(
+  deps: RelayerDeps,
+  wanted: NewRelayer & { readonly id: string },
+): Promise<{ readonly relayer: Relayer; readonly signer: Signer }> {
+  const { id, name, networkType, paused, policies, signerId, notificationId, customRpcUrls } = wanted;
+  checkName(name);
+  checkNodeUrls('custom_rpc_urls', customRpcUrls);
+  checkPolicies(policies);
+  const network = deps.networks.find(networkIdOf({ type: networkType, name: wanted.network }));
+  if (network === undefined) throw invalidField('network', `must be the name of a configured ${networkType} network`);
+  const held = deps.signers.find(signerId);
+  if (held === undefined) throw invalidField('signer_id', 'must be the id of an existing signer');
+  const signer = held.on(curveOf(networkType));
+  if (signer === undefined) throw invalidField('signer_id', `must be a signer with a ${curveOf(networkType)} key`);
+  const address = await deps.accountOf(networkType, signer);
+  const relayer: Relayer = {
+    id,
+    name,
+    network,
+    networkType,
+    address,
+    signerId,
+    notificationId,
+    customRpcUrls,
+    paused,
+    disabledReason: null,
+    policies,
+  };
+  return { relayer, signer };
+}
+
+function checkTaken({ directory }: RelayerDeps, relayer: Relayer): void {
+  if (directory.relayer(relayer.id) !== undefined) throw taken(`Relayer with ID ${relayer.id} already exists`);
+  const { chain, account } = laneOf(relayer);
+  const other = directory.relayers().find(({ network, address }) => address === account && chainKeyOf(network) === chain);
+  if (other === undefined) return;
+  throw taken(`the account ${account} already belongs to the relayer ${other.id} on this chain; use another signer`);
+}
+
+/** The fields of a relayer that a caller may change. */
+export type RelayerChange = Partial<Pick<Relayer, 'name' | 'paused' | 'policies' | 'notificationId' | 'customRpcUrls'>>;
+
+/**
+ * Changes a relayer. The configuration file's entry is no longer used. Open transactions continue under the new policies; new RPC URLs are
+ * used at once. An empty change changes nothing. `changeOf` derives the change from the present relayer. Throws `FIELD_INVALID`,
+ * `RELAYER_NOT_FOUND`.
+ */
+export function updateRelayer(deps: RelayerDeps, id: string, changeOf: (relayer: Relayer) => RelayerChange): Promise<Relayer> {
+  const { store, secretBox, directory, registry, exclusively } = deps;
+  return exclusively(async () => {
+    const before = requireRelayer(directory, id);
+    const change = changeOf(before);
+    if (Object.keys(change).length === 0) return before;
+    if (change.name !== undefined) checkName(change.name);
+    if (change.customRpcUrls !== undefined) checkNodeUrls('custom_rpc_urls', change.customRpcUrls);
+    if (change.policies !== undefined) checkPolicies(change.policies);
+    if (change.notificationId !== undefined) await checkNotification(store, change.notificationId);
+    const relayer = { ...before, ...change };
+    await store.commit([store.change.putDefinition(definitionFromRelayer(secretBox, relayer))]);
+    await registry.change(relayer);
+    // The service may have disabled it meanwhile.
+    return directory.relayer(id) ?? relayer;
+  });
+}
+
+/**
+ * Deletes a relayer and stops it. Its transactions stay stored but are no longer shown. Throws `RELAYER_NOT_FOUND`, and `RELAYER_IN_USE` while
+ * one of its transactions is open.
+ */
+export function deleteRelayer(deps: RelayerDeps, id: string): Promise<void> {
+  const { store, directory, registry, fileRelayers, exclusively } = deps;
+  const { change } = store;
+  return exclusively(async () => {
+    const before = requireRelayer(directory, id);
+    setPaused(directory, before, true);
+    try {
+      await settleSends(store);
+      await checkUnused(store, id);
+      const key = { kind: 'relayer', id } as const;
+      const isInFile = fileRelayers.has(id);
+      await store.commit([isInFile ? change.putDefinition({ ...key, content: null, sealed: null }) : change.deleteDefinition(key)]);
+    } catch (error) {
+      setPaused(directory, directory.relayer(id) ?? before, before.paused);
+      throw error;
+    }
+    await registry.stop(before);
+  });
+}
+
+/** A paused relayer accepts no new transactions. */
+function setPaused(directory: RelayerDeps['directory'], relayer: Relayer, paused: boolean): void {
+  directory.put({ relayer: { ...relayer, paused }, chain: directory.chainOf(relayer), signer: directory.signerOf(relayer) });
+}
+
+/** Resolves when every send accepted before the pause is stored: a send commits in the same turn in which it is accepted. */
+async function settleSends(store: Pick<Store, 'commit'>): Promise<void> {
+  await setImmediate();
+  await store.commit([]);
+}
+
+async function checkUnused({ read }: Pick<Store, 'read'>, id: string): Promise<void> {
+  const { total } = await read.transactionsOf(id, openStatuses, { offset: 0, limit: 1 });
+  if (total === 0) return;
+  const count = total === 1 ? '1 open transaction' : `${total} open transactions`;
+  throw new DomainError('precondition', 'RELAYER_IN_USE', `the relayer has ${count}; wait until they are final, or cancel them`);
+}
+
+/** Checks that the notification exists. Throws `FIELD_INVALID`. */
+async function checkNotification(store: Pick<Store, 'read'>, id: string | null): Promise<void> {
+  if (id !== null && (await store.read.notification(id)) === undefined) {
+    throw invalidField('notification_id', 'must be the id of an existing notification');
+  }
+}
+
+/** Checks policies that exclude one another. Throws `FIELD_INVALID`. */
+function checkPolicies(policies: RelayerPolicies): void {
+  if (policies.network === 'solana' && policies.allowedAccounts !== null && policies.disallowedAccounts.length > 0) {
+    throw invalidField('policies.disallowed_accounts', 'must not be set together with allowed_accounts');
+  }
+}
+
+/** Returns the relayer with this id. Throws `RELAYER_NOT_FOUND`. */
+function requireRelayer(directory: Pick<Directory, 'relayer'>, id: string): Relayer {
+  const relayer = directory.relayer(id);
+  if (relayer === undefined) throw new DomainError('not_found', 'RELAYER_NOT_FOUND', `Relayer with ID ${shownName(id)} not found`);
+  return relayer;
+}
