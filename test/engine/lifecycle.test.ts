@@ -131,7 +131,10 @@ describe('the engine on a real EVM node', () => {
       return (await rig.view(dear.transaction.id)).transaction.status === 'failed' ? true : undefined;
     });
     const { transaction: failed, shown: last } = await rig.view(dear.transaction.id);
-    assert.match(failed.statusReason ?? '', /^insufficient balance; a self-transfer replaces it at nonce \d+ to unblock later transactions$/);
+    assert.match(
+      failed.statusReason ?? '',
+      /^insufficient balance; a self-transfer replaces it at nonce \d+ to unblock later transactions$/,
+    );
     assert.equal(evmFieldsOf(last).to, rig.relayer.address);
     await waitFor('the one behind it', async () => {
       await anvil.mine();

@@ -171,7 +171,11 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
       error: 'Notification with ID taken already exists',
     },
   ],
-  ['update notification: invalid request', updateNote('taken', { url: 'ftp://example.org/' }), badField('url', 'must begin with http:// or https://')],
+  [
+    'update notification: invalid request',
+    updateNote('taken', { url: 'ftp://example.org/' }),
+    badField('url', 'must begin with http:// or https://'),
+  ],
   ['update notification: no credentials', { ...updateNote('taken', {}), key: null }, unauthorized],
   [
     'update notification: unknown',

@@ -92,7 +92,7 @@ describe('fee bump', () => {
     const refused = await bumpedPrice(chain, { outbids, capGwei: 55n });
     assert.ok('refused' in refused);
     assert.deepEqual([refused.refused, refused.lasting], ['above_cap', false]);
-    assert.match(refused.sentence, /55000000001 wei.*gas_price_cap of 55000000000 wei/);
+    assert.match(refused.sentence, /55\.000000001 gwei, above gas_price_cap 55 gwei/);
     // The market price is above the cap, so the bid is the cap.
     assert.deepEqual(await bumpedPrice(chain, { outbids, capGwei: 60n }), legacy(60n));
     for (const purpose of ['cancel', 'expire'] as const) {
