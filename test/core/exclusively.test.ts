@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { createExclusively } from '../../src/core/exclusively.js';
 import { deferred } from '../support/deferred.js';
 
-it('work waits for all that was given before it, also where that fails', async () => {
+it('exclusively: work waits for all earlier work, also if that fails', async () => {
   const exclusively = createExclusively();
   const order: string[] = [];
   const gate = deferred();

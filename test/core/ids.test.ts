@@ -16,20 +16,20 @@ function assertGrowing(ids: readonly string[]): void {
 }
 
 describe('ids', () => {
-  test('time-ordered ones are UUIDs of version 7 that carry the time', () => {
+  test('time-ordered ids: are UUIDs of version 7 that contain the time', () => {
     const id = createIds({ nowMs: () => 0x0123456789ab }).timeOrdered();
     assert.match(id, v7);
     assert.ok(id.startsWith('01234567-89ab-7'));
   });
 
-  test('they grow by the machine’s time', () => {
+  test('time-ordered ids: grow with the system clock', () => {
     const beforeMs = Date.now();
     const ids = Array.from({ length: 20_000 }, () => systemIds.timeOrdered());
     assertGrowing(ids);
     assert.ok(ids.every((id) => timeOf(id) >= beforeMs));
   });
 
-  test('they grow within one millisecond, past what its counter can hold', () => {
+  test('time-ordered ids: grow within one millisecond, past the counter’s limit', () => {
     const ids = createIds({ nowMs: () => 1_763_600_000_000 });
     const made = Array.from({ length: 10_000 }, () => ids.timeOrdered());
     assertGrowing(made);
@@ -37,7 +37,7 @@ describe('ids', () => {
     assert.ok(timeOf(made.at(-1) ?? '') - 1_763_600_000_000 <= 10_000 / 2_048);
   });
 
-  test('they grow when the clock goes back, and follow it again once it has caught up', () => {
+  test('time-ordered ids: grow when the clock goes back, and follow it again after it catches up', () => {
     let nowMs = 2_000;
     const ids = createIds({ nowMs: () => nowMs });
     const made = [2_000, 1_000, 1_500, 2_000, 2_001, 3_000].map((time) => {
@@ -48,7 +48,7 @@ describe('ids', () => {
     assert.deepEqual(made.map(timeOf), [2_000, 2_000, 2_000, 2_000, 2_001, 3_000]);
   });
 
-  test('random ones are UUIDs of version 4, all different', () => {
+  test('random ids: are distinct UUIDs of version 4', () => {
     const made = Array.from({ length: 1_000 }, () => systemIds.random());
     assert.ok(made.every((id) => v4.test(id)));
     assert.equal(new Set(made).size, made.length);

@@ -44,7 +44,7 @@ async function reasonOf(work: Promise<unknown>): Promise<string> {
 }
 
 describe('creating a key', () => {
-  it('answers its text once, keeps its digest, and the ring has it at once', async (test) => {
+  it('create: returns the text once, stores its digest, and adds the key to the ring at once', async (test) => {
     const deps = await openDeps(test);
     const { apiKey, text } = await createApiKey(deps, { ...wanted, scopes: ['sign', 'sign'], relayerIds: ['a', 'a'] }, null);
     assert.deepEqual([apiKey.scopes, apiKey.relayerIds], [['sign'], ['a']]);
@@ -63,7 +63,7 @@ describe('creating a key', () => {
     ['an expiry that is now', { expiresAtMs: nowMs }, 'expires_at'],
     ['an expiry that no calendar has', { expiresAtMs: 8.64e15 }, 'expires_at'],
   ] as const) {
-    it(`refuses ${what}, and stores nothing`, async (test) => {
+    it(`create: rejects ${what} and stores nothing`, async (test) => {
       const deps = await openDeps(test);
       assert.equal(await reasonOf(createApiKey(deps, { ...wanted, ...over }, null)), `invalid FIELD_INVALID ${field}`);
       assert.deepEqual(await deps.store.read.apiKeys(), []);
@@ -85,14 +85,14 @@ describe('creating a key', () => {
     ['a life without end', { scopes: ['admin', 'sign'], expiresAtMs: nowMs + 9 }, {}, 'invalid FIELD_INVALID expires_at'],
     ['as long a life', { scopes: ['admin', 'sign'], expiresAtMs: nowMs + 9 }, { expiresAtMs: nowMs + 9 }, 'none'],
   ] as const) {
-    it(`nobody gives what he does not have: ${what}`, async (test) => {
+    it(`create: a key cannot grant more than it has: ${what}`, async (test) => {
       assert.equal(await reasonOf(createApiKey(await openDeps(test), { ...wanted, ...over }, caller(giver))), reason);
     });
   }
 });
 
 describe('managing keys', () => {
-  it('lists them newest first, by pages with the true total', async (test) => {
+  it('list: newest first, in pages with the true total', async (test) => {
     const deps = await openDeps(test);
     for (const name of ['one', 'two', 'three']) await createApiKey(deps, { ...wanted, name }, null);
     const page = await listApiKeys(deps, { offset: 1, limit: 1 }, admin);
@@ -100,7 +100,7 @@ describe('managing keys', () => {
     assert.deepEqual(await listApiKeys(deps, { offset: 3, limit: 1 }, admin), { items: [], total: 3 });
   });
 
-  it('a deleted key is gone from the ring at once, and cannot be deleted again', async (test) => {
+  it('delete: revokes the key at once; a second delete fails', async (test) => {
     const deps = await openDeps(test);
     const { apiKey } = await createApiKey(deps, wanted, null);
     await deleteApiKey(deps, apiKey.id, admin);
@@ -109,7 +109,7 @@ describe('managing keys', () => {
     assert.equal(await reasonOf(deleteApiKey(deps, 'bootstrap', admin)), 'not_found API_KEY_NOT_FOUND');
   });
 
-  it('a caller that is for some relayers sees and deletes the keys for those alone', async (test) => {
+  it('a caller limited to some relayers lists and deletes only keys for those', async (test) => {
     const deps = await openDeps(test);
     const { apiKey: own } = await createApiKey(deps, { ...wanted, relayerIds: ['a'] }, null);
     const { apiKey: wider } = await createApiKey(deps, { ...wanted, relayerIds: ['a', 'b'] }, null);

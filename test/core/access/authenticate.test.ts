@@ -16,21 +16,21 @@ function withKey(text: string, over: Partial<ApiKey>, nowMs = 1_000) {
   return createAuthenticate({ bootstrapKey, keys: { find }, clock: { ...systemClock, nowMs: () => nowMs } });
 }
 
-test('the bootstrap key is the bootstrap principal: every scope, every relayer', () => {
+test('authenticate: the bootstrap key has every scope and every relayer', () => {
   const principal = createAuthenticate({ bootstrapKey, keys: noKeys, clock: systemClock })(bootstrapKey);
   assert.equal(principal?.keyId, 'bootstrap');
   assert.equal(principal?.relayers, null);
   assert.deepEqual([...(principal?.scopes ?? [])].sort(), ['admin', 'notifications', 'sign', 'transactions:read', 'transactions:write']);
 });
 
-test('any other token is nobody', () => {
+test('authenticate: rejects any other token', () => {
   const authenticate = createAuthenticate({ bootstrapKey, keys: noKeys, clock: systemClock });
   for (const token of ['', 'a', bootstrapKey.slice(0, -1), `${bootstrapKey} `, bootstrapKey.toUpperCase(), 'x'.repeat(100_000), '\ud800']) {
     assert.equal(authenticate(token), undefined);
   }
 });
 
-test('a stored key is who it was made for, and only its whole text opens', () => {
+test('authenticate: accepts a stored key by its whole text only', () => {
   const text = newKeyText(id);
   assert.match(text, /^rk_0193a7c25a4e7c3b8f213d5c9b1e7a60_[A-Za-z0-9_-]{43}$/);
   assert.equal(keyIdOf(text), id);
@@ -49,13 +49,13 @@ test('a stored key is who it was made for, and only its whole text opens', () =>
     assert.equal(authenticate(token), undefined);
 });
 
-test('a key opens until the moment that it expires', () => {
+test('authenticate: accepts a key until it expires', () => {
   const text = newKeyText(id);
   assert.equal(withKey(text, { expiresAtMs: 1_000 }, 999)(text)?.keyId, id);
   assert.equal(withKey(text, { expiresAtMs: 1_000 }, 1_000)(text), undefined);
 });
 
-test('a principal does not show its key', () => {
+test('authenticate: a principal does not contain its key', () => {
   const principal = createAuthenticate({ bootstrapKey, keys: noKeys, clock: systemClock })(bootstrapKey);
   assert.ok(!inspect(principal, { depth: null }).includes(bootstrapKey));
 });

@@ -9,7 +9,7 @@ function aKey(id: string): ApiKey {
   return { id, name: id, scopes: ['sign'], relayerIds: [], digest: 'ab'.repeat(32), createdAtMs: 0, expiresAtMs: null };
 }
 
-test('a key that is deleted while the keys are read does not come back with what was read', async (test) => {
+test('key ring: a key deleted during a read does not come back with its result', async (test) => {
   let answer: (keys: readonly ApiKey[]) => void = () => assert.fail('nobody reads');
   let reads = 0;
   const apiKeys = () => {
@@ -34,7 +34,7 @@ test('a key that is deleted while the keys are read does not come back with what
   );
 });
 
-test('what a key opened ends with it, and not before', async (test) => {
+test('key ring: removing a key ends its streams and no others', async (test) => {
   const ring = createKeyRing({ store: { read: { apiKeys: async () => [aKey('one'), aKey('two')] } }, clock: systemClock, log: silentLog });
   test.after(() => ring.stop());
   await ring.start();
@@ -43,7 +43,7 @@ test('what a key opened ends with it, and not before', async (test) => {
   assert.deepEqual([one?.aborted, two?.aborted], [true, false]);
 });
 
-test('a store that cannot be read at the start fails the start', async () => {
+test('key ring: start fails if the store cannot be read', async () => {
   const apiKeys = () => Promise.reject(new Error('no disk'));
   await assert.rejects(createKeyRing({ store: { read: { apiKeys } }, clock: systemClock, log: silentLog }).start(), /no disk/);
 });

@@ -17,7 +17,7 @@ const pausesMs = fc.array(
 );
 
 describe('token buckets', () => {
-  it('within any time allow no more than the burst and what came back', () => {
+  it('token buckets: allow at most the burst plus the refill in any period', () => {
     fc.assert(
       fc.property(limits, pausesMs, ({ perSecond, burst }, pauses) => {
         const { buckets, clock } = bucketsAt(perSecond, burst);
@@ -35,7 +35,7 @@ describe('token buckets', () => {
     );
   });
 
-  it('refuse only who has none, and say exactly when there is one, and when the bucket is full', () => {
+  it('token buckets: reject only an empty bucket, and state when a token is available and when the bucket is full', () => {
     fc.assert(
       fc.property(limits, pausesMs, ({ perSecond, burst }, pauses) => {
         const { buckets, clock } = bucketsAt(perSecond, burst);
@@ -59,7 +59,7 @@ describe('token buckets', () => {
     );
   });
 
-  it('never refuse who keeps to the rate', () => {
+  it('token buckets: never reject a caller that keeps to the rate', () => {
     fc.assert(
       fc.property(limits, ({ perSecond, burst }) => {
         // Calls that share a millisecond come at once, and a full bucket loses the part of a token that would come back.
@@ -75,7 +75,7 @@ describe('token buckets', () => {
     );
   });
 
-  it('know nothing of one another, and forget only what is full', () => {
+  it('token buckets: are independent, and only full ones are dropped', () => {
     const calls = fc.array(fc.record({ key: fc.integer({ min: 0, max: 9 }), pauseMs: fc.integer({ min: 0, max: 500 }) }), {
       maxLength: 300,
     });
@@ -92,7 +92,7 @@ describe('token buckets', () => {
     );
   });
 
-  it('are not more than the keys that asked of late', () => {
+  it('token buckets: only recent keys have one', () => {
     const { buckets, clock } = bucketsAt(10, 20);
     for (let round = 0; round < 20; round++) {
       for (let key = 0; key < 100; key++) buckets.take(`key ${round} ${key}`);
@@ -101,7 +101,7 @@ describe('token buckets', () => {
     }
   });
 
-  it('gain and lose nothing by a clock that is set back', () => {
+  it('token buckets: a clock that is set back changes nothing', () => {
     const { buckets, clock } = bucketsAt(1, 2);
     buckets.take('key');
     clock.nowMs -= 3_600_000;

@@ -13,17 +13,17 @@ function choose(changes: Partial<PriceChoice>): ReturnType<typeof choosePrice> {
   return choosePrice({ explicit: null, market, baseFeeWei: 90n, capWei: null, minimum: null, bidder: 'caller', ...changes });
 }
 
-describe('the price of a first version', () => {
-  it('is the market’s', () => {
+describe('price of a first attempt', () => {
+  it('a first attempt bids the market price', () => {
     assert.deepEqual(choose({}), market);
   });
 
-  it('is the market’s lowered to the cap, the priority with it', () => {
+  it('a first attempt lowers the market price and its priority fee to the cap', () => {
     assert.deepEqual(choose({ capWei: 150n }), { kind: 'eip1559', maxFeePerGasWei: 150n, maxPriorityFeePerGasWei: 20n });
     assert.deepEqual(choose({ capWei: 15n, baseFeeWei: 10n }), { kind: 'eip1559', maxFeePerGasWei: 15n, maxPriorityFeePerGasWei: 15n });
   });
 
-  it('waits while the base fee is above the cap, whoever asks', () => {
+  it('a first attempt waits while the base fee is above the cap', () => {
     for (const changes of [{}, { explicit: { kind: 'legacy', gasPriceWei: 50n } }, { bidder: 'self_transfer' }] as const) {
       const refusal = choose({ ...changes, capWei: 89n });
       assert.ok('refused' in refusal);
@@ -36,37 +36,37 @@ describe('the price of a first version', () => {
     }
   });
 
-  it('is what the caller demands, also far below the market', () => {
+  it('a first attempt uses the caller’s price, even far below the market', () => {
     assert.deepEqual(choose({ explicit: { kind: 'legacy', gasPriceWei: 1n } }), { kind: 'legacy', gasPriceWei: 1n });
   });
 
-  it('is refused for good where the caller demands more than the cap', () => {
+  it('a caller’s price above the cap is refused for good', () => {
     const refusal = choose({ explicit: { kind: 'legacy', gasPriceWei: 151n }, capWei: 150n });
     assert.ok('refused' in refusal);
     assert.deepEqual([refusal.refused, refusal.lasting], ['above_cap', true]);
   });
 });
 
-describe('the price of a replacement', () => {
+describe('price of a replacement', () => {
   const minimum = minimumReplacement(earlier);
 
-  it('is the minimum where the market is lower', () => {
+  it('a replacement bids the minimum if the market is lower', () => {
     assert.deepEqual(choose({ minimum }), { kind: 'eip1559', maxFeePerGasWei: 331n, maxPriorityFeePerGasWei: 34n });
   });
 
-  it('is the market where that is higher', () => {
+  it('a replacement bids the market price if that is higher', () => {
     const dear: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 900n, maxPriorityFeePerGasWei: 90n };
     assert.deepEqual(choose({ minimum, market: dear }), dear);
   });
 
-  it('is refused above the cap, with the price it would take', () => {
+  it('a replacement above the cap is refused with the price that it needs', () => {
     const refusal = choose({ minimum, capWei: 330n });
     assert.ok('refused' in refusal);
     assert.equal(refusal.refused, 'above_cap');
     assert.match(refusal.sentence, /0\.000000331 gwei, above gas_price_cap 0\.00000033 gwei;/);
   });
 
-  it('refuses a demand below the minimum, stating it', () => {
+  it('a caller’s price below the minimum is refused with the minimum', () => {
     const refusal = choose({ minimum, explicit: { kind: 'eip1559', maxFeePerGasWei: 331n, maxPriorityFeePerGasWei: 33n } });
     assert.ok('refused' in refusal);
     assert.equal(refusal.refused, 'underpriced');
@@ -76,46 +76,46 @@ describe('the price of a replacement', () => {
     assert.match(legacy.sentence, /gas_price must be at least 331 wei/);
   });
 
-  it('takes a demand that meets the minimum exactly', () => {
+  it('a caller’s price equal to the minimum is accepted', () => {
     const explicit: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 331n, maxPriorityFeePerGasWei: 34n };
     assert.deepEqual(choose({ minimum, explicit, capWei: 331n }), explicit);
   });
 
-  it('counts a legacy version as both numbers when the type changes', () => {
+  it('a legacy attempt counts as both numbers when the type changes', () => {
     const floor = minimumOutbid([{ kind: 'legacy', gasPriceWei: 300n }]);
     assert.deepEqual(choose({ minimum: floor }), { kind: 'eip1559', maxFeePerGasWei: 331n, maxPriorityFeePerGasWei: 331n });
   });
 });
 
-describe('the service’s own bid', () => {
+describe('price of a fee bump', () => {
   const minimum = minimumReplacement({ kind: 'eip1559', maxFeePerGasWei: 100n, maxPriorityFeePerGasWei: 10n });
   const explicit: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 100n, maxPriorityFeePerGasWei: 10n };
 
-  it('raises an explicit price to the market and the minimum', () => {
+  it('a fee bump raises an explicit price to the market and the minimum', () => {
     assert.deepEqual(choose({ bidder: 'service', explicit, minimum }), market);
   });
 
-  it('goes to the cap and no further', () => {
+  it('a fee bump never exceeds the cap', () => {
     const price = choose({ bidder: 'service', explicit, minimum, capWei: 150n });
     assert.deepEqual(price, { kind: 'eip1559', maxFeePerGasWei: 150n, maxPriorityFeePerGasWei: 20n });
   });
 
-  it('stays where the minimum is above the cap', () => {
+  it('a fee bump is refused if the minimum is above the cap', () => {
     const refusal = choose({ bidder: 'service', explicit, minimum, capWei: 110n });
     assert.ok('refused' in refusal);
     assert.deepEqual([refusal.refused, refusal.lasting], ['above_cap', false]);
   });
 });
 
-describe('a self-transfer', () => {
-  it('passes the cap up to the minimum, never to the market', () => {
+describe('price of a self-transfer', () => {
+  it('a self-transfer exceeds the cap up to the minimum, never up to the market', () => {
     const minimum = minimumReplacement({ kind: 'eip1559', maxFeePerGasWei: 100n, maxPriorityFeePerGasWei: 10n });
     const price = choose({ bidder: 'self_transfer', minimum, capWei: 100n, baseFeeWei: 5000n });
     assert.deepEqual(price, { kind: 'eip1559', maxFeePerGasWei: 111n, maxPriorityFeePerGasWei: 20n });
   });
 });
 
-describe('whatever is chosen', () => {
+describe('every chosen price', () => {
   const wei = fc.bigInt(0n, 10n ** 12n);
   const price = fc.oneof(
     wei.map((gasPriceWei): EvmPrice => ({ kind: 'legacy', gasPriceWei })),
@@ -134,7 +134,7 @@ describe('whatever is chosen', () => {
     })
     .map((given) => (given.bidder === 'self_transfer' ? { ...given, explicit: null } : given));
 
-  it('outbids all earlier versions, keeps priority within max fee, and passes the cap only to free a slot', () => {
+  it('every price outbids all earlier attempts, keeps the priority fee within the max fee, and exceeds the cap only to free a slot', () => {
     fc.assert(
       fc.property(choice, (given) => {
         const chosen = choosePrice(given);
@@ -151,7 +151,7 @@ describe('whatever is chosen', () => {
     );
   });
 
-  it('is given, where there is no cap, unless the caller demands too little', () => {
+  it('without a cap a price is always chosen unless the caller’s is too low', () => {
     fc.assert(
       fc.property(choice, (given) => {
         const chosen = choosePrice({ ...given, capWei: null });

@@ -11,8 +11,8 @@ const waiting: fc.Arbitrary<Waiting> = fc.record({
   waitedBlocks: fc.nat({ max: 300 }),
 });
 
-describe('an escalation', () => {
-  it('is due after the blocks or the time of its speed, whichever is first', () => {
+describe('fee bump schedule', () => {
+  it('a fee bump is due after the blocks or the time of its speed, whichever comes first', () => {
     const cases = [
       ['fastest', 2, 30_000],
       ['fast', 3, 60_000],
@@ -26,11 +26,11 @@ describe('an escalation', () => {
     }
   });
 
-  it('is never due without a new block, however long it waits', () => {
+  it('a fee bump is never due without a new block', () => {
     fc.assert(fc.property(waiting, (one) => !isEscalationDue({ ...one, waitedBlocks: 0 })));
   });
 
-  it('stays due when more time and more blocks go by', () => {
+  it('a fee bump stays due as time and blocks pass', () => {
     fc.assert(
       fc.property(waiting, fc.nat({ max: 10_000_000 }), fc.nat({ max: 100 }), (one, ms, blocks) => {
         if (isEscalationDue(one))
@@ -39,7 +39,7 @@ describe('an escalation', () => {
     );
   });
 
-  it('is due sooner for a faster speed, and later with every version', () => {
+  it('a fee bump is due sooner at a faster speed and later with every attempt', () => {
     fc.assert(
       fc.property(waiting, (one) => {
         const due = (['safeLow', 'average', 'fast', 'fastest'] as const).map((speed) => isEscalationDue({ ...one, speed }));
@@ -52,7 +52,7 @@ describe('an escalation', () => {
     );
   });
 
-  it('doubles its patience with every version, up to sixteen times', () => {
+  it('the patience doubles with every attempt, up to sixteen times', () => {
     const due = (versions: number, waitedBlocks: number) => isEscalationDue({ speed: 'fast', versions, waitedMs: 0, waitedBlocks });
     for (const [versions, blocks] of [
       [1, 3],

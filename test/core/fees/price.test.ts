@@ -12,8 +12,8 @@ const eip1559 = fc.tuple(wei, wei).map(([a, b]): EvmPrice => {
 const price = fc.oneof(legacy, eip1559);
 const floor = fc.record({ maxFeePerGasWei: wei, maxPriorityFeePerGasWei: wei });
 
-describe('a price that is raised', () => {
-  it('reaches the floor, keeps its type, gives nothing away, and keeps the priority within the max fee', () => {
+describe('raisedTo', () => {
+  it('raisedTo: reaches the floor, keeps the type, lowers nothing, and keeps the priority fee within the max fee', () => {
     fc.assert(
       fc.property(price, floor, (given, least) => {
         const raised = raisedTo(given, least);
@@ -26,7 +26,7 @@ describe('a price that is raised', () => {
     );
   });
 
-  it('is the same where it reaches the floor already, and when it is raised twice', () => {
+  it('raisedTo: changes nothing if the price reaches the floor, or the second time', () => {
     fc.assert(
       fc.property(price, floor, (given, least) => {
         const raised = raisedTo(given, least);
@@ -37,8 +37,8 @@ describe('a price that is raised', () => {
   });
 });
 
-describe('a price that is lowered', () => {
-  it('never costs more than the cap nor than before, keeps its type and the priority within the max fee', () => {
+describe('loweredTo', () => {
+  it('loweredTo: costs at most the cap and the old price, keeps the type, and keeps the priority fee within the max fee', () => {
     fc.assert(
       fc.property(price, fc.option(wei), (given, cap) => {
         const lowered = loweredTo(given, cap);
@@ -53,21 +53,21 @@ describe('a price that is lowered', () => {
 });
 
 describe('minimumReplacement', () => {
-  it('is floor(old × 11 / 10) + 1, for max fee and priority each', () => {
+  it('minimumReplacement: is floor(old × 11 / 10) + 1 for max fee and priority fee each', () => {
     const minimum = minimumReplacement({ kind: 'eip1559', maxFeePerGasWei: 109n, maxPriorityFeePerGasWei: 10n });
     assert.deepEqual(minimum, { maxFeePerGasWei: 120n, maxPriorityFeePerGasWei: 12n });
   });
 
-  it('counts a legacy price as both', () => {
+  it('minimumReplacement: counts a legacy price as both numbers', () => {
     const minimum = minimumReplacement({ kind: 'legacy', gasPriceWei: 100n });
     assert.deepEqual(minimum, { maxFeePerGasWei: 111n, maxPriorityFeePerGasWei: 111n });
   });
 
-  it('asks one wei where the earlier version paid nothing', () => {
+  it('minimumReplacement: is one wei if the earlier attempt paid nothing', () => {
     assert.deepEqual(minimumReplacement({ kind: 'legacy', gasPriceWei: 0n }), { maxFeePerGasWei: 1n, maxPriorityFeePerGasWei: 1n });
   });
 
-  it('is always strictly more than ten percent, by at most one wei', () => {
+  it('minimumReplacement: exceeds ten percent by at most one wei', () => {
     fc.assert(
       fc.property(price, (previous) => {
         const bid = bidOf(previous);
@@ -82,17 +82,17 @@ describe('minimumReplacement', () => {
 });
 
 describe('minimumOutbid', () => {
-  it('is null where nothing is to be outbid', () => {
+  it('minimumOutbid: is null without earlier attempts', () => {
     assert.equal(minimumOutbid([]), null);
   });
 
-  it('takes each number from the version that asks the most of it', () => {
+  it('minimumOutbid: takes each number from the attempt with the highest one', () => {
     const dear: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 1000n, maxPriorityFeePerGasWei: 10n };
     const generous: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 500n, maxPriorityFeePerGasWei: 100n };
     assert.deepEqual(minimumOutbid([dear, generous]), { maxFeePerGasWei: 1101n, maxPriorityFeePerGasWei: 111n });
   });
 
-  it('reaches the minimum of every version, and of no more than it must', () => {
+  it('minimumOutbid: reaches the minimum of every attempt and no more', () => {
     fc.assert(
       fc.property(fc.array(price, { minLength: 1, maxLength: 5 }), (previous) => {
         const floor = minimumOutbid(previous);

@@ -17,8 +17,8 @@ function refusal(urls: readonly (string | { readonly url: string; readonly weigh
   return 'none';
 }
 
-describe('addresses of nodes', () => {
-  it('are masked after the host', () => {
+describe('RPC URLs', () => {
+  it('RPC URLs: are masked after the host', () => {
     assert.equal(maskedUrl('https://eth.example.com:8443/v2/secret?key=secret'), 'https://eth.example.com:8443/***');
     assert.equal(maskedUrl('http://user:secret@127.0.0.1:8545'), 'http://127.0.0.1:8545/***');
   });
@@ -34,6 +34,6 @@ describe('addresses of nodes', () => {
     ['too many', Array.from({ length: 21 }, () => 'http://a/'), 'rpc_urls must have at most 20 items'],
     ['none that is used', [{ url: 'http://a/', weight: 0 }], 'rpc_urls must have at least one item with a weight above 0'],
   ] as const) {
-    it(`${expected === 'none' ? 'may be' : 'may not be'}: ${what}`, () => assert.equal(refusal(urls), expected));
+    it(`RPC URLs: ${expected === 'none' ? 'accepts' : 'rejects'} ${what}`, () => assert.equal(refusal(urls), expected));
   }
 });

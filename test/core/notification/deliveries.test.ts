@@ -32,7 +32,7 @@ function reason(expected: string): (error: unknown) => boolean {
 }
 
 describe('testing a notification', () => {
-  it('makes a delivery of kind test that waits for nothing', async (test) => {
+  it('test delivery: is due at once and waits for no other event', async (test) => {
     const deps = await openDeps(test);
     await deps.store.commit([deps.store.change.insertEvent(anEvent({ id: 'before', orderKey: 'tx' }))]);
     const first = await testNotification(deps, 'hook');
@@ -50,13 +50,13 @@ describe('testing a notification', () => {
     assert.deepEqual(due.map(({ id }) => id).sort(), ['before', event.id, second.delivery.event.id].sort());
   });
 
-  it('fails for one that is not there', async (test) => {
+  it('test delivery: fails for an unknown notification', async (test) => {
     await assert.rejects(testNotification(await openDeps(test), 'nobody'), reason('NOTIFICATION_NOT_FOUND'));
   });
 });
 
 describe('listing deliveries', () => {
-  it('shows those of one notification, newest first, with their tries', async (test) => {
+  it('list: shows a notification’s deliveries, newest first, with their attempts', async (test) => {
     const deps = await openDeps(test);
     const { change } = deps.store;
     const attempt = { attemptedAtMs: 7, durationMs: 3, httpStatus: 500, error: 'the receiver answered 500', responseBody: 'why' };
@@ -76,7 +76,7 @@ describe('listing deliveries', () => {
 
 describe('redelivering', () => {
   for (const status of ['dead', 'delivered', 'pending'] as const) {
-    it(`makes a ${status} one due now, under its id, with the whole schedule before it`, async (test) => {
+    it(`redeliver: makes a ${status} delivery due now with the same id and a fresh retry schedule`, async (test) => {
       const deps = await openDeps(test);
       const { change, read } = deps.store;
       await deps.store.commit([change.insertEvent(anEvent({ id: 'a' }))]);
@@ -89,7 +89,7 @@ describe('redelivering', () => {
     });
   }
 
-  it('fails for one that is not there, or is another notification’s', async (test) => {
+  it('redeliver: fails for an unknown delivery or another notification’s', async (test) => {
     const deps = await openDeps(test);
     await deps.store.commit([deps.store.change.insertEvent(anEvent({ id: 'a' }))]);
     await assert.rejects(redeliverDelivery(deps, 'hook', 'b'), reason('DELIVERY_NOT_FOUND'));
@@ -101,7 +101,7 @@ describe('redelivering', () => {
     });
   });
 
-  it('warns while the receiver is gone, until the notification is updated', async (test) => {
+  it('redeliver: warns while the receiver is gone, until the notification is updated', async (test) => {
     const deps = await openDeps(test);
     const { change, read } = deps.store;
     await deps.store.commit([change.insertEvent(anEvent({ id: 'a' })), change.markNotificationGone({ id: 'hook', revision: 1 }, nowMs)]);

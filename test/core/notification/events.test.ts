@@ -44,7 +44,7 @@ function depsThatShow(record: string) {
   };
 }
 
-it('puts the record beside payload_type, digit for digit', () => {
+it('event: contains payload_type and the record with every digit', () => {
   const { inserted, deps } = depsThatShow('{"id":"ID","value":123456789012345678901234567890}');
   assert.deepEqual(eventFor(deps, { notificationId: 'n' }, view), { name: 'insertEvent' });
   const nowMs = deps.clock.nowMs();
@@ -67,12 +67,12 @@ it('puts the record beside payload_type, digit for digit', () => {
   ]);
 });
 
-it('makes nothing for a relayer that tells nobody', () => {
+it('event: is null for a relayer without a notification', () => {
   const { inserted, deps } = depsThatShow('{"id":"ID"}');
   assert.equal(eventFor(deps, { notificationId: null }, view), null);
   assert.deepEqual(inserted, []);
 });
 
-it('does not post what is no record', () => {
+it('event: throws if the rendered record is not an object', () => {
   assert.throws(() => eventFor(depsThatShow('[]').deps, { notificationId: 'n' }, view));
 });

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../support/temporary-folder.js';
 const url = 'https://hooks.acme.com/';
 const asSaid = { warnings: [], missing: [] };
 
-it('a key that the file replaces signs on, one that it removes does not, and a change ends that the receiver is gone', async (test) => {
+it('configuration file: a replaced key keeps signing, a removed one does not, and a change resumes deliveries to a gone receiver', async (test) => {
   const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
   test.after(() => store.close());
   const secretBox = createSecretBox(randomBytes(32).toString('base64'));

@@ -47,7 +47,7 @@ function failure(kind: ErrorKind, reason: ErrorReason, fixedText?: string): (err
 const notFound = failure('not_found', 'NOTIFICATION_NOT_FOUND', 'Notification not found');
 
 describe('creating a notification', () => {
-  it('stores it with its key sealed for it alone', async (test) => {
+  it('create: stores the notification with its key sealed for it only', async (test) => {
     const deps = await openDeps(test);
     const { notification, warnings } = await createNotification(deps, { id: 'n-1', url, signingKey: key });
     assert.deepEqual(warnings, []);
@@ -59,19 +59,19 @@ describe('creating a notification', () => {
     assert.throws(() => deps.secretBox.open(sealed, 'notification:n-2'));
   });
 
-  it('makes a UUID when there is no id, and no key of an empty one', async (test) => {
+  it('create: generates a UUID without an id, and stores no key for an empty one', async (test) => {
     const deps = await openDeps(test);
     const { notification } = await createNotification(deps, { id: undefined, url, signingKey: '' });
     assert.match(notification.id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     assert.equal(notification.sealedSigningKey, null);
   });
 
-  it('warnings on a short key', async (test) => {
+  it('create: warns about a short key', async (test) => {
     const { warnings } = await createNotification(await openDeps(test), { id: undefined, url, signingKey: 'short' });
     assert.equal(warnings.length, 1);
   });
 
-  it('refuses an id that is taken, and leaves the first alone', async (test) => {
+  it('create: rejects a taken id and keeps the first notification', async (test) => {
     const deps = await openDeps(test);
     const { notification } = await createNotification(deps, { id: 'taken', url, signingKey: undefined });
     await assert.rejects(
@@ -90,7 +90,7 @@ describe('creating a notification', () => {
     ['a private url', { id: undefined, url: 'http://10.1/', signingKey: undefined }, 'WEBHOOK_TARGET_REFUSED'],
     ['a malformed key', { id: undefined, url, signingKey: 'whsec_short' }, 'FIELD_INVALID'],
   ] as const) {
-    it(`refuses ${what} and stores nothing`, async (test) => {
+    it(`create: rejects ${what} and stores nothing`, async (test) => {
       const deps = await openDeps(test);
       await assert.rejects(createNotification(deps, wanted), failure('invalid', reason));
       assert.equal((await listNotifications(deps, { offset: 0, limit: 10 })).total, 0);
@@ -99,7 +99,7 @@ describe('creating a notification', () => {
 });
 
 describe('updating a notification', () => {
-  it('keeps what is absent, removes an empty key, sets anything else', async (test) => {
+  it('update: keeps absent fields, removes an empty key, sets the rest', async (test) => {
     const deps = await openDeps(test);
     const { notification: first } = await createNotification(deps, { id: 'n', url, signingKey: key });
     const nothing = await updateNotification(deps, { id: 'n', url: undefined, signingKey: undefined });
@@ -118,7 +118,7 @@ describe('updating a notification', () => {
     assert.deepEqual(await getNotification(deps, 'n'), unsigned.notification);
   });
 
-  it('loses none of many at once', async (test) => {
+  it('update: loses none of many concurrent updates', async (test) => {
     const deps = await openDeps(test);
     await createNotification(deps, { id: 'n', url, signingKey: undefined });
     const urls = Array.from({ length: 10 }, (_, index) => `https://hooks.acme.com/${index}`);
@@ -132,7 +132,7 @@ describe('updating a notification', () => {
     assert.equal(deps.secretBox.open(stored.sealedSigningKey ?? '', 'notification:n'), key);
   });
 
-  it('refuses what creating refuses, and an unknown id', async (test) => {
+  it('update: rejects what create rejects, and an unknown id', async (test) => {
     const deps = await openDeps(test);
     await createNotification(deps, { id: 'n', url, signingKey: undefined });
     const update = (change: object) => updateNotification(deps, { id: 'n', url: undefined, signingKey: undefined, ...change });
@@ -144,7 +144,7 @@ describe('updating a notification', () => {
 });
 
 describe('reading notifications', () => {
-  it('lists the newest first, and past the end nothing but the total', async (test) => {
+  it('list: newest first; a page past the end has only the total', async (test) => {
     const deps = await openDeps(test);
     for (const id of ['a', 'b', 'c']) await createNotification(deps, { id, url, signingKey: undefined });
     const idsOf = async (offset: number, limit: number) => {
@@ -157,7 +157,7 @@ describe('reading notifications', () => {
   });
 
   for (const id of ['unknown', '', 'a.b', 'nul\0', '💥'.repeat(100)]) {
-    it(`finds nothing for ${JSON.stringify(id.slice(0, 10))}, echoing at most 64 characters of it`, async (test) => {
+    it(`get: finds nothing for ${JSON.stringify(id.slice(0, 10))} and echoes at most 64 characters`, async (test) => {
       await assert.rejects(getNotification(await openDeps(test), id), (error: unknown) => {
         assert(error instanceof DomainError);
         assert.equal(error.message, `Notification with ID ${Array.from(id).slice(0, 64).join('')} not found`);
@@ -168,7 +168,7 @@ describe('reading notifications', () => {
 });
 
 describe('deleting a notification', () => {
-  it('deletes it once', async (test) => {
+  it('delete: succeeds once', async (test) => {
     const deps = await openDeps(test);
     await createNotification(deps, { id: 'n', url, signingKey: undefined });
     await deleteNotification(deps, 'n');
@@ -176,7 +176,7 @@ describe('deleting a notification', () => {
     await assert.rejects(deleteNotification(deps, 'n'), notFound);
   });
 
-  it('refuses while relayers use it, and names them', async (test) => {
+  it('delete: fails while relayers use the notification, and names them', async (test) => {
     const deps = await openDeps(test, ['sepolia-1', 'sepolia-2']);
     await createNotification(deps, { id: 'n', url, signingKey: undefined });
     await assert.rejects(deleteNotification(deps, 'n'), (error: unknown) => {
@@ -186,7 +186,7 @@ describe('deleting a notification', () => {
     assert.equal((await getNotification(deps, 'n')).id, 'n');
   });
 
-  it('names the first ten of many', async (test) => {
+  it('delete: names the first ten of many relayers', async (test) => {
     const names = Array.from({ length: 12 }, (_, index) => `r${index}`);
     const deps = await openDeps(test, names);
     await createNotification(deps, { id: 'n', url, signingKey: undefined });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isReservedAddress } from '../../../src/core/notification/reserved-host.js';
 
-it('judges the addresses that a resolver gives', () => {
+it('reserved addresses: private and special ranges are reserved, public ones are not', () => {
   for (const address of [
     '127.0.0.1',
     '10.0.0.1',
@@ -18,6 +18,6 @@ it('judges the addresses that a resolver gives', () => {
   for (const address of ['8.8.8.8', '2606:4700:4700::1111']) assert.equal(isReservedAddress(address), false, address);
 });
 
-it('holds back what is no address at all', () => {
+it('reserved addresses: text that is not an address is reserved', () => {
   for (const text of ['', 'hooks.acme.com', '127.1', '0x7f.0.0.1', '1.2.3.4.5']) assert.equal(isReservedAddress(text), true, text);
 });

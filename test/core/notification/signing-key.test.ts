@@ -15,7 +15,7 @@ import { createSecretBox } from '../../../src/storage/secret-box.js';
 const whsec = (bytes: number) => `whsec_${randomBytes(bytes).toString('base64')}`;
 
 describe('signing key', () => {
-  it('takes 1 to 1024 printable ASCII characters', () => {
+  it('signing key: accepts 1 to 1024 printable ASCII characters', () => {
     for (const key of ['x', ' ', '~', 'a key with spaces', 'x'.repeat(1024), 'WHSEC_', 'whsec', whsec(24), whsec(32), whsec(64)])
       checkSigningKey(key);
   });
@@ -37,7 +37,7 @@ describe('signing key', () => {
     // The last character carries bits that decoding drops.
     `whsec_${'A'.repeat(33)}B==`,
   ]) {
-    it(`refuses ${JSON.stringify(key.slice(0, 50))} without echoing it`, () => {
+    it(`signing key: rejects ${JSON.stringify(key.slice(0, 50))} without echoing it`, () => {
       assert.throws(
         () => checkSigningKey(key),
         (error: unknown) => {
@@ -50,12 +50,12 @@ describe('signing key', () => {
     });
   }
 
-  it('warnings on keys below 32 characters', () => {
+  it('signing key: warns about keys below 32 characters', () => {
     assert.equal(signingKeyWarnings('x'.repeat(31)).length, 1);
     assert.deepEqual(signingKeyWarnings('x'.repeat(32)), []);
   });
 
-  it('is its own bytes, or those that whsec_ encodes', () => {
+  it('signing key: signs with its own bytes, or those that whsec_ encodes', () => {
     assert.deepEqual(secretFromSigningKey('abc'), Buffer.from('abc'));
     assert.deepEqual(secretFromSigningKey(`whsec_${Buffer.alloc(24, 7).toString('base64')}`), Buffer.alloc(24, 7));
   });
@@ -86,7 +86,7 @@ function notification(secretBox = createSecretBox(randomBytes(32).toString('base
 }
 
 describe('rotating a signing key', () => {
-  it('retires the key before, which signs for 24 hours more', () => {
+  it('rotation: the previous key keeps signing for 24 hours', () => {
     const hook = notification();
     hook.set('one');
     assert.deepEqual([hook.present(), hook.cosigning()], ['one', []]);
@@ -105,13 +105,13 @@ describe('rotating a signing key', () => {
     assert.equal(hook.stored().retiredKeys.length, 1, 'those that are over are forgotten');
   });
 
-  it('changes nothing when the key is the same', () => {
+  it('rotation: setting the present key changes nothing', () => {
     const hook = notification();
     const stored = hook.set('one');
     assert.deepEqual(hook.set('one'), stored);
   });
 
-  it('drops all when the key is removed', () => {
+  it('rotation: removing the key removes all keys', () => {
     const hook = notification();
     hook.set('one');
     hook.set('two');
@@ -120,20 +120,20 @@ describe('rotating a signing key', () => {
     assert.deepEqual(hook.cosigning(), []);
   });
 
-  it('does not retire a key that is the present one again', () => {
+  it('rotation: a key that is set again is no longer retired', () => {
     const hook = notification();
     for (const key of ['one', 'two', 'one']) hook.set(key);
     assert.deepEqual([hook.present(), hook.cosigning()], ['one', ['two']]);
   });
 
-  it('keeps at most fifty', () => {
+  it('rotation: keeps at most fifty retired keys', () => {
     const hook = notification();
     for (let number = 0; number <= 60; number += 1) hook.set(`key ${number}`);
     assert.equal(hook.cosigning().length, 50);
     assert.equal(hook.cosigning()[0], 'key 59');
   });
 
-  it('stores all of them encrypted, for this notification alone', () => {
+  it('rotation: seals every key for its notification only', () => {
     const hook = notification();
     hook.set('SECRET one');
     hook.set('SECRET two');
@@ -142,7 +142,7 @@ describe('rotating a signing key', () => {
     assert.throws(() => hook.secretBox.open(retired?.sealedSigningKey ?? '', 'notification:other'));
   });
 
-  it('takes a new key when the stored ones cannot be decrypted any more', () => {
+  it('rotation: accepts a new key if the stored ones cannot be decrypted', () => {
     const hook = notification();
     hook.set('one');
     hook.set('two');

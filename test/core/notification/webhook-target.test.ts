@@ -151,17 +151,17 @@ const taken = [
 
 describe('webhook target', () => {
   for (const url of reserved) {
-    it(`refuses ${JSON.stringify(url)}`, () => {
+    it(`webhook target: rejects ${JSON.stringify(url)}`, () => {
       const error = refusal(url);
       assert.equal(error?.kind, 'invalid');
       assert.equal(error.reason, 'WEBHOOK_TARGET_REFUSED');
       assert.equal(error.fields[0]?.field, 'url');
     });
-    it(`takes ${JSON.stringify(url)} where private targets are allowed`, () => assert.equal(refusal(url, true), null));
+    it(`webhook target: accepts ${JSON.stringify(url)} if private targets are allowed`, () => assert.equal(refusal(url, true), null));
   }
 
   for (const [url, why] of malformed) {
-    it(`refuses ${JSON.stringify(url.slice(0, 60))} always`, () => {
+    it(`webhook target: always rejects ${JSON.stringify(url.slice(0, 60))}`, () => {
       for (const allowPrivateTargets of [false, true]) {
         const error = refusal(url, allowPrivateTargets);
         assert.equal(error?.reason, 'FIELD_INVALID');
@@ -172,10 +172,10 @@ describe('webhook target', () => {
   }
 
   for (const url of taken) {
-    it(`takes ${url.slice(0, 60)}`, () => assert.equal(refusal(url), null));
+    it(`webhook target: accepts ${url.slice(0, 60)}`, () => assert.equal(refusal(url), null));
   }
 
-  it('never echoes what may be a secret', () => {
+  it('webhook target: never echoes the URL, which may be secret', () => {
     for (const url of ['https://u:hunter2@hooks.acme.com/', 'http://127.0.0.1/hunter2', 'ftp://x.com/hunter2', 'hunter2']) {
       const error = refusal(url);
       assert(error !== null);

@@ -10,7 +10,7 @@ for (const [said, networkType, sent] of [
   ['null', 'stellar', null],
   ['{"a":1.0}', 'evm', '{"a":1.0}'],
 ] as const) {
-  it(`the parameters ${said} of a call to a network of the type ${networkType} are sent as ${sent}`, async () => {
+  it(`call: the params ${said} are sent to a ${networkType} node as ${sent}`, async () => {
     const relayer = relayers.get(networkType) ?? assert.fail('there is none');
     const seen: unknown[] = [];
     const chain: Pick<Chain, 'forward'> = {

@@ -9,13 +9,13 @@ const fields = { name, rpcUrls, requiredConfirmations, averageBlockTimeMs, symbo
 const stellar: StellarNetwork = { ...fields, type: 'stellar', passphrase: 'Standalone Network ; February 2017' };
 const solana: SolanaNetwork = { ...fields, type: 'solana', name: 'devnet' };
 
-test('a chain is named by its kind and by what tells it from others of that kind', () => {
+test('chain key: contains the network type and what identifies the chain', () => {
   assert.equal(chainKeyOf(evmNetwork({ chainId: 10n, name: 'any' })), 'evm:10');
   assert.equal(chainKeyOf(stellar), 'stellar:Standalone Network ; February 2017');
   assert.equal(chainKeyOf(solana), 'solana:devnet');
 });
 
-test('what every lane asks of the policies is told for each network', () => {
+test('policies: every network has a minimum balance and a maximum in flight', () => {
   const onStellar: StellarPolicies = { network: 'stellar', minBalanceStroops: 2n, maxFeeStroops: null };
   const onSolana: SolanaPolicies = {
     network: 'solana',

@@ -10,7 +10,7 @@ for (const [what, before, after] of [
   ['disabled', null, 'this is another chain'],
   ['enabled again', 'this is another chain', null],
 ] as const) {
-  it(`a relayer that the service itself has ${what} while it is changed stays so`, async () => {
+  it(`registry: a relayer that the service has ${what} during a change stays so`, async () => {
     const customRpcUrls = [{ url: 'http://127.0.0.1:9', weight: 100 }];
     const relayer = { ...(relayers.get('evm') ?? assert.fail('there is none')), customRpcUrls, disabledReason: before };
     const chain = {} as Chain;

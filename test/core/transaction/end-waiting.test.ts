@@ -6,7 +6,7 @@ import { openStore } from '../../../src/storage/open-store.js';
 import { anAttempt, aTransaction, next, sampleLane, silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
-test('ends what nothing is signed of, however much that is, and leaves what is signed to the chain', async () => {
+test('restore: ends every unsigned transaction and leaves signed ones to the chain', async () => {
   const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
   const waiting = Array.from({ length: 450 }, (_, index) => aTransaction({ id: `waiting-${String(index).padStart(3, '0')}` }));
   const signed = aTransaction({ id: 'signed' });

@@ -34,7 +34,7 @@ const cases: readonly Case[] = [
 
 describe('a relayer’s policies', () => {
   for (const [what, policies, content, refused] of cases) {
-    it(`${refused === null ? 'allow' : 'refuse'} ${what}`, () => {
+    it(`policies: ${refused === null ? 'allow' : 'refuse'} ${what}`, () => {
       const ask = () => requireEvmPolicy({ address: '0xr1' }, evmPolicies(policies), evmContent(content));
       if (refused === null) assert.doesNotThrow(ask);
       else

@@ -12,7 +12,7 @@ const change = (id: string, revision = 1): TransactionView => ({ transaction: aT
 const isTooSlow = (error: unknown) => error instanceof DomainError && error.kind === 'rate_limited' && error.reason === 'READER_TOO_SLOW';
 
 describe('the feed', () => {
-  it('tells every reader what it wants, in order, from when it began to read', async () => {
+  it('feed: delivers to every reader the changes it wants, in order, from its subscription on', async () => {
     const feed = createFeed();
     feed.publish(change('before'));
     const all = feed.subscribe(() => true);
@@ -23,7 +23,7 @@ describe('the feed', () => {
     assert.deepEqual([await some.next(), await some.next()], published.slice(1));
   });
 
-  it('wakes a reader that waits', async () => {
+  it('feed: wakes a waiting reader', async () => {
     const feed = createFeed();
     const reader = feed.subscribe(() => true);
     const next = reader.next();
@@ -32,7 +32,7 @@ describe('the feed', () => {
     assert.equal(await next, one);
   });
 
-  it('ends for a reader that closes, waiting or not; what it was told already it still gets', async () => {
+  it('feed: ends for a reader that closes, after the changes already delivered', async () => {
     const feed = createFeed();
     const waiting = feed.subscribe(() => true);
     const next = waiting.next();
@@ -47,7 +47,7 @@ describe('the feed', () => {
     assert.deepEqual([await behind.next(), await behind.next(), await behind.next()], [last, undefined, undefined]);
   });
 
-  it('drops a reader that is more than a thousand changes behind, and none beside it', async () => {
+  it('feed: drops only a reader that is more than a thousand changes behind', async () => {
     const feed = createFeed();
     const slow = feed.subscribe(() => true);
     const quick = feed.subscribe(() => true);
@@ -63,7 +63,7 @@ describe('the feed', () => {
     assert.equal((await quick.next())?.transaction.revision, 1_000);
   });
 
-  it('loses nothing and turns nothing round for readers of any pace within the bound', async () => {
+  it('feed: loses and reorders nothing for readers of any pace within the limit', async () => {
     const paces = fc.array(fc.record({ publish: fc.nat({ max: 40 }), read: fc.nat({ max: 40 }) }), { maxLength: 20 });
     await fc.assert(
       fc.asyncProperty(paces, async (steps) => {
@@ -84,7 +84,7 @@ describe('the feed', () => {
   });
 });
 
-it('a watch whose signal aborted before it began waits for nothing', async () => {
+it('watch: ends at once if its signal aborted before it began', async () => {
   const relayer = relayers.get('evm') ?? assert.fail('there is none');
   const view = { transaction: aTransaction({ id: 'a', relayerId: relayer.id, status: 'pending' }), shown: null };
   const read = { transaction: async () => view } as Partial<Reads> as Reads;

@@ -31,7 +31,7 @@ const pending = aTransaction({ id, traceParent });
 const first = anAttempt({ transactionId: id });
 const sent = next(pending, { status: 'sent', nonce: 0n, liveVersion: 1 });
 
-test('each change of status is a line and a count; what changes no status is neither', () => {
+test('journal: logs and counts each change of status, and nothing else', () => {
   const { journal, lines, counts } = recorded();
   journal.accepted(pending, { requestId: 'r-1', traceParent });
   journal.moved(pending, { steps: [next(pending, { statusReason: 'waits' })] }, { transaction: pending, attempts: [] });
@@ -44,7 +44,7 @@ test('each change of status is a line and a count; what changes no status is nei
   assert.deepEqual(counts, ['relayer-1 pending', 'relayer-1 signed for content', 'relayer-1 sent']);
 });
 
-test('several steps of one commit are told one by one', () => {
+test('journal: records several steps of one commit one by one', () => {
   const { journal, lines } = recorded();
   const mined = next(sent, { status: 'mined', mined: { version: 1, blockNumber: 1n, blockHash: '0x', succeeded: true, facts: null } });
   const confirmed = next(mined, { status: 'confirmed' });
@@ -58,7 +58,7 @@ test('several steps of one commit are told one by one', () => {
   );
 });
 
-test('a version that only bids more is an escalation; one with new content or another purpose is not', () => {
+test('journal: an attempt that only bids more is an escalation; one with new content or another purpose is not', () => {
   const { journal, counts } = recorded();
   const second = anAttempt({ transactionId: id, version: 2 });
   const signAgain = (over: Parameters<typeof next>[1], purpose: 'content' | 'cancel') => {
@@ -71,7 +71,7 @@ test('a version that only bids more is an escalation; one with new content or an
   assert.deepEqual(counts, ['relayer-1 signed for escalation', 'relayer-1 signed for content', 'relayer-1 signed for cancel']);
 });
 
-test('what waits outside is a span from when it began to wait; what no caller traced is none', () => {
+test('journal: waits for the chain become spans; an untraced transaction has none', () => {
   const { journal, spans } = recorded(5_000);
   const submitted = next(sent, { status: 'submitted', sentAtMs: 1_000 });
   const mined = next(submitted, {

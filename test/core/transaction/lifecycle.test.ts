@@ -78,7 +78,7 @@ const moves: Record<string, (state: State, given: { nowMs: number; pick: number;
 };
 const endings = ['resolve', 'displace', 'give up', 'end unsigned'];
 
-describe('the lifecycle, by whatever moves the engine may make', () => {
+describe('lifecycle under random moves of the engine', () => {
   const step = fc.record({
     move: fc.constantFrom(...Object.keys(moves)),
     nowMs: fc.integer({ min: 1, max: 1_000_000 }),
@@ -86,7 +86,7 @@ describe('the lifecycle, by whatever moves the engine may make', () => {
     flag: fc.boolean(),
   });
 
-  it('grows by one revision at a time, and never goes back on what was told', () => {
+  it('lifecycle: each move adds one revision and never contradicts an earlier record', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
         let state: State = { transaction: aTransaction({ id: 't', content, revision: 1 }), purposes: [] };
@@ -127,7 +127,7 @@ describe('how a transaction ends', () => {
     ['release_slot', true, 'failed', /^insufficient balance; a self-transfer replaces it at nonce 7 to unblock later transactions$/],
   ];
 
-  it('is decided by what the mined version was for', () => {
+  it('end: the purpose of the mined attempt decides the final status', () => {
     for (const [purpose, succeeded, status, reason] of cases) {
       const transaction = purpose === 'content' ? sent : over(purpose);
       const ended = resolved(mined(transaction, minedAt(transaction.liveVersion ?? 0, succeeded), 5), purpose, null, 6);
@@ -137,18 +137,18 @@ describe('how a transaction ends', () => {
     }
   });
 
-  it('is confirmed when the original wins over its cancel, and says so', () => {
+  it('end: confirmed if the original attempt wins over its cancel, and the reason says so', () => {
     const ended = resolved(mined(over('cancel'), minedAt(1), 5), 'content', null, 6);
     assert.deepEqual([ended.status, ended.confirmedAtMs], ['confirmed', 6]);
     assert.match(ended.statusReason ?? '', /attempt 1 was mined instead of the newest, attempt 2/);
   });
 
-  it('says why it failed when that is known', () => {
+  it('end: states why it failed if that is known', () => {
     const ended = resolved(mined(sent, minedAt(1, false), 5), 'content', 'reverted on chain: no', 6);
     assert.equal(ended.statusReason, 'reverted on chain: no');
   });
 
-  it('in a slot that is somebody else’s: another nonce for content, the end for what was given up', () => {
+  it('end: after a foreign transaction in its slot, content gets another nonce and a given-up transaction ends', () => {
     const again = displaced(sent, foreignHash);
     assert.deepEqual([again.status, again.nonce, again.liveVersion, again.intent], ['pending', null, null, 'content']);
     assert.match(again.statusReason ?? '', new RegExp(`nonce 7 was used by ${foreignHash}`));
@@ -158,7 +158,7 @@ describe('how a transaction ends', () => {
     );
   });
 
-  it('cannot be resolved without a block', () => {
+  it('end: a transaction that is not mined cannot be resolved', () => {
     assert.throws(() => resolved(sent, 'content', null, 6), /mined/);
   });
 });
@@ -180,9 +180,9 @@ const cases: readonly (readonly [TransactionStatus, Intent, reason: string | nul
   ['canceled', 'cancel', 'TRANSACTION_CANCELED'],
 ];
 
-describe('new content and a cancel', () => {
+describe('replace and cancel', () => {
   for (const [status, intent, reason] of cases) {
-    it(`${reason === null ? 'are taken' : `are refused with ${reason}`} for a transaction that is ${status} to become ${intent}`, () => {
+    it(`replace and cancel: ${reason === null ? 'accepted' : `rejected with ${reason}`} for status ${status} with intent ${intent}`, () => {
       for (const verb of ['replaced', 'cancelled'] as const) {
         const ask = () => requireWaiting(aTransaction({ id: 't', status, intent }), verb);
         if (reason === null) assert.doesNotThrow(ask);

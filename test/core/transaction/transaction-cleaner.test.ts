@@ -9,7 +9,7 @@ import { waitFor } from '../../support/wait-for.js';
 
 const hourMs = 3_600_000;
 
-describe('the cleaner of transactions', () => {
+describe('transaction cleaner', () => {
   let store: Store;
   after(() => store.close());
 
@@ -33,7 +33,7 @@ describe('the cleaner of transactions', () => {
     return (await store.read.transactionsOf(relayerId, [], { offset: 0, limit: 1 })).total;
   }
 
-  it('removes those that ended long enough ago, of every relayer, in batches, past those that are still open', async () => {
+  it('transaction cleaner: deletes old final transactions of every relayer, in batches, past open ones', async () => {
     store = (await openStore(`sqlite:${await temporaryFolder()}/relayer.db`, { log: silentLog })).store;
     await insert('many', [...Array<null>(250).fill(null), ...Array<number>(400).fill(1), 10 * hourMs]);
     await insert('few', [1, null, 10 * hourMs]);

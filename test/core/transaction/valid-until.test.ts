@@ -24,14 +24,14 @@ describe('valid_until', () => {
     [malformed, /must be an RFC 3339 time/],
   ] as const) {
     for (const text of texts)
-      it(`refuses ${JSON.stringify(text)}`, () =>
+      it(`valid_until: rejects ${JSON.stringify(text)}`, () =>
         assert.throws(
           () => readValidUntil(text, nowMs),
           (error) => error instanceof DomainError && error.reason === 'FIELD_INVALID' && words.test(error.message),
         ));
   }
 
-  it('is exact to the millisecond, for any time to come', () => {
+  it('valid_until: is exact to the millisecond for any future time', () => {
     const time = fc.integer({ min: nowMs + 1, max: Date.parse('9999-12-31T23:59:59Z') });
     fc.assert(fc.property(time, (ms) => assert.equal(readValidUntil(new Date(ms).toISOString(), nowMs), ms)));
   });
