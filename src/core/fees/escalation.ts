@@ -8,7 +8,7 @@ const patience: Readonly<Record<Speed, { readonly blocks: number; readonly ms: n
   safeLow: { blocks: 12, ms: 300_000 },
 };
 
-/** Patience doubles with every attempt up to this factor: the market moves, but a hundred attempts help nobody. */
+/** Patience doubles with every attempt up to this factor: the market moves, but ever more attempts do not help. */
 const maxFactor = 16;
 
 /** A live attempt and how long it has waited. */

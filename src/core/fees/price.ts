@@ -36,7 +36,7 @@ export function reaches(price: EvmPrice, floor: Bid): boolean {
   return bid.maxFeePerGasWei >= floor.maxFeePerGasWei && bid.maxPriorityFeePerGasWei >= floor.maxPriorityFeePerGasWei;
 }
 
-/** Raises a price to the floor where it is below; its type stays. */
+/** Raises a price to the floor if it is below; keeps its type. */
 export function raisedTo(price: EvmPrice, floor: Bid): EvmPrice {
   if (price.kind === 'legacy') {
     return { kind: 'legacy', gasPriceWei: max(price.gasPriceWei, floor.maxFeePerGasWei, floor.maxPriorityFeePerGasWei) };

@@ -5,7 +5,7 @@ import type { RpcUrl } from '../relayer/network.js';
 
 const maxUrls = 20;
 const maxLength = 2048;
-/** What a shown URL has after its host. */
+/** Replaces everything after the host of a shown URL. */
 const mask = '/***';
 
 /** Masks an RPC URL after its host, where providers put API keys. */

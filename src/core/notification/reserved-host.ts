@@ -44,7 +44,7 @@ export function isReservedAddress(address: string): boolean {
 }
 
 /**
- * True if the host must not be dialled, whatever DNS answers: a reserved address, or a name that only a private network resolves, such as one
+ * True if the host must not be dialled, even if DNS resolves it: a reserved address, or a name that only a private network resolves, such as one
  * without a dot. `host` comes from a WHATWG URL, which normalizes every spelling of an address; brackets are optional.
  */
 export function isReservedHost(host: string): boolean {

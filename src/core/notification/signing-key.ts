@@ -8,7 +8,7 @@ const secretPrefix = 'whsec_';
 const recommendedLength = 32;
 /** How long a previous key keeps signing, so that receivers have time to learn the new one. */
 const cosigningMs = 24 * 60 * 60 * 1000;
-/** Each signature costs 50 bytes of a header, and receivers limit headers; nobody rotates so often on purpose. */
+/** Each signature costs 50 bytes of a header, and receivers limit headers. More rotations than this in a day are a mistake. */
 const maxCosigning = 50;
 
 /** Returns the purpose that a notification's signing keys are sealed for: they cannot be opened for another notification. */

@@ -23,7 +23,7 @@ export function createDirectory(entries: readonly DirectoryEntry[]): ChangeableD
 
   function entryOf(relayer: Relayer): DirectoryEntry {
     const entry = byId.get(relayer.id);
-    if (entry === undefined) throw new Error(`no relayer ${relayer.id}`);
+    if (entry === undefined) throw new Error(`unknown relayer ${relayer.id}`);
     return entry;
   }
 

@@ -8,6 +8,6 @@ export function onNetwork<N extends NetworkType, T extends { readonly network: N
   network: N,
   value: T,
 ): Extract<T, { readonly network: N }> {
-  if (value.network !== network) throw new Error(`expected a value of an ${network} network, got ${value.network}`);
+  if (value.network !== network) throw new Error(`expected a value for network type ${network}, got ${value.network}`);
   return value as Extract<T, { readonly network: N }>;
 }

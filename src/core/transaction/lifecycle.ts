@@ -148,7 +148,7 @@ function minedReason(transaction: Transaction, at: MinedAt): string | null {
 
 /** Records a reorg that removed the mined attempt's block: the intended attempt shows again, and is rebroadcast. */
 export function reorged(transaction: Transaction): Transaction {
-  return next(transaction, { status: 'submitted', mined: null, statusReason: 'a reorg removed its block; it is broadcast again' });
+  return next(transaction, { status: 'submitted', mined: null, statusReason: 'a reorg removed its block; broadcasting it again' });
 }
 
 /**
