@@ -16,27 +16,27 @@ export const file_relayer_v1_common: GenFile = /*@__PURE__*/
   fileDesc("ChdyZWxheWVyL3YxL2NvbW1vbi5wcm90bxIKcmVsYXllci52MSJRCgpQYWdpbmF0aW9uEhQKDGN1cnJlbnRfcGFnZRgBIAEoDRIQCghwZXJfcGFnZRgCIAEoDRIbCgt0b3RhbF9pdGVtcxgDIAEoBEIG0vMYAggBIkYKEFJlc3BvbnNlTWV0YWRhdGESIgoEbG9ncxgBIAMoCzIULnJlbGF5ZXIudjEuTG9nRW50cnkSDgoGdHJhY2VzGAIgAygJIkAKCExvZ0VudHJ5EiMKBWxldmVsGAEgASgOMhQucmVsYXllci52MS5Mb2dMZXZlbBIPCgdtZXNzYWdlGAIgASgJKnQKC05ldHdvcmtUeXBlEhwKGE5FVFdPUktfVFlQRV9VTlNQRUNJRklFRBAAEhQKEE5FVFdPUktfVFlQRV9FVk0QARIYChRORVRXT1JLX1RZUEVfU1RFTExBUhACEhcKE05FVFdPUktfVFlQRV9TT0xBTkEQAyqgAQoITG9nTGV2ZWwSGQoVTE9HX0xFVkVMX1VOU1BFQ0lGSUVEEAASEQoNTE9HX0xFVkVMX0xPRxABEhIKDkxPR19MRVZFTF9JTkZPEAISEwoPTE9HX0xFVkVMX0VSUk9SEAMSEgoOTE9HX0xFVkVMX1dBUk4QBBITCg9MT0dfTEVWRUxfREVCVUcQBRIUChBMT0dfTEVWRUxfUkVTVUxUEAZiBnByb3RvMw", [file_relayer_rest_v1_options]);
 
 /**
- * Which part of a list an answer holds.
+ * The position of a page in its list.
  *
  * @generated from message relayer.v1.Pagination
  */
 export type Pagination = Message<"relayer.v1.Pagination"> & {
   /**
-   * The page that was asked for, from 1.
+   * The requested page, from 1.
    *
    * @generated from field: uint32 current_page = 1;
    */
   currentPage: number;
 
   /**
-   * The greatest number of items on a page, 1 to 100.
+   * The maximum number of items per page, 1 to 100.
    *
    * @generated from field: uint32 per_page = 2;
    */
   perPage: number;
 
   /**
-   * How many items the whole list has.
+   * The number of items in the whole list.
    *
    * @generated from field: uint64 total_items = 3;
    */
@@ -51,13 +51,13 @@ export const PaginationSchema: GenMessage<Pagination> = /*@__PURE__*/
   messageDesc(file_relayer_v1_common, 0);
 
 /**
- * What there is to tell about a request beside its result.
+ * Information about a request beside its result.
  *
  * @generated from message relayer.v1.ResponseMetadata
  */
 export type ResponseMetadata = Message<"relayer.v1.ResponseMetadata"> & {
   /**
-   * Remarks about this very request.
+   * Warnings and other log entries about this request.
    *
    * @generated from field: repeated relayer.v1.LogEntry logs = 1;
    */
@@ -79,20 +79,20 @@ export const ResponseMetadataSchema: GenMessage<ResponseMetadata> = /*@__PURE__*
   messageDesc(file_relayer_v1_common, 1);
 
 /**
- * One remark about a request.
+ * A log entry about a request.
  *
  * @generated from message relayer.v1.LogEntry
  */
 export type LogEntry = Message<"relayer.v1.LogEntry"> & {
   /**
-   * How weighty it is.
+   * The level.
    *
    * @generated from field: relayer.v1.LogLevel level = 1;
    */
   level: LogLevel;
 
   /**
-   * The remark.
+   * The message.
    *
    * @generated from field: string message = 2;
    */
@@ -107,7 +107,7 @@ export const LogEntrySchema: GenMessage<LogEntry> = /*@__PURE__*/
   messageDesc(file_relayer_v1_common, 2);
 
 /**
- * The kind of network a relayer sends on. It decides the shape of transactions and policies.
+ * The type of a network. It decides the shape of transactions and policies.
  *
  * @generated from enum relayer.v1.NetworkType
  */
@@ -120,7 +120,7 @@ export enum NetworkType {
   UNSPECIFIED = 0,
 
   /**
-   * Ethereum and networks like it.
+   * Ethereum and compatible networks.
    *
    * @generated from enum value: NETWORK_TYPE_EVM = 1;
    */
@@ -148,7 +148,7 @@ export const NetworkTypeSchema: GenEnum<NetworkType> = /*@__PURE__*/
   enumDesc(file_relayer_v1_common, 0);
 
 /**
- * How weighty a remark is.
+ * The level of a log entry.
  *
  * @generated from enum relayer.v1.LogLevel
  */
@@ -161,14 +161,14 @@ export enum LogLevel {
   UNSPECIFIED = 0,
 
   /**
-   * An ordinary remark.
+   * An ordinary entry.
    *
    * @generated from enum value: LOG_LEVEL_LOG = 1;
    */
   LOG = 1,
 
   /**
-   * For information.
+   * Information.
    *
    * @generated from enum value: LOG_LEVEL_INFO = 2;
    */
@@ -182,14 +182,14 @@ export enum LogLevel {
   ERROR = 3,
 
   /**
-   * Something the caller should look at.
+   * A warning.
    *
    * @generated from enum value: LOG_LEVEL_WARN = 4;
    */
   WARN = 4,
 
   /**
-   * For finding faults.
+   * For debugging.
    *
    * @generated from enum value: LOG_LEVEL_DEBUG = 5;
    */

@@ -14,7 +14,7 @@ export const file_relayer_v1_errors: GenFile = /*@__PURE__*/
   fileDesc("ChdyZWxheWVyL3YxL2Vycm9ycy5wcm90bxIKcmVsYXllci52MSr6DQoLRXJyb3JSZWFzb24SHAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVEEAASHQoZRVJST1JfUkVBU09OX0hPU1RfSU5WQUxJRBABEh8KG0VSUk9SX1JFQVNPTl9QQVRIX05PVF9GT1VORBACEiMKH0VSUk9SX1JFQVNPTl9NRVRIT0RfTk9UX0FMTE9XRUQQAxIkCiBFUlJPUl9SRUFTT05fQ1JFREVOVElBTFNfSU5WQUxJRBAEEh4KGkVSUk9SX1JFQVNPTl9TQ09QRV9NSVNTSU5HEAUSJAogRVJST1JfUkVBU09OX1JFTEFZRVJfTk9UX0FMTE9XRUQQBhIdChlFUlJPUl9SRUFTT05fUkFURV9MSU1JVEVEEAcSHwobRVJST1JfUkVBU09OX0JPRFlfVE9PX0xBUkdFEAgSKQolRVJST1JfUkVBU09OX0NPTlRFTlRfVFlQRV9VTlNVUFBPUlRFRBAJEh8KG0VSUk9SX1JFQVNPTl9CT0RZX01BTEZPUk1FRBAKEh4KGkVSUk9SX1JFQVNPTl9GSUVMRF9VTktOT1dOEAsSHgoaRVJST1JfUkVBU09OX0ZJRUxEX0lOVkFMSUQQDBIkCiBFUlJPUl9SRUFTT05fV1JPTkdfTkVUV09SS19TSEFQRRANEikKJUVSUk9SX1JFQVNPTl9OT1RfU1VQUE9SVEVEX09OX05FVFdPUksQDhIgChxFUlJPUl9SRUFTT05fTk9UX0lNUExFTUVOVEVEEA8SIgoeRVJST1JfUkVBU09OX1JFTEFZRVJfTk9UX0ZPVU5EEBQSHwobRVJST1JfUkVBU09OX1JFTEFZRVJfUEFVU0VEEBUSIQodRVJST1JfUkVBU09OX1JFTEFZRVJfRElTQUJMRUQQFhIfChtFUlJPUl9SRUFTT05fUkVMQVlFUl9JTl9VU0UQFxImCiJFUlJPUl9SRUFTT05fVFJBTlNBQ1RJT05fTk9UX0ZPVU5EEB4SIgoeRVJST1JfUkVBU09OX1RSQU5TQUNUSU9OX01JTkVEEB8SJgoiRVJST1JfUkVBU09OX1RSQU5TQUNUSU9OX0NPTkZJUk1FRBAgEiMKH0VSUk9SX1JFQVNPTl9UUkFOU0FDVElPTl9GQUlMRUQQIRIkCiBFUlJPUl9SRUFTT05fVFJBTlNBQ1RJT05fRVhQSVJFRBAiEiUKIUVSUk9SX1JFQVNPTl9UUkFOU0FDVElPTl9DQU5DRUxFRBAjEigKJEVSUk9SX1JFQVNPTl9SRVBMQUNFTUVOVF9VTkRFUlBSSUNFRBAkEicKI0VSUk9SX1JFQVNPTl9HQVNfUFJJQ0VfQ0FQX0VYQ0VFREVEECUSJQohRVJST1JfUkVBU09OX1JFQ0VJVkVSX05PVF9BTExPV0VEECYSIwofRVJST1JfUkVBU09OX0lOU1VGRklDSUVOVF9GVU5EUxAnEiMKH0VSUk9SX1JFQVNPTl9FWEVDVVRJT05fUkVWRVJURUQQKBIgChxFUlJPUl9SRUFTT05fUkVBREVSX1RPT19TTE9XECkSJAogRVJST1JfUkVBU09OX0NBTkNFTF9OT1RfUE9TU0lCTEUQKhInCiNFUlJPUl9SRUFTT05fTk9USUZJQ0FUSU9OX05PVF9GT1VORBAyEiQKIEVSUk9SX1JFQVNPTl9OT1RJRklDQVRJT05fRVhJU1RTEDMSJAogRVJST1JfUkVBU09OX05PVElGSUNBVElPTl9JTl9VU0UQNBInCiNFUlJPUl9SRUFTT05fV0VCSE9PS19UQVJHRVRfUkVGVVNFRBA1EiMKH0VSUk9SX1JFQVNPTl9ERUxJVkVSWV9OT1RfRk9VTkQQNhIhCh1FUlJPUl9SRUFTT05fU0lHTkVSX05PVF9GT1VORBA8EiIKHkVSUk9SX1JFQVNPTl9ORVRXT1JLX05PVF9GT1VORBA9EiIKHkVSUk9SX1JFQVNPTl9BUElfS0VZX05PVF9GT1VORBA+EhoKFkVSUk9SX1JFQVNPTl9JRF9FWElTVFMQPxIXChNFUlJPUl9SRUFTT05fSU5fVVNFEEASKAokRVJST1JfUkVBU09OX0lERU1QT1RFTkNZX0tFWV9JTlZBTElEEEYSKAokRVJST1JfUkVBU09OX0lERU1QT1RFTkNZX0tFWV9SVU5OSU5HEEcSJwojRVJST1JfUkVBU09OX0lERU1QT1RFTkNZX0tFWV9SRVVTRUQQSBIhCh1FUlJPUl9SRUFTT05fTk9ERV9VTkFWQUlMQUJMRRBQEiQKIEVSUk9SX1JFQVNPTl9TRVJWSUNFX1VOQVZBSUxBQkxFEFESGQoVRVJST1JfUkVBU09OX0lOVEVSTkFMEFJiBnByb3RvMw");
 
 /**
- * Why a call failed, for a program to act on. REST carries it without the prefix as `X-Error-Reason`,
+ * Why a call failed, for a program to act on. REST sends it without the prefix as `X-Error-Reason`,
  * RPC as `google.rpc.ErrorInfo.reason` (domain `relayer.v1`).
  *
  * @generated from enum relayer.v1.ErrorReason
@@ -35,42 +35,42 @@ export enum ErrorReason {
   HOST_INVALID = 1,
 
   /**
-   * No such path.
+   * The path does not exist.
    *
    * @generated from enum value: ERROR_REASON_PATH_NOT_FOUND = 2;
    */
   PATH_NOT_FOUND = 2,
 
   /**
-   * The path exists, with another verb.
+   * The path exists with another verb.
    *
    * @generated from enum value: ERROR_REASON_METHOD_NOT_ALLOWED = 3;
    */
   METHOD_NOT_ALLOWED = 3,
 
   /**
-   * No key, a malformed one, or one that is not valid.
+   * The API key is missing, malformed or invalid.
    *
    * @generated from enum value: ERROR_REASON_CREDENTIALS_INVALID = 4;
    */
   CREDENTIALS_INVALID = 4,
 
   /**
-   * The key lacks the scope that the method needs.
+   * The API key lacks the scope that the method needs.
    *
    * @generated from enum value: ERROR_REASON_SCOPE_MISSING = 5;
    */
   SCOPE_MISSING = 5,
 
   /**
-   * The key is not for this relayer.
+   * The API key may not use this relayer.
    *
    * @generated from enum value: ERROR_REASON_RELAYER_NOT_ALLOWED = 6;
    */
   RELAYER_NOT_ALLOWED = 6,
 
   /**
-   * The key's rate limit is used up; `Retry-After` tells for how long.
+   * The rate limit of the API key is exceeded. `Retry-After` says when to try again.
    *
    * @generated from enum value: ERROR_REASON_RATE_LIMITED = 7;
    */
@@ -84,14 +84,14 @@ export enum ErrorReason {
   BODY_TOO_LARGE = 8,
 
   /**
-   * The body is not of a type that the path takes.
+   * The content type of the body is not supported.
    *
    * @generated from enum value: ERROR_REASON_CONTENT_TYPE_UNSUPPORTED = 9;
    */
   CONTENT_TYPE_UNSUPPORTED = 9,
 
   /**
-   * The body is not well-formed.
+   * The body is malformed.
    *
    * @generated from enum value: ERROR_REASON_BODY_MALFORMED = 10;
    */
@@ -105,28 +105,28 @@ export enum ErrorReason {
   FIELD_UNKNOWN = 11,
 
   /**
-   * A field or query parameter is missing or out of its bounds.
+   * A field or query parameter is missing or outside its bounds.
    *
    * @generated from enum value: ERROR_REASON_FIELD_INVALID = 12;
    */
   FIELD_INVALID = 12,
 
   /**
-   * The request is of another network's shape than the relayer's.
+   * The request has the shape of another network than the relayer's.
    *
    * @generated from enum value: ERROR_REASON_WRONG_NETWORK_SHAPE = 13;
    */
   WRONG_NETWORK_SHAPE = 13,
 
   /**
-   * The relayer's network has no such operation.
+   * The relayer's network does not support the operation.
    *
    * @generated from enum value: ERROR_REASON_NOT_SUPPORTED_ON_NETWORK = 14;
    */
   NOT_SUPPORTED_ON_NETWORK = 14,
 
   /**
-   * The call is not built.
+   * The call is not implemented.
    *
    * @generated from enum value: ERROR_REASON_NOT_IMPLEMENTED = 15;
    */
@@ -154,7 +154,7 @@ export enum ErrorReason {
   RELAYER_DISABLED = 22,
 
   /**
-   * The relayer still has transactions that are not final.
+   * The relayer has transactions that are not final.
    *
    * @generated from enum value: ERROR_REASON_RELAYER_IN_USE = 23;
    */
@@ -196,14 +196,14 @@ export enum ErrorReason {
   TRANSACTION_EXPIRED = 34,
 
   /**
-   * The transaction is cancelled, or its cancelling was accepted.
+   * The transaction is cancelled, or its cancellation was accepted.
    *
    * @generated from enum value: ERROR_REASON_TRANSACTION_CANCELED = 35;
    */
   TRANSACTION_CANCELED = 35,
 
   /**
-   * A price is below the least that replaces the earlier version.
+   * A price is below the minimum that replaces the earlier attempt.
    *
    * @generated from enum value: ERROR_REASON_REPLACEMENT_UNDERPRICED = 36;
    */
@@ -217,35 +217,35 @@ export enum ErrorReason {
   GAS_PRICE_CAP_EXCEEDED = 37,
 
   /**
-   * The relayer's policy does not allow the receiver; on Solana an account or a program.
+   * The relayer's policies do not allow the receiver (on Solana: an account or a program).
    *
    * @generated from enum value: ERROR_REASON_RECEIVER_NOT_ALLOWED = 38;
    */
   RECEIVER_NOT_ALLOWED = 38,
 
   /**
-   * The relayer cannot pay for it.
+   * The balance of the relayer is insufficient.
    *
    * @generated from enum value: ERROR_REASON_INSUFFICIENT_FUNDS = 39;
    */
   INSUFFICIENT_FUNDS = 39,
 
   /**
-   * The network refuses to run it: its estimate reverts.
+   * The transaction would revert.
    *
    * @generated from enum value: ERROR_REASON_EXECUTION_REVERTED = 40;
    */
   EXECUTION_REVERTED = 40,
 
   /**
-   * The reader of a stream fell too far behind, and was dropped.
+   * The reader of a stream was too slow and was disconnected.
    *
    * @generated from enum value: ERROR_REASON_READER_TOO_SLOW = 41;
    */
   READER_TOO_SLOW = 41,
 
   /**
-   * The transaction cannot be cancelled: what is out stays valid, and nothing of the relayer's can take its place.
+   * The transaction cannot be cancelled: its attempts stay valid, and no transaction of the relayer can replace them.
    *
    * @generated from enum value: ERROR_REASON_CANCEL_NOT_POSSIBLE = 42;
    */
@@ -273,7 +273,7 @@ export enum ErrorReason {
   NOTIFICATION_IN_USE = 52,
 
   /**
-   * The webhook's address is not one that may be dialled.
+   * The URL of the webhook is not allowed.
    *
    * @generated from enum value: ERROR_REASON_WEBHOOK_TARGET_REFUSED = 53;
    */
@@ -315,7 +315,7 @@ export enum ErrorReason {
   ID_EXISTS = 63,
 
   /**
-   * Something else still uses it.
+   * Something else uses it.
    *
    * @generated from enum value: ERROR_REASON_IN_USE = 64;
    */
@@ -343,21 +343,21 @@ export enum ErrorReason {
   IDEMPOTENCY_KEY_REUSED = 72,
 
   /**
-   * A node does not answer, or answers nonsense.
+   * No RPC node answers, or its answer makes no sense.
    *
    * @generated from enum value: ERROR_REASON_NODE_UNAVAILABLE = 80;
    */
   NODE_UNAVAILABLE = 80,
 
   /**
-   * The service stops or is overloaded.
+   * The service is stopping or overloaded.
    *
    * @generated from enum value: ERROR_REASON_SERVICE_UNAVAILABLE = 81;
    */
   SERVICE_UNAVAILABLE = 81,
 
   /**
-   * Our fault; the log knows more under the request id.
+   * A fault of the service. The log has the cause under the request id.
    *
    * @generated from enum value: ERROR_REASON_INTERNAL = 82;
    */

@@ -13,10 +13,10 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/evm.proto.
  */
 export const file_relayer_v1_evm: GenFile = /*@__PURE__*/
-  fileDesc("ChRyZWxheWVyL3YxL2V2bS5wcm90bxIKcmVsYXllci52MSKpAwoVRXZtVHJhbnNhY3Rpb25SZXF1ZXN0Eg8KAnRvGAEgASgJSACIAQESGgoFdmFsdWUYAiABKAlCBtLzGAIQAUgBiAEBEhEKBGRhdGEYAyABKAlIAogBARIoCglnYXNfbGltaXQYBCABKARCENLzGAwIAUD//////////39IA4gBARIeCglnYXNfcHJpY2UYBSABKAlCBtLzGAIQAUgEiAEBEiQKD21heF9mZWVfcGVyX2dhcxgGIAEoCUIG0vMYAhABSAWIAQESLQoYbWF4X3ByaW9yaXR5X2ZlZV9wZXJfZ2FzGAcgASgJQgbS8xgCEAFIBogBARIgCgVzcGVlZBgIIAEoDjIRLnJlbGF5ZXIudjEuU3BlZWQSGAoLdmFsaWRfdW50aWwYCSABKAlIB4gBAUIFCgNfdG9CCAoGX3ZhbHVlQgcKBV9kYXRhQgwKCl9nYXNfbGltaXRCDAoKX2dhc19wcmljZUISChBfbWF4X2ZlZV9wZXJfZ2FzQhsKGV9tYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXNCDgoMX3ZhbGlkX3VudGlsIpAECg5Fdm1UcmFuc2FjdGlvbhIMCgRmcm9tGAEgASgJEhcKAnRvGAIgASgJQgbS8xgCGAFIAIgBARINCgV2YWx1ZRgDIAEoCRIZCgRkYXRhGAQgASgJQgbS8xgCGAFIAYgBARIcCgVub25jZRgFIAEoBEII0vMYBAgBGAFIAogBARIgCglnYXNfbGltaXQYBiABKARCCNLzGAQIARgBSAOIAQESHgoJZ2FzX3ByaWNlGAcgASgJQgbS8xgCGAFIBIgBARIkCg9tYXhfZmVlX3Blcl9nYXMYCCABKAlCBtLzGAIYAUgFiAEBEi0KGG1heF9wcmlvcml0eV9mZWVfcGVyX2dhcxgJIAEoCUIG0vMYAhgBSAaIAQESLQoFc3BlZWQYCiABKA4yES5yZWxheWVyLnYxLlNwZWVkQgbS8xgCGAFIB4gBARI1CglzaWduYXR1cmUYCyABKAsyFS5yZWxheWVyLnYxLlNpZ25hdHVyZUIG0vMYAhgBSAiIAQESEwoLaXNfY2FuY2VsZWQYDCABKAhCBQoDX3RvQgcKBV9kYXRhQggKBl9ub25jZUIMCgpfZ2FzX2xpbWl0QgwKCl9nYXNfcHJpY2VCEgoQX21heF9mZWVfcGVyX2dhc0IbChlfbWF4X3ByaW9yaXR5X2ZlZV9wZXJfZ2FzQggKBl9zcGVlZEIMCgpfc2lnbmF0dXJlIu8CCgpFdm1BdHRlbXB0EhUKBW5vbmNlGAEgASgEQgbS8xgCCAESFwoCdG8YAiABKAlCBtLzGAIYAUgAiAEBEg0KBXZhbHVlGAMgASgJEhkKBGRhdGEYBCABKAlCBtLzGAIYAUgBiAEBEhkKCWdhc19saW1pdBgFIAEoBEIG0vMYAggBEh4KCWdhc19wcmljZRgGIAEoCUIG0vMYAhgBSAKIAQESJAoPbWF4X2ZlZV9wZXJfZ2FzGAcgASgJQgbS8xgCGAFIA4gBARItChhtYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXMYCCABKAlCBtLzGAIYAUgEiAEBEigKCXNpZ25hdHVyZRgJIAEoCzIVLnJlbGF5ZXIudjEuU2lnbmF0dXJlQgUKA190b0IHCgVfZGF0YUIMCgpfZ2FzX3ByaWNlQhIKEF9tYXhfZmVlX3Blcl9nYXNCGwoZX21heF9wcmlvcml0eV9mZWVfcGVyX2dhcyI5CglTaWduYXR1cmUSCQoBchgBIAEoCRIJCgFzGAIgASgJEgsKA3NpZxgDIAEoCRIJCgF2GAQgASgNIrQDCgtFdm1Qb2xpY2llcxIiCgttaW5fYmFsYW5jZRgBIAEoCUII0vMYBAgBEAFIAIgBARIkCg1nYXNfcHJpY2VfY2FwGAIgASgJQgjS8xgECAEQAUgBiAEBEhsKE3doaXRlbGlzdF9yZWNlaXZlcnMYAyADKAkSHAoPZWlwMTU1OV9wcmljaW5nGAQgASgISAKIAQESIQoUZ2FzX2xpbWl0X2VzdGltYXRpb24YBSABKAhIA4gBARIgChNpbmNsdWRlX3JldmVydF9kYXRhGAYgASgISASIAQESJgoNbWF4X2luX2ZsaWdodBgHIAEoDUIK0vMYBjgBQKCNBkgFiAEBEiEKFHByaXZhdGVfdHJhbnNhY3Rpb25zGAggASgISAaIAQFCDgoMX21pbl9iYWxhbmNlQhAKDl9nYXNfcHJpY2VfY2FwQhIKEF9laXAxNTU5X3ByaWNpbmdCFwoVX2dhc19saW1pdF9lc3RpbWF0aW9uQhYKFF9pbmNsdWRlX3JldmVydF9kYXRhQhAKDl9tYXhfaW5fZmxpZ2h0QhcKFV9wcml2YXRlX3RyYW5zYWN0aW9ucypoCgVTcGVlZBIVChFTUEVFRF9VTlNQRUNJRklFRBAAEhEKDVNQRUVEX0ZBU1RFU1QQARIOCgpTUEVFRF9GQVNUEAISEQoNU1BFRURfQVZFUkFHRRADEhIKDlNQRUVEX1NBRkVfTE9XEARiBnByb3RvMw", [file_relayer_rest_v1_options]);
+  fileDesc("ChRyZWxheWVyL3YxL2V2bS5wcm90bxIKcmVsYXllci52MSKrAwoVRXZtVHJhbnNhY3Rpb25SZXF1ZXN0Eg8KAnRvGAEgASgJSACIAQESHAoFdmFsdWUYAiABKAlCCNLzGAQQAVABSAGIAQESEQoEZGF0YRgDIAEoCUgCiAEBEigKCWdhc19saW1pdBgEIAEoBEIQ0vMYDAgBQP//////////f0gDiAEBEh4KCWdhc19wcmljZRgFIAEoCUIG0vMYAhABSASIAQESJAoPbWF4X2ZlZV9wZXJfZ2FzGAYgASgJQgbS8xgCEAFIBYgBARItChhtYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXMYByABKAlCBtLzGAIQAUgGiAEBEiAKBXNwZWVkGAggASgOMhEucmVsYXllci52MS5TcGVlZBIYCgt2YWxpZF91bnRpbBgJIAEoCUgHiAEBQgUKA190b0IICgZfdmFsdWVCBwoFX2RhdGFCDAoKX2dhc19saW1pdEIMCgpfZ2FzX3ByaWNlQhIKEF9tYXhfZmVlX3Blcl9nYXNCGwoZX21heF9wcmlvcml0eV9mZWVfcGVyX2dhc0IOCgxfdmFsaWRfdW50aWwikAQKDkV2bVRyYW5zYWN0aW9uEgwKBGZyb20YASABKAkSFwoCdG8YAiABKAlCBtLzGAIYAUgAiAEBEg0KBXZhbHVlGAMgASgJEhkKBGRhdGEYBCABKAlCBtLzGAIYAUgBiAEBEhwKBW5vbmNlGAUgASgEQgjS8xgECAEYAUgCiAEBEiAKCWdhc19saW1pdBgGIAEoBEII0vMYBAgBGAFIA4gBARIeCglnYXNfcHJpY2UYByABKAlCBtLzGAIYAUgEiAEBEiQKD21heF9mZWVfcGVyX2dhcxgIIAEoCUIG0vMYAhgBSAWIAQESLQoYbWF4X3ByaW9yaXR5X2ZlZV9wZXJfZ2FzGAkgASgJQgbS8xgCGAFIBogBARItCgVzcGVlZBgKIAEoDjIRLnJlbGF5ZXIudjEuU3BlZWRCBtLzGAIYAUgHiAEBEjUKCXNpZ25hdHVyZRgLIAEoCzIVLnJlbGF5ZXIudjEuU2lnbmF0dXJlQgbS8xgCGAFICIgBARITCgtpc19jYW5jZWxlZBgMIAEoCEIFCgNfdG9CBwoFX2RhdGFCCAoGX25vbmNlQgwKCl9nYXNfbGltaXRCDAoKX2dhc19wcmljZUISChBfbWF4X2ZlZV9wZXJfZ2FzQhsKGV9tYXhfcHJpb3JpdHlfZmVlX3Blcl9nYXNCCAoGX3NwZWVkQgwKCl9zaWduYXR1cmUi7wIKCkV2bUF0dGVtcHQSFQoFbm9uY2UYASABKARCBtLzGAIIARIXCgJ0bxgCIAEoCUIG0vMYAhgBSACIAQESDQoFdmFsdWUYAyABKAkSGQoEZGF0YRgEIAEoCUIG0vMYAhgBSAGIAQESGQoJZ2FzX2xpbWl0GAUgASgEQgbS8xgCCAESHgoJZ2FzX3ByaWNlGAYgASgJQgbS8xgCGAFIAogBARIkCg9tYXhfZmVlX3Blcl9nYXMYByABKAlCBtLzGAIYAUgDiAEBEi0KGG1heF9wcmlvcml0eV9mZWVfcGVyX2dhcxgIIAEoCUIG0vMYAhgBSASIAQESKAoJc2lnbmF0dXJlGAkgASgLMhUucmVsYXllci52MS5TaWduYXR1cmVCBQoDX3RvQgcKBV9kYXRhQgwKCl9nYXNfcHJpY2VCEgoQX21heF9mZWVfcGVyX2dhc0IbChlfbWF4X3ByaW9yaXR5X2ZlZV9wZXJfZ2FzIjkKCVNpZ25hdHVyZRIJCgFyGAEgASgJEgkKAXMYAiABKAkSCwoDc2lnGAMgASgJEgkKAXYYBCABKA0itAMKC0V2bVBvbGljaWVzEiIKC21pbl9iYWxhbmNlGAEgASgJQgjS8xgECAEQAUgAiAEBEiQKDWdhc19wcmljZV9jYXAYAiABKAlCCNLzGAQIARABSAGIAQESGwoTd2hpdGVsaXN0X3JlY2VpdmVycxgDIAMoCRIcCg9laXAxNTU5X3ByaWNpbmcYBCABKAhIAogBARIhChRnYXNfbGltaXRfZXN0aW1hdGlvbhgFIAEoCEgDiAEBEiAKE2luY2x1ZGVfcmV2ZXJ0X2RhdGEYBiABKAhIBIgBARImCg1tYXhfaW5fZmxpZ2h0GAcgASgNQgrS8xgGOAFAoI0GSAWIAQESIQoUcHJpdmF0ZV90cmFuc2FjdGlvbnMYCCABKAhIBogBAUIOCgxfbWluX2JhbGFuY2VCEAoOX2dhc19wcmljZV9jYXBCEgoQX2VpcDE1NTlfcHJpY2luZ0IXChVfZ2FzX2xpbWl0X2VzdGltYXRpb25CFgoUX2luY2x1ZGVfcmV2ZXJ0X2RhdGFCEAoOX21heF9pbl9mbGlnaHRCFwoVX3ByaXZhdGVfdHJhbnNhY3Rpb25zKmgKBVNwZWVkEhUKEVNQRUVEX1VOU1BFQ0lGSUVEEAASEQoNU1BFRURfRkFTVEVTVBABEg4KClNQRUVEX0ZBU1QQAhIRCg1TUEVFRF9BVkVSQUdFEAMSEgoOU1BFRURfU0FGRV9MT1cQBGIGcHJvdG8z", [file_relayer_rest_v1_options]);
 
 /**
- * What an EVM transaction should do. One of `to` and `data` must be there.
+ * The content of an EVM transaction. `to`, `data` or both are required.
  * At most one way of pricing: `gas_price`; `speed`; or `max_fee_per_gas` together with `max_priority_fee_per_gas`.
  *
  * @generated from message relayer.v1.EvmTransactionRequest
@@ -30,7 +30,7 @@ export type EvmTransactionRequest = Message<"relayer.v1.EvmTransactionRequest"> 
   to?: string | undefined;
 
   /**
-   * Amount to send, in wei, 0 to 2^128-1. Required.
+   * The amount in wei, 0 to 2^128-1. Required.
    *
    * @generated from field: optional string value = 2;
    */
@@ -51,35 +51,35 @@ export type EvmTransactionRequest = Message<"relayer.v1.EvmTransactionRequest"> 
   gasLimit?: bigint | undefined;
 
   /**
-   * Legacy price in wei per gas, 0 to 2^128-1. The transaction stays legacy, on an EIP-1559 network too.
+   * Legacy price in wei per gas, 0 to 2^128-1. The transaction is legacy, also on an EIP-1559 network.
    *
    * @generated from field: optional string gas_price = 5;
    */
   gasPrice?: string | undefined;
 
   /**
-   * Greatest EIP-1559 price in wei per gas, 0 to 2^128-1. Needs `max_priority_fee_per_gas`.
+   * Maximum EIP-1559 price in wei per gas, 0 to 2^128-1. Requires `max_priority_fee_per_gas`.
    *
    * @generated from field: optional string max_fee_per_gas = 6;
    */
   maxFeePerGas?: string | undefined;
 
   /**
-   * Greatest EIP-1559 tip in wei per gas, at most `max_fee_per_gas`.
+   * Maximum EIP-1559 tip in wei per gas, at most `max_fee_per_gas`.
    *
    * @generated from field: optional string max_priority_fee_per_gas = 7;
    */
   maxPriorityFeePerGas?: string | undefined;
 
   /**
-   * Market price to pay.
+   * The market price to pay.
    *
    * @generated from field: relayer.v1.Speed speed = 8;
    */
   speed: Speed;
 
   /**
-   * RFC 3339 time after which the transaction is not wanted any more; not in the past. Absent: never, or on a replacement the earlier one.
+   * RFC 3339 time after which the transaction expires; not in the past. Absent: never; on a replacement: unchanged.
    *
    * @generated from field: optional string valid_until = 9;
    */
@@ -94,8 +94,8 @@ export const EvmTransactionRequestSchema: GenMessage<EvmTransactionRequest> = /*
   messageDesc(file_relayer_v1_evm, 0);
 
 /**
- * What the record of an EVM transaction shows beside the common fields.
- * Of an unsigned transaction these are what the caller asked for; else those of the version that was mined, or of the newest.
+ * The EVM fields of a transaction record.
+ * They are those of the mined attempt, otherwise of the newest one, and those of the request before the first is signed.
  *
  * @generated from message relayer.v1.EvmTransaction
  */
@@ -129,14 +129,14 @@ export type EvmTransaction = Message<"relayer.v1.EvmTransaction"> & {
   data?: string | undefined;
 
   /**
-   * Nonce; null before the first version is signed.
+   * Nonce. Null: not signed yet.
    *
    * @generated from field: optional uint64 nonce = 5;
    */
   nonce?: bigint | undefined;
 
   /**
-   * Gas limit; null before it is known.
+   * Gas limit. Null: not known yet.
    *
    * @generated from field: optional uint64 gas_limit = 6;
    */
@@ -164,21 +164,21 @@ export type EvmTransaction = Message<"relayer.v1.EvmTransaction"> & {
   maxPriorityFeePerGas?: string | undefined;
 
   /**
-   * Speed that was asked for; null when prices were explicit.
+   * The requested speed. Null: the prices were explicit.
    *
    * @generated from field: optional relayer.v1.Speed speed = 10;
    */
   speed?: Speed | undefined;
 
   /**
-   * Signature; null before the first version is signed.
+   * Signature. Null: not signed yet.
    *
    * @generated from field: optional relayer.v1.Signature signature = 11;
    */
   signature?: Signature | undefined;
 
   /**
-   * True once cancelling was accepted.
+   * True once a cancellation was accepted.
    *
    * @generated from field: bool is_canceled = 12;
    */
@@ -193,7 +193,7 @@ export const EvmTransactionSchema: GenMessage<EvmTransaction> = /*@__PURE__*/
   messageDesc(file_relayer_v1_evm, 1);
 
 /**
- * What one signed version of an EVM transaction says.
+ * An attempt on an EVM network.
  *
  * @generated from message relayer.v1.EvmAttempt
  */
@@ -234,21 +234,21 @@ export type EvmAttempt = Message<"relayer.v1.EvmAttempt"> & {
   gasLimit: bigint;
 
   /**
-   * Legacy price in wei per gas, decimal; null for EIP-1559 versions.
+   * Legacy price in wei per gas, decimal; null for EIP-1559 attempts.
    *
    * @generated from field: optional string gas_price = 6;
    */
   gasPrice?: string | undefined;
 
   /**
-   * EIP-1559 price in wei per gas, decimal; null for legacy versions.
+   * EIP-1559 price in wei per gas, decimal; null for legacy attempts.
    *
    * @generated from field: optional string max_fee_per_gas = 7;
    */
   maxFeePerGas?: string | undefined;
 
   /**
-   * EIP-1559 tip in wei per gas, decimal; null for legacy versions.
+   * EIP-1559 tip in wei per gas, decimal; null for legacy attempts.
    *
    * @generated from field: optional string max_priority_fee_per_gas = 8;
    */
@@ -270,7 +270,7 @@ export const EvmAttemptSchema: GenMessage<EvmAttempt> = /*@__PURE__*/
   messageDesc(file_relayer_v1_evm, 2);
 
 /**
- * A secp256k1 signature in its parts. Hex is lower case, without `0x`; s is in the lower half of the curve's order.
+ * A secp256k1 signature. Hex is lower case without `0x`; s is in the lower half of the curve order.
  *
  * @generated from message relayer.v1.Signature
  */
@@ -297,7 +297,7 @@ export type Signature = Message<"relayer.v1.Signature"> & {
   sig: string;
 
   /**
-   * 27 or 28, whatever the transaction's type.
+   * 27 or 28 for every transaction type.
    *
    * @generated from field: uint32 v = 4;
    */
@@ -312,27 +312,27 @@ export const SignatureSchema: GenMessage<Signature> = /*@__PURE__*/
   messageDesc(file_relayer_v1_evm, 3);
 
 /**
- * What an EVM relayer may do.
+ * Policies of a relayer on an EVM network.
  *
  * @generated from message relayer.v1.EvmPolicies
  */
 export type EvmPolicies = Message<"relayer.v1.EvmPolicies"> & {
   /**
-   * Least balance in wei that must remain; sends are held back below it. Decimal, 0 to 2^128-1.
+   * Minimum balance in wei that must remain; sends wait below it. Decimal, 0 to 2^128-1.
    *
    * @generated from field: optional string min_balance = 1;
    */
   minBalance?: string | undefined;
 
   /**
-   * Greatest price in wei per gas. Decimal, 0 to 2^128-1. Absent: none.
+   * Maximum price in wei per gas. Decimal, 0 to 2^128-1. Absent: no maximum.
    *
    * @generated from field: optional string gas_price_cap = 2;
    */
   gasPriceCap?: string | undefined;
 
   /**
-   * Allowed receivers; empty: all. The relayer's own address is always allowed.
+   * Allowed receivers. Absent: all. The relayer's own address is always allowed.
    *
    * @generated from field: repeated string whitelist_receivers = 3;
    */
@@ -353,21 +353,21 @@ export type EvmPolicies = Message<"relayer.v1.EvmPolicies"> & {
   gasLimitEstimation?: boolean | undefined;
 
   /**
-   * True: `status_reason` of a reverted transaction has the revert data. Default false.
+   * True: the `status_reason` of a reverted transaction contains the revert data. Default false.
    *
    * @generated from field: optional bool include_revert_data = 6;
    */
   includeRevertData?: boolean | undefined;
 
   /**
-   * Transactions that may be signed and in no block at a time, 1 to 100000. Default 16.
+   * Maximum number of transactions in flight (signed and in no block), 1 to 100000. Default 16.
    *
    * @generated from field: optional uint32 max_in_flight = 7;
    */
   maxInFlight?: number | undefined;
 
   /**
-   * Private transactions are not supported: true is refused. Never in answers; clients of the existing relayer send it.
+   * Private transactions are not supported: true is refused. Never in responses; clients of OpenZeppelin Relayer send it.
    *
    * @generated from field: optional bool private_transactions = 8;
    */
@@ -382,7 +382,7 @@ export const EvmPoliciesSchema: GenMessage<EvmPolicies> = /*@__PURE__*/
   messageDesc(file_relayer_v1_evm, 4);
 
 /**
- * How fast a transaction should be mined, which decides its price and how soon it is raised.
+ * How fast a transaction should be mined. It decides the price, and how soon the service bumps the fee.
  *
  * @generated from enum relayer.v1.Speed
  */
@@ -402,14 +402,14 @@ export enum Speed {
   FASTEST = 1,
 
   /**
-   * A high price; what is used when nothing is said.
+   * A high price. The default.
    *
    * @generated from enum value: SPEED_FAST = 2;
    */
   FAST = 2,
 
   /**
-   * The usual price.
+   * The median price.
    *
    * @generated from enum value: SPEED_AVERAGE = 3;
    */

@@ -16,23 +16,23 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/network_service.proto.
  */
 export const file_relayer_v1_network_service: GenFile = /*@__PURE__*/
-  fileDesc("CiByZWxheWVyL3YxL25ldHdvcmtfc2VydmljZS5wcm90bxIKcmVsYXllci52MSJICgZScGNVcmwSCwoDdXJsGAEgASgJEhsKBndlaWdodBgCIAEoDUIG0vMYAkBkSACIAQE6CerzGAUSA3VybEIJCgdfd2VpZ2h0Iu0DCgdOZXR3b3JrEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSLQoMbmV0d29ya190eXBlGAMgASgOMhcucmVsYXllci52MS5OZXR3b3JrVHlwZRIkCghycGNfdXJscxgEIAMoCzISLnJlbGF5ZXIudjEuUnBjVXJsEhUKDWV4cGxvcmVyX3VybHMYBSADKAkSKQoUYXZlcmFnZV9ibG9ja3RpbWVfbXMYBiABKARCBtLzGAIIAUgAiAEBEhIKCmlzX3Rlc3RuZXQYByABKAgSDAoEdGFncxgIIAMoCRIdCghjaGFpbl9pZBgJIAEoBEIG0vMYAggBSAGIAQESKwoWcmVxdWlyZWRfY29uZmlybWF0aW9ucxgKIAEoBEIG0vMYAggBSAKIAQESEAoIZmVhdHVyZXMYCyADKAkSEwoGc3ltYm9sGAwgASgJSAOIAQESFwoKcGFzc3BocmFzZRgNIAEoCUgEiAEBEhgKC2hvcml6b25fdXJsGA4gASgJSAWIAQFCFwoVX2F2ZXJhZ2VfYmxvY2t0aW1lX21zQgsKCV9jaGFpbl9pZEIZChdfcmVxdWlyZWRfY29uZmlybWF0aW9uc0IJCgdfc3ltYm9sQg0KC19wYXNzcGhyYXNlQg4KDF9ob3Jpem9uX3VybCInChFHZXROZXR3b3JrUmVxdWVzdBISCgpuZXR3b3JrX2lkGAEgASgJImoKEkdldE5ldHdvcmtSZXNwb25zZRIkCgduZXR3b3JrGAEgASgLMhMucmVsYXllci52MS5OZXR3b3JrEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhImUKE0xpc3ROZXR3b3Jrc1JlcXVlc3QSGQoEcGFnZRgBIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYAiABKA1CBtLzGAI4AUgBiAEBQgcKBV9wYWdlQgsKCV9wZXJfcGFnZSKZAQoUTGlzdE5ldHdvcmtzUmVzcG9uc2USJQoIbmV0d29ya3MYASADKAsyEy5yZWxheWVyLnYxLk5ldHdvcmsSKgoKcGFnaW5hdGlvbhgCIAEoCzIWLnJlbGF5ZXIudjEuUGFnaW5hdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSJQChRVcGRhdGVOZXR3b3JrUmVxdWVzdBISCgpuZXR3b3JrX2lkGAEgASgJEiQKCHJwY191cmxzGAIgAygLMhIucmVsYXllci52MS5ScGNVcmwibQoVVXBkYXRlTmV0d29ya1Jlc3BvbnNlEiQKB25ldHdvcmsYASABKAsyEy5yZWxheWVyLnYxLk5ldHdvcmsSLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEyoQMKDk5ldHdvcmtTZXJ2aWNlEoEBCgpHZXROZXR3b3JrEh0ucmVsYXllci52MS5HZXROZXR3b3JrUmVxdWVzdBoeLnJlbGF5ZXIudjEuR2V0TmV0d29ya1Jlc3BvbnNlIjTK8xgCCAeC0+STAihiB25ldHdvcmsSHS9hcGkvdjEvbmV0d29ya3Mve25ldHdvcmtfaWR9EnsKDExpc3ROZXR3b3JrcxIfLnJlbGF5ZXIudjEuTGlzdE5ldHdvcmtzUmVxdWVzdBogLnJlbGF5ZXIudjEuTGlzdE5ldHdvcmtzUmVzcG9uc2UiKMrzGAIIB4LT5JMCHGIIbmV0d29ya3MSEC9hcGkvdjEvbmV0d29ya3MSjQEKDVVwZGF0ZU5ldHdvcmsSIC5yZWxheWVyLnYxLlVwZGF0ZU5ldHdvcmtSZXF1ZXN0GiEucmVsYXllci52MS5VcGRhdGVOZXR3b3JrUmVzcG9uc2UiN8rzGAIIB4LT5JMCKzoBKmIHbmV0d29yazIdL2FwaS92MS9uZXR3b3Jrcy97bmV0d29ya19pZH1iBnByb3RvMw", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common]);
+  fileDesc("CiByZWxheWVyL3YxL25ldHdvcmtfc2VydmljZS5wcm90bxIKcmVsYXllci52MSJQCgZScGNVcmwSEwoDdXJsGAEgASgJQgbS8xgCUAESGwoGd2VpZ2h0GAIgASgNQgbS8xgCQGRIAIgBAToJ6vMYBRIDdXJsQgkKB193ZWlnaHQi7QMKB05ldHdvcmsSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRItCgxuZXR3b3JrX3R5cGUYAyABKA4yFy5yZWxheWVyLnYxLk5ldHdvcmtUeXBlEiQKCHJwY191cmxzGAQgAygLMhIucmVsYXllci52MS5ScGNVcmwSFQoNZXhwbG9yZXJfdXJscxgFIAMoCRIpChRhdmVyYWdlX2Jsb2NrdGltZV9tcxgGIAEoBEIG0vMYAggBSACIAQESEgoKaXNfdGVzdG5ldBgHIAEoCBIMCgR0YWdzGAggAygJEh0KCGNoYWluX2lkGAkgASgEQgbS8xgCCAFIAYgBARIrChZyZXF1aXJlZF9jb25maXJtYXRpb25zGAogASgEQgbS8xgCCAFIAogBARIQCghmZWF0dXJlcxgLIAMoCRITCgZzeW1ib2wYDCABKAlIA4gBARIXCgpwYXNzcGhyYXNlGA0gASgJSASIAQESGAoLaG9yaXpvbl91cmwYDiABKAlIBYgBAUIXChVfYXZlcmFnZV9ibG9ja3RpbWVfbXNCCwoJX2NoYWluX2lkQhkKF19yZXF1aXJlZF9jb25maXJtYXRpb25zQgkKB19zeW1ib2xCDQoLX3Bhc3NwaHJhc2VCDgoMX2hvcml6b25fdXJsIicKEUdldE5ldHdvcmtSZXF1ZXN0EhIKCm5ldHdvcmtfaWQYASABKAkiagoSR2V0TmV0d29ya1Jlc3BvbnNlEiQKB25ldHdvcmsYASABKAsyEy5yZWxheWVyLnYxLk5ldHdvcmsSLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiZQoTTGlzdE5ldHdvcmtzUmVxdWVzdBIZCgRwYWdlGAEgASgNQgbS8xgCOAFIAIgBARIdCghwZXJfcGFnZRgCIAEoDUIG0vMYAjgBSAGIAQFCBwoFX3BhZ2VCCwoJX3Blcl9wYWdlIpkBChRMaXN0TmV0d29ya3NSZXNwb25zZRIlCghuZXR3b3JrcxgBIAMoCzITLnJlbGF5ZXIudjEuTmV0d29yaxIqCgpwYWdpbmF0aW9uGAIgASgLMhYucmVsYXllci52MS5QYWdpbmF0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIlAKFFVwZGF0ZU5ldHdvcmtSZXF1ZXN0EhIKCm5ldHdvcmtfaWQYASABKAkSJAoIcnBjX3VybHMYAiADKAsyEi5yZWxheWVyLnYxLlJwY1VybCJtChVVcGRhdGVOZXR3b3JrUmVzcG9uc2USJAoHbmV0d29yaxgBIAEoCzITLnJlbGF5ZXIudjEuTmV0d29yaxIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YTKhAwoOTmV0d29ya1NlcnZpY2USgQEKCkdldE5ldHdvcmsSHS5yZWxheWVyLnYxLkdldE5ldHdvcmtSZXF1ZXN0Gh4ucmVsYXllci52MS5HZXROZXR3b3JrUmVzcG9uc2UiNMrzGAIIB4LT5JMCKGIHbmV0d29yaxIdL2FwaS92MS9uZXR3b3Jrcy97bmV0d29ya19pZH0SewoMTGlzdE5ldHdvcmtzEh8ucmVsYXllci52MS5MaXN0TmV0d29ya3NSZXF1ZXN0GiAucmVsYXllci52MS5MaXN0TmV0d29ya3NSZXNwb25zZSIoyvMYAggHgtPkkwIcYghuZXR3b3JrcxIQL2FwaS92MS9uZXR3b3JrcxKNAQoNVXBkYXRlTmV0d29yaxIgLnJlbGF5ZXIudjEuVXBkYXRlTmV0d29ya1JlcXVlc3QaIS5yZWxheWVyLnYxLlVwZGF0ZU5ldHdvcmtSZXNwb25zZSI3yvMYAggHgtPkkwIrOgEqYgduZXR3b3JrMh0vYXBpL3YxL25ldHdvcmtzL3tuZXR3b3JrX2lkfWIGcHJvdG8z", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common]);
 
 /**
- * A node to reach a network through. In REST a request may also have the bare address in its place.
+ * An RPC endpoint of a network. In REST requests it can also be the bare URL.
  *
  * @generated from message relayer.v1.RpcUrl
  */
 export type RpcUrl = Message<"relayer.v1.RpcUrl"> & {
   /**
-   * Its address, http or https. Answers have `***` in place of all after the host; such an address is refused in requests. Required.
+   * The URL, http or https. Responses show `***` instead of everything after the host; requests must not contain that. Required.
    *
    * @generated from field: string url = 1;
    */
   url: string;
 
   /**
-   * Its share of the calls among the nodes of a list, 0 to 100; 0: never used. Default 100.
+   * Its share of the calls among the endpoints of a list, 0 to 100; 0: never used. Default 100.
    *
    * @generated from field: optional uint32 weight = 2;
    */
@@ -53,42 +53,42 @@ export const RpcUrlSchema: GenMessage<RpcUrl> = /*@__PURE__*/
  */
 export type Network = Message<"relayer.v1.Network"> & {
   /**
-   * Its kind and its name: `evm:sepolia`.
+   * Its type and its name, such as `evm:sepolia`.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Its name: `sepolia`.
+   * Its name, such as `sepolia`.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Its kind.
+   * The type.
    *
    * @generated from field: relayer.v1.NetworkType network_type = 3;
    */
   networkType: NetworkType;
 
   /**
-   * The nodes it is reached through.
+   * Its RPC endpoints.
    *
    * @generated from field: repeated relayer.v1.RpcUrl rpc_urls = 4;
    */
   rpcUrls: RpcUrl[];
 
   /**
-   * Addresses of block explorers.
+   * URLs of block explorers.
    *
    * @generated from field: repeated string explorer_urls = 5;
    */
   explorerUrls: string[];
 
   /**
-   * Usual time between blocks, in milliseconds.
+   * The usual time between blocks, in milliseconds.
    *
    * @generated from field: optional uint64 average_blocktime_ms = 6;
    */
@@ -102,49 +102,49 @@ export type Network = Message<"relayer.v1.Network"> & {
   isTestnet: boolean;
 
   /**
-   * Words of the configuration, to tell networks apart.
+   * Tags from the configuration.
    *
    * @generated from field: repeated string tags = 8;
    */
   tags: string[];
 
   /**
-   * Chain id. EVM only.
+   * Chain ID. EVM only.
    *
    * @generated from field: optional uint64 chain_id = 9;
    */
   chainId?: bigint | undefined;
 
   /**
-   * Blocks, its own included, after which a transaction is confirmed. EVM only.
+   * The number of blocks, its own included, after which a transaction is confirmed. EVM only.
    *
    * @generated from field: optional uint64 required_confirmations = 10;
    */
   requiredConfirmations?: bigint | undefined;
 
   /**
-   * What the network can do, such as `eip1559`. EVM only.
+   * Features of the network, such as `eip1559`. EVM only.
    *
    * @generated from field: repeated string features = 11;
    */
   features: string[];
 
   /**
-   * Sign of the native coin. EVM only.
+   * Symbol of the native coin. EVM only.
    *
    * @generated from field: optional string symbol = 12;
    */
   symbol?: string | undefined;
 
   /**
-   * Passphrase that signatures are bound to. Stellar only.
+   * The network passphrase that signatures are bound to. Stellar only.
    *
    * @generated from field: optional string passphrase = 13;
    */
   passphrase?: string | undefined;
 
   /**
-   * Address of Horizon. Stellar only.
+   * URL of Horizon. Stellar only.
    *
    * @generated from field: optional string horizon_url = 14;
    */
@@ -159,13 +159,13 @@ export const NetworkSchema: GenMessage<Network> = /*@__PURE__*/
   messageDesc(file_relayer_v1_network_service, 1);
 
 /**
- * Names a network.
+ * Identifies a network.
  *
  * @generated from message relayer.v1.GetNetworkRequest
  */
 export type GetNetworkRequest = Message<"relayer.v1.GetNetworkRequest"> & {
   /**
-   * Its id.
+   * The id.
    *
    * @generated from field: string network_id = 1;
    */
@@ -193,7 +193,7 @@ export type GetNetworkResponse = Message<"relayer.v1.GetNetworkResponse"> & {
   network?: Network | undefined;
 
   /**
-   * Remarks.
+   * Warnings and other log entries about this request.
    *
    * @generated from field: relayer.v1.ResponseMetadata metadata = 3;
    */
@@ -208,20 +208,20 @@ export const GetNetworkResponseSchema: GenMessage<GetNetworkResponse> = /*@__PUR
   messageDesc(file_relayer_v1_network_service, 3);
 
 /**
- * Asks for a page of networks.
+ * Request for a page of networks.
  *
  * @generated from message relayer.v1.ListNetworksRequest
  */
 export type ListNetworksRequest = Message<"relayer.v1.ListNetworksRequest"> & {
   /**
-   * Page, from 1. Default 1.
+   * Page number, from 1. Default 1.
    *
    * @generated from field: optional uint32 page = 1;
    */
   page?: number | undefined;
 
   /**
-   * Items on a page, from 1. Default 10; above 100 is 100, with a warning.
+   * Items per page, from 1. Default 10; a value above 100 counts as 100, with a warning.
    *
    * @generated from field: optional uint32 per_page = 2;
    */
@@ -242,21 +242,21 @@ export const ListNetworksRequestSchema: GenMessage<ListNetworksRequest> = /*@__P
  */
 export type ListNetworksResponse = Message<"relayer.v1.ListNetworksResponse"> & {
   /**
-   * Newest first; empty past the end.
+   * Newest first. Empty past the end.
    *
    * @generated from field: repeated relayer.v1.Network networks = 1;
    */
   networks: Network[];
 
   /**
-   * Where this page stands.
+   * The position of this page in the list.
    *
    * @generated from field: relayer.v1.Pagination pagination = 2;
    */
   pagination?: Pagination | undefined;
 
   /**
-   * Remarks.
+   * Warnings and other log entries about this request.
    *
    * @generated from field: relayer.v1.ResponseMetadata metadata = 3;
    */
@@ -271,20 +271,20 @@ export const ListNetworksResponseSchema: GenMessage<ListNetworksResponse> = /*@_
   messageDesc(file_relayer_v1_network_service, 5);
 
 /**
- * Changes to a network.
+ * Changes of a network.
  *
  * @generated from message relayer.v1.UpdateNetworkRequest
  */
 export type UpdateNetworkRequest = Message<"relayer.v1.UpdateNetworkRequest"> & {
   /**
-   * Its id.
+   * The id.
    *
    * @generated from field: string network_id = 1;
    */
   networkId: string;
 
   /**
-   * The nodes to reach it through from now on, at least one.
+   * The new RPC endpoints, at least one.
    *
    * @generated from field: repeated relayer.v1.RpcUrl rpc_urls = 2;
    */
@@ -312,7 +312,7 @@ export type UpdateNetworkResponse = Message<"relayer.v1.UpdateNetworkResponse"> 
   network?: Network | undefined;
 
   /**
-   * Remarks.
+   * Warnings and other log entries about this request.
    *
    * @generated from field: relayer.v1.ResponseMetadata metadata = 3;
    */
@@ -327,13 +327,13 @@ export const UpdateNetworkResponseSchema: GenMessage<UpdateNetworkResponse> = /*
   messageDesc(file_relayer_v1_network_service, 7);
 
 /**
- * Shows the networks of the configuration, and changes the nodes they are reached through.
+ * Reads the configured networks, and changes their RPC endpoints.
  *
  * @generated from service relayer.v1.NetworkService
  */
 export const NetworkService: GenService<{
   /**
-   * One network. Errors: NOT_FOUND.
+   * Returns one network. Errors: NOT_FOUND.
    *
    * @generated from rpc relayer.v1.NetworkService.GetNetwork
    */
@@ -343,7 +343,7 @@ export const NetworkService: GenService<{
     output: typeof GetNetworkResponseSchema;
   },
   /**
-   * All networks, newest first.
+   * Lists the networks, newest first.
    *
    * @generated from rpc relayer.v1.NetworkService.ListNetworks
    */
@@ -353,7 +353,7 @@ export const NetworkService: GenService<{
     output: typeof ListNetworksResponseSchema;
   },
   /**
-   * Replaces the nodes of a network, at once for every relayer that has none of its own. A node is asked for its chain before it is used.
+   * Replaces the RPC endpoints of a network, at once for every relayer without endpoints of its own. An endpoint is used only after its chain was verified.
    * Errors: INVALID_ARGUMENT, NOT_FOUND.
    *
    * @generated from rpc relayer.v1.NetworkService.UpdateNetwork

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/signer_service.proto.
  */
 export const file_relayer_v1_signer_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yZWxheWVyL3YxL3NpZ25lcl9zZXJ2aWNlLnByb3RvEgpyZWxheWVyLnYxInAKBlNpZ25lchIKCgJpZBgBIAEoCRI8CgVsb2NhbBgCIAEoCzIXLnJlbGF5ZXIudjEuTG9jYWxTaWduZXJCEtLzGA4iBWxvY2FsIgVwbGFpbkgAQhwKBmNvbmZpZxIS2vMYDiIGY29uZmlnGgR0eXBlIiIKC0xvY2FsU2lnbmVyEhMKC2V2bV9hZGRyZXNzGAEgASgJIo8BChNDcmVhdGVTaWduZXJSZXF1ZXN0Eg8KAmlkGAEgASgJSAGIAQESQgoFbG9jYWwYAiABKAsyHS5yZWxheWVyLnYxLkxvY2FsU2lnbmVyQ29uZmlnQhLS8xgOIgVsb2NhbCIFcGxhaW5IAEIcCgZjb25maWcSEtrzGA4iBmNvbmZpZxoEdHlwZUIFCgNfaWQigwEKEUxvY2FsU2lnbmVyQ29uZmlnEhgKA2tleRgBIAEoDEIJgAEB0vMYAigBSAASHQoIa2V5c3RvcmUYAiABKAlCCYABAdLzGAJIAUgAEhwKCnBhc3NwaHJhc2UYAyABKAlCA4ABAUgBiAEBQggKBnNlY3JldEINCgtfcGFzc3BocmFzZSJqChRDcmVhdGVTaWduZXJSZXNwb25zZRIiCgZzaWduZXIYASABKAsyEi5yZWxheWVyLnYxLlNpZ25lchIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSIlChBHZXRTaWduZXJSZXF1ZXN0EhEKCXNpZ25lcl9pZBgBIAEoCSJnChFHZXRTaWduZXJSZXNwb25zZRIiCgZzaWduZXIYASABKAsyEi5yZWxheWVyLnYxLlNpZ25lchIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSJkChJMaXN0U2lnbmVyc1JlcXVlc3QSGQoEcGFnZRgBIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYAiABKA1CBtLzGAI4AUgBiAEBQgcKBV9wYWdlQgsKCV9wZXJfcGFnZSKWAQoTTGlzdFNpZ25lcnNSZXNwb25zZRIjCgdzaWduZXJzGAEgAygLMhIucmVsYXllci52MS5TaWduZXISKgoKcGFnaW5hdGlvbhgCIAEoCzIWLnJlbGF5ZXIudjEuUGFnaW5hdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSIoChNEZWxldGVTaWduZXJSZXF1ZXN0EhEKCXNpZ25lcl9pZBgBIAEoCSJGChREZWxldGVTaWduZXJSZXNwb25zZRIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YTKCBAoNU2lnbmVyU2VydmljZRJ+CgxDcmVhdGVTaWduZXISHy5yZWxheWVyLnYxLkNyZWF0ZVNpZ25lclJlcXVlc3QaIC5yZWxheWVyLnYxLkNyZWF0ZVNpZ25lclJlc3BvbnNlIivK8xgFCAcYyQGC0+STAhw6ASpiBnNpZ25lciIPL2FwaS92MS9zaWduZXJzEnsKCUdldFNpZ25lchIcLnJlbGF5ZXIudjEuR2V0U2lnbmVyUmVxdWVzdBodLnJlbGF5ZXIudjEuR2V0U2lnbmVyUmVzcG9uc2UiMcrzGAIIB4LT5JMCJWIGc2lnbmVyEhsvYXBpL3YxL3NpZ25lcnMve3NpZ25lcl9pZH0SdgoLTGlzdFNpZ25lcnMSHi5yZWxheWVyLnYxLkxpc3RTaWduZXJzUmVxdWVzdBofLnJlbGF5ZXIudjEuTGlzdFNpZ25lcnNSZXNwb25zZSImyvMYAggHgtPkkwIaYgdzaWduZXJzEg8vYXBpL3YxL3NpZ25lcnMSfAoMRGVsZXRlU2lnbmVyEh8ucmVsYXllci52MS5EZWxldGVTaWduZXJSZXF1ZXN0GiAucmVsYXllci52MS5EZWxldGVTaWduZXJSZXNwb25zZSIpyvMYAggHgtPkkwIdKhsvYXBpL3YxL3NpZ25lcnMve3NpZ25lcl9pZH1iBnByb3RvMw", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common]);
+  fileDesc("Ch9yZWxheWVyL3YxL3NpZ25lcl9zZXJ2aWNlLnByb3RvEgpyZWxheWVyLnYxInAKBlNpZ25lchIKCgJpZBgBIAEoCRI8CgVsb2NhbBgCIAEoCzIXLnJlbGF5ZXIudjEuTG9jYWxTaWduZXJCEtLzGA4iBWxvY2FsIgVwbGFpbkgAQhwKBmNvbmZpZxIS2vMYDiIGY29uZmlnGgR0eXBlIiIKC0xvY2FsU2lnbmVyEhMKC2V2bV9hZGRyZXNzGAEgASgJIpEBChNDcmVhdGVTaWduZXJSZXF1ZXN0Eg8KAmlkGAEgASgJSAGIAQESQgoFbG9jYWwYAiABKAsyHS5yZWxheWVyLnYxLkxvY2FsU2lnbmVyQ29uZmlnQhLS8xgOIgVsb2NhbCIFcGxhaW5IAEIeCgZjb25maWcSFNrzGBAiBmNvbmZpZzABGgR0eXBlQgUKA19pZCKLAQoRTG9jYWxTaWduZXJDb25maWcSGAoDa2V5GAEgASgMQgmAAQHS8xgCKAFIABIdCghrZXlzdG9yZRgCIAEoCUIJgAEB0vMYAkgBSAASHAoKcGFzc3BocmFzZRgDIAEoCUIDgAEBSAGIAQFCEAoGc2VjcmV0Egba8xgCMAFCDQoLX3Bhc3NwaHJhc2UiagoUQ3JlYXRlU2lnbmVyUmVzcG9uc2USIgoGc2lnbmVyGAEgASgLMhIucmVsYXllci52MS5TaWduZXISLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiJQoQR2V0U2lnbmVyUmVxdWVzdBIRCglzaWduZXJfaWQYASABKAkiZwoRR2V0U2lnbmVyUmVzcG9uc2USIgoGc2lnbmVyGAEgASgLMhIucmVsYXllci52MS5TaWduZXISLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiZAoSTGlzdFNpZ25lcnNSZXF1ZXN0EhkKBHBhZ2UYASABKA1CBtLzGAI4AUgAiAEBEh0KCHBlcl9wYWdlGAIgASgNQgbS8xgCOAFIAYgBAUIHCgVfcGFnZUILCglfcGVyX3BhZ2UilgEKE0xpc3RTaWduZXJzUmVzcG9uc2USIwoHc2lnbmVycxgBIAMoCzISLnJlbGF5ZXIudjEuU2lnbmVyEioKCnBhZ2luYXRpb24YAiABKAsyFi5yZWxheWVyLnYxLlBhZ2luYXRpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiKAoTRGVsZXRlU2lnbmVyUmVxdWVzdBIRCglzaWduZXJfaWQYASABKAkiRgoURGVsZXRlU2lnbmVyUmVzcG9uc2USLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEyjgQKDVNpZ25lclNlcnZpY2USiQEKDENyZWF0ZVNpZ25lchIfLnJlbGF5ZXIudjEuQ3JlYXRlU2lnbmVyUmVxdWVzdBogLnJlbGF5ZXIudjEuQ3JlYXRlU2lnbmVyUmVzcG9uc2UiNsrzGBAIBxjJAUIJSURfRVhJU1RTgtPkkwIcOgEqYgZzaWduZXIiDy9hcGkvdjEvc2lnbmVycxJ7CglHZXRTaWduZXISHC5yZWxheWVyLnYxLkdldFNpZ25lclJlcXVlc3QaHS5yZWxheWVyLnYxLkdldFNpZ25lclJlc3BvbnNlIjHK8xgCCAeC0+STAiViBnNpZ25lchIbL2FwaS92MS9zaWduZXJzL3tzaWduZXJfaWR9EnYKC0xpc3RTaWduZXJzEh4ucmVsYXllci52MS5MaXN0U2lnbmVyc1JlcXVlc3QaHy5yZWxheWVyLnYxLkxpc3RTaWduZXJzUmVzcG9uc2UiJsrzGAIIB4LT5JMCGmIHc2lnbmVycxIPL2FwaS92MS9zaWduZXJzEnwKDERlbGV0ZVNpZ25lchIfLnJlbGF5ZXIudjEuRGVsZXRlU2lnbmVyUmVxdWVzdBogLnJlbGF5ZXIudjEuRGVsZXRlU2lnbmVyUmVzcG9uc2UiKcrzGAIIB4LT5JMCHSobL2FwaS92MS9zaWduZXJzL3tzaWduZXJfaWR9YgZwcm90bzM", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common]);
 
 /**
  * A signer. In REST: `type` names the case and `config` is its content.
@@ -25,20 +25,20 @@ export const file_relayer_v1_signer_service: GenFile = /*@__PURE__*/
  */
 export type Signer = Message<"relayer.v1.Signer"> & {
   /**
-   * Its id.
+   * The id.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Where its key is, and what may be told of it.
+   * Where its key is, and what identifies it.
    *
    * @generated from oneof relayer.v1.Signer.config
    */
   config: {
     /**
-     * A key that the service itself keeps.
+     * A key that the service itself stores.
      *
      * @generated from field: relayer.v1.LocalSigner local = 2;
      */
@@ -55,13 +55,13 @@ export const SignerSchema: GenMessage<Signer> = /*@__PURE__*/
   messageDesc(file_relayer_v1_signer_service, 0);
 
 /**
- * What may be told of a key that the service itself keeps.
+ * The public part of a key that the service itself stores.
  *
  * @generated from message relayer.v1.LocalSigner
  */
 export type LocalSigner = Message<"relayer.v1.LocalSigner"> & {
   /**
-   * The address that the key has on EVM networks, EIP-55. Says nothing when the key is used on another kind of network; empty for a key of ed25519 alone.
+   * The address of the key on EVM networks, EIP-55. It has no meaning if the key is used on another type of network; empty for an ed25519 key.
    *
    * @generated from field: string evm_address = 1;
    */
@@ -82,7 +82,7 @@ export const LocalSignerSchema: GenMessage<LocalSigner> = /*@__PURE__*/
  */
 export type CreateSignerRequest = Message<"relayer.v1.CreateSignerRequest"> & {
   /**
-   * 1 to 36 of `A-Z a-z 0-9 _ -`. Absent: a UUID.
+   * 1 to 36 characters of `A-Z a-z 0-9 _ -`. Absent: a UUID.
    *
    * @generated from field: optional string id = 1;
    */
@@ -95,7 +95,7 @@ export type CreateSignerRequest = Message<"relayer.v1.CreateSignerRequest"> & {
    */
   config: {
     /**
-     * A key that the service itself keeps. In REST also `plain`, which is what the existing relayer calls it in requests.
+     * A key that the service itself stores. In REST also `plain`, the name in OpenZeppelin Relayer.
      *
      * @generated from field: relayer.v1.LocalSignerConfig local = 2;
      */
@@ -112,7 +112,7 @@ export const CreateSignerRequestSchema: GenMessage<CreateSignerRequest> = /*@__P
   messageDesc(file_relayer_v1_signer_service, 2);
 
 /**
- * A key that the service itself keeps.
+ * A key that the service itself stores.
  *
  * @generated from message relayer.v1.LocalSignerConfig
  */
@@ -124,7 +124,7 @@ export type LocalSignerConfig = Message<"relayer.v1.LocalSignerConfig"> & {
    */
   secret: {
     /**
-     * The private key, 32 bytes, a secp256k1 key on EVM networks (1 to the curve's order less 1), an ed25519 seed on others. In REST 64 hex digits, `0x` optional.
+     * The private key, 32 bytes: a secp256k1 key on EVM networks, an ed25519 seed on others. In REST 64 hex digits, `0x` optional.
      *
      * @generated from field: bytes key = 1;
      */
@@ -141,7 +141,7 @@ export type LocalSignerConfig = Message<"relayer.v1.LocalSignerConfig"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * What opens the keystore. It is not kept.
+   * The passphrase of the keystore. It is not stored.
    *
    * @generated from field: optional string passphrase = 3;
    */
@@ -169,7 +169,7 @@ export type CreateSignerResponse = Message<"relayer.v1.CreateSignerResponse"> & 
   signer?: Signer | undefined;
 
   /**
-   * Remarks.
+   * Warnings and other log entries about this request.
    *
    * @generated from field: relayer.v1.ResponseMetadata metadata = 3;
    */
@@ -184,13 +184,13 @@ export const CreateSignerResponseSchema: GenMessage<CreateSignerResponse> = /*@_
   messageDesc(file_relayer_v1_signer_service, 4);
 
 /**
- * Names a signer.
+ * Identifies a signer.
  *
  * @generated from message relayer.v1.GetSignerRequest
  */
 export type GetSignerRequest = Message<"relayer.v1.GetSignerRequest"> & {
   /**
-   * Its id.
+   * The id.
    *
    * @generated from field: string signer_id = 1;
    */
@@ -218,7 +218,7 @@ export type GetSignerResponse = Message<"relayer.v1.GetSignerResponse"> & {
   signer?: Signer | undefined;
 
   /**
-   * Remarks.
+   * Warnings and other log entries about this request.
    *
    * @generated from field: relayer.v1.ResponseMetadata metadata = 3;
    */
@@ -233,20 +233,20 @@ export const GetSignerResponseSchema: GenMessage<GetSignerResponse> = /*@__PURE_
   messageDesc(file_relayer_v1_signer_service, 6);
 
 /**
- * Asks for a page of signers.
+ * Request for a page of signers.
  *
  * @generated from message relayer.v1.ListSignersRequest
  */
 export type ListSignersRequest = Message<"relayer.v1.ListSignersRequest"> & {
   /**
-   * Page, from 1. Default 1.
+   * Page number, from 1. Default 1.
    *
    * @generated from field: optional uint32 page = 1;
    */
   page?: number | undefined;
 
   /**
-   * Items on a page, from 1. Default 10; above 100 is 100, with a warning.
+   * Items per page, from 1. Default 10; a value above 100 counts as 100, with a warning.
    *
    * @generated from field: optional uint32 per_page = 2;
    */
@@ -267,21 +267,21 @@ export const ListSignersRequestSchema: GenMessage<ListSignersRequest> = /*@__PUR
  */
 export type ListSignersResponse = Message<"relayer.v1.ListSignersResponse"> & {
   /**
-   * Newest first; empty past the end.
+   * Newest first. Empty past the end.
    *
    * @generated from field: repeated relayer.v1.Signer signers = 1;
    */
   signers: Signer[];
 
   /**
-   * Where this page stands.
+   * The position of this page in the list.
    *
    * @generated from field: relayer.v1.Pagination pagination = 2;
    */
   pagination?: Pagination | undefined;
 
   /**
-   * Remarks.
+   * Warnings and other log entries about this request.
    *
    * @generated from field: relayer.v1.ResponseMetadata metadata = 3;
    */
@@ -296,13 +296,13 @@ export const ListSignersResponseSchema: GenMessage<ListSignersResponse> = /*@__P
   messageDesc(file_relayer_v1_signer_service, 8);
 
 /**
- * Names the signer to delete.
+ * The signer to delete.
  *
  * @generated from message relayer.v1.DeleteSignerRequest
  */
 export type DeleteSignerRequest = Message<"relayer.v1.DeleteSignerRequest"> & {
   /**
-   * Its id.
+   * The id.
    *
    * @generated from field: string signer_id = 1;
    */
@@ -317,13 +317,13 @@ export const DeleteSignerRequestSchema: GenMessage<DeleteSignerRequest> = /*@__P
   messageDesc(file_relayer_v1_signer_service, 9);
 
 /**
- * The signer is gone.
+ * The signer is deleted.
  *
  * @generated from message relayer.v1.DeleteSignerResponse
  */
 export type DeleteSignerResponse = Message<"relayer.v1.DeleteSignerResponse"> & {
   /**
-   * Remarks.
+   * Warnings and other log entries about this request.
    *
    * @generated from field: relayer.v1.ResponseMetadata metadata = 3;
    */
@@ -338,13 +338,13 @@ export const DeleteSignerResponseSchema: GenMessage<DeleteSignerResponse> = /*@_
   messageDesc(file_relayer_v1_signer_service, 10);
 
 /**
- * Manages signers. What a signer keeps secret is encrypted at rest, and never returned or logged.
+ * Manages signers. Their secrets are encrypted at rest, and never returned or logged.
  *
  * @generated from service relayer.v1.SignerService
  */
 export const SignerService: GenService<{
   /**
-   * Creates a signer. Errors: INVALID_ARGUMENT (also a keystore that the passphrase does not open), ALREADY_EXISTS (`ID_EXISTS`).
+   * Creates a signer. Errors: INVALID_ARGUMENT (also if the passphrase does not open the keystore), ALREADY_EXISTS (`ID_EXISTS`).
    *
    * @generated from rpc relayer.v1.SignerService.CreateSigner
    */
@@ -354,7 +354,7 @@ export const SignerService: GenService<{
     output: typeof CreateSignerResponseSchema;
   },
   /**
-   * One signer. Errors: NOT_FOUND.
+   * Returns one signer. Errors: NOT_FOUND.
    *
    * @generated from rpc relayer.v1.SignerService.GetSigner
    */
@@ -364,7 +364,7 @@ export const SignerService: GenService<{
     output: typeof GetSignerResponseSchema;
   },
   /**
-   * All signers, newest first.
+   * Lists the signers, newest first.
    *
    * @generated from rpc relayer.v1.SignerService.ListSigners
    */
@@ -374,7 +374,7 @@ export const SignerService: GenService<{
     output: typeof ListSignersResponseSchema;
   },
   /**
-   * Deletes a signer, and its key with it. Errors: NOT_FOUND, FAILED_PRECONDITION (`IN_USE` while a relayer has it).
+   * Deletes a signer and its key. Errors: NOT_FOUND, FAILED_PRECONDITION (`IN_USE` while a relayer uses it).
    *
    * @generated from rpc relayer.v1.SignerService.DeleteSigner
    */

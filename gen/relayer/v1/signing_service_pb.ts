@@ -18,10 +18,10 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/signing_service.proto.
  */
 export const file_relayer_v1_signing_service: GenFile = /*@__PURE__*/
-  fileDesc("CiByZWxheWVyL3YxL3NpZ25pbmdfc2VydmljZS5wcm90bxIKcmVsYXllci52MSJhChRTaWduVHlwZWREYXRhUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEhgKEGRvbWFpbl9zZXBhcmF0b3IYAiABKAkSGwoTaGFzaF9zdHJ1Y3RfbWVzc2FnZRgDIAEoCSJxChVTaWduVHlwZWREYXRhUmVzcG9uc2USKAoJc2lnbmF0dXJlGAEgASgLMhUucmVsYXllci52MS5TaWduYXR1cmUSLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiRwoPU2lnbkRhdGFSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSFAoHbWVzc2FnZRgCIAEoCUgAiAEBQgoKCF9tZXNzYWdlImwKEFNpZ25EYXRhUmVzcG9uc2USKAoJc2lnbmF0dXJlGAEgASgLMhUucmVsYXllci52MS5TaWduYXR1cmUSLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEipwEKFlNpZ25UcmFuc2FjdGlvblJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIxCgdzdGVsbGFyGAIgASgLMh4ucmVsYXllci52MS5TdGVsbGFyU2lnblJlcXVlc3RIABIvCgZzb2xhbmEYAyABKAsyHS5yZWxheWVyLnYxLlNvbGFuYVNpZ25SZXF1ZXN0SABCFQoLdHJhbnNhY3Rpb24SBtrzGAIIASIqChJTdGVsbGFyU2lnblJlcXVlc3QSFAoMdW5zaWduZWRfeGRyGAEgASgJIigKEVNvbGFuYVNpZ25SZXF1ZXN0EhMKC3RyYW5zYWN0aW9uGAEgASgJIngKF1NpZ25UcmFuc2FjdGlvblJlc3BvbnNlEi0KBnJlc3VsdBgBIAEoCzIdLnJlbGF5ZXIudjEuU2lnbmVkVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEilgEKEVNpZ25lZFRyYW5zYWN0aW9uEjcKB3N0ZWxsYXIYASABKAsyJC5yZWxheWVyLnYxLlN0ZWxsYXJTaWduZWRUcmFuc2FjdGlvbkgAEjUKBnNvbGFuYRgCIAEoCzIjLnJlbGF5ZXIudjEuU29sYW5hU2lnbmVkVHJhbnNhY3Rpb25IAEIRCgduZXR3b3JrEgba8xgCCAEiUgoYU3RlbGxhclNpZ25lZFRyYW5zYWN0aW9uEiMKCnNpZ25lZF94ZHIYASABKAlCD9LzGAsyCXNpZ25lZFhkchIRCglzaWduYXR1cmUYAiABKAkiQQoXU29sYW5hU2lnbmVkVHJhbnNhY3Rpb24SEwoLdHJhbnNhY3Rpb24YASABKAkSEQoJc2lnbmF0dXJlGAIgASgJMpQECg5TaWduaW5nU2VydmljZRLLAQoNU2lnblR5cGVkRGF0YRIgLnJlbGF5ZXIudjEuU2lnblR5cGVkRGF0YVJlcXVlc3QaIS5yZWxheWVyLnYxLlNpZ25UeXBlZERhdGFSZXNwb25zZSJ1yvMYLggFEAEgAiomUmVsYXllciB3aXRoIElEIHtyZWxheWVyX2lkfSBub3QgZm91bmSC0+STAj06ASpiCXNpZ25hdHVyZSItL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vc2lnbi10eXBlZC1kYXRhEokBCghTaWduRGF0YRIbLnJlbGF5ZXIudjEuU2lnbkRhdGFSZXF1ZXN0GhwucmVsYXllci52MS5TaWduRGF0YVJlc3BvbnNlIkLK8xgGCAUQASACgtPkkwIyOgEqYglzaWduYXR1cmUiIi9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3NpZ24SpwEKD1NpZ25UcmFuc2FjdGlvbhIiLnJlbGF5ZXIudjEuU2lnblRyYW5zYWN0aW9uUmVxdWVzdBojLnJlbGF5ZXIudjEuU2lnblRyYW5zYWN0aW9uUmVzcG9uc2UiS8rzGAYIBRABIAKC0+STAjs6ASpiBnJlc3VsdCIuL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vc2lnbi10cmFuc2FjdGlvbmIGcHJvdG8z", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common, file_relayer_v1_evm]);
+  fileDesc("CiByZWxheWVyL3YxL3NpZ25pbmdfc2VydmljZS5wcm90bxIKcmVsYXllci52MSJxChRTaWduVHlwZWREYXRhUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEiAKEGRvbWFpbl9zZXBhcmF0b3IYAiABKAlCBtLzGAJQARIjChNoYXNoX3N0cnVjdF9tZXNzYWdlGAMgASgJQgbS8xgCUAEicQoVU2lnblR5cGVkRGF0YVJlc3BvbnNlEigKCXNpZ25hdHVyZRgBIAEoCzIVLnJlbGF5ZXIudjEuU2lnbmF0dXJlEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIk8KD1NpZ25EYXRhUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEhwKB21lc3NhZ2UYAiABKAlCBtLzGAJQAUgAiAEBQgoKCF9tZXNzYWdlImwKEFNpZ25EYXRhUmVzcG9uc2USKAoJc2lnbmF0dXJlGAEgASgLMhUucmVsYXllci52MS5TaWduYXR1cmUSLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEipwEKFlNpZ25UcmFuc2FjdGlvblJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIxCgdzdGVsbGFyGAIgASgLMh4ucmVsYXllci52MS5TdGVsbGFyU2lnblJlcXVlc3RIABIvCgZzb2xhbmEYAyABKAsyHS5yZWxheWVyLnYxLlNvbGFuYVNpZ25SZXF1ZXN0SABCFQoLdHJhbnNhY3Rpb24SBtrzGAIIASIqChJTdGVsbGFyU2lnblJlcXVlc3QSFAoMdW5zaWduZWRfeGRyGAEgASgJIigKEVNvbGFuYVNpZ25SZXF1ZXN0EhMKC3RyYW5zYWN0aW9uGAEgASgJIngKF1NpZ25UcmFuc2FjdGlvblJlc3BvbnNlEi0KBnJlc3VsdBgBIAEoCzIdLnJlbGF5ZXIudjEuU2lnbmVkVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEilgEKEVNpZ25lZFRyYW5zYWN0aW9uEjcKB3N0ZWxsYXIYASABKAsyJC5yZWxheWVyLnYxLlN0ZWxsYXJTaWduZWRUcmFuc2FjdGlvbkgAEjUKBnNvbGFuYRgCIAEoCzIjLnJlbGF5ZXIudjEuU29sYW5hU2lnbmVkVHJhbnNhY3Rpb25IAEIRCgduZXR3b3JrEgba8xgCCAEiUgoYU3RlbGxhclNpZ25lZFRyYW5zYWN0aW9uEiMKCnNpZ25lZF94ZHIYASABKAlCD9LzGAsyCXNpZ25lZFhkchIRCglzaWduYXR1cmUYAiABKAkiQQoXU29sYW5hU2lnbmVkVHJhbnNhY3Rpb24SEwoLdHJhbnNhY3Rpb24YASABKAkSEQoJc2lnbmF0dXJlGAIgASgJMpQECg5TaWduaW5nU2VydmljZRLLAQoNU2lnblR5cGVkRGF0YRIgLnJlbGF5ZXIudjEuU2lnblR5cGVkRGF0YVJlcXVlc3QaIS5yZWxheWVyLnYxLlNpZ25UeXBlZERhdGFSZXNwb25zZSJ1yvMYLggFEAEgAiomUmVsYXllciB3aXRoIElEIHtyZWxheWVyX2lkfSBub3QgZm91bmSC0+STAj06ASpiCXNpZ25hdHVyZSItL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vc2lnbi10eXBlZC1kYXRhEokBCghTaWduRGF0YRIbLnJlbGF5ZXIudjEuU2lnbkRhdGFSZXF1ZXN0GhwucmVsYXllci52MS5TaWduRGF0YVJlc3BvbnNlIkLK8xgGCAUQASACgtPkkwIyOgEqYglzaWduYXR1cmUiIi9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3NpZ24SpwEKD1NpZ25UcmFuc2FjdGlvbhIiLnJlbGF5ZXIudjEuU2lnblRyYW5zYWN0aW9uUmVxdWVzdBojLnJlbGF5ZXIudjEuU2lnblRyYW5zYWN0aW9uUmVzcG9uc2UiS8rzGAYIBRABIAKC0+STAjs6ASpiBnJlc3VsdCIuL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vc2lnbi10cmFuc2FjdGlvbmIGcHJvdG8z", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common, file_relayer_v1_evm]);
 
 /**
- * Typed data as its two hashes.
+ * Typed data, as its two hashes.
  *
  * @generated from message relayer.v1.SignTypedDataRequest
  */
@@ -69,7 +69,7 @@ export type SignTypedDataResponse = Message<"relayer.v1.SignTypedDataResponse"> 
   signature?: Signature | undefined;
 
   /**
-   * Remarks.
+   * Warnings and other log entries about this request.
    *
    * @generated from field: relayer.v1.ResponseMetadata metadata = 3;
    */
@@ -97,7 +97,7 @@ export type SignDataRequest = Message<"relayer.v1.SignDataRequest"> & {
   relayerId: string;
 
   /**
-   * The message; its UTF-8 bytes are signed. Required, may be empty.
+   * The message. Its UTF-8 bytes are signed. Required, may be empty.
    *
    * @generated from field: optional string message = 2;
    */
@@ -125,7 +125,7 @@ export type SignDataResponse = Message<"relayer.v1.SignDataResponse"> & {
   signature?: Signature | undefined;
 
   /**
-   * Remarks.
+   * Warnings and other log entries about this request.
    *
    * @generated from field: relayer.v1.ResponseMetadata metadata = 3;
    */
@@ -184,14 +184,14 @@ export const SignTransactionRequestSchema: GenMessage<SignTransactionRequest> = 
   messageDesc(file_relayer_v1_signing_service, 4);
 
 /**
- * A Stellar transaction that lacks the relayer's signature.
+ * A Stellar transaction without the relayer's signature.
  *
  * @generated from message relayer.v1.StellarSignRequest
  */
 export type StellarSignRequest = Message<"relayer.v1.StellarSignRequest"> & {
   /**
-   * Transaction envelope, base64 XDR, with or without signatures of others, which stay. Something in it must be of the relayer's account: the transaction, an
-   * operation, or the fee of a fee bump. A fee that the relayer's account pays is at most its policy `max_fee`.
+   * Transaction envelope, base64 XDR. Signatures of others are kept. The relayer's account must be the source of the transaction or of an operation, or pay
+   * the fee of a fee-bump envelope. A fee that the relayer pays is at most its policy `max_fee`.
    *
    * @generated from field: string unsigned_xdr = 1;
    */
@@ -206,7 +206,7 @@ export const StellarSignRequestSchema: GenMessage<StellarSignRequest> = /*@__PUR
   messageDesc(file_relayer_v1_signing_service, 5);
 
 /**
- * A Solana transaction that the relayer is to sign, in any place among its signers. The relayer's policies hold as for sending.
+ * A Solana transaction that the relayer signs, as any of its signers. The relayer's policies apply as for sending.
  *
  * @generated from message relayer.v1.SolanaSignRequest
  */
@@ -240,7 +240,7 @@ export type SignTransactionResponse = Message<"relayer.v1.SignTransactionRespons
   result?: SignedTransaction | undefined;
 
   /**
-   * Remarks.
+   * Warnings and other log entries about this request.
    *
    * @generated from field: relayer.v1.ResponseMetadata metadata = 3;
    */
@@ -261,7 +261,7 @@ export const SignTransactionResponseSchema: GenMessage<SignTransactionResponse> 
  */
 export type SignedTransaction = Message<"relayer.v1.SignedTransaction"> & {
   /**
-   * In REST the chosen message's fields stand in its place.
+   * The network's message. In REST its fields stand in its place.
    *
    * @generated from oneof relayer.v1.SignedTransaction.network
    */
@@ -348,7 +348,7 @@ export const SolanaSignedTransactionSchema: GenMessage<SolanaSignedTransaction> 
   messageDesc(file_relayer_v1_signing_service, 10);
 
 /**
- * Signs with a relayer's key. A low balance never stops signing.
+ * Signs with the key of a relayer. A low balance never stops signing.
  *
  * @generated from service relayer.v1.SigningService
  */
@@ -365,7 +365,7 @@ export const SigningService: GenService<{
     output: typeof SignTypedDataResponseSchema;
   },
   /**
-   * Signs a message by EIP-191 (personal_sign). EVM only. Errors: as SignTypedData.
+   * Signs a message by EIP-191 (personal_sign). EVM only. Errors: those of SignTypedData.
    *
    * @generated from rpc relayer.v1.SigningService.SignData
    */
@@ -375,7 +375,7 @@ export const SigningService: GenService<{
     output: typeof SignDataResponseSchema;
   },
   /**
-   * Signs a transaction that the caller sends. Stellar and Solana only. Errors: as SignTypedData.
+   * Signs a transaction without sending it. Stellar and Solana only. Errors: those of SignTypedData.
    *
    * @generated from rpc relayer.v1.SigningService.SignTransaction
    */

@@ -13,10 +13,10 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/solana.proto.
  */
 export const file_relayer_v1_solana: GenFile = /*@__PURE__*/
-  fileDesc("ChdyZWxheWVyL3YxL3NvbGFuYS5wcm90bxIKcmVsYXllci52MSKjAQoYU29sYW5hVHJhbnNhY3Rpb25SZXF1ZXN0EhgKC3RyYW5zYWN0aW9uGAEgASgJSACIAQESMwoMaW5zdHJ1Y3Rpb25zGAIgAygLMh0ucmVsYXllci52MS5Tb2xhbmFJbnN0cnVjdGlvbhIYCgt2YWxpZF91bnRpbBgDIAEoCUgBiAEBQg4KDF90cmFuc2FjdGlvbkIOCgxfdmFsaWRfdW50aWwiZgoRU29sYW5hSW5zdHJ1Y3Rpb24SEgoKcHJvZ3JhbV9pZBgBIAEoCRIvCghhY2NvdW50cxgCIAMoCzIdLnJlbGF5ZXIudjEuU29sYW5hQWNjb3VudE1ldGESDAoEZGF0YRgDIAEoDCJLChFTb2xhbmFBY2NvdW50TWV0YRIOCgZwdWJrZXkYASABKAkSEQoJaXNfc2lnbmVyGAIgASgIEhMKC2lzX3dyaXRhYmxlGAMgASgIIosBChFTb2xhbmFUcmFuc2FjdGlvbhITCgt0cmFuc2FjdGlvbhgBIAEoCRIeCglzaWduYXR1cmUYAiABKAlCBtLzGAIYAUgAiAEBEjMKDGluc3RydWN0aW9ucxgDIAMoCzIdLnJlbGF5ZXIudjEuU29sYW5hSW5zdHJ1Y3Rpb25CDAoKX3NpZ25hdHVyZSK/AwoOU29sYW5hUG9saWNpZXMSRwoUZmVlX3BheW1lbnRfc3RyYXRlZ3kYASABKA4yJC5yZWxheWVyLnYxLlNvbGFuYUZlZVBheW1lbnRTdHJhdGVneUgAiAEBEiIKC21pbl9iYWxhbmNlGAIgASgJQgjS8xgECAEQAUgBiAEBEi8KGG1heF9hbGxvd2VkX2ZlZV9sYW1wb3J0cxgDIAEoCUII0vMYBAgBEAFIAogBARIYChBhbGxvd2VkX3Byb2dyYW1zGAQgAygJEhgKEGFsbG93ZWRfYWNjb3VudHMYBSADKAkSGwoTZGlzYWxsb3dlZF9hY2NvdW50cxgGIAMoCRImCg5tYXhfc2lnbmF0dXJlcxgHIAEoDUIJ0vMYBTgBQP8BSAOIAQESKAoQbWF4X3R4X2RhdGFfc2l6ZRgIIAEoDUIJ0vMYBTgBQNAJSASIAQFCFwoVX2ZlZV9wYXltZW50X3N0cmF0ZWd5Qg4KDF9taW5fYmFsYW5jZUIbChlfbWF4X2FsbG93ZWRfZmVlX2xhbXBvcnRzQhEKD19tYXhfc2lnbmF0dXJlc0ITChFfbWF4X3R4X2RhdGFfc2l6ZSpwChhTb2xhbmFGZWVQYXltZW50U3RyYXRlZ3kSKwonU09MQU5BX0ZFRV9QQVlNRU5UX1NUUkFURUdZX1VOU1BFQ0lGSUVEEAASJwojU09MQU5BX0ZFRV9QQVlNRU5UX1NUUkFURUdZX1JFTEFZRVIQAWIGcHJvdG8z", [file_relayer_rest_v1_options]);
+  fileDesc("ChdyZWxheWVyL3YxL3NvbGFuYS5wcm90bxIKcmVsYXllci52MSKjAQoYU29sYW5hVHJhbnNhY3Rpb25SZXF1ZXN0EhgKC3RyYW5zYWN0aW9uGAEgASgJSACIAQESMwoMaW5zdHJ1Y3Rpb25zGAIgAygLMh0ucmVsYXllci52MS5Tb2xhbmFJbnN0cnVjdGlvbhIYCgt2YWxpZF91bnRpbBgDIAEoCUgBiAEBQg4KDF90cmFuc2FjdGlvbkIOCgxfdmFsaWRfdW50aWwibgoRU29sYW5hSW5zdHJ1Y3Rpb24SGgoKcHJvZ3JhbV9pZBgBIAEoCUIG0vMYAlABEi8KCGFjY291bnRzGAIgAygLMh0ucmVsYXllci52MS5Tb2xhbmFBY2NvdW50TWV0YRIMCgRkYXRhGAMgASgMIlMKEVNvbGFuYUFjY291bnRNZXRhEhYKBnB1YmtleRgBIAEoCUIG0vMYAlABEhEKCWlzX3NpZ25lchgCIAEoCBITCgtpc193cml0YWJsZRgDIAEoCCKLAQoRU29sYW5hVHJhbnNhY3Rpb24SEwoLdHJhbnNhY3Rpb24YASABKAkSHgoJc2lnbmF0dXJlGAIgASgJQgbS8xgCGAFIAIgBARIzCgxpbnN0cnVjdGlvbnMYAyADKAsyHS5yZWxheWVyLnYxLlNvbGFuYUluc3RydWN0aW9uQgwKCl9zaWduYXR1cmUivwMKDlNvbGFuYVBvbGljaWVzEkcKFGZlZV9wYXltZW50X3N0cmF0ZWd5GAEgASgOMiQucmVsYXllci52MS5Tb2xhbmFGZWVQYXltZW50U3RyYXRlZ3lIAIgBARIiCgttaW5fYmFsYW5jZRgCIAEoCUII0vMYBAgBEAFIAYgBARIvChhtYXhfYWxsb3dlZF9mZWVfbGFtcG9ydHMYAyABKAlCCNLzGAQIARABSAKIAQESGAoQYWxsb3dlZF9wcm9ncmFtcxgEIAMoCRIYChBhbGxvd2VkX2FjY291bnRzGAUgAygJEhsKE2Rpc2FsbG93ZWRfYWNjb3VudHMYBiADKAkSJgoObWF4X3NpZ25hdHVyZXMYByABKA1CCdLzGAU4AUD/AUgDiAEBEigKEG1heF90eF9kYXRhX3NpemUYCCABKA1CCdLzGAU4AUDQCUgEiAEBQhcKFV9mZWVfcGF5bWVudF9zdHJhdGVneUIOCgxfbWluX2JhbGFuY2VCGwoZX21heF9hbGxvd2VkX2ZlZV9sYW1wb3J0c0IRCg9fbWF4X3NpZ25hdHVyZXNCEwoRX21heF90eF9kYXRhX3NpemUqcAoYU29sYW5hRmVlUGF5bWVudFN0cmF0ZWd5EisKJ1NPTEFOQV9GRUVfUEFZTUVOVF9TVFJBVEVHWV9VTlNQRUNJRklFRBAAEicKI1NPTEFOQV9GRUVfUEFZTUVOVF9TVFJBVEVHWV9SRUxBWUVSEAFiBnByb3RvMw", [file_relayer_rest_v1_options]);
 
 /**
- * What a Solana transaction should do. Exactly one of `transaction` and `instructions` must be there.
+ * The content of a Solana transaction. Exactly one of `transaction` and `instructions` is required.
  *
  * @generated from message relayer.v1.SolanaTransactionRequest
  */
@@ -29,14 +29,14 @@ export type SolanaTransactionRequest = Message<"relayer.v1.SolanaTransactionRequ
   transaction?: string | undefined;
 
   /**
-   * 1 to 64 instructions, in order, from which a transaction is built that the relayer pays and signs alone. Empty is absent.
+   * 1 to 64 instructions, in order. The service builds a transaction from them; the relayer is its fee payer and only signer. Empty means absent.
    *
    * @generated from field: repeated relayer.v1.SolanaInstruction instructions = 2;
    */
   instructions: SolanaInstruction[];
 
   /**
-   * RFC 3339 time after which the transaction is not wanted any more; not in the past. Absent: never, or on a replacement the earlier one.
+   * RFC 3339 time after which the transaction expires; not in the past. Absent: never; on a replacement: unchanged.
    *
    * @generated from field: optional string valid_until = 3;
    */
@@ -64,14 +64,14 @@ export type SolanaInstruction = Message<"relayer.v1.SolanaInstruction"> & {
   programId: string;
 
   /**
-   * The accounts it is given, in the program's order, at most 64.
+   * The accounts that it uses, in the order of the program, at most 64.
    *
    * @generated from field: repeated relayer.v1.SolanaAccountMeta accounts = 2;
    */
   accounts: SolanaAccountMeta[];
 
   /**
-   * What the program is told, at most 1232 bytes. In REST base64.
+   * The instruction data, at most 1232 bytes. In REST base64.
    *
    * @generated from field: bytes data = 3;
    */
@@ -99,14 +99,14 @@ export type SolanaAccountMeta = Message<"relayer.v1.SolanaAccountMeta"> & {
   pubkey: string;
 
   /**
-   * True when it must sign; then it must be the relayer.
+   * True if it must sign; only the relayer can.
    *
    * @generated from field: bool is_signer = 2;
    */
   isSigner: boolean;
 
   /**
-   * True when the instruction may change it.
+   * True if the instruction may change it.
    *
    * @generated from field: bool is_writable = 3;
    */
@@ -121,27 +121,27 @@ export const SolanaAccountMetaSchema: GenMessage<SolanaAccountMeta> = /*@__PURE_
   messageDesc(file_relayer_v1_solana, 2);
 
 /**
- * What the record of a Solana transaction shows beside the common fields.
+ * The Solana fields of a transaction record.
  *
  * @generated from message relayer.v1.SolanaTransaction
  */
 export type SolanaTransaction = Message<"relayer.v1.SolanaTransaction"> & {
   /**
-   * Transaction in wire form, base64: the signed version, or what the caller sent before that; empty before one is built from instructions.
+   * Transaction in wire form, base64: the attempt, or before that the caller's. Empty until one is built from instructions.
    *
    * @generated from field: string transaction = 1;
    */
   transaction: string;
 
   /**
-   * The relayer's signature, base58, the same as `hash`; null before the first version is signed.
+   * The relayer's signature, base58, equal to `hash`. Null: not signed yet.
    *
    * @generated from field: optional string signature = 2;
    */
   signature?: string | undefined;
 
   /**
-   * The caller's instructions, when it sent instructions.
+   * The caller's instructions, if it sent instructions.
    *
    * @generated from field: repeated relayer.v1.SolanaInstruction instructions = 3;
    */
@@ -156,62 +156,62 @@ export const SolanaTransactionSchema: GenMessage<SolanaTransaction> = /*@__PURE_
   messageDesc(file_relayer_v1_solana, 3);
 
 /**
- * What a Solana relayer may do.
+ * Policies of a relayer on Solana.
  *
  * @generated from message relayer.v1.SolanaPolicies
  */
 export type SolanaPolicies = Message<"relayer.v1.SolanaPolicies"> & {
   /**
-   * Who pays the fees. Absent: the relayer (the existing relayer's default is the user).
+   * Who pays the fees. Absent: the relayer (the default of OpenZeppelin Relayer is the user).
    *
    * @generated from field: optional relayer.v1.SolanaFeePaymentStrategy fee_payment_strategy = 1;
    */
   feePaymentStrategy?: SolanaFeePaymentStrategy | undefined;
 
   /**
-   * Least balance in lamports that must remain; sends are held back below it. Decimal, 0 to 2^128-1.
+   * Minimum balance in lamports that must remain; sends wait below it. Decimal, 0 to 2^128-1.
    *
    * @generated from field: optional string min_balance = 2;
    */
   minBalance?: string | undefined;
 
   /**
-   * Greatest fee in lamports of one transaction, priority fee included. Decimal. Absent: none.
+   * Maximum fee in lamports of one transaction, priority fee included. Decimal. Absent: no maximum.
    *
    * @generated from field: optional string max_allowed_fee_lamports = 3;
    */
   maxAllowedFeeLamports?: string | undefined;
 
   /**
-   * Programs that may be called, base58; empty: all.
+   * Allowed programs, base58. Empty: all.
    *
    * @generated from field: repeated string allowed_programs = 4;
    */
   allowedPrograms: string[];
 
   /**
-   * Accounts that may be used, base58; empty: all. Not together with `disallowed_accounts`.
+   * Allowed accounts, base58. Empty: all. Not together with `disallowed_accounts`.
    *
    * @generated from field: repeated string allowed_accounts = 5;
    */
   allowedAccounts: string[];
 
   /**
-   * Accounts that may not be used, base58.
+   * Disallowed accounts, base58.
    *
    * @generated from field: repeated string disallowed_accounts = 6;
    */
   disallowedAccounts: string[];
 
   /**
-   * Greatest number of signatures of one transaction, 1 to 255. Absent: none.
+   * Maximum number of signatures of one transaction, 1 to 255. Absent: no maximum.
    *
    * @generated from field: optional uint32 max_signatures = 7;
    */
   maxSignatures?: number | undefined;
 
   /**
-   * Greatest size of one transaction in bytes, 1 to 1232. Default 1232.
+   * Maximum size of one transaction in bytes, 1 to 1232. Default 1232.
    *
    * @generated from field: optional uint32 max_tx_data_size = 8;
    */
@@ -239,7 +239,7 @@ export enum SolanaFeePaymentStrategy {
   UNSPECIFIED = 0,
 
   /**
-   * The relayer. The existing relayer's other strategy, payment by the user in tokens, is not built and refused.
+   * The relayer. The other strategy of OpenZeppelin Relayer, payment by the user in tokens, is not implemented and refused.
    *
    * @generated from enum value: SOLANA_FEE_PAYMENT_STRATEGY_RELAYER = 1;
    */

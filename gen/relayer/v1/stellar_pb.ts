@@ -13,68 +13,68 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/stellar.proto.
  */
 export const file_relayer_v1_stellar: GenFile = /*@__PURE__*/
-  fileDesc("ChhyZWxheWVyL3YxL3N0ZWxsYXIucHJvdG8SCnJlbGF5ZXIudjEi6QIKGVN0ZWxsYXJUcmFuc2FjdGlvblJlcXVlc3QSDwoHbmV0d29yaxgBIAEoCRIbCg5zb3VyY2VfYWNjb3VudBgCIAEoCUgAiAEBEi0KCm9wZXJhdGlvbnMYAyADKAsyGS5yZWxheWVyLnYxLk9wZXJhdGlvblNwZWMSHAoPdHJhbnNhY3Rpb25feGRyGAQgASgJSAGIAQESJwoEbWVtbxgFIAEoCzIULnJlbGF5ZXIudjEuTWVtb1NwZWNIAogBARIYCgt2YWxpZF91bnRpbBgGIAEoCUgDiAEBEhUKCGZlZV9idW1wGAcgASgISASIAQESHgoHbWF4X2ZlZRgIIAEoA0II0vMYBAgBOAFIBYgBAUIRCg9fc291cmNlX2FjY291bnRCEgoQX3RyYW5zYWN0aW9uX3hkckIHCgVfbWVtb0IOCgxfdmFsaWRfdW50aWxCCwoJX2ZlZV9idW1wQgoKCF9tYXhfZmVlIqMBCghNZW1vU3BlYxIkCgRub25lGAEgASgLMhQucmVsYXllci52MS5NZW1vTm9uZUgAEg4KBHRleHQYAiABKAlIABIUCgJpZBgDIAEoBEIG0vMYAggBSAASFgoEaGFzaBgEIAEoDEIG0vMYAigBSAASGAoGcmV0dXJuGAUgASgMQgbS8xgCKAFIAEIZCgRtZW1vEhHa8xgNIgV2YWx1ZRoEdHlwZSIKCghNZW1vTm9uZSKRAgoNT3BlcmF0aW9uU3BlYxIvCgdwYXltZW50GAEgASgLMhwucmVsYXllci52MS5QYXltZW50T3BlcmF0aW9uSAASPgoPaW52b2tlX2NvbnRyYWN0GAIgASgLMiMucmVsYXllci52MS5JbnZva2VDb250cmFjdE9wZXJhdGlvbkgAEj4KD2NyZWF0ZV9jb250cmFjdBgDIAEoCzIjLnJlbGF5ZXIudjEuQ3JlYXRlQ29udHJhY3RPcGVyYXRpb25IABI2Cgt1cGxvYWRfd2FzbRgEIAEoCzIfLnJlbGF5ZXIudjEuVXBsb2FkV2FzbU9wZXJhdGlvbkgAQhcKCW9wZXJhdGlvbhIK2vMYBhoEdHlwZSJlChBQYXltZW50T3BlcmF0aW9uEhMKC2Rlc3RpbmF0aW9uGAEgASgJEhYKBmFtb3VudBgCIAEoA0IG0vMYAjgBEiQKBWFzc2V0GAMgASgLMhUucmVsYXllci52MS5Bc3NldFNwZWMinQEKF0ludm9rZUNvbnRyYWN0T3BlcmF0aW9uEhgKEGNvbnRyYWN0X2FkZHJlc3MYASABKAkSFQoNZnVuY3Rpb25fbmFtZRgCIAEoCRIfCgRhcmdzGAMgAygLMhEucmVsYXllci52MS5TY1ZhbBInCgRhdXRoGAQgASgLMhQucmVsYXllci52MS5BdXRoU3BlY0gAiAEBQgcKBV9hdXRoIuMBChdDcmVhdGVDb250cmFjdE9wZXJhdGlvbhIqCgZzb3VyY2UYASABKAsyGi5yZWxheWVyLnYxLkNvbnRyYWN0U291cmNlEhkKCXdhc21faGFzaBgCIAEoDEIG0vMYAigBEhkKBHNhbHQYAyABKAxCBtLzGAIoAUgAiAEBEisKEGNvbnN0cnVjdG9yX2FyZ3MYBCADKAsyES5yZWxheWVyLnYxLlNjVmFsEicKBGF1dGgYBSABKAsyFC5yZWxheWVyLnYxLkF1dGhTcGVjSAGIAQFCBwoFX3NhbHRCBwoFX2F1dGgibQoTVXBsb2FkV2FzbU9wZXJhdGlvbhIkCgR3YXNtGAEgASgLMhYucmVsYXllci52MS5XYXNtU291cmNlEicKBGF1dGgYAiABKAsyFC5yZWxheWVyLnYxLkF1dGhTcGVjSACIAQFCBwoFX2F1dGgi6AEKCUFzc2V0U3BlYxIpCgZuYXRpdmUYASABKAsyFy5yZWxheWVyLnYxLk5hdGl2ZUFzc2V0SAASSwoHY3JlZGl0NBgCIAEoCzIXLnJlbGF5ZXIudjEuQ3JlZGl0QXNzZXRCH9LzGBsiB2NyZWRpdDQiEGNyZWRpdF9hbHBoYW51bTRIABJOCghjcmVkaXQxMhgDIAEoCzIXLnJlbGF5ZXIudjEuQ3JlZGl0QXNzZXRCIdLzGB0iCGNyZWRpdDEyIhFjcmVkaXRfYWxwaGFudW0xMkgAQhMKBWFzc2V0Egra8xgGGgR0eXBlIg0KC05hdGl2ZUFzc2V0IisKC0NyZWRpdEFzc2V0EgwKBGNvZGUYASABKAkSDgoGaXNzdWVyGAIgASgJIlsKCldhc21Tb3VyY2USFQoDaGV4GAEgASgMQgbS8xgCKAFIABIQCgZiYXNlNjQYAiABKAxIABIRCgR0eXBlGAMgASgJSAGIAQFCCAoGc291cmNlQgcKBV90eXBlIpMBCg5Db250cmFjdFNvdXJjZRI0CgdhZGRyZXNzGAEgASgLMiEucmVsYXllci52MS5BY2NvdW50Q29udHJhY3RTb3VyY2VIABI1Cghjb250cmFjdBgCIAEoCzIhLnJlbGF5ZXIudjEuRmFjdG9yeUNvbnRyYWN0U291cmNlSABCFAoGc291cmNlEgra8xgGGgRmcm9tIigKFUFjY291bnRDb250cmFjdFNvdXJjZRIPCgdhZGRyZXNzGAEgASgJIikKFUZhY3RvcnlDb250cmFjdFNvdXJjZRIQCghjb250cmFjdBgBIAEoCSLPAQoIQXV0aFNwZWMSIgoEbm9uZRgBIAEoCzISLnJlbGF5ZXIudjEuTm9BdXRoSAASNwoOc291cmNlX2FjY291bnQYAiABKAsyHS5yZWxheWVyLnYxLlNvdXJjZUFjY291bnRBdXRoSAASLgoJYWRkcmVzc2VzGAMgASgLMhkucmVsYXllci52MS5BZGRyZXNzZXNBdXRoSAASIgoDeGRyGAQgASgLMhMucmVsYXllci52MS5YZHJBdXRoSABCEgoEYXV0aBIK2vMYBhoEdHlwZSIICgZOb0F1dGgiEwoRU291cmNlQWNjb3VudEF1dGgiIAoNQWRkcmVzc2VzQXV0aBIPCgdzaWduZXJzGAEgAygJIhoKB1hkckF1dGgSDwoHZW50cmllcxgBIAMoCSLZAwoFU2NWYWwSDgoEYm9vbBgBIAEoCEgAEiIKBHZvaWQYAiABKAsyEi5yZWxheWVyLnYxLlNjVm9pZEgAEg0KA3UzMhgDIAEoDUgAEg0KA2kzMhgEIAEoBUgAEg0KA3U2NBgFIAEoBEgAEg0KA2k2NBgGIAEoA0gAEhMKCXRpbWVwb2ludBgHIAEoBEgAEhIKCGR1cmF0aW9uGAggASgESAASIgoEdTEyOBgJIAEoCzISLnJlbGF5ZXIudjEuU2NVMTI4SAASIgoEaTEyOBgKIAEoCzISLnJlbGF5ZXIudjEuU2NJMTI4SAASIgoEdTI1NhgLIAEoCzISLnJlbGF5ZXIudjEuU2NVMjU2SAASIgoEaTI1NhgMIAEoCzISLnJlbGF5ZXIudjEuU2NJMjU2SAASFwoFYnl0ZXMYDSABKAxCBtLzGAIoAUgAEhAKBnN0cmluZxgOIAEoCUgAEhAKBnN5bWJvbBgPIAEoCUgAEhEKB2FkZHJlc3MYECABKAlIABIgCgN2ZWMYESABKAsyES5yZWxheWVyLnYxLlNjVmVjSAASIAoDbWFwGBIgASgLMhEucmVsYXllci52MS5TY01hcEgAOgrq8xgGCgR2b2lkQgcKBXZhbHVlIggKBlNjVm9pZCJxCgZTY1UxMjgSHAoHZGVjaW1hbBgBIAEoCUIG0vMYAggBSACIAQESDwoCaGkYAiABKARIAYgBARIPCgJsbxgDIAEoBEgCiAEBOg3q8xgJEgdkZWNpbWFsQgoKCF9kZWNpbWFsQgUKA19oaUIFCgNfbG8icQoGU2NJMTI4EhwKB2RlY2ltYWwYASABKAlCBtLzGAIIAUgAiAEBEg8KAmhpGAIgASgDSAGIAQESDwoCbG8YAyABKARIAogBAToN6vMYCRIHZGVjaW1hbEIKCghfZGVjaW1hbEIFCgNfaGlCBQoDX2xvIrkBCgZTY1UyNTYSHAoHZGVjaW1hbBgBIAEoCUIG0vMYAggBSACIAQESEgoFaGlfaGkYAiABKARIAYgBARISCgVoaV9sbxgDIAEoBEgCiAEBEhIKBWxvX2hpGAQgASgESAOIAQESEgoFbG9fbG8YBSABKARIBIgBAToN6vMYCRIHZGVjaW1hbEIKCghfZGVjaW1hbEIICgZfaGlfaGlCCAoGX2hpX2xvQggKBl9sb19oaUIICgZfbG9fbG8iuQEKBlNjSTI1NhIcCgdkZWNpbWFsGAEgASgJQgbS8xgCCAFIAIgBARISCgVoaV9oaRgCIAEoA0gBiAEBEhIKBWhpX2xvGAMgASgESAKIAQESEgoFbG9faGkYBCABKARIA4gBARISCgVsb19sbxgFIAEoBEgEiAEBOg3q8xgJEgdkZWNpbWFsQgoKCF9kZWNpbWFsQggKBl9oaV9oaUIICgZfaGlfbG9CCAoGX2xvX2hpQggKBl9sb19sbyI4CgVTY1ZlYxIhCgZ2YWx1ZXMYASADKAsyES5yZWxheWVyLnYxLlNjVmFsOgzq8xgIEgZ2YWx1ZXMiPwoFU2NNYXASJwoHZW50cmllcxgBIAMoCzIWLnJlbGF5ZXIudjEuU2NNYXBFbnRyeToN6vMYCRIHZW50cmllcyJMCgpTY01hcEVudHJ5Eh4KA2tleRgBIAEoCzIRLnJlbGF5ZXIudjEuU2NWYWwSHgoDdmFsGAIgASgLMhEucmVsYXllci52MS5TY1ZhbCKiAQoSU3RlbGxhclRyYW5zYWN0aW9uEhYKDnNvdXJjZV9hY2NvdW50GAEgASgJEhMKA2ZlZRgCIAEoCUIG0vMYAggBEhcKD3NlcXVlbmNlX251bWJlchgDIAEoCRIrChZ0cmFuc2FjdGlvbl9yZXN1bHRfeGRyGAQgASgJQgbS8xgCGAFIAIgBAUIZChdfdHJhbnNhY3Rpb25fcmVzdWx0X3hkciLUAQoPU3RlbGxhclBvbGljaWVzEkgKFGZlZV9wYXltZW50X3N0cmF0ZWd5GAEgASgOMiUucmVsYXllci52MS5TdGVsbGFyRmVlUGF5bWVudFN0cmF0ZWd5SACIAQESIgoLbWluX2JhbGFuY2UYAiABKAlCCNLzGAQIARABSAGIAQESHgoHbWF4X2ZlZRgDIAEoCUII0vMYBAgBEAFIAogBAUIXChVfZmVlX3BheW1lbnRfc3RyYXRlZ3lCDgoMX21pbl9iYWxhbmNlQgoKCF9tYXhfZmVlKnMKGVN0ZWxsYXJGZWVQYXltZW50U3RyYXRlZ3kSLAooU1RFTExBUl9GRUVfUEFZTUVOVF9TVFJBVEVHWV9VTlNQRUNJRklFRBAAEigKJFNURUxMQVJfRkVFX1BBWU1FTlRfU1RSQVRFR1lfUkVMQVlFUhABYgZwcm90bzM", [file_relayer_rest_v1_options]);
+  fileDesc("ChhyZWxheWVyL3YxL3N0ZWxsYXIucHJvdG8SCnJlbGF5ZXIudjEi8QIKGVN0ZWxsYXJUcmFuc2FjdGlvblJlcXVlc3QSFwoHbmV0d29yaxgBIAEoCUIG0vMYAlABEhsKDnNvdXJjZV9hY2NvdW50GAIgASgJSACIAQESLQoKb3BlcmF0aW9ucxgDIAMoCzIZLnJlbGF5ZXIudjEuT3BlcmF0aW9uU3BlYxIcCg90cmFuc2FjdGlvbl94ZHIYBCABKAlIAYgBARInCgRtZW1vGAUgASgLMhQucmVsYXllci52MS5NZW1vU3BlY0gCiAEBEhgKC3ZhbGlkX3VudGlsGAYgASgJSAOIAQESFQoIZmVlX2J1bXAYByABKAhIBIgBARIeCgdtYXhfZmVlGAggASgDQgjS8xgECAE4AUgFiAEBQhEKD19zb3VyY2VfYWNjb3VudEISChBfdHJhbnNhY3Rpb25feGRyQgcKBV9tZW1vQg4KDF92YWxpZF91bnRpbEILCglfZmVlX2J1bXBCCgoIX21heF9mZWUipQEKCE1lbW9TcGVjEiQKBG5vbmUYASABKAsyFC5yZWxheWVyLnYxLk1lbW9Ob25lSAASDgoEdGV4dBgCIAEoCUgAEhQKAmlkGAMgASgEQgbS8xgCCAFIABIWCgRoYXNoGAQgASgMQgbS8xgCKAFIABIYCgZyZXR1cm4YBSABKAxCBtLzGAIoAUgAQhsKBG1lbW8SE9rzGA8iBXZhbHVlMAEaBHR5cGUiCgoITWVtb05vbmUikwIKDU9wZXJhdGlvblNwZWMSLwoHcGF5bWVudBgBIAEoCzIcLnJlbGF5ZXIudjEuUGF5bWVudE9wZXJhdGlvbkgAEj4KD2ludm9rZV9jb250cmFjdBgCIAEoCzIjLnJlbGF5ZXIudjEuSW52b2tlQ29udHJhY3RPcGVyYXRpb25IABI+Cg9jcmVhdGVfY29udHJhY3QYAyABKAsyIy5yZWxheWVyLnYxLkNyZWF0ZUNvbnRyYWN0T3BlcmF0aW9uSAASNgoLdXBsb2FkX3dhc20YBCABKAsyHy5yZWxheWVyLnYxLlVwbG9hZFdhc21PcGVyYXRpb25IAEIZCglvcGVyYXRpb24SDNrzGAgwARoEdHlwZSJ3ChBQYXltZW50T3BlcmF0aW9uEhsKC2Rlc3RpbmF0aW9uGAEgASgJQgbS8xgCUAESGAoGYW1vdW50GAIgASgDQgjS8xgEOAFQARIsCgVhc3NldBgDIAEoCzIVLnJlbGF5ZXIudjEuQXNzZXRTcGVjQgbS8xgCUAEirQEKF0ludm9rZUNvbnRyYWN0T3BlcmF0aW9uEiAKEGNvbnRyYWN0X2FkZHJlc3MYASABKAlCBtLzGAJQARIdCg1mdW5jdGlvbl9uYW1lGAIgASgJQgbS8xgCUAESHwoEYXJncxgDIAMoCzIRLnJlbGF5ZXIudjEuU2NWYWwSJwoEYXV0aBgEIAEoCzIULnJlbGF5ZXIudjEuQXV0aFNwZWNIAIgBAUIHCgVfYXV0aCLtAQoXQ3JlYXRlQ29udHJhY3RPcGVyYXRpb24SMgoGc291cmNlGAEgASgLMhoucmVsYXllci52MS5Db250cmFjdFNvdXJjZUIG0vMYAlABEhsKCXdhc21faGFzaBgCIAEoDEII0vMYBCgBUAESGQoEc2FsdBgDIAEoDEIG0vMYAigBSACIAQESKwoQY29uc3RydWN0b3JfYXJncxgEIAMoCzIRLnJlbGF5ZXIudjEuU2NWYWwSJwoEYXV0aBgFIAEoCzIULnJlbGF5ZXIudjEuQXV0aFNwZWNIAYgBAUIHCgVfc2FsdEIHCgVfYXV0aCJ1ChNVcGxvYWRXYXNtT3BlcmF0aW9uEiwKBHdhc20YASABKAsyFi5yZWxheWVyLnYxLldhc21Tb3VyY2VCBtLzGAJQARInCgRhdXRoGAIgASgLMhQucmVsYXllci52MS5BdXRoU3BlY0gAiAEBQgcKBV9hdXRoIuoBCglBc3NldFNwZWMSKQoGbmF0aXZlGAEgASgLMhcucmVsYXllci52MS5OYXRpdmVBc3NldEgAEksKB2NyZWRpdDQYAiABKAsyFy5yZWxheWVyLnYxLkNyZWRpdEFzc2V0Qh/S8xgbIgdjcmVkaXQ0IhBjcmVkaXRfYWxwaGFudW00SAASTgoIY3JlZGl0MTIYAyABKAsyFy5yZWxheWVyLnYxLkNyZWRpdEFzc2V0QiHS8xgdIghjcmVkaXQxMiIRY3JlZGl0X2FscGhhbnVtMTJIAEIVCgVhc3NldBIM2vMYCDABGgR0eXBlIg0KC05hdGl2ZUFzc2V0IjsKC0NyZWRpdEFzc2V0EhQKBGNvZGUYASABKAlCBtLzGAJQARIWCgZpc3N1ZXIYAiABKAlCBtLzGAJQASJjCgpXYXNtU291cmNlEhUKA2hleBgBIAEoDEIG0vMYAigBSAASEAoGYmFzZTY0GAIgASgMSAASEQoEdHlwZRgDIAEoCUgBiAEBQhAKBnNvdXJjZRIG2vMYAjABQgcKBV90eXBlIpUBCg5Db250cmFjdFNvdXJjZRI0CgdhZGRyZXNzGAEgASgLMiEucmVsYXllci52MS5BY2NvdW50Q29udHJhY3RTb3VyY2VIABI1Cghjb250cmFjdBgCIAEoCzIhLnJlbGF5ZXIudjEuRmFjdG9yeUNvbnRyYWN0U291cmNlSABCFgoGc291cmNlEgza8xgIMAEaBGZyb20iMAoVQWNjb3VudENvbnRyYWN0U291cmNlEhcKB2FkZHJlc3MYASABKAlCBtLzGAJQASIxChVGYWN0b3J5Q29udHJhY3RTb3VyY2USGAoIY29udHJhY3QYASABKAlCBtLzGAJQASLRAQoIQXV0aFNwZWMSIgoEbm9uZRgBIAEoCzISLnJlbGF5ZXIudjEuTm9BdXRoSAASNwoOc291cmNlX2FjY291bnQYAiABKAsyHS5yZWxheWVyLnYxLlNvdXJjZUFjY291bnRBdXRoSAASLgoJYWRkcmVzc2VzGAMgASgLMhkucmVsYXllci52MS5BZGRyZXNzZXNBdXRoSAASIgoDeGRyGAQgASgLMhMucmVsYXllci52MS5YZHJBdXRoSABCFAoEYXV0aBIM2vMYCDABGgR0eXBlIggKBk5vQXV0aCITChFTb3VyY2VBY2NvdW50QXV0aCIgCg1BZGRyZXNzZXNBdXRoEg8KB3NpZ25lcnMYASADKAkiGgoHWGRyQXV0aBIPCgdlbnRyaWVzGAEgAygJIuEDCgVTY1ZhbBIOCgRib29sGAEgASgISAASIgoEdm9pZBgCIAEoCzISLnJlbGF5ZXIudjEuU2NWb2lkSAASDQoDdTMyGAMgASgNSAASDQoDaTMyGAQgASgFSAASDQoDdTY0GAUgASgESAASDQoDaTY0GAYgASgDSAASEwoJdGltZXBvaW50GAcgASgESAASEgoIZHVyYXRpb24YCCABKARIABIiCgR1MTI4GAkgASgLMhIucmVsYXllci52MS5TY1UxMjhIABIiCgRpMTI4GAogASgLMhIucmVsYXllci52MS5TY0kxMjhIABIiCgR1MjU2GAsgASgLMhIucmVsYXllci52MS5TY1UyNTZIABIiCgRpMjU2GAwgASgLMhIucmVsYXllci52MS5TY0kyNTZIABIXCgVieXRlcxgNIAEoDEIG0vMYAigBSAASEAoGc3RyaW5nGA4gASgJSAASEAoGc3ltYm9sGA8gASgJSAASEQoHYWRkcmVzcxgQIAEoCUgAEiAKA3ZlYxgRIAEoCzIRLnJlbGF5ZXIudjEuU2NWZWNIABIgCgNtYXAYEiABKAsyES5yZWxheWVyLnYxLlNjTWFwSAA6CurzGAYKBHZvaWRCDwoFdmFsdWUSBtrzGAIwASIICgZTY1ZvaWQicQoGU2NVMTI4EhwKB2RlY2ltYWwYASABKAlCBtLzGAIIAUgAiAEBEg8KAmhpGAIgASgESAGIAQESDwoCbG8YAyABKARIAogBAToN6vMYCRIHZGVjaW1hbEIKCghfZGVjaW1hbEIFCgNfaGlCBQoDX2xvInEKBlNjSTEyOBIcCgdkZWNpbWFsGAEgASgJQgbS8xgCCAFIAIgBARIPCgJoaRgCIAEoA0gBiAEBEg8KAmxvGAMgASgESAKIAQE6DerzGAkSB2RlY2ltYWxCCgoIX2RlY2ltYWxCBQoDX2hpQgUKA19sbyK5AQoGU2NVMjU2EhwKB2RlY2ltYWwYASABKAlCBtLzGAIIAUgAiAEBEhIKBWhpX2hpGAIgASgESAGIAQESEgoFaGlfbG8YAyABKARIAogBARISCgVsb19oaRgEIAEoBEgDiAEBEhIKBWxvX2xvGAUgASgESASIAQE6DerzGAkSB2RlY2ltYWxCCgoIX2RlY2ltYWxCCAoGX2hpX2hpQggKBl9oaV9sb0IICgZfbG9faGlCCAoGX2xvX2xvIrkBCgZTY0kyNTYSHAoHZGVjaW1hbBgBIAEoCUIG0vMYAggBSACIAQESEgoFaGlfaGkYAiABKANIAYgBARISCgVoaV9sbxgDIAEoBEgCiAEBEhIKBWxvX2hpGAQgASgESAOIAQESEgoFbG9fbG8YBSABKARIBIgBAToN6vMYCRIHZGVjaW1hbEIKCghfZGVjaW1hbEIICgZfaGlfaGlCCAoGX2hpX2xvQggKBl9sb19oaUIICgZfbG9fbG8iOAoFU2NWZWMSIQoGdmFsdWVzGAEgAygLMhEucmVsYXllci52MS5TY1ZhbDoM6vMYCBIGdmFsdWVzIj8KBVNjTWFwEicKB2VudHJpZXMYASADKAsyFi5yZWxheWVyLnYxLlNjTWFwRW50cnk6DerzGAkSB2VudHJpZXMiXAoKU2NNYXBFbnRyeRImCgNrZXkYASABKAsyES5yZWxheWVyLnYxLlNjVmFsQgbS8xgCUAESJgoDdmFsGAIgASgLMhEucmVsYXllci52MS5TY1ZhbEIG0vMYAlABIqIBChJTdGVsbGFyVHJhbnNhY3Rpb24SFgoOc291cmNlX2FjY291bnQYASABKAkSEwoDZmVlGAIgASgJQgbS8xgCCAESFwoPc2VxdWVuY2VfbnVtYmVyGAMgASgJEisKFnRyYW5zYWN0aW9uX3Jlc3VsdF94ZHIYBCABKAlCBtLzGAIYAUgAiAEBQhkKF190cmFuc2FjdGlvbl9yZXN1bHRfeGRyItQBCg9TdGVsbGFyUG9saWNpZXMSSAoUZmVlX3BheW1lbnRfc3RyYXRlZ3kYASABKA4yJS5yZWxheWVyLnYxLlN0ZWxsYXJGZWVQYXltZW50U3RyYXRlZ3lIAIgBARIiCgttaW5fYmFsYW5jZRgCIAEoCUII0vMYBAgBEAFIAYgBARIeCgdtYXhfZmVlGAMgASgJQgjS8xgECAEQAUgCiAEBQhcKFV9mZWVfcGF5bWVudF9zdHJhdGVneUIOCgxfbWluX2JhbGFuY2VCCgoIX21heF9mZWUqcwoZU3RlbGxhckZlZVBheW1lbnRTdHJhdGVneRIsCihTVEVMTEFSX0ZFRV9QQVlNRU5UX1NUUkFURUdZX1VOU1BFQ0lGSUVEEAASKAokU1RFTExBUl9GRUVfUEFZTUVOVF9TVFJBVEVHWV9SRUxBWUVSEAFiBnByb3RvMw", [file_relayer_rest_v1_options]);
 
 /**
- * What a Stellar transaction should do. Exactly one of `operations` and `transaction_xdr` must be there.
+ * The content of a Stellar transaction. Exactly one of `operations` and `transaction_xdr` is required.
  *
  * @generated from message relayer.v1.StellarTransactionRequest
  */
 export type StellarTransactionRequest = Message<"relayer.v1.StellarTransactionRequest"> & {
   /**
-   * Name of the relayer's network, such as `testnet`; another one is refused. Required.
+   * The name of the relayer's network, such as `testnet`. Required.
    *
    * @generated from field: string network = 1;
    */
   network: string;
 
   /**
-   * Account that the operations are of: the relayer's own, plain (`G...`) or muxed (`M...`). Absent: that one. Only with `operations`.
+   * The source account of the operations: the relayer's own, plain (`G...`) or muxed (`M...`). Absent: the relayer's own. Only with `operations`.
    *
    * @generated from field: optional string source_account = 2;
    */
   sourceAccount?: string | undefined;
 
   /**
-   * 1 to 100 operations, in order. One that is not `payment` must be alone, and allows no memo. Empty is absent.
+   * 1 to 100 operations, in order. An operation other than `payment` must be the only one, and allows no memo. Empty means absent.
    *
    * @generated from field: repeated relayer.v1.OperationSpec operations = 3;
    */
   operations: OperationSpec[];
 
   /**
-   * Pre-built transaction envelope, base64 XDR, signed or unsigned. An unsigned one must be of the relayer's own account, all its operations too, with no
-   * conditions beside time bounds; it gets sequence number, fee and signature here. A signed one is another account's, for `fee_bump`.
+   * A transaction envelope, base64 XDR, signed or unsigned. In an unsigned one the relayer's own account must be the source of everything, and time bounds
+   * are the only allowed condition; the service sets sequence number, fee and signature. A signed one is of another account, for `fee_bump`.
    *
    * @generated from field: optional string transaction_xdr = 4;
    */
   transactionXdr?: string | undefined;
 
   /**
-   * Memo. Absent: none. Only with `operations`; an envelope has its own.
+   * The memo. Absent: none. Only with `operations`; an envelope has its own.
    *
    * @generated from field: optional relayer.v1.MemoSpec memo = 5;
    */
   memo?: MemoSpec | undefined;
 
   /**
-   * Time after which the transaction is not wanted any more: RFC 3339, or unix seconds in decimal digits; not in the past.
-   * Absent: two minutes for `operations`, else what the envelope says; on a replacement the earlier one.
+   * The time after which the transaction expires: RFC 3339, or Unix seconds in decimal digits; not in the past.
+   * Absent: two minutes for `operations`, otherwise as the envelope says; on a replacement: unchanged.
    *
    * @generated from field: optional string valid_until = 6;
    */
   validUntil?: string | undefined;
 
   /**
-   * True: wraps the signed `transaction_xdr` in a fee bump that the relayer pays. Refused with `operations` and with an unsigned envelope.
+   * True: wraps the signed `transaction_xdr` in a fee-bump envelope that the relayer pays. Not with `operations` or an unsigned envelope.
    *
    * @generated from field: optional bool fee_bump = 7;
    */
   feeBump?: boolean | undefined;
 
   /**
-   * Ceiling of the whole fee in stroops (10^-7 XLM), 1 to 2^63-1; never the bid. Absent: 1000000 and the resource fee of a contract operation on top, at most
-   * what the relayer's policies allow.
+   * The maximum of the whole fee in stroops (10^-7 XLM), 1 to 2^63-1; never the bid. Absent: 1000000, plus the resource fee of a contract operation, and at
+   * most what the relayer's policies allow.
    *
    * @generated from field: optional int64 max_fee = 8;
    */
@@ -95,7 +95,7 @@ export const StellarTransactionRequestSchema: GenMessage<StellarTransactionReque
  */
 export type MemoSpec = Message<"relayer.v1.MemoSpec"> & {
   /**
-   * Which memo it is. Required.
+   * The memo. Required.
    *
    * @generated from oneof relayer.v1.MemoSpec.memo
    */
@@ -125,7 +125,7 @@ export type MemoSpec = Message<"relayer.v1.MemoSpec"> & {
     case: "id";
   } | {
     /**
-     * Hash of 32 bytes. In REST 64 hex digits or an array of 32 integers.
+     * A hash of 32 bytes. In REST 64 hex digits or an array of 32 integers.
      *
      * @generated from field: bytes hash = 4;
      */
@@ -133,7 +133,7 @@ export type MemoSpec = Message<"relayer.v1.MemoSpec"> & {
     case: "hash";
   } | {
     /**
-     * Hash of the transaction that this one pays back, 32 bytes. In REST 64 hex digits or an array of 32 integers.
+     * The hash of the transaction that this one refunds, 32 bytes. In REST 64 hex digits or an array of 32 integers.
      *
      * @generated from field: bytes return = 5;
      */
@@ -171,7 +171,7 @@ export const MemoNoneSchema: GenMessage<MemoNone> = /*@__PURE__*/
  */
 export type OperationSpec = Message<"relayer.v1.OperationSpec"> & {
   /**
-   * Which operation it is. Required.
+   * The operation. Required.
    *
    * @generated from oneof relayer.v1.OperationSpec.operation
    */
@@ -238,7 +238,7 @@ export type PaymentOperation = Message<"relayer.v1.PaymentOperation"> & {
   amount: bigint;
 
   /**
-   * What is paid. Required.
+   * The asset. Required.
    *
    * @generated from field: relayer.v1.AssetSpec asset = 3;
    */
@@ -273,14 +273,14 @@ export type InvokeContractOperation = Message<"relayer.v1.InvokeContractOperatio
   functionName: string;
 
   /**
-   * Its arguments, in order.
+   * The arguments, in order.
    *
    * @generated from field: repeated relayer.v1.ScVal args = 3;
    */
   args: ScVal[];
 
   /**
-   * Who authorizes the call. Absent: the account that the transaction is of, for all that a simulation of the call says it must.
+   * Who authorizes the call. Absent: the source account, as a simulation of the call demands.
    *
    * @generated from field: optional relayer.v1.AuthSpec auth = 4;
    */
@@ -301,7 +301,7 @@ export const InvokeContractOperationSchema: GenMessage<InvokeContractOperation> 
  */
 export type CreateContractOperation = Message<"relayer.v1.CreateContractOperation"> & {
   /**
-   * What the contract's address is derived from. Required.
+   * The source that the address of the contract is derived from. Required.
    *
    * @generated from field: relayer.v1.ContractSource source = 1;
    */
@@ -315,7 +315,7 @@ export type CreateContractOperation = Message<"relayer.v1.CreateContractOperatio
   wasmHash: Uint8Array;
 
   /**
-   * Tells contracts of one source apart, 32 bytes. In REST 64 hex digits. Absent: zeros.
+   * Distinguishes contracts of one source, 32 bytes. In REST 64 hex digits. Absent: zeros.
    *
    * @generated from field: optional bytes salt = 3;
    */
@@ -329,7 +329,7 @@ export type CreateContractOperation = Message<"relayer.v1.CreateContractOperatio
   constructorArgs: ScVal[];
 
   /**
-   * Who authorizes the creation. Absent: the account that the transaction is of.
+   * Who authorizes the creation. Absent: the source account.
    *
    * @generated from field: optional relayer.v1.AuthSpec auth = 5;
    */
@@ -357,7 +357,7 @@ export type UploadWasmOperation = Message<"relayer.v1.UploadWasmOperation"> & {
   wasm?: WasmSource | undefined;
 
   /**
-   * Who authorizes the upload. Absent: nobody needs to.
+   * Who authorizes the upload. Absent: no authorization is needed.
    *
    * @generated from field: optional relayer.v1.AuthSpec auth = 2;
    */
@@ -378,7 +378,7 @@ export const UploadWasmOperationSchema: GenMessage<UploadWasmOperation> = /*@__P
  */
 export type AssetSpec = Message<"relayer.v1.AssetSpec"> & {
   /**
-   * Which asset it is. Required.
+   * The asset. Required.
    *
    * @generated from oneof relayer.v1.AssetSpec.asset
    */
@@ -438,14 +438,14 @@ export const NativeAssetSchema: GenMessage<NativeAsset> = /*@__PURE__*/
  */
 export type CreditAsset = Message<"relayer.v1.CreditAsset"> & {
   /**
-   * Its code: `A-Z a-z 0-9`, as long as the case says. Required.
+   * The code: characters of `A-Z a-z 0-9`. The case decides the length. Required.
    *
    * @generated from field: string code = 1;
    */
   code: string;
 
   /**
-   * The account that issues it, `G...`. Required.
+   * The issuing account, `G...`. Required.
    *
    * @generated from field: string issuer = 2;
    */
@@ -460,7 +460,7 @@ export const CreditAssetSchema: GenMessage<CreditAsset> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 10);
 
 /**
- * The code of a contract, written in one of two ways; over RPC both cases are the plain bytes.
+ * The code of a contract, in one of two notations; over RPC both are plain bytes.
  *
  * @generated from message relayer.v1.WasmSource
  */
@@ -489,7 +489,7 @@ export type WasmSource = Message<"relayer.v1.WasmSource"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * The name of the case, as the public client sends it beside the code. Not looked at.
+   * The name of the case, which the client of OpenZeppelin Relayer sends. Ignored.
    *
    * @generated from field: optional string type = 3;
    */
@@ -504,13 +504,13 @@ export const WasmSourceSchema: GenMessage<WasmSource> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 11);
 
 /**
- * What a new contract's address is derived from. In REST: `from` names the case and its field stands beside it.
+ * The source that the address of a new contract is derived from. In REST: `from` names the case and its field stands beside it.
  *
  * @generated from message relayer.v1.ContractSource
  */
 export type ContractSource = Message<"relayer.v1.ContractSource"> & {
   /**
-   * Which source it is. Required.
+   * The source. Required.
    *
    * @generated from oneof relayer.v1.ContractSource.source
    */
@@ -541,7 +541,7 @@ export const ContractSourceSchema: GenMessage<ContractSource> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 12);
 
 /**
- * A contract that an account creates.
+ * The contract is created by an account.
  *
  * @generated from message relayer.v1.AccountContractSource
  */
@@ -562,7 +562,7 @@ export const AccountContractSourceSchema: GenMessage<AccountContractSource> = /*
   messageDesc(file_relayer_v1_stellar, 13);
 
 /**
- * A contract that another contract creates.
+ * The contract is created by another contract.
  *
  * @generated from message relayer.v1.FactoryContractSource
  */
@@ -589,13 +589,13 @@ export const FactoryContractSourceSchema: GenMessage<FactoryContractSource> = /*
  */
 export type AuthSpec = Message<"relayer.v1.AuthSpec"> & {
   /**
-   * Which authorization it is. Required.
+   * The authorization. Required.
    *
    * @generated from oneof relayer.v1.AuthSpec.auth
    */
   auth: {
     /**
-     * None is needed.
+     * No authorization.
      *
      * @generated from field: relayer.v1.NoAuth none = 1;
      */
@@ -603,7 +603,7 @@ export type AuthSpec = Message<"relayer.v1.AuthSpec"> & {
     case: "none";
   } | {
     /**
-     * The account that the transaction is of, as a simulation of the operation says it must.
+     * The source account, as a simulation of the operation demands.
      *
      * @generated from field: relayer.v1.SourceAccountAuth source_account = 2;
      */
@@ -611,7 +611,7 @@ export type AuthSpec = Message<"relayer.v1.AuthSpec"> & {
     case: "sourceAccount";
   } | {
     /**
-     * These addresses. Not built: UNIMPLEMENTED.
+     * These addresses. Not implemented: UNIMPLEMENTED.
      *
      * @generated from field: relayer.v1.AddressesAuth addresses = 3;
      */
@@ -619,7 +619,7 @@ export type AuthSpec = Message<"relayer.v1.AuthSpec"> & {
     case: "addresses";
   } | {
     /**
-     * Whoever signed these entries.
+     * The signers of these entries.
      *
      * @generated from field: relayer.v1.XdrAuth xdr = 4;
      */
@@ -651,7 +651,7 @@ export const NoAuthSchema: GenMessage<NoAuth> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 16);
 
 /**
- * Authorization by the account that the transaction is of.
+ * Authorization by the source account.
  *
  * @generated from message relayer.v1.SourceAccountAuth
  */
@@ -687,7 +687,7 @@ export const AddressesAuthSchema: GenMessage<AddressesAuth> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 18);
 
 /**
- * Authorization that is already made.
+ * Authorization that is already signed.
  *
  * @generated from message relayer.v1.XdrAuth
  */
@@ -708,14 +708,14 @@ export const XdrAuthSchema: GenMessage<XdrAuth> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 19);
 
 /**
- * A contract's value. In REST: an object with one key, the case (`{"u32":1}`), save void, which is the bare string `"void"`.
- * Integers of 64 bits are a JSON integer or decimal digits in a string; none loses a digit.
+ * A value of a contract. In REST: an object with one key, the case (`{"u32":1}`), except void, which is the bare string `"void"`.
+ * 64-bit integers are JSON integers or decimal digits in a string, always exact.
  *
  * @generated from message relayer.v1.ScVal
  */
 export type ScVal = Message<"relayer.v1.ScVal"> & {
   /**
-   * Which value it is. Required.
+   * The value. Required.
    *
    * @generated from oneof relayer.v1.ScVal.value
    */
@@ -769,7 +769,7 @@ export type ScVal = Message<"relayer.v1.ScVal"> & {
     case: "i64";
   } | {
     /**
-     * Time in unix seconds.
+     * Time in Unix seconds.
      *
      * @generated from field: uint64 timepoint = 7;
      */
@@ -777,7 +777,7 @@ export type ScVal = Message<"relayer.v1.ScVal"> & {
     case: "timepoint";
   } | {
     /**
-     * Span of time in seconds.
+     * Duration in seconds.
      *
      * @generated from field: uint64 duration = 8;
      */
@@ -833,7 +833,7 @@ export type ScVal = Message<"relayer.v1.ScVal"> & {
     case: "string";
   } | {
     /**
-     * Symbol, at most 32 of `a-z A-Z 0-9 _`.
+     * Symbol, at most 32 characters of `a-z A-Z 0-9 _`.
      *
      * @generated from field: string symbol = 15;
      */
@@ -889,7 +889,7 @@ export const ScVoidSchema: GenMessage<ScVoid> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 21);
 
 /**
- * Unsigned 128-bit integer: either `decimal`, or its parts, of which an absent one is 0. In REST also the bare decimal.
+ * Unsigned 128-bit integer: either `decimal`, or its parts (an absent part is 0). In REST also the bare decimal.
  *
  * @generated from message relayer.v1.ScU128
  */
@@ -924,13 +924,13 @@ export const ScU128Schema: GenMessage<ScU128> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 22);
 
 /**
- * Signed 128-bit integer: either `decimal`, or its parts, of which an absent one is 0. In REST also the bare decimal.
+ * Signed 128-bit integer: either `decimal`, or its parts (an absent part is 0). In REST also the bare decimal.
  *
  * @generated from message relayer.v1.ScI128
  */
 export type ScI128 = Message<"relayer.v1.ScI128"> & {
   /**
-   * Decimal digits, a minus before them when negative, -2^127 to 2^127-1.
+   * Decimal digits with an optional minus, -2^127 to 2^127-1.
    *
    * @generated from field: optional string decimal = 1;
    */
@@ -959,7 +959,7 @@ export const ScI128Schema: GenMessage<ScI128> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 23);
 
 /**
- * Unsigned 256-bit integer: either `decimal`, or its parts, of which an absent one is 0. In REST also the bare decimal.
+ * Unsigned 256-bit integer: either `decimal`, or its parts (an absent part is 0). In REST also the bare decimal.
  *
  * @generated from message relayer.v1.ScU256
  */
@@ -1008,13 +1008,13 @@ export const ScU256Schema: GenMessage<ScU256> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 24);
 
 /**
- * Signed 256-bit integer: either `decimal`, or its parts, of which an absent one is 0. In REST also the bare decimal.
+ * Signed 256-bit integer: either `decimal`, or its parts (an absent part is 0). In REST also the bare decimal.
  *
  * @generated from message relayer.v1.ScI256
  */
 export type ScI256 = Message<"relayer.v1.ScI256"> & {
   /**
-   * Decimal digits, a minus before them when negative, -2^255 to 2^255-1.
+   * Decimal digits with an optional minus, -2^255 to 2^255-1.
    *
    * @generated from field: optional string decimal = 1;
    */
@@ -1127,34 +1127,34 @@ export const ScMapEntrySchema: GenMessage<ScMapEntry> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 28);
 
 /**
- * What the record of a Stellar transaction shows beside the common fields.
+ * The Stellar fields of a transaction record.
  *
  * @generated from message relayer.v1.StellarTransaction
  */
 export type StellarTransaction = Message<"relayer.v1.StellarTransaction"> & {
   /**
-   * Account that the transaction is of, and whose sequence it uses.
+   * The source account, whose sequence number it uses.
    *
    * @generated from field: string source_account = 1;
    */
   sourceAccount: string;
 
   /**
-   * Fee in stroops, decimal: the bid, or what was charged once it is mined; 0 before the first version is signed.
+   * The fee in stroops, decimal: the bid, and the charged fee once it is mined; 0 before it is signed.
    *
    * @generated from field: string fee = 2;
    */
   fee: string;
 
   /**
-   * Sequence number, decimal; 0 before the first version is signed.
+   * The sequence number, decimal; 0 before it is signed.
    *
    * @generated from field: string sequence_number = 3;
    */
   sequenceNumber: string;
 
   /**
-   * What the called function gave back, base64 XDR of an ScVal; null until it is known, and where there is none.
+   * The return value of the called function, base64 XDR of an ScVal. Null: not known yet, or none.
    *
    * @generated from field: optional string transaction_result_xdr = 4;
    */
@@ -1169,7 +1169,7 @@ export const StellarTransactionSchema: GenMessage<StellarTransaction> = /*@__PUR
   messageDesc(file_relayer_v1_stellar, 29);
 
 /**
- * What a Stellar relayer may do.
+ * Policies of a relayer on Stellar.
  *
  * @generated from message relayer.v1.StellarPolicies
  */
@@ -1182,14 +1182,14 @@ export type StellarPolicies = Message<"relayer.v1.StellarPolicies"> & {
   feePaymentStrategy?: StellarFeePaymentStrategy | undefined;
 
   /**
-   * Least balance in stroops that must remain; sends are held back below it. Decimal, 0 to 2^128-1.
+   * Minimum balance in stroops that must remain; sends wait below it. Decimal, 0 to 2^128-1.
    *
    * @generated from field: optional string min_balance = 2;
    */
   minBalance?: string | undefined;
 
   /**
-   * Greatest `max_fee` in stroops that a transaction may name; also the ceiling of those that name none, where it is below theirs. Decimal. Absent: none.
+   * Maximum `max_fee` in stroops that a transaction may set; it also limits the default. Decimal. Absent: no maximum.
    *
    * @generated from field: optional string max_fee = 3;
    */
@@ -1217,7 +1217,7 @@ export enum StellarFeePaymentStrategy {
   UNSPECIFIED = 0,
 
   /**
-   * The relayer. The existing relayer's other strategy, payment by the user in tokens, is not built and refused.
+   * The relayer. The other strategy of OpenZeppelin Relayer, payment by the user in tokens, is not implemented and refused.
    *
    * @generated from enum value: STELLAR_FEE_PAYMENT_STRATEGY_RELAYER = 1;
    */

@@ -1,6 +1,7 @@
 import { type DescMethod, type DescService, getOption, hasOption } from '@bufbuild/protobuf';
 import { http } from '../../../gen/google/api/annotations_pb.js';
 import { method as methodRules, RelayerRule, Scope } from '../../../gen/relayer/rest/v1/options_pb.js';
+import { type ErrorReason, errorReasons } from '../../core/errors.js';
 
 /** What a caller needs: nothing, any valid key, or a key with a scope. */
 export type RequiredScope = 'public' | 'authenticated' | 'transactions:read' | 'transactions:write' | 'sign' | 'notifications' | 'admin';
@@ -37,6 +38,8 @@ export interface MethodPlan {
   readonly relayer: 'any' | 'exists' | 'active';
   /** Returns the fixed text of the error if the relayer does not exist. */
   relayerNotFoundText(relayerId: string): string;
+  /** Reasons of NOT_FOUND, ALREADY_EXISTS and UNIMPLEMENTED that do not follow from the path and the other options. */
+  readonly reasons: readonly ErrorReason[];
   /** Null: RPC only. */
   readonly http: HttpPlan | null;
 }
@@ -86,9 +89,16 @@ function compileMethodPlan(method: DescMethod): MethodPlan {
     idempotent: rules.idempotent,
     writes: httpPlan?.verb !== 'GET' && !readingScopes.has(scope),
     relayer,
+    reasons: rules.reasons.map((reason) => knownReason(reason, name)),
     relayerNotFoundText: (relayerId) => notFoundText.replace('{relayer_id}', () => relayerId),
     http: httpPlan,
   };
+}
+
+function knownReason(text: string, method: string): ErrorReason {
+  const reason = errorReasons.find((known) => known === text);
+  if (reason === undefined) throw new Error(`${method} declares the unknown reason ${text}`);
+  return reason;
 }
 
 function compileHttpPlan(method: DescMethod, name: string, successStatus: number, bare: boolean): HttpPlan {

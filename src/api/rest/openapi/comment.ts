@@ -11,11 +11,6 @@ export function firstSentenceOf(comment: string): string {
   return /^.*?[.:](?=\s|$)/.exec(comment)?.[0].replace(/[.:]$/, '') ?? comment;
 }
 
-/** True where the comment of a field or union says that REST's JSON must have it: `Required.` */
-export function saysRequired(comment: string): boolean {
-  return /\bRequired[.,]/.test(comment);
-}
-
 function nameOf(desc: Parameters<typeof commentOf>[0]): string {
   switch (desc.kind) {
     case 'enum':

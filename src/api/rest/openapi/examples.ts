@@ -99,7 +99,7 @@ export const methodExamples: Readonly<Record<string, MethodExamples>> = {
   'TransactionService.ReplaceTransaction': {
     requests: {
       evm: {
-        summary: 'EVM: another exampleIds.receiver, at the highest price',
+        summary: 'EVM: another receiver, at the highest price',
         value: { to: exampleIds.otherReceiver, value: 2, speed: 'fastest' },
       },
       ...otherContent,

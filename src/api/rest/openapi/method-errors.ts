@@ -2,7 +2,6 @@ import { unionRulesOf } from '../../../codec/field-rules.js';
 import { type ErrorKind, type ErrorReason, errorReasons } from '../../../core/errors.js';
 import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
 import { parsePathTemplate } from '../path-template.js';
-import { commentOf } from './comment.js';
 import { errorKinds, errorRef, errorResponse, kindsByStatus, type ReasonText, reasonsOf, textOf } from './error-responses.js';
 import { reasonKinds, reasonTexts } from './reason-kinds.js';
 import type { Schema } from './schema.js';
@@ -19,7 +18,6 @@ export function methodErrors(plan: MethodPlan, http: HttpPlan, isBuilt: boolean)
 }
 
 function canAnswer(plan: MethodPlan, http: HttpPlan, isBuilt: boolean, kind: ErrorKind): boolean {
-  const comment = commentOf(plan.method);
   switch (kind) {
     case 'path_not_found':
     case 'method_not_allowed':
@@ -32,7 +30,7 @@ function canAnswer(plan: MethodPlan, http: HttpPlan, isBuilt: boolean, kind: Err
     case 'not_found':
       return http.template.includes('{');
     case 'already_exists':
-      return comment.includes('ALREADY_EXISTS');
+      return declares(plan, kind);
     case 'aborted':
     case 'unprocessable':
       return plan.idempotent;
@@ -42,22 +40,26 @@ function canAnswer(plan: MethodPlan, http: HttpPlan, isBuilt: boolean, kind: Err
     case 'rate_limited':
       return plan.rateLimited;
     case 'unimplemented':
-      return !isBuilt || comment.includes('UNIMPLEMENTED') || hasNetworkShapes(plan);
+      return !isBuilt || declares(plan, kind) || hasNetworkShapes(plan);
     default:
       return true;
   }
 }
 
-/** A shape may hold something that is not built. */
+/** True if an option of the method names a reason of this kind. */
+function declares({ reasons }: MethodPlan, kind: ErrorKind): boolean {
+  return reasons.some((reason) => reasonKinds[reason].includes(kind));
+}
+
+/** A network's shape can have parts that are not implemented. */
 function hasNetworkShapes({ method }: MethodPlan): boolean {
   return method.input.oneofs.some((oneof) => unionRulesOf(oneof).selector.case === 'relayerNetwork');
 }
 
-/** With the reasons that this method has of its own: those that its comment names, and those of what its path names. */
+/** The response with the reasons of this method: those that its options name, and those of the resources in its path. */
 function ownResponse(plan: MethodPlan, http: HttpPlan, kinds: readonly ErrorKind[]): Schema {
-  const comment = commentOf(plan.method);
   const fitting = errorReasons.filter((reason) => reasonKinds[reason].some((kind) => kinds.includes(kind)));
-  const named = fitting.filter((reason) => comment.includes(`\`${reason}\``) || notFoundReasons(http).includes(reason));
+  const named = fitting.filter((reason) => plan.reasons.includes(reason) || notFoundReasons(http).includes(reason));
   const running = kinds.includes('aborted') ? reasonsOf(['aborted']) : [];
   return errorResponse(kinds, [...named.map((reason) => reasonText(plan, reason, kinds)), ...running]);
 }

@@ -1,6 +1,6 @@
 import type { DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
 import { fieldRulesOf, restNameOf, unionRulesOf } from '../../../codec/field-rules.js';
-import { commentOf, saysRequired } from './comment.js';
+import { commentOf } from './comment.js';
 import type { Direction } from './scalar-schema.js';
 import { described, orNull, type Schema } from './schema.js';
 import type { SchemaCompiler } from './schema-compiler.js';
@@ -56,10 +56,10 @@ function addField(compiler: SchemaCompiler, keys: Keys, field: DescField, direct
   const key = restNameOf(field);
   const comment = commentOf(field);
   const schema = compiler.field(field, direction);
-  const { nullable } = fieldRulesOf(field);
+  const { nullable, required: isDeclared } = fieldRulesOf(field);
   const isRequest = direction === 'request';
   // In requests null is absence. In answers only optional fields can be left out, and of those the nullable ones are null then.
-  const required = isRequest ? saysRequired(comment) : nullable || !field.proto.proto3Optional;
+  const required = isRequest ? isDeclared : nullable || !field.proto.proto3Optional;
   const mayBeNull = isRequest ? !required : nullable;
   keys.properties[key] = described(mayBeNull ? orNull(schema) : schema, comment);
   if (required) keys.required.push(key);
@@ -72,10 +72,10 @@ function addMemberUnion(compiler: SchemaCompiler, keys: Keys, oneof: DescOneof, 
   }
   // Each case is a key; at most one may be there.
   for (const field of oneof.fields) keys.properties[restNameOf(field)] = described(compiler.value(field, direction), commentOf(field));
-  if (!saysRequired(commentOf(oneof))) return;
-  const isUnsequenced = oneof.parent.members.length === 1;
+  if (!unionRulesOf(oneof).required) return;
+  const isOnlyMember = oneof.parent.members.length === 1;
   keys.conditions.push(
-    isUnsequenced ? { minProperties: 1, maxProperties: 1 } : { oneOf: oneof.fields.map((field) => ({ required: [restNameOf(field)] })) },
+    isOnlyMember ? { minProperties: 1, maxProperties: 1 } : { oneOf: oneof.fields.map((field) => ({ required: [restNameOf(field)] })) },
   );
 }
 
