@@ -1,13 +1,11 @@
 import type { MethodPlan } from '../../contract/method-plan.js';
-import { answerSchema } from './answer-schema.js';
 import { errorComponents, errorSchema, errorTableText } from './error-responses.js';
 import { headerComponents } from './headers.js';
-import { operationOf } from './operation.js';
+import { answerSchema, operationOf, tagsOf } from './operation.js';
 import { pagePaths } from './page-paths.js';
 import { parameterComponents } from './parameters.js';
 import type { Schema } from './schema.js';
 import { SchemaCompiler } from './schema-compiler.js';
-import { tagsOf } from './tags.js';
 import { webhooks } from './webhooks.js';
 
 /** What the document tells of. */

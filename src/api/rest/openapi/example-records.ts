@@ -1,15 +1,23 @@
-import { exampleIds } from './example-ids.js';
+/** What examples are about. */
+export const exampleIds = {
+  receiver: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+  otherReceiver: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
+  relayerAddress: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+  transaction: '019a9f3c-52d1-7c0e-9d3b-2f6a1c8e4b70',
+  delivery: '019a9f3c-5310-7a44-8f1e-6c0d9b2a7e55',
+  apiKey: '019a9f3c-5402-7b19-8a6d-0e4f7c2b9d31',
+} as const;
 
 const createdAt = '2026-01-15T09:30:00.000Z';
 
-const signature = {
+export const signature = {
   r: '5f2b6d3c8e1a40979b7cd2e6f80315a4c9be72d1046f3a85e7190cbd24f6a83e',
   s: '1c7e9a05d4b38f62a0e6c1573d9284fb6ea1508c37d2f94b80165ec7a93d02f4',
   sig: '5f2b6d3c8e1a40979b7cd2e6f80315a4c9be72d1046f3a85e7190cbd24f6a83e1c7e9a05d4b38f62a0e6c1573d9284fb6ea1508c37d2f94b80165ec7a93d02f41b',
   v: 27,
 };
 
-const pendingTransaction = {
+export const pendingTransaction = {
   id: exampleIds.transaction,
   relayer_id: 'sandbox',
   status: 'pending',
@@ -32,7 +40,7 @@ const pendingTransaction = {
   is_canceled: false,
 };
 
-const sentTransaction = {
+export const sentTransaction = {
   ...pendingTransaction,
   status: 'submitted',
   sent_at: '2026-01-15T09:30:00.214Z',
@@ -44,9 +52,9 @@ const sentTransaction = {
   signature,
 };
 
-const replacedTransaction = { ...sentTransaction, to: exampleIds.otherReceiver, value: '2', speed: 'fastest' };
+export const replacedTransaction = { ...sentTransaction, to: exampleIds.otherReceiver, value: '2', speed: 'fastest' };
 
-const attempt = {
+export const attempt = {
   version: 1,
   purpose: 'content',
   hash: sentTransaction.hash,
@@ -63,7 +71,7 @@ const attempt = {
   signature,
 };
 
-const relayer = {
+export const relayer = {
   id: 'sandbox',
   name: 'Sandbox',
   network: 'sepolia',
@@ -77,9 +85,9 @@ const relayer = {
   system_disabled: false,
 };
 
-const notification = { id: 'my-backend', type: 'webhook', url: 'https://backend.example.com/relayer-events', has_signing_key: true };
+export const notification = { id: 'my-backend', type: 'webhook', url: 'https://backend.example.com/relayer-events', has_signing_key: true };
 
-const delivery = {
+export const delivery = {
   id: exampleIds.delivery,
   event: 'transaction_update',
   status: 'delivered',
@@ -88,11 +96,11 @@ const delivery = {
   attempts: [{ attempted_at: createdAt, http_status: 204, duration_ms: 38, error: null, response_body: '' }],
 };
 
-const newDelivery = { ...delivery, status: 'pending', next_attempt_at: createdAt, attempts: [] };
+export const newDelivery = { ...delivery, status: 'pending', next_attempt_at: createdAt, attempts: [] };
 
-const signer = { id: 'treasury', type: 'local', config: { evm_address: exampleIds.relayerAddress } };
+export const signer = { id: 'treasury', type: 'local', config: { evm_address: exampleIds.relayerAddress } };
 
-const network = {
+export const network = {
   id: 'evm:sepolia',
   name: 'sepolia',
   network_type: 'evm',
@@ -107,7 +115,7 @@ const network = {
   symbol: 'ETH',
 };
 
-const key = {
+export const key = {
   id: exampleIds.apiKey,
   name: 'backend',
   scopes: ['transactions:read', 'transactions:write'],
@@ -115,19 +123,3 @@ const key = {
   created_at: createdAt,
   expires_at: null,
 };
-
-/** Resources as answers show them. */
-export const exampleRecords = {
-  signature,
-  pendingTransaction,
-  sentTransaction,
-  replacedTransaction,
-  attempt,
-  relayer,
-  notification,
-  delivery,
-  newDelivery,
-  signer,
-  network,
-  key,
-} as const;

@@ -1,5 +1,18 @@
-import { exampleIds } from './example-ids.js';
-import { exampleRecords } from './example-records.js';
+import {
+  attempt,
+  delivery,
+  exampleIds,
+  key,
+  network,
+  newDelivery,
+  notification,
+  pendingTransaction,
+  relayer,
+  replacedTransaction,
+  sentTransaction,
+  signature,
+  signer,
+} from './example-records.js';
 
 /** A request's body, and what it is an example of. */
 export interface RequestExample {
@@ -26,21 +39,6 @@ export const parameterExamples: Readonly<Record<string, unknown>> = {
   network_id: 'evm:sepolia',
   api_key_id: exampleIds.apiKey,
 };
-
-const {
-  signature,
-  pendingTransaction,
-  sentTransaction,
-  replacedTransaction,
-  attempt,
-  relayer,
-  notification,
-  delivery,
-  newDelivery,
-  signer,
-  network,
-  key,
-} = exampleRecords;
 
 const evmContent: Readonly<Record<string, RequestExample>> = {
   evm: { summary: 'EVM: a payment, priced by the market', value: { to: exampleIds.receiver, value: '1000000000000000000', speed: 'fast' } },

@@ -2,8 +2,17 @@ import { unionRulesOf } from '../../../codec/field-rules.js';
 import { type ErrorKind, type ErrorReason, errorReasons } from '../../../core/errors.js';
 import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
 import { parsePathTemplate } from '../path-template.js';
-import { errorKinds, errorRef, errorResponse, kindsByStatus, type ReasonText, reasonsOf, textOf } from './error-responses.js';
-import { reasonKinds, reasonTexts } from './reason-kinds.js';
+import {
+  errorKinds,
+  errorRef,
+  errorResponse,
+  kindsByStatus,
+  type ReasonText,
+  reasonKinds,
+  reasonsOf,
+  reasonTexts,
+  textOf,
+} from './error-responses.js';
 import type { Schema } from './schema.js';
 
 /** The errors that a method can answer, by status. `isBuilt`: it is implemented. */

@@ -3,11 +3,16 @@ import { fieldRulesOf, restNameOf, unionRulesOf } from '../../../codec/field-rul
 import { commentOf } from './comment.js';
 import type { Direction } from './scalar-schema.js';
 import { described, orNull, type Schema } from './schema.js';
-import type { SchemaCompiler } from './schema-compiler.js';
-import { addUnion } from './union-schema.js';
+
+/** Compiles the schemas of fields and of the messages that they hold. */
+export interface FieldSchemas {
+  field(field: DescField, direction: Direction): Schema;
+  value(field: DescField, direction: Direction): Schema;
+  message(desc: DescMessage, direction: Direction): Schema;
+}
 
 /** The keys of an object, while its schema is put together. */
-export interface Keys {
+interface Keys {
   readonly properties: Record<string, Schema>;
   readonly required: string[];
   /** The shapes that the object can have beside these keys, where it has a flattened union. */
@@ -17,7 +22,7 @@ export interface Keys {
 }
 
 /** One shape of an object. */
-export interface Shape {
+interface Shape {
   /** Where the shape is a message with a schema of its own: that one's name. */
   readonly ref: Schema | null;
   readonly title: string;
@@ -27,12 +32,12 @@ export interface Shape {
 
 /** A message as an object. `exclude` names fields that are no keys, since the path has them or the gateway fills them. */
 export function objectSchema(
-  compiler: SchemaCompiler,
+  schemas: FieldSchemas,
   desc: DescMessage,
   direction: Direction,
   exclude: ReadonlySet<string> = new Set(),
 ): Schema {
-  const keys = keysOf(compiler, desc, direction, exclude);
+  const keys = keysOf(schemas, desc, direction, exclude);
   const { shapes } = keys;
   if (shapes === null) return keysSchema(keys, direction);
   const alone = Object.keys(keys.properties).length === 0;
@@ -43,19 +48,19 @@ export function objectSchema(
 }
 
 /** The keys of a message. */
-export function keysOf(compiler: SchemaCompiler, desc: DescMessage, direction: Direction, exclude: ReadonlySet<string> = new Set()): Keys {
+function keysOf(schemas: FieldSchemas, desc: DescMessage, direction: Direction, exclude: ReadonlySet<string> = new Set()): Keys {
   const keys: Keys = { properties: {}, required: [], shapes: null, conditions: [] };
   for (const member of desc.members) {
-    if (member.kind === 'oneof') addMemberUnion(compiler, keys, member, direction);
-    else if (!exclude.has(member.name)) addField(compiler, keys, member, direction);
+    if (member.kind === 'oneof') addMemberUnion(schemas, keys, member, direction);
+    else if (!exclude.has(member.name)) addField(schemas, keys, member, direction);
   }
   return keys;
 }
 
-function addField(compiler: SchemaCompiler, keys: Keys, field: DescField, direction: Direction): void {
+function addField(schemas: FieldSchemas, keys: Keys, field: DescField, direction: Direction): void {
   const key = restNameOf(field);
   const comment = commentOf(field);
-  const schema = compiler.field(field, direction);
+  const schema = schemas.field(field, direction);
   const { nullable, required: isDeclared } = fieldRulesOf(field);
   const isRequest = direction === 'request';
   // In requests null is absence. In answers only optional fields can be left out, and of those the nullable ones are null then.
@@ -65,13 +70,13 @@ function addField(compiler: SchemaCompiler, keys: Keys, field: DescField, direct
   if (required) keys.required.push(key);
 }
 
-function addMemberUnion(compiler: SchemaCompiler, keys: Keys, oneof: DescOneof, direction: Direction): void {
+function addMemberUnion(schemas: FieldSchemas, keys: Keys, oneof: DescOneof, direction: Direction): void {
   if (unionRulesOf(oneof).selector.case !== undefined) {
-    addUnion(compiler, keys, oneof, direction);
+    addUnion(schemas, keys, oneof, direction);
     return;
   }
   // Each case is a key; at most one may be there.
-  for (const field of oneof.fields) keys.properties[restNameOf(field)] = described(compiler.value(field, direction), commentOf(field));
+  for (const field of oneof.fields) keys.properties[restNameOf(field)] = described(schemas.value(field, direction), commentOf(field));
   if (!unionRulesOf(oneof).required) return;
   const isOnlyMember = oneof.parent.members.length === 1;
   keys.conditions.push(
@@ -106,4 +111,79 @@ function keysSchema({ properties, required, conditions }: Keys, direction: Direc
     ...(conditions.length > 1 ? { allOf: conditions } : conditions[0]),
     ...(direction === 'request' ? { additionalProperties: false } : {}),
   };
+}
+
+/** Adds what a union with a selector makes of its object: shapes, or a key. */
+function addUnion(schemas: FieldSchemas, keys: Keys, oneof: DescOneof, direction: Direction): void {
+  const { selector, content, under } = unionRulesOf(oneof);
+  if (selector.case === 'tag') {
+    const tag = selector.value;
+    keys.shapes = oneof.fields.map((field) =>
+      content === '' ? taggedShape(schemas, field, tag, direction) : tagAndContent(schemas, field, tag, content, direction),
+    );
+    return;
+  }
+  const shapes = oneof.fields.map((field): Shape & { readonly ref: Schema } => {
+    const message = messageOf(field);
+    const ref = schemas.message(message, direction);
+    return { ref, title: message.name, description: commentOf(field), keys: keysOf(schemas, message, direction) };
+  });
+  if (under === '') {
+    keys.shapes = shapes;
+    return;
+  }
+  const refs = shapes.map(({ ref }) => ref);
+  keys.properties[under] = described(underSchema(refs, direction), commentOf(oneof));
+}
+
+/** What is written as nothing but optional keys fits several cases. */
+function underSchema(refs: readonly Schema[], direction: Direction): Schema {
+  const anyOf: Schema = { anyOf: refs };
+  return direction === 'request' ? orNull(anyOf) : anyOf;
+}
+
+/** A tag, and the content's fields beside it. */
+function taggedShape(schemas: FieldSchemas, field: DescField, tag: string, direction: Direction): Shape {
+  const { properties, required, conditions } = keysOf(schemas, messageOf(field), direction);
+  const keys: Keys = {
+    properties: { [tag]: tagSchema(field, direction), ...properties },
+    required: [tag, ...required],
+    shapes: null,
+    conditions,
+  };
+  return { ref: null, title: tagsOf(field)[0] ?? '', description: commentOf(field), keys };
+}
+
+/** A tag, and the content under a key of its own. Content that is an empty message may be absent or null, and is not written. */
+function tagAndContent(schemas: FieldSchemas, field: DescField, tag: string, content: string, direction: Direction): Shape {
+  const isEmpty = field.message?.fields.length === 0;
+  const value = isEmpty ? { type: 'null' } : schemas.value(field, direction);
+  const properties = isEmpty && direction === 'answer' ? {} : { [content]: value };
+  return {
+    ref: null,
+    title: tagsOf(field)[0] ?? '',
+    description: commentOf(field),
+    keys: {
+      properties: { [tag]: tagSchema(field, direction), ...properties },
+      required: isEmpty ? [tag] : [tag, content],
+      shapes: null,
+      conditions: [],
+    },
+  };
+}
+
+/** The first tag is written, all are read. */
+function tagSchema(field: DescField, direction: Direction): Schema {
+  const tags = tagsOf(field);
+  return { type: 'string', enum: direction === 'request' ? tags : tags.slice(0, 1) };
+}
+
+function tagsOf(field: DescField): readonly string[] {
+  const { tags } = fieldRulesOf(field);
+  return tags.length > 0 ? tags : [field.name];
+}
+
+function messageOf(field: DescField): DescMessage {
+  if (field.message === undefined) throw new Error(`${field} is flattened, which only a message can be`);
+  return field.message;
 }

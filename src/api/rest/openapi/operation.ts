@@ -1,3 +1,5 @@
+import type { DescField, DescService } from '@bufbuild/protobuf';
+import { ResponseMetadataSchema } from '../../../../gen/relayer/v1/common_pb.js';
 import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
 import { commentOf, firstSentenceOf } from './comment.js';
 import { methodExamples } from './examples.js';
@@ -6,7 +8,6 @@ import { methodErrors } from './method-errors.js';
 import { parametersOf } from './parameters.js';
 import type { Schema } from './schema.js';
 import type { SchemaCompiler } from './schema-compiler.js';
-import { tagOf } from './tags.js';
 
 /** What an operation is made from. `answer` was compiled before, since all answers are compiled before any request. */
 export interface OperationParts {
@@ -67,4 +68,42 @@ function descriptionOf(plan: MethodPlan, isBuilt: boolean): string {
 function scopeText({ scope }: MethodPlan): string {
   if (scope === 'public') return 'No key is needed.';
   return scope === 'authenticated' ? 'Any valid key will do.' : `The key needs the scope \`${scope}\`.`;
+}
+
+/** The group that a service's methods are in: `ApiKeyService` is `Api key`. */
+function tagOf(service: DescService): string {
+  return service.name.replace(/Service$/, '').replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** Every group, in the order of the plans; what a service has over RPC only is told in its words. */
+export function tagsOf(plans: readonly MethodPlan[]): readonly Schema[] {
+  const services = [...new Set(plans.map(({ method }) => method.parent))];
+  return services.map((service) => {
+    const rpcOnly = plans.filter(({ method, http }) => method.parent === service && http === null);
+    const lines = rpcOnly.map(({ method, rpcPath }) => `Over RPC only, \`${rpcPath}\`: ${commentOf(method)}`);
+    return { name: tagOf(service), description: [commentOf(service), ...lines].join('\n\n') };
+  });
+}
+
+/** What a method answers when it succeeds: the envelope under the name of its response, or the bare field. */
+export function answerSchema(plan: MethodPlan, http: HttpPlan, compiler: SchemaCompiler): Schema {
+  const { output } = plan.method;
+  const schemaOf = (field: DescField | undefined) => (field === undefined ? undefined : compiler.field(field, 'answer'));
+  const data = schemaOf(output.fields.find(({ name }) => name === http.responseField));
+  if (http.bare) return data ?? {};
+  const pagination = schemaOf(output.fields.find(({ name }) => name === 'pagination'));
+  const metadata = schemaOf(output.fields.find(({ message }) => message?.typeName === ResponseMetadataSchema.typeName));
+  return compiler.add(output.name, {
+    type: 'object',
+    description: commentOf(output),
+    properties: {
+      success: { type: 'boolean', const: true },
+      data: data ?? { type: 'null' },
+      error: { type: 'null' },
+      ...(pagination && { pagination }),
+      // There when there is something to tell.
+      ...(metadata && { metadata }),
+    },
+    required: ['success', 'data', 'error', ...(pagination ? ['pagination'] : [])],
+  });
 }

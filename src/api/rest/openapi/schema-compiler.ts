@@ -3,7 +3,7 @@ import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { message as messageOption } from '../../../../gen/relayer/rest/v1/options_pb.js';
 import { enumTextsOf } from '../../../codec/enum-codec.js';
 import { commentOf } from './comment.js';
-import { type Keys, keysOf, objectSchema } from './object-schema.js';
+import { type FieldSchemas, objectSchema } from './object-schema.js';
 import { type Direction, scalarSchema } from './scalar-schema.js';
 import { described, refTo, type Schema } from './schema.js';
 
@@ -11,7 +11,7 @@ import { described, refTo, type Schema } from './schema.js';
  * Compiles the schemas of messages from the very descriptors and options that the codecs are compiled from, each once, under a name. Compile
  * what answers first: a message that is both read and written has two forms, and the one that is read then gets `Input` behind its name.
  */
-export class SchemaCompiler {
+export class SchemaCompiler implements FieldSchemas {
   readonly #schemas = new Map<string, Schema>();
   readonly #inputNames = new Map<DescMessage, string>();
 
@@ -75,11 +75,6 @@ export class SchemaCompiler {
   body(desc: DescMessage, taken: ReadonlySet<string>): { readonly schema: Schema; readonly isRequired: boolean } {
     const object = described(objectSchema(this, desc, 'request', taken), commentOf(desc));
     return { schema: this.add(desc.name, object), isRequired: 'oneOf' in object || 'required' in object };
-  }
-
-  /** The keys of a message that stands in another's place. */
-  keys(desc: DescMessage, direction: Direction): Keys {
-    return keysOf(this, desc, direction);
   }
 
   /** What may stand for the whole message. */

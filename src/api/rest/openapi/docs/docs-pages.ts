@@ -2,9 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Page } from '../../../http/page.js';
 import { createStaticPage } from '../../../http/static-page.js';
-import { docsHtml } from './docs-html.js';
-import { docsIcon } from './docs-icon.js';
-import { docsScript } from './docs-script.js';
+import { type DocumentParts, documentText, openApiDocument } from '../document.js';
 import { docsStyle } from './docs-style.js';
 
 /** Only what this service itself serves, and no script or style in the page; pictures may be written out in the style. */
@@ -21,6 +19,12 @@ const contentSecurityPolicy = [
 
 const javascript = 'text/javascript; charset=utf-8';
 const css = 'text/css; charset=utf-8';
+
+/** The OpenAPI document. Throws where a definition has no form in it: the service must not start then. */
+export function createOpenApiPage(parts: DocumentParts): Page {
+  const text = documentText(openApiDocument(parts));
+  return createStaticPage({ path: '/openapi.json', contentType: 'application/json', load: () => text });
+}
 
 /** Makes the reference page at `/docs`, and what it is made of: Swagger UI from its package, with a style and a start of our own. */
 export function createDocsPages(): readonly Page[] {
@@ -49,3 +53,66 @@ function packagePage(file: string, contentType: string): Page {
     load: () => readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`)),
   });
 }
+
+/** The reference page. Its links are whole paths, since it is there with and without a slash at its end. */
+const docsHtml = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Relayer service: API reference</title>
+<link rel="icon" type="image/svg+xml" href="/docs/icon.svg">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="stylesheet" href="/docs/style.css">
+</head>
+<body>
+<header class="masthead">
+<a class="product" href="/docs"><img src="/docs/icon.svg" alt="" width="28" height="28">Relayer service</a>
+<span class="what">API reference</span>
+<nav><a href="/openapi.json">openapi.json</a><button type="button" id="theme" aria-label="Light or dark">◐</button></nav>
+</header>
+<main id="reference"><noscript>This page needs JavaScript; /openapi.json is the same for programs.</noscript></main>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`;
+
+/** The product's mark: a relay, in at one side and out at the other. */
+const docsIcon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
+<rect width="32" height="32" rx="8" fill="#4338ca"/>
+<path d="M6 16h6M20 16h6" stroke="#a5b4fc" stroke-width="2.6" stroke-linecap="round"/>
+<circle cx="16" cy="16" r="4.6" fill="none" stroke="#fff" stroke-width="2.6"/>
+<path d="M23 12.6 26.4 16 23 19.4" fill="none" stroke="#a5b4fc" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round"/>
+</svg>
+`;
+
+/** What starts the reference page. It runs in the browser, so it is JavaScript. */
+const docsScript = `'use strict';
+
+const root = document.documentElement;
+const prefersDark = matchMedia('(prefers-color-scheme: dark)');
+const setTheme = (isDark) => root.classList.toggle('dark-mode', isDark);
+setTheme(prefersDark.matches);
+prefersDark.addEventListener('change', ({ matches }) => setTheme(matches));
+document.getElementById('theme').addEventListener('click', () => setTheme(!root.classList.contains('dark-mode')));
+
+window.ui = SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  docExpansion: 'list',
+  filter: true,
+  displayRequestDuration: true,
+  tryItOutEnabled: true,
+  // The key is kept in this tab only, and goes nowhere but here.
+  persistAuthorization: false,
+  validatorUrl: null,
+  queryConfigEnabled: false,
+  defaultModelsExpandDepth: 0,
+  defaultModelExpandDepth: 2,
+  defaultModelRendering: 'example',
+  syntaxHighlight: { activated: true, theme: 'agate' },
+});
+`;
