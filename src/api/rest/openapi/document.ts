@@ -8,19 +8,19 @@ import type { Schema } from './schema.js';
 import { SchemaCompiler } from './schema-compiler.js';
 import { webhooks } from './webhooks.js';
 
-/** What the document tells of. */
+/** The input of the document. */
 export interface DocumentParts {
   readonly plans: readonly MethodPlan[];
-  /** False where calling the method answers 501 whatever is asked. */
+  /** Returns false if every call of the method answers 501. */
   isBuilt(plan: MethodPlan): boolean;
   /** The service's version. */
   readonly version: string;
 }
 
-/** The OpenAPI document of REST: the same routes, shapes and rules as the gateway's, from the same plans. A bigint in it is a JSON number. */
+/** Compiles the OpenAPI document of REST from the plans that the gateway uses. Integers outside the safe range are bigints. */
 export function openApiDocument({ plans, isBuilt, version }: DocumentParts): Schema {
   const compiler = new SchemaCompiler();
-  // What answers is compiled first: see SchemaCompiler.
+  // Responses first: see SchemaCompiler.
   const routes = plans.flatMap((plan) =>
     plan.http === null ? [] : [{ plan, http: plan.http, answer: answerSchema(plan, plan.http, compiler) }],
   );
@@ -34,7 +34,7 @@ export function openApiDocument({ plans, isBuilt, version }: DocumentParts): Sch
     openapi: '3.1.0',
     info: { title: 'Relayer service', version, description: introduction(), license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
     servers: [{ url: '/', description: 'This service' }],
-    tags: [...tagsOf(plans), { name: 'Health', description: 'Whether the service lives and is ready.' }],
+    tags: [...tagsOf(plans), { name: 'Health', description: 'Liveness, readiness and metrics.' }],
     paths: { ...paths, ...pagePaths },
     webhooks,
     components: {
@@ -46,38 +46,38 @@ export function openApiDocument({ plans, isBuilt, version }: DocumentParts): Sch
         key: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API key. The scopes that a call needs are listed with it; the bootstrap key (`API_KEY`) has every scope.',
+          description: 'An API key. Each operation states the scope that it needs. The bootstrap key (`API_KEY`) has every scope.',
         },
       },
     },
   };
 }
 
-/** The document as JSON text, its bigints digit for digit. */
+/** Writes the document as JSON text, with bigints as exact JSON numbers. */
 export function documentText(document: Schema): string {
   const marked = JSON.stringify(document, (_key, value: unknown) => (typeof value === 'bigint' ? `${bigintMark}${value}` : value));
   return marked.replace(new RegExp(`"${bigintMark}(-?[0-9]+)"`, 'g'), '$1');
 }
 
-/** No text of ours has it. */
+/** Marks a bigint in the JSON text; no text of the document contains it. */
 const bigintMark = '@integer:';
 
 function introduction(): string {
-  return `Holds the keys, turns "do this on chain" into a transaction, gets it mined, lets the caller replace it while it waits, signs typed data, and tells other systems by webhook.
+  return `Sends transactions on EVM networks, Stellar and Solana with keys that it holds, and gets them mined. Callers can replace and cancel a transaction until it is mined, sign data, and receive events by webhook.
 
-The same methods answer as gRPC, gRPC-Web and Connect on the same port, at \`/relayer.v1.<Service>/<Method>\`; this page is about REST. HEAD is answered as GET.
+This page describes REST. The same methods are available as gRPC, gRPC-Web and Connect on the same port, at \`/relayer.v1.<Service>/<Method>\`.
 
 ### Requests
 
-Bodies are JSON objects in UTF-8. A field that is \`null\` is absent. Amounts are exact, as JSON integers of any size or as strings, decimal or \`0x\` and hexadecimal. A field or query parameter that is not known is refused by its name. The shape of a transaction is that of the relayer's network; fields of another network's shape are ignored, and \`metadata.logs\` says so.
+Bodies are JSON objects in UTF-8. \`null\` means that the field is absent. Amounts are exact: JSON integers of any size, or strings of decimal digits or of \`0x\` and hex digits. Unknown fields and query parameters are rejected by name. The relayer's network decides the shape of a transaction. Fields that belong to the shape of another network are ignored, with a warning in \`metadata.logs\`.
 
-### Answers
+### Responses
 
-Every answer below has one envelope: \`success\`, \`data\`, \`error\`; with \`pagination\` on lists, and \`metadata\` when there is something to tell. Answers may get more fields. Times are RFC 3339 in UTC. Lists are newest first.
+Every JSON response has the same envelope, unless its operation says otherwise: \`success\`, \`data\` and \`error\`; lists add \`pagination\`, and responses with warnings add \`metadata\`. Later versions may add fields. Times are RFC 3339 in UTC. Lists are newest first. HEAD works wherever GET does.
 
 ### Errors
 
-\`message\` is a fixed text for programs, \`error\` says what exactly went wrong, and the header \`X-Error-Reason\` says why, from a closed list.
+An error has a fixed text in \`message\`, a sentence for people in \`error\`, and a reason from a closed list in the header \`X-Error-Reason\`. Programs should act on the reason.
 
 <details><summary>All errors</summary>
 
@@ -87,5 +87,5 @@ ${errorTableText()}
 
 ### Rate limit
 
-Calls that say so share one limit for each key. Their answers carry \`RateLimit\` and \`RateLimit-Policy\`, and with 429 \`Retry-After\`.`;
+Each API key has one rate limit for all operations that state that they count towards it. Their responses carry \`RateLimit\` and \`RateLimit-Policy\`; a 429 also carries \`Retry-After\`.`;
 }

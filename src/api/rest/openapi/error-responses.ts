@@ -3,40 +3,40 @@ import { errorTable } from '../../contract/error-table.js';
 import { errorHeaders } from './headers.js';
 import { refTo, type Schema } from './schema.js';
 
-/** Every kind of error. */
+/** All kinds of error. */
 export const errorKinds = Object.keys(errorTable) as readonly ErrorKind[];
 
 /** The body of every error. */
 export const errorSchema: Schema = {
   type: 'object',
-  description: 'What every error answers. The header `X-Error-Reason` says why, for a program to act on.',
+  description: 'The body of every error. The header `X-Error-Reason` has the reason for programs.',
   properties: {
     success: { type: 'boolean', const: false },
     data: { type: 'null' },
-    error: { type: 'string', description: 'What exactly went wrong, for a person to read.' },
-    message: { type: 'string', description: 'The fixed text of this kind of error, for a program to match.' },
+    error: { type: 'string', description: 'What went wrong, for people.' },
+    message: { type: 'string', description: 'The fixed text of this kind of error.' },
     metadata: refTo('schemas', 'ResponseMetadata'),
   },
   required: ['success', 'data', 'error', 'message'],
 };
 
-/** A reason that an answer can have, and the fixed text that goes with it; `<` and `>` stand around what differs. */
+/** A reason that a response can have, and its fixed text; `<...>` is a variable part. */
 export interface ReasonText {
   readonly reason: ErrorReason;
   readonly text: string;
 }
 
-/** The answers that are the same wherever they come, by the names that refer to them: `BadRequest`, `Unauthorized` ... */
+/** Returns the error responses that operations share, by name: `BadRequest`, `Unauthorized` ... */
 export function errorComponents(): Readonly<Record<string, Schema>> {
   return Object.fromEntries([...kindsByStatus(errorKinds)].map(([, kinds]) => [nameOf(kinds), errorResponse(kinds, reasonsOf(kinds))]));
 }
 
-/** Names the answer that all errors of this status share. */
+/** Refers to the shared response of these kinds, which have one status. */
 export function errorRef(kinds: readonly ErrorKind[]): Schema {
   return refTo('responses', nameOf(kinds));
 }
 
-/** An answer with some of the reasons of these kinds, which have one status. */
+/** Returns a response with these reasons of these kinds, which have one status. */
 export function errorResponse(kinds: readonly ErrorKind[], reasons: readonly ReasonText[]): Schema {
   const texts = [...new Set(reasons.map(({ text }) => text))];
   const examples = texts.map((text) => {
@@ -58,13 +58,13 @@ export function errorResponse(kinds: readonly ErrorKind[], reasons: readonly Rea
   };
 }
 
-/** Every status and fixed text there is, as a table in Markdown. */
+/** Returns all statuses and fixed texts as a Markdown table. */
 export function errorTableText(): string {
   const rows = [...kindsByStatus(errorKinds)].map(([status, kinds]) => `| ${status} | \`${textOf(kinds)}\` | ${whenOf(kinds)} |`);
   return ['| Status | `message` | When |', '|---|---|---|', ...rows].join('\n');
 }
 
-/** The kinds by their statuses, in rising order. */
+/** Groups kinds by status, in ascending order. */
 export function kindsByStatus(kinds: readonly ErrorKind[]): ReadonlyMap<number, readonly ErrorKind[]> {
   const byStatus = new Map<number, ErrorKind[]>();
   for (const kind of kinds.toSorted((left, right) => errorTable[left].httpStatus - errorTable[right].httpStatus)) {
@@ -74,14 +74,14 @@ export function kindsByStatus(kinds: readonly ErrorKind[]): ReadonlyMap<number, 
   return byStatus;
 }
 
-/** All reasons that these kinds come with. */
+/** Returns all reasons of these kinds. */
 export function reasonsOf(kinds: readonly ErrorKind[]): readonly ReasonText[] {
   return errorReasons
     .filter((reason) => reasonKinds[reason].some((kind) => kinds.includes(kind)))
     .map((reason) => ({ reason, text: reasonTexts[reason] ?? textOf(kinds) }));
 }
 
-/** The fixed text of kinds that share a status, and so their text. */
+/** Returns the fixed text of kinds that share a status, and therefore a text. */
 export function textOf(kinds: readonly ErrorKind[]): string {
   return errorTable[kinds[0] ?? 'internal'].text;
 }
@@ -101,7 +101,7 @@ function codes(texts: readonly string[]): readonly string[] {
   return texts.map((text) => `\`${text}\``);
 }
 
-/** A text of its own says all there is to say. */
+/** A fixed text of its own is also a good `error` sentence. */
 function exampleOf(kinds: readonly ErrorKind[], text: string): string {
   return text === textOf(kinds) ? errorWords[kinds[0] ?? 'internal'].example : text;
 }
@@ -113,7 +113,7 @@ function textsSchema(texts: readonly string[]): Schema {
   return schemas.length === 1 ? { ...schemas[0] } : { anyOf: schemas };
 }
 
-/** The kinds of error that each reason comes with. The compiler asks for a line here where a reason is added. */
+/** The kinds of error of each reason. The record type makes a new reason without kinds a compile error. */
 export const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = {
   HOST_INVALID: ['invalid'],
   PATH_NOT_FOUND: ['path_not_found'],
@@ -146,7 +146,7 @@ export const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = 
   RECEIVER_NOT_ALLOWED: ['invalid'],
   INSUFFICIENT_FUNDS: ['precondition'],
   EXECUTION_REVERTED: ['invalid'],
-  // Of streams, which are over RPC only.
+  // Only streams have it, and they are RPC only.
   READER_TOO_SLOW: [],
   NOTIFICATION_NOT_FOUND: ['not_found'],
   NOTIFICATION_EXISTS: ['already_exists'],
@@ -166,41 +166,53 @@ export const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = 
   INTERNAL: ['internal'],
 };
 
-/** The fixed texts of reasons that have one of their own, in place of their kind's. */
+/** The fixed texts that replace the text of the kind. */
 export const reasonTexts: Readonly<Partial<Record<ErrorReason, string>>> = {
   NOTIFICATION_NOT_FOUND: 'Notification not found',
   NOTIFICATION_EXISTS: 'Notification with this ID already exists',
 };
 
-/** When a kind of error comes, and a sentence that such an answer may have in `error`. */
+/** When a kind of error occurs, and an example of its `error` sentence. */
 interface ErrorWords {
   readonly when: string;
   readonly example: string;
 }
 
-/** What the reference says of each kind of error. */
+/** The words of the reference for each kind of error. */
 const errorWords: Readonly<Record<ErrorKind, ErrorWords>> = {
-  invalid: { when: 'The request is not valid', example: 'value must be an integer from 0 to 2^128-1' },
-  precondition: { when: 'What it asks for is not possible in this state', example: 'the transaction is confirmed' },
-  unauthenticated: { when: 'The key is missing or not valid', example: 'the key is not valid' },
-  forbidden: { when: 'The key lacks the scope, or is not for this relayer', example: 'the key lacks the scope transactions:write' },
-  inactive: { when: 'The relayer is paused or disabled', example: 'the relayer sandbox is paused' },
-  not_found: { when: 'What the path names is unknown', example: 'the transaction is unknown' },
-  path_not_found: { when: 'There is nothing at this path', example: 'there is nothing at this path' },
-  method_not_allowed: { when: 'The path has no such verb; `Allow` tells those it has', example: 'this path takes GET, HEAD only' },
-  already_exists: { when: 'The id is taken', example: 'the id is taken' },
+  invalid: { when: 'The request is invalid', example: 'value must be an integer from 0 to 2^128-1' },
+  precondition: { when: 'The state of the resource does not allow the request', example: 'the transaction is confirmed' },
+  unauthenticated: { when: 'The API key is missing or invalid', example: 'the key is not valid' },
+  forbidden: { when: 'The API key lacks the scope, or may not use this relayer', example: 'the key lacks the scope transactions:write' },
+  inactive: { when: 'The relayer is paused or disabled', example: 'relayer sandbox is paused' },
+  not_found: {
+    when: 'A resource in the path does not exist',
+    example: 'Transaction with ID 019a9f3c-52d1-7c0e-9d3b-2f6a1c8e4b70 not found',
+  },
+  path_not_found: { when: 'The path does not exist', example: 'this path does not exist' },
+  method_not_allowed: {
+    when: 'The path does not support this verb; `Allow` lists those that it supports',
+    example: 'this path accepts only GET, HEAD',
+  },
+  already_exists: { when: 'The id is taken', example: 'Signer with ID treasury already exists' },
   aborted: {
-    when: 'A call with this `Idempotency-Key` is still running: ask again',
+    when: 'A call with this `Idempotency-Key` is still running; try again later',
     example: 'a call with this idempotency key is running',
   },
-  too_large: { when: 'The body is over 1 MiB', example: 'the body is over 1048576 bytes' },
-  unsupported_media_type: { when: 'The body is not JSON in UTF-8', example: 'the body must be application/json, in UTF-8' },
+  too_large: { when: 'The body is larger than 1 MiB', example: 'the body is larger than the limit of 1048576 bytes' },
+  unsupported_media_type: { when: 'The body is not UTF-8 JSON', example: 'the body must be application/json, in UTF-8' },
   unprocessable: {
     when: 'The `Idempotency-Key` was used with another request',
     example: 'the idempotency key was used with another request',
   },
-  rate_limited: { when: 'The rate limit of the key is used up; `Retry-After` tells for how long', example: 'try again in 1 s' },
-  internal: { when: 'Our fault; the log knows more, under the request id', example: 'Internal Server Error' },
-  unimplemented: { when: 'It is not built', example: 'it is not implemented' },
-  unavailable: { when: 'A node is down or overloaded, or the service stops', example: 'no RPC node is reachable' },
+  rate_limited: {
+    when: 'The rate limit of the API key is exceeded; `Retry-After` says when to try again',
+    example: 'the key is over its rate limit (100 per second, bursts of 300); retry in 1 s',
+  },
+  internal: { when: 'The service failed; its log has the cause under the request id', example: 'Internal Server Error' },
+  unimplemented: { when: 'The operation is not implemented', example: 'transactions of this network type are not implemented' },
+  unavailable: {
+    when: 'No RPC node answers, or the service is stopping or overloaded',
+    example: 'no RPC node is reachable',
+  },
 };

@@ -3,36 +3,37 @@ import { refTo, type Schema } from './schema.js';
 
 const rateLimitNames = ['RateLimit', 'RateLimit-Policy'];
 
-/** The headers that answers share, by name. */
+/** The headers that responses share, by name. */
 export const headerComponents: Readonly<Record<string, Schema>> = {
   'X-Request-Id': {
-    description: "The caller's own `X-Request-Id` where it is 1 to 128 of `A-Z a-z 0-9 . _ -`, else a new one. The log has it.",
+    description:
+      "The caller's `X-Request-Id` if it is 1 to 128 characters of `A-Z a-z 0-9 . _ -`, otherwise a new id. Log entries of the request contain it.",
     schema: { type: 'string' },
   },
   RateLimit: {
     description:
-      'Calls that are left (`r`) and seconds until all are there again (`t`): `"default";r=299;t=1`. Not there where the limit is switched off.',
+      'Calls left (`r`) and seconds until the limit is full again (`t`): `"default";r=299;t=1`. Absent if the limit is switched off.',
     schema: { type: 'string' },
   },
   'RateLimit-Policy': {
     description:
-      'Calls at once (`q`) and seconds in which as many come back (`w`): `"default";q=300;w=3`. Not there where the limit is switched off.',
+      'Maximum burst of calls (`q`) and seconds in which that many are refilled (`w`): `"default";q=300;w=3`. Absent if the limit is switched off.',
     schema: { type: 'string' },
   },
   'Retry-After': { description: 'Seconds to wait, at least 1.', schema: { type: 'integer', minimum: 1 } },
   'WWW-Authenticate': { description: '`Bearer`.', schema: { type: 'string' } },
 };
 
-/** The headers of an answer. */
+/** Returns the headers of a success. */
 export function answerHeaders({ rateLimited }: { readonly rateLimited: boolean }): Readonly<Record<string, Schema>> {
   return refsTo(['X-Request-Id', ...(rateLimited ? rateLimitNames : [])]);
 }
 
-/** The headers of an error. */
+/** Returns the headers of an error. */
 export function errorHeaders(status: number, reasons: readonly ErrorReason[]): Readonly<Record<string, Schema>> {
   const more = status === 429 ? [...rateLimitNames, 'Retry-After'] : status === 401 ? ['WWW-Authenticate'] : [];
   return {
-    'X-Error-Reason': { description: 'Why, for a program to act on.', schema: { type: 'string', enum: reasons } },
+    'X-Error-Reason': { description: 'The reason, for programs.', schema: { type: 'string', enum: reasons } },
     ...refsTo(['X-Request-Id', ...more]),
   };
 }

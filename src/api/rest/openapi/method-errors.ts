@@ -15,7 +15,7 @@ import {
 } from './error-responses.js';
 import type { Schema } from './schema.js';
 
-/** The errors that a method can answer, by status. `isBuilt`: it is implemented. */
+/** Returns the error responses of a method by status. `isBuilt`: the method is implemented. */
 export function methodErrors(plan: MethodPlan, http: HttpPlan, isBuilt: boolean): Readonly<Record<string, Schema>> {
   const kinds = errorKinds.filter((kind) => canAnswer(plan, http, isBuilt, kind));
   return Object.fromEntries(
@@ -55,17 +55,17 @@ function canAnswer(plan: MethodPlan, http: HttpPlan, isBuilt: boolean, kind: Err
   }
 }
 
-/** True if an option of the method names a reason of this kind. */
+/** Returns true if the method's options name a reason of this kind. */
 function declares({ reasons }: MethodPlan, kind: ErrorKind): boolean {
   return reasons.some((reason) => reasonKinds[reason].includes(kind));
 }
 
-/** A network's shape can have parts that are not implemented. */
+/** Returns true if the request has a part per network: parts of it can be unimplemented. */
 function hasNetworkShapes({ method }: MethodPlan): boolean {
   return method.input.oneofs.some((oneof) => unionRulesOf(oneof).selector.case === 'relayerNetwork');
 }
 
-/** The response with the reasons of this method: those that its options name, and those of the resources in its path. */
+/** Returns a response with the reasons that the method's options name, and those of the resources in its path. */
 function ownResponse(plan: MethodPlan, http: HttpPlan, kinds: readonly ErrorKind[]): Schema {
   const fitting = errorReasons.filter((reason) => reasonKinds[reason].some((kind) => kinds.includes(kind)));
   const named = fitting.filter((reason) => plan.reasons.includes(reason) || notFoundReasons(http).includes(reason));
@@ -73,7 +73,7 @@ function ownResponse(plan: MethodPlan, http: HttpPlan, kinds: readonly ErrorKind
   return errorResponse(kinds, [...named.map((reason) => reasonText(plan, reason, kinds)), ...running]);
 }
 
-/** `{transaction_id}`, or a question for a `transaction`: `TRANSACTION_NOT_FOUND`. */
+/** Derives reasons: `{transaction_id}` in the path, or a GET that returns a `transaction`, gives `TRANSACTION_NOT_FOUND`. */
 function notFoundReasons({ verb, template, responseField }: HttpPlan): readonly string[] {
   const variables = parsePathTemplate(template).flatMap((segment) =>
     segment.kind === 'variable' ? [segment.name.replace(/_id$/, '')] : [],

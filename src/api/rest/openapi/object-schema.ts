@@ -11,26 +11,26 @@ export interface FieldSchemas {
   message(desc: DescMessage, direction: Direction): Schema;
 }
 
-/** The keys of an object, while its schema is put together. */
+/** The keys of an object whose schema is being compiled. */
 interface Keys {
   readonly properties: Record<string, Schema>;
   readonly required: string[];
-  /** The shapes that the object can have beside these keys, where it has a flattened union. */
+  /** If the object has a flattened union: the shapes that it can have beside these keys. */
   shapes: readonly Shape[] | null;
-  /** What else must hold. */
+  /** Further schemas that the object must match. */
   readonly conditions: Schema[];
 }
 
 /** One shape of an object. */
 interface Shape {
-  /** Where the shape is a message with a schema of its own: that one's name. */
+  /** A reference to the schema of the message, if the shape is a message. */
   readonly ref: Schema | null;
   readonly title: string;
   readonly description: string;
   readonly keys: Keys;
 }
 
-/** A message as an object. `exclude` names fields that are no keys, since the path has them or the gateway fills them. */
+/** Compiles a message to an object. `exclude` names fields that are not keys: the path has them, or the gateway sets them. */
 export function objectSchema(
   schemas: FieldSchemas,
   desc: DescMessage,
@@ -41,13 +41,13 @@ export function objectSchema(
   const { shapes } = keys;
   if (shapes === null) return keysSchema(keys, direction);
   const alone = Object.keys(keys.properties).length === 0;
-  // Each shape of a request is closed, so it has the common keys, too.
+  // Each shape of a request is closed, so it repeats the common keys.
   const whole = direction === 'request' && !alone ? shapes.map((shape) => merged(keys, shape)) : shapes;
   const oneOf = { oneOf: whole.map((shape) => shapeSchema(shape, direction)) };
   return alone || direction === 'request' ? oneOf : keysSchema({ ...keys, conditions: [...keys.conditions, oneOf] }, direction);
 }
 
-/** The keys of a message. */
+/** Collects the keys of a message. */
 function keysOf(schemas: FieldSchemas, desc: DescMessage, direction: Direction, exclude: ReadonlySet<string> = new Set()): Keys {
   const keys: Keys = { properties: {}, required: [], shapes: null, conditions: [] };
   for (const member of desc.members) {
@@ -63,7 +63,7 @@ function addField(schemas: FieldSchemas, keys: Keys, field: DescField, direction
   const schema = schemas.field(field, direction);
   const { nullable, required: isDeclared } = fieldRulesOf(field);
   const isRequest = direction === 'request';
-  // In requests null is absence. In answers only optional fields can be left out, and of those the nullable ones are null then.
+  // In requests null means absent. In responses only optional fields can be absent; the nullable ones of them are null instead.
   const required = isRequest ? isDeclared : nullable || !field.proto.proto3Optional;
   const mayBeNull = isRequest ? !required : nullable;
   keys.properties[key] = described(mayBeNull ? orNull(schema) : schema, comment);
@@ -75,7 +75,7 @@ function addMemberUnion(schemas: FieldSchemas, keys: Keys, oneof: DescOneof, dir
     addUnion(schemas, keys, oneof, direction);
     return;
   }
-  // Each case is a key; at most one may be there.
+  // Each case is a key; at most one may be present.
   for (const field of oneof.fields) keys.properties[restNameOf(field)] = described(schemas.value(field, direction), commentOf(field));
   if (!unionRulesOf(oneof).required) return;
   const isOnlyMember = oneof.parent.members.length === 1;
@@ -102,7 +102,7 @@ function shapeSchema({ ref, title, description, keys }: Shape, direction: Direct
   return ref ?? described({ title, ...keysSchema(keys, direction) }, description);
 }
 
-/** A key that is not known is refused in a request. Answers may get more keys. */
+/** Requests reject unknown keys. Responses may get more keys in later versions. */
 function keysSchema({ properties, required, conditions }: Keys, direction: Direction): Schema {
   return {
     type: 'object',
@@ -113,7 +113,7 @@ function keysSchema({ properties, required, conditions }: Keys, direction: Direc
   };
 }
 
-/** Adds what a union with a selector makes of its object: shapes, or a key. */
+/** Adds a union with a selector to its object: as shapes, or as one key. */
 function addUnion(schemas: FieldSchemas, keys: Keys, oneof: DescOneof, direction: Direction): void {
   const { selector, content, under } = unionRulesOf(oneof);
   if (selector.case === 'tag') {
@@ -136,13 +136,13 @@ function addUnion(schemas: FieldSchemas, keys: Keys, oneof: DescOneof, direction
   keys.properties[under] = described(underSchema(refs, direction), commentOf(oneof));
 }
 
-/** What is written as nothing but optional keys fits several cases. */
+/** Not `oneOf`: an object with optional keys only can match several cases. */
 function underSchema(refs: readonly Schema[], direction: Direction): Schema {
   const anyOf: Schema = { anyOf: refs };
   return direction === 'request' ? orNull(anyOf) : anyOf;
 }
 
-/** A tag, and the content's fields beside it. */
+/** Returns the shape of a tag with the content's fields beside it. */
 function taggedShape(schemas: FieldSchemas, field: DescField, tag: string, direction: Direction): Shape {
   const { properties, required, conditions } = keysOf(schemas, messageOf(field), direction);
   const keys: Keys = {
@@ -154,7 +154,7 @@ function taggedShape(schemas: FieldSchemas, field: DescField, tag: string, direc
   return { ref: null, title: tagsOf(field)[0] ?? '', description: commentOf(field), keys };
 }
 
-/** A tag, and the content under a key of its own. Content that is an empty message may be absent or null, and is not written. */
+/** Returns the shape of a tag with the content under its own key. An empty message may be absent or null in requests, and is absent in responses. */
 function tagAndContent(schemas: FieldSchemas, field: DescField, tag: string, content: string, direction: Direction): Shape {
   const isEmpty = field.message?.fields.length === 0;
   const value = isEmpty ? { type: 'null' } : schemas.value(field, direction);
@@ -172,7 +172,7 @@ function tagAndContent(schemas: FieldSchemas, field: DescField, tag: string, con
   };
 }
 
-/** The first tag is written, all are read. */
+/** Responses have the first tag; requests may have any. */
 function tagSchema(field: DescField, direction: Direction): Schema {
   const tags = tagsOf(field);
   return { type: 'string', enum: direction === 'request' ? tags : tags.slice(0, 1) };
@@ -184,6 +184,6 @@ function tagsOf(field: DescField): readonly string[] {
 }
 
 function messageOf(field: DescField): DescMessage {
-  if (field.message === undefined) throw new Error(`${field} is flattened, which only a message can be`);
+  if (field.message === undefined) throw new Error(`${field} is not a message, so its union cannot be flattened`);
   return field.message;
 }

@@ -9,7 +9,7 @@ import { parametersOf } from './parameters.js';
 import type { Schema } from './schema.js';
 import type { SchemaCompiler } from './schema-compiler.js';
 
-/** What an operation is made from. `answer` was compiled before, since all answers are compiled before any request. */
+/** The input of an operation. The caller compiles `answer`, because all responses are compiled before any request. */
 export interface OperationParts {
   readonly plan: MethodPlan;
   readonly http: HttpPlan;
@@ -18,7 +18,7 @@ export interface OperationParts {
   readonly compiler: SchemaCompiler;
 }
 
-/** One verb of one path. */
+/** Compiles an operation: one verb of one path. */
 export function operationOf({ plan, http, answer, isBuilt, compiler }: OperationParts): Schema {
   const { method } = plan;
   const { parameters, taken } = parametersOf(plan, http, compiler);
@@ -49,43 +49,43 @@ export function operationOf({ plan, http, answer, isBuilt, compiler }: Operation
 }
 
 function answerText({ bare, responseField }: HttpPlan): string {
-  if (bare) return 'The answer, without the envelope.';
-  return responseField === null ? 'Done; `data` is null.' : 'Done.';
+  if (bare) return 'Success. The response has no envelope.';
+  return responseField === null ? 'Success; `data` is null.' : 'Success.';
 }
 
 function descriptionOf(plan: MethodPlan, isBuilt: boolean): string {
-  // What a comment says of errors is in the words of RPC.
+  // Comments list errors by their RPC codes.
   const [about, rpcErrors] = commentOf(plan.method).split(/\s*Errors: /);
   const facts = [
     scopeText(plan),
-    ...(plan.rateLimited ? ['Takes one call of the rate limit.'] : []),
-    ...(isBuilt ? [] : ['**Not built yet: it answers 501.**']),
+    ...(plan.rateLimited ? ['Counts towards the rate limit.'] : []),
+    ...(isBuilt ? [] : ['**Not implemented: answers 501.**']),
   ];
-  const rpc = `Over RPC: \`${plan.rpcPath}\`${rpcErrors === undefined ? '.' : `; errors there: ${rpcErrors}`}`;
+  const rpc = `RPC: \`${plan.rpcPath}\`${rpcErrors === undefined ? '.' : `. RPC errors: ${rpcErrors}`}`;
   return [about, facts.join(' '), rpc].join('\n\n');
 }
 
 function scopeText({ scope }: MethodPlan): string {
-  if (scope === 'public') return 'No key is needed.';
-  return scope === 'authenticated' ? 'Any valid key will do.' : `The key needs the scope \`${scope}\`.`;
+  if (scope === 'public') return 'Needs no API key.';
+  return scope === 'authenticated' ? 'Needs any valid API key.' : `Needs an API key with the scope \`${scope}\`.`;
 }
 
-/** The group that a service's methods are in: `ApiKeyService` is `Api key`. */
+/** Returns the group of a service's methods: `ApiKeyService` is `Api key`. */
 function tagOf(service: DescService): string {
   return service.name.replace(/Service$/, '').replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** Every group, in the order of the plans; what a service has over RPC only is told in its words. */
+/** Returns all groups in the order of the plans. A group's description includes the RPC-only methods of its service. */
 export function tagsOf(plans: readonly MethodPlan[]): readonly Schema[] {
   const services = [...new Set(plans.map(({ method }) => method.parent))];
   return services.map((service) => {
     const rpcOnly = plans.filter(({ method, http }) => method.parent === service && http === null);
-    const lines = rpcOnly.map(({ method, rpcPath }) => `Over RPC only, \`${rpcPath}\`: ${commentOf(method)}`);
+    const lines = rpcOnly.map(({ method, rpcPath }) => `RPC only, \`${rpcPath}\`: ${commentOf(method)}`);
     return { name: tagOf(service), description: [commentOf(service), ...lines].join('\n\n') };
   });
 }
 
-/** What a method answers when it succeeds: the envelope under the name of its response, or the bare field. */
+/** Compiles the success of a method: the envelope, named after the response message, or the bare field. */
 export function answerSchema(plan: MethodPlan, http: HttpPlan, compiler: SchemaCompiler): Schema {
   const { output } = plan.method;
   const schemaOf = (field: DescField | undefined) => (field === undefined ? undefined : compiler.field(field, 'answer'));
@@ -101,7 +101,6 @@ export function answerSchema(plan: MethodPlan, http: HttpPlan, compiler: SchemaC
       data: data ?? { type: 'null' },
       error: { type: 'null' },
       ...(pagination && { pagination }),
-      // There when there is something to tell.
       ...(metadata && { metadata }),
     },
     required: ['success', 'data', 'error', ...(pagination ? ['pagination'] : [])],

@@ -12,24 +12,24 @@ const readinessSchema: Schema = {
     components: {
       type: 'object',
       additionalProperties: { type: 'string' },
-      description: 'The parts of the service, each `ok` or what is wrong.',
+      description: 'The state of each part of the service: `ok`, or the problem.',
     },
     networks: {
       type: 'object',
       additionalProperties: { type: 'string' },
-      description: 'The networks, each `ok`, `unreachable` or `not seen yet`. They never make the service not ready.',
+      description: 'The state of each network: `ok`, `unreachable` or `not seen yet`. It does not affect `ready`.',
     },
   },
   required: ['ready', 'status', 'components', 'networks'],
 };
 
-/** The pages that are neither RPC nor enveloped REST. */
+/** The HTTP pages that are neither RPC methods nor REST routes. */
 export const pagePaths: Readonly<Record<string, Readonly<Record<string, Schema>>>> = {
   '/api/v1/health': {
     get: {
       operationId: 'health',
       tags: ['Health'],
-      summary: 'The process answers',
+      summary: 'Returns OK while the process runs',
       security: [],
       responses: { 200: { description: '`OK`.', headers, content: { 'text/plain': { schema: { type: 'string', const: 'OK' } } } } },
     },
@@ -38,11 +38,11 @@ export const pagePaths: Readonly<Record<string, Readonly<Record<string, Schema>>
     get: {
       operationId: 'ready',
       tags: ['Health'],
-      summary: 'The service can take requests',
+      summary: 'Returns whether the service can take requests',
       security: [],
       responses: {
-        200: { description: 'It is ready.', headers, content: { 'application/json': { schema: readinessSchema } } },
-        503: { description: 'It is not ready.', headers, content: { 'application/json': { schema: readinessSchema } } },
+        200: { description: 'The service is ready.', headers, content: { 'application/json': { schema: readinessSchema } } },
+        503: { description: 'The service is not ready.', headers, content: { 'application/json': { schema: readinessSchema } } },
       },
     },
   },
@@ -50,11 +50,15 @@ export const pagePaths: Readonly<Record<string, Readonly<Record<string, Schema>>
     get: {
       operationId: 'metrics',
       tags: ['Health'],
-      summary: 'What the service counts and times, for Prometheus',
-      description: 'Any valid key will do.',
+      summary: 'Returns metrics for Prometheus',
+      description: 'Needs any valid API key.',
       security: [{ key: [] }],
       responses: {
-        200: { description: 'The text format of Prometheus.', headers, content: { 'text/plain': { schema: { type: 'string' } } } },
+        200: {
+          description: 'Metrics in the text format of Prometheus.',
+          headers,
+          content: { 'text/plain': { schema: { type: 'string' } } },
+        },
         401: errorRef(['unauthenticated']),
         500: errorRef(['internal']),
       },

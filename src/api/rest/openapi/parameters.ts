@@ -16,18 +16,18 @@ export const parameterComponents: Readonly<Record<string, Schema>> = {
     in: 'header',
     required: false,
     description:
-      'Makes the call safe to repeat: what succeeds is kept for 24 hours, and the same call with the same key does nothing and is answered the same. The same key with another request is 422; while the first call runs it is 409. 1 to 255 visible ASCII characters.',
+      'Makes the call safe to repeat. The service stores the response of a successful call for 24 hours, and returns it when the same request comes again with the same key. The same key with another request answers 422; a repetition while the first call runs answers 409. 1 to 255 visible ASCII characters.',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
   },
 };
 
-/** What a request is made of: its parameters, and the fields that are no keys of its body. */
+/** The parameters of a request, and the fields that are not keys of its body. */
 export interface Parameters {
   readonly parameters: readonly Schema[];
   readonly taken: ReadonlySet<string>;
 }
 
-/** The parameters of a method: its path's variables, the other fields where it has no body, and headers. */
+/** Returns the parameters of a method: path variables, headers, and, without a body, the other fields as query parameters. */
 export function parametersOf(plan: MethodPlan, http: HttpPlan, compiler: SchemaCompiler): Parameters {
   const { fields } = plan.method.input;
   const names = parsePathTemplate(http.template).flatMap((segment) => (segment.kind === 'variable' ? [segment.name] : []));
@@ -51,7 +51,7 @@ function parameter(field: DescField, place: 'path' | 'query', compiler: SchemaCo
     required: place === 'path',
     description: commentOf(field),
     schema: isList ? { type: 'array', items: item } : item,
-    // Repeated, not joined by commas.
+    // `status=a&status=b`, not `status=a,b`.
     ...(isList ? { style: 'form', explode: true } : {}),
     ...(place === 'path' && example !== undefined ? { example } : {}),
   };

@@ -3,14 +3,14 @@ import { allowedRangeOf } from '../../../codec/field-bounds.js';
 import { fieldRulesOf, type IntegerRange, integerRangeOf, isLong, scalarTypeOf } from '../../../codec/field-rules.js';
 import type { Schema } from './schema.js';
 
-/** Whether REST reads the JSON or writes it: it reads more forms than it writes. */
+/** Whether the JSON is a request or a response: REST reads more forms than it writes. */
 export type Direction = 'request' | 'answer';
 
 const amountBounds = { minimum: 0n, maximum: 2n ** 128n - 1n };
 const amountPattern = '^(?:[0-9]{1,78}|0x[0-9a-fA-F]{1,64})$';
 const byteArray: Schema = { type: 'array', items: { type: 'integer', minimum: 0, maximum: 255 } };
 
-/** The schema of a scalar field, or of its items, as its codec reads or writes it. */
+/** Returns the schema of a scalar field or of its items, as the codec reads or writes it. */
 export function scalarSchema(field: DescField, direction: Direction): Schema {
   const { hex, json, amount, number } = fieldRulesOf(field);
   const scalar = scalarTypeOf(field);
@@ -23,14 +23,14 @@ export function scalarSchema(field: DescField, direction: Direction): Schema {
       : { type: 'string', pattern: '^(?:[0-9a-f]{2})*$' };
   }
   if (scalar !== ScalarType.STRING) return integerSchema(field, direction);
-  // Any JSON at all.
+  // Any JSON value.
   if (json) return {};
   if (amount && isRequest) return { type: ['integer', 'string'], ...amountBounds, pattern: amountPattern };
   if (number) return isRequest ? { type: ['integer', 'string'], pattern: '^-?[0-9]{1,100}$' } : { type: 'integer' };
   return { type: 'string' };
 }
 
-/** The schema of an integer in a path or a query. */
+/** Returns the schema of an integer in a path or query. */
 export function integerTextSchema(field: DescField): Schema {
   return { type: 'integer', ...boundsOf(allowedRangeOf(field)) };
 }

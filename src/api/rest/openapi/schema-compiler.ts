@@ -8,32 +8,32 @@ import { type Direction, scalarSchema } from './scalar-schema.js';
 import { described, refTo, type Schema } from './schema.js';
 
 /**
- * Compiles the schemas of messages from the very descriptors and options that the codecs are compiled from, each once, under a name. Compile
- * what answers first: a message that is both read and written has two forms, and the one that is read then gets `Input` behind its name.
+ * Compiles each message to a named schema, from the descriptors and options that the codecs use. Compile responses first: a message that
+ * is in requests and responses has two schemas, and the one of requests then gets the suffix `Input`.
  */
 export class SchemaCompiler implements FieldSchemas {
   readonly #schemas = new Map<string, Schema>();
   readonly #inputNames = new Map<DescMessage, string>();
 
-  /** All schemas by their names, in alphabetical order. */
+  /** All schemas by name, in alphabetical order. */
   get schemas(): Readonly<Record<string, Schema>> {
     return Object.fromEntries([...this.#schemas].sort(([left], [right]) => (left < right ? -1 : 1)));
   }
 
   /** Adds a schema that belongs to no message. */
   add(name: string, schema: Schema): Schema {
-    if (this.#schemas.has(name)) throw new Error(`the schema ${name} is there twice`);
+    if (this.#schemas.has(name)) throw new Error(`two schemas have the name ${name}`);
     this.#schemas.set(name, schema);
     return refTo('schemas', name);
   }
 
-  /** The schema of a field as a whole; a list is an array of values. */
+  /** Returns the schema of a field; a list is an array of values. */
   field(field: DescField, direction: Direction): Schema {
     const item = this.value(field, direction);
     return field.fieldKind === 'list' ? { type: 'array', items: item } : item;
   }
 
-  /** The schema of a field's value, or of one of its items. */
+  /** Returns the schema of a field's value, or of one of its items. */
   value(field: DescField, direction: Direction): Schema {
     if (field.fieldKind === 'map') throw new Error(`${field} is a map, which has no REST form`);
     if (field.enum !== undefined) return this.enum(field.enum);
@@ -41,7 +41,7 @@ export class SchemaCompiler implements FieldSchemas {
     return scalarSchema(field, direction);
   }
 
-  /** The name of an enum's texts. */
+  /** Refers to the schema of an enum. */
   enum(desc: DescEnum): Schema {
     if (!this.#schemas.has(desc.name)) {
       const texts = enumTextsOf(desc);
@@ -57,7 +57,7 @@ export class SchemaCompiler implements FieldSchemas {
     return refTo('schemas', desc.name);
   }
 
-  /** The name of a message's form. */
+  /** Refers to the schema of a message. */
   message(desc: DescMessage, direction: Direction): Schema {
     if (desc.typeName === TimestampSchema.typeName) return { type: 'string', format: 'date-time' };
     const known = direction === 'request' ? this.#inputNames.get(desc) : undefined;
@@ -65,19 +65,19 @@ export class SchemaCompiler implements FieldSchemas {
     if (direction === 'answer' && this.#schemas.has(desc.name)) return refTo('schemas', desc.name);
     const name = direction === 'request' && this.#schemas.has(desc.name) ? `${desc.name}Input` : desc.name;
     if (direction === 'request') this.#inputNames.set(desc, name);
-    // Known before it is compiled, since messages may hold themselves (a vector of values).
+    // Reserve the name first: messages can contain themselves (a vector of values).
     this.#schemas.set(name, {});
     this.#schemas.set(name, described({ title: name, ...this.#withRules(desc, direction) }, commentOf(desc)));
     return refTo('schemas', name);
   }
 
-  /** A request's body, under the request's name. `taken` names the fields that are no keys of it. It is required where one of its keys is. */
+  /** Adds the body of a request. `taken` names the fields that are not keys of it. The body is required if one of its keys is. */
   body(desc: DescMessage, taken: ReadonlySet<string>): { readonly schema: Schema; readonly isRequired: boolean } {
     const object = described(objectSchema(this, desc, 'request', taken), commentOf(desc));
     return { schema: this.add(desc.name, object), isRequired: 'oneOf' in object || 'required' in object };
   }
 
-  /** What may stand for the whole message. */
+  /** Adds the forms that can replace the object: bare names of cases, or the shorthand field. */
   #withRules(desc: DescMessage, direction: Direction): Schema {
     const object = objectSchema(this, desc, direction);
     const { bareCases, shorthand } = getOption(desc, messageOption);

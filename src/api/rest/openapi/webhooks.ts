@@ -1,34 +1,40 @@
 import { refTo, type Schema } from './schema.js';
 
-/** What the header of every delivery is. */
+/** The headers of a delivery. */
 const signatureHeaders: Readonly<Record<string, string>> = {
-  'webhook-id': "The event's id, the same at every try.",
-  'webhook-timestamp': 'When this try was made, in unix seconds.',
+  'webhook-id': "The event's id, the same in every attempt.",
+  'webhook-timestamp': 'The time of this attempt in Unix seconds.',
   'webhook-signature':
-    '`v1,` and base64 of HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`; several, separated by spaces, while a key is replaced. There with a signing key.',
-  'X-Signature': 'Base64 of HMAC-SHA256 over the body alone, by the text of the present key. There with a signing key.',
+    '`v1,` and the base64 of HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`. While a key is being replaced: one signature per key, separated by spaces. Only if the notification has a signing key.',
+  'X-Signature':
+    'The base64 of HMAC-SHA256 over the body alone; the HMAC key is the text of the current signing key. Only if the notification has a signing key.',
 };
 
-/** What the service posts to notifications, by the kind of event. */
+/** The events that the service posts to notifications, by type. */
 export const webhooks: Readonly<Record<string, Schema>> = {
   transaction_update: webhook(
     'transaction_update',
-    'A transaction was accepted, replaced, or changed its status',
+    'A transaction was accepted or replaced, or its status changed',
     { payload_type: { type: 'string', const: 'transaction' } },
     [refTo('schemas', 'Transaction')],
   ),
   relayer_state_update: webhook(
     'relayer_state_update',
-    'A relayer was disabled or enabled by the service, or its balance is low',
+    'The service disabled or enabled a relayer, or its balance is low',
     {
       payload_type: { type: 'string', enum: ['relayer_disabled', 'relayer_enabled', 'relayer_low_balance'] },
       relayer: refTo('schemas', 'Relayer'),
     },
-    [{ type: 'object', properties: { disable_reason: { type: 'string', description: 'Why it is disabled; only while it is.' } } }],
+    [
+      {
+        type: 'object',
+        properties: { disable_reason: { type: 'string', description: 'Why the service disabled the relayer. Absent if it is enabled.' } },
+      },
+    ],
   ),
-  test: webhook('test', 'A notification is tested', {
+  test: webhook('test', 'A caller tested a notification', {
     payload_type: { type: 'string', const: 'test' },
-    notification_id: { type: 'string', description: 'The notification that was tested.' },
+    notification_id: { type: 'string', description: 'The tested notification.' },
   }),
 };
 
@@ -40,7 +46,7 @@ function webhook(event: string, summary: string, payload: Readonly<Record<string
       tags: ['Notification'],
       summary,
       description:
-        'Answer 2xx, soon; do the work after. It comes at least once, in order per transaction: `id` tells whether you have had it.',
+        'Answer 2xx quickly, then process the event. Delivery is at least once, in order for each transaction: ignore an `id` that you have already processed.',
       parameters: Object.entries(signatureHeaders).map(([name, description]) => ({
         name,
         in: 'header',
@@ -56,9 +62,9 @@ function webhook(event: string, summary: string, payload: Readonly<Record<string
               type: 'object',
               properties: {
                 id: { type: 'string', description: "The event's id." },
-                event: { type: 'string', const: event, description: 'The kind of event. More kinds may come.' },
-                payload: { ...(more.length === 0 ? own : { allOf: [...more, own] }), description: 'What it is about.' },
-                timestamp: { type: 'string', format: 'date-time', description: 'When it happened, the same at every try.' },
+                event: { type: 'string', const: event, description: 'The type of the event. Later versions may add types.' },
+                payload: { ...(more.length === 0 ? own : { allOf: [...more, own] }), description: 'The content of the event.' },
+                timestamp: { type: 'string', format: 'date-time', description: 'When the event happened, the same in every attempt.' },
               },
               required: ['id', 'event', 'payload', 'timestamp'],
             },
@@ -66,9 +72,9 @@ function webhook(event: string, summary: string, payload: Readonly<Record<string
         },
       },
       responses: {
-        '2XX': { description: 'It is delivered.' },
-        410: { description: 'Gone: nothing is posted here any more until the notification is updated.' },
-        default: { description: 'It is tried again, by the schedule of `WEBHOOK_RETRY_SECONDS`.' },
+        '2XX': { description: 'The event is delivered.' },
+        410: { description: 'Gone: the service stops posting to this URL until the notification is updated.' },
+        default: { description: 'The service tries again, by the schedule of `WEBHOOK_RETRY_SECONDS`.' },
       },
     },
   };

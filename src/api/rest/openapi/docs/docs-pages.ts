@@ -5,7 +5,7 @@ import { createStaticPage } from '../../../http/static-page.js';
 import { type DocumentParts, documentText, openApiDocument } from '../document.js';
 import { docsStyle } from './docs-style.js';
 
-/** Only what this service itself serves, and no script or style in the page; pictures may be written out in the style. */
+/** Allows only what this service serves: no inline script or style. Swagger UI's style contains its pictures as `data:` URLs. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -20,13 +20,13 @@ const contentSecurityPolicy = [
 const javascript = 'text/javascript; charset=utf-8';
 const css = 'text/css; charset=utf-8';
 
-/** The OpenAPI document. Throws where a definition has no form in it: the service must not start then. */
+/** Creates the page `/openapi.json`. Throws if a definition has no form in the document, so that the service does not start. */
 export function createOpenApiPage(parts: DocumentParts): Page {
   const text = documentText(openApiDocument(parts));
   return createStaticPage({ path: '/openapi.json', contentType: 'application/json', load: () => text });
 }
 
-/** Makes the reference page at `/docs`, and what it is made of: Swagger UI from its package, with a style and a start of our own. */
+/** Creates the reference page at `/docs` and its assets: Swagger UI from its package, with our own style and script. */
 export function createDocsPages(): readonly Page[] {
   return [
     createStaticPage({
@@ -54,7 +54,7 @@ function packagePage(file: string, contentType: string): Page {
   });
 }
 
-/** The reference page. Its links are whole paths, since it is there with and without a slash at its end. */
+/** The reference page. Its links are absolute paths, because it is served with and without a trailing slash. */
 const docsHtml = `<!doctype html>
 <html lang="en">
 <head>
@@ -70,16 +70,16 @@ const docsHtml = `<!doctype html>
 <header class="masthead">
 <a class="product" href="/docs"><img src="/docs/icon.svg" alt="" width="28" height="28">Relayer service</a>
 <span class="what">API reference</span>
-<nav><a href="/openapi.json">openapi.json</a><button type="button" id="theme" aria-label="Light or dark">◐</button></nav>
+<nav><a href="/openapi.json">openapi.json</a><button type="button" id="theme" aria-label="Switch between light and dark">◐</button></nav>
 </header>
-<main id="reference"><noscript>This page needs JavaScript; /openapi.json is the same for programs.</noscript></main>
+<main id="reference"><noscript>This page needs JavaScript. The same reference for programs: /openapi.json</noscript></main>
 <script src="/docs/swagger-ui-bundle.js"></script>
 <script src="/docs/start.js"></script>
 </body>
 </html>
 `;
 
-/** The product's mark: a relay, in at one side and out at the other. */
+/** The product's logo. */
 const docsIcon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
 <rect width="32" height="32" rx="8" fill="#4338ca"/>
 <path d="M6 16h6M20 16h6" stroke="#a5b4fc" stroke-width="2.6" stroke-linecap="round"/>
@@ -88,7 +88,7 @@ const docsIcon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
 </svg>
 `;
 
-/** What starts the reference page. It runs in the browser, so it is JavaScript. */
+/** Starts the reference page. It runs in the browser, so it is JavaScript. */
 const docsScript = `'use strict';
 
 const root = document.documentElement;
@@ -106,7 +106,7 @@ window.ui = SwaggerUIBundle({
   filter: true,
   displayRequestDuration: true,
   tryItOutEnabled: true,
-  // The key is kept in this tab only, and goes nowhere but here.
+  // Keep the API key in this tab only.
   persistAuthorization: false,
   validatorUrl: null,
   queryConfigEnabled: false,

@@ -1,4 +1,4 @@
-/** The look of the reference page, over that of Swagger UI: our type, spacing and colours, light and dark, and errors in few lines. */
+/** The style of the reference page, applied after that of Swagger UI: our type, spacing and colours, light and dark, and compact errors. */
 export const docsStyle = `
 :root {
   --ground: #f6f7f9; --card: #fff; --line: #e1e4ea; --text: #1b2130; --quiet: #5b6475; --accent: #4338ca; --chip: #eceef4; --chip-text: #33306e;
@@ -79,7 +79,7 @@ body { margin: 0; color: var(--text); font: 15px/1.6 var(--sans); }
 .swagger-ui .headers td, .swagger-ui .headers__title, html.dark-mode .swagger-ui .headers td { font: 13px var(--sans); color: var(--quiet); }
 .swagger-ui .headers td p { font-size: 13px; font-weight: 400; color: var(--quiet); }
 .swagger-ui .responses-table > tbody > tr.response > td { padding: 10px 0; border-top: 1px solid var(--line); vertical-align: top; }
-/* What the body and headers of an error are is said once, at the top, and its reasons in its words. */
+/* The introduction describes the body and headers of errors once; each response names its reasons. */
 .swagger-ui .responses-table:not(.live-responses-table) tr.response:is([data-code^="4"], [data-code^="5"]) :is(.response-controls, .model-example, .headers-wrapper, .headers-wrapper + *) { display: none; }
 .swagger-ui .responses-table tr.response:is([data-code^="4"], [data-code^="5"]) p { margin: 0; font-size: 14px; color: var(--quiet); }
 .swagger-ui .responses-table tr.response:is([data-code^="4"], [data-code^="5"]) code { font-size: 11.5px; }
