@@ -9,8 +9,9 @@ export interface Operation {
   readonly id: string;
   readonly verb: string;
   readonly template: string;
-  readonly parameters: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
-  /** Bodies by their names; empty where it takes none. */
+  readonly description: string;
+  readonly parameters: readonly { readonly name: string; readonly in: string; readonly required: boolean; readonly example?: unknown }[];
+  /** Bodies by name; empty without a body. */
   readonly requests: Readonly<Record<string, unknown>>;
   readonly hasBody: boolean;
   /** By status. */
@@ -18,14 +19,14 @@ export interface Operation {
   readonly security: readonly Json[];
 }
 
-/** The OpenAPI document as a reader has it. */
+/** The OpenAPI document as a client reads it. */
 export interface ApiDocument {
   readonly json: Json;
   readonly operations: readonly Operation[];
   operation(id: string): Operation;
-  /** Fails unless the answer is one that the document has for this operation: status, headers, body, and nothing that it does not tell of. */
+  /** Fails unless the document defines the response for this operation: status, headers, body, and no undefined field. */
   check(operation: Operation, answer: RestAnswer): void;
-  /** What is wrong with a value by the schema at a place of the document; null where nothing is. */
+  /** Validates a value against the schema at a place of the document. Returns the problems; null if there are none. */
   problems(place: readonly string[], value: unknown): string | null;
 }
 
@@ -56,9 +57,9 @@ export async function readApiDocument(port: number): Promise<ApiDocument> {
     },
     problems,
     check({ id, verb, template, responses }, answer) {
-      const told = `${id} answered ${answer.status}: ${answer.text.slice(0, 2000)}`;
+      const shown = `${id} answered ${answer.status}: ${answer.text.slice(0, 2000)}`;
       const response = responses[answer.status];
-      assert.ok(response, `the document does not tell of it: ${told}`);
+      assert.ok(response, `the document does not define this status: ${shown}`);
       const reference = response.$ref;
       const place =
         typeof reference === 'string'
@@ -66,20 +67,21 @@ export async function readApiDocument(port: number): Promise<ApiDocument> {
           : ['paths', template, verb.toLowerCase(), 'responses', String(answer.status)];
       const resolved = at(json, place);
       const [contentType = ''] = String(answer.headers['content-type']).split(';');
-      assert.ok(contentType in at(resolved, ['content']), told);
+      assert.ok(contentType in at(resolved, ['content']), shown);
       const body = contentType === 'application/json' ? JSON.parse(answer.text) : answer.text;
-      assert.equal(problems([...place, 'content', contentType, 'schema'], body), null, told);
+      assert.equal(problems([...place, 'content', contentType, 'schema'], body), null, shown);
       for (const [name, header] of Object.entries(at(resolved, ['headers']))) {
         const value = answer.headers[name.toLowerCase()];
-        assert.notEqual(value, undefined, `${name} is missing: ${told}`);
+        assert.notEqual(value, undefined, `${name} is missing: ${shown}`);
         const reasons = at(header as Json, ['schema']).enum;
-        if (name === 'X-Error-Reason') assert.ok((reasons as string[]).includes(String(value)), `${value} is not told of: ${told}`);
+        if (name === 'X-Error-Reason')
+          assert.ok((reasons as string[]).includes(String(value)), `the document does not list the reason ${value}: ${shown}`);
       }
     },
   };
 }
 
-/** A path with these values in its variables, and `missing` where there is none. */
+/** Returns the path with these values in its variables, and `missing` in the others. */
 export function pathOf({ template }: Operation, values: Readonly<Record<string, string>>): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? 'missing'));
 }
@@ -103,6 +105,7 @@ function operationsOf(json: Json): Operation[] {
       const requests = Object.entries((content.examples ?? {}) as Json).map(([name, example]) => [name, (example as Json).value]);
       return {
         id: String(operation.operationId),
+        description: String(operation.description ?? ''),
         verb: verb.toUpperCase(),
         template,
         parameters: ((operation.parameters ?? []) as Json[]).map(
@@ -122,8 +125,8 @@ function at(json: Json, place: readonly string[]): Json {
 }
 
 /**
- * The document with every object closed that is no part of another, so that what it does not tell of is a problem. For readers it is open:
- * answers may get more fields.
+ * Closes every object that is not part of another, so that an undefined field is a problem. The published document is open, because later
+ * versions may add fields.
  */
 function withNothingElse(json: Json): Json {
   const parts = new Set<string>();

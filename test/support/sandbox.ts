@@ -12,7 +12,9 @@ export interface Sandbox {
   /** `http://127.0.0.1:<port>`. */
   readonly url: string;
   readonly token: string;
-  /** Mines a block on its local chain, which mines none by itself. */
+  /** The RPC endpoints of its local chains. */
+  readonly rpcUrls: { readonly evm: string; readonly stellar: string; readonly solana: string };
+  /** Mines a block on its local EVM chain, which mines none by itself. */
   mine(): Promise<void>;
   /** Everything it has written. */
   output(): string;
@@ -41,13 +43,15 @@ export async function startSandbox(env: Readonly<Record<string, string>> = {}): 
     patienceMs,
   );
   const [, url = '', token = ''] = /URL=(\S+)\/api\/v1 TOKEN=(\S+)/.exec(output) ?? [];
-  const rpcUrl = /chain \d+ at (http:\S+)/.exec(output)?.[1] ?? '';
+  const urlAfter = (words: RegExp): string => new RegExp(`${words.source} at (http:\\S+)`).exec(output)?.[1] ?? '';
+  const rpcUrls = { evm: urlAfter(/chain \d+/), stellar: urlAfter(/local Stellar ledger/), solana: urlAfter(/local Solana cluster/) };
   return {
     url,
     token,
+    rpcUrls,
     async mine() {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'anvil_mine', params: [] });
-      await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+      await fetch(rpcUrls.evm, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     },
     output: () => output,
     stop: () => interrupt(child),

@@ -4,8 +4,7 @@ export const exampleIds = {
   otherReceiver: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
   relayerAddress: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
   transaction: '019a9f3c-52d1-7c0e-9d3b-2f6a1c8e4b70',
-  delivery: '019a9f3c-5310-7a44-8f1e-6c0d9b2a7e55',
-  apiKey: '019a9f3c-5402-7b19-8a6d-0e4f7c2b9d31',
+  treasuryAddress: '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A',
 } as const;
 
 const createdAt = '2026-01-15T09:30:00.000Z';
@@ -45,7 +44,7 @@ export const sentTransaction = {
   status: 'submitted',
   sent_at: '2026-01-15T09:30:00.214Z',
   hash: '0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b',
-  nonce: 7,
+  nonce: 0,
   gas_limit: 21000,
   max_fee_per_gas: '3300000000',
   max_priority_fee_per_gas: '1100000000',
@@ -60,7 +59,7 @@ export const attempt = {
   hash: sentTransaction.hash,
   created_at: '2026-01-15T09:30:00.187Z',
   is_mined: false,
-  nonce: 7,
+  nonce: 0,
   to: exampleIds.receiver,
   value: '1000000000000000000',
   data: null,
@@ -71,24 +70,31 @@ export const attempt = {
   signature,
 };
 
+const anyRelayer = { network: 'sandbox', network_type: 'evm', paused: false, custom_rpc_urls: [], system_disabled: false };
+
 export const relayer = {
+  ...anyRelayer,
   id: 'sandbox',
   name: 'Sandbox',
-  network: 'sepolia',
-  network_type: 'evm',
-  paused: false,
-  policies: { min_balance: 0, whitelist_receivers: [], gas_price_cap: 100000000000 },
-  signer_id: 'treasury',
-  notification_id: 'my-backend',
-  custom_rpc_urls: [],
+  policies: { min_balance: 0 },
+  signer_id: 'sandbox-secp256k1',
+  notification_id: 'sandbox-webhook',
   address: exampleIds.relayerAddress,
-  system_disabled: false,
+};
+
+export const newRelayer = {
+  ...anyRelayer,
+  id: 'payouts',
+  name: 'Payouts',
+  policies: { whitelist_receivers: [exampleIds.receiver], gas_price_cap: 100000000000 },
+  signer_id: 'treasury',
+  address: exampleIds.treasuryAddress,
 };
 
 export const notification = { id: 'my-backend', type: 'webhook', url: 'https://backend.example.com/relayer-events', has_signing_key: true };
 
 export const delivery = {
-  id: exampleIds.delivery,
+  id: '019a9f3c-5310-7a44-8f1e-6c0d9b2a7e55',
   event: 'transaction_update',
   status: 'delivered',
   created_at: createdAt,
@@ -98,25 +104,25 @@ export const delivery = {
 
 export const newDelivery = { ...delivery, status: 'pending', next_attempt_at: createdAt, attempts: [] };
 
-export const signer = { id: 'treasury', type: 'local', config: { evm_address: exampleIds.relayerAddress } };
+export const signer = { id: 'treasury', type: 'local', config: { evm_address: exampleIds.treasuryAddress } };
 
 export const network = {
-  id: 'evm:sepolia',
-  name: 'sepolia',
+  id: 'evm:sandbox',
+  name: 'sandbox',
   network_type: 'evm',
-  rpc_urls: [{ url: 'https://ethereum-sepolia-rpc.publicnode.com/***', weight: 100 }],
-  explorer_urls: ['https://sepolia.etherscan.io'],
-  average_blocktime_ms: 12000,
+  rpc_urls: [{ url: 'http://127.0.0.1:8545/***', weight: 100 }],
+  explorer_urls: [],
+  average_blocktime_ms: 2000,
   is_testnet: true,
   tags: [],
-  chain_id: 11155111,
-  required_confirmations: 6,
+  chain_id: 31337,
+  required_confirmations: 1,
   features: ['eip1559'],
   symbol: 'ETH',
 };
 
 export const key = {
-  id: exampleIds.apiKey,
+  id: '019a9f3c-5402-7b19-8a6d-0e4f7c2b9d31',
   name: 'backend',
   scopes: ['transactions:read', 'transactions:write'],
   relayer_ids: ['sandbox'],

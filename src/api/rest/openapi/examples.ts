@@ -1,3 +1,4 @@
+import type { DescMethod } from '@bufbuild/protobuf';
 import {
   attempt,
   delivery,
@@ -5,6 +6,7 @@ import {
   key,
   network,
   newDelivery,
+  newRelayer,
   notification,
   pendingTransaction,
   relayer,
@@ -14,36 +16,52 @@ import {
   signer,
 } from './example-records.js';
 
-/** A request's body, and what it is an example of. */
+/*
+ * The examples work on the service that `npm start` runs, in the order of their story: create the signer `treasury`, the relayer `payouts` and
+ * the notification `my-backend`, use them, delete them. A test executes each of them there. Ids that the service makes have no example.
+ */
+
+/** An example of a request's body. */
 export interface RequestExample {
   readonly summary: string;
   readonly value: unknown;
 }
 
-/** Examples of one method. */
+/** The examples of a method. */
 export interface MethodExamples {
-  /** Bodies, by the names that the document gives them. */
+  /** Path variables, if they differ from those of other methods. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  /** Bodies by name. The name begins with the type of the network, if the body depends on it. */
   readonly requests?: Readonly<Record<string, RequestExample>>;
-  /** A whole answer. */
+  /** A whole response. */
   readonly answer?: unknown;
 }
 
-/** Examples of path variables: `sandbox` is the relayer that `npm start` makes. */
-export const parameterExamples: Readonly<Record<string, unknown>> = {
+/** Returns the examples of a method. */
+export function examplesOf(method: DescMethod): MethodExamples {
+  return methodExamples[`${method.parent.name}.${method.name}`] ?? {};
+}
+
+/** Returns the example of a path variable; undefined if the service makes its value. */
+export function parameterExample(method: DescMethod, name: string): unknown {
+  return examplesOf(method).parameters?.[name] ?? parameterExamples[name];
+}
+
+const parameterExamples: Readonly<Record<string, unknown>> = {
   relayer_id: 'sandbox',
-  transaction_id: exampleIds.transaction,
-  nonce: 7,
+  nonce: 0,
   notification_id: 'my-backend',
-  delivery_id: exampleIds.delivery,
   signer_id: 'treasury',
-  network_id: 'evm:sepolia',
-  api_key_id: exampleIds.apiKey,
+  network_id: 'evm:sandbox',
 };
 
+/** The relayer that the examples create, change and delete. */
+const ownRelayer = { parameters: { relayer_id: 'payouts' } };
+
 const evmContent: Readonly<Record<string, RequestExample>> = {
-  evm: { summary: 'EVM: a payment, priced by the market', value: { to: exampleIds.receiver, value: '1000000000000000000', speed: 'fast' } },
+  evm: { summary: 'EVM: a payment at the market price', value: { to: exampleIds.receiver, value: '1000000000000000000', speed: 'fast' } },
   evm_call: {
-    summary: 'EVM: a call of a contract, with explicit prices',
+    summary: 'EVM: a contract call with explicit prices and an expiry',
     value: {
       to: exampleIds.receiver,
       value: 0,
@@ -58,13 +76,13 @@ const evmContent: Readonly<Record<string, RequestExample>> = {
 
 const otherContent: Readonly<Record<string, RequestExample>> = {
   stellar: {
-    summary: 'Stellar: a payment with a memo',
+    summary: 'Stellar: a payment with a memo, by the relayer `sandbox-stellar`',
     value: {
-      network: 'testnet',
+      network: 'sandbox-stellar',
       operations: [
         {
           type: 'payment',
-          destination: 'GBRPYHIL2CI3FNQ4BXLFMNDLFJUNPU2HY3ZMFSHONUCEOASW7QC7OX2H',
+          destination: 'GAFWCK265XMRRRZAEPMAE2PTNTQA4BMIKUNVCZ3ROGFYQC5HXVUYYXXT',
           amount: '10000000',
           asset: { type: 'native' },
         },
@@ -73,14 +91,14 @@ const otherContent: Readonly<Record<string, RequestExample>> = {
     },
   },
   solana: {
-    summary: 'Solana: a transfer of lamports',
+    summary: 'Solana: a transfer of lamports, by the relayer `sandbox-solana`; its address is the first account',
     value: {
       instructions: [
         {
           program_id: '11111111111111111111111111111111',
           accounts: [
             { pubkey: '4zvwRjXUKGfvwnParsHAS3HuSVzV5cA4McphgmoCtajS', is_signer: true, is_writable: true },
-            { pubkey: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin', is_signer: false, is_writable: true },
+            { pubkey: '37R4ikPi3VK4VZxjgSZTtmiEadgSQ6FBBaJMH1iZLRyY', is_signer: false, is_writable: true },
           ],
           data: 'AgAAAEBCDwAAAAAA',
         },
@@ -91,8 +109,8 @@ const otherContent: Readonly<Record<string, RequestExample>> = {
 
 const signing = { answer: done(signature) };
 
-/** Examples by service and method. Each request is sent, and each answer checked, by a test. */
-export const methodExamples: Readonly<Record<string, MethodExamples>> = {
+/** By service and method. */
+const methodExamples: Readonly<Record<string, MethodExamples>> = {
   'TransactionService.SendTransaction': { requests: { ...evmContent, ...otherContent }, answer: done(pendingTransaction) },
   'TransactionService.ReplaceTransaction': {
     requests: {
@@ -119,7 +137,7 @@ export const methodExamples: Readonly<Record<string, MethodExamples>> = {
   'SigningService.SignTypedData': {
     requests: {
       mail: {
-        summary: 'The example of EIP-712',
+        summary: 'The example of EIP-712, signed by an EVM relayer',
         value: {
           domain_separator: '0xf2cee375fa42b42143804025fc449deafd50cc031ca257e0b194a650a912090f',
           hash_struct_message: '0xc52c0ee5d84264471806290a3f2c4cecfc5490626bf912d01f240d7a274b371e',
@@ -128,11 +146,14 @@ export const methodExamples: Readonly<Record<string, MethodExamples>> = {
     },
     ...signing,
   },
-  'SigningService.SignData': { requests: { text: { summary: 'A text', value: { message: 'Hello, relayer!' } } }, ...signing },
+  'SigningService.SignData': {
+    requests: { text: { summary: 'A text, signed by an EVM relayer', value: { message: 'Hello, relayer!' } } },
+    ...signing,
+  },
   'SigningService.SignTransaction': {
     requests: {
       stellar: {
-        summary: 'Stellar: an envelope',
+        summary: 'Stellar: an envelope, by the relayer `sandbox-stellar`; its account is the source',
         value: {
           unsigned_xdr:
             'AAAAAgAAAABi/B0L0JGythwN1lY0aypo19NHxvLCyO5tBEcCVvwF9wAAAGQAAAAAAAAAAQAAAAEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAEAAAAAAAAAAQAAAABi/B0L0JGythwN1lY0aypo19NHxvLCyO5tBEcCVvwF9wAAAAAAAAAAAJiWgAAAAAAAAAAA',
@@ -152,8 +173,8 @@ export const methodExamples: Readonly<Record<string, MethodExamples>> = {
   },
   'NotificationService.UpdateNotification': {
     requests: {
-      url: { summary: 'Another address; the key stays', value: { url: 'https://backend.example.com/other-events' } },
-      key: { summary: 'Without a key from now on', value: { signing_key: '' } },
+      url: { summary: 'Another URL; the signing key stays', value: { url: 'https://backend.example.com/other-events' } },
+      key: { summary: 'Remove the signing key', value: { signing_key: '' } },
     },
     answer: done({ ...notification, url: 'https://backend.example.com/other-events' }),
   },
@@ -172,23 +193,24 @@ export const methodExamples: Readonly<Record<string, MethodExamples>> = {
         value: {
           id: 'payouts',
           name: 'Payouts',
-          network: 'sepolia',
+          network: 'sandbox',
           network_type: 'evm',
           signer_id: 'treasury',
           policies: { gas_price_cap: 100000000000, whitelist_receivers: [exampleIds.receiver] },
         },
       },
     },
-    answer: done({ ...relayer, id: 'payouts', name: 'Payouts' }),
+    answer: done(newRelayer),
   },
   'RelayerService.UpdateRelayer': {
+    ...ownRelayer,
     requests: {
-      pause: { summary: 'Paused', value: { paused: true } },
-      policy: { summary: 'One policy set, another removed', value: { policies: { gas_price_cap: 200000000000, min_balance: null } } },
+      pause: { summary: 'Pause the relayer', value: { paused: true } },
+      policy: { summary: 'Set one policy and remove another', value: { policies: { gas_price_cap: 200000000000, min_balance: null } } },
     },
-    answer: done({ ...relayer, paused: true }),
+    answer: done({ ...newRelayer, paused: true }),
   },
-  'RelayerService.DeleteRelayer': { answer: done(null) },
+  'RelayerService.DeleteRelayer': { ...ownRelayer, answer: done(null) },
   'RelayerService.GetRelayerStatus': {
     answer: done({
       network_type: 'evm',
@@ -198,20 +220,20 @@ export const methodExamples: Readonly<Record<string, MethodExamples>> = {
       last_confirmed_transaction_timestamp: '2026-01-15T09:30:24.000Z',
       system_disabled: false,
       paused: false,
-      nonce: '8',
+      nonce: '1',
     }),
   },
   'RelayerService.GetRelayerBalance': { answer: done({ balance: 998000000000000000, unit: 'wei' }) },
   'RelayerService.CallRpc': {
     requests: {
-      block: { summary: 'The number of the newest block', value: { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] } },
+      block: { summary: 'EVM: the number of the latest block', value: { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] } },
     },
     answer: { jsonrpc: '2.0', id: 1, result: '0x10d4f' },
   },
   'SignerService.CreateSigner': {
     requests: {
       key: {
-        summary: 'A private key, which is encrypted at rest',
+        summary: 'A private key; the service stores it encrypted',
         value: { id: 'treasury', type: 'local', config: { key: '11'.repeat(32) } },
       },
     },
@@ -225,16 +247,16 @@ export const methodExamples: Readonly<Record<string, MethodExamples>> = {
   'NetworkService.UpdateNetwork': {
     requests: {
       nodes: {
-        summary: 'Two nodes, one of them for a tenth of the calls',
-        value: { rpc_urls: ['https://rpc.example.com', { url: 'https://other.example.com', weight: 10 }] },
+        summary: 'Two RPC endpoints; the second one gets few calls',
+        value: { rpc_urls: ['http://127.0.0.1:8545', { url: 'https://rpc.example.com/v1/secret', weight: 1 }] },
       },
     },
-    answer: done(network),
+    answer: done({ ...network, rpc_urls: [...network.rpc_urls, { url: 'https://rpc.example.com/***', weight: 1 }] }),
   },
   'ApiKeyService.CreateApiKey': {
     requests: {
       backend: {
-        summary: 'A key that sends through one relayer',
+        summary: 'A key that sends through one relayer and reads its transactions',
         value: { name: 'backend', scopes: ['transactions:read', 'transactions:write'], relayer_ids: ['sandbox'] },
       },
     },

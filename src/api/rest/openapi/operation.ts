@@ -2,7 +2,7 @@ import type { DescField, DescService } from '@bufbuild/protobuf';
 import { ResponseMetadataSchema } from '../../../../gen/relayer/v1/common_pb.js';
 import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
 import { commentOf, firstSentenceOf } from './comment.js';
-import { methodExamples } from './examples.js';
+import { examplesOf } from './examples.js';
 import { answerHeaders } from './headers.js';
 import { methodErrors } from './method-errors.js';
 import { parametersOf } from './parameters.js';
@@ -23,7 +23,7 @@ export function operationOf({ plan, http, answer, isBuilt, compiler }: Operation
   const { method } = plan;
   const { parameters, taken } = parametersOf(plan, http, compiler);
   const body = http.hasBody ? compiler.body(method.input, taken) : null;
-  const { requests, answer: answerExample } = methodExamples[`${method.parent.name}.${method.name}`] ?? {};
+  const { requests, answer: answerExample } = examplesOf(method);
   const success = {
     description: answerText(http),
     headers: answerHeaders(plan),

@@ -1,10 +1,10 @@
-import type { DescField } from '@bufbuild/protobuf';
+import type { DescField, DescMethod } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import { integerRangeOf, restNameOf, scalarTypeOf } from '../../../codec/field-rules.js';
 import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
 import { parsePathTemplate } from '../path-template.js';
 import { commentOf } from './comment.js';
-import { parameterExamples } from './examples.js';
+import { parameterExample } from './examples.js';
 import { integerTextSchema } from './scalar-schema.js';
 import { refTo, type Schema } from './schema.js';
 import type { SchemaCompiler } from './schema-compiler.js';
@@ -35,16 +35,18 @@ export function parametersOf(plan: MethodPlan, http: HttpPlan, compiler: SchemaC
     ...names,
     ...fields.filter((field) => field.message?.typeName === FieldMaskSchema.typeName).map(({ name }) => name),
   ]);
-  const inPath = fields.filter(({ name }) => names.includes(name)).map((field) => parameter(field, 'path', compiler));
-  const inQuery = http.hasBody ? [] : fields.filter(({ name }) => !taken.has(name)).map((field) => parameter(field, 'query', compiler));
+  const inPath = fields.filter(({ name }) => names.includes(name)).map((field) => parameter(plan.method, field, 'path', compiler));
+  const inQuery = http.hasBody
+    ? []
+    : fields.filter(({ name }) => !taken.has(name)).map((field) => parameter(plan.method, field, 'query', compiler));
   const inHeader = plan.idempotent ? [refTo('parameters', 'IdempotencyKey')] : [];
   return { parameters: [...inPath, ...inQuery, ...inHeader], taken };
 }
 
-function parameter(field: DescField, place: 'path' | 'query', compiler: SchemaCompiler): Schema {
+function parameter(method: DescMethod, field: DescField, place: 'path' | 'query', compiler: SchemaCompiler): Schema {
   const item = itemSchema(field, compiler);
   const isList = field.fieldKind === 'list';
-  const example = parameterExamples[field.name];
+  const example = place === 'path' ? parameterExample(method, field.name) : undefined;
   return {
     name: restNameOf(field),
     in: place,
@@ -53,7 +55,7 @@ function parameter(field: DescField, place: 'path' | 'query', compiler: SchemaCo
     schema: isList ? { type: 'array', items: item } : item,
     // `status=a&status=b`, not `status=a,b`.
     ...(isList ? { style: 'form', explode: true } : {}),
-    ...(place === 'path' && example !== undefined ? { example } : {}),
+    ...(example === undefined ? {} : { example }),
   };
 }
 

@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => rig.stop());
 
-/** The spec's section 4 and 7: its endpoints, with the fixed texts of their errors. */
+/** The endpoints that the wire contract fixes, with the fixed texts of their errors. */
 const specified: Readonly<Record<string, readonly string[]>> = {
   'PUT /api/v1/relayers/{relayer_id}/transactions/{transaction_id}': [
     'Bad Request',
@@ -43,13 +43,13 @@ describe('the OpenAPI document', () => {
     assert.equal(validator.version, '3.1');
   });
 
-  it('has the very routes that REST has, and the pages', () => {
+  it('has exactly the routes of REST, and the pages', () => {
     const routes = plans().flatMap(({ http }) => (http === null ? [] : [`${http.verb} ${http.template}`]));
     const pages = ['GET /api/v1/health', 'GET /api/v1/ready', 'GET /metrics'];
     assert.deepEqual(document.operations.map(({ verb, template }) => `${verb} ${template}`).sort(), [...routes, ...pages].sort());
   });
 
-  it('names each path variable as a parameter, and no operation twice', () => {
+  it('has a parameter for each path variable, and unique operation ids', () => {
     for (const { id, template, parameters } of document.operations) {
       const variables = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       assert.deepEqual(
@@ -65,7 +65,7 @@ describe('the OpenAPI document', () => {
     assert.equal(new Set(ids).size, ids.length);
   });
 
-  it('has every endpoint of the spec, with the texts of its errors', () => {
+  it('has every endpoint of the wire contract, with the fixed texts of its errors', () => {
     for (const [route, texts] of Object.entries(specified)) {
       const operation = document.operations.find(({ verb, template }) => `${verb} ${template}` === route);
       assert.ok(operation, route);
@@ -77,12 +77,12 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('tells of every error of the contract', () => {
+  it('lists every error of the contract in the introduction', () => {
     const told = JSON.stringify(document.json);
     for (const { httpStatus, text } of Object.values(errorTable)) assert.ok(told.includes(`| ${httpStatus} | \`${text}\` |`), text);
   });
 
-  it('describes every operation, parameter and field, and every body has an example', () => {
+  it('describes every field, and has an example for every body', () => {
     for (const { id, hasBody, requests } of document.operations) if (hasBody) assert.ok(Object.keys(requests).length > 0, id);
     const undescribed: string[] = [];
     const look = (value: unknown, place: string): void => {
@@ -95,14 +95,14 @@ describe('the OpenAPI document', () => {
       for (const [key, inner] of Object.entries(value)) look(inner, `${place}/${key}`);
     };
     look((document.json.components as Record<string, unknown>).schemas, '');
-    // A tag, and the content beside it, are told of by the case that they are part of.
+    // The case describes its tag and the content beside it.
     assert.deepEqual(
       undescribed.filter((place) => !/oneOf\/\d+\.(?:type|from|value|config)$/.test(place)),
       [],
     );
   });
 
-  it('has examples that are what it says', () => {
+  it('has examples that match its schemas', () => {
     for (const { id, template, verb, requests, responses } of document.operations) {
       const place = ['paths', template, verb.toLowerCase()];
       for (const [name, body] of Object.entries(requests)) {
@@ -123,7 +123,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('reads and writes what the codec does', () => {
+  it('accepts and rejects the bodies that the codec accepts and rejects', () => {
     const send = (body: unknown) => document.problems(['components', 'schemas', 'SendTransactionRequest'], body);
     for (const body of [
       { to: '0x00', value: 0 },
@@ -165,20 +165,20 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('keeps integers digit for digit', async () => {
+  it('writes large integers exactly', async () => {
     const { text } = await askRest(rig.port, 'GET', '/openapi.json');
     assert.ok(text.includes('"maximum":340282366920938463463374607431768211455'));
     assert.ok(text.includes('"maximum":9223372036854775807'));
   });
 
-  it('holds nothing of this very server', async () => {
+  it('contains nothing of the server that serves it', async () => {
     const { text } = await askRest(rig.port, 'GET', '/openapi.json');
     for (const own of [...Object.values(rig.home.env), rig.home.address, rig.home.privateKey, String(rig.port), 'Relayer One']) {
       if (own.length > 4 && own !== 'false') assert.ok(!text.includes(own), own);
     }
   });
 
-  it('is answered 304 to who has it, compressed to who takes that, and to anyone', async () => {
+  it('needs no key, answers 304 to a known ETag, and is compressed if the client accepts that', async () => {
     const first = await askRest(rig.port, 'GET', '/openapi.json', { headers: { authorization: undefined } });
     assert.equal(first.headers['content-type'], 'application/json');
     const etag = String(first.headers.etag);

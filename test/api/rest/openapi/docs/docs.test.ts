@@ -12,7 +12,7 @@ before(async () => {
 after(() => rig.stop());
 
 describe('the reference page', () => {
-  it('comes with all that it is made of, from this service alone, whatever its path ends with', async () => {
+  it('loads all assets from this service, with and without a trailing slash', async () => {
     for (const path of ['/docs', '/docs/']) {
       const answer = await rig.ask('GET', path, { headers: { authorization: undefined } });
       assert.equal(answer.status, 200);
@@ -27,7 +27,7 @@ describe('the reference page', () => {
     }
   });
 
-  it('serves nothing else of the packages it is made of', async () => {
+  it('serves no other file of its packages', async () => {
     for (const path of [
       '/docs/package.json',
       '/docs/swagger-ui-bundle.js.map',
@@ -49,7 +49,7 @@ describe('the reference page in a browser', { skip: skipWithoutChromium }, () =>
   });
   after(() => browser?.close());
 
-  it('takes the key, sends a request and shows the answer, and asks nobody else for anything', async () => {
+  it('sends a request with the entered key, shows the response, and contacts no other host', async () => {
     const page = await browser.newPage();
     const asked: string[] = [];
     const complaints: string[] = [];
@@ -72,7 +72,7 @@ describe('the reference page in a browser', { skip: skipWithoutChromium }, () =>
     const listed = JSON.parse((await rig.ask('GET', '/api/v1/relayers/r1/transactions')).text);
     assert.equal(listed.data[0].value, '1000000000000000000');
 
-    assert.deepEqual(complaints, [], 'the policy of the page forbids nothing that it needs');
+    assert.deepEqual(complaints, [], 'the content security policy allows everything that the page needs');
     assert.ok(asked.length > 4);
     assert.deepEqual(
       asked.filter((url) => !url.startsWith(`${rig.baseUrl}/`) && !url.startsWith('data:')),
@@ -80,7 +80,7 @@ describe('the reference page in a browser', { skip: skipWithoutChromium }, () =>
     );
   });
 
-  it('shows every operation in the group of its service, and shapes that hold themselves', async () => {
+  it('shows every operation in the group of its service, and recursive schemas', async () => {
     const page = await browser.newPage({ colorScheme: 'dark' });
     await page.goto(`${rig.baseUrl}/docs`);
     await page.locator('.opblock').first().waitFor();

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { StrKey } from '@stellar/stellar-sdk';
+import { type ApiDocument, type Operation, pathOf, readApiDocument } from '../../../support/api-document.js';
+import { askRest, type RestAnswer } from '../../../support/app-rig.js';
+import { type Sandbox, startSandbox } from '../../../support/sandbox.js';
+import { waitFor } from '../../../support/wait-for.js';
+
+/** The relayers of the sandbox, by the type of the network that an example's name begins with. */
+const relayers = { evm: 'sandbox', stellar: 'sandbox-stellar', solana: 'sandbox-solana' } as const;
+
+/** Accounts that stand for the relayer's own in the examples. */
+const placeholders = {
+  stellar: 'GBRPYHIL2CI3FNQ4BXLFMNDLFJUNPU2HY3ZMFSHONUCEOASW7QC7OX2H',
+  solana: '4zvwRjXUKGfvwnParsHAS3HuSVzV5cA4McphgmoCtajS',
+};
+
+let sandbox: Sandbox;
+let document: ApiDocument;
+before(async () => {
+  // A limit that no call reaches, because its headers are part of the document.
+  sandbox = await startSandbox({ RATE_LIMIT_REQUESTS_PER_SECOND: '100000', RATE_LIMIT_BURST_SIZE: '100000' });
+  document = await readApiDocument(portOf(sandbox));
+});
+after(() => sandbox?.stop());
+
+describe('each example of the document', () => {
+  it('succeeds on a relayer of its network, with the status of the document', async () => {
+    const executed: string[] = [];
+    const failures: string[] = [];
+    for (const operation of inOrder(document.operations)) {
+      for (const [name, body] of examplesOf(operation)) {
+        const relayerId = relayers[networkOf(name)];
+        const answer = await send(operation, await pathTo(operation, relayerId), await inSandbox(body, name));
+        document.check(operation, answer);
+        executed.push(pair(operation, name));
+        if (answer.status !== successOf(operation)) failures.push(`${pair(operation, name)}: ${answer.status} ${answer.text}`);
+      }
+    }
+    assert.deepEqual(failures, []);
+    const all = document.operations.flatMap((operation) => examplesOf(operation).map(([name]) => pair(operation, name)));
+    assert.deepEqual(executed.sort(), all.sort());
+  });
+
+  it('has a response that matches what each network returns', async () => {
+    for (const relayerId of Object.values(relayers)) {
+      for (const operation of document.operations.filter(isReadOfRelayer)) {
+        const answer = await send(operation, await pathTo(operation, relayerId));
+        document.check(operation, answer);
+        const isSupported = operation.id !== 'getTransactionByNonce' || relayerId === relayers.evm;
+        assert.equal(answer.status, isSupported ? successOf(operation) : 501, `${relayerId} ${operation.id}: ${answer.text}`);
+      }
+    }
+  });
+
+  it('leads to a transaction that is confirmed, and whose record matches the document meanwhile', async () => {
+    const makeBlocks: Readonly<Record<string, () => Promise<unknown>>> = {
+      evm: () => sandbox.mine(),
+      stellar: () => fetch(`${sandbox.rpcUrls.stellar}/manualclose`),
+      solana: () => fetch(`${sandbox.rpcUrls.solana}/advance`),
+    };
+    for (const [network, relayerId] of Object.entries(relayers)) {
+      const id = await made('sendTransaction', { relayer_id: relayerId }, network);
+      await untilRecord(relayerId, id, ({ status }) => status === 'confirmed', makeBlocks[network]);
+      const attempts = document.operation('listAttempts');
+      document.check(attempts, await send(attempts, pathOf(attempts, { relayer_id: relayerId, transaction_id: id })));
+    }
+  });
+});
+
+/** The examples of a body by name; without a body, the call itself. */
+function examplesOf({ hasBody, requests }: Operation): readonly (readonly [string, unknown])[] {
+  return hasBody ? Object.entries(requests) : [['', undefined]];
+}
+
+function pair(operation: Operation, name: string): string {
+  return `${operation.id} ${name}`;
+}
+
+function networkOf(name: string): keyof typeof relayers {
+  const [first = ''] = name.split('_');
+  return first === 'stellar' || first === 'solana' ? first : 'evm';
+}
+
+/** Creation comes first, deletion last, and a signer outlives its relayer. */
+function inOrder(operations: readonly Operation[]): readonly Operation[] {
+  const rank = ({ id, verb }: Operation): number => {
+    if (id === 'createSigner') return 0;
+    if (id.startsWith('create')) return 1;
+    if (id === 'deleteSigner') return 4;
+    return verb === 'DELETE' ? 3 : 2;
+  };
+  return operations.toSorted((left, right) => rank(left) - rank(right));
+}
+
+function isReadOfRelayer({ verb, template }: Operation): boolean {
+  return verb === 'GET' && template.includes('{relayer_id}');
+}
+
+/** The status of success that the document has: 501 if the operation is not implemented. */
+function successOf({ responses, description }: Operation): number {
+  if (description.includes('Not implemented')) return 501;
+  return Number(Object.keys(responses).find((status) => status.startsWith('2')));
+}
+
+/** The path with the examples of its variables, and newly made resources for the ids that the service makes. */
+async function pathTo(operation: Operation, relayerId: string): Promise<string> {
+  const values: Record<string, string> = {};
+  for (const { name, in: place, example } of operation.parameters)
+    if (place === 'path' && example !== undefined) values[name] = String(example);
+  if (values.relayer_id === relayers.evm) values.relayer_id = relayerId;
+  const makers: Readonly<Record<string, () => Promise<string>>> = {
+    transaction_id: () => made('sendTransaction', { relayer_id: relayerId }, networkNameOf(relayerId)),
+    delivery_id: () => made('testNotification', values, ''),
+    api_key_id: () => made('createApiKey', {}, 'backend'),
+  };
+  for (const { name } of operation.parameters) {
+    const make = makers[name];
+    if (make !== undefined) values[name] = await make();
+  }
+  if ('nonce' in values && relayerId === relayers.evm) {
+    const id = await made('sendTransaction', { relayer_id: relayerId }, 'evm');
+    await untilRecord(relayerId, id, ({ hash }) => hash !== null);
+  }
+  return pathOf(operation, values);
+}
+
+/** The id of a resource that an example of this operation makes. */
+async function made(operationId: string, values: Readonly<Record<string, string>>, name: string): Promise<string> {
+  const operation = document.operation(operationId);
+  const answer = await send(operation, pathOf(operation, values), await inSandbox(operation.requests[name], name));
+  assert.equal(answer.status, successOf(operation), answer.text);
+  return JSON.parse(answer.text).data.id;
+}
+
+function networkNameOf(relayerId: string): string {
+  return Object.entries(relayers).find(([, id]) => id === relayerId)?.[0] ?? '';
+}
+
+/** Waits until the record of a transaction is so; checks each answer. */
+async function untilRecord(
+  relayerId: string,
+  transactionId: string,
+  isSo: (record: { readonly hash: string | null; readonly status: string }) => boolean,
+  meanwhile?: () => Promise<unknown>,
+): Promise<void> {
+  const operation = document.operation('getTransaction');
+  const path = pathOf(operation, { relayer_id: relayerId, transaction_id: transactionId });
+  await waitFor(
+    `a transaction of ${relayerId}`,
+    async () => {
+      await meanwhile?.();
+      const answer = await send(operation, path);
+      document.check(operation, answer);
+      return isSo(JSON.parse(answer.text).data) ? true : undefined;
+    },
+    120_000,
+  );
+}
+
+/** The example with the port of the local chain, and with the relayer's account in place of the placeholder, in texts and in base64. */
+async function inSandbox(body: unknown, name: string): Promise<unknown> {
+  const network = networkOf(name);
+  if (body === undefined) return body;
+  if (network === 'evm') return JSON.parse(JSON.stringify(body).replaceAll('http://127.0.0.1:8545', sandbox.rpcUrls.evm));
+  const operation = document.operation('getRelayer');
+  const { address } = JSON.parse((await send(operation, pathOf(operation, { relayer_id: relayers[network] }))).text).data;
+  const text = JSON.stringify(body).replaceAll(placeholders[network], address);
+  if (network === 'solana') return JSON.parse(text);
+  const [placeholder, own] = [placeholders.stellar, address].map((account) =>
+    Buffer.from(StrKey.decodeEd25519PublicKey(account)).toString('hex'),
+  );
+  return JSON.parse(text, (key, value) =>
+    key === 'unsigned_xdr'
+      ? Buffer.from(Buffer.from(value, 'base64').toString('hex').replaceAll(String(placeholder), String(own)), 'hex').toString('base64')
+      : value,
+  );
+}
+
+function send(operation: Operation, path: string, body?: unknown): Promise<RestAnswer> {
+  return askRest(portOf(sandbox), operation.verb, path, {
+    body: body === undefined ? undefined : JSON.stringify(body),
+    headers: { authorization: `Bearer ${sandbox.token}` },
+  });
+}
+
+function portOf({ url }: Sandbox): number {
+  return Number(new URL(url).port);
+}
