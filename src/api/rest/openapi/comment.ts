@@ -12,12 +12,5 @@ export function firstSentenceOf(comment: string): string {
 }
 
 function nameOf(desc: Parameters<typeof commentOf>[0]): string {
-  switch (desc.kind) {
-    case 'enum':
-    case 'message':
-    case 'service':
-      return desc.typeName;
-    default:
-      return `${desc.parent.typeName}.${desc.name}`;
-  }
+  return 'typeName' in desc ? desc.typeName : `${desc.parent.typeName}.${desc.name}`;
 }

@@ -1,10 +1,13 @@
+import { unionRulesOf } from '../../../codec/field-rules.js';
 import { type ErrorKind, type ErrorReason, errorReasons } from '../../../core/errors.js';
 import { errorTable } from '../../contract/error-table.js';
+import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
+import { parsePathTemplate } from '../path-template.js';
 import { errorHeaders } from './headers.js';
 import { refTo, type Schema } from './schema.js';
 
 /** All kinds of error. */
-export const errorKinds = Object.keys(errorTable) as readonly ErrorKind[];
+const errorKinds = Object.keys(errorTable) as readonly ErrorKind[];
 
 /** The body of every error. */
 export const errorSchema: Schema = {
@@ -21,7 +24,7 @@ export const errorSchema: Schema = {
 };
 
 /** A reason that a response can have, and its fixed text; `<...>` is a variable part. */
-export interface ReasonText {
+interface ReasonText {
   readonly reason: ErrorReason;
   readonly text: string;
 }
@@ -31,13 +34,82 @@ export function errorComponents(): Readonly<Record<string, Schema>> {
   return Object.fromEntries([...kindsByStatus(errorKinds)].map(([, kinds]) => [nameOf(kinds), errorResponse(kinds, reasonsOf(kinds))]));
 }
 
+/** Returns the error responses of a method by status. `isBuilt`: the method is implemented. */
+export function methodErrors(plan: MethodPlan, http: HttpPlan, isBuilt: boolean): Readonly<Record<string, Schema>> {
+  const kinds = errorKinds.filter((kind) => canAnswer(plan, http, isBuilt, kind));
+  return Object.fromEntries(
+    [...kindsByStatus(kinds)].map(([status, some]) => [
+      status,
+      status === 404 || status === 409 ? ownResponse(plan, http, some) : errorRef(some),
+    ]),
+  );
+}
+
+function canAnswer(plan: MethodPlan, http: HttpPlan, isBuilt: boolean, kind: ErrorKind): boolean {
+  switch (kind) {
+    case 'path_not_found':
+    case 'method_not_allowed':
+      return false;
+    case 'unauthenticated':
+    case 'forbidden':
+      return plan.scope !== 'public';
+    case 'inactive':
+      return plan.relayer === 'active';
+    case 'not_found':
+      return http.template.includes('{');
+    case 'already_exists':
+      return declares(plan, kind);
+    case 'aborted':
+    case 'unprocessable':
+      return plan.idempotent;
+    case 'too_large':
+    case 'unsupported_media_type':
+      return http.hasBody;
+    case 'rate_limited':
+      return plan.rateLimited;
+    case 'unimplemented':
+      return !isBuilt || declares(plan, kind) || hasNetworkShapes(plan);
+    default:
+      return true;
+  }
+}
+
+/** Returns true if the method's options name a reason of this kind. */
+function declares({ reasons }: MethodPlan, kind: ErrorKind): boolean {
+  return reasons.some((reason) => reasonKinds[reason].includes(kind));
+}
+
+/** Returns true if the request has a part per network: parts of it can be unimplemented. */
+function hasNetworkShapes({ method }: MethodPlan): boolean {
+  return method.input.oneofs.some((oneof) => unionRulesOf(oneof).selector.case === 'relayerNetwork');
+}
+
+/** Returns a response with the reasons that the method's options name, and those of the resources in its path. */
+function ownResponse(plan: MethodPlan, http: HttpPlan, kinds: readonly ErrorKind[]): Schema {
+  const known = [...plan.reasons, ...notFoundReasons(http), 'IDEMPOTENCY_KEY_RUNNING'];
+  const reasons = reasonsOf(kinds).filter(({ reason }) => known.includes(reason));
+  const relayerText = plan.relayerNotFoundText('<relayer_id>');
+  return errorResponse(
+    kinds,
+    reasons.map(({ reason, text }) => ({ reason, text: reason === 'RELAYER_NOT_FOUND' ? relayerText : text })),
+  );
+}
+
+/** Derives reasons: `{transaction_id}` in the path, or a GET that returns a `transaction`, gives `TRANSACTION_NOT_FOUND`. */
+function notFoundReasons({ verb, template, responseField }: HttpPlan): readonly string[] {
+  const variables = parsePathTemplate(template).flatMap((segment) =>
+    segment.kind === 'variable' ? [segment.name.replace(/_id$/, '')] : [],
+  );
+  return [...variables, (verb === 'GET' && responseField) || ''].map((name) => `${name.toUpperCase()}_NOT_FOUND`);
+}
+
 /** Refers to the shared response of these kinds, which have one status. */
 export function errorRef(kinds: readonly ErrorKind[]): Schema {
   return refTo('responses', nameOf(kinds));
 }
 
 /** Returns a response with these reasons of these kinds, which have one status. */
-export function errorResponse(kinds: readonly ErrorKind[], reasons: readonly ReasonText[]): Schema {
+function errorResponse(kinds: readonly ErrorKind[], reasons: readonly ReasonText[]): Schema {
   const texts = [...new Set(reasons.map(({ text }) => text))];
   const examples = texts.map((text) => {
     const message = text.replace('<relayer_id>', 'sandbox');
@@ -65,7 +137,7 @@ export function errorTableText(): string {
 }
 
 /** Groups kinds by status, in ascending order. */
-export function kindsByStatus(kinds: readonly ErrorKind[]): ReadonlyMap<number, readonly ErrorKind[]> {
+function kindsByStatus(kinds: readonly ErrorKind[]): ReadonlyMap<number, readonly ErrorKind[]> {
   const byStatus = new Map<number, ErrorKind[]>();
   for (const kind of kinds.toSorted((left, right) => errorTable[left].httpStatus - errorTable[right].httpStatus)) {
     const { httpStatus } = errorTable[kind];
@@ -75,14 +147,14 @@ export function kindsByStatus(kinds: readonly ErrorKind[]): ReadonlyMap<number, 
 }
 
 /** Returns all reasons of these kinds. */
-export function reasonsOf(kinds: readonly ErrorKind[]): readonly ReasonText[] {
+function reasonsOf(kinds: readonly ErrorKind[]): readonly ReasonText[] {
   return errorReasons
     .filter((reason) => reasonKinds[reason].some((kind) => kinds.includes(kind)))
     .map((reason) => ({ reason, text: reasonTexts[reason] ?? textOf(kinds) }));
 }
 
 /** Returns the fixed text of kinds that share a status, and therefore a text. */
-export function textOf(kinds: readonly ErrorKind[]): string {
+function textOf(kinds: readonly ErrorKind[]): string {
   return errorTable[kinds[0] ?? 'internal'].text;
 }
 
@@ -94,7 +166,7 @@ function nameOf(kinds: readonly ErrorKind[]): string {
 }
 
 function whenOf(kinds: readonly ErrorKind[]): string {
-  return kinds.map((kind) => errorWords[kind].when).join('. Or: ');
+  return kinds.map((kind) => errorWords[kind][0]).join('. Or: ');
 }
 
 function codes(texts: readonly string[]): readonly string[] {
@@ -103,7 +175,7 @@ function codes(texts: readonly string[]): readonly string[] {
 
 /** A fixed text of its own is also a good `error` sentence. */
 function exampleOf(kinds: readonly ErrorKind[], text: string): string {
-  return text === textOf(kinds) ? errorWords[kinds[0] ?? 'internal'].example : text;
+  return text === textOf(kinds) ? errorWords[kinds[0] ?? 'internal'][1] : text;
 }
 
 function textsSchema(texts: readonly string[]): Schema {
@@ -114,7 +186,7 @@ function textsSchema(texts: readonly string[]): Schema {
 }
 
 /** The kinds of error of each reason. The record type makes a new reason without kinds a compile error. */
-export const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = {
+const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = {
   HOST_INVALID: ['invalid'],
   PATH_NOT_FOUND: ['path_not_found'],
   METHOD_NOT_ALLOWED: ['method_not_allowed'],
@@ -167,52 +239,28 @@ export const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = 
 };
 
 /** The fixed texts that replace the text of the kind. */
-export const reasonTexts: Readonly<Partial<Record<ErrorReason, string>>> = {
+const reasonTexts: Readonly<Partial<Record<ErrorReason, string>>> = {
   NOTIFICATION_NOT_FOUND: 'Notification not found',
   NOTIFICATION_EXISTS: 'Notification with this ID already exists',
 };
 
-/** When a kind of error occurs, and an example of its `error` sentence. */
-interface ErrorWords {
-  readonly when: string;
-  readonly example: string;
-}
-
-/** The words of the reference for each kind of error. */
-const errorWords: Readonly<Record<ErrorKind, ErrorWords>> = {
-  invalid: { when: 'The request is invalid', example: 'value must be an integer from 0 to 2^128-1' },
-  precondition: { when: 'The state of the resource does not allow the request', example: 'the transaction is confirmed' },
-  unauthenticated: { when: 'The API key is missing or invalid', example: 'the key is not valid' },
-  forbidden: { when: 'The API key lacks the scope, or may not use this relayer', example: 'the key lacks the scope transactions:write' },
-  inactive: { when: 'The relayer is paused or disabled', example: 'relayer sandbox is paused' },
-  not_found: {
-    when: 'A resource in the path does not exist',
-    example: 'Transaction with ID 019a9f3c-52d1-7c0e-9d3b-2f6a1c8e4b70 not found',
-  },
-  path_not_found: { when: 'The path does not exist', example: 'this path does not exist' },
-  method_not_allowed: {
-    when: 'The path does not support this verb; `Allow` lists those that it supports',
-    example: 'this path accepts only GET, HEAD',
-  },
-  already_exists: { when: 'The id is taken', example: 'Signer with ID treasury already exists' },
-  aborted: {
-    when: 'A call with this `Idempotency-Key` is still running; try again later',
-    example: 'a call with this idempotency key is running',
-  },
-  too_large: { when: 'The body is larger than 1 MiB', example: 'the body is larger than the limit of 1048576 bytes' },
-  unsupported_media_type: { when: 'The body is not UTF-8 JSON', example: 'the body must be application/json, in UTF-8' },
-  unprocessable: {
-    when: 'The `Idempotency-Key` was used with another request',
-    example: 'the idempotency key was used with another request',
-  },
-  rate_limited: {
-    when: 'The rate limit of the API key is exceeded; `Retry-After` says when to try again',
-    example: 'the key is over its rate limit (100 per second, bursts of 300); retry in 1 s',
-  },
-  internal: { when: 'The service failed; its log has the cause under the request id', example: 'Internal Server Error' },
-  unimplemented: { when: 'The operation is not implemented', example: 'transactions of this network type are not implemented' },
-  unavailable: {
-    when: 'No RPC node answers, or the service is stopping or overloaded',
-    example: 'no RPC node is reachable',
-  },
+/** For each kind of error: when it occurs, and an example of its `error` sentence. */
+const errorWords: Readonly<Record<ErrorKind, readonly [when: string, example: string]>> = {
+  invalid: ['The request is invalid', 'value must be an integer from 0 to 2^128-1'],
+  precondition: ['The state of the resource does not allow the request', 'the transaction is confirmed'],
+  unauthenticated: ['The API key is missing or invalid', 'the key is not valid'],
+  forbidden: ['The API key lacks the scope, or may not use this relayer', 'the key lacks the scope transactions:write'],
+  inactive: ['The relayer is paused or disabled', 'relayer sandbox is paused'],
+  not_found: ['A resource in the path does not exist', 'Network with ID evm:missing not found'],
+  path_not_found: ['The path does not exist', 'this path does not exist'],
+  method_not_allowed: ['The path does not support this verb; `Allow` lists those that it supports', 'this path accepts only GET, HEAD'],
+  already_exists: ['The id is taken', 'Signer with ID treasury already exists'],
+  aborted: ['A call with this `Idempotency-Key` is still running; retry later', 'a call with this idempotency key is still running'],
+  too_large: ['The body is larger than 1 MiB', 'the body is larger than the limit of 1048576 bytes'],
+  unsupported_media_type: ['The body is not UTF-8 JSON', 'the body must be application/json, in UTF-8'],
+  unprocessable: ['The `Idempotency-Key` was used for another request', 'the idempotency key was used for another request'],
+  rate_limited: ['The API key is over its rate limit; `Retry-After` says when to retry', 'the key is over its rate limit; retry in 1 s'],
+  internal: ['The service failed; its log has the cause under the request id', 'Internal Server Error'],
+  unimplemented: ['The operation is not implemented', 'transactions of this network type are not implemented'],
+  unavailable: ['No RPC node is reachable, or the service is stopping or overloaded', 'no RPC node is reachable'],
 };

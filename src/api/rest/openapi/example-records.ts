@@ -39,10 +39,8 @@ export const pendingTransaction = {
   is_canceled: false,
 };
 
-export const sentTransaction = {
-  ...pendingTransaction,
-  status: 'submitted',
-  sent_at: '2026-01-15T09:30:00.214Z',
+/** The fields that the first signature sets. */
+const signed = {
   hash: '0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b',
   nonce: 0,
   gas_limit: 21000,
@@ -51,23 +49,20 @@ export const sentTransaction = {
   signature,
 };
 
+export const sentTransaction = { ...pendingTransaction, ...signed, status: 'submitted', sent_at: '2026-01-15T09:30:00.214Z' };
+
 export const replacedTransaction = { ...sentTransaction, to: exampleIds.otherReceiver, value: '2', speed: 'fastest' };
 
 export const attempt = {
+  ...signed,
   version: 1,
   purpose: 'content',
-  hash: sentTransaction.hash,
   created_at: '2026-01-15T09:30:00.187Z',
   is_mined: false,
-  nonce: 0,
   to: exampleIds.receiver,
   value: '1000000000000000000',
   data: null,
-  gas_limit: 21000,
   gas_price: null,
-  max_fee_per_gas: '3300000000',
-  max_priority_fee_per_gas: '1100000000',
-  signature,
 };
 
 const anyRelayer = { network: 'sandbox', network_type: 'evm', paused: false, custom_rpc_urls: [], system_disabled: false };

@@ -1,38 +1,17 @@
 import type { DescMethod } from '@bufbuild/protobuf';
-import {
-  attempt,
-  delivery,
-  exampleIds,
-  key,
-  network,
-  newDelivery,
-  newRelayer,
-  notification,
-  pendingTransaction,
-  relayer,
-  replacedTransaction,
-  sentTransaction,
-  signature,
-  signer,
-} from './example-records.js';
+import * as records from './example-records.js';
 
 /*
  * The examples work on the service that `npm start` runs, in the order of their story: create the signer `treasury`, the relayer `payouts` and
  * the notification `my-backend`, use them, delete them. A test executes each of them there. Ids that the service makes have no example.
  */
 
-/** An example of a request's body. */
-export interface RequestExample {
-  readonly summary: string;
-  readonly value: unknown;
-}
-
 /** The examples of a method. */
-export interface MethodExamples {
+interface MethodExamples {
   /** Path variables, if they differ from those of other methods. */
   readonly parameters?: Readonly<Record<string, unknown>>;
   /** Bodies by name. The name begins with the type of the network, if the body depends on it. */
-  readonly requests?: Readonly<Record<string, RequestExample>>;
+  readonly requests?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
   /** A whole response. */
   readonly answer?: unknown;
 }
@@ -58,12 +37,15 @@ const parameterExamples: Readonly<Record<string, unknown>> = {
 /** The relayer that the examples create, change and delete. */
 const ownRelayer = { parameters: { relayer_id: 'payouts' } };
 
-const evmContent: Readonly<Record<string, RequestExample>> = {
-  evm: { summary: 'EVM: a payment at the market price', value: { to: exampleIds.receiver, value: '1000000000000000000', speed: 'fast' } },
+const evmContent = {
+  evm: {
+    summary: 'EVM: a payment at the market price',
+    value: { to: records.exampleIds.receiver, value: '1000000000000000000', speed: 'fast' },
+  },
   evm_call: {
     summary: 'EVM: a contract call with explicit prices and an expiry',
     value: {
-      to: exampleIds.receiver,
+      to: records.exampleIds.receiver,
       value: 0,
       data: '0xa9059cbb0000000000000000000000003c44cdddb6a900fa2b585dd299e03d12fa4293bc0000000000000000000000000000000000000000000000000000000000000001',
       gas_limit: 100000,
@@ -74,7 +56,7 @@ const evmContent: Readonly<Record<string, RequestExample>> = {
   },
 };
 
-const otherContent: Readonly<Record<string, RequestExample>> = {
+const otherContent = {
   stellar: {
     summary: 'Stellar: a payment with a memo, by the relayer `sandbox-stellar`',
     value: {
@@ -107,33 +89,33 @@ const otherContent: Readonly<Record<string, RequestExample>> = {
   },
 };
 
-const signing = { answer: done(signature) };
+const signing = { answer: done(records.signature) };
 
 /** By service and method. */
 const methodExamples: Readonly<Record<string, MethodExamples>> = {
-  'TransactionService.SendTransaction': { requests: { ...evmContent, ...otherContent }, answer: done(pendingTransaction) },
+  'TransactionService.SendTransaction': { requests: { ...evmContent, ...otherContent }, answer: done(records.pendingTransaction) },
   'TransactionService.ReplaceTransaction': {
     requests: {
       evm: {
         summary: 'EVM: another receiver, at the highest price',
-        value: { to: exampleIds.otherReceiver, value: 2, speed: 'fastest' },
+        value: { to: records.exampleIds.otherReceiver, value: 2, speed: 'fastest' },
       },
       ...otherContent,
     },
-    answer: done(replacedTransaction),
+    answer: done(records.replacedTransaction),
   },
-  'TransactionService.CancelTransaction': { answer: done({ ...sentTransaction, is_canceled: true }) },
+  'TransactionService.CancelTransaction': { answer: done({ ...records.sentTransaction, is_canceled: true }) },
   'TransactionService.DeletePendingTransactions': {
     answer: done({
-      queued_for_cancellation_transaction_ids: [exampleIds.transaction],
+      queued_for_cancellation_transaction_ids: [records.exampleIds.transaction],
       failed_to_queue_transaction_ids: [],
       total_processed: 1,
     }),
   },
-  'TransactionService.GetTransaction': { answer: done(sentTransaction) },
-  'TransactionService.GetTransactionByNonce': { answer: done(sentTransaction) },
-  'TransactionService.ListTransactions': { answer: page(sentTransaction) },
-  'TransactionService.ListAttempts': { answer: page(attempt) },
+  'TransactionService.GetTransaction': { answer: done(records.sentTransaction) },
+  'TransactionService.GetTransactionByNonce': { answer: done(records.sentTransaction) },
+  'TransactionService.ListTransactions': { answer: page(records.sentTransaction) },
+  'TransactionService.ListAttempts': { answer: page(records.attempt) },
   'SigningService.SignTypedData': {
     requests: {
       mail: {
@@ -166,26 +148,26 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
     requests: {
       signed: {
         summary: 'A webhook with a signing key',
-        value: { id: 'my-backend', url: notification.url, signing_key: 'a-key-of-at-least-32-characters-please' },
+        value: { id: 'my-backend', url: records.notification.url, signing_key: 'a-key-of-at-least-32-characters-please' },
       },
     },
-    answer: done(notification),
+    answer: done(records.notification),
   },
   'NotificationService.UpdateNotification': {
     requests: {
       url: { summary: 'Another URL; the signing key stays', value: { url: 'https://backend.example.com/other-events' } },
       key: { summary: 'Remove the signing key', value: { signing_key: '' } },
     },
-    answer: done({ ...notification, url: 'https://backend.example.com/other-events' }),
+    answer: done({ ...records.notification, url: 'https://backend.example.com/other-events' }),
   },
-  'NotificationService.GetNotification': { answer: done(notification) },
-  'NotificationService.ListNotifications': { answer: page(notification) },
+  'NotificationService.GetNotification': { answer: done(records.notification) },
+  'NotificationService.ListNotifications': { answer: page(records.notification) },
   'NotificationService.DeleteNotification': { answer: done(null) },
-  'NotificationService.ListDeliveries': { answer: page(delivery) },
-  'NotificationService.RedeliverDelivery': { answer: done(newDelivery) },
-  'NotificationService.TestNotification': { answer: done({ ...newDelivery, event: 'test' }) },
-  'RelayerService.GetRelayer': { answer: done(relayer) },
-  'RelayerService.ListRelayers': { answer: page(relayer) },
+  'NotificationService.ListDeliveries': { answer: page(records.delivery) },
+  'NotificationService.RedeliverDelivery': { answer: done(records.newDelivery) },
+  'NotificationService.TestNotification': { answer: done({ ...records.newDelivery, event: 'test' }) },
+  'RelayerService.GetRelayer': { answer: done(records.relayer) },
+  'RelayerService.ListRelayers': { answer: page(records.relayer) },
   'RelayerService.CreateRelayer': {
     requests: {
       evm: {
@@ -196,11 +178,11 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
           network: 'sandbox',
           network_type: 'evm',
           signer_id: 'treasury',
-          policies: { gas_price_cap: 100000000000, whitelist_receivers: [exampleIds.receiver] },
+          policies: { gas_price_cap: 100000000000, whitelist_receivers: [records.exampleIds.receiver] },
         },
       },
     },
-    answer: done(newRelayer),
+    answer: done(records.newRelayer),
   },
   'RelayerService.UpdateRelayer': {
     ...ownRelayer,
@@ -208,7 +190,7 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
       pause: { summary: 'Pause the relayer', value: { paused: true } },
       policy: { summary: 'Set one policy and remove another', value: { policies: { gas_price_cap: 200000000000, min_balance: null } } },
     },
-    answer: done({ ...newRelayer, paused: true }),
+    answer: done({ ...records.newRelayer, paused: true }),
   },
   'RelayerService.DeleteRelayer': { ...ownRelayer, answer: done(null) },
   'RelayerService.GetRelayerStatus': {
@@ -237,13 +219,13 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
         value: { id: 'treasury', type: 'local', config: { key: '11'.repeat(32) } },
       },
     },
-    answer: done(signer),
+    answer: done(records.signer),
   },
-  'SignerService.GetSigner': { answer: done(signer) },
-  'SignerService.ListSigners': { answer: page(signer) },
+  'SignerService.GetSigner': { answer: done(records.signer) },
+  'SignerService.ListSigners': { answer: page(records.signer) },
   'SignerService.DeleteSigner': { answer: done(null) },
-  'NetworkService.GetNetwork': { answer: done(network) },
-  'NetworkService.ListNetworks': { answer: page(network) },
+  'NetworkService.GetNetwork': { answer: done(records.network) },
+  'NetworkService.ListNetworks': { answer: page(records.network) },
   'NetworkService.UpdateNetwork': {
     requests: {
       nodes: {
@@ -251,7 +233,7 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
         value: { rpc_urls: ['http://127.0.0.1:8545', { url: 'https://rpc.example.com/v1/secret', weight: 1 }] },
       },
     },
-    answer: done({ ...network, rpc_urls: [...network.rpc_urls, { url: 'https://rpc.example.com/***', weight: 1 }] }),
+    answer: done({ ...records.network, rpc_urls: [...records.network.rpc_urls, { url: 'https://rpc.example.com/***', weight: 1 }] }),
   },
   'ApiKeyService.CreateApiKey': {
     requests: {
@@ -260,9 +242,9 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
         value: { name: 'backend', scopes: ['transactions:read', 'transactions:write'], relayer_ids: ['sandbox'] },
       },
     },
-    answer: done({ ...key, key: 'rk_shown-only-here' }),
+    answer: done({ ...records.key, key: 'rk_shown-only-here' }),
   },
-  'ApiKeyService.ListApiKeys': { answer: page(key) },
+  'ApiKeyService.ListApiKeys': { answer: page(records.key) },
   'ApiKeyService.DeleteApiKey': { answer: done(null) },
 };
 

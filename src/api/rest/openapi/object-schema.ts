@@ -132,26 +132,15 @@ function addUnion(schemas: FieldSchemas, keys: Keys, oneof: DescOneof, direction
     keys.shapes = shapes;
     return;
   }
-  const refs = shapes.map(({ ref }) => ref);
-  keys.properties[under] = described(underSchema(refs, direction), commentOf(oneof));
-}
-
-/** Not `oneOf`: an object with optional keys only can match several cases. */
-function underSchema(refs: readonly Schema[], direction: Direction): Schema {
-  const anyOf: Schema = { anyOf: refs };
-  return direction === 'request' ? orNull(anyOf) : anyOf;
+  // Not `oneOf`: an object with optional keys only can match several cases.
+  const anyOf = { anyOf: shapes.map(({ ref }) => ref) };
+  keys.properties[under] = described(direction === 'request' ? orNull(anyOf) : anyOf, commentOf(oneof));
 }
 
 /** Returns the shape of a tag with the content's fields beside it. */
 function taggedShape(schemas: FieldSchemas, field: DescField, tag: string, direction: Direction): Shape {
   const { properties, required, conditions } = keysOf(schemas, messageOf(field), direction);
-  const keys: Keys = {
-    properties: { [tag]: tagSchema(field, direction), ...properties },
-    required: [tag, ...required],
-    shapes: null,
-    conditions,
-  };
-  return { ref: null, title: tagsOf(field)[0] ?? '', description: commentOf(field), keys };
+  return shapeOfTag(field, { [tag]: tagSchema(field, direction), ...properties }, [tag, ...required], conditions);
 }
 
 /** Returns the shape of a tag with the content under its own key. An empty message may be absent or null in requests, and is absent in responses. */
@@ -159,17 +148,12 @@ function tagAndContent(schemas: FieldSchemas, field: DescField, tag: string, con
   const isEmpty = field.message?.fields.length === 0;
   const value = isEmpty ? { type: 'null' } : schemas.value(field, direction);
   const properties = isEmpty && direction === 'answer' ? {} : { [content]: value };
-  return {
-    ref: null,
-    title: tagsOf(field)[0] ?? '',
-    description: commentOf(field),
-    keys: {
-      properties: { [tag]: tagSchema(field, direction), ...properties },
-      required: isEmpty ? [tag] : [tag, content],
-      shapes: null,
-      conditions: [],
-    },
-  };
+  return shapeOfTag(field, { [tag]: tagSchema(field, direction), ...properties }, isEmpty ? [tag] : [tag, content]);
+}
+
+function shapeOfTag(field: DescField, properties: Keys['properties'], required: string[], conditions: Schema[] = []): Shape {
+  const keys: Keys = { properties, required, shapes: null, conditions };
+  return { ref: null, title: tagsOf(field)[0] ?? '', description: commentOf(field), keys };
 }
 
 /** Responses have the first tag; requests may have any. */

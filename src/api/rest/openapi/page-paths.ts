@@ -2,8 +2,6 @@ import { errorRef } from './error-responses.js';
 import { answerHeaders } from './headers.js';
 import type { Schema } from './schema.js';
 
-const headers = answerHeaders({ rateLimited: false });
-
 const readinessSchema: Schema = {
   type: 'object',
   properties: {
@@ -25,43 +23,34 @@ const readinessSchema: Schema = {
 
 /** The HTTP pages that are neither RPC methods nor REST routes. */
 export const pagePaths: Readonly<Record<string, Readonly<Record<string, Schema>>>> = {
-  '/api/v1/health': {
-    get: {
-      operationId: 'health',
-      tags: ['Health'],
-      summary: 'Returns OK while the process runs',
-      security: [],
-      responses: { 200: { description: '`OK`.', headers, content: { 'text/plain': { schema: { type: 'string', const: 'OK' } } } } },
+  '/api/v1/health': page('health', 'Returns OK while the process runs', {
+    200: responseOf('text/plain', '`OK`.', { type: 'string', const: 'OK' }),
+  }),
+  '/api/v1/ready': page('ready', 'Returns whether the service can take requests', {
+    200: responseOf('application/json', 'The service is ready.', readinessSchema),
+    503: responseOf('application/json', 'The service is not ready.', readinessSchema),
+  }),
+  '/metrics': page(
+    'metrics',
+    'Returns metrics for Prometheus',
+    {
+      200: responseOf('text/plain', 'Metrics in the text format of Prometheus.', { type: 'string' }),
+      401: errorRef(['unauthenticated']),
+      500: errorRef(['internal']),
     },
-  },
-  '/api/v1/ready': {
-    get: {
-      operationId: 'ready',
-      tags: ['Health'],
-      summary: 'Returns whether the service can take requests',
-      security: [],
-      responses: {
-        200: { description: 'The service is ready.', headers, content: { 'application/json': { schema: readinessSchema } } },
-        503: { description: 'The service is not ready.', headers, content: { 'application/json': { schema: readinessSchema } } },
-      },
-    },
-  },
-  '/metrics': {
-    get: {
-      operationId: 'metrics',
-      tags: ['Health'],
-      summary: 'Returns metrics for Prometheus',
-      description: 'Needs any valid API key.',
-      security: [{ key: [] }],
-      responses: {
-        200: {
-          description: 'Metrics in the text format of Prometheus.',
-          headers,
-          content: { 'text/plain': { schema: { type: 'string' } } },
-        },
-        401: errorRef(['unauthenticated']),
-        500: errorRef(['internal']),
-      },
-    },
-  },
+    { description: 'Needs any valid API key.', security: [{ key: [] }] },
+  ),
 };
+
+function page(
+  operationId: string,
+  summary: string,
+  responses: Schema,
+  access: Schema = { security: [] },
+): Readonly<Record<string, Schema>> {
+  return { get: { operationId, tags: ['Health'], summary, ...access, responses } };
+}
+
+function responseOf(contentType: string, description: string, schema: Schema): Schema {
+  return { description, headers: answerHeaders({ rateLimited: false }), content: { [contentType]: { schema } } };
+}
