@@ -344,7 +344,7 @@ export const ApiKeyService: GenService<{
     output: typeof ListApiKeysResponseSchema;
   },
   /**
-   * Revokes a key at once. Streams that it opened end. Errors: NOT_FOUND.
+   * Revokes a key at once, and ends the streams that it opened. Errors: NOT_FOUND.
    *
    * @generated from rpc relayer.v1.ApiKeyService.DeleteApiKey
    */

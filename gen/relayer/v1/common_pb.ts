@@ -51,7 +51,7 @@ export const PaginationSchema: GenMessage<Pagination> = /*@__PURE__*/
   messageDesc(file_relayer_v1_common, 0);
 
 /**
- * Information about a request beside its result.
+ * Warnings and traces of a request, in addition to its result.
  *
  * @generated from message relayer.v1.ResponseMetadata
  */
@@ -64,7 +64,7 @@ export type ResponseMetadata = Message<"relayer.v1.ResponseMetadata"> & {
   logs: LogEntry[];
 
   /**
-   * W3C trace ids, when tracing is on.
+   * W3C trace ids, if tracing is on.
    *
    * @generated from field: repeated string traces = 2;
    */

@@ -14,7 +14,7 @@ export const file_relayer_v1_errors: GenFile = /*@__PURE__*/
   fileDesc("ChdyZWxheWVyL3YxL2Vycm9ycy5wcm90bxIKcmVsYXllci52MSr6DQoLRXJyb3JSZWFzb24SHAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVEEAASHQoZRVJST1JfUkVBU09OX0hPU1RfSU5WQUxJRBABEh8KG0VSUk9SX1JFQVNPTl9QQVRIX05PVF9GT1VORBACEiMKH0VSUk9SX1JFQVNPTl9NRVRIT0RfTk9UX0FMTE9XRUQQAxIkCiBFUlJPUl9SRUFTT05fQ1JFREVOVElBTFNfSU5WQUxJRBAEEh4KGkVSUk9SX1JFQVNPTl9TQ09QRV9NSVNTSU5HEAUSJAogRVJST1JfUkVBU09OX1JFTEFZRVJfTk9UX0FMTE9XRUQQBhIdChlFUlJPUl9SRUFTT05fUkFURV9MSU1JVEVEEAcSHwobRVJST1JfUkVBU09OX0JPRFlfVE9PX0xBUkdFEAgSKQolRVJST1JfUkVBU09OX0NPTlRFTlRfVFlQRV9VTlNVUFBPUlRFRBAJEh8KG0VSUk9SX1JFQVNPTl9CT0RZX01BTEZPUk1FRBAKEh4KGkVSUk9SX1JFQVNPTl9GSUVMRF9VTktOT1dOEAsSHgoaRVJST1JfUkVBU09OX0ZJRUxEX0lOVkFMSUQQDBIkCiBFUlJPUl9SRUFTT05fV1JPTkdfTkVUV09SS19TSEFQRRANEikKJUVSUk9SX1JFQVNPTl9OT1RfU1VQUE9SVEVEX09OX05FVFdPUksQDhIgChxFUlJPUl9SRUFTT05fTk9UX0lNUExFTUVOVEVEEA8SIgoeRVJST1JfUkVBU09OX1JFTEFZRVJfTk9UX0ZPVU5EEBQSHwobRVJST1JfUkVBU09OX1JFTEFZRVJfUEFVU0VEEBUSIQodRVJST1JfUkVBU09OX1JFTEFZRVJfRElTQUJMRUQQFhIfChtFUlJPUl9SRUFTT05fUkVMQVlFUl9JTl9VU0UQFxImCiJFUlJPUl9SRUFTT05fVFJBTlNBQ1RJT05fTk9UX0ZPVU5EEB4SIgoeRVJST1JfUkVBU09OX1RSQU5TQUNUSU9OX01JTkVEEB8SJgoiRVJST1JfUkVBU09OX1RSQU5TQUNUSU9OX0NPTkZJUk1FRBAgEiMKH0VSUk9SX1JFQVNPTl9UUkFOU0FDVElPTl9GQUlMRUQQIRIkCiBFUlJPUl9SRUFTT05fVFJBTlNBQ1RJT05fRVhQSVJFRBAiEiUKIUVSUk9SX1JFQVNPTl9UUkFOU0FDVElPTl9DQU5DRUxFRBAjEigKJEVSUk9SX1JFQVNPTl9SRVBMQUNFTUVOVF9VTkRFUlBSSUNFRBAkEicKI0VSUk9SX1JFQVNPTl9HQVNfUFJJQ0VfQ0FQX0VYQ0VFREVEECUSJQohRVJST1JfUkVBU09OX1JFQ0VJVkVSX05PVF9BTExPV0VEECYSIwofRVJST1JfUkVBU09OX0lOU1VGRklDSUVOVF9GVU5EUxAnEiMKH0VSUk9SX1JFQVNPTl9FWEVDVVRJT05fUkVWRVJURUQQKBIgChxFUlJPUl9SRUFTT05fUkVBREVSX1RPT19TTE9XECkSJAogRVJST1JfUkVBU09OX0NBTkNFTF9OT1RfUE9TU0lCTEUQKhInCiNFUlJPUl9SRUFTT05fTk9USUZJQ0FUSU9OX05PVF9GT1VORBAyEiQKIEVSUk9SX1JFQVNPTl9OT1RJRklDQVRJT05fRVhJU1RTEDMSJAogRVJST1JfUkVBU09OX05PVElGSUNBVElPTl9JTl9VU0UQNBInCiNFUlJPUl9SRUFTT05fV0VCSE9PS19UQVJHRVRfUkVGVVNFRBA1EiMKH0VSUk9SX1JFQVNPTl9ERUxJVkVSWV9OT1RfRk9VTkQQNhIhCh1FUlJPUl9SRUFTT05fU0lHTkVSX05PVF9GT1VORBA8EiIKHkVSUk9SX1JFQVNPTl9ORVRXT1JLX05PVF9GT1VORBA9EiIKHkVSUk9SX1JFQVNPTl9BUElfS0VZX05PVF9GT1VORBA+EhoKFkVSUk9SX1JFQVNPTl9JRF9FWElTVFMQPxIXChNFUlJPUl9SRUFTT05fSU5fVVNFEEASKAokRVJST1JfUkVBU09OX0lERU1QT1RFTkNZX0tFWV9JTlZBTElEEEYSKAokRVJST1JfUkVBU09OX0lERU1QT1RFTkNZX0tFWV9SVU5OSU5HEEcSJwojRVJST1JfUkVBU09OX0lERU1QT1RFTkNZX0tFWV9SRVVTRUQQSBIhCh1FUlJPUl9SRUFTT05fTk9ERV9VTkFWQUlMQUJMRRBQEiQKIEVSUk9SX1JFQVNPTl9TRVJWSUNFX1VOQVZBSUxBQkxFEFESGQoVRVJST1JfUkVBU09OX0lOVEVSTkFMEFJiBnByb3RvMw");
 
 /**
- * Why a call failed, for a program to act on. REST sends it without the prefix as `X-Error-Reason`,
+ * Why a call failed, for programs. REST sends it without the prefix as `X-Error-Reason`,
  * RPC as `google.rpc.ErrorInfo.reason` (domain `relayer.v1`).
  *
  * @generated from enum relayer.v1.ErrorReason
@@ -42,7 +42,7 @@ export enum ErrorReason {
   PATH_NOT_FOUND = 2,
 
   /**
-   * The path exists with another verb.
+   * The path does not support this verb.
    *
    * @generated from enum value: ERROR_REASON_METHOD_NOT_ALLOWED = 3;
    */
@@ -98,7 +98,7 @@ export enum ErrorReason {
   BODY_MALFORMED = 10,
 
   /**
-   * The body has a field that no shape of it defines.
+   * The body has a field that is unknown in every shape of the request.
    *
    * @generated from enum value: ERROR_REASON_FIELD_UNKNOWN = 11;
    */
@@ -112,7 +112,7 @@ export enum ErrorReason {
   FIELD_INVALID = 12,
 
   /**
-   * The request has the shape of another network than the relayer's.
+   * The request has the shape of another network type than the relayer's.
    *
    * @generated from enum value: ERROR_REASON_WRONG_NETWORK_SHAPE = 13;
    */
@@ -133,7 +133,7 @@ export enum ErrorReason {
   NOT_IMPLEMENTED = 15,
 
   /**
-   * No relayer with this id.
+   * No relayer has this id.
    *
    * @generated from enum value: ERROR_REASON_RELAYER_NOT_FOUND = 20;
    */
@@ -252,7 +252,7 @@ export enum ErrorReason {
   CANCEL_NOT_POSSIBLE = 42,
 
   /**
-   * No notification with this id.
+   * No notification has this id.
    *
    * @generated from enum value: ERROR_REASON_NOTIFICATION_NOT_FOUND = 50;
    */
@@ -280,28 +280,28 @@ export enum ErrorReason {
   WEBHOOK_TARGET_REFUSED = 53,
 
   /**
-   * No delivery with this id.
+   * The notification has no delivery with this id.
    *
    * @generated from enum value: ERROR_REASON_DELIVERY_NOT_FOUND = 54;
    */
   DELIVERY_NOT_FOUND = 54,
 
   /**
-   * No signer with this id.
+   * No signer has this id.
    *
    * @generated from enum value: ERROR_REASON_SIGNER_NOT_FOUND = 60;
    */
   SIGNER_NOT_FOUND = 60,
 
   /**
-   * No network with this id.
+   * No network has this id.
    *
    * @generated from enum value: ERROR_REASON_NETWORK_NOT_FOUND = 61;
    */
   NETWORK_NOT_FOUND = 61,
 
   /**
-   * No key with this id.
+   * No API key has this id.
    *
    * @generated from enum value: ERROR_REASON_API_KEY_NOT_FOUND = 62;
    */
@@ -315,7 +315,7 @@ export enum ErrorReason {
   ID_EXISTS = 63,
 
   /**
-   * Something else uses it.
+   * Another resource uses this one.
    *
    * @generated from enum value: ERROR_REASON_IN_USE = 64;
    */
@@ -343,7 +343,7 @@ export enum ErrorReason {
   IDEMPOTENCY_KEY_REUSED = 72,
 
   /**
-   * No RPC node answers, or its answer makes no sense.
+   * No RPC node is reachable, or its response is invalid.
    *
    * @generated from enum value: ERROR_REASON_NODE_UNAVAILABLE = 80;
    */
@@ -357,7 +357,7 @@ export enum ErrorReason {
   SERVICE_UNAVAILABLE = 81,
 
   /**
-   * A fault of the service. The log has the cause under the request id.
+   * The service failed. Its log has the cause under the request id.
    *
    * @generated from enum value: ERROR_REASON_INTERNAL = 82;
    */

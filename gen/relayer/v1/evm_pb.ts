@@ -17,7 +17,7 @@ export const file_relayer_v1_evm: GenFile = /*@__PURE__*/
 
 /**
  * The content of an EVM transaction. `to`, `data` or both are required.
- * At most one way of pricing: `gas_price`; `speed`; or `max_fee_per_gas` together with `max_priority_fee_per_gas`.
+ * Set at most one of these prices: `gas_price`; `speed`; or `max_fee_per_gas` together with `max_priority_fee_per_gas`.
  *
  * @generated from message relayer.v1.EvmTransactionRequest
  */
@@ -51,7 +51,7 @@ export type EvmTransactionRequest = Message<"relayer.v1.EvmTransactionRequest"> 
   gasLimit?: bigint | undefined;
 
   /**
-   * Legacy price in wei per gas, 0 to 2^128-1. The transaction is legacy, also on an EIP-1559 network.
+   * Legacy price in wei per gas, 0 to 2^128-1. It makes the transaction a legacy one, even on an EIP-1559 network.
    *
    * @generated from field: optional string gas_price = 5;
    */
@@ -72,7 +72,7 @@ export type EvmTransactionRequest = Message<"relayer.v1.EvmTransactionRequest"> 
   maxPriorityFeePerGas?: string | undefined;
 
   /**
-   * The market price to pay.
+   * How fast the transaction should be mined; this decides the market price to pay.
    *
    * @generated from field: relayer.v1.Speed speed = 8;
    */
@@ -95,7 +95,7 @@ export const EvmTransactionRequestSchema: GenMessage<EvmTransactionRequest> = /*
 
 /**
  * The EVM fields of a transaction record.
- * They are those of the mined attempt, otherwise of the newest one, and those of the request before the first is signed.
+ * They come from the mined attempt, otherwise from the newest one; before the first is signed, from the request.
  *
  * @generated from message relayer.v1.EvmTransaction
  */
@@ -318,7 +318,7 @@ export const SignatureSchema: GenMessage<Signature> = /*@__PURE__*/
  */
 export type EvmPolicies = Message<"relayer.v1.EvmPolicies"> & {
   /**
-   * Minimum balance in wei that must remain; sends wait below it. Decimal, 0 to 2^128-1.
+   * Minimum balance in wei that must remain. Transactions wait while it is not met. Decimal, 0 to 2^128-1.
    *
    * @generated from field: optional string min_balance = 1;
    */
@@ -360,14 +360,14 @@ export type EvmPolicies = Message<"relayer.v1.EvmPolicies"> & {
   includeRevertData?: boolean | undefined;
 
   /**
-   * Maximum number of transactions in flight (signed and in no block), 1 to 100000. Default 16.
+   * Maximum number of transactions in flight (signed but not in a block), 1 to 100000. Default 16.
    *
    * @generated from field: optional uint32 max_in_flight = 7;
    */
   maxInFlight?: number | undefined;
 
   /**
-   * Private transactions are not supported: true is refused. Never in responses; clients of OpenZeppelin Relayer send it.
+   * Private transactions are not supported: true is rejected. Never in responses; clients of OpenZeppelin Relayer send it.
    *
    * @generated from field: optional bool private_transactions = 8;
    */

@@ -25,7 +25,7 @@ export const file_relayer_v1_network_service: GenFile = /*@__PURE__*/
  */
 export type RpcUrl = Message<"relayer.v1.RpcUrl"> & {
   /**
-   * The URL, http or https. Responses show `***` instead of everything after the host; requests must not contain that. Required.
+   * The URL, http or https. Responses show `***` instead of everything after the host; requests must not contain `***`. Required.
    *
    * @generated from field: string url = 1;
    */
@@ -271,7 +271,7 @@ export const ListNetworksResponseSchema: GenMessage<ListNetworksResponse> = /*@_
   messageDesc(file_relayer_v1_network_service, 5);
 
 /**
- * Changes of a network.
+ * Changes to a network.
  *
  * @generated from message relayer.v1.UpdateNetworkRequest
  */

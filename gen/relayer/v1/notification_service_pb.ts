@@ -134,7 +134,7 @@ export const CreateNotificationResponseSchema: GenMessage<CreateNotificationResp
   messageDesc(file_relayer_v1_notification_service, 2);
 
 /**
- * Changes of a notification.
+ * Changes to a notification.
  *
  * @generated from message relayer.v1.UpdateNotificationRequest
  */
@@ -392,7 +392,7 @@ export type Delivery = Message<"relayer.v1.Delivery"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it is tried next. Null: not again.
+   * When the next attempt is due. Null: there is none.
    *
    * @generated from field: optional google.protobuf.Timestamp next_attempt_at = 5;
    */
@@ -562,7 +562,7 @@ export const RedeliverDeliveryRequestSchema: GenMessage<RedeliverDeliveryRequest
   messageDesc(file_relayer_v1_notification_service, 15);
 
 /**
- * The delivery, pending again.
+ * The delivery, which is pending again.
  *
  * @generated from message relayer.v1.RedeliverDeliveryResponse
  */
@@ -679,7 +679,7 @@ export enum DeliveryStatus {
   UNSPECIFIED = 0,
 
   /**
-   * It will be tried, or tried again.
+   * The service will try it, or try it again.
    *
    * @generated from enum value: DELIVERY_STATUS_PENDING = 1;
    */
@@ -693,8 +693,8 @@ export enum DeliveryStatus {
   DELIVERED = 2,
 
   /**
-   * Given up: the retry schedule has ended, the receiver is gone (410), or its address must not be
-   * dialled. It is kept, can be redelivered, and delays no other event.
+   * The service gave up: the retry schedule has ended, the receiver answered 410 (gone), or its address is
+   * not allowed. The delivery stays listed, can be repeated, and delays no other event.
    *
    * @generated from enum value: DELIVERY_STATUS_DEAD = 3;
    */
@@ -766,8 +766,8 @@ export const NotificationService: GenService<{
     output: typeof DeleteNotificationResponseSchema;
   },
   /**
-   * Lists the deliveries of a notification with their attempts, newest first. They are kept for
-   * WEBHOOK_RETENTION_DAYS after they ended. Errors: NOT_FOUND.
+   * Lists the deliveries of a notification with their attempts, newest first. The service keeps them for
+   * WEBHOOK_RETENTION_DAYS after their end. Errors: NOT_FOUND.
    *
    * @generated from rpc relayer.v1.NotificationService.ListDeliveries
    */
@@ -777,10 +777,9 @@ export const NotificationService: GenService<{
     output: typeof ListDeliveriesResponseSchema;
   },
   /**
-   * Makes a delivery due now, whether it is dead, delivered or pending: the same event with the same id,
-   * and a new retry schedule. It takes its old position among the events of its transaction: later
-   * pending ones wait for it. Errors: NOT_FOUND
-   * (`NOTIFICATION_NOT_FOUND`, `DELIVERY_NOT_FOUND`).
+   * Repeats a delivery now, whether it is dead, delivered or pending: the same event with the same id, and
+   * a new retry schedule. It keeps its position among the events of its transaction, so later pending ones
+   * wait for it. Errors: NOT_FOUND (`NOTIFICATION_NOT_FOUND`, `DELIVERY_NOT_FOUND`).
    *
    * @generated from rpc relayer.v1.NotificationService.RedeliverDelivery
    */

@@ -115,7 +115,7 @@ export type Relayer = Message<"relayer.v1.Relayer"> & {
   notificationId?: string | undefined;
 
   /**
-   * RPC endpoints of its own, instead of those of its network. In REST requests an item can also be the bare URL. Empty: those of the network.
+   * RPC endpoints that it uses instead of those of its network. In REST requests an item can also be the bare URL. Empty: those of the network.
    *
    * @generated from field: repeated relayer.v1.RpcUrl custom_rpc_urls = 11;
    */
@@ -199,7 +199,7 @@ export type RelayerStatus = Message<"relayer.v1.RelayerStatus"> & {
   balance: string;
 
   /**
-   * True while the balance is below the policy `min_balance`: sends wait.
+   * True while the balance is below the policy `min_balance`: transactions wait.
    *
    * @generated from field: bool low_balance = 3;
    */
@@ -213,7 +213,7 @@ export type RelayerStatus = Message<"relayer.v1.RelayerStatus"> & {
   pendingTransactionsCount: bigint;
 
   /**
-   * When a transaction of it was last confirmed. Null: never.
+   * When one of its transactions was last confirmed. Null: never.
    *
    * @generated from field: optional google.protobuf.Timestamp last_confirmed_transaction_timestamp = 5;
    */
@@ -234,7 +234,7 @@ export type RelayerStatus = Message<"relayer.v1.RelayerStatus"> & {
   paused: boolean;
 
   /**
-   * The nonce of the next transaction to be signed, decimal. EVM only.
+   * The nonce of the next transaction that it signs, decimal. EVM only.
    *
    * @generated from field: optional string nonce = 8;
    */
@@ -482,7 +482,7 @@ export type CreateRelayerRequest = Message<"relayer.v1.CreateRelayerRequest"> & 
   notificationId?: string | undefined;
 
   /**
-   * RPC endpoints of its own, instead of those of its network. In REST an item can also be the bare URL. Empty: those of the network.
+   * RPC endpoints that it uses instead of those of its network. In REST an item can also be the bare URL. Empty: those of the network.
    *
    * @generated from field: repeated relayer.v1.RpcUrl custom_rpc_urls = 11;
    */
@@ -554,7 +554,7 @@ export type UpdateRelayerRequest = Message<"relayer.v1.UpdateRelayerRequest"> & 
   name?: string | undefined;
 
   /**
-   * True: it is paused.
+   * True pauses it, false resumes it.
    *
    * @generated from field: optional bool paused = 4;
    */
@@ -599,7 +599,7 @@ export type UpdateRelayerRequest = Message<"relayer.v1.UpdateRelayerRequest"> & 
   notificationId?: string | undefined;
 
   /**
-   * All RPC endpoints of its own. In REST an item can also be the bare URL.
+   * All RPC endpoints that it uses instead of those of its network. In REST an item can also be the bare URL.
    *
    * @generated from field: repeated relayer.v1.RpcUrl custom_rpc_urls = 9;
    */
@@ -965,7 +965,7 @@ export enum DisabledReasonType {
   UNSPECIFIED = 0,
 
   /**
-   * The RPC nodes serve another chain than before, or than configured.
+   * The RPC nodes serve a different chain than before, or than the configured one.
    *
    * @generated from enum value: DISABLED_REASON_TYPE_RPC_VALIDATION_FAILED = 1;
    */
@@ -1005,7 +1005,7 @@ export const RelayerService: GenService<{
     output: typeof ListRelayersResponseSchema;
   },
   /**
-   * Creates a relayer. This needs no RPC node.
+   * Creates a relayer. No RPC node has to be reachable.
    * Errors: INVALID_ARGUMENT (also for an unknown signer, network or notification), ALREADY_EXISTS (`ID_EXISTS`; also if another relayer has this account on this chain).
    *
    * @generated from rpc relayer.v1.RelayerService.CreateRelayer
@@ -1037,7 +1037,7 @@ export const RelayerService: GenService<{
     output: typeof DeleteRelayerResponseSchema;
   },
   /**
-   * Returns the status of a relayer, also if it is paused or disabled. Errors: NOT_FOUND, UNAVAILABLE (no RPC node answers).
+   * Returns the status of a relayer, also if it is paused or disabled. Errors: NOT_FOUND, UNAVAILABLE (no RPC node is reachable).
    *
    * @generated from rpc relayer.v1.RelayerService.GetRelayerStatus
    */
@@ -1047,7 +1047,7 @@ export const RelayerService: GenService<{
     output: typeof GetRelayerStatusResponseSchema;
   },
   /**
-   * Returns the native balance of a relayer. Errors: NOT_FOUND, UNAVAILABLE (no RPC node answers).
+   * Returns the native balance of a relayer. Errors: NOT_FOUND, UNAVAILABLE (no RPC node is reachable).
    *
    * @generated from rpc relayer.v1.RelayerService.GetRelayerBalance
    */
@@ -1058,9 +1058,9 @@ export const RelayerService: GenService<{
   },
   /**
    * Forwards a JSON-RPC call to an RPC node of the relayer's network. Only methods that read are allowed.
-   * At most sixteen calls to a network run at a time; further ones are UNAVAILABLE.
+   * At most 16 calls per network run at the same time; further ones are UNAVAILABLE.
    * In REST the body is the JSON-RPC call and the response is the bare JSON-RPC response. An error of the node is a 200 with `error`.
-   * Errors: INVALID_ARGUMENT (also for a method that is not allowed), NOT_FOUND, UNAVAILABLE (no RPC node answers).
+   * Errors: INVALID_ARGUMENT (also for a method that is not allowed), NOT_FOUND, UNAVAILABLE (no RPC node is reachable).
    *
    * @generated from rpc relayer.v1.RelayerService.CallRpc
    */

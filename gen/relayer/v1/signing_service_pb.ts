@@ -190,7 +190,7 @@ export const SignTransactionRequestSchema: GenMessage<SignTransactionRequest> = 
  */
 export type StellarSignRequest = Message<"relayer.v1.StellarSignRequest"> & {
   /**
-   * Transaction envelope, base64 XDR. Signatures of others are kept. The relayer's account must be the source of the transaction or of an operation, or pay
+   * Transaction envelope, base64 XDR. The service keeps the signatures of others. The relayer's account must be the source of the transaction or of an operation, or pay
    * the fee of a fee-bump envelope. A fee that the relayer pays is at most its policy `max_fee`.
    *
    * @generated from field: string unsigned_xdr = 1;
@@ -206,7 +206,7 @@ export const StellarSignRequestSchema: GenMessage<StellarSignRequest> = /*@__PUR
   messageDesc(file_relayer_v1_signing_service, 5);
 
 /**
- * A Solana transaction that the relayer signs, as any of its signers. The relayer's policies apply as for sending.
+ * A Solana transaction that has the relayer among its signers. The relayer's policies apply as for sending.
  *
  * @generated from message relayer.v1.SolanaSignRequest
  */
@@ -261,7 +261,7 @@ export const SignTransactionResponseSchema: GenMessage<SignTransactionResponse> 
  */
 export type SignedTransaction = Message<"relayer.v1.SignedTransaction"> & {
   /**
-   * The network's message. In REST its fields stand in its place.
+   * The network's message. In REST its fields replace it.
    *
    * @generated from oneof relayer.v1.SignedTransaction.network
    */

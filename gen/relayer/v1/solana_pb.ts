@@ -99,7 +99,7 @@ export type SolanaAccountMeta = Message<"relayer.v1.SolanaAccountMeta"> & {
   pubkey: string;
 
   /**
-   * True if it must sign; only the relayer can.
+   * True if it must sign. Only the relayer can sign.
    *
    * @generated from field: bool is_signer = 2;
    */
@@ -127,7 +127,7 @@ export const SolanaAccountMetaSchema: GenMessage<SolanaAccountMeta> = /*@__PURE_
  */
 export type SolanaTransaction = Message<"relayer.v1.SolanaTransaction"> & {
   /**
-   * Transaction in wire form, base64: the attempt, or before that the caller's. Empty until one is built from instructions.
+   * Transaction in wire form, base64: the mined or newest attempt; before the first attempt, the caller's. Empty until the service has built one from instructions.
    *
    * @generated from field: string transaction = 1;
    */
@@ -169,7 +169,7 @@ export type SolanaPolicies = Message<"relayer.v1.SolanaPolicies"> & {
   feePaymentStrategy?: SolanaFeePaymentStrategy | undefined;
 
   /**
-   * Minimum balance in lamports that must remain; sends wait below it. Decimal, 0 to 2^128-1.
+   * Minimum balance in lamports that must remain. Transactions wait while it is not met. Decimal, 0 to 2^128-1.
    *
    * @generated from field: optional string min_balance = 2;
    */
@@ -239,7 +239,7 @@ export enum SolanaFeePaymentStrategy {
   UNSPECIFIED = 0,
 
   /**
-   * The relayer. The other strategy of OpenZeppelin Relayer, payment by the user in tokens, is not implemented and refused.
+   * The relayer. The other strategy of OpenZeppelin Relayer, payment by the user in tokens, is not implemented and is rejected.
    *
    * @generated from enum value: SOLANA_FEE_PAYMENT_STRATEGY_RELAYER = 1;
    */

@@ -44,7 +44,7 @@ export type StellarTransactionRequest = Message<"relayer.v1.StellarTransactionRe
 
   /**
    * A transaction envelope, base64 XDR, signed or unsigned. In an unsigned one the relayer's own account must be the source of everything, and time bounds
-   * are the only allowed condition; the service sets sequence number, fee and signature. A signed one is of another account, for `fee_bump`.
+   * are the only allowed condition; the service sets sequence number, fee and signature. A signed one belongs to another account, and needs `fee_bump`.
    *
    * @generated from field: optional string transaction_xdr = 4;
    */
@@ -59,7 +59,7 @@ export type StellarTransactionRequest = Message<"relayer.v1.StellarTransactionRe
 
   /**
    * The time after which the transaction expires: RFC 3339, or Unix seconds in decimal digits; not in the past.
-   * Absent: two minutes for `operations`, otherwise as the envelope says; on a replacement: unchanged.
+   * Absent: two minutes for `operations`, otherwise as in the envelope; on a replacement: unchanged.
    *
    * @generated from field: optional string valid_until = 6;
    */
@@ -280,7 +280,7 @@ export type InvokeContractOperation = Message<"relayer.v1.InvokeContractOperatio
   args: ScVal[];
 
   /**
-   * Who authorizes the call. Absent: the source account, as a simulation of the call demands.
+   * Who authorizes the call. Absent: the source account, as a simulation of the call requires.
    *
    * @generated from field: optional relayer.v1.AuthSpec auth = 4;
    */
@@ -438,7 +438,7 @@ export const NativeAssetSchema: GenMessage<NativeAsset> = /*@__PURE__*/
  */
 export type CreditAsset = Message<"relayer.v1.CreditAsset"> & {
   /**
-   * The code: characters of `A-Z a-z 0-9`. The case decides the length. Required.
+   * The code: characters of `A-Z a-z 0-9`. The type of the asset decides the length. Required.
    *
    * @generated from field: string code = 1;
    */
@@ -603,7 +603,7 @@ export type AuthSpec = Message<"relayer.v1.AuthSpec"> & {
     case: "none";
   } | {
     /**
-     * The source account, as a simulation of the operation demands.
+     * The source account, as a simulation of the operation requires.
      *
      * @generated from field: relayer.v1.SourceAccountAuth source_account = 2;
      */
@@ -611,7 +611,7 @@ export type AuthSpec = Message<"relayer.v1.AuthSpec"> & {
     case: "sourceAccount";
   } | {
     /**
-     * These addresses. Not implemented: UNIMPLEMENTED.
+     * These addresses. Not implemented: answers UNIMPLEMENTED.
      *
      * @generated from field: relayer.v1.AddressesAuth addresses = 3;
      */
@@ -1084,7 +1084,7 @@ export const ScVecSchema: GenMessage<ScVec> = /*@__PURE__*/
  */
 export type ScMap = Message<"relayer.v1.ScMap"> & {
   /**
-   * The entries, in any order; no key twice.
+   * The entries, in any order, with unique keys.
    *
    * @generated from field: repeated relayer.v1.ScMapEntry entries = 1;
    */
@@ -1182,7 +1182,7 @@ export type StellarPolicies = Message<"relayer.v1.StellarPolicies"> & {
   feePaymentStrategy?: StellarFeePaymentStrategy | undefined;
 
   /**
-   * Minimum balance in stroops that must remain; sends wait below it. Decimal, 0 to 2^128-1.
+   * Minimum balance in stroops that must remain. Transactions wait while it is not met. Decimal, 0 to 2^128-1.
    *
    * @generated from field: optional string min_balance = 2;
    */
@@ -1217,7 +1217,7 @@ export enum StellarFeePaymentStrategy {
   UNSPECIFIED = 0,
 
   /**
-   * The relayer. The other strategy of OpenZeppelin Relayer, payment by the user in tokens, is not implemented and refused.
+   * The relayer. The other strategy of OpenZeppelin Relayer, payment by the user in tokens, is not implemented and is rejected.
    *
    * @generated from enum value: STELLAR_FEE_PAYMENT_STRATEGY_RELAYER = 1;
    */

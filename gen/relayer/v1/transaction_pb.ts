@@ -51,7 +51,7 @@ export type Transaction = Message<"relayer.v1.Transaction"> & {
   status: TransactionStatus;
 
   /**
-   * The reason of the status in plain words. Null: there is nothing to add.
+   * The reason for the status in plain words. Null: the status needs no reason.
    *
    * @generated from field: optional string status_reason = 4;
    */
@@ -86,7 +86,7 @@ export type Transaction = Message<"relayer.v1.Transaction"> & {
   hash?: string | undefined;
 
   /**
-   * The fields of this network. In REST they stand beside the others.
+   * The fields of this network. In REST they are on the same level as the others.
    *
    * @generated from oneof relayer.v1.Transaction.network
    */
@@ -166,7 +166,7 @@ export type Attempt = Message<"relayer.v1.Attempt"> & {
   isMined: boolean;
 
   /**
-   * The fields of this network. In REST they stand beside the others.
+   * The fields of this network. In REST they are on the same level as the others.
    *
    * @generated from oneof relayer.v1.Attempt.network
    */
@@ -260,7 +260,7 @@ export type SolanaAttempt = Message<"relayer.v1.SolanaAttempt"> & {
   transaction: string;
 
   /**
-   * The blockhash that it is bound to, base58.
+   * The blockhash that limits its lifetime, base58.
    *
    * @generated from field: string recent_blockhash = 2;
    */
@@ -330,7 +330,7 @@ export enum TransactionStatus {
   CONFIRMED = 5,
 
   /**
-   * Reverted on chain, or it can never be sent.
+   * It reverted on chain, or it can never be sent.
    *
    * @generated from enum value: TRANSACTION_STATUS_FAILED = 6;
    */
@@ -378,14 +378,14 @@ export enum AttemptPurpose {
   CONTENT = 1,
 
   /**
-   * It takes the slot to cancel the transaction.
+   * It uses the slot to cancel the transaction.
    *
    * @generated from enum value: ATTEMPT_PURPOSE_CANCEL = 2;
    */
   CANCEL = 2,
 
   /**
-   * It takes the slot because `valid_until` has passed.
+   * It uses the slot because `valid_until` has passed.
    *
    * @generated from enum value: ATTEMPT_PURPOSE_EXPIRE = 3;
    */

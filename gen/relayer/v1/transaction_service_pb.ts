@@ -277,7 +277,7 @@ export const DeletePendingTransactionsRequestSchema: GenMessage<DeletePendingTra
  */
 export type DeletePendingTransactionsResponse = Message<"relayer.v1.DeletePendingTransactionsResponse"> & {
   /**
-   * The result for each transaction.
+   * The transactions by result.
    *
    * @generated from field: relayer.v1.DeletePendingTransactionsResult result = 1;
    */
@@ -319,7 +319,7 @@ export type DeletePendingTransactionsResult = Message<"relayer.v1.DeletePendingT
   failedToQueueTransactionIds: string[];
 
   /**
-   * The number of transactions.
+   * The number of transactions in both lists.
    *
    * @generated from field: uint32 total_processed = 3;
    */
@@ -669,7 +669,7 @@ export const TransactionService: GenService<{
    * Replaces the content of a transaction that is not mined yet. It keeps its id and its slot.
    * A pending transaction is changed in place. A signed one gets a new attempt that outbids the earlier ones; it is signed and stored when the call returns.
    * Errors: those of SendTransaction, NOT_FOUND (transaction), FAILED_PRECONDITION (`TRANSACTION_MINED` and others if it is too late),
-   * INVALID_ARGUMENT (`REPLACEMENT_UNDERPRICED` states the minimum, `GAS_PRICE_CAP_EXCEEDED`), UNAVAILABLE (no RPC node answers; nothing changed).
+   * INVALID_ARGUMENT (`REPLACEMENT_UNDERPRICED` states the minimum, `GAS_PRICE_CAP_EXCEEDED`), UNAVAILABLE (no RPC node is reachable; nothing changed).
    *
    * @generated from rpc relayer.v1.TransactionService.ReplaceTransaction
    */
@@ -740,7 +740,7 @@ export const TransactionService: GenService<{
     output: typeof ListAttemptsResponseSchema;
   },
   /**
-   * Watches transactions. With an id: that record, then its changes. Without: the relayer's records that are not final, then all changes.
+   * Watches transactions. With an id: that record, then its changes. Without an id: the relayer's records that are not final, then all changes.
    * RPC only. A reader that is too slow is disconnected with RESOURCE_EXHAUSTED.
    *
    * @generated from rpc relayer.v1.TransactionService.WatchTransactions
