@@ -353,7 +353,7 @@ export const NetworkService: GenService<{
     output: typeof ListNetworksResponseSchema;
   },
   /**
-   * Replaces the RPC endpoints of a network, at once for every relayer without endpoints of its own. An endpoint is used only after its chain was verified.
+   * Replaces the RPC endpoints of a network, at once for every relayer without endpoints of its own. The service uses an endpoint only after it has verified its chain.
    * Errors: INVALID_ARGUMENT, NOT_FOUND.
    *
    * @generated from rpc relayer.v1.NetworkService.UpdateNetwork

@@ -724,7 +724,7 @@ export const NotificationService: GenService<{
     output: typeof CreateNotificationResponseSchema;
   },
   /**
-   * Updates a notification. Fields that the request does not set stay as they are. The previous key keeps
+   * Updates a notification. Absent fields keep their values. The previous key keeps
    * signing `webhook-signature` beside the new one for 24 hours; removing the key ends that. A receiver that
    * answered 410 (gone) gets deliveries again. Errors: INVALID_ARGUMENT, NOT_FOUND.
    *

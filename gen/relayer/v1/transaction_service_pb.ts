@@ -741,7 +741,7 @@ export const TransactionService: GenService<{
   },
   /**
    * Watches transactions. With an id: that record, then its changes. Without an id: the relayer's records that are not final, then all changes.
-   * RPC only. A reader that is too slow is disconnected with RESOURCE_EXHAUSTED.
+   * The service disconnects a reader that is too slow with RESOURCE_EXHAUSTED.
    *
    * @generated from rpc relayer.v1.TransactionService.WatchTransactions
    */

@@ -63,13 +63,13 @@ export function documentText(document: Schema): string {
 const bigintMark = '@integer:';
 
 function introduction(): string {
-  return `Sends transactions on EVM networks, Stellar and Solana with keys that it holds, and gets them mined. Callers can replace and cancel a transaction until it is mined, sign data, and receive events by webhook.
+  return `The relayer service holds keys, sends transactions on EVM networks, Stellar and Solana, and gets them mined. Callers can replace and cancel a transaction until it is mined, sign data, and receive events by webhook.
 
 This page describes REST. The same methods are available as gRPC, gRPC-Web and Connect on the same port, at \`/relayer.v1.<Service>/<Method>\`.
 
 ### Requests
 
-Bodies are JSON objects in UTF-8. \`null\` means that the field is absent. Amounts are exact: JSON integers of any size, or strings of decimal digits or of \`0x\` and hex digits. Unknown fields and query parameters are rejected by name. The relayer's network decides the shape of a transaction. Fields that belong to the shape of another network are ignored, with a warning in \`metadata.logs\`.
+Bodies are JSON objects in UTF-8. \`null\` means that the field is absent. Amounts are exact: JSON integers of any size, or strings of decimal digits or of \`0x\` and hex digits. The service rejects unknown fields and query parameters, and names them. The relayer's network decides the shape of a transaction. The service ignores fields that only another network's shape has, with a warning in \`metadata.logs\`.
 
 ### Responses
 

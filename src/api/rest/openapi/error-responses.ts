@@ -116,7 +116,7 @@ function errorResponse(kinds: readonly ErrorKind[], reasons: readonly ReasonText
     return [message, { value: { success: false, data: null, error: exampleOf(kinds, message), message } }];
   });
   return {
-    description: `${whenOf(kinds)}. \`message\` is ${codes(texts).join(' or ')}; \`X-Error-Reason\` is ${codes(reasons.map(({ reason }) => reason)).join(', ')}.`,
+    description: `${whenOf(kinds)}. \`message\` is ${codes(texts).join(' or ')}; \`X-Error-Reason\` is ${reasons.length > 1 ? 'one of ' : ''}${codes(reasons.map(({ reason }) => reason)).join(', ')}.`,
     headers: errorHeaders(
       errorTable[kinds[0] ?? 'internal'].httpStatus,
       reasons.map(({ reason }) => reason),
@@ -166,7 +166,8 @@ function nameOf(kinds: readonly ErrorKind[]): string {
 }
 
 function whenOf(kinds: readonly ErrorKind[]): string {
-  return kinds.map((kind) => errorWords[kind][0]).join('. Or: ');
+  const [first = '', ...others] = kinds.map((kind) => errorWords[kind][0]);
+  return [first, ...others.map((words) => `${words[0]?.toLowerCase()}${words.slice(1)}`)].join(', or ');
 }
 
 function codes(texts: readonly string[]): readonly string[] {
@@ -255,12 +256,15 @@ const errorWords: Readonly<Record<ErrorKind, readonly [when: string, example: st
   path_not_found: ['The path does not exist', 'this path does not exist'],
   method_not_allowed: ['The path does not support this verb; `Allow` lists those that it supports', 'this path accepts only GET, HEAD'],
   already_exists: ['The id is taken', 'Signer with ID treasury already exists'],
-  aborted: ['A call with this `Idempotency-Key` is still running; retry later', 'a call with this idempotency key is still running'],
+  aborted: ['A call with this `Idempotency-Key` is still running', 'a call with this idempotency key is still running'],
   too_large: ['The body is larger than 1 MiB', 'the body is larger than the limit of 1048576 bytes'],
   unsupported_media_type: ['The body is not UTF-8 JSON', 'the body must be application/json, in UTF-8'],
   unprocessable: ['The `Idempotency-Key` was used for another request', 'the idempotency key was used for another request'],
   rate_limited: ['The API key is over its rate limit; `Retry-After` says when to retry', 'the key is over its rate limit; retry in 1 s'],
   internal: ['The service failed; its log has the cause under the request id', 'Internal Server Error'],
-  unimplemented: ['The operation is not implemented', 'transactions of this network type are not implemented'],
+  unimplemented: [
+    'The operation is not implemented, or the network does not support it',
+    'transactions of this network type are not implemented',
+  ],
   unavailable: ['No RPC node is reachable, or the service is stopping or overloaded', 'no RPC node is reachable'],
 };
