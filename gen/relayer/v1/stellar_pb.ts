@@ -165,7 +165,7 @@ export const MemoNoneSchema: GenMessage<MemoNone> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 2);
 
 /**
- * One operation. In REST: `type` names the case and its fields stand beside it.
+ * One operation. In REST: `type` names the case and its fields are beside it.
  *
  * @generated from message relayer.v1.OperationSpec
  */
@@ -372,7 +372,7 @@ export const UploadWasmOperationSchema: GenMessage<UploadWasmOperation> = /*@__P
   messageDesc(file_relayer_v1_stellar, 7);
 
 /**
- * An asset. In REST: `type` names the case and its fields stand beside it.
+ * An asset. In REST: `type` names the case and its fields are beside it.
  *
  * @generated from message relayer.v1.AssetSpec
  */
@@ -504,7 +504,7 @@ export const WasmSourceSchema: GenMessage<WasmSource> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 11);
 
 /**
- * The source that the address of a new contract is derived from. In REST: `from` names the case and its field stands beside it.
+ * The source that the address of a new contract is derived from. In REST: `from` names the case and its field is beside it.
  *
  * @generated from message relayer.v1.ContractSource
  */
@@ -583,7 +583,7 @@ export const FactoryContractSourceSchema: GenMessage<FactoryContractSource> = /*
   messageDesc(file_relayer_v1_stellar, 14);
 
 /**
- * Who authorizes a contract operation. In REST: `type` names the case and its fields stand beside it.
+ * Who authorizes a contract operation. In REST: `type` names the case and its fields are beside it.
  *
  * @generated from message relayer.v1.AuthSpec
  */

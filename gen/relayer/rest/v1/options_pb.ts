@@ -54,7 +54,7 @@ export type MethodRules = Message<"relayer.rest.v1.MethodRules"> & {
   relayer: RelayerRule;
 
   /**
-   * The fixed error text if that relayer is unknown. Empty: `Not found`. `{relayer_id}` stands for the id.
+   * The fixed error text if that relayer is unknown. Empty: `Not found`. The gateway replaces `{relayer_id}` by the id.
    *
    * @generated from field: string relayer_not_found_text = 5;
    */
@@ -187,7 +187,7 @@ export type UnionRules = Message<"relayer.rest.v1.UnionRules"> & {
    */
   selector: {
     /**
-     * The network of the relayer that `relayer_id` names. The fields of the selected message stand in place of the union.
+     * The network of the relayer that `relayer_id` names. The fields of the selected message replace the union.
      *
      * @generated from field: bool relayer_network = 1;
      */
@@ -212,14 +212,14 @@ export type UnionRules = Message<"relayer.rest.v1.UnionRules"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * With a tag: the key of the content. Without it, the fields of the content stand beside the tag.
+   * With a tag: the key of the content. Without it, the fields of the content are beside the tag.
    *
    * @generated from field: string content = 4;
    */
   content: string;
 
   /**
-   * With a sibling or the relayer's network: the key of the content. Without it, the fields of the content stand in place of the union.
+   * With a sibling or the relayer's network: the key of the content. Without it, the fields of the content replace the union.
    *
    * @generated from field: string under = 5;
    */
@@ -254,7 +254,7 @@ export type MessageRules = Message<"relayer.rest.v1.MessageRules"> & {
   bareCases: string[];
 
   /**
-   * A field that can stand for the whole message: a JSON value that is not an object (or, for a repeated field, an array) is read as this field.
+   * A field that can replace the whole message: a JSON value that is not an object (or, for a repeated field, an array) is read as this field.
    * A message with only this field set is written this way.
    *
    * @generated from field: string shorthand = 2;

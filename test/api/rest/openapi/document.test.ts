@@ -69,17 +69,17 @@ describe('the OpenAPI document', () => {
     for (const [route, texts] of Object.entries(specified)) {
       const operation = document.operations.find(({ verb, template }) => `${verb} ${template}` === route);
       assert.ok(operation, route);
-      const told = JSON.stringify(
+      const shown = JSON.stringify(
         Object.values(operation.responses).map((response) => ('$ref' in response ? resolved(String(response.$ref)) : response)),
       );
-      for (const text of texts) assert.ok(told.includes(`"message":"${text}"`), `${route}: ${text}`);
+      for (const text of texts) assert.ok(shown.includes(`"message":"${text}"`), `${route}: ${text}`);
       assert.equal('429' in operation.responses, texts.includes('Too Many Requests'), route);
     }
   });
 
   it('lists every error of the contract in the introduction', () => {
-    const told = JSON.stringify(document.json);
-    for (const { httpStatus, text } of Object.values(errorTable)) assert.ok(told.includes(`| ${httpStatus} | \`${text}\` |`), text);
+    const shown = JSON.stringify(document.json);
+    for (const { httpStatus, text } of Object.values(errorTable)) assert.ok(shown.includes(`| ${httpStatus} | \`${text}\` |`), text);
   });
 
   it('describes every field, and has an example for every body', () => {
