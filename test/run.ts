@@ -23,7 +23,7 @@ const processes: Readonly<Record<string, readonly string[]>> = {
   sandbox: ['test/e2e/sandbox', 'test/examples/'],
   cli: ['test/cli/'],
   engine: ['test/engine/'],
-  model: ['test/engine/alone', 'test/engine/model'],
+  model: ['test/engine/model', 'test/engine/unsequenced'],
   api: ['test/api/'],
   docs: ['test/api/rest/openapi/docs/'],
   wire: ['test/wire/'],

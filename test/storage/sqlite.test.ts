@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, extname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import Sqlite from 'better-sqlite3';
@@ -92,9 +92,7 @@ describe('sqlite only', () => {
 
   test('a process that is killed in a migration leaves no part of it', async () => {
     const file = newFile();
-    const child = fork(fileURLToPath(new URL(`../support/die-in-migration${extname(fileURLToPath(import.meta.url))}`, import.meta.url)), [
-      `sqlite:${file}`,
-    ]);
+    const child = fork(fileURLToPath(new URL('../support/die-in-migration.js', import.meta.url)), [`sqlite:${file}`]);
     assert.deepEqual(await once(child, 'exit'), [null, 'SIGKILL']);
     const left = new Sqlite(file);
     assert.deepEqual(left.prepare("select name from sqlite_master where name not like 'kysely%' and name not like 'sqlite%'").all(), []);
