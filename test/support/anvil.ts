@@ -5,38 +5,38 @@ import { dirname, join } from 'node:path';
 
 /** How to start the node. */
 export interface AnvilOptions {
-  /** Seconds between blocks; absent: a block per transaction. */
+  /** Seconds between blocks. Default: one block per transaction. */
   readonly blockTime?: number;
-  /** True: blocks only by `mine`. */
+  /** True: only `mine` makes blocks. */
   readonly noMining?: boolean;
   /** Default 31337. */
   readonly chainId?: number;
-  /** The port, where a node must come back where it was; absent: a free one. */
+  /** For a node that must restart at its old address. Default: a free port. */
   readonly port?: number;
   readonly args?: readonly string[];
 }
 
-/** A real EVM node of its own. */
+/** A real EVM node. */
 export interface Anvil {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** The result of a JSON-RPC call; throws the node's error text. */
+  /** Returns the result of a JSON-RPC call. Throws the node's error text. */
   rpc(method: string, params?: readonly unknown[]): Promise<unknown>;
-  /** Mines blocks; one unless said. */
+  /** Mines this many blocks; default 1. */
   mine(blocks?: number): Promise<void>;
-  /** Ends the process; what it knew is gone. */
+  /** Ends the process. Its chain is lost. */
   stop(): Promise<void>;
 }
 
-/** Ten accounts that hold 10,000 ether each, on every anvil: keys as hex with `0x`. */
+/** Keys, as hex with `0x`, of accounts that hold 10,000 ether on every anvil. */
 export const anvilKeys: readonly [string, string, string] = [
   '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
   '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d',
   '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
 ];
 
-/** The binary itself: killing npm's wrapper would leave the node running. */
+/** Finds the binary itself: if npm's wrapper is killed, the node keeps running. */
 function anvilBinary(): string {
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   const name = `@foundry-rs/anvil-${process.platform}-${arch}`;
@@ -44,7 +44,7 @@ function anvilBinary(): string {
   return join(dirname(manifest), 'bin', process.platform === 'win32' ? 'anvil.exe' : 'anvil');
 }
 
-/** Starts anvil on a free port; resolves when it answers. Call `stop` when done. */
+/** Starts anvil and resolves when it answers. */
 export async function startAnvil({ blockTime, noMining, chainId, port, args = [] }: AnvilOptions = {}): Promise<Anvil> {
   const flags = [
     ...['--port', String(port ?? 0), '--host', '127.0.0.1', '--chain-id', String(chainId ?? 31337)],
@@ -88,7 +88,7 @@ export async function startAnvil({ blockTime, noMining, chainId, port, args = []
   };
 }
 
-/** The port that anvil says it listens on; rejects with what it said when it ends instead. */
+/** Returns the port that anvil listens on. Rejects with its output if it ends first. */
 function listeningPort(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     let said = '';
@@ -101,7 +101,7 @@ function listeningPort(child: ChildProcess): Promise<number> {
       isListening = true;
       resolve(Number(port));
     };
-    // Kept flowing to the end, or a full pipe would stop the node.
+    // Read to the end: a full pipe would stop the node.
     child.stdout?.on('data', hear);
     child.stderr?.on('data', hear);
     child.once('error', reject);

@@ -25,15 +25,15 @@ export const testKey = 'test-key-of-at-least-32-characters';
 /** A key with no scope but `sign`. */
 export const signingKey = 'key-with-the-scope-sign-only-0000';
 
-/** What a test may set. */
+/** What differs from test to test. */
 export interface RigOptions {
   readonly notifications?: Partial<ServiceImpl<typeof NotificationService>>;
-  /** Served only where they are given. */
+  /** The transaction service is served only if this is set. */
   readonly transactions?: Partial<ServiceImpl<typeof TransactionService>>;
   readonly origins?: readonly string[];
-  /** Absent: none. */
+  /** Default: no limit. */
   readonly rateLimit?: TokenBucketLimits;
-  /** Of the rate limit. */
+  /** The clock of the rate limit. */
   readonly clock?: Clock;
   readonly timeouts?: ServerTimeouts;
   readonly tls?: { certPem: string; keyPem: string } | null;
@@ -48,12 +48,12 @@ export interface Rig {
   readonly port: number;
   readonly server: ApiServer;
   readonly shutdown: AbortController;
-  /** What was logged. */
+  /** The lines of the log. */
   readonly lines: { level: string; fields: Record<string, unknown>; message: string }[];
   stop(): Promise<void>;
 }
 
-/** Timeouts as long as a test may ever need; set what is tested shorter. */
+/** Timeouts that no test reaches. A test shortens the one that it tests. */
 export const patientTimeouts: ServerTimeouts = {
   firstByteMs: 30_000,
   headersMs: 30_000,
@@ -139,7 +139,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   };
 }
 
-/** The ways that connect-node calls: each RPC protocol, and HTTP versions where they matter. */
+/** connect-node's transports: every RPC protocol, on the HTTP versions that differ. */
 export const transports: Readonly<Record<string, (baseUrl: string) => Transport>> = {
   'Connect over HTTP/1.1': (baseUrl) => createConnectTransport({ baseUrl, httpVersion: '1.1' }),
   'Connect over HTTP/2': (baseUrl) => createConnectTransport({ baseUrl, httpVersion: '2', useBinaryFormat: false }),

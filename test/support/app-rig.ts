@@ -13,12 +13,12 @@ import { openStore } from '../../src/storage/open-store.js';
 import { apiKey, createEd25519Home, createServiceHome, type Ed25519HomeOptions, type ServiceHome } from './service.js';
 import { startServiceHere } from './service-here.js';
 
-/** What some keys of the rig may do, by the key; `apiKey` may do all. */
+/** Keys of the rig beside `apiKey`, which has every scope. */
 export const keys = {
   reader: 'key-that-reads-transactions-0000000000000',
   notifier: 'key-that-manages-notifications-00000000',
   onlyR2: 'key-for-the-relayer-r2-alone-0000000000',
-  /** Looking it up fails, as if what keeps the keys were broken. */
+  /** Its lookup throws, as if the storage of keys were broken. */
   faulty: 'key-whose-lookup-fails-00000000000000000',
 } as const;
 
@@ -34,44 +34,44 @@ const principals: Readonly<Record<string, Principal>> = {
 
 /** What differs from test to test. */
 export interface AppRigOptions {
-  /** Default: an address where nothing listens, so that transactions stay pending. */
+  /** Default: an address where no node listens, so transactions stay pending. */
   readonly rpcUrl?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
-  /** Webhooks of the configuration file; the first is told of r1's and r2's transactions. */
+  /** Webhooks of the configuration file; the first gets the events of r1 and r2. */
   readonly notifications?: readonly { readonly id: string; readonly type: 'webhook'; readonly url: string }[];
 }
 
-/** What a test asks. */
+/** A request of a test. */
 export interface Ask {
   readonly body?: string | Uint8Array | undefined;
-  /** Beside `authorization` and, with a body, `content-type`; undefined leaves one of those out. */
+  /** Added to `authorization` and, with a body, `content-type`; undefined removes one of those. */
   readonly headers?: Readonly<Record<string, string | string[] | undefined>> | undefined;
 }
 
-/** A REST answer as it came. */
+/** A REST answer, unparsed. */
 export interface RestAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
 }
 
-/** The whole service in this process, with the relayers r1 and r2, and one called paused; and a hand on its store. */
+/** The whole service in this process, with the relayers r1, r2 and paused, and control over its store. */
 export interface AppRig {
   readonly home: ServiceHome;
   readonly port: number;
   readonly baseUrl: string;
-  /** What was logged as an error. */
+  /** The messages of error lines in the log. */
   readonly errors: readonly string[];
-  /** The fields of every line of the audit. */
+  /** The fields of every audit line. */
   readonly audited: readonly object[];
-  /** By HTTP/1.1, on a connection of its own; `path` goes out as it is. */
+  /** Sends a request by HTTP/1.1 on a new connection. `path` is sent unchanged. */
   ask(verb: string, path: string, ask?: Ask): Promise<RestAnswer>;
-  /** Commits that hold such a change wait from now on, until the returned function is called. */
+  /** Delays every commit with such a change until the returned function is called. */
   holdCommits(isHeld: (change: Change) => boolean): () => void;
-  /** How many wait. */
+  /** The number of delayed commits. */
   heldCommits(): number;
-  /** From now on the store is broken. */
+  /** Breaks the store. */
   closeStore(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -148,7 +148,7 @@ export async function startAppRig({
   };
 }
 
-/** One request by HTTP/1.1 on a connection of its own. */
+/** Sends one request by HTTP/1.1 on a new connection. */
 export function askRest(port: number, verb: string, path: string, { body, headers = {} }: Ask = {}): Promise<RestAnswer> {
   const all: Readonly<Record<string, string | string[] | undefined>> = {
     authorization: `Bearer ${apiKey}`,
@@ -170,7 +170,7 @@ export function askRest(port: number, verb: string, path: string, { body, header
   });
 }
 
-/** A second relayer, and one that an operator paused; each with an account of its own. */
+/** Adds a second relayer and a paused one, each with its own account. */
 async function addRelayers(dir: string): Promise<void> {
   const file = join(dir, 'config.json');
   const config = JSON.parse(await readFile(file, 'utf8'));

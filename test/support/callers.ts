@@ -11,15 +11,15 @@ import { apiKey } from './service.js';
 /** The services that tests call. */
 export type ServiceName = 'TransactionService' | 'SigningService' | 'NotificationService';
 
-/** What a call came to: the response as protobuf JSON with proto names, or the error. */
+/** The result of a call: the response as protobuf JSON with proto names, or the error. */
 export type Outcome =
   | { readonly ok: true; readonly response: Record<string, unknown> }
   | { readonly ok: false; readonly code: string; readonly message: string };
 
-/** Calls the service by one of its RPC protocols, with a client that is not ours. */
+/** Calls the service over one RPC protocol with a public client library. */
 export interface RpcCaller {
   readonly protocol: 'gRPC' | 'gRPC-Web' | 'Connect JSON';
-  /** `message` has proto names (`relayer_id`); a oneof is set by its case's name. */
+  /** `message` has proto names (`relayer_id`); the name of its case sets a oneof. */
   call(service: ServiceName, method: string, message: object): Promise<Outcome>;
   close(): void;
 }
@@ -134,7 +134,7 @@ function connectJsonCaller(baseUrl: string): RpcCaller {
   };
 }
 
-/** protobuf JSON has lowerCamelCase names on the wire; tests read proto names. */
+/** Converts the lowerCamelCase names of protobuf JSON to proto names, which tests read. */
 function snakeCased(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(snakeCased);
   if (typeof value !== 'object' || value === null) return value;

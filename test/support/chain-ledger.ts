@@ -1,6 +1,6 @@
 import type { Anvil } from './anvil.js';
 
-/** A transaction that a block holds. */
+/** A mined transaction. */
 export interface MinedTransaction {
   /** Lower-case hex with `0x`. */
   readonly hash: string;
@@ -14,11 +14,11 @@ export interface MinedTransaction {
   readonly succeeded: boolean;
 }
 
-/** What the chain's own blocks say of one account. */
+/** What the blocks hold of one account. */
 export interface Ledger {
   /** Number of the newest block. */
   readonly height: number;
-  /** All that the account has sent, in the chain's order. */
+  /** All transactions of the account, in block order. */
   readonly transactions: readonly MinedTransaction[];
   readonly byHash: ReadonlyMap<string, MinedTransaction>;
 }
@@ -32,7 +32,7 @@ interface RpcTransaction {
   readonly input: string;
 }
 
-/** Reads the blocks of the canonical chain, from the node itself: all, or the newest `blocks`. */
+/** Reads all blocks, or the newest `blocks`, from the node itself. */
 export async function readLedger(anvil: Pick<Anvil, 'rpc'>, account: string, blocks = Number.POSITIVE_INFINITY): Promise<Ledger> {
   const height = Number(await anvil.rpc('eth_blockNumber'));
   const transactions: MinedTransaction[] = [];

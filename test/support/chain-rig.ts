@@ -20,7 +20,7 @@ export interface OpenedChain {
   readonly lines: readonly string[];
 }
 
-/** Opens a chain over these URLs, the first the heaviest, closed at the end of the test. */
+/** Opens a chain on these URLs, the first with the highest weight. It closes with the test. */
 export function openChain(test: TestContext, urls: readonly string[], network: Partial<EvmNetwork> = {}): OpenedChain {
   const log = rememberingLog();
   const rpcUrls = urls.map((url, index) => ({ url, weight: 100 - index }));
@@ -29,7 +29,7 @@ export function openChain(test: TestContext, urls: readonly string[], network: P
   return { chain, lines: log.lines };
 }
 
-/** A transfer of one wei for 10 gwei, with what is said. */
+/** Drafts a transfer of one wei for 10 gwei, with these changes. */
 function transferDraft(changes: Partial<EvmDraft> = {}): EvmDraft {
   return {
     network: 'evm',
@@ -42,7 +42,7 @@ function transferDraft(changes: Partial<EvmDraft> = {}): EvmDraft {
   };
 }
 
-/** A version signed by anvil's first account. */
+/** Returns an attempt signed by anvil's first account. */
 export async function signedAttempt(chain: EvmChain, nonce: bigint, changes: Partial<EvmDraft> = {}): Promise<Attempt> {
   return attemptOf(anvilSigner.address, nonce, await chain.sign(transferDraft(changes), nonce, anvilSigner));
 }

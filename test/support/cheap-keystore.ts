@@ -4,19 +4,19 @@ import { keyFromSeed, publicKeyOf } from '../../src/signers/local/ed25519-key.js
 
 const cheap = { N: 1024, r: 8, p: 1 };
 
-/** An Ethereum keystore that costs a thousandth of a real one to open. */
+/** Makes an Ethereum keystore that opens a hundred times faster than a real one. */
 export function cheapKeystore(privateKey: Uint8Array, passphrase: string): Promise<string> {
   const wallet = new Wallet(`0x${Buffer.from(privateKey).toString('hex')}`);
   return encryptKeystoreJson({ address: wallet.address, privateKey: wallet.privateKey }, passphrase, { scrypt: cheap });
 }
 
-/** The Ethereum keystore without its address: as the existing relayer writes keystores, whatever their network. */
+/** Removes the address from an Ethereum keystore, as the existing relayer writes keystores for every network. */
 export function keystoreOfAnyNetwork(json: string): string {
   const { address: _, Crypto, crypto = Crypto, ...rest } = JSON.parse(json);
   return JSON.stringify({ ...rest, crypto });
 }
 
-/** An ed25519 keystore as the format says, made without the code that is tested, and cheap to open. `publicKey`: what it says it holds. */
+/** Makes an ed25519 keystore that opens fast, without the tested code. `publicKey` is the one that the file names. */
 export function cheapEd25519Keystore(seed: Uint8Array, passphrase: string, publicKey = publicKeyOf(keyFromSeed(seed))): string {
   const salt = randomBytes(32);
   const iv = randomBytes(12);

@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Where Debian puts it. */
+/** Debian's path. */
 const executablePath = '/usr/bin/chromium';
 
-/** Why tests of pages are skipped; false where they can run. */
+/** The reason for which browser tests are skipped, or false. */
 export const skipWithoutChromium: string | false = existsSync(executablePath)
   ? false
   : `skipped: this machine has no ${executablePath} (apt-get install chromium)`;
 
-/** Starts a browser without a window, which asks nobody for anything by itself. */
+/** Starts a headless browser that makes no requests of its own. */
 export function startChromium(): Promise<Browser> {
   return chromium.launch({
     executablePath,

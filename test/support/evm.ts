@@ -7,13 +7,13 @@ import type { EvmPolicies, Relayer } from '../../src/core/relayer/relayer.js';
 import type { EvmAttemptFields, EvmContent, EvmRequest } from '../../src/core/transaction/evm.js';
 import type { Attempt } from '../../src/core/transaction/transaction.js';
 
-/** What a version of an EVM transaction says. Throws where there is none. */
+/** Returns the EVM fields of an attempt. Throws if there is no attempt. */
 export function evmFieldsOf(attempt: Attempt | null | undefined): EvmAttemptFields {
   if (attempt === null || attempt === undefined) throw new Error('there is no version');
   return onNetwork('evm', attempt.fields);
 }
 
-/** An EVM network as anvil is one; nothing of it is remembered for long. */
+/** The network of anvil. */
 export function evmNetwork(changes: Partial<EvmNetwork> = {}): EvmNetwork {
   return {
     name: 'test-network',
@@ -46,7 +46,7 @@ export function evmPolicies(changes: Partial<EvmPolicies> = {}): EvmPolicies {
   };
 }
 
-/** A request with only what is said. */
+/** A request with these fields and no others. */
 export function evmRequest(changes: Partial<EvmRequest> = {}): EvmRequest {
   return {
     network: 'evm',
@@ -81,7 +81,7 @@ export function evmContent(changes: Partial<EvmContent> = {}): EvmContent {
   };
 }
 
-/** A relayer with this account; nothing of its network is looked at. */
+/** A relayer with this account. */
 export function evmRelayer(address: string, policies: Partial<EvmPolicies> = {}): Relayer {
   return {
     id: 'r1',
@@ -98,20 +98,20 @@ export function evmRelayer(address: string, policies: Partial<EvmPolicies> = {})
   };
 }
 
-/** A request for a first version. */
+/** A request for a first attempt. */
 export function draftRequest(account: string, changes: Partial<DraftRequest> & { policies?: EvmPolicies } = {}): DraftRequest {
   const { policies, ...rest } = changes;
   return { relayer: evmRelayer(account, policies), content: evmContent(), outbids: [], validUntilMs: null, ...rest };
 }
 
-/** Broadcasts one transaction. */
+/** Broadcasts one transaction and returns its outcome. */
 export async function broadcastOne(chain: Chain, raw: string): Promise<BroadcastOutcome> {
   const [outcome] = await chain.broadcastAll([raw]);
   if (outcome === undefined) throw new Error('a broadcast has an outcome');
   return outcome;
 }
 
-/** The receipt of one transaction, wherever it is; null: no block holds it. */
+/** Returns the receipt of one transaction, or null if no block holds it. */
 export async function receiptOf(chain: EvmChain, hash: string): Promise<Receipt | null> {
   const { number } = await chain.head();
   return (await chain.sequence.receipts([hash], { from: 0n, to: number })).get(hash) ?? null;
@@ -123,7 +123,7 @@ export function attemptOf(account: string, nonce: bigint, signed: Pick<Attempt, 
   return { chain: 'evm:31337', account, transactionId: 'tx', version: 1, purpose: 'content', nonce, hash, raw, fields, createdAtMs: 0 };
 }
 
-/** A log that keeps its lines as JSON text. */
+/** A log that keeps its lines as JSON. */
 export function rememberingLog(): Log & { readonly lines: readonly string[] } {
   const lines: string[] = [];
   const keep = (level: string) => (fields: object, message: string) => void lines.push(JSON.stringify({ level, ...fields, message }));
@@ -135,12 +135,12 @@ export function contractThat(verb: 'returns' | 'reverts', payload: string): stri
   return contractOf(wrapped(verb === 'returns' ? 'f3' : 'fd', payload));
 }
 
-/** Creation code of a contract of this code. */
+/** Creation code of a contract with this code. */
 export function contractOf(runtime: string): string {
   return wrapped('f3', runtime);
 }
 
-/** Code that copies what follows it into memory and ends with it; `end` is the opcode. */
+/** Code that returns the bytes after it. `end` is the opcode for the end. */
 function wrapped(end: string, payload: string): string {
   const bytes = payload.replace(/^0x/, '');
   const length = (bytes.length / 2).toString(16).padStart(4, '0');

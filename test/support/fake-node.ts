@@ -2,14 +2,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 
-/** A JSON-RPC call as it came. */
+/** A received JSON-RPC call. */
 export interface AskedCall {
   readonly id: unknown;
   readonly method: string;
   readonly params: readonly unknown[];
 }
 
-/** A request as it came: one call, or a batch. */
+/** A received request: one call or a batch. */
 export interface AskedRequest {
   readonly isBatch: boolean;
   readonly calls: readonly AskedCall[];
@@ -22,16 +22,16 @@ export type FakeAnswer =
   | 'hang up'
   | 'say nothing';
 
-/** A node that is not one. */
+/** An HTTP server that acts as an RPC node. */
 export interface FakeNode {
   readonly url: string;
   readonly host: string;
-  /** The methods asked, in order, also those in batches. */
+  /** The called methods in order, also those in batches. */
   readonly methods: string[];
   readonly requests: AskedRequest[];
 }
 
-/** Starts a node that answers as told, stopped at the end of the test. */
+/** Starts a node that answers as the test says. It stops with the test. */
 export async function startFakeNode(
   test: TestContext,
   answer: (request: AskedRequest) => FakeAnswer | Promise<FakeAnswer>,
@@ -78,7 +78,7 @@ export function answering(request: AskedRequest, resultOf: (call: AskedCall) => 
   return { body: JSON.stringify(request.isBatch ? items : items[0]) };
 }
 
-/** What the node behind `url` answers to this request. */
+/** Returns what the node at `url` answers to this request. */
 export async function relayed(url: string, request: AskedRequest): Promise<{ readonly body: string }> {
   const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: request.text });
   return { body: await response.text() };

@@ -18,7 +18,7 @@ export interface NodeFaults {
   readonly alreadyKnown: number;
 }
 
-/** What is misbehaved towards. */
+/** The node behind the faults and its caller. */
 export interface FaultyNodeOptions {
   /** URL of the real node. */
   readonly target: string;
@@ -30,13 +30,13 @@ export interface FaultyNodeOptions {
   readonly greatestLag: number;
 }
 
-/** A node that misbehaves. */
+/** A node with random faults. */
 export interface FaultyNode extends RpcProxy {
-  /** How often it did, by the name of the fault. */
+  /** The number of faults by name. */
   readonly counts: Readonly<Record<keyof NodeFaults, number>>;
 }
 
-/** Starts a real node's proxy that fails at random, and replaces in its pool by reth's strict rule. */
+/** Starts a proxy of a real node that fails at random and applies reth's strict rule for replacements. */
 export async function startFaultyNode(options: FaultyNodeOptions): Promise<FaultyNode> {
   const { random, faults, callerTimeoutMs, greatestLag } = options;
   const counts = { lost: 0, late: 0, refused: 0, limited: 0, stale: 0, alreadyKnown: 0 };
@@ -87,7 +87,7 @@ function isAboutHead({ method }: RpcCall): boolean {
   return headMethods.includes(method);
 }
 
-/** Answers as a node that is some blocks behind: it knows no newer block, and nothing that is only in one. */
+/** Answers like a node that is some blocks behind: it knows no newer block and no transaction in one. */
 async function askBehind({ method, params }: RpcCall, ask: Ask, lag: number): Promise<Exclude<RpcAnswer, null>> {
   const height = await ask({ method: 'eth_blockNumber', params: [] });
   if ('error' in height) return height;

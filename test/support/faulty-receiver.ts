@@ -4,10 +4,10 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from './seeded-random.js';
 
-/** What a receiver does instead of taking what it was sent. */
+/** What a receiver does instead of accepting a delivery. */
 export type ReceiverFault = 'none' | 'slow' | 'error' | 'busy' | 'moved' | 'hangs half way' | 'hangs' | 'resets';
 
-/** A delivery as it came, whole. */
+/** A delivery that arrived completely. */
 export interface ReceivedDelivery {
   readonly headers: IncomingHttpHeaders;
   /** The exact bytes. */
@@ -15,16 +15,16 @@ export interface ReceivedDelivery {
   readonly fault: ReceiverFault;
 }
 
-/** A receiver of webhooks that fails in every way, by chance. */
+/** A webhook receiver with every kind of random fault. */
 export interface FaultyReceiver {
   readonly url: string;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly deliveries: readonly ReceivedDelivery[];
   /** Ids that it has answered 2xx. */
   readonly accepted: ReadonlySet<string>;
-  /** Requests that came where a redirect pointed: none may. */
+  /** Requests to the target of a redirect; there must be none. */
   readonly followed: number;
-  /** How often it was down altogether. */
+  /** The number of times that it was down. */
   readonly outages: number;
   stop(): Promise<void>;
 }
@@ -33,10 +33,10 @@ const faults: readonly ReceiverFault[] = ['slow', 'error', 'busy', 'moved', 'han
 const slowMs = 200;
 const hangMs = 1_500;
 const outageMs = 600;
-/** After so many deliveries it goes down for a while. */
+/** It goes down for a while after this many deliveries. */
 const outageEvery = 150;
 
-/** Starts it on a free loopback port. Of the deliveries, this share meets a fault. */
+/** Starts it on a free loopback port. This share of the deliveries meets a fault. */
 export async function startFaultyReceiver(random: Random, faultShare: number): Promise<FaultyReceiver> {
   const deliveries: ReceivedDelivery[] = [];
   const accepted = new Set<string>();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request as it came. */
+/** A received request. */
 export interface ReceivedRequest {
   readonly method: string | undefined;
   readonly path: string | undefined;
@@ -13,7 +13,7 @@ export interface ReceivedRequest {
   readonly port: number | undefined;
 }
 
-/** An HTTP server that remembers what it got. */
+/** An HTTP server that keeps the requests that it received. */
 export interface HttpReceiver {
   readonly port: number;
   readonly requests: readonly ReceivedRequest[];
@@ -21,7 +21,7 @@ export interface HttpReceiver {
   url(path: string): string;
 }
 
-/** Starts a receiver on a free loopback port, stopped at the end of the test. `answer` ends the response, now or later. */
+/** Starts a receiver on a free loopback port. It stops with the test. `answer` ends the response, now or later. */
 export async function startHttpReceiver(
   test: { after(release: () => void): void },
   answer: (response: ServerResponse, request: ReceivedRequest) => void,

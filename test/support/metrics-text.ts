@@ -1,8 +1,8 @@
-/** Prometheus' text format, read. */
+/** A parsed scrape in the text format of Prometheus. */
 export interface MetricsText {
-  /** Names as they are declared: of a histogram without `_bucket`, `_sum`, `_count`. */
+  /** Declared names, so histograms are without `_bucket`, `_sum` and `_count`. */
   readonly types: ReadonlyMap<string, string>;
-  /** Lines with a value, by the name as it stands there. */
+  /** Lines with a value, by their full names. */
   readonly samples: ReadonlyMap<string, readonly Sample[]>;
 }
 
@@ -12,7 +12,7 @@ export interface Sample {
   readonly value: number;
 }
 
-/** Reads a scrape; throws at a line that is no part of the format. */
+/** Parses a scrape. Throws at a line that is not in the format. */
 export function readMetrics(text: string): MetricsText {
   const types = new Map<string, string>();
   const samples = new Map<string, Sample[]>();
@@ -32,7 +32,7 @@ export function readMetrics(text: string): MetricsText {
   return { types, samples };
 }
 
-/** The sum of all samples of this name that have these labels. */
+/** Returns the sum of all samples with this name and these labels. */
 export function sumOf({ samples }: MetricsText, name: string, labels: Readonly<Record<string, string>> = {}): number {
   return (samples.get(name) ?? [])
     .filter((sample) => Object.entries(labels).every(([label, value]) => sample.labels[label] === value))

@@ -13,13 +13,13 @@ import { evmFieldsOf } from './evm.js';
 import type { Random } from './seeded-random.js';
 import { type Ask, type Connection, createWires, type Travelling } from './wires.js';
 
-/** A transaction as the chain sees it. */
+/** A transaction on the model chain. */
 export interface ModelTransaction {
   readonly hash: string;
   readonly nonce: bigint;
   readonly price: EvmPrice;
   readonly valueWei: bigint;
-  /** False: it reverts where it is mined. */
+  /** False if it reverts when it is mined. */
   readonly succeeds: boolean;
 }
 
@@ -32,9 +32,9 @@ export interface ModelBlock {
 }
 
 /**
- * A chain with one account, in memory, whose every answer comes when the test says so: nothing else can interleave a lane with blocks, reorgs and lost
- * answers at will. It is as strict as the strictest node: a replacement must bid more than ten percent more in both numbers, a used nonce is refused also
- * for bytes that are mined, the base fee and funds are demanded. Signing is a hash; the same bytes always have the same hash.
+ * A chain with one account in memory. The test decides when each answer arrives, so it can interleave a lane with blocks, reorgs and lost answers. The
+ * chain is as strict as the strictest node: a replacement must bid over ten percent more in both fees, a used nonce is refused even for mined bytes, and
+ * the base fee and funds are required. A signature is a hash, so the same bytes always have the same hash.
  */
 export interface ModelChain {
   readonly blocks: readonly ModelBlock[];
@@ -42,31 +42,31 @@ export interface ModelChain {
   readonly travelling: readonly Travelling[];
   /** Every foreign transaction that was ever in a block or pool, by hash. */
   readonly foreign: ReadonlySet<string>;
-  /** How often each transaction was offered to the node, by hash. */
+  /** The number of broadcasts of each transaction, by hash. */
   readonly offers: ReadonlyMap<string, number>;
   connect(): Connection;
   /** The account's nonce after the newest block. */
   accountNonce(): bigint;
-  /** Where a block holds it; undefined: none does. */
+  /** The block that holds it; undefined if none does. */
   minedIn(hash: string): ModelBlock | undefined;
-  /** The most blocks, its own included, that were ever on top of one that held this transaction. */
+  /** The highest number of confirmations that this transaction ever had. */
   greatestDepth(hash: string): number;
-  /** How many of the newest blocks can go without taking back one that ever had this many confirmations. */
+  /** The number of newest blocks that a reorg can remove without one that ever had this many confirmations. */
   shallow(confirmations: number): number;
   /** Mines a block with at most this many transactions of the pool. */
   mine(most?: number): void;
-  /** Takes blocks back, and with them each transaction for which `keeps` is false: it is in no pool any more. */
+  /** Removes blocks. A transaction for which `keeps` is false does not return to the pool. */
   takeBack(count: number, keeps: () => boolean): void;
-  /** Somebody else uses the key: in the pool in the place of what is there, or in the next block. */
+  /** A foreign process uses the key: in the pool, where it replaces the slot, or in the next block. */
   useKey(place: 'pool' | 'block'): void;
-  /** The pool forgets each transaction for which `keeps` is false. */
+  /** Removes each transaction from the pool for which `keeps` is false. */
   forget(keeps: () => boolean): void;
   setBaseFee(wei: bigint): void;
-  /** What the account can pay for a transaction; the pool drops those that it cannot. */
+  /** Sets what the account can pay per transaction. The pool drops those that cost more. */
   setFunds(wei: bigint): void;
-  /** Nodes answer as they would have this many blocks ago. */
+  /** Nodes answer as of this many blocks ago. */
   setLag(blocks: number): void;
-  /** Nodes say that the account has used this many nonces more than it has. */
+  /** Nodes report a nonce that is higher by this number. */
   setNonceLie(nonces: bigint): void;
 }
 
@@ -105,7 +105,7 @@ export function createModelChain(network: Network, account: string, random: Rand
     return chain.reduce((count, { transactions }) => count + BigInt(transactions.length), 0n);
   }
 
-  /** The chain as the node that is asked sees it. */
+  /** The chain as the called node sees it. */
   const seen = () => blocks.slice(0, Math.max(1, blocks.length - lag));
 
   const find = (chain: readonly ModelBlock[], hash: string) =>
@@ -256,7 +256,7 @@ export function createModelChain(network: Network, account: string, random: Rand
       broadcastAll: (raws) =>
         ask(
           'broadcastAll',
-          // A node may take a part of what it is sent, and forget to say so.
+          // A node may accept part of a batch and not answer.
           () => raws.map((raw) => (random.chance(0.95) ? take(raw) : ({ kind: 'unknown', sentence: 'unanswered' } as const))),
           raws.map(() => ({ kind: 'unknown', sentence: 'lost' }) as const),
         ),
@@ -307,7 +307,7 @@ function costWei({ valueWei, price }: Pick<ModelTransaction, 'valueWei' | 'price
   return valueWei + gasLimit * maxCostPerGasWei(price);
 }
 
-/** As reth: an exact ten percent is not enough. */
+/** Like reth: exactly ten percent more is not enough. */
 function outbids(price: EvmPrice, earlier: EvmPrice): boolean {
   const bid = bidOf(price);
   const old = bidOf(earlier);

@@ -14,25 +14,25 @@ import { evmNetwork, evmPolicies } from './evm.js';
 import type { ModelChain } from './model-chain.js';
 import { mortalStore } from './mortal-store.js';
 
-/** A process that runs one lane on a model chain: a memory, a connection and a view of the store of its own. */
+/** A process that runs one lane on a model chain, with its own memory, connection and view of the store. */
 export interface ModelLane {
   readonly deps: TransactionDeps;
-  /** What was logged as an error: nothing ever should be. */
+  /** Logged errors; there must be none. */
   readonly surprises: readonly string[];
-  /** Looks at the head, unless it already does. */
+  /** Starts to read the head unless it already does. */
   look(): void;
-  /** Lets everything run that waits for no node. Throws where that never ends. */
+  /** Runs everything that does not wait for a node. Throws if that never ends. */
   rest(): Promise<void>;
-  /** Lets every question be answered, until none is asked any more. `before` each leg, it is told what travels. */
+  /** Lets the node answer until no call is open. `before` is called with each message. */
   flow(before?: (name: string) => void): Promise<void>;
-  /** Ends it as a power cut does. */
+  /** Kills it. */
   kill(): void;
 }
 
-/** So many turns of the event loop without an answer of a node, and still work: it is running in circles. */
+/** After this many turns of the event loop without an answer of a node, it runs in circles. */
 const greatestTurns = 5_000;
 
-/** The one relayer of a model; its account is named after it. */
+/** The relayer of a model. Its account has its name. */
 export function modelRelayer(name: string, network: Partial<EvmNetwork>, policies: Partial<EvmPolicies> = {}): Relayer {
   return {
     id: name,
@@ -49,7 +49,7 @@ export function modelRelayer(name: string, network: Partial<EvmNetwork>, policie
   };
 }
 
-/** Starts a process on what the store holds. */
+/** Starts a process on the content of the store. */
 export async function startModelLane(
   relayer: Relayer,
   chain: Pick<ModelChain, 'connect' | 'travelling'>,

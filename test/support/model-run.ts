@@ -16,22 +16,22 @@ import type { AttemptOutcome } from './wires.js';
 export interface ModelRunOptions {
   readonly store: Store;
   readonly random: Random;
-  /** Tells this run's account and relayer from those of others in the same store. */
+  /** Names this run's account and relayer, since runs share a store. */
   readonly name: string;
   readonly steps: number;
-  /** Reorgs may take back what had all its confirmations. */
+  /** Reorgs may remove blocks that had all confirmations. */
   readonly deepReorgs: boolean;
 }
 
-/** A run failed: what was wrong, and the last steps that led there. */
+/** The failure of a run, with its last steps. */
 export class ModelFailure extends Error {}
 
-/** So many blocks must be enough to end everything. */
+/** Everything must be final within this many blocks. */
 const healingBlocks = 150;
 
 /**
- * One account's life: random commands, answers, blocks, reorgs, foreign use of the key, lost answers and crashes, checked after each step; at the end
- * everything is healed, and everything must become final. Resolves to what was met with. Throws `ModelFailure`.
+ * Runs one account through random commands, answers, blocks, reorgs, foreign use of the key, lost answers and crashes, and checks each step. At the end
+ * all faults stop and everything must become final. Resolves to the events that occurred. Throws `ModelFailure`.
  */
 export async function runModel({ store, random, name, steps, deepReorgs }: ModelRunOptions): Promise<ReadonlySet<string>> {
   const network = { name, requiredConfirmations: random.between(1, 4) };
@@ -42,7 +42,7 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
   const surprises: string[] = [];
   let nowMs = 1_800_000_000_000;
   const clock = { nowMs: () => nowMs };
-  /** Commands that have not been answered, of processes that live. */
+  /** Unanswered commands of running processes. */
   let asking = 0;
   let healed = false;
 
@@ -162,7 +162,7 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
       },
     ],
   ];
-  // Each run has its own mixture: what is rare in all of them alike would never come together.
+  // Each run has its own mixture, so that rare events can occur together.
   const mixture = happenings.map(([weight]) => weight * ([0.2, 1, 1, 4][random.between(0, 3)] ?? 1));
   const weights = mixture.reduce((sum, weight) => sum + weight, 0);
 

@@ -6,37 +6,37 @@ import { type Attempt, isFinal, type Transaction, type TransactionView } from '.
 import { evmFieldsOf } from './evm.js';
 import type { ModelChain } from './model-chain.js';
 
-/** Remembers what was seen of one relayer's transactions, and knows what must hold of them. */
+/** Records one relayer's transactions and checks what must hold for them. */
 export interface ModelWitness {
-  /** All transactions that the store has, oldest first, as of the last check. */
+  /** All stored transactions at the last check, oldest first. */
   ids(): readonly string[];
-  /** What it has met with: statuses, transitions of status, and what else tells that a run was worth it. */
+  /** The events that occurred: statuses, transitions, and others that a useful run must have. */
   readonly met: ReadonlySet<string>;
-  /** A request was answered. */
+  /** Records an answered request. */
   accepted(view: TransactionView): void;
   look(): Promise<void>;
-  /** Everything is final, and each ended as the chain says. */
+  /** Checks that everything is final and agrees with the chain. */
   requireEnded(): Promise<void>;
   describe(): Promise<string>;
 }
 
-/** What a witness looks at. */
+/** What a witness observes. */
 export interface ModelWitnessDeps {
   readonly store: Store;
   readonly relayer: Relayer;
   readonly chain: ModelChain;
-  /** True: what had its confirmations may have been taken back since. */
+  /** True if a reorg may have removed confirmed blocks. */
   readonly deepReorgs: boolean;
 }
 
-/** Makes a witness who has seen nothing yet. */
+/** Makes a witness without records. */
 export function createModelWitness({ store, relayer, chain, deepReorgs }: ModelWitnessDeps): ModelWitness {
   const lane = laneOf(relayer);
   const confirmations = relayer.network.requiredConfirmations;
   const acceptedIds = new Set<string>();
   const known = new Map<string, { view: TransactionView; attempts: readonly Attempt[] }>();
   const met = new Set<string>();
-  /** Nonces that somebody else's transactions have ever had in a block, and by which. */
+  /** Nonces that foreign transactions have ever had in a block, with those transactions. */
   const foreignUses = new Map<bigint, Set<string>>();
 
   let greatestChainNonce = 0n;
@@ -130,12 +130,12 @@ export function createModelWitness({ store, relayer, chain, deepReorgs }: ModelW
     }
     assert.notEqual(status, 'confirmed', `${id} is confirmed without a block`);
     assert.ok(displacedEarned(attempts), `${id} is ${status}, but nothing has its nonce for good`);
-    // Nodes forget nothing here, so what took a nonce is always found.
+    // Nodes here forget nothing, so the transaction that used a nonce is always found.
     if (nonce !== null)
       assert.equal(status, { content: null, cancel: 'canceled', expire: 'expired', release_slot: 'failed' }[transaction.intent]);
   }
 
-  /** Each slot that the transaction had is somebody else's for good. */
+  /** Each slot of the transaction finally belongs to a foreign transaction. */
   function displacedEarned(attempts: readonly Attempt[]): boolean {
     return attempts.every(({ nonce }) => nonce !== null && isForeignForGood(nonce));
   }

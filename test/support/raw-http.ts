@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect as connectHttp2, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 
-/** Sends bytes as they are on a connection of its own, and resolves with all that came back once it was closed. */
+/** Sends bytes on a new connection and resolves with everything received when it closes. */
 export async function sendRaw(port: number, text: string): Promise<string> {
   const socket = await openSocket(port);
   const answer = readAll(socket);
@@ -17,7 +17,7 @@ export async function openSocket(port: number): Promise<Socket> {
   return socket;
 }
 
-/** All that a connection receives until it is closed, by whatever cause. */
+/** Resolves with everything that a connection receives until it closes. */
 export function readAll(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let received = '';
@@ -37,7 +37,7 @@ export interface Http2Answer {
   readonly body: Buffer;
 }
 
-/** One request over HTTP/2 on a connection of its own. */
+/** Sends one request over HTTP/2 on a new connection. */
 export function requestHttp2(
   origin: string,
   headers: OutgoingHttpHeaders,
@@ -60,7 +60,7 @@ export function requestHttp2(
     });
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('error', reject);
-    // Not 'close': where the server answers before it has read the body, Node's client never closes the stream.
+    // Not 'close': if the server answers before it has read the body, Node's client never closes the stream.
     stream.on('end', () => {
       session.destroy();
       resolve({ headers: answerHeaders, trailers, body: Buffer.concat(chunks) });

@@ -1,6 +1,6 @@
 import { rest } from './callers.js';
 
-/** What every network's record has, as REST shows it. */
+/** The REST fields of every network's record. */
 export interface CommonRecord {
   readonly id: string;
   readonly status: string;
@@ -10,7 +10,7 @@ export interface CommonRecord {
   readonly confirmed_at: string | null;
 }
 
-/** The record of an EVM transaction; the fields that tests look at. */
+/** The fields of an EVM record that tests read. */
 export interface TransactionRecord extends CommonRecord {
   readonly nonce: number | null;
   readonly from: string;
@@ -20,7 +20,7 @@ export interface TransactionRecord extends CommonRecord {
   readonly is_canceled: boolean;
 }
 
-/** What every network's signed version has, as REST shows it. */
+/** The REST fields of every network's attempt. */
 export interface CommonAttempt {
   readonly version: number;
   readonly purpose: string;
@@ -28,14 +28,14 @@ export interface CommonAttempt {
   readonly is_mined: boolean;
 }
 
-/** A signed version of an EVM transaction; the fields that tests look at. */
+/** The fields of an EVM attempt that tests read. */
 export interface AttemptRecord extends CommonAttempt {
   readonly nonce: number;
   readonly to: string | null;
   readonly value: string;
 }
 
-/** What was answered to a call that changes something. */
+/** The answer to a call that changes something. */
 export interface Answer<R extends CommonRecord = TransactionRecord> {
   readonly status: number;
   /** `X-Error-Reason`; null on success. */
@@ -45,7 +45,7 @@ export interface Answer<R extends CommonRecord = TransactionRecord> {
   readonly record: R | null;
 }
 
-/** Calls one relayer by REST. Reads fail when they are not answered 200. */
+/** Calls one relayer by REST. A read fails unless it is answered 200. */
 export interface RelayerClient<R extends CommonRecord = TransactionRecord, A extends CommonAttempt = AttemptRecord> {
   send(body: object): Promise<Answer<R>>;
   replace(id: string, body: object): Promise<Answer<R>>;
@@ -83,7 +83,7 @@ export function createRelayerClient<R extends CommonRecord = TransactionRecord, 
       const byId = new Map<string, R>();
       for (let page = 1; ; page++) {
         const { data, pagination } = await read(`?per_page=100&page=${page}`);
-        // What is accepted meanwhile moves the pages on: a record may come twice.
+        // New transactions shift the pages, so a record may come twice.
         for (const record of data as readonly R[]) byId.set(record.id, record);
         if (page * 100 >= pagination.total_items) return [...byId.values()];
       }

@@ -33,7 +33,7 @@ export const relayers = new Map(
   ].map((relayer) => [relayer.id, relayer]),
 );
 
-/** A key for everything. */
+/** A key for every relayer. */
 export const anyone: Principal = {
   keyId: 'any',
   name: 'any',
@@ -42,20 +42,20 @@ export const anyone: Principal = {
   expiresAtMs: null,
   ended: null,
 };
-/** A key for the relayer `evm` alone. */
+/** A key for the relayer `evm` only. */
 export const restricted: Principal = { ...anyone, keyId: 'restricted', name: 'restricted', relayers: new Set(['evm']) };
 
 /** For rigs without a store, whose calls carry no idempotency key. */
 export const neverOnce: GateDeps['serveOnce'] = () => Promise.reject(new Error('this rig keeps no outcomes'));
 
-/** An answer as it came. */
+/** An answer, unparsed. */
 export interface Answer {
   readonly status: number;
   readonly headers: Record<string, string | string[] | undefined>;
   readonly text: string;
 }
 
-/** What a test asks. */
+/** A request of a test. */
 export interface Ask {
   readonly body?: string | Buffer;
   readonly headers?: Record<string, string>;

@@ -6,7 +6,7 @@ import grpc from '@grpc/grpc-js';
 import { BadRequestSchema, ErrorInfoSchema } from '../../gen/google/rpc/error_details_pb.js';
 import { apiKey } from './service.js';
 
-/** What an RPC came to. */
+/** The result of an RPC. */
 export type RpcAnswer =
   | { readonly ok: true; readonly response: Message }
   | {
@@ -21,7 +21,7 @@ export type RpcAnswer =
       readonly metadata: Headers;
     };
 
-/** Calls unary methods by one protocol and tells all of an error. */
+/** Calls unary methods over one protocol and returns every detail of an error. */
 export interface RpcAsker {
   readonly protocol: 'gRPC' | 'gRPC-Web' | 'Connect' | 'Connect JSON';
   /** `message` is protobuf JSON; undefined as a header's value leaves it out; without `timeoutMs` there is no deadline. */
@@ -87,7 +87,7 @@ function grpcAsker(baseUrl: string): RpcAsker {
   };
 }
 
-/** What grpc-js was told, read with its details. */
+/** Reads a grpc-js error with its details. */
 function connectErrorFrom(error: grpc.ServiceError): ConnectError {
   const headers = new Headers({ 'grpc-status': String(error.code) });
   const [details] = error.metadata.get('grpc-status-details-bin');

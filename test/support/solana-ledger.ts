@@ -1,28 +1,28 @@
 import { newest, type SolanaChain } from '../local-chains/solana/chain.js';
 import { systemProgram } from '../local-chains/solana/instructions.js';
 
-/** A transaction that a block holds. */
+/** A transaction in a block. */
 export interface LandedTransaction {
   /** Signature of the payer, base58. */
   readonly hash: string;
-  /** What its own transfers move out of the payer's account, in lamports; the fee is not part of it. */
+  /** Lamports that its transfers move out of the payer's account, without the fee. */
   readonly value: bigint;
-  /** Who they pay, base58, in their order. */
+  /** Receivers of the transfers, base58, in order. */
   readonly receivers: readonly string[];
   readonly slot: bigint;
   readonly succeeded: boolean;
 }
 
-/** What the chain's own blocks say of one payer. */
+/** What the blocks hold of one payer. */
 export interface SolanaLedger {
   /** Height of the newest block. */
   readonly height: number;
-  /** All that it has paid for, in the chain's order. */
+  /** All transactions that it paid for, in block order. */
   readonly transactions: readonly LandedTransaction[];
   readonly byHash: ReadonlyMap<string, LandedTransaction>;
 }
 
-/** Reads what the chain holds of a payer. */
+/** Reads a payer's transactions. */
 export function readSolanaLedger(chain: SolanaChain, payer: string): SolanaLedger {
   const transactions = chain
     .landedOf(payer, newest)
@@ -42,7 +42,7 @@ interface Transfer {
   readonly lamports: bigint;
 }
 
-/** A message as the public library reads it, as far as transfers need it. */
+/** The parts of a decoded message that transfers need. */
 interface CompiledMessage {
   readonly staticAccounts: readonly string[];
   readonly instructions?: readonly {

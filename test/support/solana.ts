@@ -53,7 +53,7 @@ export function solanaRelayer(address: string, policies: Partial<SolanaPolicies>
   };
 }
 
-/** A key of a test: what signs for it, and its address. */
+/** A signer and its address. */
 export interface SolanaKey {
   readonly signer: Ed25519Signer;
   readonly address: string;
@@ -81,7 +81,7 @@ export function solanaRequest(changes: Partial<SolanaRequest> = {}): SolanaReque
   return { network: 'solana', transaction: undefined, instructions: [], validUntil: undefined, ...changes };
 }
 
-/** Moves lamports by the system program. */
+/** An instruction of the system program that moves lamports. */
 export function transferInstruction(from: string, to: string, lamports: bigint): SolanaInstruction {
   const data = Buffer.alloc(12);
   data.writeUInt32LE(2, 0);

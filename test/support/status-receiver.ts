@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A status that a webhook told. */
+/** A status that a webhook reported. */
 export interface ToldStatus {
   readonly status: string;
   readonly hash: string | null;
 }
 
-/** A receiver of webhooks that keeps what they tell of each transaction, in order and once each. */
+/** A webhook receiver that keeps each transaction's statuses, in order and once each. */
 export interface StatusReceiver {
   readonly url: string;
   /** By the transaction's id. */

@@ -1,7 +1,7 @@
 import { accountOf } from '../local-chains/stellar/frame.js';
 import type { StellarLedger } from '../local-chains/stellar/ledger.js';
 
-/** A transaction that a ledger holds. */
+/** A transaction in a ledger. */
 export interface LandedTransaction {
   /** Lower-case hex; of a fee bump its own. */
   readonly hash: string;
@@ -14,16 +14,16 @@ export interface LandedTransaction {
   readonly ledger: number;
 }
 
-/** What the ledgers say of one account. */
+/** What the ledgers hold of one account. */
 export interface StellarBooks {
   /** Number of the newest ledger. */
   readonly height: number;
-  /** All that it signed and numbered itself, in the order of ledgers. */
+  /** All transactions with its own sequence numbers, in ledger order. */
   readonly transactions: readonly LandedTransaction[];
   readonly byHash: ReadonlyMap<string, LandedTransaction>;
 }
 
-/** Reads what the ledgers hold of an account; none of them must be forgotten. */
+/** Reads an account's transactions. The node must still have every ledger. */
 export function readStellarBooks(ledger: StellarLedger, account: string): StellarBooks {
   const transactions: LandedTransaction[] = [];
   for (let number = ledger.oldest().sequence; number <= ledger.latest().sequence; number++) {

@@ -4,7 +4,7 @@ import type { StellarNetwork } from '../../src/core/relayer/network.js';
 import type { Relayer, StellarPolicies } from '../../src/core/relayer/relayer.js';
 import type { StellarOperation, StellarRequest } from '../../src/core/transaction/stellar.js';
 
-/** The standalone network, as the local ledger is one. */
+/** The network of the local ledger. */
 export function stellarNetwork(changes: Partial<StellarNetwork> = {}): StellarNetwork {
   return {
     name: 'local',
@@ -38,7 +38,7 @@ export function stellarRelayer(address: string, policies: Partial<StellarPolicie
   };
 }
 
-/** A key of a test: what signs for it, and its address. */
+/** A signer and its address. */
 export interface StellarKey {
   readonly signer: Ed25519Signer;
   readonly address: string;
@@ -73,7 +73,7 @@ export function stellarRequest(changes: Partial<StellarRequest> = {}): StellarRe
   };
 }
 
-/** Pays stroops. */
+/** An operation that pays stroops. */
 export function payment(destination: string, amount: bigint): StellarOperation {
   return { kind: 'payment', destination, amount, asset: { kind: 'native' } };
 }

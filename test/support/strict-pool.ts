@@ -9,8 +9,8 @@ interface PooledTransaction {
 }
 
 /**
- * Sends a raw transaction to the node as reth does: one that is to replace another must bid more than 110 % of it, in max fee and in priority each.
- * anvil itself is content with one wei more.
+ * Sends a raw transaction to the node under reth's rule: a replacement must bid more than 110 % of the earlier one in max fee and in priority fee.
+ * anvil itself accepts one wei more.
  */
 export async function sendStrictly(call: RpcCall, ask: Ask): Promise<Exclude<RpcAnswer, null>> {
   const wanted = Transaction.from(String(call.params[0]));
@@ -23,7 +23,7 @@ export async function sendStrictly(call: RpcCall, ask: Ask): Promise<Exclude<Rpc
   return isEnough ? ask(call) : { error: { code: -32000, message: 'replacement transaction underpriced' } };
 }
 
-/** What the node's pool holds in a slot. */
+/** Returns the pooled transaction of a slot. */
 async function pooledIn(ask: Ask, account: string, nonce: number): Promise<PooledTransaction | undefined> {
   const answer = await ask({ method: 'txpool_content', params: [] });
   if ('error' in answer) throw new Error(answer.error.message);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after } from 'node:test';
 
-/** A new folder with these files (name to content; not text: written as JSON), removed when the test file ends. */
+/** Makes a folder with these files (name to content; anything but text is written as JSON). It is removed with the test or suite. */
 export async function temporaryFolder(files: Readonly<Record<string, unknown>> = {}): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'relayer-test-'));
   after(() => rm(folder, { recursive: true, force: true }));

@@ -8,9 +8,9 @@ import { refusedData, revertingData } from './model-chain.js';
 import type { Random } from './seeded-random.js';
 import { type Connection, createWires, type Travelling } from './wires.js';
 
-/** So many blocks after it was drafted a transaction can still be mined. */
+/** A transaction can be mined for this many blocks after its draft. */
 const lifeBlocks = 6;
-/** So many blocks, its own included, make a block final: it never goes. */
+/** A block is final with this many blocks, its own included. */
 const finalDepth = 4;
 
 /** A transaction as the chain sees it. */
@@ -28,21 +28,21 @@ interface UnsequencedBlock {
 }
 
 /**
- * A chain in memory on which transactions stand alone, as on Solana: each can be mined until its last block, in any order, or never; nodes drop them without
- * a word. Its content has the shape of an EVM transaction, and the last block stands in the place of the gas limit; the price is nothing.
+ * A chain in memory with unsequenced transactions, as on Solana: each can be mined until its last block, in any order, or never, and nodes drop them
+ * silently. Content has the shape of an EVM transaction with the last block as its gas limit and no price.
  */
 export interface UnsequencedChain {
   readonly travelling: readonly Travelling[];
   connect(): Connection;
   height(): number;
-  /** The block that holds it, by number; undefined: none. */
+  /** The number of the block that holds it; undefined if none does. */
   minedIn(hash: string): number | undefined;
   isFinal(block: number): boolean;
-  /** True: no block to come, and none that could come in the place of another, can hold it. */
+  /** True if no further block can hold it, not even one that replaces another. */
   isDead(transaction: Pick<UnsequencedTransaction, 'lastBlock'>): boolean;
   /** Mines a block with each waiting transaction for which `takes` is true. */
   mine(takes: () => boolean): void;
-  /** Takes back so many of the blocks that are not final; what they held waits again where `keeps` is true. */
+  /** Removes this many blocks that are not final. Their transactions wait again if `keeps` is true. */
   takeBack(count: number, keeps: () => boolean): void;
   /** Nodes drop each waiting transaction for which `keeps` is false. */
   forget(keeps: () => boolean): void;
@@ -68,7 +68,7 @@ export function createUnsequencedChain(network: Network, random: Random): Unsequ
     const transaction = transactionOf(raw);
     if (minedIn(transaction.hash) !== undefined || pool.has(transaction.hash)) return { kind: 'known' };
     if (transaction.lastBlock < height()) return { kind: 'wait', sentence: 'too old' };
-    // A packet may be lost, and nobody says so.
+    // A packet may be lost silently.
     if (random.chance(0.8)) pool.set(transaction.hash, transaction);
     return { kind: 'accepted' };
   }

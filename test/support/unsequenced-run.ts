@@ -15,12 +15,12 @@ import type { Random } from './seeded-random.js';
 import { createUnsequencedChain } from './unsequenced-chain.js';
 import type { AttemptOutcome } from './wires.js';
 
-/** So many blocks must be enough to end everything. */
+/** Everything must be final within this many blocks. */
 const healingBlocks = 200;
 
 /**
- * The life of an account whose transactions stand alone: random commands, blocks, forks, lost packets and answers, and crashes, checked after each step; at the
- * end all must be final. Resolves to what was met with. Throws `ModelFailure`.
+ * Runs an account with unsequenced transactions through random commands, blocks, forks, lost packets and answers, and crashes, and checks each step. At the
+ * end everything must be final. Resolves to the events that occurred. Throws `ModelFailure`.
  */
 export async function runUnsequenced(store: Store, random: Random, name: string, steps: number): Promise<ReadonlySet<string>> {
   const relayer = modelRelayer(name, { name });
@@ -29,14 +29,14 @@ export async function runUnsequenced(store: Store, random: Random, name: string,
   const trace: string[] = [];
   const surprises: string[] = [];
   const met = new Set<string>();
-  /** What each transaction was last replaced by, as far as callers were told, by id. */
+  /** The last acknowledged replacement of each transaction, by ID. */
   const newest = new Map<string, { readonly revision: number; readonly valueWei: bigint }>();
-  /** How many versions were seen of each transaction, by id. */
+  /** The number of attempts of each transaction, by ID. */
   const versions = new Map<string, number>();
   let nowMs = 1_800_000_000_000;
   let asking = 0;
   let healed = false;
-  /** Transactions with a replacement that was not answered; and those of which it never will be, so that nobody knows what they should say. */
+  /** Transactions with an unanswered replacement, and those whose replacement will never be answered, so their content is unknown. */
   const replacing: string[] = [];
   const unsure = new Set<string>();
   const clock = { nowMs: () => nowMs };
@@ -56,7 +56,7 @@ export async function runUnsequenced(store: Store, random: Random, name: string,
 
   function content(): Partial<EvmRequest> {
     const data = random.chance(0.06) ? { data: revertingData } : random.chance(0.05) ? { data: refusedData } : {};
-    // Few values, so that some say the very same.
+    // Few values, so that some transactions are identical.
     return { valueWei: BigInt(random.between(0, 5)), ...data };
   }
 

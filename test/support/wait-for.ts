@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Resolves to the first result that is not undefined; fails, saying what was waited for, after `timeoutMs`. */
+/** Resolves to the first result that is not undefined. After `timeoutMs` it fails and names `what`. */
 export async function waitFor<T>(what: string, look: () => Promise<T | undefined> | T | undefined, timeoutMs = 30_000): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {

@@ -1,35 +1,35 @@
 import { DomainError } from '../../src/core/errors.js';
 import type { Chain } from '../../src/core/ports/chain.js';
 
-/** What a node does with a question when it is let go. */
+/** What the node does with a call when the test releases it. */
 export type AttemptOutcome = 'answered' | 'not_asked' | 'answer_lost';
 
-/** A question on its way to the node, or an answer on its way back. */
+/** A call on its way to the node, or an answer on its way back. */
 export interface Travelling {
   readonly name: string;
-  /** True: the node has acted, only its answer is under way. */
+  /** True if the node has acted and only the answer is missing. */
   readonly isAnswer: boolean;
-  /** Lets it go on by one leg. A question whose asker is dead may still be acted upon, as a packet that was sent. */
+  /** Moves it one step on. The node may still act on a call of a killed process. */
   letGo(outcome: AttemptOutcome): void;
 }
 
-/** One process's connection to the node. */
+/** The connection of one process to the node. */
 export interface Connection {
   readonly chain: Chain;
-  /** No answer comes any more; what was asked may still be done. */
+  /** Cuts it: no answer arrives, but the node may still act on open calls. */
   kill(): void;
 }
 
-/** Asks the node; `lost` is what the asker makes of an answer that never came, which else is an error. */
+/** Calls the node. `lost` is the result if the answer is lost; without it that is an error. */
 export type Ask = <T>(name: string, act: () => T, lost?: T) => Promise<T>;
 
-/** The wires between processes and a node, on which every answer comes when the test says so. */
+/** The connections of processes to a node. The test decides when each answer arrives. */
 export interface Wires {
   readonly travelling: readonly Travelling[];
   connect(chainAsking: (ask: Ask) => Chain): Connection;
 }
 
-/** Makes them. */
+/** Makes the connections. */
 export function createWires(): Wires {
   const travelling: Travelling[] = [];
   return {
