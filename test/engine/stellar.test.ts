@@ -114,7 +114,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     await replace(rig, transaction.id, { operations: [payment(other, 7_000_000n)] });
     const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.mined?.version, 1);
-    assert.equal(confirmed.transaction.statusReason, 'version 1 was mined, not the newest one, version 2');
+    assert.equal(confirmed.transaction.statusReason, 'attempt 1 was mined instead of the newest, attempt 2');
   });
 
   it('replace: identical content makes no second attempt', async (test) => {
@@ -148,7 +148,8 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     await cancelTransaction(rig.deps, rig.relayer, transaction.id);
     await rig.untilWaiting(transaction.id);
     const canceled = await rig.untilWithBlocks(transaction.id, 'canceled');
-    assert.equal(canceled.transaction.statusReason, 'cancelled: a transaction that changes nothing took its sequence number');
+    const { nonce, statusReason } = canceled.transaction;
+    assert.equal(statusReason, `cancelled: a no-op transaction replaced it at sequence number ${nonce}`);
     assert.equal(await rig.chain.balanceOf(receiver), 10_000_000n);
   });
 
@@ -239,7 +240,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const failed = await rig.untilWithBlocks(bad.transaction.id, 'failed');
     assert.equal(
       failed.transaction.statusReason,
-      `waiting: no RPC node has accepted it; retrying: ${codes}; a transaction that changes nothing takes its sequence number, for those behind it`,
+      `waiting: no RPC node has accepted it; retrying: ${codes}; a no-op transaction replaces it at sequence number ${failed.transaction.nonce} to unblock later transactions`,
     );
     assert.deepEqual(
       (await rig.attempts(bad.transaction.id)).map((attempt) => [attempt.purpose, saysOf(attempt).bid.feeStroops]),
@@ -458,7 +459,7 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
     assert.equal(replaced.transaction.liveVersion, 1);
     assert.equal(
       await refusalOf(replace(rig, two.id, badlySigned('0.0000001'))),
-      `invalid FIELD_INVALID: transaction ${one.id} says the very same, down to its signature`,
+      `invalid FIELD_INVALID: the new content is identical to transaction ${one.id} (same signature); change it`,
     );
   });
 
