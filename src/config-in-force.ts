@@ -10,30 +10,29 @@ import type { Definition, Store } from './core/ports/store.js';
 import { storedRelayerFrom } from './core/relayer/stored-relayer.js';
 import { signerPurpose } from './core/signer/signers.js';
 
-/** A relayer as it is to run, and where it comes from, for whoever must be told what is wrong with it. */
-export type RelayerInForce = RelayerEntry & { readonly origin: string };
+/** A relayer to run, and where it comes from, for reports of problems. */
+type RelayerInForce = RelayerEntry & { readonly origin: string };
 
 /** A key that the API created. */
-export interface StoredKey {
+interface StoredKey {
   readonly id: string;
-  /** 32 bytes, to be overwritten by whoever has taken them. */
+  /** 32 bytes; the reader overwrites them after use. */
   readonly privateKey: Buffer;
 }
 
-/** The configuration file with what the API made of it. */
+/** The configuration file together with the changes by API. */
 export interface ConfigInForce {
   readonly networks: Networks;
-  /** Signers of the file, with their places in it. */
+  /** Signers of the file, with their paths in it. */
   readonly fileSigners: readonly { readonly entry: LoadedConfig['signers'][number]; readonly origin: string }[];
   /** Oldest first. */
   readonly storedKeys: readonly StoredKey[];
-  /** Those of the file in its order, then those of the API, oldest first. */
+  /** The file's in its order, then those of the API, oldest first. */
   readonly relayers: readonly RelayerInForce[];
-  /** Sentences about what of the file is not used. */
+  /** Sentences about parts of the file that have no effect. */
   readonly warnings: readonly string[];
 }
 
-/** What following works with. */
 interface Deps {
   readonly store: Store;
   readonly secretBox: SecretBox;
@@ -41,19 +40,21 @@ interface Deps {
 }
 
 /**
- * Puts the configuration file and what is stored together, at a start; the stored notifications follow the file. An entry without a definition follows the file; one that the
- * API created or changed is kept, one that it deleted stays deleted until it has left the file. Throws ConfigError where a stored relayer
- * refers to what the file has no more.
+ * Combines the configuration file with what is stored, at a start, and brings the stored notifications to what the file says. An entry that the API never touched
+ * follows the file; one that the API created or changed is kept; one that it deleted stays deleted until it is removed from the file. Throws
+ * ConfigError if a stored relayer refers to something that the file no longer has.
  */
 export async function configInForce({ store, clock, ...deps }: Deps, config: LoadedConfig): Promise<ConfigInForce> {
-  const secretBox = blamingTheKey(deps.secretBox);
+  const secretBox = throwingConfigError(deps.secretBox);
   const warnings: string[] = [];
   const problems: Problem[] = [];
   const networks = createNetworks(config.networks);
   for (const definition of await store.read.definitions('network')) {
     const network = networks.find(definition.id);
     if (network === undefined) {
-      warnings.push(`the RPC URLs that the API gave to the network ${definition.id} are not used: the configuration has no such network`);
+      warnings.push(
+        `network ${definition.id}: the RPC URLs set by API have no effect, because the configuration no longer has this network`,
+      );
     } else {
       networks.put({ ...network, rpcUrls: urlsOf(secretBox, definition) });
       warnings.push(keptSentence('network', definition.id));
@@ -81,7 +82,7 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
     if (!signerIds.has(signerId))
       problems.push({
         path: `${origin}.signer_id`,
-        problem: `no signer has the id ${JSON.stringify(signerId)}: the API deleted it, or it has left the file`,
+        problem: `no signer has the id ${JSON.stringify(signerId)}; it was deleted by API or removed from the file`,
       });
   }
   const used = relayers.flatMap(({ notificationId }) => notificationId ?? []);
@@ -90,7 +91,7 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
     if (notificationId !== null && followed.missing.includes(notificationId))
       problems.push({
         path: `${origin}.notification_id`,
-        problem: `no notification has the id ${JSON.stringify(notificationId)}: the API deleted it, or it has left the file`,
+        problem: `no notification has the id ${JSON.stringify(notificationId)}; it was deleted by API or removed from the file`,
       });
   }
   if (problems.length > 0) throw new ConfigError(problems);
@@ -106,7 +107,7 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
     if (network !== undefined) return { ...relayer, network, origin };
     problems.push({
       path: `${origin}.network`,
-      problem: `no ${relayer.networkType} network has the name ${JSON.stringify(name)}: it has left the file`,
+      problem: `no ${relayer.networkType} network has the name ${JSON.stringify(name)}; it was removed from the file`,
     });
     return null;
   }
@@ -117,22 +118,22 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
   }
 }
 
-/** The same box, which throws ConfigError where it does not open: the service was started with another key than before. */
-function blamingTheKey(secretBox: SecretBox): SecretBox {
+/** Returns the box; if it cannot open something, it throws ConfigError: the service was started with another key than before. */
+function throwingConfigError(secretBox: SecretBox): SecretBox {
   return {
     ...secretBox,
     open(sealed, purpose) {
       try {
         return secretBox.open(sealed, purpose);
       } catch {
-        const problem = `does not open the stored secret of ${purpose.replace(':', ' ')}, which was encrypted under another key, or changed`;
+        const problem = `cannot decrypt the stored secret of ${purpose.replace(':', ' ')}: it was encrypted with another key, or changed`;
         throw new ConfigError([{ path: 'STORAGE_ENCRYPTION_KEY', problem }]);
       }
     },
   };
 }
 
-/** Definitions by id: those that have content, and those that say that something is deleted. */
+/** Definitions by id: those with content, and those that mark something as deleted. */
 interface Split {
   readonly kept: ReadonlyMap<string, Definition>;
   readonly deleted: ReadonlySet<string>;
@@ -162,7 +163,7 @@ function openedKey(secretBox: Pick<SecretBox, 'open'>, id: string, sealed: strin
   return Buffer.from(secretBox.open(sealed, signerPurpose(id)), 'hex');
 }
 
-/** What has left the file may come back to it as something new. */
+/** Forgets deleted entries that were removed from the file: one that is added again is new. */
 async function forgetDeleted(
   { change, commit }: Deps['store'],
   kind: Definition['kind'],

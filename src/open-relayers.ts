@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { accountProblems } from './config/account-problems.js';
-import { fileProblem } from './config/file-problem.js';
+import { fileProblem } from './config/json-file.js';
 import { ConfigError, type Problem } from './config/problem.js';
+import { accountProblems } from './config/relayer-entries.js';
 import type { LocalSignerEntry } from './config/signer-entries.js';
 import type { ConfigInForce } from './config-in-force.js';
 import type { Signer } from './core/ports/signer.js';

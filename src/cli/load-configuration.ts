@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type LoadedConfig, loadConfig } from '../config/config-file.js';
 import type { Environment } from '../config/environment.js';
-import { fileProblem } from '../config/file-problem.js';
+import { fileProblem } from '../config/json-file.js';
 import { ConfigError, type Problem } from '../config/problem.js';
 import { loadSettings, readSetting, type Settings, settings as settingsTable } from '../config/settings.js';
 import type { CurvesOfKeystore } from '../config/signer-entries.js';

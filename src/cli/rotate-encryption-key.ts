@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
-import { fileProblem } from '../config/file-problem.js';
+import { fileProblem } from '../config/json-file.js';
 import { base64Key } from '../config/setting-parsers.js';
 import { readSetting } from '../config/settings.js';
 import { createLogger } from '../observability/logger.js';

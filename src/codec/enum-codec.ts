@@ -1,8 +1,8 @@
 import { type DescEnum, type DescEnumValue, getOption } from '@bufbuild/protobuf';
 import { text as textOption } from '../../gen/relayer/rest/v1/options_pb.js';
-import type { ValueCodec } from './value-codec.js';
+import type { ValueCodec } from './reading.js';
 
-/** The REST texts of an enum's values by their numbers, in the enum's order; without zero, which stands for a value that is not set. */
+/** Returns the REST texts of an enum's values by their numbers, in the enum's order; without zero, which means not set. */
 export function enumTextsOf(desc: DescEnum): ReadonlyMap<number, string> {
   const texts = new Map(desc.values.filter((value) => value.number !== 0).map((value) => [value.number, textOf(desc, value)]));
   if (desc.value[0]?.name.endsWith('_UNSPECIFIED') !== true) throw new Error(`${desc.typeName} has no unspecified value as its zero`);
@@ -21,7 +21,7 @@ function textOf(desc: DescEnum, value: DescEnumValue): string {
     .replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The codec of an enum: its texts, in their exact case. */
+/** Returns the codec of an enum: its texts, in their exact case. */
 export function enumCodec(desc: DescEnum): ValueCodec {
   const texts = enumTextsOf(desc);
   const numbers = new Map([...texts].map(([number, text]) => [text, number]));
@@ -32,7 +32,7 @@ export function enumCodec(desc: DescEnum): ValueCodec {
   };
 }
 
-/** What is said of a text that is none of an enum's. */
+/** What the text of an enum must be. */
 export function enumDescription(texts: ReadonlyMap<number, string>): string {
   return `must be one of ${[...texts.values()].join(', ')}`;
 }

@@ -3,37 +3,35 @@ import { type DomainError, invalidField } from '../core/errors.js';
 import { enumDescription, enumTextsOf } from './enum-codec.js';
 import { fieldRulesOf, type IntegerRange, integerRangeOf, restNameOf, scalarTypeOf, unionRulesOf } from './field-rules.js';
 
-/** A message as its plain properties. */
 type Properties = Readonly<Record<string, unknown>>;
 
-/** The first problem of a value; `path` is where REST has it. */
+/** Returns the first problem of a value; `path` is its REST path. */
 type Check = (value: unknown, path: string) => DomainError | undefined;
 
-/** The greatest amount. */
 const maxAmount = 2n ** 128n - 1n;
 
 const amountPattern = /^(?:[0-9]{1,78}|0x[0-9a-fA-F]{1,64})$/;
 
-/** What is said of an amount that is none. */
+/** What an amount must be. */
 export const amountDescription = `must be an integer from 0 to 2^128-1 (${maxAmount})`;
 
-/** The range that an integer field, or each of its items, may be in: its type's, narrowed by its rules. Throws for other fields. */
+/** Returns the range of an integer field, or of its items: that of its type, narrowed by its options. Throws for other fields. */
 export function allowedRangeOf(field: DescField): IntegerRange {
   const range = integerRangeOf(scalarTypeOf(field));
-  if (range === undefined) throw new Error(`${field} is no integer`);
+  if (range === undefined) throw new Error(`${field} is not an integer`);
   const { min = range.min, max = range.max } = fieldRulesOf(field);
   return { min, max };
 }
 
-/** What is said of an integer that is not in a range. */
+/** What an integer of a range must be. */
 export function rangeDescription(range: IntegerRange): string {
   return `must be an integer from ${range.min} to ${range.max}`;
 }
 
 /**
- * Compiles what the options say of the fields of a message, and of the messages in it: `min`, `max` and `amount`; and that enums have values
- * that are named, since RPC lets any number through. The check answers with the first problem (`invalid` FIELD_INVALID, naming the field by its
- * REST path). Null where nothing is bounded.
+ * Compiles the check of a message and of the messages in it: the options `min`, `max` and `amount`, and that every enum value has a name,
+ * since RPC accepts any number. The codecs refuse the same values in the same words; this check is for RPC. It returns the first problem
+ * (`FIELD_INVALID`, naming the field by its REST path). Null if nothing is bounded.
  */
 export function compileFieldBounds(desc: DescMessage): ((message: object) => DomainError | undefined) | null {
   if (!hasBounds(desc, new Set())) return null;
@@ -60,7 +58,7 @@ function messageOf(field: DescField): DescMessage | undefined {
   return field.fieldKind === 'message' || field.fieldKind === 'list' ? field.message : undefined;
 }
 
-/** The check of a message; its `path` is the prefix of its fields, with the dot. Bound late, since messages may hold themselves. */
+/** Compiles the check of a message; its `path` is the prefix of its fields, with the dot. Known before it is complete, since messages may hold themselves. */
 function messageCheck(desc: DescMessage, known: Map<DescMessage, Check>): Check {
   const existing = known.get(desc);
   if (existing !== undefined) return existing;
@@ -97,7 +95,7 @@ function fieldCheck(field: DescField, known: Map<DescMessage, Check>): Check | u
   };
 }
 
-/** The same paths as REST has: a flattened case adds nothing to them, `under` and `content` their key. */
+/** Uses the paths of REST: a flattened case adds nothing to them, `under` and `content` add their key. */
 function oneofCheck(oneof: DescOneof, known: Map<DescMessage, Check>): Check | undefined {
   const { selector, under, content } = unionRulesOf(oneof);
   const cases = new Map<string, Check>();
@@ -115,7 +113,7 @@ function oneofCheck(oneof: DescOneof, known: Map<DescMessage, Check>): Check | u
   };
 }
 
-/** The check of a field's value, or of one of its items. */
+/** Compiles the check of a field's value, or of one of its items. */
 function valueCheck(field: DescField, known: Map<DescMessage, Check>): Check | undefined {
   const desc = messageOf(field);
   if (desc !== undefined) {
@@ -135,14 +133,15 @@ function valueCheck(field: DescField, known: Map<DescMessage, Check>): Check | u
   };
 }
 
-/** An item of a list stands for something; another field that is zero is not set. */
+/** Zero means that a field is not set, but an item of a list is always set. */
 function enumCheck(desc: DescEnum, isItem: boolean): Check {
   const texts = enumTextsOf(desc);
   const description = enumDescription(texts);
   return (value, path) => (texts.has(value as number) || (value === 0 && !isItem) ? undefined : invalidField(path, description));
 }
 
-function isAmount(text: string): boolean {
+/** True for decimal digits, or `0x` and hex digits, up to 2^128-1. */
+export function isAmount(text: string): boolean {
   // Most amounts have fewer digits than 2^128-1 and need no big integer.
   return amountPattern.test(text) && (text.length < 34 || BigInt(text) <= maxAmount);
 }

@@ -1,22 +1,22 @@
 import { type DescField, type DescOneof, getOption, ScalarType } from '@bufbuild/protobuf';
 import { type FieldRules, field as fieldOption, type UnionRules, union as unionOption } from '../../gen/relayer/rest/v1/options_pb.js';
 
-/** What the options say of a field. */
+/** Returns a field's options. */
 export function fieldRulesOf(field: DescField): FieldRules {
   return getOption(field, fieldOption);
 }
 
-/** What the options say of a union. */
+/** Returns a union's options. */
 export function unionRulesOf(oneof: DescOneof): UnionRules {
   return getOption(oneof, unionOption);
 }
 
-/** The field's name in REST JSON, and in sentences about it. */
+/** Returns the field's name in REST JSON, and in sentences about it. */
 export function restNameOf(field: DescField): string {
   return fieldRulesOf(field).name || field.name;
 }
 
-/** The scalar type of a field or of its items; undefined where those are no scalars. */
+/** Returns the scalar type of a field or of its items; undefined if those are not scalars. */
 export function scalarTypeOf(field: DescField): ScalarType | undefined {
   return field.fieldKind === 'scalar' || field.fieldKind === 'list' ? field.scalar : undefined;
 }
@@ -32,7 +32,7 @@ const uint32: IntegerRange = { min: 0n, max: 2n ** 32n - 1n };
 const int64: IntegerRange = { min: -(2n ** 63n), max: 2n ** 63n - 1n };
 const uint64: IntegerRange = { min: 0n, max: 2n ** 64n - 1n };
 
-/** What an integer type can hold; undefined for other types. */
+/** The range of an integer type; undefined for other types. */
 export function integerRangeOf(type: ScalarType | undefined): IntegerRange | undefined {
   switch (type) {
     case ScalarType.INT32:
@@ -57,4 +57,35 @@ export function integerRangeOf(type: ScalarType | undefined): IntegerRange | und
 /** True for the integer types that messages hold as `bigint`. */
 export function isLong(range: IntegerRange): boolean {
   return range.max > uint32.max;
+}
+
+/** Checks that a field's options fit its type. Throws, naming the field, so that the service does not start. */
+export function checkFieldRules(field: DescField): void {
+  const rules = fieldRulesOf(field);
+  const scalar = scalarTypeOf(field);
+  const range = integerRangeOf(scalar);
+  const isString = scalar === ScalarType.STRING;
+  require(field, 'number', !rules.number || isString || (range !== undefined && isLong(range)), 'a string or a 64-bit integer');
+  require(field, 'amount', !rules.amount || isString, 'a string');
+  require(field, 'json', !rules.json || (isString && !rules.amount && !rules.number), 'a string, without amount or number');
+  require(field, 'hex', !rules.hex || scalar === ScalarType.BYTES, 'bytes');
+  require(field, 'min or max', (rules.min === undefined && rules.max === undefined) || range !== undefined, 'an integer');
+  require(field, 'min above max', rules.min === undefined || rules.max === undefined || rules.min <= rules.max, 'a range');
+  require(field, 'non_empty', !rules.nonEmpty || field.fieldKind === 'list', 'a list');
+  require(field, 'nullable', !rules.nullable || isNullable(field), 'an optional field');
+  const isTagged = field.oneof !== undefined && unionRulesOf(field.oneof).selector.case === 'tag';
+  require(field, 'tags', rules.tags.length === 0 || isTagged, 'a case of a tagged union');
+  require(field, 'name', rules.name === '' ||
+    field.oneof === undefined ||
+    unionRulesOf(field.oneof).selector.case === undefined, 'a field with a key of its own');
+  if ('longAsString' in field && field.longAsString) throw new Error(`${field} has jstype, which REST does not read`);
+}
+
+function isNullable(field: DescField): boolean {
+  if (field.fieldKind === 'list' || field.fieldKind === 'map' || field.oneof !== undefined) return false;
+  return field.fieldKind === 'message' || field.proto.proto3Optional;
+}
+
+function require(field: DescField, option: string, fits: boolean, wanted: string): void {
+  if (!fits) throw new Error(`${field} has the option ${option}, which needs ${wanted}`);
 }

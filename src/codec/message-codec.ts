@@ -1,28 +1,33 @@
-import { type DescField, type DescMessage, getOption, ScalarType } from '@bufbuild/protobuf';
+import { create, type DescField, type DescMessage, getOption, ScalarType } from '@bufbuild/protobuf';
 import { FieldMaskSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { message as messageOption } from '../../gen/relayer/rest/v1/options_pb.js';
-import { withBareCases } from './bare-cases.js';
-import { boolCodec } from './bool-codec.js';
-import { base64Codec, hexCodec } from './bytes-codec.js';
-import { checkFieldRules } from './check-field-rules.js';
 import { enumCodec } from './enum-codec.js';
-import { fieldRulesOf, integerRangeOf, restNameOf } from './field-rules.js';
-import { integerCodec } from './integer-codec.js';
-import { addKey, type MemberWriter, type ObjectCodec, readObject, writeObject } from './object-codec.js';
-import { withShorthand } from './shorthand.js';
-import { amountCodec, jsonCodec, numberAmountCodec, numberStringCodec, stringCodec } from './string-codec.js';
-import { timestampCodec } from './timestamp-codec.js';
+import { checkFieldRules, fieldRulesOf, integerRangeOf, restNameOf } from './field-rules.js';
+import { nonEmptyDescription } from './non-empty-lists.js';
+import { addKey, type Compiler, heldIn, type MemberWriter, type ObjectCodec, readObject, writeObject } from './object-codec.js';
+import type { Properties, ValueCodec } from './reading.js';
+import {
+  amountCodec,
+  base64Codec,
+  boolCodec,
+  hexCodec,
+  integerCodec,
+  jsonCodec,
+  numberAmountCodec,
+  numberStringCodec,
+  stringCodec,
+  timestampCodec,
+} from './scalar-codecs.js';
 import { addUnion } from './union-codec.js';
-import type { Properties, ValueCodec } from './value-codec.js';
 
-/** Compiles codecs from descriptors, each message once. Throws, naming field or message, where an option makes no sense. */
-export class CodecCompiler {
+/** Compiles codecs from descriptors, each message once. Throws, naming field or message, if an option makes no sense. */
+export class CodecCompiler implements Compiler {
   readonly #objects = new Map<DescMessage, ObjectCodec>();
   readonly #messages = new Map<DescMessage, ValueCodec>();
 
   /**
-   * The codec of a message as an object. `exclude` names fields that are no keys, since the path has them or the gateway fills them; such a
-   * codec is for the request itself and not shared.
+   * Returns the codec of a message as an object. `exclude` names fields that are not keys, since the path has them or the caller fills them;
+   * such a codec is not shared.
    */
   object(desc: DescMessage, exclude?: ReadonlySet<string>): ObjectCodec {
     const known = exclude === undefined ? this.#objects.get(desc) : undefined;
@@ -41,7 +46,7 @@ export class CodecCompiler {
     return codec;
   }
 
-  /** The codec of a field's value, or of one of its items. */
+  /** Returns the codec of a field's value, or of one of its items. */
   value(field: DescField): ValueCodec {
     checkFieldRules(field);
     if (field.fieldKind === 'map') throw new Error(`${field} is a map, which has no REST form`);
@@ -57,13 +62,15 @@ export class CodecCompiler {
     return number ? numberStringCodec : stringCodec;
   }
 
-  /** The codec of a field as a whole; a list is an array of values. */
+  /** Returns the codec of a field as a whole: a list is an array of values. */
   field(field: DescField): ValueCodec {
     const item = this.value(field);
     if (field.fieldKind !== 'list') return item;
+    const { nonEmpty } = fieldRulesOf(field);
     return {
       read(value, path, reading) {
         if (!Array.isArray(value)) return reading.refuse(path, 'must be an array');
+        if (nonEmpty && value.length === 0) return reading.refuse(path, nonEmptyDescription);
         const items = value.map((one, index) => item.read(one, `${path}[${index}]`, reading));
         return items.includes(undefined) ? undefined : items;
       },
@@ -71,7 +78,7 @@ export class CodecCompiler {
     };
   }
 
-  /** The codec of a message as a value. */
+  /** Returns the codec of a message as a value. */
   message(desc: DescMessage): ValueCodec {
     if (desc.typeName === TimestampSchema.typeName) return timestampCodec;
     if (desc.typeName === FieldMaskSchema.typeName) throw new Error(`${desc} may only be the update_mask of a request`);
@@ -103,7 +110,7 @@ export class CodecCompiler {
 }
 
 /** A field with a key of its own. */
-function addField(codec: ObjectCodec, field: DescField, compiler: CodecCompiler): void {
+function addField(codec: ObjectCodec, field: DescField, compiler: Compiler): void {
   const key = restNameOf(field);
   const { localName } = field;
   const value = compiler.field(field);
@@ -118,12 +125,73 @@ function addField(codec: ObjectCodec, field: DescField, compiler: CodecCompiler)
   codec.writers.push(fieldWriter(field, key, value));
 }
 
-/** The codec of a field with all its items; unset fields that are not nullable are left out. */
+/** Returns the writer of a field; it leaves out a field that is not set, unless the field is nullable. */
 function fieldWriter(field: DescField, key: string, value: ValueCodec): MemberWriter {
   const { localName } = field;
   const start = `,${JSON.stringify(key)}:`;
-  const unset = fieldRulesOf(field).nullable ? `${start}null` : '';
-  // An implicit enum that is not set has no text.
+  const { nullable, nonEmpty } = fieldRulesOf(field);
+  const unset = nullable ? `${start}null` : '';
+  // An enum without presence that is not set has no text.
   if (field.fieldKind === 'enum') return (message) => (message[localName] ? start + value.write(message[localName]) : unset);
+  if (nonEmpty) return (message) => ((message[localName] as unknown[]).length === 0 ? '' : start + value.write(message[localName]));
   return (message) => (message[localName] === undefined ? unset : start + value.write(message[localName]));
+}
+
+/** Writes some cases of a message's only union as their bare name (`"void"`). Throws if the message has more than the union, or a case is not empty. */
+function withBareCases(codec: ValueCodec, desc: DescMessage, names: readonly string[]): ValueCodec {
+  const [oneof, ...others] = desc.members;
+  if (oneof?.kind !== 'oneof' || others.length > 0) throw new Error(`${desc} has bare cases, which need one union and nothing beside it`);
+  const cases = new Map(
+    names.map((name) => {
+      const field = oneof.fields.find((one) => one.name === name);
+      if (field?.message?.fields.length !== 0)
+        throw new Error(`${desc} has the bare case ${name}, which is not an empty message of its union`);
+      return [name, { caseName: field.localName, desc: field.message }] as const;
+    }),
+  );
+  const texts = new Map([...cases].map(([name, { caseName }]) => [caseName, JSON.stringify(name)]));
+  const description = `must be an object or ${[...texts.values()].join(' or ')}`;
+  return {
+    read(value, path, reading) {
+      if (value instanceof Map) return codec.read(value, path, reading);
+      const bare = typeof value === 'string' ? cases.get(value) : undefined;
+      if (bare === undefined) return reading.refuse(path, description);
+      const message = create(desc) as unknown as Properties;
+      message[oneof.localName] = { case: bare.caseName, value: create(bare.desc) };
+      return message;
+    },
+    write(value) {
+      return texts.get(heldIn(value as Properties, oneof).case ?? '') ?? codec.write(value);
+    },
+  };
+}
+
+/** Lets one field stand for the whole message if nothing else is set (`"https://..."` for `{"url":"https://..."}`). Throws if the message has no such field. */
+function withShorthand(codec: ValueCodec, desc: DescMessage, name: string, compiler: Compiler): ValueCodec {
+  const field = desc.fields.find((one) => one.name === name);
+  if (field === undefined || desc.oneofs.length > 0)
+    throw new Error(`${desc} has the shorthand ${name}, which needs a field of that name and no union`);
+  const isList = field.fieldKind === 'list';
+  const inner = compiler.field(field);
+  const others = desc.fields.filter((one) => one !== field);
+  const isFieldAlone = (message: Properties) =>
+    message[field.localName] !== undefined && others.every((one) => isUnset(message[one.localName]));
+  return {
+    read(value, path, reading) {
+      if (value instanceof Map) return codec.read(value, path, reading);
+      if (isList && !Array.isArray(value)) return reading.refuse(path, 'must be an array or an object');
+      const read = inner.read(value, path, reading);
+      if (read === undefined) return undefined;
+      const message = create(desc) as unknown as Properties;
+      message[field.localName] = read;
+      return message;
+    },
+    write: (value) => (isFieldAlone(value as Properties) ? inner.write((value as Properties)[field.localName]) : codec.write(value)),
+  };
+}
+
+function isUnset(value: unknown): boolean {
+  return (
+    value === undefined || value === '' || value === 0 || value === 0n || value === false || (Array.isArray(value) && value.length === 0)
+  );
 }

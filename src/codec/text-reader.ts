@@ -3,16 +3,16 @@ import { JsonNumber } from '../json/json-value.js';
 import { enumDescription, enumTextsOf } from './enum-codec.js';
 import { allowedRangeOf, rangeDescription } from './field-bounds.js';
 import { integerRangeOf, scalarTypeOf } from './field-rules.js';
-import { integerCodec } from './integer-codec.js';
 import type { Reading } from './reading.js';
+import { integerCodec } from './scalar-codecs.js';
 
-/** Reads a value from a path segment or a query parameter; undefined, with the problem noted, where it does not parse. */
+/** Reads a value from a path segment or a query parameter; undefined, with the problem noted, if it does not parse. */
 export type TextReader = (text: string, name: string, reading: Reading) => unknown;
 
 /** As long as the longest 64-bit integer. */
 const integerPattern = /^-?[0-9]{1,20}$/;
 
-/** The reader of a field, or of its items: text, integers, enum texts in any case, `true` and `false`. Throws for fields of other types. */
+/** Returns the reader of a field, or of its items: text, integers, enum texts in any case, `true` and `false`. Throws for fields of other types. */
 export function textReaderOf(field: DescField): TextReader {
   if (field.enum !== undefined) {
     const texts = enumTextsOf(field.enum);

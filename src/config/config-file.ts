@@ -1,20 +1,18 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import { Reading } from '../codec/reading.js';
 import type { Network } from '../core/relayer/network.js';
-import { JsonError, type JsonValue, jsonFromText } from '../json/json-document.js';
+import type { JsonObject } from '../json/json-value.js';
 import type { Environment } from './environment.js';
 import { type FileEntry, fileEntries } from './file-entries.js';
-import { fileProblem } from './file-problem.js';
+import { readJsonFile } from './json-file.js';
 import { networkEntries } from './network-entries.js';
 import { networkSources } from './network-sources.js';
 import { type NotificationEntry, notificationEntries } from './notification-entries.js';
-import { ConfigError, type Problem } from './problem.js';
+import { ConfigError, Problems } from './problem.js';
 import { type RelayerEntry, relayerEntries } from './relayer-entries.js';
-import { readBySchema } from './schema-problems.js';
 import { type CurvesOfKeystore, type LocalSignerEntry, signerEntries } from './signer-entries.js';
 
-/** Where the configuration file is, and the variables that its secrets are in. */
+/** Where the configuration file is, and the variables that hold its secrets. */
 export interface ConfigSource {
   readonly dir: string;
   readonly fileName: string;
@@ -24,67 +22,52 @@ export interface ConfigSource {
 
 /** The configuration file, checked and with defaults filled in; lists are in the order of the file. */
 export interface LoadedConfig {
-  /** The file's own, then those that come with the service; whether a relayer uses them or not. */
+  /** The file's own, then the bundled ones; whether a relayer uses them or not. */
   readonly networks: readonly Network[];
   readonly relayers: readonly RelayerEntry[];
   readonly signers: readonly LocalSignerEntry[];
   readonly notifications: readonly NotificationEntry[];
-  /** Sentences about what the file has and nothing uses. */
+  /** Sentences about settings of the file that have no effect, or should be better. */
   readonly notices: readonly string[];
 }
 
-const fileSchema = z.strictObject({
-  relayers: z.unknown().optional(),
-  signers: z.unknown().optional(),
-  notifications: z.unknown().optional(),
-  networks: z.unknown().optional(),
-  plugins: z.unknown().optional(),
-});
+const sections = ['relayers', 'signers', 'notifications', 'networks', 'plugins'];
 
 /**
- * Reads `config.json` in the format of the existing relayer.
+ * Reads `config.json` in the format of the existing relayer. Its entries are the API's Create requests: the same codec reads them and the same
+ * rules judge them.
  *
  * Throws ConfigError with every problem and its path in the file (`relayers[2].policies.gas_price_cap`). Opens no keystore and calls no
  * node.
  */
 export async function loadConfig({ dir, fileName, env, curvesOfKeystore }: ConfigSource): Promise<LoadedConfig> {
-  const problems: Problem[] = [];
+  const problems = new Problems();
   const document = await readDocument(join(dir, fileName));
-  if (readBySchema(fileSchema, document, '', problems) === undefined && !isObject(document)) {
-    throw new ConfigError([{ path: join(dir, fileName), problem: 'must be a JSON object' }]);
-  }
-  const entriesOf = (name: string): readonly FileEntry[] => fileEntries(field(document, name), name, problems);
+  const unknown = new Reading(undefined, []);
+  for (const name of document.keys()) if (!sections.includes(name)) unknown.refuseUnknown('', name, sections, 'section');
+  for (const { field, description } of unknown.problems) problems.add(field, description);
+  const entriesOf = (name: string): readonly FileEntry[] => fileEntries(document.get(name), name, problems);
 
-  if (entriesOf('plugins').length > 0) problems.push({ path: 'plugins', problem: 'plugins are not supported' });
-  const networks = networkEntries(await networkSources(field(document, 'networks'), dir, problems), env, problems);
+  if (entriesOf('plugins').length > 0) problems.add('plugins', 'plugins are not supported; leave them out');
+  const networks = networkEntries(await networkSources(document.get('networks'), dir, problems), env, problems);
   const signers = await signerEntries(entriesOf('signers'), env, curvesOfKeystore, problems);
   const notifications = notificationEntries(entriesOf('notifications'), env, problems);
   const references = { networks, signers: signers.declared, notificationIds: notifications.declared };
-  if (field(document, 'relayers') === undefined) problems.push({ path: 'relayers', problem: 'is required' });
+  if (!document.has('relayers')) problems.add('relayers', 'is required');
   const relayers = relayerEntries(entriesOf('relayers'), references, env, problems);
 
-  if (problems.length > 0) throw new ConfigError(problems);
+  if (problems.list.length > 0) throw new ConfigError(problems.list);
   return {
     networks: networks.networks,
     relayers,
     signers: signers.signers,
     notifications: notifications.notifications,
-    notices: networks.notices,
+    notices: [...networks.notices, ...notifications.notices],
   };
 }
 
-async function readDocument(file: string): Promise<JsonValue> {
-  try {
-    return jsonFromText(await readFile(file, 'utf8'));
-  } catch (error) {
-    throw new ConfigError([{ path: file, problem: error instanceof JsonError ? error.message : fileProblem(error) }]);
-  }
-}
-
-function isObject(document: JsonValue): boolean {
-  return typeof document === 'object' && document !== null && !Array.isArray(document);
-}
-
-function field(document: JsonValue, name: string): unknown {
-  return Object.getOwnPropertyDescriptor(Object(document), name)?.value;
+async function readDocument(file: string): Promise<JsonObject> {
+  const read = await readJsonFile(file);
+  if ('value' in read && read.value instanceof Map) return read.value;
+  throw new ConfigError([{ path: file, problem: 'problem' in read ? read.problem : 'must be a JSON object' }]);
 }

@@ -1,35 +1,89 @@
-import type { Problem } from './problem.js';
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
+import { CodecCompiler } from '../codec/message-codec.js';
+import { type ObjectCodec, readObject } from '../codec/object-codec.js';
+import { Reading } from '../codec/reading.js';
+import type { JsonObject, JsonValue } from '../json/json-value.js';
+import { likelyName } from '../json/likely-name.js';
+import type { Problems } from './problem.js';
 
 /** One entry of a list in the configuration file, and where it is (`relayers[2]`). */
 export interface FileEntry {
-  readonly value: unknown;
+  readonly value: JsonValue;
   readonly path: string;
 }
 
-/** The entries of a list; a list that is absent or null has none. */
-export function fileEntries(value: unknown, path: string, problems: Problem[]): readonly FileEntry[] {
+/** Returns the entries of a list. A list that is absent or null has none. */
+export function fileEntries(value: JsonValue | undefined, path: string, problems: Problems): readonly FileEntry[] {
   if (value === undefined || value === null) return [];
-  if (Array.isArray(value)) return value.map((item: unknown, index) => ({ value: item, path: `${path}[${index}]` }));
-  problems.push({ path, problem: 'must be a list' });
+  if (Array.isArray(value)) return value.map((item, index) => ({ value: item, path: `${path}[${index}]` }));
+  problems.add(path, 'must be an array');
   return [];
 }
 
-/** A text field of an entry, before its schema has judged it; undefined when it is no object or has no such text. */
-export function textField(entry: FileEntry, name: string): string | undefined {
-  if (typeof entry.value !== 'object' || entry.value === null) return undefined;
-  const value: unknown = Object.getOwnPropertyDescriptor(entry.value, name)?.value;
-  return typeof value === 'string' ? value : undefined;
+/** Returns the object that an entry is; undefined, with the problem noted, if it is not one. */
+export function objectOf({ value, path }: FileEntry, problems: Problems): JsonObject | undefined {
+  if (value instanceof Map) return value;
+  problems.add(path, 'must be an object');
+  return undefined;
 }
 
-/** The texts in `field` over all entries, valid or not, so that a reference to a broken entry is not a second problem. Reports doubles. */
-export function declaredNames(entries: readonly FileEntry[], field: string, problems: Problem[]): ReadonlySet<string> {
+/** Returns a text of an entry, valid or not; undefined if it has no such text. */
+export function textIn(value: JsonValue, name: string): string | undefined {
+  const text = value instanceof Map ? value.get(name) : undefined;
+  return typeof text === 'string' ? text : undefined;
+}
+
+/** Returns the texts under `name` of all entries, valid or not, so that a reference to a broken entry is not a second problem. Reports duplicates. */
+export function declaredNames(entries: readonly FileEntry[], name: string, problems: Problems): ReadonlySet<string> {
   const firstPath = new Map<string, string>();
-  for (const entry of entries) {
-    const name = textField(entry, field);
-    if (name === undefined) continue;
-    const first = firstPath.get(name);
-    if (first === undefined) firstPath.set(name, entry.path);
-    else problems.push({ path: `${entry.path}.${field}`, problem: `${JSON.stringify(name)} is already used by ${first}` });
+  for (const { value, path } of entries) {
+    const text = textIn(value, name);
+    if (text === undefined) continue;
+    const first = firstPath.get(text);
+    if (first === undefined) firstPath.set(text, path);
+    else problems.add(`${path}.${name}`, `${JSON.stringify(text)} is already used by ${first}`);
   }
   return new Set(firstPath.keys());
+}
+
+const compiler = new CodecCompiler();
+
+/** Compiles the codec that the API uses for this message too. `exclude` names fields that the file does not have. */
+export function codecOf<Desc extends DescMessage>(desc: Desc, exclude?: readonly string[]): ObjectCodec & { readonly desc: Desc } {
+  return compiler.object(desc, exclude && new Set(exclude)) as ObjectCodec & { readonly desc: Desc };
+}
+
+/** Reads an entry as a message of the contract. Adds all problems; a field with a problem is not set. */
+export function readMessage<Desc extends DescMessage>(
+  codec: ObjectCodec & { readonly desc: Desc },
+  object: JsonObject,
+  path: string,
+  problems: Problems,
+): MessageShape<Desc> {
+  // What the API ignores with a warning, a policy of another kind of network, its author would miss: the file refuses it.
+  const reading = new Reading(undefined, [], 'refused');
+  const message = readObject(codec, object, '', reading);
+  problems.addFields(path, reading.problems);
+  return message as unknown as MessageShape<Desc>;
+}
+
+/** Reports each of these members that is absent, null or an empty text, unless it already has a problem. */
+export function requireMembers(object: JsonObject, names: readonly string[], path: string, problems: Problems): void {
+  for (const name of names) {
+    const value = object.get(name) ?? null;
+    const at = `${path}.${name}`;
+    if (problems.has(at)) continue;
+    if (value === null) problems.add(at, 'is required');
+    else if (value === '') problems.add(at, 'must not be empty');
+  }
+}
+
+/** The names that a reference may have: a set, or a map by them. */
+type Names = Pick<ReadonlySet<string>, 'has' | 'keys'>;
+
+/** Reports a reference to something that is not in the configuration. `what` begins the sentence: `no signer has the id`. */
+export function checkReference(name: string, known: Names, what: string, path: string, problems: Problems): void {
+  if (name === '' || known.has(name) || problems.has(path)) return;
+  const likely = likelyName(name, known.keys());
+  problems.add(path, `${what} ${JSON.stringify(name)}${likely === undefined ? '' : `; did you mean ${JSON.stringify(likely)}?`}`);
 }

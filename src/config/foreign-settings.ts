@@ -1,49 +1,42 @@
 import type { Environment } from './environment.js';
 import type { Problem } from './problem.js';
 
-/** A variable of the existing relayer that this service does not honour. */
+/** A variable of the existing relayer that this service does not use. */
 interface ForeignSetting {
   /** A name, or the beginning of a family of names (`REDIS_*`). */
   readonly name: string;
-  /** Texts (lower case) that ask for what happens here anyway, or for nothing. */
+  /** Values (lower case) that change nothing here. */
   readonly harmless?: readonly string[];
-  /** Other texts: a problem where its user would be misled, else a notice. */
+  /** Other values are a problem if ignoring them would mislead, else a notice. */
   readonly effect: 'problem' | 'notice';
   readonly sentence: string;
 }
 
-const noRedis = 'has no effect: no Redis is needed, everything is in DATABASE_URL';
-const noQueue = 'has no effect: there is no outside queue';
-const noTuning = 'has no effect: this service is not tuned by it';
-const outputLog = 'has no effect: the log is JSON lines on standard output';
+const noRedis = 'has no effect: this service needs no Redis; it stores everything in DATABASE_URL';
+const noQueue = 'has no effect: this service needs no external queue';
+const noTuning = 'has no effect: this service has no such setting';
+const logOutput = 'has no effect: the log is JSON lines on standard output';
+const metrics = 'has no effect: metrics are always on, at /metrics of APP_PORT';
+const onlyFileUrls = 'only the URLs of the configuration file and of the API are called; unset it';
 
 const foreign: readonly ForeignSetting[] = [
-  {
-    name: 'REPOSITORY_STORAGE_TYPE',
-    harmless: ['in_memory', 'inmemory', 'in-memory'],
-    effect: 'problem',
-    sentence: 'is not supported: everything is stored in DATABASE_URL; unset it',
-  },
   {
     name: 'RESET_STORAGE_ON_START',
     harmless: ['false'],
     effect: 'problem',
-    sentence: 'is not supported: nothing stored is ever dropped at a start',
-  },
-  { name: 'DISTRIBUTED_MODE', harmless: ['false'], effect: 'problem', sentence: 'is not supported yet: one instance works on a database' },
-  { name: 'QUEUE_BACKEND', harmless: ['redis'], effect: 'problem', sentence: 'is not supported: there is no outside queue; unset it' },
-  {
-    name: 'RPC_ALLOWED_HOSTS',
-    effect: 'problem',
-    sentence: 'is not supported: only the URLs of the configuration file are called; unset it',
+    sentence: 'is not supported: a start never deletes stored data; unset it',
   },
   {
-    name: 'RPC_BLOCK_PRIVATE_IPS',
+    name: 'DISTRIBUTED_MODE',
     harmless: ['false'],
     effect: 'problem',
-    sentence: 'is not supported: the URLs of the configuration file are called wherever they are; unset it',
+    sentence: 'is not supported yet: only one instance can use a database; unset it',
   },
+  { name: 'RPC_ALLOWED_HOSTS', effect: 'problem', sentence: `is not supported: ${onlyFileUrls}` },
+  { name: 'RPC_BLOCK_PRIVATE_IPS', harmless: ['false'], effect: 'problem', sentence: `is not supported: ${onlyFileUrls}` },
+  { name: 'REPOSITORY_STORAGE_TYPE', harmless: ['in_memory', 'inmemory', 'in-memory'], effect: 'notice', sentence: noRedis },
   { name: 'REDIS_*', effect: 'notice', sentence: noRedis },
+  { name: 'QUEUE_BACKEND', harmless: ['redis'], effect: 'notice', sentence: noQueue },
   { name: 'SQS_*', effect: 'notice', sentence: noQueue },
   { name: 'PUBSUB_*', effect: 'notice', sentence: noQueue },
   { name: 'RABBITMQ_*', effect: 'notice', sentence: noQueue },
@@ -57,22 +50,22 @@ const foreign: readonly ForeignSetting[] = [
   { name: 'REQUEST_TIMEOUT_SECONDS', effect: 'notice', sentence: noTuning },
   { name: 'ACTIX_WORKERS', effect: 'notice', sentence: noTuning },
   { name: 'TOKIO_WORKER_THREADS', effect: 'notice', sentence: noTuning },
-  { name: 'METRICS_ENABLED', effect: 'notice', sentence: 'has no effect: metrics are always at /metrics of the one port' },
-  { name: 'METRICS_PORT', effect: 'notice', sentence: 'has no effect: metrics are always at /metrics of the one port' },
-  { name: 'ENABLE_SWAGGER', effect: 'notice', sentence: 'has no effect: the documentation is always at /docs' },
+  { name: 'STELLAR_*', effect: 'notice', sentence: noTuning },
+  { name: 'METRICS_ENABLED', effect: 'notice', sentence: metrics },
+  { name: 'METRICS_PORT', effect: 'notice', sentence: metrics },
+  { name: 'ENABLE_SWAGGER', effect: 'notice', sentence: 'has no effect: the API documentation is always at /docs' },
   { name: 'RUST_LOG', effect: 'notice', sentence: 'has no effect: use LOG_LEVEL' },
-  { name: 'LOG_FORMAT', effect: 'notice', sentence: outputLog },
-  { name: 'LOG_MODE', harmless: ['stdout'], effect: 'notice', sentence: outputLog },
-  { name: 'LOG_DATA_DIR', effect: 'notice', sentence: outputLog },
-  { name: 'LOG_MAX_SIZE', effect: 'notice', sentence: outputLog },
-  { name: 'IN_DOCKER', effect: 'notice', sentence: 'has no effect: CONFIG_DIR says where the configuration file is' },
-  { name: 'STELLAR_*', effect: 'notice', sentence: 'has no effect: this service has no such settings' },
+  { name: 'LOG_FORMAT', effect: 'notice', sentence: logOutput },
+  { name: 'LOG_MODE', harmless: ['stdout'], effect: 'notice', sentence: logOutput },
+  { name: 'LOG_DATA_DIR', effect: 'notice', sentence: logOutput },
+  { name: 'LOG_MAX_SIZE', effect: 'notice', sentence: logOutput },
+  { name: 'IN_DOCKER', effect: 'notice', sentence: 'has no effect: set CONFIG_DIR to the folder of the configuration file' },
   { name: 'PLUGIN_*', effect: 'notice', sentence: 'has no effect: plugins are not supported' },
 ];
 
 /**
- * What the environment sets of the existing relayer's variables that are not honoured here: problems where ignoring them would
- * mislead, notices (whole sentences) where they only have no effect. Values are never shown: some hold passwords.
+ * Returns which variables of the existing relayer are set that this service does not use: problems if ignoring them would mislead, notices
+ * (whole sentences) if they only have no effect. Never shows values: some hold passwords.
  */
 export function foreignSettings(env: Environment): { readonly problems: readonly Problem[]; readonly notices: readonly string[] } {
   const problems: Problem[] = [];

@@ -1,60 +1,203 @@
-import { z } from 'zod';
+import { type Network as NetworkMessage, NetworkSchema } from '../../gen/relayer/v1/network_service_pb.js';
+import { rpcUrlFromProto } from '../codec/relayer-values.js';
+import { httpUrlProblem, nodeUrlProblems } from '../core/network/node-urls.js';
 import type { Network, NetworkType } from '../core/relayer/network.js';
+import { jsonFromText } from '../json/json-reader.js';
+import type { JsonObject, JsonValue } from '../json/json-value.js';
+import { likelyName } from '../json/likely-name.js';
 import { bundledNetworks } from './bundled-networks.js';
 import type { Environment } from './environment.js';
-import { declaredNames, type FileEntry, textField } from './file-entries.js';
-import { inheritNetwork, type WrittenNetwork } from './inherit-network.js';
-import { networkFromFields } from './network-from-fields.js';
-import { networkSchemas } from './network-schemas.js';
-import type { Problem } from './problem.js';
-import { readBySchema } from './schema-problems.js';
+import { checkReference, codecOf, declaredNames, type FileEntry, objectOf, readMessage, requireMembers, textIn } from './file-entries.js';
+import { Problems } from './problem.js';
+import { resolveUrls } from './secret-reference.js';
 
-/** The kinds of networks, as the file writes them. */
+/** The kinds of networks, as the file names them. */
 export const networkTypes = ['evm', 'stellar', 'solana'] as const satisfies readonly NetworkType[];
 
-const typeSchema = z.looseObject({ type: z.enum(networkTypes) });
-
-/** The networks of the configuration, and what a relayer's reference to one is judged by. A name is used once in each kind. */
+/** The networks of the configuration. A name is used once in each kind. */
 export interface NetworkEntries {
-  /** The file's own in its order, then those that come with the service and that the file does not define itself. */
+  /** Those of the file in its order, then bundled networks that the file does not define itself. */
   readonly networks: readonly Network[];
-  /** Names of the networks of a kind, and of those whose kind cannot be told; valid or not. */
+  /** Names of the networks of a kind, and of those whose kind is unknown; valid or not. */
   declared(type: NetworkType): ReadonlySet<string>;
-  /** Sentences about what networks say and nothing uses. */
+  /** Sentences about settings that have no effect. */
   readonly notices: readonly string[];
 }
 
-/** Reads the networks: each as written, then with what it inherits, from those that come with the service too. Problems go on the list. */
-export function networkEntries(entries: readonly FileEntry[], env: Environment, problems: Problem[]): NetworkEntries {
-  const schemas = networkSchemas(env);
+/** A network as the file has it: what is absent may come from the network that it is made `from`. */
+interface WrittenNetwork {
+  readonly type: NetworkType;
+  readonly path: string;
+  readonly name: string;
+  /** What the API's record of a network has too; references are resolved. */
+  readonly fields: JsonObject;
+  /** The network that it inherits from; empty: none. */
+  readonly from: string;
+  readonly isSound: boolean;
+}
+
+/** Fields of a record that the file has under another name, or not at all. */
+const notInFile = ['id', 'name', 'network_type'];
+const evmFields = ['chain_id', 'required_confirmations', 'symbol', 'features'];
+const stellarFields = ['passphrase', 'horizon_url'];
+
+const codecs = {
+  evm: codecOf(NetworkSchema, [...notInFile, ...stellarFields]),
+  stellar: codecOf(NetworkSchema, [...notInFile, ...evmFields]),
+  solana: codecOf(NetworkSchema, [...notInFile, ...evmFields, ...stellarFields]),
+};
+
+/** What the file says of a network beside the fields of its record. */
+const ownFields: Readonly<Record<NetworkType, readonly string[]>> = {
+  evm: ['type', 'network', 'from', 'gas_price_cache'],
+  stellar: ['type', 'network', 'from'],
+  solana: ['type', 'network', 'from'],
+};
+
+const requiredFields: Readonly<Record<NetworkType, readonly string[]>> = {
+  evm: ['chain_id', 'rpc_urls', 'required_confirmations', 'average_blocktime_ms', 'symbol'],
+  stellar: ['rpc_urls', 'passphrase'],
+  solana: ['rpc_urls'],
+};
+
+/** Where the chain has one: ledgers close about every five seconds, slots take 0.4. Only how often a node is polled depends on it. */
+const usualBlockTimeMs: Readonly<Partial<Record<NetworkType, number>>> = { stellar: 5_000, solana: 400 };
+
+/** Reads the networks: each as written, then with what it inherits, from bundled networks too. */
+export function networkEntries(entries: readonly FileEntry[], env: Environment, problems: Problems): NetworkEntries {
   const declared = { evm: new Set<string>(), stellar: new Set<string>(), solana: new Set<string>() };
   const written = new Map<string, WrittenNetwork>();
-  const keyOf = (type: NetworkType, name: string): string => `${type} ${name}`;
-
+  const notices: string[] = [];
   for (const type of networkTypes)
     declaredNames(
-      entries.filter((entry) => textField(entry, 'type') === type),
+      entries.filter(({ value }) => textIn(value, 'type') === type),
       'network',
       problems,
     );
-  const bundled = bundledNetworks.map((value): FileEntry => ({ value, path: `the network ${value.network} that comes with the service` }));
-  for (const entry of [...entries, ...bundled]) {
-    const name = textField(entry, 'network');
-    const kind = readBySchema(typeSchema, entry.value, entry.path, problems)?.type;
-    if (name !== undefined) for (const type of kind === undefined ? networkTypes : [kind]) declared[type].add(name);
-    if (kind === undefined || (name !== undefined && written.has(keyOf(kind, name)))) continue;
-    const fields = readBySchema(schemas[kind], entry.value, entry.path, problems);
-    if (name !== undefined) written.set(keyOf(kind, name), { path: entry.path, fields });
+  for (const entry of [...entries, ...bundledEntries()]) {
+    const object = objectOf(entry, problems);
+    if (object === undefined) continue;
+    const name = textIn(object, 'network') ?? '';
+    const type = networkTypes.find((known) => known === object.get('type'));
+    for (const each of type === undefined ? networkTypes : [type]) declared[each].add(name);
+    if (type === undefined) {
+      const isAbsent = (object.get('type') ?? null) === null;
+      problems.add(`${entry.path}.type`, isAbsent ? 'is required' : `must be one of ${networkTypes.join(', ')}`);
+    } else if (!written.has(`${type} ${name}`)) {
+      written.set(`${type} ${name}`, networkAsWritten(type, object, entry.path, env, problems));
+      notices.push(...noticesOf(type, object, entry.path));
+    }
   }
-
-  const networks: Network[] = [];
-  const notices: string[] = [];
-  for (const { path, fields } of written.values()) {
-    if (fields === undefined) continue;
-    const whole = inheritNetwork(fields, path, (name) => written.get(keyOf(fields.type, name)), problems);
-    const network = whole === undefined ? undefined : networkFromFields(whole, path, problems);
-    if (network !== undefined) networks.push(network);
-    if (fields.type === 'stellar' && fields.horizon_url) notices.push(`${path}.horizon_url is not used: nothing here asks Horizon`);
-  }
+  const networks = [...written.values()].flatMap((network) => {
+    if (!network.isSound) return [];
+    const whole = withInherited(network, written, problems);
+    requireIn(whole, network, problems);
+    return whole === undefined || problems.has(network.path) ? [] : [networkFrom(network, whole)];
+  });
   return { networks, declared: (type) => declared[type], notices };
+}
+
+function bundledEntries(): readonly FileEntry[] {
+  return bundledNetworks.map((network) => ({
+    value: jsonFromText(JSON.stringify(network)),
+    path: `the bundled network ${network.network}`,
+  }));
+}
+
+/** Reads the fields that are there, for their problems; what the network lacks may be inherited. */
+function networkAsWritten(type: NetworkType, object: JsonObject, path: string, env: Environment, problems: Problems): WrittenNetwork {
+  const codec = codecs[type];
+  const fields: JsonObject = new Map([...object].filter(([name, value]) => !ownFields[type].includes(name) && value !== null));
+  for (const name of ['rpc_urls', 'explorer_urls'])
+    if (fields.has(name)) fields.set(name, resolveUrls(fields.get(name) ?? null, `${path}.${name}`, env, problems));
+  for (const name of fields.keys()) {
+    const likely = codec.keys.has(name) ? undefined : likelyName(name, ownFields[type]);
+    if (likely === undefined) continue;
+    problems.add(`${path}.${name}`, `is not a known field; did you mean \`${likely}\`?`);
+    fields.delete(name);
+  }
+  const message = readMessage(codec, fields, path, problems);
+  requireMembers(object, ['network'], path, problems);
+  for (const name of ['network', 'from']) {
+    const value = object.get(name) ?? null;
+    if (value !== null && typeof value !== 'string') problems.add(`${path}.${name}`, 'must be a string');
+  }
+  for (const name of ['symbol', 'passphrase']) if (fields.get(name) === '') problems.add(`${path}.${name}`, 'must not be empty');
+  if (Array.isArray(fields.get('rpc_urls')) && message.rpcUrls.length === 0 && !problems.has(`${path}.rpc_urls`))
+    problems.add(`${path}.rpc_urls`, 'must have at least one item');
+  problems.addFields(path, nodeUrlProblems('rpc_urls', message.rpcUrls.map(rpcUrlFromProto)));
+  for (const [index, url] of message.explorerUrls.entries()) {
+    const problem = httpUrlProblem(url);
+    if (problem !== undefined) problems.add(`${path}.explorer_urls[${index}]`, problem);
+  }
+  const name = textIn(object, 'network') ?? '';
+  return { type, path, name, fields, from: textIn(object, 'from') ?? '', isSound: !problems.has(path) };
+}
+
+function noticesOf(type: NetworkType, object: JsonObject, path: string): readonly string[] {
+  const cache = object.get('gas_price_cache') ?? null;
+  const isCached = type === 'evm' && cache instanceof Map && cache.get('enabled') === true;
+  return [
+    ...(isCached ? [`${path}.gas_price_cache has no effect: this service has no such setting`] : []),
+    ...(type === 'stellar' && object.get('horizon_url') ? [`${path}.horizon_url has no effect: Horizon is never called`] : []),
+  ];
+}
+
+/**
+ * Returns the fields of a network with all that it inherits; undefined if that is unknown. A problem is reported at the network that has it.
+ * Tags and features are united; every other field replaces the parent's.
+ */
+function withInherited(network: WrittenNetwork, written: ReadonlyMap<string, WrittenNetwork>, problems: Problems): JsonObject | undefined {
+  const { type, path } = network;
+  const line: WrittenNetwork[] = [network];
+  for (let child = network; child.from !== ''; ) {
+    const parent = written.get(`${type} ${child.from}`);
+    if (child.from === network.name) problems.add(`${path}.from`, 'inherits from itself');
+    else if (parent === undefined && child === network) checkParent(network, written, problems);
+    if (parent === undefined || !parent.isSound || line.includes(parent)) return undefined;
+    child = parent;
+    line.push(child);
+  }
+  return line.map(({ fields }) => fields).reduceRight(merged);
+}
+
+function checkParent({ type, path, from }: WrittenNetwork, written: ReadonlyMap<string, WrittenNetwork>, problems: Problems): void {
+  const names = [...written.values()].filter((other) => other.type === type).map(({ name }) => name);
+  checkReference(from, new Set(names), `no ${type} network has the name`, `${path}.from`, problems);
+}
+
+function merged(parent: JsonObject, child: JsonObject): JsonObject {
+  const both: JsonObject = new Map([...parent, ...child]);
+  for (const name of ['tags', 'features']) {
+    const list = [...new Set([...listIn(parent, name), ...listIn(child, name)])];
+    if (list.length > 0) both.set(name, list);
+  }
+  return both;
+}
+
+function listIn(fields: JsonObject, name: string): readonly JsonValue[] {
+  const list = fields.get(name);
+  return Array.isArray(list) ? list : [];
+}
+
+function requireIn(whole: JsonObject | undefined, { type, path }: WrittenNetwork, problems: Problems): void {
+  if (whole !== undefined) requireMembers(whole, requiredFields[type], path, problems);
+}
+
+function networkFrom({ type, name, path }: WrittenNetwork, fields: JsonObject): Network {
+  // Every part was read before, without a problem.
+  const message: NetworkMessage = readMessage(codecs[type], fields, path, new Problems());
+  const { chainId = 0n, requiredConfirmations = 1n, averageBlocktimeMs, passphrase = '', symbol = '' } = message;
+  const shared = {
+    name,
+    rpcUrls: message.rpcUrls.map(rpcUrlFromProto),
+    isTestnet: message.isTestnet,
+    tags: message.tags,
+    explorerUrls: message.explorerUrls,
+    requiredConfirmations: Number(requiredConfirmations),
+    averageBlockTimeMs: Number(averageBlocktimeMs ?? usualBlockTimeMs[type]),
+  };
+  if (type === 'evm') return { ...shared, type, chainId, symbol, eip1559: message.features.includes('eip1559') };
+  if (type === 'stellar') return { ...shared, type, passphrase, symbol: 'XLM' };
+  return { ...shared, type, symbol: 'SOL' };
 }

@@ -1,29 +1,29 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { JsonError, jsonFromText } from '../json/json-document.js';
+import type { JsonValue } from '../json/json-value.js';
 import { type FileEntry, fileEntries } from './file-entries.js';
-import { fileProblem, isMissing } from './file-problem.js';
-import type { Problem } from './problem.js';
+import { fileProblem, isMissing, readJsonFile } from './json-file.js';
+import type { Problems } from './problem.js';
 
 /**
- * The networks of the configuration: a list in the file itself, or a `*.json` file or a folder of them, which hold `{"networks": [...]}` each.
+ * Returns the networks of the configuration: a list in the file itself, or a `*.json` file or a folder of them with `{"networks": [...]}` in each.
  *
- * `value` is what the file has under `networks`; absent, null and "" mean the folder `networks` beside the file, if there is one. A path is
+ * `value` is what the file has under `networks`; absent, null and "" mean the folder `networks` next to the file, if it exists. A path is
  * relative to the working folder. Files are read in the order of their names.
  */
-export async function networkSources(value: unknown, configDir: string, problems: Problem[]): Promise<readonly FileEntry[]> {
+export async function networkSources(value: JsonValue | undefined, configDir: string, problems: Problems): Promise<readonly FileEntry[]> {
   if (value !== undefined && value !== null && typeof value !== 'string') return fileEntries(value, 'networks', problems);
-  const isSaid = typeof value === 'string' && value !== '';
-  const place = isSaid ? value : join(configDir, 'networks');
+  const isGiven = typeof value === 'string' && value !== '';
+  const place = isGiven ? value : join(configDir, 'networks');
   let files: readonly string[];
   try {
     files = (await stat(place)).isDirectory() ? await filesOf(place) : [place];
   } catch (error) {
-    // What nobody asked for need not be there: networks come with the service too.
-    if (isSaid || !isMissing(error)) problems.push({ path: 'networks', problem: `${place} ${fileProblem(error)}` });
+    // The default folder is optional, since networks are bundled too.
+    if (isGiven || !isMissing(error)) problems.add('networks', `${place} ${fileProblem(error)}`);
     return [];
   }
-  if (files.length === 0 && isSaid) problems.push({ path: 'networks', problem: `the folder ${place} has no *.json files` });
+  if (files.length === 0 && isGiven) problems.add('networks', `the folder ${place} has no *.json files`);
   const entries = await Promise.all(files.map((file) => entriesOfFile(file, problems)));
   return entries.flat();
 }
@@ -34,14 +34,10 @@ async function filesOf(folder: string): Promise<readonly string[]> {
   return chosen.map((name) => join(folder, name));
 }
 
-async function entriesOfFile(file: string, problems: Problem[]): Promise<readonly FileEntry[]> {
-  try {
-    const document = jsonFromText(await readFile(file, 'utf8'));
-    const networks: unknown = Object.getOwnPropertyDescriptor(Object(document), 'networks')?.value;
-    if (networks !== undefined) return fileEntries(networks, `${file} networks`, problems);
-    problems.push({ path: file, problem: 'must be an object with a list "networks"' });
-  } catch (error) {
-    problems.push({ path: file, problem: error instanceof JsonError ? error.message : fileProblem(error) });
-  }
+async function entriesOfFile(file: string, problems: Problems): Promise<readonly FileEntry[]> {
+  const read = await readJsonFile(file);
+  const networks = 'value' in read && read.value instanceof Map ? read.value.get('networks') : undefined;
+  if (networks !== undefined) return fileEntries(networks, `${file} networks`, problems);
+  problems.add(file, 'problem' in read ? read.problem : 'must be an object with an array "networks"');
   return [];
 }

@@ -1,13 +1,11 @@
-import { z } from 'zod';
-import { DomainError } from '../core/errors.js';
-import { checkSigningKey } from '../core/notification/signing-key.js';
+import { CreateNotificationRequestSchema } from '../../gen/relayer/v1/notification_service_pb.js';
+import { entryIdFromText } from '../core/entry-id.js';
+import { checkSigningKey, signingKeyWarnings } from '../core/notification/signing-key.js';
 import { checkWebhookTarget } from '../core/notification/webhook-target.js';
 import type { Environment } from './environment.js';
-import { id } from './field-schemas.js';
-import { declaredNames, type FileEntry } from './file-entries.js';
-import type { Problem } from './problem.js';
-import { readBySchema } from './schema-problems.js';
-import { resolveSecret, secretReference } from './secret-reference.js';
+import { codecOf, declaredNames, type FileEntry, objectOf, readMessage, requireMembers } from './file-entries.js';
+import type { Problems } from './problem.js';
+import { resolveSecret } from './secret-reference.js';
 
 /** A webhook target of the file. */
 export interface NotificationEntry {
@@ -17,52 +15,41 @@ export interface NotificationEntry {
   readonly signingKey: string | null;
 }
 
-const notificationSchema = z.strictObject({
-  id,
-  type: z.literal('webhook'),
-  url: z.string(),
-  signing_key: secretReference.nullish(),
-});
+/** The webhook targets of the file. */
+export interface NotificationEntries {
+  readonly notifications: readonly NotificationEntry[];
+  /** The ids of all entries, valid or not. */
+  readonly declared: ReadonlySet<string>;
+  readonly notices: readonly string[];
+}
 
-/**
- * Reads the webhook targets, by the API's rules for URLs and signing keys. `declared`: the ids of all of them, valid or not. Problems go on
- * the list.
- */
-export function notificationEntries(
-  entries: readonly FileEntry[],
-  env: Environment,
-  problems: Problem[],
-): { readonly notifications: readonly NotificationEntry[]; readonly declared: ReadonlySet<string> } {
+const codec = codecOf(CreateNotificationRequestSchema);
+
+/** Reads the webhook targets by the API's rules. An entry is what CreateNotification takes, with a reference as its signing key. */
+export function notificationEntries(entries: readonly FileEntry[], env: Environment, problems: Problems): NotificationEntries {
   const declared = declaredNames(entries, 'id', problems);
+  const notices: string[] = [];
   const notifications = entries.flatMap((entry) => {
     const notification = notificationFromEntry(entry, env, problems);
-    return notification === undefined ? [] : [notification];
+    if (notification === undefined) return [];
+    const warnings = notification.signingKey === null ? [] : signingKeyWarnings(notification.signingKey);
+    notices.push(...warnings.map((warning) => `${entry.path}.${warning}`));
+    return [notification];
   });
-  return { notifications, declared };
+  return { notifications, declared, notices };
 }
 
-function notificationFromEntry({ value, path }: FileEntry, env: Environment, problems: Problem[]): NotificationEntry | undefined {
-  const fields = readBySchema(notificationSchema, value, path, problems);
-  if (fields === undefined) return undefined;
-  const { id, url, signing_key: reference } = fields;
-  const keyPath = `${path}.signing_key`;
-  const signingKey = reference ? resolveSecret(reference, keyPath, env, problems) : null;
-  const allowPrivateTargets = env.WEBHOOK_ALLOW_PRIVATE === 'true';
-  const problem = ruleProblem(() => checkWebhookTarget(url, allowPrivateTargets));
-  if (problem !== undefined) problems.push({ path: `${path}.url`, problem });
-  if (signingKey === undefined) return undefined;
-  const keyProblem = signingKey === null ? undefined : ruleProblem(() => checkSigningKey(signingKey));
-  if (keyProblem !== undefined) problems.push({ path: `${keyPath}.value`, problem: keyProblem });
-  return { id, url, signingKey };
-}
-
-/** What a rule of the domain says about its field. */
-function ruleProblem(check: () => void): string | undefined {
-  try {
-    check();
-    return undefined;
-  } catch (error) {
-    if (error instanceof DomainError) return error.fields[0]?.description ?? error.message;
-    throw error;
-  }
+function notificationFromEntry(entry: FileEntry, env: Environment, problems: Problems): NotificationEntry | undefined {
+  const { path } = entry;
+  const written = objectOf(entry, problems);
+  if (written === undefined) return undefined;
+  const object = new Map(written);
+  const reference = object.get('signing_key') ?? null;
+  if (reference !== null) object.set('signing_key', resolveSecret(reference, `${path}.signing_key`, env, problems) ?? null);
+  const { id, url, signingKey = '' } = readMessage(codec, object, path, problems);
+  requireMembers(object, ['id'], path, problems);
+  problems.check(path, () => entryIdFromText(id ?? ''));
+  problems.check(path, () => checkWebhookTarget(url, env.WEBHOOK_ALLOW_PRIVATE === 'true'));
+  if (signingKey !== '') problems.check(path, () => checkSigningKey(signingKey));
+  return problems.has(path) || id === undefined ? undefined : { id, url, signingKey: signingKey || null };
 }

@@ -1,124 +1,128 @@
-import { z } from 'zod';
+import { CreateRelayerRequestSchema } from '../../gen/relayer/v1/relayer_service_pb.js';
+import { networkTypeFromProto, newRelayerFromProto, rpcUrlFromProto } from '../codec/relayer-values.js';
+import { entryIdFromText } from '../core/entry-id.js';
 import type { Curve } from '../core/ports/signer.js';
 import { chainKeyOf, curveOf, type Network, type NetworkType } from '../core/relayer/network.js';
-import type { Relayer, RelayerPolicies } from '../core/relayer/relayer.js';
-import { likelyName } from '../json/likely-name.js';
+import type { Relayer } from '../core/relayer/relayer.js';
+import { checkRelayerParts } from '../core/relayer/relayer-rules.js';
+import type { JsonObject } from '../json/json-value.js';
 import type { Environment } from './environment.js';
-import { evmPoliciesFromFields, evmPoliciesSchema } from './evm-policies.js';
-import { id, rpcUrls, someText } from './field-schemas.js';
-import { declaredNames, type FileEntry, textField } from './file-entries.js';
+import { checkReference, codecOf, declaredNames, type FileEntry, objectOf, readMessage, requireMembers, textIn } from './file-entries.js';
+import { apiPolicies } from './file-policies.js';
 import { type NetworkEntries, networkTypes } from './network-entries.js';
-import type { Problem } from './problem.js';
-import { readBySchema } from './schema-problems.js';
-import { solanaPoliciesFromFields, solanaPoliciesSchema } from './solana-policies.js';
-import { stellarPoliciesFromFields, stellarPoliciesSchema } from './stellar-policies.js';
+import type { Problem, Problems } from './problem.js';
+import { resolveUrls } from './secret-reference.js';
 
-/** A relayer of the file: all of it but what only its signer and its running can tell. */
+/** A relayer of the file: everything except what only its signer and its operation show. */
 export type RelayerEntry = Omit<Relayer, 'address' | 'disabledReason'>;
 
 /** What relayers may refer to. */
 export interface References {
   readonly networks: NetworkEntries;
-  /** By id; undefined: whether it fits cannot be told. */
+  /** By id; undefined: its curves are unknown. */
   readonly signers: ReadonlyMap<string, readonly Curve[] | undefined>;
   readonly notificationIds: ReadonlySet<string>;
 }
 
-/** Reads the relayers in the order of the file, and checks what they refer to. Problems go on the list. */
+const codec = codecOf(CreateRelayerRequestSchema);
+
+/** Reads the relayers in the order of the file, and checks what they refer to. An entry is what CreateRelayer takes. */
 export function relayerEntries(
   entries: readonly FileEntry[],
   references: References,
   env: Environment,
-  problems: Problem[],
+  problems: Problems,
 ): readonly RelayerEntry[] {
-  const schema = z.strictObject({
-    id,
-    name: someText,
-    network: someText,
-    network_type: z.enum(networkTypes),
-    paused: z.boolean(),
-    policies: z.unknown().optional(),
-    signer_id: someText,
-    notification_id: someText.nullish(),
-    custom_rpc_urls: rpcUrls(env).nullish(),
-  });
   declaredNames(entries, 'id', problems);
   const userOf = new Map<string, string>();
-  return entries.flatMap((entry): readonly RelayerEntry[] => {
-    const fields = readBySchema(schema, entry.value, entry.path, problems);
-    const type = networkTypes.find((known) => known === textField(entry, 'network_type'));
-    const policies = type === undefined ? undefined : policiesOf(type, entry, problems);
-    checkReferences(entry, type, references, problems);
-    const network = references.networks.networks.find((known) => known.type === type && known.name === fields?.network);
-    if (fields === undefined || policies === undefined || network === undefined) return [];
-    checkSignerUse(fields.signer_id, network, entry.path, userOf, problems);
-    return [
-      {
-        id: fields.id,
-        name: fields.name,
-        network,
-        networkType: network.type,
-        signerId: fields.signer_id,
-        notificationId: fields.notification_id ?? null,
-        customRpcUrls: fields.custom_rpc_urls ?? [],
-        paused: fields.paused,
-        policies,
-      },
-    ];
+  return entries.flatMap((entry) => {
+    const object = objectOf(entry, problems);
+    const relayer = object && relayerFrom(object, entry.path, references, env, problems);
+    if (relayer === undefined) return [];
+    checkSignerUse(relayer, entry.path, userOf, problems);
+    return [relayer];
   });
 }
 
-/** The policies in the shape of the relayer's network; without any, its defaults. */
-function policiesOf(type: NetworkType, entry: FileEntry, problems: Problem[]): RelayerPolicies | undefined {
-  const value: unknown = Object.getOwnPropertyDescriptor(Object(entry.value), 'policies')?.value ?? {};
-  const read = <S extends z.ZodType, P>(schema: S, fromFields: (fields: z.output<S>) => P): P | undefined => {
-    const fields = readBySchema(schema, value, `${entry.path}.policies`, problems);
-    return fields === undefined ? undefined : fromFields(fields);
-  };
-  if (type === 'evm') return read(evmPoliciesSchema, evmPoliciesFromFields);
-  return type === 'stellar' ? read(stellarPoliciesSchema, stellarPoliciesFromFields) : read(solanaPoliciesSchema, solanaPoliciesFromFields);
+function relayerFrom(
+  written: JsonObject,
+  path: string,
+  references: References,
+  env: Environment,
+  problems: Problems,
+): RelayerEntry | undefined {
+  const type = networkTypes.find((known) => known === textIn(written, 'network_type'));
+  const message = readMessage(codec, asRequest(written, type, path, env, problems), path, problems);
+  requireMembers(written, ['id', 'name', 'network', 'network_type', 'signer_id'], path, problems);
+  const { id = '', name, network: networkName, signerId, notificationId = '' } = message;
+  problems.check(path, () => entryIdFromText(id));
+  problems.check(path, () => checkRelayerParts({ name, customRpcUrls: message.customRpcUrls.map(rpcUrlFromProto) }));
+  const wanted = networkTypeFromProto(message.networkType) && problems.check(path, () => newRelayerFromProto(message));
+  if (type !== undefined) {
+    checkNetwork(networkName, type, references.networks, `${path}.network`, problems);
+    checkCurve(signerId, type, references.signers, `${path}.signer_id`, problems);
+  }
+  checkReference(signerId, references.signers, 'no signer has the id', `${path}.signer_id`, problems);
+  checkReference(notificationId, references.notificationIds, 'no notification has the id', `${path}.notification_id`, problems);
+  const network = references.networks.networks.find((known) => known.type === type && known.name === networkName);
+  if (wanted === undefined || network === undefined || problems.has(path)) return undefined;
+  return { ...wanted, id, network };
 }
 
-function checkReferences(entry: FileEntry, type: NetworkType | undefined, references: References, problems: Problem[]): void {
-  if (type !== undefined) checkNetwork(entry, type, references.networks, problems);
-  checkReference(entry, 'signer_id', new Set(references.signers.keys()), 'no signer has the id', problems);
-  if (type !== undefined) checkCurve(entry, type, references.signers, problems);
-  checkReference(entry, 'notification_id', references.notificationIds, 'no notification has the id', problems);
+/** The entry as the API takes it: references resolved, and without what asks for nothing. */
+function asRequest(written: JsonObject, type: NetworkType | undefined, path: string, env: Environment, problems: Problems): JsonObject {
+  const object: JsonObject = new Map(written);
+  const urls = object.get('custom_rpc_urls') ?? null;
+  object.set('custom_rpc_urls', resolveUrls(urls, `${path}.custom_rpc_urls`, env, problems));
+  const policies = object.get('policies') ?? new Map();
+  if (type !== undefined && policies instanceof Map) object.set('policies', apiPolicies(type, policies, `${path}.policies`, problems));
+  return object;
 }
 
-function checkNetwork(entry: FileEntry, type: NetworkType, networks: NetworkEntries, problems: Problem[]): void {
-  const name = textField(entry, 'network') ?? '';
-  const otherKind = networkTypes.find((other) => networks.declared(other).has(name));
-  if (networks.declared(type).has(name) || otherKind === undefined) {
-    checkReference(entry, 'network', networks.declared(type), 'no network has the name', problems);
+function checkNetwork(name: string, type: NetworkType, networks: NetworkEntries, path: string, problems: Problems): void {
+  const otherType = networkTypes.find((other) => networks.declared(other).has(name));
+  if (networks.declared(type).has(name) || otherType === undefined) {
+    checkReference(name, networks.declared(type), `no ${type} network has the name`, path, problems);
   } else {
-    const problem = `${JSON.stringify(name)} is the name of a network of the type ${otherKind}, network_type is "${type}"`;
-    problems.push({ path: `${entry.path}.network`, problem });
+    problems.add(path, `${JSON.stringify(name)} is a network of the type ${otherType}, but network_type is "${type}"`);
   }
 }
 
-function checkCurve(entry: FileEntry, type: NetworkType, signers: References['signers'], problems: Problem[]): void {
-  const id = textField(entry, 'signer_id') ?? '';
-  const curves = signers.get(id);
+function checkCurve(signerId: string, type: NetworkType, signers: References['signers'], path: string, problems: Problems): void {
+  const curves = signers.get(signerId);
   const needed = curveOf(type);
   if (curves === undefined || curves.includes(needed)) return;
-  const has = `the keystore of ${JSON.stringify(id)} holds a key of ${curves.join(', ')}`;
-  const needs = `${type} networks need one of ${needed}: relayer keystore create --type ${needed}`;
-  problems.push({ path: `${entry.path}.signer_id`, problem: `${has}, and ${needs}` });
-}
-
-function checkReference(entry: FileEntry, field: string, known: ReadonlySet<string>, sentence: string, problems: Problem[]): void {
-  const name = textField(entry, field);
-  if (name === undefined || name === '' || known.has(name)) return;
-  const likely = likelyName(name, [...known]);
-  const hint = likely === undefined ? '' : `; did you mean ${JSON.stringify(likely)}?`;
-  problems.push({ path: `${entry.path}.${field}`, problem: `${sentence} ${JSON.stringify(name)}${hint}` });
+  const has = `the keystore of ${JSON.stringify(signerId)} holds a key of ${curves.join(' and ')}`;
+  problems.add(path, `${has}; ${type} networks need ${needed}. To create one: relayer keystore create --type ${needed}`);
 }
 
 /** The cheap half of `accountProblems`: one signer twice on one chain is one account twice, whatever its address. */
-function checkSignerUse(signerId: string, network: Network, path: string, userOf: Map<string, string>, problems: Problem[]): void {
+function checkSignerUse({ signerId, network }: RelayerEntry, path: string, userOf: Map<string, string>, problems: Problems): void {
   const account = `${chainKeyOf(network)} ${signerId}`;
   const other = userOf.get(account);
   if (other === undefined) userOf.set(account, path);
-  else problems.push({ path: `${path}.signer_id`, problem: `is already used on the same chain by ${other}; an account takes one relayer` });
+  else problems.add(`${path}.signer_id`, `is already used on the same chain by ${other}; an account can have only one relayer`);
+}
+
+/**
+ * Returns the relayers that share an account: two on one (chain, address) would take each other's nonces. For when the signers are open.
+ *
+ * `relayers` are in the order of the file; an address is null if it is unknown; `origin` is where the relayer comes from (`relayers[2]`).
+ */
+export function accountProblems(
+  relayers: readonly (Pick<Relayer, 'id'> & { readonly network: Network; readonly address: string | null; readonly origin: string })[],
+): readonly Problem[] {
+  const idOf = new Map<string, string>();
+  return relayers.flatMap(({ id, network, address, origin }) => {
+    if (address === null) return [];
+    // Case matters in base58.
+    const account = `${chainKeyOf(network)} ${network.type === 'evm' ? address.toLowerCase() : address}`;
+    const other = idOf.get(account);
+    if (other === undefined) {
+      idOf.set(account, id);
+      return [];
+    }
+    const problem = `has the address ${address}, like relayer ${JSON.stringify(other)} on the same chain; an account can have only one relayer`;
+    return [{ path: `${origin}.signer_id`, problem }];
+  });
 }

@@ -1,32 +1,53 @@
-import { z } from 'zod';
+import type { JsonObject, JsonValue } from '../json/json-value.js';
 import type { Environment } from './environment.js';
-import type { Problem } from './problem.js';
+import type { Problems } from './problem.js';
 
-/** A value of the file: itself (`plain`), or the name of the environment variable that holds it (`env`). */
-export const secretReference = z.strictObject({ type: z.enum(['env', 'plain']), value: z.string().min(1, 'must not be empty') });
+const form = '{"type": "env", "value": "<name of an environment variable>"} or {"type": "plain", "value": "<the text itself>"}';
 
-/** The value, or what is wrong with the reference's `value`. */
-export function resolved(
-  reference: z.output<typeof secretReference>,
-  env: Environment,
-): { readonly text: string } | { readonly problem: string } {
-  if (reference.type === 'plain') return { text: reference.value };
-  const text = env[reference.value];
-  if (text !== undefined && text !== '') return { text };
-  // Shown only where it can hardly be a secret that was put here by mistake.
-  const name = /^[A-Z][A-Z0-9]*_[A-Z0-9_]+$/.test(reference.value) ? ` ${reference.value}` : '';
-  return { problem: `the environment variable${name} that it names is not set` };
+/** Takes the place of a URL that cannot be resolved, so that its list keeps its order and has no second problem. */
+const unresolved = 'http://unresolved.invalid';
+
+/** Returns the text that a reference stands for; undefined, with a problem added, if it has none. */
+export function resolveSecret(value: JsonValue, path: string, env: Environment, problems: Problems): string | undefined {
+  if (!(value instanceof Map)) return refuse(path, `must be ${form}`);
+  for (const key of value.keys()) if (key !== 'type' && key !== 'value') problems.add(`${path}.${key}`, 'is not a known field');
+  const type = value.get('type');
+  const text = value.get('value');
+  if (type !== 'env' && type !== 'plain') return refuse(`${path}.type`, 'must be "env" or "plain"');
+  if (typeof text !== 'string' || text === '') return refuse(`${path}.value`, 'must be a text that is not empty');
+  if (type === 'plain') return text;
+  const found = env[text];
+  if (found !== undefined && found !== '') return found;
+  // A name is shown only if it can hardly be a secret that someone put here by mistake.
+  const name = /^[A-Z][A-Z0-9]*_[A-Z0-9_]+$/.test(text) ? ` ${text}` : '';
+  return refuse(`${path}.value`, `names the environment variable${name}, which is not set`);
+
+  function refuse(at: string, problem: string): undefined {
+    problems.add(at, problem);
+    return undefined;
+  }
 }
 
-/** The secret, or undefined with a problem put on the list. `path` is where the reference is in the file. */
-export function resolveSecret(
-  reference: z.output<typeof secretReference>,
-  path: string,
-  env: Environment,
-  problems: Problem[],
-): string | undefined {
-  const found = resolved(reference, env);
-  if ('text' in found) return found.text;
-  problems.push({ path: `${path}.value`, problem: found.problem });
-  return undefined;
+/**
+ * Returns a list of URLs as the API takes it: each a text, or `{url, weight}` with a text. In the file a URL may also be a reference, and have
+ * white space around it. What is not a list is left to the codec.
+ */
+export function resolveUrls(list: JsonValue, path: string, env: Environment, problems: Problems): JsonValue {
+  if (!Array.isArray(list)) return list;
+  return list.map((item, index) => {
+    const at = `${path}[${index}]`;
+    if (!(item instanceof Map && item.has('url'))) return resolveUrl(item, at, env, problems);
+    return new Map(item).set('url', resolveUrl(item.get('url') ?? null, `${at}.url`, env, problems));
+  });
+}
+
+function resolveUrl(value: JsonValue, path: string, env: Environment, problems: Problems): string {
+  if (typeof value === 'string') return value.trim();
+  if (isReference(value)) return resolveSecret(value, path, env, problems)?.trim() ?? unresolved;
+  problems.add(path, 'must be a URL, or {"type": "env", "value": "<name of the environment variable that holds it>"}');
+  return unresolved;
+}
+
+function isReference(value: JsonValue): value is JsonObject {
+  return value instanceof Map && (value.get('type') === 'env' || value.get('type') === 'plain');
 }

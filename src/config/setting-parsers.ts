@@ -1,39 +1,39 @@
-/** What a text of the environment became: its value, or what is wrong with it (after the name and a colon). */
+/** A setting's value, or what is wrong with its text (to be read after the name and a colon). */
 export type Parsed<T> = { readonly value: T } | { readonly problem: string };
 
-/** Any text. */
+/** Accepts any text. */
 export function text(input: string): Parsed<string> {
   return { value: input };
 }
 
-/** Any text; empty is null. */
+/** Accepts any text; empty is null. */
 export function optionalText(input: string): Parsed<string | null> {
   return { value: input === '' ? null : input };
 }
 
-/** An http or https URL; empty is null. */
+/** Accepts an http or https URL; empty is null. */
 export function optionalHttpUrl(input: string): Parsed<string | null> {
   if (input === '') return { value: null };
   if (URL.canParse(input) && /^https?:$/.test(new URL(input).protocol)) return { value: input };
   return { problem: 'must be an http or https URL' };
 }
 
-/** A decimal integer from `least` to `greatest`. */
-export function integer(least: number, greatest: number): (input: string) => Parsed<number> {
+/** Accepts a decimal integer from `min` to `max`. */
+export function integer(min: number, max: number): (input: string) => Parsed<number> {
   return (input) => {
     const value = Number(input);
-    if (/^\d{1,16}$/.test(input) && value >= least && value <= greatest) return { value };
-    return { problem: `must be an integer from ${least} to ${greatest}` };
+    if (/^\d{1,16}$/.test(input) && value >= min && value <= max) return { value };
+    return { problem: `must be an integer from ${min} to ${max}` };
   };
 }
 
-/** `true` or `false`. */
+/** Accepts `true` or `false`. */
 export function trueOrFalse(input: string): Parsed<boolean> {
   if (input === 'true' || input === 'false') return { value: input === 'true' };
   return { problem: 'must be true or false' };
 }
 
-/** One of these texts. */
+/** Accepts one of these texts. */
 export function oneOf<T extends string>(choices: readonly T[]): (input: string) => Parsed<T> {
   return (input) => {
     const value = choices.find((choice) => choice === input);
@@ -41,53 +41,53 @@ export function oneOf<T extends string>(choices: readonly T[]): (input: string) 
   };
 }
 
-/** Lines of at least this level are written. */
+/** Log levels, from the most verbose. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 
-/** At least 32 visible ASCII characters: others cannot be sent in a header. */
+/** Accepts at least 32 visible ASCII characters: a header cannot carry others. */
 export function apiKey(input: string): Parsed<string> {
-  if (input.length < 32) return { problem: `must have at least 32 characters, has ${input.length}` };
-  if (!/^[\x21-\x7e]+$/.test(input)) return { problem: 'must be visible ASCII characters without spaces' };
+  if (input.length < 32) return { problem: `has ${input.length} characters; at least 32 are required` };
+  if (!/^[\x21-\x7e]+$/.test(input)) return { problem: 'must have only visible ASCII characters, without spaces' };
   return { value: input };
 }
 
-/** Standard base64 of exactly 32 bytes. */
+/** Accepts standard base64 of exactly 32 bytes. */
 export function base64Key(input: string): Parsed<string> {
   const bytes = Buffer.from(input, 'base64');
-  // Node's decoder skips what it does not know; encoding again shows whether it did.
+  // Node's decoder skips characters that it does not know; encoding again shows whether it did.
   if (bytes.length === 32 && bytes.toString('base64') === input) return { value: input };
-  return { problem: 'must be base64 of exactly 32 bytes; make one with: openssl rand -base64 32' };
+  return { problem: 'must be base64 of exactly 32 bytes; to create one: openssl rand -base64 32' };
 }
 
-/** `sqlite:<file>` (a file, no host) or `postgres://...`. */
+/** Accepts `sqlite:<file>` (a file, no host) or `postgres://...`. */
 export function databaseUrl(input: string): Parsed<string> {
   if (/^sqlite:(?!\/\/[^/])(?!:memory:)./.test(input)) return { value: input };
   if (/^postgres(?:ql)?:\/\/./.test(input) && URL.canParse(input)) return { value: input };
   return { problem: 'must be sqlite:<file> or postgres://<user>:<password>@<host>:<port>/<database>' };
 }
 
-/** Waiting times in seconds, separated by commas. */
+/** Accepts waiting times in seconds, separated by commas. */
 export function secondsList(input: string): Parsed<readonly number[]> {
   const parts = listed(input);
   if (parts.length > 0 && parts.every((part) => /^\d{1,7}(?:\.\d{1,3})?$/.test(part))) return { value: parts.map(Number) };
-  return { problem: 'must be numbers of seconds separated by commas, such as 5,30,120' };
+  return { problem: 'must be seconds separated by commas, for example 5,30,120' };
 }
 
-/** Web origins separated by commas; empty is none. */
+/** Accepts web origins separated by commas; empty is none. */
 export function origins(input: string): Parsed<readonly string[]> {
   const parts = listed(input);
   if (parts.every((part) => URL.canParse(part) && new URL(part).origin === part)) return { value: parts };
-  return { problem: 'must be origins separated by commas, such as https://app.example.com without a path or a slash at the end' };
+  return { problem: 'must be origins separated by commas, for example https://app.example.com, without a path or a trailing slash' };
 }
 
-const greatestHours = 876_000;
+const maxHours = 876_000;
 
-/** `off` (null), or hours above 0, with decimals if need be. */
+/** Accepts `off` (null), or hours above 0, with decimals. */
 export function hoursOrOff(input: string): Parsed<number | null> {
   if (input === 'off') return { value: null };
   const value = Number(input);
-  if (/^\d{1,6}(?:\.\d{1,6})?$/.test(input) && value > 0 && value <= greatestHours) return { value };
-  return { problem: `must be off, or hours above 0 and up to ${greatestHours}, such as 4 or 0.5` };
+  if (/^\d{1,6}(?:\.\d{1,6})?$/.test(input) && value > 0 && value <= maxHours) return { value };
+  return { problem: `must be off, or a number of hours above 0 and up to ${maxHours}, for example 4 or 0.5` };
 }
 
 function listed(input: string): readonly string[] {

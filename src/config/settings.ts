@@ -21,82 +21,92 @@ import {
 /** A setting: an environment variable. */
 export interface Setting<T> {
   readonly name: string;
-  /** The text that is read where the variable is unset or empty; undefined: it must be set. */
+  /** Read if the variable is unset or empty; undefined: it must be set. */
   readonly default?: string;
   /** Its text is never shown. */
   readonly secret?: true;
-  /** One line for people. */
+  /** One line for operators. */
   readonly doc: string;
   readonly parse: (input: string) => Parsed<T>;
 }
 
 const table = {
-  host: setting({ name: 'HOST', default: '127.0.0.1', doc: 'The address to listen on.', parse: text }),
-  port: setting({ name: 'APP_PORT', default: '8080', doc: 'The port to listen on; 0 takes a free one.', parse: integer(0, 65_535) }),
-  apiKey: setting({ name: 'API_KEY', secret: true, doc: 'The key that callers send, at least 32 characters.', parse: apiKey }),
-  configDir: setting({ name: 'CONFIG_DIR', default: './config', doc: 'The folder of the configuration file.', parse: text }),
-  configFileName: setting({ name: 'CONFIG_FILE_NAME', default: 'config.json', doc: 'The configuration file in it.', parse: text }),
+  host: setting({ name: 'HOST', default: '127.0.0.1', doc: 'Address to listen on.', parse: text }),
+  port: setting({ name: 'APP_PORT', default: '8080', doc: 'Port to listen on; 0 takes a free one.', parse: integer(0, 65_535) }),
+  apiKey: setting({
+    name: 'API_KEY',
+    secret: true,
+    doc: 'Key with every scope, for the first calls; at least 32 characters.',
+    parse: apiKey,
+  }),
+  configDir: setting({ name: 'CONFIG_DIR', default: './config', doc: 'Folder of the configuration file.', parse: text }),
+  configFileName: setting({
+    name: 'CONFIG_FILE_NAME',
+    default: 'config.json',
+    doc: 'Name of the configuration file in CONFIG_DIR.',
+    parse: text,
+  }),
   // Secret, since it may hold a password.
   databaseUrl: setting({
     name: 'DATABASE_URL',
     default: 'sqlite:./data/relayer.db',
     secret: true,
-    doc: 'Where everything is stored: sqlite:<file> or postgres://...',
+    doc: 'Database that stores everything: sqlite:<file> or postgres://...',
     parse: databaseUrl,
   }),
   storageEncryptionKey: setting({
     name: 'STORAGE_ENCRYPTION_KEY',
     secret: true,
-    doc: 'Base64 of 32 bytes; encrypts the secrets that are stored. To change it: relayer rotate-encryption-key.',
+    doc: 'Key that encrypts stored secrets: base64 of 32 bytes. To create one: openssl rand -base64 32. To change it: relayer rotate-encryption-key.',
     parse: base64Key,
   }),
   webhookAllowPrivate: setting({
     name: 'WEBHOOK_ALLOW_PRIVATE',
     default: 'false',
-    doc: 'true lets webhooks go to private and loopback addresses.',
+    doc: 'true allows webhooks to private and loopback addresses.',
     parse: trueOrFalse,
   }),
   webhookRetrySeconds: setting({
     name: 'WEBHOOK_RETRY_SECONDS',
     default: '5,30,120,600,3600,10800,21600,43200',
-    doc: 'Waiting times before each new try of a webhook.',
+    doc: 'Seconds to wait before each retry of a webhook, separated by commas.',
     parse: secondsList,
   }),
   webhookRetentionDays: setting({
     name: 'WEBHOOK_RETENTION_DAYS',
     default: '30',
-    doc: 'Days after which delivered and dead webhooks are deleted.',
+    doc: 'Days to keep delivered and dead webhook deliveries.',
     parse: integer(1, 36_500),
   }),
   rateLimitPerSecond: setting({
     name: 'RATE_LIMIT_REQUESTS_PER_SECOND',
     default: '100',
-    doc: 'Requests a second of one key in the long run; 0 switches the limit off.',
+    doc: 'Requests per second that each API key can make; 0 turns the limit off.',
     parse: integer(0, 1_000_000),
   }),
   rateLimitBurst: setting({
     name: 'RATE_LIMIT_BURST_SIZE',
     default: '300',
-    doc: 'Requests of one key at once.',
+    doc: 'Requests that an API key can make at once, above the rate.',
     parse: integer(1, 1_000_000),
   }),
   corsAllowedOrigins: setting({
     name: 'CORS_ALLOWED_ORIGINS',
     default: '',
-    doc: 'Web origins that browsers may call from.',
+    doc: 'Web origins that browsers can call from, separated by commas; empty: none.',
     parse: origins,
   }),
   tlsCertFile: setting({
     name: 'TLS_CERT_FILE',
     default: '',
-    doc: 'PEM file of the certificate chain; with TLS_KEY_FILE.',
+    doc: 'PEM file of the certificate chain; set it together with TLS_KEY_FILE. Empty: no TLS.',
     parse: optionalText,
   }),
-  tlsKeyFile: setting({ name: 'TLS_KEY_FILE', default: '', doc: 'PEM file of its key.', parse: optionalText }),
+  tlsKeyFile: setting({ name: 'TLS_KEY_FILE', default: '', doc: 'PEM file of the private key of TLS_CERT_FILE.', parse: optionalText }),
   logLevel: setting({
     name: 'LOG_LEVEL',
     default: 'info',
-    doc: `The least level that is logged: ${logLevels.join(', ')}.`,
+    doc: `Minimum log level: ${logLevels.join(', ')}.`,
     parse: oneOf(logLevels),
   }),
   // Secret, since it may hold a token.
@@ -104,37 +114,37 @@ const table = {
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     default: '',
     secret: true,
-    doc: 'Base URL of an OTLP/HTTP collector that traces are sent to; empty: nothing is traced.',
+    doc: 'Base URL of the OTLP/HTTP collector that receives traces; empty: tracing is off.',
     parse: optionalHttpUrl,
   }),
   otelServiceName: setting({
     name: 'OTEL_SERVICE_NAME',
     default: 'relayer-service',
-    doc: 'How traces call this service.',
+    doc: 'Name of this service in traces.',
     parse: text,
   }),
   rpcTimeoutMs: setting({
     name: 'RPC_TIMEOUT_MS',
     default: '10000',
-    doc: 'How long a node may take to answer, in milliseconds.',
+    doc: 'Timeout of a call to an RPC node, in milliseconds.',
     parse: integer(1, 600_000),
   }),
   transactionExpirationHours: setting({
     name: 'TRANSACTION_EXPIRATION_HOURS',
     default: 'off',
-    doc: 'Hours after which finished transactions are removed, with their attempts and deliveries; off keeps them.',
+    doc: 'Hours to keep final transactions, with their attempts and deliveries; off keeps them forever.',
     parse: hoursOrOff,
   }),
   sandboxRpcPort: setting({
     name: 'SANDBOX_RPC_PORT',
     default: '8545',
-    doc: 'dev only: the port of the local EVM chain.',
+    doc: 'Only for relayer dev: port of the local EVM chain.',
     parse: integer(0, 65_535),
   }),
   sandboxBlockTimeSeconds: setting({
     name: 'SANDBOX_BLOCK_TIME',
     default: '2',
-    doc: 'dev only: seconds between blocks of the local chains; 0: blocks come only when told.',
+    doc: 'Only for relayer dev: seconds between blocks of the local chains; 0: only on request (evm_mine).',
     parse: integer(0, 3_600),
   }),
 } as const;
@@ -144,13 +154,13 @@ type Table = typeof table;
 /** The value of every setting; names and meaning are in the table. */
 export type SettingValues = { readonly [Key in keyof Table]: Table[Key] extends Setting<infer T> ? T : never };
 
-/** What the environment says. */
+/** The settings of the environment. */
 export interface Settings extends SettingValues {
-  /** Sentences about variables of the existing relayer that have no effect here. */
+  /** Sentences about variables of the existing relayer that have no effect. */
   readonly notices: readonly string[];
 }
 
-/** Every setting, in the order of the table. */
+/** All settings, in the order of the table. */
 export const settings: readonly Setting<unknown>[] = Object.values(table);
 
 /**
@@ -177,7 +187,7 @@ export function loadSettings(env: Environment): Settings {
   return { ...(values as SettingValues), notices: foreign.notices };
 }
 
-/** Reads one setting, for commands that need no more. Throws ConfigError. */
+/** Reads one setting, for commands that need only that. Throws ConfigError. */
 export function readSetting<Key extends keyof SettingValues>(env: Environment, key: Key): SettingValues[Key] {
   const entry: Setting<unknown> = table[key];
   const parsed = read(entry, env);
@@ -198,8 +208,8 @@ function read(entry: Setting<unknown>, env: Environment): Parsed<unknown> {
   if (isSet(given)) {
     const parsed = entry.parse(given);
     if ('value' in parsed || entry.secret) return parsed;
-    return { problem: `${parsed.problem} (it is ${JSON.stringify(given)})` };
+    return { problem: `${parsed.problem} (value: ${JSON.stringify(given)})` };
   }
-  if (entry.default === undefined) return { problem: `must be set. ${entry.doc}` };
+  if (entry.default === undefined) return { problem: `is required. ${entry.doc}` };
   return entry.parse(entry.default);
 }

@@ -1,4 +1,4 @@
-import { DomainError, type ErrorReason, invalidField } from './errors.js';
+import { DomainError, type ErrorReason, type FieldProblem, invalidField, throwProblems } from './errors.js';
 
 const idPattern = /^[A-Za-z0-9_-]{1,36}$/;
 const idRule = 'must be 1 to 36 of the characters A-Z, a-z, 0-9, _ and -';
@@ -17,11 +17,15 @@ export function entryIdFromText(text: string, field = 'id'): string {
   return text;
 }
 
+/** Returns what is wrong with a name that a caller chose. */
+export function nameProblems(name: string): readonly FieldProblem[] {
+  if (name !== '' && [...name].length <= maxNameLength && !/[\p{Cc}\p{Surrogate}]/u.test(name)) return [];
+  return [{ field: 'name', description: `must be 1 to ${maxNameLength} characters without control characters` }];
+}
+
 /** Checks a name that a caller chose. Throws `FIELD_INVALID`. */
 export function checkName(name: string): void {
-  if (name === '' || [...name].length > maxNameLength || /[\p{Cc}\p{Surrogate}]/u.test(name)) {
-    throw invalidField('name', `must be 1 to ${maxNameLength} characters without control characters`);
-  }
+  throwProblems(nameProblems(name));
 }
 
 /** The 409 for an id, or another unique value, that is taken. */

@@ -115,7 +115,25 @@ export class DomainError extends Error {
 
 /** The 400 for one field. `description` continues a sentence that begins with the field's name: `must be ...`. */
 export function invalidField(field: string, description: string): DomainError {
-  return new DomainError('invalid', 'FIELD_INVALID', `${field} ${description}`, { fields: [{ field, description }] });
+  return invalidFields([{ field, description }]);
+}
+
+/** Problems that the sentence names. */
+const namedProblems = 3;
+
+/** Problems that the error carries: over gRPC they travel in trailers, which clients limit to a few kilobytes. */
+const carriedProblems = 20;
+
+/** A 400 about several fields. */
+export function invalidFields(fields: readonly FieldProblem[]): DomainError {
+  const named = fields.slice(0, namedProblems).map(({ field, description }) => `${field} ${description}`);
+  const more = fields.length > namedProblems ? `; and ${fields.length - namedProblems} more` : '';
+  return new DomainError('invalid', 'FIELD_INVALID', named.join('; ') + more, { fields: fields.slice(0, carriedProblems) });
+}
+
+/** Throws `FIELD_INVALID` with the problems, if there are any. */
+export function throwProblems(fields: readonly FieldProblem[]): void {
+  if (fields.length > 0) throw invalidFields(fields);
 }
 
 /** A warning about the request, for `metadata.logs`. */

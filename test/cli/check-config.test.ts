@@ -23,7 +23,7 @@ test('check-config: accepts a valid configuration and notes a variable without e
   assert.deepEqual(await runCli(['check-config'], env), {
     exitCode: 0,
     stdout: 'configuration is valid: 1 relayer, 1 network, 1 signer, 1 notification\n',
-    stderr: 'note: REDIS_URL has no effect: no Redis is needed, everything is in DATABASE_URL\n',
+    stderr: 'note: REDIS_URL has no effect: this service needs no Redis; it stores everything in DATABASE_URL\n',
   });
 });
 
@@ -34,9 +34,9 @@ test('check-config: reports the problems of settings and file together, without 
     stdout: '',
     stderr: [
       'error: the configuration has 3 problems:',
-      '  APP_PORT: must be an integer from 0 to 65535 (it is "x")',
-      '  API_KEY: must have at least 32 characters, has 15',
-      '  extra: is not a known setting',
+      '  APP_PORT: must be an integer from 0 to 65535 (value: "x")',
+      '  API_KEY: has 15 characters; at least 32 are required',
+      '  extra: is not a known section',
       '',
     ].join('\n'),
   });

@@ -114,7 +114,7 @@ it('rotate-encryption-key: encrypts a copy of a live database with the new key, 
   }
   await assert.rejects(
     launchService(elsewhere(home, copy, oldKey)).listening,
-    /ended with 2[\s\S]*STORAGE_ENCRYPTION_KEY: does not open the stored secret of .*another key/,
+    /ended with 2[\s\S]*STORAGE_ENCRYPTION_KEY: cannot decrypt the stored secret of .*another key/,
   );
 });
 
@@ -125,10 +125,10 @@ it('rotate-encryption-key: reports a wrong input in one sentence and creates no 
   const wrong: readonly (readonly [Record<string, string>, readonly string[], string, RegExp])[] = [
     [env, [], randomBytes(32).toString('base64'), /^error: the database file .*none\.db does not exist\n$/],
     [env, [], key, /^error: the new key is the same as STORAGE_ENCRYPTION_KEY; create another one\n$/],
-    [env, [], 'hunter2', /^error: the new key must be base64 of exactly 32 bytes; make one with: openssl rand -base64 32\n$/],
+    [env, [], 'hunter2', /^error: the new key must be base64 of exactly 32 bytes; to create one: openssl rand -base64 32\n$/],
     [env, [], '', /^error: new key is missing; /],
     [env, ['--new-key-env', 'NOT_SET'], '', /^error: the environment variable for the new key is not set\n$/],
-    [{ DATABASE_URL: env.DATABASE_URL }, [], key, /^error: the configuration has 1 problem:\n {2}STORAGE_ENCRYPTION_KEY: must be set\. /],
+    [{ DATABASE_URL: env.DATABASE_URL }, [], key, /^error: the configuration has 1 problem:\n {2}STORAGE_ENCRYPTION_KEY: is required\. /],
   ];
   for (const [variables, args, input, sentence] of wrong) {
     const result = await runCli(['rotate-encryption-key', ...args], variables, input);

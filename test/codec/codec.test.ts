@@ -22,10 +22,10 @@ import { TransactionSchema } from '../../gen/relayer/v1/transaction_pb.js';
 import { renderTransaction } from '../../src/api/rest/render-record.js';
 import { compileFieldBounds } from '../../src/codec/field-bounds.js';
 import { CodecCompiler } from '../../src/codec/message-codec.js';
+import type { ValueCodec } from '../../src/codec/reading.js';
 import { Reading } from '../../src/codec/reading.js';
-import type { ValueCodec } from '../../src/codec/value-codec.js';
 import type { Warning } from '../../src/core/errors.js';
-import { scanJson } from '../../src/json/json-scanner.js';
+import { jsonFromText } from '../../src/json/json-reader.js';
 
 const compiler = new CodecCompiler();
 
@@ -38,7 +38,7 @@ function codecOf(desc: DescMessage): ValueCodec {
 function read<T extends DescMessage>(desc: T, text: string): MessageShape<T> | string {
   const warnings: Warning[] = [];
   const reading = new Reading(undefined, warnings);
-  const message = codecOf(desc).read(scanJson(text), 'x', reading);
+  const message = codecOf(desc).read(jsonFromText(text), 'x', reading);
   const refused = reading.unknown ?? reading.problem;
   if (refused !== null) return refused.message;
   // What was read is a message that protobuf itself can carry.
@@ -186,7 +186,7 @@ describe('operations and assets', () => {
     );
   });
 
-  it('are refused where a field is not theirs', () => {
+  it('are refused if a field is not theirs', () => {
     assert.equal(read(OperationSpecSchema, '{"type":"payment","contract_address":"C"}'), 'x.contract_address is not a field of payment');
     assert.equal(read(OperationSpecSchema, '{"type":"payment","amonut":1}'), 'x.amonut is not a known field; did you mean `amount`?');
     assert.equal(read(OperationSpecSchema, '{"type":"payment","amoun":1}'), 'x.amoun is not a known field; did you mean `amount`?');
@@ -206,7 +206,7 @@ describe('operations and assets', () => {
     assert.equal(read(OperationSpecSchema, '"payment"'), 'x must be an object');
     assert.equal(
       read(OperationSpecSchema, '{"type":"upload_wasm","wasm":{"hex":"00","base64":"AA=="}}'),
-      'x.wasm.base64 cannot be together with another of hex, base64',
+      'x.wasm.base64 cannot be combined with another of hex, base64',
     );
   });
 });
@@ -287,7 +287,7 @@ describe('contract values', () => {
     assert.equal(read(ScValSchema, '{"u32":"7"}'), 'x.u32 must be an integer from 0 to 4294967295');
     assert.equal(
       read(ScValSchema, '{"u32":1,"i32":1}'),
-      'x.i32 cannot be together with another of bool, void, u32, i32, u64, i64, timepoint, duration, u128, i128, u256, i256, bytes, string, symbol, address, vec, map',
+      'x.i32 cannot be combined with another of bool, void, u32, i32, u64, i64, timepoint, duration, u128, i128, u256, i256, bytes, string, symbol, address, vec, map',
     );
     assert.equal(read(ScValSchema, '{"vec":"a"}'), 'x.vec must be an array or an object');
     assert.equal(read(ScValSchema, '{"vec":[{"u32":"a"}]}'), 'x.vec[0].u32 must be an integer from 0 to 4294967295');
@@ -324,7 +324,7 @@ describe('requests', () => {
     assert.equal(amountOf(`"0x${'f'.repeat(32)}"`), `0x${'f'.repeat(32)}`);
   });
 
-  it('refuse what is no amount, naming field and bound', () => {
+  it('refuse a value that is not an amount, naming field and bound', () => {
     const sentence = 'value must be an integer from 0 to 2^128-1 (340282366920938463463374607431768211455)';
     const refused = [
       '-1',
@@ -352,7 +352,7 @@ describe('requests', () => {
     }
   });
 
-  it('take null for absent, and keep what protobuf keeps', () => {
+  it('read null as absent, and keep what protobuf keeps', () => {
     assertForm(
       EvmTransactionRequestSchema,
       '{"to":null,"value":5,"data":null,"gas_limit":null,"speed":"safeLow","valid_until":null}',
@@ -433,7 +433,7 @@ describe('requests', () => {
       policies: { case: 'evm' as const, value: { minBalance: '1000000000000000001' } },
     };
     const text =
-      '{"name":"n","network":"sepolia","network_type":"evm","paused":false,"policies":{"min_balance":1000000000000000001,"whitelist_receivers":[]},"signer_id":"s","custom_rpc_urls":["https://a",{"url":"https://b","weight":5}]}';
+      '{"name":"n","network":"sepolia","network_type":"evm","paused":false,"policies":{"min_balance":1000000000000000001},"signer_id":"s","custom_rpc_urls":["https://a",{"url":"https://b","weight":5}]}';
     assertForm(CreateRelayerRequestSchema, text, { ...evm, customRpcUrls: [{ url: 'https://a' }, { url: 'https://b', weight: 5 }] });
     assert.equal(read(CreateRelayerRequestSchema, '{"policies":{}}'), 'x.network_type is required');
     assert.equal(
@@ -445,13 +445,17 @@ describe('requests', () => {
       'x.policies.nothing is not a known field',
     );
     assert.equal(read(CreateRelayerRequestSchema, '{"policies":[],"network_type":"evm"}'), 'x.policies must be an object');
+    assert.equal(
+      read(CreateRelayerRequestSchema, '{"policies":{"whitelist_receivers":[]},"network_type":"evm"}'),
+      'x.policies.whitelist_receivers must not be empty; leave it out to allow all',
+    );
   });
 });
 
 describe('answers', () => {
   const record = { id: 't', relayerId: 'r', status: 1, createdAt: { seconds: 1_795_168_800n, nanos: 5_999_999 } };
 
-  it('have every key of an EVM record, null where nothing is known', () => {
+  it('have every key of an EVM record, null if the value is unknown', () => {
     assert.equal(
       renderTransaction(create(TransactionSchema, { ...record, network: { case: 'evm', value: { from: '0xA', value: '0' } } })),
       '{"id":"t","relayer_id":"r","status":"pending","status_reason":null,"created_at":"2026-11-20T10:00:00.005Z","sent_at":null,"confirmed_at":null,"hash":null,"from":"0xA","to":null,"value":"0","data":null,"nonce":null,"gas_limit":null,"gas_price":null,"max_fee_per_gas":null,"max_priority_fee_per_gas":null,"speed":null,"signature":null,"is_canceled":false}',
@@ -488,7 +492,7 @@ describe('answers', () => {
     assert.throws(() => write(RelayerBalanceSchema, { balance: 'many' }));
     assert.equal(
       write(RelayerSchema, { id: 'r', networkType: 1, policies: { case: 'evm', value: { gasPriceCap: '5', eip1559Pricing: false } } }),
-      '{"id":"r","name":"","network":"","network_type":"evm","paused":false,"policies":{"gas_price_cap":5,"whitelist_receivers":[],"eip1559_pricing":false},"signer_id":"","custom_rpc_urls":[],"address":"","system_disabled":false}',
+      '{"id":"r","name":"","network":"","network_type":"evm","paused":false,"policies":{"gas_price_cap":5,"eip1559_pricing":false},"signer_id":"","custom_rpc_urls":[],"address":"","system_disabled":false}',
     );
     assert.equal(write(ApiKeySchema, { id: 'k' }), '{"id":"k","name":"","scopes":[],"relayer_ids":[],"expires_at":null}');
   });

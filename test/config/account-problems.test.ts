@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accountProblems } from '../../src/config/account-problems.js';
+import { accountProblems } from '../../src/config/relayer-entries.js';
 import type { EvmNetwork } from '../../src/core/relayer/network.js';
 
 const network: EvmNetwork = {
@@ -18,7 +18,7 @@ const network: EvmNetwork = {
 };
 const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 
-test('one account takes one relayer, on networks of another name and in any case of the address too', () => {
+test("accounts: reports two relayers with one account on one chain, whatever the network's name and the address's case", () => {
   const sameChain = { ...network, name: 'anvil-docker' };
   assert.deepEqual(
     accountProblems([
@@ -28,13 +28,13 @@ test('one account takes one relayer, on networks of another name and in any case
     [
       {
         path: 'relayers[1].signer_id',
-        problem: `has the address ${address.toLowerCase()}, which relayer "a" has on the same chain; an account takes one relayer`,
+        problem: `has the address ${address.toLowerCase()}, like relayer "a" on the same chain; an account can have only one relayer`,
       },
     ],
   );
 });
 
-test('one address on two chains is two accounts', () => {
+test('accounts: accepts one address on two chains', () => {
   assert.deepEqual(
     accountProblems([
       { id: 'a', network, address, origin: 'relayers[0]' },

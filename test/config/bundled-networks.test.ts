@@ -12,8 +12,8 @@ async function load(change: Readonly<Record<string, unknown>>): Promise<LoadedCo
   return loadConfig({ dir, fileName: 'config.json', env: sampleEnv, curvesOfKeystore: anyKeystore });
 }
 
-describe('the networks that come with the service', () => {
-  it('are all there when the file defines none, and each is a chain of its own', async () => {
+describe('bundled networks', () => {
+  it('are all present if the file defines none, and each is its own chain', async () => {
     for (const networks of [undefined, []]) {
       const config = await load({ networks, relayers: [] });
       assert.equal(config.networks.length, bundledNetworks.length);
@@ -22,7 +22,7 @@ describe('the networks that come with the service', () => {
     }
   });
 
-  it('have what a relayer needs: several confirmations where it is real, public https nodes without a key', async () => {
+  it('have what a relayer needs: several confirmations on main networks, public https nodes without a key', async () => {
     const { networks } = await load({ networks: undefined, relayers: [] });
     for (const { name, type, rpcUrls, explorerUrls, isTestnet, requiredConfirmations, averageBlockTimeMs } of networks) {
       assert.equal(isTestnet, /sepolia|amoy|testnet|fuji|devnet/.test(name), name);
@@ -33,7 +33,7 @@ describe('the networks that come with the service', () => {
     }
   });
 
-  it('are told in the documentation', async () => {
+  it('are listed in the documentation', async () => {
     const page = await readFile('docs/networks.md', 'utf8');
     const { networks } = await load({ networks: undefined, relayers: [] });
     const rows = page.split('\n').filter((line) => /^\| (?:evm|stellar|solana) /.test(line));
@@ -52,7 +52,7 @@ describe('the networks that come with the service', () => {
     );
   });
 
-  it('are used by relayers, and by networks made from them', async () => {
+  it('can be used by relayers and inherited by networks', async () => {
     const own = { type: 'evm', network: 'mainnet-private', from: 'mainnet', rpc_urls: ['https://node.example.com'] };
     const config = await load({
       networks: [own],
@@ -68,7 +68,7 @@ describe('the networks that come with the service', () => {
     assert.equal(stellar?.type === 'stellar' && stellar.passphrase, 'Public Global Stellar Network ; September 2015');
   });
 
-  it('give way to the file’s own of the same name and kind, as a whole', async () => {
+  it('are replaced as a whole by the file’s own of the same name and kind', async () => {
     const config = await load({ networks: [sampleNetwork({ network: 'sepolia' })], relayers: [sampleRelayer({ network: 'sepolia' })] });
     assert.equal(config.networks.length, bundledNetworks.length);
     const network = config.relayers[0]?.network;

@@ -43,7 +43,7 @@ async function problemsOf(content: unknown, env: Env = sampleEnv): Promise<reado
   }
 }
 
-test('a file becomes typed objects with defaults', async () => {
+test('config file: fills in defaults', async () => {
   const config = await load(sampleConfig());
   const network = {
     name: 'anvil',
@@ -89,7 +89,7 @@ test('a file becomes typed objects with defaults', async () => {
   });
 });
 
-test('what is said replaces the defaults', async () => {
+test('config file: values replace the defaults', async () => {
   const receiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
   const config = await load(
     sampleConfig({
@@ -134,7 +134,7 @@ test('what is said replaces the defaults', async () => {
   assert.equal(config.notifications[0]?.signingKey, 'a signing key');
 });
 
-test('amounts are exact above 2^53, as numbers and as strings', async () => {
+test('config file: reads amounts above 2^53 exactly, as numbers and as strings', async () => {
   const text = JSON.stringify(
     sampleConfig({
       relayers: [sampleRelayer({ policies: { min_balance: 'NUMBER', gas_price_cap: '340282366920938463463374607431768211455' } })],
@@ -145,18 +145,18 @@ test('amounts are exact above 2^53, as numbers and as strings', async () => {
   assert.equal(evmPolicies(config)?.gasPriceCapWei, 2n ** 128n - 1n);
 });
 
-test('what is no amount is refused with its path', async () => {
-  for (const wrong of [-1, 1.5, '', '0x10', '1e18', '+1', ' 1', true, {}, '340282366920938463463374607431768211456']) {
+test('config file: rejects a value that is not an amount and names its path', async () => {
+  for (const wrong of [-1, 1.5, '', '0x', '1e18', '+1', ' 1', true, {}, '340282366920938463463374607431768211456']) {
     assert.deepEqual(await problemsOf(sampleConfig({ relayers: [sampleRelayer({ policies: { min_balance: wrong } })] })), [
-      'relayers[0].policies.min_balance: must be an integer from 0 to 2^128-1, as a number or a decimal string',
+      'relayers[0].policies.min_balance: must be an integer from 0 to 2^128-1 (340282366920938463463374607431768211455)',
     ]);
   }
   assert.deepEqual(await problemsOf(sampleConfig({ relayers: [sampleRelayer({ policies: { gas_price_cap: 0 } })] })), [
-    'relayers[0].policies.gas_price_cap: must be an integer from 1 to 2^128-1, as a number or a decimal string',
+    'relayers[0].policies.gas_price_cap: must be at least 1; leave it out for no cap',
   ]);
 });
 
-test('every problem of every section is told at once, with its path', async () => {
+test('config file: reports every problem of every section at once, with its path', async () => {
   const problems = await problemsOf(
     {
       relayer: [],
@@ -201,42 +201,40 @@ test('every problem of every section is told at once, with its path', async () =
   assert.deepEqual(
     new Set(problems),
     new Set([
-      'relayer: is not a known setting; did you mean relayers?',
-      'plugins: plugins are not supported',
-      'networks[0].chain_id: must be an integer from 1 to 2^64-1',
+      'relayer: is not a known section; did you mean `relayers`?',
+      'plugins: plugins are not supported; leave them out',
+      'networks[0].chain_id: must be an integer from 1 to 18446744073709551615',
       'networks[0].rpc_urls[0].url: must be a URL that begins with http:// or https://',
       'networks[0].rpc_urls[1].weight: must be an integer from 0 to 100',
-      'networks[0].rpc_urls[1].weigth: is not a known setting',
-      'networks[0].average_blocktime_ms: must be an integer, at least 1',
+      'networks[0].rpc_urls[1].weigth: is not a known field; did you mean `weight`?',
+      'networks[0].average_blocktime_ms: must be an integer from 1 to 4294967295',
       'networks[0].symbol: must not be empty',
-      'networks[1].rpc_urls: must have at least one URL',
-      'networks[1].required_confirmations: must be an integer, at least 1',
-      'networks[2].gas_price_cache: a gas price cache is not supported; leave it out',
-      'networks[3].type: must be "evm" or "stellar" or "solana"',
+      'networks[1].rpc_urls: must have at least one item',
+      'networks[1].required_confirmations: must be an integer from 1 to 4294967295',
+      'networks[3].type: must be one of evm, stellar, solana',
       'signers[0].config.path: must not be empty',
       'signers[0].config.passphrase.type: must be "env" or "plain"',
       'signers[1].type: signers of type "aws_kms" are not supported yet; use "local"',
-      'signers[2].id: must be 1 to 36 of A-Z, a-z, 0-9, _ and -',
-      'signers[3].config.passphrase.value: the environment variable NOT_SET that it names is not set',
+      'signers[2].id: must be 1 to 36 of the characters A-Z, a-z, 0-9, _ and -',
+      'signers[3].config.passphrase.value: names the environment variable NOT_SET, which is not set',
       'notifications[0].url: is required',
-      'notifications[0].signing_key.value: must be whsec_ followed by base64 of 24 to 64 bytes',
+      'notifications[0].signing_key: must be whsec_ followed by base64 of 24 to 64 bytes',
       'notifications[1].url: must not point to a private, loopback, link-local, metadata or otherwise reserved host',
-      'notifications[2].type: must be "webhook"',
-      'relayers[0].paused: is required',
+      'notifications[2].type: must be one of webhook',
       'relayers[0].signer_id: no signer has the id "kez"; did you mean "key"?',
       'relayers[0].notification_id: no notification has the id "nobody"',
-      'relayers[0].network: no network has the name "other"',
-      'relayers[0].policies.gas_price_cpa: is not a known setting; did you mean gas_price_cap?',
-      'relayers[0].policies.private_transactions: private transactions are not supported; leave it out or set it to false',
+      'relayers[0].network: no evm network has the name "other"',
+      'relayers[0].policies.gas_price_cpa: is not a known field; did you mean `gas_price_cap`?',
+      'relayers[0].policies.private_transactions: must be false: private transactions are not supported',
       'relayers[0].policies.whitelist_receivers[0]: must be an address: 0x and 40 hex digits',
-      'relayers[1].network_type: must be "evm" or "stellar" or "solana"',
+      'relayers[1].network_type: must be one of evm, stellar, solana',
       'relayers[2].id: "relayer-1" is already used by relayers[0]',
       'relayers[3]: must be an object',
     ]),
   );
 });
 
-test('what is required is named', async () => {
+test('config file: names missing fields', async () => {
   assert.deepEqual(await problemsOf({ networks: [{ type: 'evm', network: 'a' }], signers: [{ id: 'k', type: 'local' }], relayers: [{}] }), [
     'networks[0].chain_id: is required',
     'networks[0].rpc_urls: is required',
@@ -244,16 +242,16 @@ test('what is required is named', async () => {
     'networks[0].average_blocktime_ms: is required',
     'networks[0].symbol: is required',
     'signers[0].config: is required',
-    ...['id', 'name', 'network', 'network_type', 'paused', 'signer_id'].map((name) => `relayers[0].${name}: is required`),
+    ...['id', 'name', 'network', 'network_type', 'signer_id'].map((name) => `relayers[0].${name}: is required`),
   ]);
   assert.deepEqual(await problemsOf({ networks: [sampleNetwork()] }), ['relayers: is required']);
 });
 
-test('sections that are no lists, and a file that is no object', async () => {
+test('config file: rejects a section that is not a list, and a file that is not an object', async () => {
   assert.deepEqual(await problemsOf({ networks: { anvil: {} }, relayers: 1, signers: null, notifications: 'x' }), [
-    'networks: must be a list',
-    'notifications: must be a list',
-    'relayers: must be a list',
+    'networks: must be an array',
+    'notifications: must be an array',
+    'relayers: must be an array',
   ]);
   for (const text of ['[]', '1', 'null', '"x"']) {
     const problems = await problemsOf(text);
@@ -262,7 +260,7 @@ test('sections that are no lists, and a file that is no object', async () => {
   }
 });
 
-test('ids are used once, and one signer once on a chain', async () => {
+test('config file: rejects duplicate ids, and one signer twice on a chain', async () => {
   const problems = await problemsOf(
     sampleConfig({
       networks: [sampleNetwork(), sampleNetwork(), sampleNetwork({ network: 'anvil-docker' })],
@@ -275,18 +273,18 @@ test('ids are used once, and one signer once on a chain', async () => {
     'networks[1].network: "anvil" is already used by networks[0]',
     'signers[1].id: "key" is already used by signers[0]',
     'notifications[1].id: "hook" is already used by notifications[0]',
-    'relayers[1].signer_id: is already used on the same chain by relayers[0]; an account takes one relayer',
+    'relayers[1].signer_id: is already used on the same chain by relayers[0]; an account can have only one relayer',
   ]);
 });
 
-test('a reference to an entry that is itself wrong is no second problem', async () => {
+test('config file: does not report a reference to an entry that is itself wrong', async () => {
   assert.deepEqual(await problemsOf(sampleConfig({ networks: [sampleNetwork({ symbol: 1 })], signers: [sampleSigner({ extra: 1 })] })), [
-    'networks[0].symbol: must be a text in double quotes',
-    'signers[0].extra: is not a known setting',
+    'networks[0].symbol: must be a string',
+    'signers[0].extra: is not a known field',
   ]);
 });
 
-test('no problem shows a secret', async () => {
+test('config file: never shows a secret in a problem', async () => {
   const secret = 'hunter2-hunter2';
   const texts = await problemsOf(
     sampleConfig({
@@ -305,18 +303,18 @@ test('no problem shows a secret', async () => {
   assert.ok(!texts.join('\n').includes('hunter2'), texts.join('\n'));
 });
 
-test('private webhook targets are taken where the settings allow them', async () => {
+test('config file: accepts private webhook targets if the settings allow them', async () => {
   const file = sampleConfig({ notifications: [sampleNotification({ url: 'http://127.0.0.1:9000/hook' })] });
   assert.deepEqual(await problemsOf(file, { ...sampleEnv, WEBHOOK_ALLOW_PRIVATE: 'true' }), []);
 });
 
-test('a file that is not there, and one that is not JSON', async () => {
+test('config file: reports a missing file and one that is not JSON', async () => {
   const dir = await temporaryFolder({ 'broken.json': '{"relayers": [\n  {"id": "a",}\n]}' });
   await assert.rejects(loadConfig({ dir, fileName: 'config.json', env: {}, curvesOfKeystore: anyKeystore }), {
     problems: [{ path: join(dir, 'config.json'), problem: 'does not exist' }],
   });
   await assert.rejects(loadConfig({ dir, fileName: 'broken.json', env: {}, curvesOfKeystore: anyKeystore }), {
-    problems: [{ path: join(dir, 'broken.json'), problem: 'expected a name in double quotes at line 2, column 14' }],
+    problems: [{ path: join(dir, 'broken.json'), problem: 'is not valid JSON: expected a name in double quotes at line 2, column 14' }],
   });
   await assert.rejects(loadConfig({ dir, fileName: '.', env: {}, curvesOfKeystore: anyKeystore }), {
     problems: [{ path: dir, problem: 'is a folder' }],

@@ -163,7 +163,7 @@ async function theirFolder(): Promise<string> {
   });
 }
 
-it('files of the existing relayer load as they are, with its variables', async () => {
+it("config file: loads the existing relayer's files and variables unchanged", async () => {
   const { settings, config } = await loadConfiguration({
     API_KEY: 'their-api-key-of-32-characters-or-more',
     STORAGE_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
@@ -189,7 +189,7 @@ it('files of the existing relayer load as they are, with its variables', async (
     ['METRICS_PORT', 'REDIS_URL'],
   );
   assert.equal(config.notices.length, 1);
-  assert.match(config.notices[0] ?? '', /horizon_url is not used/);
+  assert.match(config.notices[0] ?? '', /horizon_url has no effect/);
   assert.deepEqual(
     config.relayers.map(({ id, network, paused }) => [id, network.type, network.name, network.rpcUrls.map(({ url }) => url)[0], paused]),
     [

@@ -30,7 +30,7 @@ async function ownNetworks(networks: readonly unknown[]): Promise<readonly Netwo
   return (await load(dir)).networks.slice(0, networks.length);
 }
 
-test('a network takes over what it does not say; tags and features are united', async () => {
+test('networks: inherit what they lack; tags and features are united', async () => {
   const networks = await ownNetworks([
     { type: 'evm', network: 'anvil', from: 'middle', rpc_urls: ['http://127.0.0.1:1'], tags: ['own', 'base'] },
     { type: 'evm', network: 'middle', from: 'base', chain_id: 5, features: ['eip1559'] },
@@ -49,7 +49,7 @@ test('a network takes over what it does not say; tags and features are united', 
   assert.ok(base?.type === 'evm' && !base.eip1559);
 });
 
-test('Stellar and Solana networks have what their kind needs, and usual block times', async () => {
+test('networks: Stellar and Solana have their own fields and default block times', async () => {
   const shared = { rpcUrls: [{ url: 'https://rpc.example.com', weight: 100 }], requiredConfirmations: 1, explorerUrls: [] };
   assert.deepEqual(
     await ownNetworks([
@@ -83,7 +83,7 @@ test('Stellar and Solana networks have what their kind needs, and usual block ti
   );
 });
 
-test('a name is used once in each kind, and settings of another kind are none', async () => {
+test('networks: a name is unique within its kind, and fields of another kind are unknown', async () => {
   const rpc_urls = ['https://rpc.example.com'];
   assert.deepEqual(
     await problemsOf([
@@ -96,16 +96,16 @@ test('a name is used once in each kind, and settings of another kind are none', 
     ]),
     [
       'networks[2].network: "a" is already used by networks[1]',
-      'networks[0].chain_id: is not a known setting',
-      'networks[4].passphrase: is not a known setting',
+      'networks[0].chain_id: is not a known field',
+      'networks[4].passphrase: is not a known field',
       'networks[5].type: is required',
       'networks[1].passphrase: is required',
-      'networks[3].from: no Stellar network has the name "anvil"',
+      'networks[3].from: no stellar network has the name "anvil"',
     ],
   );
 });
 
-test('URLs come from the environment where the file says so', async () => {
+test('networks: read a URL from the environment if it is a reference', async () => {
   const url = 'https://rpc.example.com/secret';
   const networks = [
     sampleNetwork({
@@ -128,31 +128,31 @@ test('URLs come from the environment where the file says so', async () => {
   assert.deepEqual(network.explorerUrls, [url, 'https://explorer.example.com']);
   const { NODE_URL: _, ...bare } = { ...sampleEnv, NODE_URL: '' };
   await assert.rejects(loadConfig({ ...source, env: bare }), {
-    problems: ['rpc_urls[0].url.value', 'rpc_urls[1].url.value', 'explorer_urls[0].value'].map((path) => ({
+    problems: ['rpc_urls[0].value', 'rpc_urls[1].url.value', 'explorer_urls[0].value'].map((path) => ({
       path: `networks[0].${path}`,
-      problem: 'the environment variable NODE_URL that it names is not set',
+      problem: 'names the environment variable NODE_URL, which is not set',
     })),
   });
   assert.deepEqual(
     await problemsOf([sampleNetwork({ rpc_urls: [{ type: 'file', value: 'x' }, 7, { type: 'plain', value: 'ftp://x' }] })]),
     [
-      'networks[0].rpc_urls[0].url: must be a URL, or {"type": "env", "value": the variable that has it}',
-      'networks[0].rpc_urls[1].url: must be a URL, or {"type": "env", "value": the variable that has it}',
+      'networks[0].rpc_urls[0]: must be a URL, or {"type": "env", "value": "<name of the environment variable that holds it>"}',
+      'networks[0].rpc_urls[1]: must be a URL, or {"type": "env", "value": "<name of the environment variable that holds it>"}',
       'networks[0].rpc_urls[2].url: must be a URL that begins with http:// or https://',
     ],
   );
 });
 
-test('what nothing uses is told', async () => {
+test('networks: report settings that have no effect', async () => {
   const horizon_url = 'https://horizon.example.com';
   const { notices } = await loadNetworks([
     sampleNetwork(),
     { type: 'stellar', network: 'mine', rpc_urls: ['https://rpc.example.com'], passphrase: 'x', horizon_url },
   ]);
-  assert.deepEqual(notices, ['networks[1].horizon_url is not used: nothing here asks Horizon']);
+  assert.deepEqual(notices, ['networks[1].horizon_url has no effect: Horizon is never called']);
 });
 
-test('inheriting from nobody, from oneself, in a circle, and from a wrong network', async () => {
+test('networks: reject inheritance from an unknown network, from itself, and in a circle', async () => {
   assert.deepEqual(
     await problemsOf([
       sampleNetwork({ from: 'ghost' }),
@@ -164,22 +164,22 @@ test('inheriting from nobody, from oneself, in a circle, and from a wrong networ
       { type: 'evm', network: 'child', from: 'wrong' },
     ]),
     [
-      'networks[5].chain_id: must be an integer from 1 to 2^64-1',
-      'networks[0].from: no EVM network has the name "ghost"',
-      'networks[1].from: goes round in a circle',
-      'networks[2].from: goes round in a circle',
-      'networks[3].from: goes round in a circle',
+      'networks[5].chain_id: must be an integer from 1 to 18446744073709551615',
+      'networks[0].from: no evm network has the name "ghost"',
+      'networks[1].from: inherits from itself',
+      'networks[2].from: inherits from itself',
+      'networks[3].from: inherits from itself',
     ],
   );
 });
 
-test('a large chain id is exact', async () => {
+test('networks: read a large chain ID exactly', async () => {
   const file = JSON.stringify(sampleConfig()).replace('31337', '18446744073709551615');
   const { networks } = await load(await temporaryFolder({ 'config.json': file }));
   assert.equal(networks[0]?.type === 'evm' && networks[0].chainId, 2n ** 64n - 1n);
 });
 
-test('networks come from a folder, beside the file unless it says where, or from one file', async () => {
+test('networks: come from a folder, by default next to the file, or from one file', async () => {
   const files = {
     'networks/local.json': { networks: [sampleNetwork()] },
     'networks/more.JSON': { networks: [{ type: 'evm', network: 'fork', from: 'anvil', chain_id: 2 }] },
@@ -197,7 +197,7 @@ test('networks come from a folder, beside the file unless it says where, or from
   assert.deepEqual(await names(file, 1), ['anvil']);
 });
 
-test('problems in a folder name the file', async () => {
+test('networks: a problem in a folder names the file', async () => {
   const dir = await temporaryFolder({
     'config.json': sampleConfig({ networks: undefined }),
     'networks/a.json': { networks: [sampleNetwork({ symbol: '' })] },
@@ -210,15 +210,15 @@ test('problems in a folder name the file', async () => {
       new Set(error.problems.map(({ path, problem }) => `${path}: ${problem}`)),
       new Set([
         `${join(dir, 'networks/a.json')} networks[0].symbol: must not be empty`,
-        `${join(dir, 'networks/b.json')}: expected a name in double quotes at line 1, column 2`,
-        `${join(dir, 'networks/c.json')}: must be an object with a list "networks"`,
+        `${join(dir, 'networks/b.json')}: is not valid JSON: expected a name in double quotes at line 1, column 2`,
+        `${join(dir, 'networks/c.json')}: must be an object with an array "networks"`,
       ]),
     );
     return true;
   });
 });
 
-test('a folder that is not there, or has no networks', async () => {
+test('networks: report a folder that is missing or has no networks', async () => {
   const missing = await temporaryFolder({ 'config.json': sampleConfig({ networks: '/does/not/exist' }) });
   await assert.rejects(load(missing), { problems: [{ path: 'networks', problem: '/does/not/exist does not exist' }, unknown] });
   const empty = await temporaryFolder({ 'networks/readme.txt': '' });
@@ -228,12 +228,12 @@ test('a folder that is not there, or has no networks', async () => {
   });
 });
 
-const unknown = { path: 'relayers[0].network', problem: 'no network has the name "anvil"' };
+const unknown = { path: 'relayers[0].network', problem: 'no evm network has the name "anvil"' };
 
-test('a relayer is on a network of its own kind', async () => {
+test('relayers: reject a network of another kind', async () => {
   const networks = [sampleNetwork(), { type: 'solana', network: 'own', rpc_urls: ['https://rpc.example.com'] }];
   const dir = await temporaryFolder({ 'config.json': sampleConfig({ networks, relayers: [sampleRelayer({ network: 'own' })] }) });
   await assert.rejects(load(dir), {
-    problems: [{ path: 'relayers[0].network', problem: '"own" is the name of a network of the type solana, network_type is "evm"' }],
+    problems: [{ path: 'relayers[0].network', problem: '"own" is a network of the type solana, but network_type is "evm"' }],
   });
 });

@@ -41,13 +41,13 @@ async function policiesOf(relayer: unknown): Promise<RelayerPolicies | undefined
   return (await load([relayer])).relayers[0]?.policies;
 }
 
-const userPays = 'fees that the user pays are not supported; set it to "relayer"';
+const userPays = 'fees that the user pays are not supported';
 const forUsers = 'is for fees that the user pays, which are not supported; leave it out';
 const program = '11111111111111111111111111111111';
 const account = 'AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9';
 
-describe('policies of a Stellar relayer', () => {
-  it('have defaults', async () => {
+describe('Stellar policies', () => {
+  it('default if they are absent', async () => {
     const defaults = { network: 'stellar', minBalanceStroops: 1_000_000n, maxFeeStroops: null };
     for (const policies of [
       undefined,
@@ -60,7 +60,7 @@ describe('policies of a Stellar relayer', () => {
     }
   });
 
-  it('are read', async () => {
+  it('are read from the file', async () => {
     assert.deepEqual(await policiesOf(stellarRelayer({ fee_payment_strategy: 'relayer', min_balance: '0', max_fee: 5_000_000 })), {
       network: 'stellar',
       minBalanceStroops: 0n,
@@ -68,7 +68,7 @@ describe('policies of a Stellar relayer', () => {
     });
   });
 
-  it('that are not honoured are told, each by its path', async () => {
+  it('that are not supported are reported, each by its path', async () => {
     const policies = {
       fee_payment_strategy: 'user',
       concurrent_transactions: true,
@@ -85,22 +85,22 @@ describe('policies of a Stellar relayer', () => {
       new Set(await problemsOf([stellarRelayer(policies)])),
       new Set([
         `relayers[0].policies.fee_payment_strategy: must be "relayer": ${userPays}`,
-        'relayers[0].policies.concurrent_transactions: concurrent transactions are not supported; leave it out or set it to false',
-        'relayers[0].policies.timeout_seconds: is not supported; the time bounds of a transaction are its valid_until',
+        'relayers[0].policies.concurrent_transactions: must be false: concurrent transactions are not supported',
+        'relayers[0].policies.timeout_seconds: is not supported; set valid_until of each transaction instead',
         `relayers[0].policies.allowed_tokens: ${forUsers}`,
         `relayers[0].policies.slippage_percentage: ${forUsers}`,
         `relayers[0].policies.fee_margin_percentage: ${forUsers}`,
         `relayers[0].policies.swap_config: ${forUsers}`,
-        'relayers[0].policies.max_fee: must be an integer from 1 to 2^128-1, as a number or a decimal string',
-        'relayers[0].policies.min_balence: is not a known setting; did you mean min_balance?',
-        'relayers[0].policies.gas_price_cap: is not a known setting',
+        'relayers[0].policies.max_fee: must be at least 1; leave it out for no cap',
+        'relayers[0].policies.min_balence: is not a known field; did you mean `min_balance`?',
+        'relayers[0].policies.gas_price_cap: is not a field of stellar',
       ]),
     );
   });
 });
 
-describe('policies of a Solana relayer', () => {
-  it('have defaults, but for who pays', async () => {
+describe('Solana policies', () => {
+  it('default if they are absent, except fee_payment_strategy', async () => {
     assert.deepEqual(await policiesOf(solanaRelayer({ fee_payment_strategy: 'relayer', allowed_programs: [], swap_config: null })), {
       network: 'solana',
       minBalanceLamports: 10_000_000n,
@@ -111,13 +111,15 @@ describe('policies of a Solana relayer', () => {
       maxSignatures: null,
       maxTxDataSizeBytes: 1232,
     });
-    const unsaid = [`relayers[0].policies.fee_payment_strategy: is "user" where it is not said: ${userPays}`];
+    const unsaid = [
+      `relayers[0].policies.fee_payment_strategy: must be set to "relayer": the default of the existing relayer, "user", is not supported`,
+    ];
     for (const policies of [undefined, null, {}, { fee_payment_strategy: null }]) {
       assert.deepEqual(await problemsOf([solanaRelayer(policies)]), unsaid);
     }
   });
 
-  it('are read', async () => {
+  it('are read from the file', async () => {
     const policies = {
       fee_payment_strategy: 'relayer',
       min_balance: 1,
@@ -140,7 +142,7 @@ describe('policies of a Solana relayer', () => {
     });
   });
 
-  it('that are wrong or not honoured are told, each by its path', async () => {
+  it('that are invalid or not supported are reported, each by its path', async () => {
     const policies = {
       fee_payment_strategy: 'user',
       allowed_tokens: [{ mint: account }],
@@ -161,12 +163,12 @@ describe('policies of a Solana relayer', () => {
         ...[0, 1, 2].map((index) => `relayers[0].policies.allowed_programs[${index}]: must be an address: base58 of 32 bytes`),
         'relayers[0].policies.max_signatures: must be an integer from 1 to 255',
         'relayers[0].policies.max_tx_data_size: must be an integer from 1 to 1232',
-        'relayers[0].policies.max_allowed_fee_lamports: must be an integer from 1 to 2^128-1, as a number or a decimal string',
+        'relayers[0].policies.max_allowed_fee_lamports: must be an integer from 0 to 2^128-1 (340282366920938463463374607431768211455)',
       ]),
     );
     const both = { fee_payment_strategy: 'relayer', allowed_accounts: [account], disallowed_accounts: [program] };
     assert.deepEqual(await problemsOf([solanaRelayer(both)]), [
-      'relayers[0].policies.disallowed_accounts: cannot be there together with allowed_accounts',
+      'relayers[0].policies.disallowed_accounts: cannot be combined with allowed_accounts',
     ]);
   });
 });
@@ -174,7 +176,7 @@ describe('policies of a Solana relayer', () => {
 describe('the signer of a relayer', () => {
   const policies = { fee_payment_strategy: 'relayer' };
 
-  it('is used once on a chain, but on each of several', async () => {
+  it('can be used once on a chain, and on several chains', async () => {
     const relayers = [sampleRelayer(), stellarRelayer(), solanaRelayer(policies)].map((relayer, index) => ({
       ...relayer,
       id: `r${index}`,
@@ -184,24 +186,24 @@ describe('the signer of a relayer', () => {
       ['evm', 'stellar', 'solana'],
     );
     assert.deepEqual(await problemsOf([...relayers, { ...stellarRelayer(), id: 'again' }]), [
-      'relayers[3].signer_id: is already used on the same chain by relayers[1]; an account takes one relayer',
+      'relayers[3].signer_id: is already used on the same chain by relayers[1]; an account can have only one relayer',
     ]);
   });
 
-  it('has a key of the network’s curve', async () => {
+  it('must have a key of the network’s curve', async () => {
     const on = (signer_id: string, relayer: object) => ({ ...relayer, id: signer_id, signer_id });
     let count = 0;
     const oneEach: CurvesOfKeystore = async () => (count++ === 0 ? ['secp256k1'] : ['ed25519']);
     assert.deepEqual(
       await problemsOf([on('key', solanaRelayer(policies)), on('other', stellarRelayer()), on('third', sampleRelayer())], oneEach),
       [
-        'relayers[0].signer_id: the keystore of "key" holds a key of secp256k1, and solana networks need one of ed25519: relayer keystore create --type ed25519',
-        'relayers[2].signer_id: the keystore of "third" holds a key of ed25519, and evm networks need one of secp256k1: relayer keystore create --type secp256k1',
+        'relayers[0].signer_id: the keystore of "key" holds a key of secp256k1; solana networks need ed25519. To create one: relayer keystore create --type ed25519',
+        'relayers[2].signer_id: the keystore of "third" holds a key of ed25519; evm networks need secp256k1. To create one: relayer keystore create --type secp256k1',
       ],
     );
   });
 
-  it('is told once when its keystore is none', async () => {
+  it('is reported once if its file is not a keystore', async () => {
     assert.deepEqual(await problemsOf([sampleRelayer()], async (path) => ({ problem: `the keystore file ${path} does not exist` })), [
       ...[0, 1, 2].map((index) => `signers[${index}].config.path: the keystore file keys/key.json does not exist`),
     ]);

@@ -16,7 +16,7 @@ function problemsOf(env: Record<string, string>): Record<string, string> {
   return {};
 }
 
-test('what is not set has its default', () => {
+test('settings: have defaults', () => {
   assert.deepEqual(loadSettings(needed), {
     host: '127.0.0.1',
     port: 8080,
@@ -44,7 +44,7 @@ test('what is not set has its default', () => {
   });
 });
 
-test('what is set is read', () => {
+test('settings: read what is set', () => {
   const loaded = loadSettings({
     ...needed,
     HOST: '0.0.0.0',
@@ -72,12 +72,12 @@ test('what is set is read', () => {
   assert.equal(loaded.logLevel, 'debug');
 });
 
-test('an empty variable counts as unset', () => {
+test('settings: an empty variable counts as unset', () => {
   assert.equal(loadSettings({ ...needed, HOST: '', APP_PORT: '' }).port, 8080);
   assert.deepEqual(Object.keys(problemsOf({ ...needed, API_KEY: '' })), ['API_KEY']);
 });
 
-test('every problem is told at once', () => {
+test('settings: report every problem at once', () => {
   assert.deepEqual(
     problemsOf({
       API_KEY: 'short-key',
@@ -96,29 +96,29 @@ test('every problem is told at once', () => {
       SANDBOX_BLOCK_TIME: '-1',
     }),
     {
-      API_KEY: 'must have at least 32 characters, has 9',
-      APP_PORT: 'must be an integer from 0 to 65535 (it is "65536")',
+      API_KEY: 'has 9 characters; at least 32 are required',
+      APP_PORT: 'must be an integer from 0 to 65535 (value: "65536")',
       DATABASE_URL: 'must be sqlite:<file> or postgres://<user>:<password>@<host>:<port>/<database>',
       STORAGE_ENCRYPTION_KEY:
-        'must be set. Base64 of 32 bytes; encrypts the secrets that are stored. To change it: relayer rotate-encryption-key.',
-      WEBHOOK_ALLOW_PRIVATE: 'must be true or false (it is "yes")',
-      WEBHOOK_RETRY_SECONDS: 'must be numbers of seconds separated by commas, such as 5,30,120 (it is "5,soon")',
-      RATE_LIMIT_REQUESTS_PER_SECOND: 'must be an integer from 0 to 1000000 (it is "-1")',
-      RATE_LIMIT_BURST_SIZE: 'must be an integer from 1 to 1000000 (it is "0")',
+        'is required. Key that encrypts stored secrets: base64 of 32 bytes. To create one: openssl rand -base64 32. To change it: relayer rotate-encryption-key.',
+      WEBHOOK_ALLOW_PRIVATE: 'must be true or false (value: "yes")',
+      WEBHOOK_RETRY_SECONDS: 'must be seconds separated by commas, for example 5,30,120 (value: "5,soon")',
+      RATE_LIMIT_REQUESTS_PER_SECOND: 'must be an integer from 0 to 1000000 (value: "-1")',
+      RATE_LIMIT_BURST_SIZE: 'must be an integer from 1 to 1000000 (value: "0")',
       CORS_ALLOWED_ORIGINS:
-        'must be origins separated by commas, such as https://app.example.com without a path or a slash at the end (it is "https://a.example.com/")',
-      LOG_LEVEL: 'must be one of trace, debug, info, warn, error (it is "loud")',
-      RPC_TIMEOUT_MS: 'must be an integer from 1 to 600000 (it is "0")',
-      TRANSACTION_EXPIRATION_HOURS: 'must be off, or hours above 0 and up to 876000, such as 4 or 0.5 (it is "0")',
-      SANDBOX_RPC_PORT: 'must be an integer from 0 to 65535 (it is "1.5")',
-      SANDBOX_BLOCK_TIME: 'must be an integer from 0 to 3600 (it is "-1")',
+        'must be origins separated by commas, for example https://app.example.com, without a path or a trailing slash (value: "https://a.example.com/")',
+      LOG_LEVEL: 'must be one of trace, debug, info, warn, error (value: "loud")',
+      RPC_TIMEOUT_MS: 'must be an integer from 1 to 600000 (value: "0")',
+      TRANSACTION_EXPIRATION_HOURS: 'must be off, or a number of hours above 0 and up to 876000, for example 4 or 0.5 (value: "0")',
+      SANDBOX_RPC_PORT: 'must be an integer from 0 to 65535 (value: "1.5")',
+      SANDBOX_BLOCK_TIME: 'must be an integer from 0 to 3600 (value: "-1")',
       TLS_KEY_FILE: 'must be set together with TLS_CERT_FILE',
     },
   );
 });
 
-test('the encryption key is exactly 32 bytes in standard base64', () => {
-  const sentence = 'must be base64 of exactly 32 bytes; make one with: openssl rand -base64 32';
+test('settings: the encryption key is exactly 32 bytes in standard base64', () => {
+  const sentence = 'must be base64 of exactly 32 bytes; to create one: openssl rand -base64 32';
   const almost = [
     Buffer.alloc(31).toString('base64'),
     Buffer.alloc(33).toString('base64'),
@@ -130,13 +130,13 @@ test('the encryption key is exactly 32 bytes in standard base64', () => {
     assert.deepEqual(problemsOf({ ...needed, STORAGE_ENCRYPTION_KEY: key }), { STORAGE_ENCRYPTION_KEY: sentence }, key);
 });
 
-test('an API key is something that a header can carry', () => {
+test('settings: an API key has only characters that a header can carry', () => {
   for (const key of ['has a space in it, which no header takes', `${'k'.repeat(40)}é`]) {
-    assert.deepEqual(problemsOf({ ...needed, API_KEY: key }), { API_KEY: 'must be visible ASCII characters without spaces' });
+    assert.deepEqual(problemsOf({ ...needed, API_KEY: key }), { API_KEY: 'must have only visible ASCII characters, without spaces' });
   }
 });
 
-test('no problem shows the text of a secret', () => {
+test('settings: never show a secret in a problem', () => {
   for (const { name } of settings.filter(({ secret }) => secret)) {
     const problems = problemsOf({ ...needed, [name]: 'hunter2 hunter2' });
     assert.deepEqual(Object.keys(problems), [name]);
@@ -144,30 +144,21 @@ test('no problem shows the text of a secret', () => {
   }
 });
 
-test('settings of the existing relayer that would mislead are problems', () => {
+test('settings: reject variables of the existing relayer if ignoring them would mislead', () => {
   const env = {
     ...needed,
-    REPOSITORY_STORAGE_TYPE: 'redis',
     RESET_STORAGE_ON_START: 'true',
     DISTRIBUTED_MODE: 'true',
-    QUEUE_BACKEND: 'sqs',
     RPC_ALLOWED_HOSTS: 'rpc.example.com',
     RPC_BLOCK_PRIVATE_IPS: 'true',
   };
   assert.deepEqual(
     new Set(Object.keys(problemsOf(env))),
-    new Set([
-      'REPOSITORY_STORAGE_TYPE',
-      'RESET_STORAGE_ON_START',
-      'DISTRIBUTED_MODE',
-      'QUEUE_BACKEND',
-      'RPC_ALLOWED_HOSTS',
-      'RPC_BLOCK_PRIVATE_IPS',
-    ]),
+    new Set(['RESET_STORAGE_ON_START', 'DISTRIBUTED_MODE', 'RPC_ALLOWED_HOSTS', 'RPC_BLOCK_PRIVATE_IPS']),
   );
 });
 
-test('settings of the existing relayer that only have no effect are notices, and harmless ones are nothing', () => {
+test('settings: mention variables of the existing relayer that have no effect, except harmless values', () => {
   const { notices } = loadSettings({
     ...needed,
     REDIS_URL: 'redis://:hunter2@redis:6379',
@@ -175,18 +166,19 @@ test('settings of the existing relayer that only have no effect are notices, and
     BACKGROUND_WORKER_NOTIFICATION_SENDER_CONCURRENCY: '30',
     REPOSITORY_STORAGE_TYPE: 'in_memory',
     DISTRIBUTED_MODE: 'false',
-    QUEUE_BACKEND: 'redis',
+    QUEUE_BACKEND: 'sqs',
     PATH: '/usr/bin',
     AWS_REGION: 'eu-west-1',
   });
   assert.deepEqual(notices, [
-    'BACKGROUND_WORKER_NOTIFICATION_SENDER_CONCURRENCY has no effect: this service is not tuned by it',
-    'METRICS_PORT has no effect: metrics are always at /metrics of the one port',
-    'REDIS_URL has no effect: no Redis is needed, everything is in DATABASE_URL',
+    'BACKGROUND_WORKER_NOTIFICATION_SENDER_CONCURRENCY has no effect: this service has no such setting',
+    'METRICS_PORT has no effect: metrics are always on, at /metrics of APP_PORT',
+    'QUEUE_BACKEND has no effect: this service needs no external queue',
+    'REDIS_URL has no effect: this service needs no Redis; it stores everything in DATABASE_URL',
   ]);
 });
 
-test('one setting can be read alone', () => {
+test('settings: one can be read alone', () => {
   assert.equal(readSetting({}, 'databaseUrl'), 'sqlite:./data/relayer.db');
   assert.throws(() => readSetting({ DATABASE_URL: 'mysql:x' }, 'databaseUrl'), ConfigError);
 });

@@ -116,7 +116,7 @@ describe('relayers, signers and networks over the API', () => {
     assert.match(service.output(), /relayer r1 was changed by API and is kept; the configuration file's entry is not used/);
     assert.deepEqual((await rest('GET', '/relayers/r1')).body.data, changed.body.data);
     const { body } = await patch({ policies: { whitelist_receivers: null } });
-    assert.deepEqual([body.data.policies.whitelist_receivers, body.data.policies.gas_price_cap], [[], 1_000_000_000_000]);
+    assert.deepEqual([body.data.policies.whitelist_receivers, body.data.policies.gas_price_cap], [undefined, 1_000_000_000_000]);
     assert.equal((await patch({ policies: null })).body.data.policies.gas_price_cap, undefined);
     await untilStatus('r1', await sendThrough('r1'), 'confirmed');
 
@@ -164,7 +164,7 @@ describe('relayers, signers and networks over the API', () => {
     assert.match(service.output(), /signer s1 of the configuration file was deleted by API and stays deleted/);
     assert.deepEqual((await rest('GET', '/relayers')).body.data, []);
 
-    // What has left the file may come back to it.
+    // An entry that was removed from the file can be added again.
     const file = join(home.dir, 'config.json');
     const config = JSON.parse(await readFile(file, 'utf8'));
     await writeFile(file, JSON.stringify({ ...config, relayers: [], signers: [] }));
@@ -182,7 +182,7 @@ describe('relayers, signers and networks over the API', () => {
     await writeFile(file, JSON.stringify({ ...config, relayers: [], networks: [{ ...config.networks[0], network: 'renamed' }] }));
     await assert.rejects(
       startService(home),
-      /ended with 2[\s\S]*the stored relayer made\.network: no evm network has the name "local": it has left the file/,
+      /ended with 2[\s\S]*the stored relayer made\.network: no evm network has the name "local"; it was removed from the file/,
     );
     await writeFile(file, JSON.stringify(config));
     service = await startServiceHere(home);
@@ -202,7 +202,7 @@ describe('relayers, signers and networks over the API', () => {
     await rest('POST', '/notifications/hook/test', {});
     await assert.rejects(
       withFile({}, startService),
-      /ended with 2[\s\S]*the stored relayer r1\.notification_id: no notification has the id "hook": the API deleted it, or it has left the file/,
+      /ended with 2[\s\S]*the stored relayer r1\.notification_id: no notification has the id "hook"; it was deleted by API or removed from the file/,
     );
     await withFile({ notifications: [hook] });
     assert.equal((await rest('GET', '/notifications/hook/deliveries')).body.data[0].event, 'test');

@@ -176,21 +176,21 @@ export type SolanaPolicies = Message<"relayer.v1.SolanaPolicies"> & {
   minBalance?: string | undefined;
 
   /**
-   * Maximum fee in lamports of one transaction, priority fee included. Decimal. Absent: no maximum.
+   * Maximum fee in lamports of one transaction, priority fee included. Decimal, at least 1. Absent: no maximum.
    *
    * @generated from field: optional string max_allowed_fee_lamports = 3;
    */
   maxAllowedFeeLamports?: string | undefined;
 
   /**
-   * Allowed programs, base58. Empty: all.
+   * Allowed programs, base58 of 32 bytes. Empty: all.
    *
    * @generated from field: repeated string allowed_programs = 4;
    */
   allowedPrograms: string[];
 
   /**
-   * Allowed accounts, base58. Empty: all. Not together with `disallowed_accounts`.
+   * Allowed accounts, base58 of 32 bytes. Empty: all. Not together with `disallowed_accounts`.
    *
    * @generated from field: repeated string allowed_accounts = 5;
    */

@@ -1,6 +1,6 @@
 import { DomainError } from '../../core/errors.js';
-import { scanBody } from '../../json/json-scanner.js';
-import type { JsonObject } from '../../json/json-value.js';
+import { JsonError, jsonFromBytes } from '../../json/json-reader.js';
+import type { JsonObject, JsonValue } from '../../json/json-value.js';
 import { bodyTooLarge, maxBodyBytes } from '../contract/shared-errors.js';
 import type { ApiRequest } from '../http/header.js';
 
@@ -16,7 +16,7 @@ export async function readBody(request: ApiRequest): Promise<JsonObject | null> 
   const bytes = await readBytes(request);
   if (bytes === null) return null;
   if (bytes.length > 0) checkContentType(request.headers['content-type']);
-  return scanBody(bytes);
+  return objectFromBody(bytes);
 }
 
 /** Rejects as soon as the body is over the limit, and reads no further. Uses events: `for await` costs ten times as much. */
@@ -48,4 +48,25 @@ function checkContentType(contentType: string | undefined): void {
   const match = jsonPattern.exec(contentType);
   if (match !== null && !foreignCharset.test(match[1] ?? '')) return;
   throw new DomainError('unsupported_media_type', 'CONTENT_TYPE_UNSUPPORTED', 'the body must be application/json, in UTF-8');
+}
+
+/** Returns the JSON object that a body holds; an empty body counts as `{}`. Throws `BODY_MALFORMED`. */
+export function objectFromBody(bytes: Buffer): JsonObject {
+  if (bytes.length === 0) return new Map();
+  const body = jsonFromBody(bytes);
+  if (!(body instanceof Map)) throw malformed('must be a JSON object');
+  return body;
+}
+
+function jsonFromBody(bytes: Buffer): JsonValue {
+  try {
+    return jsonFromBytes(bytes);
+  } catch (error) {
+    if (error instanceof JsonError) throw malformed(error.message);
+    throw error;
+  }
+}
+
+function malformed(problem: string): DomainError {
+  return new DomainError('invalid', 'BODY_MALFORMED', `the body ${problem}`);
 }

@@ -3,7 +3,7 @@ import { RelayerSchema } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { TransactionSchema } from '../../../gen/relayer/v1/transaction_pb.js';
 import { CodecCompiler } from '../../codec/message-codec.js';
 import { writeObject } from '../../codec/object-codec.js';
-import type { Properties } from '../../codec/value-codec.js';
+import type { Properties } from '../../codec/reading.js';
 
 const compiler = new CodecCompiler();
 

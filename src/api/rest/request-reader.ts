@@ -1,12 +1,10 @@
 import { create, type DescField, type Message } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
-import { maskPathsOf } from '../../codec/field-mask.js';
 import { restNameOf, unionRulesOf } from '../../codec/field-rules.js';
 import type { CodecCompiler } from '../../codec/message-codec.js';
-import { type ObjectCodec, readObject } from '../../codec/object-codec.js';
-import type { Reading } from '../../codec/reading.js';
+import { maskPathsOf, type ObjectCodec, readObject } from '../../codec/object-codec.js';
+import type { Properties, Reading } from '../../codec/reading.js';
 import { type TextReader, textReaderOf } from '../../codec/text-reader.js';
-import type { Properties } from '../../codec/value-codec.js';
 import { invalidField } from '../../core/errors.js';
 import type { JsonObject } from '../../json/json-value.js';
 import type { MethodPlan } from '../contract/method-plan.js';

@@ -1,7 +1,7 @@
 import type { Message } from '@bufbuild/protobuf';
 import { ResponseMetadataSchema } from '../../../gen/relayer/v1/common_pb.js';
 import type { CodecCompiler } from '../../codec/message-codec.js';
-import type { Properties, ValueCodec } from '../../codec/value-codec.js';
+import type { Properties, ValueCodec } from '../../codec/reading.js';
 import type { MethodPlan } from '../contract/method-plan.js';
 
 /** Writes a response message as the JSON text of the answer. */

@@ -11,7 +11,8 @@ import {
 } from '@connectrpc/connect';
 import type { Compression, UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { compressionBrotli, compressionGzip, universalResponseToNodeResponse } from '@connectrpc/connect-node';
-import { DomainError } from '../../core/errors.js';
+import { NonEmptyLists } from '../../codec/non-empty-lists.js';
+import { DomainError, invalidFields } from '../../core/errors.js';
 import type { Log } from '../../core/ports/log.js';
 import { connectErrorFromDomainError } from '../contract/errors.js';
 import { bodyTooLarge, maxBodyBytes } from '../contract/shared-errors.js';
@@ -32,8 +33,19 @@ const noteRead: Interceptor = (next) => (request) => {
   return next(request);
 };
 
-/** Rejects bytes that are not UTF-8. By default they are replaced, and the service would sign something other than what was sent. */
-const jsonOptions: Partial<JsonReadOptions> & { textDecoder: object } = { textDecoder: new TextDecoder('utf-8', { fatal: true }) };
+/** Refuses bytes that are not UTF-8; by default they would be replaced, and the service would sign something else than what was sent. */
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** The only place where the text of a JSON message is at hand: an empty list that limits would be read as one that is not set. */
+function strictJsonOptions(lists: NonEmptyLists): Partial<JsonReadOptions> & { textDecoder: object } {
+  const decode = (bytes: Uint8Array): string => {
+    const text = utf8.decode(bytes);
+    const problem = lists.problemIn(text);
+    if (problem !== undefined) throw connectErrorFromDomainError(invalidFields([problem]));
+    return text;
+  };
+  return { textDecoder: { decode } };
+}
 
 const nothing = new Uint8Array(0);
 
@@ -73,14 +85,16 @@ export interface RpcAdapter {
 export function createRpcAdapter({ services, interceptors, shutdownSignal, log }: RpcAdapterOptions): RpcAdapter {
   // Every open stream listens to it, and Node warns about more than ten listeners.
   setMaxListeners(0, shutdownSignal);
+  const lists = new NonEmptyLists();
   const router = createConnectRouter({
     interceptors: [noteRead, ...interceptors],
     acceptCompression: [limited(compressionGzip), limited(compressionBrotli)],
-    jsonOptions,
+    jsonOptions: strictJsonOptions(lists),
     readMaxBytes: maxBodyBytes,
     maxTimeoutMs,
   });
   services(router);
+  for (const { method } of router.handlers) lists.add(method.input);
 
   /**
    * The signal of a stream: aborts when the caller leaves or the service begins to stop. A unary call runs to its end and does not listen

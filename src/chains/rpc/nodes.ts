@@ -1,6 +1,6 @@
 import { DomainError } from '../../core/errors.js';
 import type { Chain, ForwardedAnswer } from '../../core/ports/chain.js';
-import { memberJson } from '../../json/member-json.js';
+import { memberText } from '../../json/json-reader.js';
 import { type BlockMemory, createBlockMemory } from './block-memory.js';
 import type { RpcOptions } from './endpoint.js';
 import type { NodeDialect } from './json-rpc.js';
@@ -67,7 +67,7 @@ export function createNodes(options: RpcOptions, dialect: NodeDialect, memoryBlo
 }
 
 function forwardedAnswerFrom(_result: unknown, responseText: string | null): ForwardedAnswer {
-  const resultJson = responseText === null ? null : memberJson(responseText, 'result');
+  const resultJson = responseText === null ? null : memberText(responseText, 'result');
   if (resultJson === null) throw new MalformedAnswerError('answer');
   return { resultJson };
 }

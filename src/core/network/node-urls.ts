@@ -1,4 +1,4 @@
-import { invalidField } from '../errors.js';
+import { type FieldProblem, throwProblems } from '../errors.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Definition } from '../ports/store.js';
 import type { RpcUrl } from '../relayer/network.js';
@@ -15,22 +15,30 @@ export function maskedUrl(url: string): string {
 }
 
 /**
- * Checks a caller's RPC URLs: http or https, at most 20, at least one with a weight above 0. Throws `FIELD_INVALID` naming the item. The text
- * never contains the URL, which may hold a provider's key. A masked URL is refused: a caller who sends back what it read would lose the key.
+ * Returns what is wrong with a list of nodes: each must be http or https, at most 20, at least one with a weight above 0. The sentences never
+ * have the address, which may hold a provider's key. A masked address is refused: a caller that sends back what an answer showed would lose the
+ * key.
  */
-export function checkNodeUrls(field: string, urls: readonly RpcUrl[]): void {
-  if (urls.length > maxUrls) throw invalidField(field, `must have at most ${maxUrls} items`);
-  for (const [index, { url }] of urls.entries()) checkNodeUrl(`${field}[${index}].url`, url);
-  if (urls.length > 0 && urls.every(({ weight }) => weight === 0))
-    throw invalidField(field, 'must have at least one item with a weight above 0');
+export function nodeUrlProblems(field: string, urls: readonly RpcUrl[]): readonly FieldProblem[] {
+  if (urls.length > maxUrls) return [{ field, description: `must have at most ${maxUrls} items` }];
+  const problems = urls.flatMap(({ url }, index) => {
+    const description = httpUrlProblem(url);
+    return description === undefined ? [] : [{ field: `${field}[${index}].url`, description }];
+  });
+  const noneIsUsed = urls.length > 0 && urls.every(({ weight }) => weight === 0);
+  return noneIsUsed ? [...problems, { field, description: 'must have at least one item with a weight above 0' }] : problems;
 }
 
-function checkNodeUrl(field: string, text: string): void {
-  if (text.length > maxLength) throw invalidField(field, `must be at most ${maxLength} characters`);
-  if (!/^https?:\/\/[^\s\p{Cc}]+$/iu.test(text) || !URL.canParse(text)) {
-    throw invalidField(field, 'must be a URL that begins with http:// or https://');
-  }
-  if (text.endsWith(mask)) throw invalidField(field, 'is masked; send the complete URL');
+/** Checks a list of nodes. Throws `FIELD_INVALID`. */
+export function checkNodeUrls(field: string, urls: readonly RpcUrl[]): void {
+  throwProblems(nodeUrlProblems(field, urls));
+}
+
+/** Returns what is wrong with the address of a node or an explorer; undefined: nothing. */
+export function httpUrlProblem(text: string): string | undefined {
+  if (text.length > maxLength) return `must be at most ${maxLength} characters`;
+  if (!/^https?:\/\/[^\s\p{Cc}]+$/iu.test(text) || !URL.canParse(text)) return 'must be a URL that begins with http:// or https://';
+  return text.endsWith(mask) ? 'is masked; send the complete URL' : undefined;
 }
 
 /** Seals RPC URLs for storage, because they contain providers' keys. Null if there are none. */

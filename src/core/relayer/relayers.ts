@@ -1,12 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { SaveResponse } from '../access/idempotency.js';
 import { mayUseRelayer, type Principal } from '../access/principal.js';
-import { checkName, entryIdFromText, taken } from '../entry-id.js';
+import { entryIdFromText, taken } from '../entry-id.js';
 import { DomainError, invalidField } from '../errors.js';
 import type { Exclusively } from '../exclusively.js';
 import type { Ids } from '../ids.js';
 import { type Networks, networkIdOf } from '../network/networks.js';
-import { checkNodeUrls } from '../network/node-urls.js';
 import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Signer } from '../ports/signer.js';
@@ -18,6 +17,7 @@ import type { ChangeableDirectory } from './create-directory.js';
 import { chainKeyOf, curveOf, type NetworkType, type RpcUrl } from './network.js';
 import { laneOf, type Relayer, type RelayerPolicies } from './relayer.js';
 import type { RelayerRegistry } from './relayer-registry.js';
+import { checkRelayerParts } from './relayer-rules.js';
 import { definitionFromRelayer } from './stored-relayer.js';
 
 /** What creating, changing and deleting relayers work with. */
@@ -85,9 +85,7 @@ async function relayerFrom(
   wanted: NewRelayer & { readonly id: string },
 ): Promise<{ readonly relayer: Relayer; readonly signer: Signer }> {
   const { id, name, networkType, paused, policies, signerId, notificationId, customRpcUrls } = wanted;
-  checkName(name);
-  checkNodeUrls('custom_rpc_urls', customRpcUrls);
-  checkPolicies(policies);
+  checkRelayerParts(wanted);
   const network = deps.networks.find(networkIdOf({ type: networkType, name: wanted.network }));
   if (network === undefined) throw invalidField('network', `must be the name of a configured ${networkType} network`);
   const held = deps.signers.find(signerId);
@@ -133,9 +131,7 @@ export function updateRelayer(deps: RelayerDeps, id: string, changeOf: (relayer:
     const before = requireRelayer(directory, id);
     const change = changeOf(before);
     if (Object.keys(change).length === 0) return before;
-    if (change.name !== undefined) checkName(change.name);
-    if (change.customRpcUrls !== undefined) checkNodeUrls('custom_rpc_urls', change.customRpcUrls);
-    if (change.policies !== undefined) checkPolicies(change.policies);
+    checkRelayerParts(change);
     if (change.notificationId !== undefined) await checkNotification(store, change.notificationId);
     const relayer = { ...before, ...change };
     await store.commit([store.change.putDefinition(definitionFromRelayer(secretBox, relayer))]);
@@ -191,13 +187,6 @@ async function checkUnused({ read }: Pick<Store, 'read'>, id: string): Promise<v
 async function checkNotification(store: Pick<Store, 'read'>, id: string | null): Promise<void> {
   if (id !== null && (await store.read.notification(id)) === undefined) {
     throw invalidField('notification_id', 'must be the id of an existing notification');
-  }
-}
-
-/** Checks policies that exclude one another. Throws `FIELD_INVALID`. */
-function checkPolicies(policies: RelayerPolicies): void {
-  if (policies.network === 'solana' && policies.allowedAccounts !== null && policies.disallowedAccounts.length > 0) {
-    throw invalidField('policies.disallowed_accounts', 'must not be set together with allowed_accounts');
   }
 }
 

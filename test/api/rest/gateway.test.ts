@@ -294,7 +294,7 @@ describe('REST body', () => {
   it('body: rejects early what is not a JSON object', async () => {
     assert.equal(
       await refusal('POST', transactions('nobody'), '{"value":1,"value":2}'),
-      '400 BODY_MALFORMED the body has the key "value" twice in one object',
+      '400 BODY_MALFORMED the body has the key "value" twice in one object, again at line 1, column 12',
     );
     assert.equal(await refusal('POST', transactions('nobody'), '[]'), '400 BODY_MALFORMED the body must be a JSON object');
   });

@@ -88,9 +88,9 @@ const cases: readonly Case[] = [
     refused: /two flattened unions/,
   },
   {
-    name: 'a case that is no network type',
+    name: 'a case that is not a network type',
     messages: request('oneof u { option (relayer.rest.v1.union).relayer_network = true; M bitcoin = 2; }', 'message M {}'),
-    refused: /bitcoin, which is no network type/,
+    refused: /bitcoin, which is not a network type/,
   },
   {
     name: 'a network’s union without a relayer in the path',
@@ -99,9 +99,9 @@ const cases: readonly Case[] = [
     refused: /no relayer_id in its path/,
   },
   {
-    name: 'a sibling that is no enum',
+    name: 'a sibling that is not an enum',
     messages: request('string s = 2; oneof u { option (relayer.rest.v1.union).sibling = "s"; M a = 3; }', 'message M {}'),
-    refused: /told apart by s, which is no enum/,
+    refused: /chosen by s, which is not an enum/,
   },
   {
     name: 'a case that its sibling has no text for',
@@ -109,7 +109,7 @@ const cases: readonly Case[] = [
       'E s = 2; oneof u { option (relayer.rest.v1.union).sibling = "s"; M b = 3; }',
       'enum E { E_UNSPECIFIED = 0; E_A = 1; } message M {}',
     ),
-    refused: /b, which is no text of s/,
+    refused: /b, which is not a text of s/,
   },
   {
     name: 'a bare case with content',
@@ -117,7 +117,7 @@ const cases: readonly Case[] = [
       'N n = 2;',
       'message M { string x = 1; } message N { option (relayer.rest.v1.message).bare_cases = "a"; oneof u { M a = 1; } }',
     ),
-    refused: /bare case a, which is no empty message/,
+    refused: /bare case a, which is not an empty message/,
   },
   {
     name: 'bare cases beside a field',

@@ -61,10 +61,10 @@ function addField(schemas: FieldSchemas, keys: Keys, field: DescField, direction
   const key = restNameOf(field);
   const comment = commentOf(field);
   const schema = schemas.field(field, direction);
-  const { nullable, required: isDeclared } = fieldRulesOf(field);
+  const { nullable, nonEmpty, required: isDeclared } = fieldRulesOf(field);
   const isRequest = direction === 'request';
   // In requests null means absent. In responses only optional fields can be absent; the nullable ones of them are null instead.
-  const required = isRequest ? isDeclared : nullable || !field.proto.proto3Optional;
+  const required = isRequest ? isDeclared : nullable || !(field.proto.proto3Optional || nonEmpty);
   const mayBeNull = isRequest ? !required : nullable;
   keys.properties[key] = described(mayBeNull ? orNull(schema) : schema, comment);
   if (required) keys.required.push(key);

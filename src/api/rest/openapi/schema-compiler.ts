@@ -2,6 +2,7 @@ import { type DescEnum, type DescField, type DescMessage, getOption } from '@buf
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { message as messageOption } from '../../../../gen/relayer/rest/v1/options_pb.js';
 import { enumTextsOf } from '../../../codec/enum-codec.js';
+import { fieldRulesOf } from '../../../codec/field-rules.js';
 import { commentOf } from './comment.js';
 import { type FieldSchemas, objectSchema } from './object-schema.js';
 import { type Direction, scalarSchema } from './scalar-schema.js';
@@ -30,7 +31,8 @@ export class SchemaCompiler implements FieldSchemas {
   /** Returns the schema of a field; a list is an array of values. */
   field(field: DescField, direction: Direction): Schema {
     const item = this.value(field, direction);
-    return field.fieldKind === 'list' ? { type: 'array', items: item } : item;
+    if (field.fieldKind !== 'list') return item;
+    return { type: 'array', items: item, ...(fieldRulesOf(field).nonEmpty ? { minItems: 1 } : {}) };
   }
 
   /** Returns the schema of a field's value, or of one of its items. */

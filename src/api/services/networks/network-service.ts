@@ -1,10 +1,11 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { NetworkService } from '../../../../gen/relayer/v1/network_service_pb.js';
+import { rpcUrlFromProto } from '../../../codec/relayer-values.js';
 import { getNetwork } from '../../../core/network/networks.js';
 import { type UpdateNetworkDeps, updateNetwork } from '../../../core/network/update-network.js';
 import { callOf } from '../../contract/call.js';
 import { pageOf, sliceOf } from '../list-page.js';
-import { protoOfNetwork, rpcUrlFromProto } from './network.js';
+import { protoOfNetwork } from './network.js';
 
 /** Implements `relayer.v1.NetworkService`. */
 export function createNetworkService(deps: UpdateNetworkDeps): ServiceImpl<typeof NetworkService> {

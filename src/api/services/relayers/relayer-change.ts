@@ -3,12 +3,11 @@ import { EvmPoliciesSchema } from '../../../../gen/relayer/v1/evm_pb.js';
 import type { UpdateRelayerRequest } from '../../../../gen/relayer/v1/relayer_service_pb.js';
 import { SolanaPoliciesSchema } from '../../../../gen/relayer/v1/solana_pb.js';
 import { StellarPoliciesSchema } from '../../../../gen/relayer/v1/stellar_pb.js';
+import { type PoliciesMessage, policiesFromProto, protoOfPolicies, rpcUrlFromProto } from '../../../codec/relayer-values.js';
 import { invalidField } from '../../../core/errors.js';
 import type { NetworkType } from '../../../core/relayer/network.js';
 import type { Relayer, RelayerPolicies } from '../../../core/relayer/relayer.js';
 import type { RelayerChange } from '../../../core/relayer/relayers.js';
-import { rpcUrlFromProto } from '../networks/network.js';
-import { type PoliciesMessage, policiesFromProto, protoOfPolicies } from './policies.js';
 
 const schemas: Readonly<Record<NetworkType, DescMessage>> = {
   evm: EvmPoliciesSchema,

@@ -1,22 +1,15 @@
 import { create } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
-import {
-  type CreateRelayerRequest,
-  type JsonRpcAnswer,
-  JsonRpcAnswerSchema,
-  RelayerService,
-} from '../../../../gen/relayer/v1/relayer_service_pb.js';
+import { type JsonRpcAnswer, JsonRpcAnswerSchema, RelayerService } from '../../../../gen/relayer/v1/relayer_service_pb.js';
+import { newRelayerFromProto } from '../../../codec/relayer-values.js';
 import { mayUseRelayer } from '../../../core/access/principal.js';
-import { invalidField } from '../../../core/errors.js';
 import { type AnsweredCall, callRpc } from '../../../core/relayer/call-rpc.js';
 import { type RelayerStatusDeps, relayerBalance, relayerStatus } from '../../../core/relayer/relayer-status.js';
-import { createRelayer, deleteRelayer, type NewRelayer, type RelayerDeps, updateRelayer } from '../../../core/relayer/relayers.js';
+import { createRelayer, deleteRelayer, type RelayerDeps, updateRelayer } from '../../../core/relayer/relayers.js';
 import { callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { pageOf, sliceOf } from '../list-page.js';
-import { networkTypeFromProto, rpcUrlFromProto } from '../networks/network.js';
 import { present } from '../present.js';
-import { policiesFromProto } from './policies.js';
 import { protoOfBalance, protoOfRelayer, protoOfRelayerStatus } from './relayer.js';
 import { relayerChangeFromProto } from './relayer-change.js';
 
@@ -36,7 +29,7 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
       return { relayers: items.map(protoOfRelayer), pagination };
     },
     createRelayer: replayable(RelayerService.method.createRelayer, async (request, context, saveResponse) => {
-      const relayer = await createRelayer(deps, newRelayerFrom(request), principalOf(context), (created) =>
+      const relayer = await createRelayer(deps, newRelayerFromProto(request), principalOf(context), (created) =>
         saveResponse({ relayer: protoOfRelayer(created) }),
       );
       return { relayer: protoOfRelayer(relayer) };
@@ -61,23 +54,6 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
       const answered = await callRpc(deps, relayerOf(context), { jsonrpc, method, paramsJson: params, idJson: id });
       return { answer: protoOfAnswer(answered) };
     },
-  };
-}
-
-function newRelayerFrom(request: CreateRelayerRequest): NewRelayer {
-  const { id, name, network, paused, signerId, notificationId, customRpcUrls } = request;
-  const networkType = networkTypeFromProto(request.networkType);
-  if (networkType === undefined) throw invalidField('network_type', 'is required');
-  return {
-    id,
-    name,
-    networkType,
-    network,
-    paused,
-    policies: policiesFromProto(networkType, request.policies),
-    signerId,
-    notificationId: notificationId || null,
-    customRpcUrls: customRpcUrls.map(rpcUrlFromProto),
   };
 }
 

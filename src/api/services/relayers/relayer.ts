@@ -8,11 +8,10 @@ import {
   type RelayerStatus,
   RelayerStatusSchema,
 } from '../../../../gen/relayer/v1/relayer_service_pb.js';
+import { protoOfNetworkType, protoOfPolicies, protoOfRpcUrl } from '../../../codec/relayer-values.js';
 import type { Relayer as DomainRelayer } from '../../../core/relayer/relayer.js';
 import type { RelayerStatus as DomainStatus } from '../../../core/relayer/relayer-status.js';
-import { protoOfNetworkType, protoOfRpcUrl } from '../networks/network.js';
 import { present, presentAmount, presentTime } from '../present.js';
-import { protoOfPolicies } from './policies.js';
 
 /** The record of a relayer. */
 export function protoOfRelayer(relayer: DomainRelayer): Relayer {

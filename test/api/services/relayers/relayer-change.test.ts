@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { UpdateRelayerRequestSchema } from '../../../../gen/relayer/v1/relayer_service_pb.js';
-import { policiesFromProto, protoOfPolicies } from '../../../../src/api/services/relayers/policies.js';
 import { relayerChangeFromProto } from '../../../../src/api/services/relayers/relayer-change.js';
+import { policiesFromProto, protoOfPolicies } from '../../../../src/codec/relayer-values.js';
 import { DomainError } from '../../../../src/core/errors.js';
 import {
   defaultPolicies,

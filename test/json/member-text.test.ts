@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { memberJson } from '../../src/json/member-json.js';
+import { memberText } from '../../src/json/json-reader.js';
 
 describe('the text of a member of a JSON object', () => {
-  it('is what JSON.parse reads there, whatever the object and its white space', () => {
+  it('is what JSON.parse reads, for any object and white space', () => {
     const objects = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 4 }));
     fc.assert(
       fc.property(objects, fc.constantFrom(undefined, 1, '\t', '\r\n '), (object, space) => {
         const text = JSON.stringify(object, null, space);
         for (const [name, value] of Object.entries(object)) {
-          const member = memberJson(text, name);
+          const member = memberText(text, name);
           assert.ok(member !== null);
           assert.deepEqual(JSON.parse(member), JSON.parse(JSON.stringify(value)));
         }
-        assert.equal(memberJson(text, 'a name that none of them has'), null);
+        assert.equal(memberText(text, 'a name that none of them has'), null);
       }),
     );
   });
@@ -29,6 +29,6 @@ describe('the text of a member of a JSON object', () => {
     ['is none of an empty object', ' { } ', null],
     ['may end with the object', '{"result":true}', 'true'],
   ] as const) {
-    it(what, () => assert.equal(memberJson(text, 'result'), member));
+    it(what, () => assert.equal(memberText(text, 'result'), member));
   }
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { integerDigitsOf } from '../../src/codec/integer-token.js';
+import { integerDigitsOf } from '../../src/json/json-value.js';
 import { runs } from '../support/runs.js';
 
 const examples: readonly (readonly [token: string, digits: string | undefined])[] = [
@@ -32,10 +32,10 @@ const examples: readonly (readonly [token: string, digits: string | undefined])[
 describe('an integer token', () => {
   for (const [token, digits] of examples) {
     const name = token.length > 40 ? `${token.slice(0, 20)}... of ${token.length} characters` : token;
-    it(`${name} is ${digits === undefined ? 'no integer' : digits.slice(0, 40)}`, () => assert.equal(integerDigitsOf(token), digits));
+    it(`${name} is ${digits === undefined ? 'not an integer' : digits.slice(0, 40)}`, () => assert.equal(integerDigitsOf(token), digits));
   }
 
-  it('is read exactly in whatever form the integer is written', () => {
+  it('is read exactly in every form of an integer', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 256n), max: 2n ** 256n }), fc.integer({ min: 0, max: 120 }), (integer, shift) => {
         const digits = integer.toString();

@@ -1,0 +1,172 @@
+import { create } from '@bufbuild/protobuf';
+import { NetworkType } from '../../gen/relayer/v1/common_pb.js';
+import { type EvmPolicies, EvmPoliciesSchema } from '../../gen/relayer/v1/evm_pb.js';
+import { type RpcUrl, RpcUrlSchema } from '../../gen/relayer/v1/network_service_pb.js';
+import type { CreateRelayerRequest, Relayer } from '../../gen/relayer/v1/relayer_service_pb.js';
+import { SolanaFeePaymentStrategy, type SolanaPolicies, SolanaPoliciesSchema } from '../../gen/relayer/v1/solana_pb.js';
+import { StellarFeePaymentStrategy, type StellarPolicies, StellarPoliciesSchema } from '../../gen/relayer/v1/stellar_pb.js';
+import { type FieldProblem, invalidField, throwProblems } from '../core/errors.js';
+import { maskedUrl } from '../core/network/node-urls.js';
+import type { NetworkType as DomainNetworkType, RpcUrl as DomainRpcUrl } from '../core/relayer/network.js';
+import {
+  type EvmPolicies as DomainEvmPolicies,
+  type SolanaPolicies as DomainSolanaPolicies,
+  type StellarPolicies as DomainStellarPolicies,
+  defaultPolicies,
+  type RelayerPolicies,
+} from '../core/relayer/relayer.js';
+import { policyProblems } from '../core/relayer/relayer-rules.js';
+import type { NewRelayer } from '../core/relayer/relayers.js';
+
+/** Returns the relayer that a request asks for. Throws `FIELD_INVALID`. */
+export function newRelayerFromProto(request: CreateRelayerRequest): NewRelayer {
+  const { id, name, network, paused, signerId, notificationId, customRpcUrls } = request;
+  const networkType = networkTypeFromProto(request.networkType);
+  if (networkType === undefined) throw invalidField('network_type', 'is required');
+  return {
+    id,
+    name,
+    networkType,
+    network,
+    paused,
+    policies: policiesFromProto(networkType, request.policies),
+    signerId,
+    notificationId: notificationId || null,
+    customRpcUrls: customRpcUrls.map(rpcUrlFromProto),
+  };
+}
+
+/** The kinds of networks, as the contract names them. */
+export const protoOfNetworkType: Readonly<Record<DomainNetworkType, NetworkType>> = {
+  evm: NetworkType.EVM,
+  stellar: NetworkType.STELLAR,
+  solana: NetworkType.SOLANA,
+};
+
+const domainTypes = new Map(Object.entries(protoOfNetworkType).map(([type, proto]) => [proto, type as DomainNetworkType]));
+
+/** Returns the kind of network that a caller names; undefined if it names none. */
+export function networkTypeFromProto(proto: NetworkType): DomainNetworkType | undefined {
+  return domainTypes.get(proto);
+}
+
+/** The weight of a node that is given none. */
+const defaultWeight = 100;
+
+/** Returns a node for an answer, its address masked after the host. */
+export function protoOfRpcUrl({ url, weight }: DomainRpcUrl): RpcUrl {
+  return create(RpcUrlSchema, { url: maskedUrl(url), weight });
+}
+
+/** Returns a node that a caller names. */
+export function rpcUrlFromProto({ url, weight = defaultWeight }: Pick<RpcUrl, 'url' | 'weight'>): DomainRpcUrl {
+  return { url, weight };
+}
+
+/** Policies of a message, in the shape of a network; no case: the defaults. */
+export type PoliciesMessage = Relayer['policies'];
+
+/** Returns policies for an answer: every field that has a value is set. */
+export function protoOfPolicies(policies: RelayerPolicies): PoliciesMessage {
+  if (policies.network === 'evm') return { case: 'evm', value: protoOfEvm(policies) };
+  if (policies.network === 'stellar') return { case: 'stellar', value: protoOfStellar(policies) };
+  return { case: 'solana', value: protoOfSolana(policies) };
+}
+
+/** Returns the policies of a message for a network; what is not set is its default. Throws `FIELD_INVALID` with all problems. */
+export function policiesFromProto(networkType: DomainNetworkType, message: PoliciesMessage): RelayerPolicies {
+  if (message.case === undefined) return defaultPolicies[networkType];
+  if (message.case !== networkType) throw invalidField('policies', `must be those of a network of the type ${networkType}`);
+  const policies = valuesOf(message);
+  throwProblems([...unsupportedIn(message), ...policyProblems(policies)]);
+  return policies;
+}
+
+function valuesOf(message: Exclude<PoliciesMessage, { case: undefined }>): RelayerPolicies {
+  if (message.case === 'evm') return evmFromProto(message.value);
+  return message.case === 'stellar' ? stellarFromProto(message.value) : solanaFromProto(message.value);
+}
+
+function unsupportedIn(message: PoliciesMessage): readonly FieldProblem[] {
+  if (message.case !== 'evm' || !message.value.privateTransactions) return [];
+  return [{ field: 'policies.private_transactions', description: 'must be false: private transactions are not supported' }];
+}
+
+function protoOfEvm(policies: DomainEvmPolicies): EvmPolicies {
+  return create(EvmPoliciesSchema, {
+    minBalance: policies.minBalanceWei.toString(),
+    ...(policies.gasPriceCapWei === null ? {} : { gasPriceCap: policies.gasPriceCapWei.toString() }),
+    whitelistReceivers: [...(policies.whitelistReceivers ?? [])],
+    eip1559Pricing: policies.eip1559Pricing,
+    gasLimitEstimation: policies.gasLimitEstimation,
+    includeRevertData: policies.includeRevertData,
+    maxInFlight: policies.maxInFlight,
+  });
+}
+
+function evmFromProto(message: EvmPolicies): DomainEvmPolicies {
+  const defaults = defaultPolicies.evm;
+  return {
+    network: 'evm',
+    minBalanceWei: amountFrom(message.minBalance) ?? defaults.minBalanceWei,
+    gasPriceCapWei: amountFrom(message.gasPriceCap),
+    whitelistReceivers: listFrom(message.whitelistReceivers)?.map((address) => address.toLowerCase()) ?? null,
+    eip1559Pricing: message.eip1559Pricing ?? defaults.eip1559Pricing,
+    gasLimitEstimation: message.gasLimitEstimation ?? defaults.gasLimitEstimation,
+    includeRevertData: message.includeRevertData ?? defaults.includeRevertData,
+    maxInFlight: message.maxInFlight ?? defaults.maxInFlight,
+  };
+}
+
+function protoOfStellar(policies: DomainStellarPolicies): StellarPolicies {
+  return create(StellarPoliciesSchema, {
+    feePaymentStrategy: StellarFeePaymentStrategy.RELAYER,
+    minBalance: policies.minBalanceStroops.toString(),
+    ...(policies.maxFeeStroops === null ? {} : { maxFee: policies.maxFeeStroops.toString() }),
+  });
+}
+
+function stellarFromProto(message: StellarPolicies): DomainStellarPolicies {
+  return {
+    network: 'stellar',
+    minBalanceStroops: amountFrom(message.minBalance) ?? defaultPolicies.stellar.minBalanceStroops,
+    maxFeeStroops: amountFrom(message.maxFee),
+  };
+}
+
+function protoOfSolana(policies: DomainSolanaPolicies): SolanaPolicies {
+  return create(SolanaPoliciesSchema, {
+    feePaymentStrategy: SolanaFeePaymentStrategy.RELAYER,
+    minBalance: policies.minBalanceLamports.toString(),
+    ...(policies.maxAllowedFeeLamports === null ? {} : { maxAllowedFeeLamports: policies.maxAllowedFeeLamports.toString() }),
+    allowedPrograms: [...(policies.allowedPrograms ?? [])],
+    allowedAccounts: [...(policies.allowedAccounts ?? [])],
+    disallowedAccounts: [...policies.disallowedAccounts],
+    ...(policies.maxSignatures === null ? {} : { maxSignatures: policies.maxSignatures }),
+    maxTxDataSize: policies.maxTxDataSizeBytes,
+  });
+}
+
+function solanaFromProto(message: SolanaPolicies): DomainSolanaPolicies {
+  const defaults = defaultPolicies.solana;
+  return {
+    network: 'solana',
+    minBalanceLamports: amountFrom(message.minBalance) ?? defaults.minBalanceLamports,
+    maxAllowedFeeLamports: amountFrom(message.maxAllowedFeeLamports),
+    allowedPrograms: listFrom(message.allowedPrograms),
+    allowedAccounts: listFrom(message.allowedAccounts),
+    disallowedAccounts: message.disallowedAccounts,
+    maxSignatures: message.maxSignatures ?? null,
+    maxTxDataSizeBytes: message.maxTxDataSize ?? defaults.maxTxDataSizeBytes,
+  };
+}
+
+/** The field is checked before: it is an amount. */
+function amountFrom(text: string | undefined): bigint | null {
+  return text === undefined ? null : BigInt(text);
+}
+
+/** Protobuf cannot tell an empty list from none: both limit nothing. JSON refuses an empty whitelist before (`non_empty`). */
+function listFrom(list: readonly string[]): readonly string[] | null {
+  return list.length === 0 ? null : list;
+}

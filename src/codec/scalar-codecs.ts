@@ -1,0 +1,160 @@
+import { create, type DescField } from '@bufbuild/protobuf';
+import { base64Encode } from '@bufbuild/protobuf/wire';
+import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
+import { instantFromRfc3339 } from '../core/rfc3339.js';
+import { integerDigitsOf, JsonNumber, type JsonValue, jsonTextOf } from '../json/json-value.js';
+import { allowedRangeOf, amountDescription, isAmount, rangeDescription } from './field-bounds.js';
+import { fieldRulesOf, integerRangeOf, isLong, scalarTypeOf } from './field-rules.js';
+import type { Reading, ValueCodec } from './reading.js';
+
+/** Half of a surrogate pair, which JSON can escape but UTF-8 cannot hold. */
+const loneSurrogate = /\p{Surrogate}/u;
+
+const hexPattern = /^(?:0x)?((?:[0-9a-fA-F]{2})*)$/;
+
+/** Standard alphabet, padded. */
+const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** No 64-bit integer has more characters, except for zeros in front. */
+const maxLongCharacters = 40;
+
+const longPattern = /^-?[0-9]+$/;
+
+/** As long as the longest integer token that is read. */
+const digitsPattern = /^-?[0-9]{1,100}$/;
+const canonicalDigitsPattern = /^(?:0|-?[1-9][0-9]*)$/;
+
+/** `true` or `false`. */
+export const boolCodec: ValueCodec = {
+  read: (value, path, reading) => (typeof value === 'boolean' ? value : reading.refuse(path, 'must be true or false')),
+  write: String,
+};
+
+/** Plain text. */
+export const stringCodec: ValueCodec = {
+  read(value, path, reading) {
+    if (typeof value !== 'string') return reading.refuse(path, 'must be a string');
+    if (loneSurrogate.test(value)) return reading.refuse(path, 'must be well-formed Unicode text');
+    return value;
+  },
+  write: JSON.stringify,
+};
+
+/** Bytes as lower-case hexadecimal; also read with `0x` in front, or as an array of integers from 0 to 255. */
+export const hexCodec: ValueCodec = {
+  read(value, path, reading) {
+    if (Array.isArray(value))
+      return value.every(isByte) ? Uint8Array.from(value) : reading.refuse(path, 'must have integers from 0 to 255 only');
+    const digits = typeof value === 'string' ? hexPattern.exec(value)?.[1] : undefined;
+    if (digits === undefined)
+      return reading.refuse(path, 'must be hexadecimal, with an even number of digits, or an array of integers from 0 to 255');
+    return new Uint8Array(Buffer.from(digits, 'hex'));
+  },
+  write: (value) => `"${Buffer.from(value as Uint8Array).toString('hex')}"`,
+};
+
+/** Bytes as base64. */
+export const base64Codec: ValueCodec = {
+  read(value, path, reading) {
+    if (typeof value !== 'string' || !base64Pattern.test(value)) return reading.refuse(path, 'must be base64');
+    return new Uint8Array(Buffer.from(value, 'base64'));
+  },
+  write: (value) => `"${base64Encode(value as Uint8Array)}"`,
+};
+
+/** Digits in a string field, written as a JSON number of any size. */
+export const numberStringCodec: ValueCodec = {
+  read(value, path, reading) {
+    const digits = typeof value === 'string' && digitsPattern.test(value) ? value : integerDigitsIn(value);
+    return digits ?? reading.refuse(path, 'must be an integer');
+  },
+  write: (value) => integerText(value as string),
+};
+
+/** An amount, written as a string: read from a string, or exactly from an integer token. A token with a minus (`-0` too) is not an amount. */
+export const amountCodec: ValueCodec = {
+  read: readAmount,
+  write: JSON.stringify,
+};
+
+/** An amount that is written as a JSON number. */
+export const numberAmountCodec: ValueCodec = {
+  read: readAmount,
+  write: (value) => integerText(value as string),
+};
+
+/** JSON text in a string field. */
+export const jsonCodec: ValueCodec = {
+  read: jsonTextOf,
+  // A field that is not set is the empty text, which is not JSON.
+  write: (value) => (value as string) || 'null',
+  readsNull: true,
+};
+
+/** A time: RFC 3339, written in UTC with `Z` and three digits. */
+export const timestampCodec: ValueCodec = {
+  read: (value, path, reading) =>
+    (typeof value === 'string' ? timestampFrom(value) : undefined) ?? reading.refuse(path, 'must be an RFC 3339 time'),
+  write: (value) => {
+    const { seconds, nanos } = value as Timestamp;
+    return `"${new Date(Number(seconds) * 1000 + Math.floor(nanos / 1e6)).toISOString()}"`;
+  },
+};
+
+/**
+ * Returns the codec of an integer field, or of its items. It reads an integer token exactly, and 64-bit integers from decimal digits in a
+ * string too. 64-bit integers are written as a string, or with the option `number` as a JSON number.
+ */
+export function integerCodec(field: DescField): ValueCodec {
+  const type = integerRangeOf(scalarTypeOf(field));
+  if (type === undefined) throw new Error(`${field} is not an integer`);
+  const { min, max } = allowedRangeOf(field);
+  const description = rangeDescription({ min, max });
+  const long = isLong(type);
+  const quoted = long && !fieldRulesOf(field).number;
+  return {
+    read(value, path, reading) {
+      const digits = integerDigitsIn(value) ?? (long ? digitsInString(value) : undefined);
+      if (digits === undefined) return reading.refuse(path, description);
+      const integer = BigInt(digits);
+      if (integer < min || integer > max) return reading.refuse(path, description);
+      return long ? integer : Number(integer);
+    },
+    write: quoted ? (value) => `"${value}"` : String,
+  };
+}
+
+function readAmount(value: JsonValue, path: string, reading: Reading): string | undefined {
+  const text = amountTextIn(value);
+  return text !== undefined && isAmount(text) ? text : reading.refuse(path, amountDescription);
+}
+
+function amountTextIn(value: JsonValue): string | undefined {
+  if (typeof value === 'string') return value;
+  return value instanceof JsonNumber && value.text.startsWith('-') ? undefined : integerDigitsIn(value);
+}
+
+/** The digits of a number token that denotes an integer. */
+function integerDigitsIn(value: JsonValue): string | undefined {
+  if (typeof value === 'number') return String(value);
+  return value instanceof JsonNumber ? integerDigitsOf(value.text) : undefined;
+}
+
+function digitsInString(value: JsonValue): string | undefined {
+  return typeof value === 'string' && value.length <= maxLongCharacters && longPattern.test(value) ? value : undefined;
+}
+
+function integerText(digits: string): string {
+  if (canonicalDigitsPattern.test(digits)) return digits;
+  // Also `0x...`; a field that is not set is the empty text, 0. Anything else throws: it is our fault.
+  return BigInt(digits).toString();
+}
+
+function isByte(value: JsonValue): value is number {
+  return typeof value === 'number' && value >= 0 && value <= 255;
+}
+
+function timestampFrom(text: string): Timestamp | undefined {
+  const instant = instantFromRfc3339(text);
+  return instant && create(TimestampSchema, { seconds: BigInt(instant.seconds), nanos: instant.nanos });
+}

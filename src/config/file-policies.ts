@@ -1,0 +1,53 @@
+import type { NetworkType } from '../core/relayer/network.js';
+import type { JsonObject, JsonValue } from '../json/json-value.js';
+import type { Problems } from './problem.js';
+
+/** A policy of the existing relayer that the API does not have. It is accepted if its value asks for nothing. */
+interface ForeignPolicy {
+  readonly asksForNothing: (value: JsonValue) => boolean;
+  readonly problem: string;
+}
+
+/** A setting of fees that users pay in tokens. */
+const userPaid: ForeignPolicy = {
+  asksForNothing: (value) => value === null || (Array.isArray(value) && value.length === 0) || (value instanceof Map && value.size === 0),
+  problem: 'is for fees that the user pays, which are not supported; leave it out',
+};
+
+const foreignPolicies: Readonly<Record<NetworkType, Readonly<Record<string, ForeignPolicy>>>> = {
+  evm: {},
+  stellar: {
+    timeout_seconds: {
+      asksForNothing: (value) => value === null,
+      problem: 'is not supported; set valid_until of each transaction instead',
+    },
+    concurrent_transactions: {
+      asksForNothing: (value) => value === null || value === false,
+      problem: 'must be false: concurrent transactions are not supported',
+    },
+    allowed_tokens: userPaid,
+    slippage_percentage: userPaid,
+    fee_margin_percentage: userPaid,
+    swap_config: userPaid,
+  },
+  solana: { allowed_tokens: userPaid, fee_margin_percentage: userPaid, swap_config: userPaid },
+};
+
+/** Returns a relayer's policies as the API takes them. Reports policies of the existing relayer that ask for what is not supported. */
+export function apiPolicies(type: NetworkType, policies: JsonObject, path: string, problems: Problems): JsonObject {
+  const result: JsonObject = new Map(policies);
+  for (const [name, { asksForNothing, problem }] of Object.entries(foreignPolicies[type])) {
+    if (!asksForNothing(policies.get(name) ?? null)) problems.add(`${path}.${name}`, problem);
+    result.delete(name);
+  }
+  checkStrategy(type, policies.get('fee_payment_strategy') ?? null, `${path}.fee_payment_strategy`, problems);
+  if (problems.has(`${path}.fee_payment_strategy`)) result.delete('fee_payment_strategy');
+  return result;
+}
+
+/** On Solana the existing relayer lets users pay unless the file says otherwise, so the file must say it. */
+function checkStrategy(type: NetworkType, strategy: JsonValue, path: string, problems: Problems): void {
+  if (strategy === 'user') problems.add(path, 'must be "relayer": fees that the user pays are not supported');
+  else if (strategy === null && type === 'solana')
+    problems.add(path, 'must be set to "relayer": the default of the existing relayer, "user", is not supported');
+}

@@ -1,0 +1,31 @@
+import { readFile } from 'node:fs/promises';
+import { JsonError, jsonFromBytes } from '../json/json-reader.js';
+import type { JsonValue } from '../json/json-value.js';
+
+/** Reads a JSON file, or says why it cannot be used, to be read after its name. */
+export async function readJsonFile(file: string): Promise<{ readonly value: JsonValue } | { readonly problem: string }> {
+  try {
+    return { value: jsonFromBytes(await readFile(file), { allowByteOrderMark: true }) };
+  } catch (error) {
+    return { problem: error instanceof JsonError ? error.message : fileProblem(error) };
+  }
+}
+
+/** True if a file or folder does not exist. */
+export function isMissing(error: unknown): boolean {
+  return codeOf(error) === 'ENOENT';
+}
+
+/** Returns why a file or folder cannot be used, to be read after its name. */
+export function fileProblem(error: unknown): string {
+  const code = codeOf(error);
+  if (code === 'ENOENT') return 'does not exist';
+  if (code === 'EACCES' || code === 'EPERM') return 'cannot be read: permission denied';
+  if (code === 'EISDIR') return 'is a folder';
+  if (code === 'ENOTDIR') return 'is not a folder';
+  return `cannot be read (${String(code)})`;
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
