@@ -146,7 +146,7 @@ const lines: readonly string[] = [
   '  networks[3].simbol: is not a known field; did you mean `symbol`?',
   '  networks[3].rpc_urls[0].url: must be a URL that begins with http:// or https://',
   '  networks[8].chain_id: is not a known field',
-  '  networks[8].rpc_urls: must have an item with a weight above 0',
+  '  networks[8].rpc_urls: must have at least one item with a weight above 0',
   '  networks[9].type: must be one of evm, stellar, solana',
   '  networks[10]: must be an object',
   '  networks[2].chain_id: is required',

@@ -179,7 +179,7 @@ async function pipelining(ground: Ground): Promise<void> {
   const { target, isShort } = ground;
   const count = isShort ? 300 : 2_000;
   const one = `GET ${rest} HTTP/1.1\r\nhost: a\r\n${key}\r\n`;
-  const answer = await target.send(one.repeat(count - 1) + `GET ${rest} HTTP/1.1\r\nhost: a\r\n${key}${last}\r\n`, 60_000);
+  const answer = await target.send(`${one.repeat(count - 1)}GET ${rest} HTTP/1.1\r\nhost: a\r\n${key}${last}\r\n`, 60_000);
   target.counts.requests += count - 1;
   const seen = statusesIn(answer);
   if (seen.length !== count || seen.some((status) => status !== 200))

@@ -37,7 +37,7 @@ const max = 2n ** 128n - 1n;
 const amount = `must be an integer from 0 to 2^128-1 (${max})`;
 const noCap = 'must be at least 1; leave it out for no cap';
 const noLimit = 'must not be empty; leave it out to allow all';
-const nameRule = 'name must be 1 to 100 characters, none of them a control character';
+const nameRule = 'name must be 1 to 100 characters without control characters';
 const idRule = 'id must be 1 to 36 of the characters A-Z, a-z, 0-9, _ and -';
 const urlRule = 'must be a URL that begins with http:// or https://';
 const base58Rule = 'must be an address: base58 of 32 bytes';
@@ -76,7 +76,7 @@ const relayers: readonly Row[] = [
   {
     name: 'a masked node',
     change: { custom_rpc_urls: ['https://a/***'] },
-    refused: 'custom_rpc_urls[0].url is masked; give the whole address',
+    refused: 'custom_rpc_urls[0].url is masked; send the complete URL',
   },
   {
     name: 'a node of 2049 characters',
@@ -86,7 +86,7 @@ const relayers: readonly Row[] = [
   {
     name: 'only nodes of weight 0',
     change: { custom_rpc_urls: [{ url: 'http://a', weight: 0 }] },
-    refused: 'custom_rpc_urls must have an item with a weight above 0',
+    refused: 'custom_rpc_urls must have at least one item with a weight above 0',
   },
   {
     name: 'a weight above 100',
@@ -186,8 +186,12 @@ const notifications: readonly Row[] = [
   { name: 'no type, which means webhook', change: { type: undefined } },
   { name: 'an id with a dot', change: { id: 'a.b' }, refused: idRule },
   { name: 'no URL', change: { url: undefined }, refused: 'url is required' },
-  { name: 'a URL that is not http', change: { url: 'ftp://hooks.example.com' }, refused: 'url must be http or https' },
-  { name: 'a URL with user info', change: { url: 'https://me@hooks.example.com' }, refused: 'url must not contain user info' },
+  { name: 'a URL that is not http', change: { url: 'ftp://hooks.example.com' }, refused: 'url must begin with http:// or https://' },
+  {
+    name: 'a URL with user info',
+    change: { url: 'https://me@hooks.example.com' },
+    refused: 'url must not contain a user name or password',
+  },
   {
     name: 'a URL with a space',
     change: { url: 'https://hooks.example.com/ x' },
@@ -208,7 +212,7 @@ const networks: readonly Row[] = [
   { name: 'a node', change: { rpc_urls: ['http://127.0.0.1:9'] } },
   { name: 'no node', change: { rpc_urls: [] }, refused: 'rpc_urls must have at least one item' },
   { name: 'a node that is not http', change: { rpc_urls: ['http://a', 'ws://a'] }, refused: `rpc_urls[1].url ${urlRule}` },
-  { name: 'a masked node', change: { rpc_urls: ['https://a/***'] }, refused: 'rpc_urls[0].url is masked; give the whole address' },
+  { name: 'a masked node', change: { rpc_urls: ['https://a/***'] }, refused: 'rpc_urls[0].url is masked; send the complete URL' },
 ];
 
 /** What a door says to an entry: `accepted`, or its first problem. */

@@ -79,7 +79,7 @@ export function createErrorInterceptor({ log }: { readonly log: Log }): Intercep
   };
 }
 
-/** True if the caller left or its deadline passed: no one is at fault, and no one listens. */
+/** True if the caller left or its deadline passed: nothing failed, and there is no reader. */
 function isCallerGone(error: ConnectError): boolean {
   return error.code === Code.Canceled || error.code === Code.DeadlineExceeded;
 }

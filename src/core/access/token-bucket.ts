@@ -28,7 +28,7 @@ export interface TokenBuckets {
   readonly size: number;
 }
 
-/** `level` is in thousandths of a token, so that the refill of a millisecond is a whole number and rounding loses nothing. */
+/** `level` is in thousandths of a token, so that the tokens added per millisecond are a whole number and rounding loses nothing. */
 interface Bucket {
   level: number;
   atMs: number;

@@ -6,7 +6,23 @@ import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { Log } from '../../core/ports/log.js';
 import { readTraceParent, type Span, type SpanStart, type Tracer, traceParentText } from '../../core/ports/telemetry.js';
-import type { OpenedTracer, TracerOptions } from './tracer.js';
+
+/** The options of a tracer that sends spans to a collector. */
+export interface OtlpTracerOptions {
+  /** Base URL of an OTLP/HTTP collector. */
+  readonly endpoint: string;
+  /** The name of this service in traces. */
+  readonly serviceName: string;
+  readonly version: string;
+  readonly log: Log;
+}
+
+/** A tracer, and the way to close it. */
+export interface OpenedTracer {
+  readonly tracer: Tracer;
+  /** Sends the remaining spans. Never rejects because of the collector. */
+  close(): Promise<void>;
+}
 
 /** How long a stop waits for the collector to accept the last spans. */
 const closeDeadlineMs = 2_000;
@@ -18,7 +34,7 @@ const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: Span
  * lost and nothing else happens. The sampled flag of a caller's `traceparent` decides whether its request is traced. A span without a parent is
  * traced unless OTEL_TRACES_SAMPLER says otherwise.
  */
-export function openOtlpTracer({ endpoint, serviceName, version, log }: TracerOptions & { readonly endpoint: string }): OpenedTracer {
+export function openOtlpTracer({ endpoint, serviceName, version, log }: OtlpTracerOptions): OpenedTracer {
   const exporter = logFailures(new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` }), log);
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes({ 'service.name': serviceName, 'service.version': version }),

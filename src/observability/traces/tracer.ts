@@ -1,21 +1,10 @@
-import type { Log } from '../../core/ports/log.js';
-import { noTracer, type Tracer } from '../../core/ports/telemetry.js';
+import { noTracer } from '../../core/ports/telemetry.js';
+import type { OpenedTracer, OtlpTracerOptions } from './otlp-tracer.js';
 
 /** The options of a tracer. */
-export interface TracerOptions {
+interface TracerOptions extends Omit<OtlpTracerOptions, 'endpoint'> {
   /** Base URL of an OTLP/HTTP collector; null disables tracing. */
   readonly endpoint: string | null;
-  /** The name of this service in traces. */
-  readonly serviceName: string;
-  readonly version: string;
-  readonly log: Log;
-}
-
-/** A tracer, and the way to close it. */
-export interface OpenedTracer {
-  readonly tracer: Tracer;
-  /** Sends the remaining spans. Never rejects because of the collector. */
-  close(): Promise<void>;
 }
 
 /** Opens the tracer. Without an endpoint, OpenTelemetry is not loaded. */
