@@ -29,16 +29,15 @@ const processes: Readonly<Record<string, readonly string[]>> = {
   wire: ['test/wire/'],
   chains: ['test/chains/', 'test/local-chains/'],
   storage: ['test/storage/', 'test/webhooks/'],
+  core: ['test/codec/', 'test/core/', 'test/json/'],
   unit: [
     'test/architecture',
-    'test/codec/',
     'test/config/',
-    'test/core/',
     'test/crypto/',
     'test/docs/',
     'test/engine/lane/',
-    'test/json/',
     'test/observability/',
+    'test/open-relayers',
     'test/signers/',
   ],
 };
