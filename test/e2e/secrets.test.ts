@@ -161,7 +161,9 @@ it('secrets: none of the planted ones is in logs, metrics, traces, the API docum
     caller.close();
   }
   await waitFor('a webhook to fail', () => (service.output().includes('webhook failed') ? true : undefined));
-  await waitFor('the lane to meet the errors of its node', () => (/a chore of the lane|no RPC node of the network is usable/.test(service.output()) ? true : undefined));
+  await waitFor('the lane to meet the errors of its node', () =>
+    /a chore of the lane|no RPC node of the network is usable/.test(service.output()) ? true : undefined,
+  );
 
   await ask('GET', `${api}/notifications/made/deliveries`);
   await ask('GET', `${api}/notifications`);
