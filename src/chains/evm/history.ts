@@ -3,9 +3,10 @@ import { listFrom, objectFrom } from '../rpc/answer.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
-import { hashFrom, quantityFrom, quantityOf } from './answer.js';
+import { quantityFrom, quantityOf } from './answer.js';
 import { isStatePruned } from './dialect.js';
 import type { Receipts } from './receipts.js';
+import { senderFrom } from './recover-sender.js';
 
 /** Maximum number of blocks to scan if nodes have pruned the state that a binary search needs. */
 const maxScanBlocks = 64n;
@@ -25,13 +26,20 @@ export async function readNonceAt(rpc: Rpc, account: string, blockNumber: bigint
   }
 }
 
+/** What the search for a transaction needs. */
+export interface HistoryDeps {
+  readonly rpc: Rpc;
+  readonly receipts: Receipts;
+  readonly chainId: bigint;
+}
+
 /**
- * Finds the transaction in these blocks that used the nonce. It is in the first block after which the account's nonce is higher: found by binary search
+ * Finds the transaction in these blocks that used the nonce: its sender is recovered from its signature, since a node's word could make us pay twice. If
+ * that is impossible, the transaction is not found. It is in the first block after which the account's nonce is higher: found by binary search
  * in at most about 60 calls, or by scanning backwards if the state is pruned. Throws `NODE_UNAVAILABLE`.
  */
 export async function findSenderTransaction(
-  rpc: Rpc,
-  receipts: Receipts,
+  deps: HistoryDeps,
   account: string,
   nonce: bigint,
   blocks: BlockRange,
@@ -39,12 +47,12 @@ export async function findSenderTransaction(
   if (blocks.to < blocks.from) return 'not_found';
   const isUsedAfter = async (block: bigint): Promise<boolean | 'pruned'> => {
     if (block < 0n) return false;
-    const count = await readNonceAt(rpc, account, block);
+    const count = await readNonceAt(deps.rpc, account, block);
     return count === 'pruned' ? count : count > nonce;
   };
   const atEnd = await isUsedAfter(blocks.to);
   if (atEnd === false) return 'not_found';
-  if (atEnd === 'pruned') return scanBack(rpc, receipts, account, nonce, blocks);
+  if (atEnd === 'pruned') return scanBack(deps, account, nonce, blocks);
 
   let unused = blocks.from - 1n;
   let used = blocks.to;
@@ -60,12 +68,11 @@ export async function findSenderTransaction(
       isUnusedKnown = isUsed === false;
     }
   }
-  return scanBack(rpc, receipts, account, nonce, { from: isUnusedKnown ? used : blocks.from, to: used });
+  return scanBack(deps, account, nonce, { from: isUnusedKnown ? used : blocks.from, to: used });
 }
 
 async function scanBack(
-  rpc: Rpc,
-  receipts: Receipts,
+  deps: HistoryDeps,
   account: string,
   nonce: bigint,
   { from, to }: BlockRange,
@@ -75,10 +82,10 @@ async function scanBack(
   let block = to;
   while (block >= end) {
     const calls: RpcCall<string | null>[] = [];
-    for (; block >= end && calls.length < blocksPerBatch; block -= 1n) calls.push(senderCall(block, account, nonce));
-    for (const answer of await rpc.batch(calls, { first: 'head' })) {
+    for (; block >= end && calls.length < blocksPerBatch; block -= 1n) calls.push(senderCall(deps.chainId, block, account, nonce));
+    for (const answer of await deps.rpc.batch(calls, { first: 'head' })) {
       if ('error' in answer) throw nodeUnavailable(answer.error);
-      if (answer.result !== null) return withReceipt(receipts, answer.result);
+      if (answer.result !== null) return withReceipt(deps.receipts, answer.result);
     }
   }
   return end === from ? 'not_found' : 'pruned';
@@ -92,9 +99,9 @@ async function withReceipt(receipts: Receipts, hash: string): Promise<SenderTran
   return { hash, blockNumber, blockHash, succeeded };
 }
 
-/** Reads the hash of the block's transaction from this account with this nonce; null if there is none. */
-function senderCall(block: bigint, account: string, nonce: bigint): RpcCall<string | null> {
-  const sender = account.toLowerCase();
+/** Reads the hash of the block's transaction from this account with this nonce; null if there is none, or if its signature does not prove that. */
+function senderCall(chainId: bigint, block: bigint, account: string, nonce: bigint): RpcCall<string | null> {
+  const wanted = account.toLowerCase();
   return {
     method: 'eth_getBlockByNumber',
     params: [quantityOf(block), true],
@@ -102,8 +109,9 @@ function senderCall(block: bigint, account: string, nonce: bigint): RpcCall<stri
       for (const one of listFrom(objectFrom(answer, 'block').transactions, 'transactions')) {
         const transaction = objectFrom(one, 'transaction');
         if (typeof transaction.from !== 'string') throw new MalformedAnswerError('transaction');
-        if (transaction.from.toLowerCase() !== sender) continue;
-        if (quantityFrom(transaction.nonce, 'nonce') === nonce) return hashFrom(transaction.hash, 'transaction hash');
+        if (transaction.from.toLowerCase() !== wanted) continue;
+        const sender = senderFrom(transaction, chainId);
+        if (sender?.account.toLowerCase() === wanted && sender.nonce === nonce) return sender.hash;
       }
       return null;
     },

@@ -82,6 +82,8 @@ describe('nextAt', () => {
   });
 });
 
+const stranger = '0x00000000000000000000000000000000000000aa';
+
 describe('findSender', () => {
   it('findSender: finds the transaction in few calls', async (test) => {
     const { chain } = openChain(test, [node.url]);
@@ -110,11 +112,43 @@ describe('findSender', () => {
   });
 
   it('findSender: returns not_found if the nonce was used without a transaction', async (test) => {
-    const stranger = '0x00000000000000000000000000000000000000aa';
     await node.rpc('anvil_setNonce', [stranger, '0x5']);
     await node.mine();
     const to = BigInt(String(await node.rpc('eth_blockNumber')));
     assert.equal(await openChain(test, [node.url]).chain.sequence.findSender(stranger, 2n, { from: 0n, to }), 'not_found');
+  });
+
+  it('findSender: returns not_found if a block misstates sender, nonce, hash or content of a transaction', async (test) => {
+    const lies: readonly ((transaction: Record<string, unknown>) => object)[] = [
+      () => ({ from: stranger }),
+      () => ({ from: stranger, nonce: '0x0', hash: `0x${'ab'.repeat(32)}` }),
+      (transaction) => ({ from: stranger, hash: transaction.hash, value: '0x2' }),
+      () => ({ from: stranger, type: '0x7e' }),
+      () => ({ from: stranger, r: 'no number' }),
+    ];
+    for (const lie of lies) {
+      const liar = await startFakeNode(test, async (request) => {
+        const { body } = await relayed(node.url, request);
+        const answers = [JSON.parse(body)].flat();
+        for (const { result } of answers) {
+          if (!Array.isArray(result?.transactions)) continue;
+          result.transactions = result.transactions.map((one: unknown) =>
+            typeof one === 'object' && one !== null ? { ...one, ...lie(one as Record<string, unknown>) } : one,
+          );
+        }
+        // The liar says that the stranger used nonce 0 in the same block.
+        const nonceOfStranger = request.calls.findIndex(
+          ({ method, params }) => method === 'eth_getTransactionCount' && params[0] === stranger,
+        );
+        if (nonceOfStranger >= 0) {
+          const isUsed = BigInt(String(request.calls[nonceOfStranger]?.params[1])) >= usedIn[0];
+          answers[nonceOfStranger] = { jsonrpc: '2.0', id: request.calls[nonceOfStranger]?.id, result: isUsed ? '0x1' : '0x0' };
+        }
+        return { body: JSON.stringify(request.isBatch ? answers : answers[0]) };
+      });
+      const { chain } = openChain(test, [liar.url]);
+      assert.equal(await chain.sequence.findSender(stranger, 0n, { from: 0n, to: last }), 'not_found');
+    }
   });
 
   it('findSender: scans a limited number of blocks below pruned state', async (test) => {

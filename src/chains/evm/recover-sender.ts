@@ -1,0 +1,94 @@
+import { recoverAddress } from 'ethers';
+import { keccak256 } from '../../crypto/keccak.js';
+import { type Answer, listFrom, objectFrom } from '../rpc/answer.js';
+import { hashFrom, quantityFrom } from './answer.js';
+import { encodeRlp, type RlpItem, rlpNumber } from './rlp.js';
+
+/** What the signature of a transaction proves. */
+export interface ProvedSender {
+  readonly hash: string;
+  /** EIP-55. */
+  readonly account: string;
+  readonly nonce: bigint;
+}
+
+const dynamicFees = ['chainId', 'nonce', 'maxPriorityFeePerGas', 'maxFeePerGas', 'gas', 'to', 'value', 'input', 'accessList'];
+/** The fields that each type signs, in order. The signature follows them. */
+const signedFields: Readonly<Record<string, readonly string[]>> = {
+  '0': ['nonce', 'gasPrice', 'gas', 'to', 'value', 'input'],
+  '1': ['chainId', 'nonce', 'gasPrice', 'gas', 'to', 'value', 'input', 'accessList'],
+  '2': dynamicFees,
+  '3': [...dynamicFees, 'maxFeePerBlobGas', 'blobVersionedHashes'],
+  '4': [...dynamicFees, 'authorizationList'],
+};
+
+/**
+ * Recovers the sender of a transaction, as a node shows it in a block, from the signature: the node's `from` proves nothing. Rebuilds the signed bytes
+ * and requires that they have the stated hash. Returns null for a transaction of another network, and if the bytes cannot be rebuilt.
+ */
+export function senderFrom(transaction: Answer, chainId: bigint): ProvedSender | null {
+  try {
+    const type = transaction.type === undefined ? 0n : quantityFrom(transaction.type, 'type');
+    const fields = signedFields[type.toString()];
+    if (fields === undefined) return null;
+    const items = fields.map((field) => itemFrom(transaction, field));
+    const encoded = (list: readonly RlpItem[]): Uint8Array =>
+      type === 0n ? encodeRlp(list) : Buffer.concat([Uint8Array.of(Number(type)), encodeRlp(list)]);
+    const v = quantityFrom(type === 0n ? transaction.v : (transaction.yParity ?? transaction.v), 'signature');
+    const signature = [v, ...['r', 's'].map((part) => quantityFrom(transaction[part], 'signature'))];
+    const hash = hexOf(keccak256(encoded([...items, ...signature.map(rlpNumber)])));
+    if (hash !== hashFrom(transaction.hash, 'transaction hash')) return null;
+    // A legacy signature before EIP-155 is valid on every network.
+    const isReplayable = type === 0n && v < 35n;
+    if (!isReplayable && (type === 0n ? (v - 35n) / 2n : quantityFrom(transaction.chainId, 'chain ID')) !== chainId) return null;
+    const unsigned = type === 0n && !isReplayable ? [...items, rlpNumber(chainId), rlpNumber(0n), rlpNumber(0n)] : items;
+    const isOdd = type !== 0n ? v === 1n : isReplayable ? v === 28n : v % 2n === 0n;
+    const [, r = 0n, s = 0n] = signature;
+    const account = recoverAddress(hexOf(keccak256(encoded(unsigned))), { r: wordOf(r), s: wordOf(s), v: isOdd ? 28 : 27 });
+    return { hash, account, nonce: quantityFrom(transaction.nonce, 'nonce') };
+  } catch {
+    // The shape is not the type's, or the signature is not one.
+    return null;
+  }
+}
+
+function itemFrom(transaction: Answer, field: string): RlpItem {
+  const value = transaction[field];
+  switch (field) {
+    case 'to':
+      return value === null || value === undefined ? new Uint8Array(0) : bytesFrom(value, 20);
+    case 'input':
+      return bytesFrom(value ?? transaction.data);
+    case 'accessList':
+      return listFrom(value ?? [], field).map((one) => {
+        const { address, storageKeys } = objectFrom(one, field);
+        return [bytesFrom(address, 20), listFrom(storageKeys, field).map((key) => bytesFrom(key, 32))];
+      });
+    case 'blobVersionedHashes':
+      return listFrom(value, field).map((hash) => bytesFrom(hash, 32));
+    case 'authorizationList':
+      return listFrom(value, field).map((one) => {
+        const { address, ...rest } = objectFrom(one, field);
+        const number = (name: string): RlpItem => rlpNumber(quantityFrom(rest[name] ?? (name === 'yParity' ? rest.v : undefined), name));
+        return [number('chainId'), bytesFrom(address, 20), ...['nonce', 'yParity', 'r', 's'].map(number)];
+      });
+    default:
+      return rlpNumber(quantityFrom(value, field));
+  }
+}
+
+/** Reads hex with `0x`. Throws if it is not that, or of another length. */
+function bytesFrom(value: unknown, length?: number): Uint8Array {
+  if (typeof value !== 'string' || !/^0x(?:[0-9a-f]{2})*$/i.test(value)) throw new Error('not hex');
+  const bytes = Buffer.from(value.slice(2), 'hex');
+  if (length !== undefined && bytes.length !== length) throw new Error(`not ${length} bytes`);
+  return bytes;
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return `0x${Buffer.from(bytes).toString('hex')}`;
+}
+
+function wordOf(value: bigint): string {
+  return `0x${value.toString(16).padStart(64, '0')}`;
+}

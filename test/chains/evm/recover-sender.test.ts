@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { SigningKey, Transaction, type TransactionLike, toBeHex, toQuantity, Wallet } from 'ethers';
+import { senderFrom } from '../../../src/chains/evm/recover-sender.js';
+import { initKeccak } from '../../../src/crypto/keccak.js';
+import { anvilKeys } from '../../support/anvil.js';
+
+const wallet = new Wallet(anvilKeys[0]);
+const chainId = 31337n;
+const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+const accessList = [{ address: to, storageKeys: [`0x${'01'.repeat(32)}`, `0x${'00'.repeat(32)}`] }];
+
+before(initKeccak);
+
+const fees = { maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n };
+const authorization = wallet.authorizeSync({ address: to, nonce: 3, chainId });
+const samples: Readonly<Record<string, TransactionLike>> = {
+  'a legacy transaction': { type: 0, gasPrice: 10n ** 10n },
+  'a legacy transaction without EIP-155': { type: 0, gasPrice: 10n ** 10n, chainId: 0n },
+  'a type 1 transaction': { type: 1, gasPrice: 10n ** 10n, accessList },
+  'a type 2 transaction': { type: 2, ...fees },
+  'a type 2 transaction with an access list': { type: 2, ...fees, accessList },
+  'a type 3 transaction': { type: 3, ...fees, maxFeePerBlobGas: 7n, blobVersionedHashes: [`0x01${'ab'.repeat(31)}`] },
+  'a type 4 transaction': { type: 4, ...fees, authorizationList: [authorization] },
+  'a creation': { type: 2, ...fees, to: null, data: '0x6001' },
+  'a transaction with zeros everywhere': { type: 2, maxFeePerGas: 0n, maxPriorityFeePerGas: 0n, nonce: 0, value: 0n, data: '0x' },
+};
+
+/** Signs a transaction and writes it as a node's block shows it. */
+function shown(changes: TransactionLike): Record<string, unknown> {
+  const transaction = Transaction.from({ chainId, nonce: 5, gasLimit: 50_000n, to, value: 7n, data: '0x00ff', ...changes });
+  transaction.signature = new SigningKey(wallet.privateKey).sign(transaction.unsignedHash);
+  const { signature, type, nonce, gasLimit, value, data, hash } = transaction;
+  assert.ok(signature !== null);
+  const optional = {
+    gasPrice: transaction.gasPrice,
+    maxFeePerGas: transaction.maxFeePerGas,
+    maxPriorityFeePerGas: transaction.maxPriorityFeePerGas,
+    maxFeePerBlobGas: transaction.maxFeePerBlobGas,
+  };
+  const quantities = Object.entries(optional).flatMap(([name, value]) => (value === null ? [] : [[name, toQuantity(value)]]));
+  const isProtected = transaction.chainId !== 0n;
+  const v = type !== 0 ? signature.yParity : isProtected ? transaction.chainId * 2n + 35n + BigInt(signature.yParity) : signature.v;
+  return {
+    type: toQuantity(type ?? 0),
+    hash,
+    nonce: toQuantity(nonce),
+    gas: toQuantity(gasLimit),
+    to: transaction.to,
+    value: toQuantity(value),
+    input: data,
+    chainId: type === 0 && !isProtected ? undefined : toQuantity(transaction.chainId),
+    ...Object.fromEntries(quantities),
+    accessList: transaction.accessList ?? undefined,
+    blobVersionedHashes: transaction.blobVersionedHashes ?? undefined,
+    authorizationList: transaction.authorizationList?.map(({ address, nonce, chainId, signature }) => ({
+      address,
+      nonce: toQuantity(nonce),
+      chainId: toQuantity(chainId),
+      yParity: toQuantity(signature.yParity),
+      r: toQuantity(signature.r),
+      s: toQuantity(signature.s),
+    })),
+    v: toQuantity(v),
+    r: toQuantity(signature.r),
+    s: toQuantity(signature.s),
+  };
+}
+
+describe('sender from a signature', () => {
+  for (const [name, changes] of Object.entries(samples)) {
+    it(`sender from a signature: recovers the sender and the nonce of ${name}`, () => {
+      const transaction = shown(changes);
+      const nonce = BigInt(changes.nonce ?? 5);
+      assert.deepEqual(senderFrom(transaction, chainId), { hash: transaction.hash, account: wallet.address, nonce });
+    });
+  }
+
+  it('sender from a signature: reads other spellings of the same fields', () => {
+    const { input, v, ...rest } = shown({ type: 2, ...fees });
+    assert.notEqual(senderFrom({ ...rest, data: input, yParity: v }, chainId), null);
+    const { type: _, ...untyped } = shown({ type: 0, gasPrice: 1n });
+    assert.notEqual(senderFrom(untyped, chainId), null);
+    const padded = { ...untyped, r: toBeHex(BigInt(String(untyped.r)), 32) };
+    assert.notEqual(senderFrom(padded, chainId), null);
+  });
+
+  it('sender from a signature: is unknown if any field differs from what was signed', () => {
+    for (const changes of Object.values(samples)) {
+      const transaction = shown(changes);
+      for (const [field, value] of Object.entries(transaction)) {
+        if (value === undefined || field === 'chainId') continue;
+        const other = typeof value === 'string' && value !== '0x1' ? '0x1' : '0x2';
+        assert.equal(senderFrom({ ...transaction, [field]: other }, chainId), null, field);
+      }
+    }
+  });
+
+  it('sender from a signature: is unknown for another network, an unknown type and garbage', () => {
+    for (const changes of [
+      { type: 0, gasPrice: 1n },
+      { type: 2, ...fees },
+    ])
+      assert.equal(senderFrom(shown(changes), 1n), null);
+    const transaction = shown({ type: 2, ...fees });
+    for (const garbage of [{}, { type: '0x7e' }, { ...transaction, accessList: [7] }, { ...transaction, input: '0xabc' }, { hash: 3 }]) {
+      assert.equal(senderFrom(garbage, chainId), null);
+    }
+  });
+});
