@@ -7,7 +7,7 @@ import type { EvmContent, EvmDraft } from '../../core/transaction/evm.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { quantityFrom } from './answer.js';
-import { estimateGas, type GasQuestion, gasAcceptedEverywhere } from './gas.js';
+import { estimateGas, findRejection, type GasQuestion, gasAcceptedEverywhere, maxTransactionGas, readTransactionLimit } from './gas.js';
 import type { Market } from './market.js';
 import { priceAttempt, selfTransferPricing } from './price-attempt.js';
 import type { PublishingFee } from './publishing-fee.js';
@@ -73,18 +73,48 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
     return gasLimitRefusal('gas_limit is required: the policy gas_limit_estimation is false');
   }
   const blockGasLimit = await deps.market.blockGasLimit();
-  if (given !== null && given > blockGasLimit) {
-    return gasLimitRefusal(`gas_limit is ${given}; a block allows at most ${blockGasLimit}`);
+  const account = request.relayer.address;
+  if (given !== null) {
+    if (given > blockGasLimit) return gasLimitRefusal(`gas_limit is ${given}; a block allows at most ${blockGasLimit}`);
+    if (given > maxTransactionGas && (await transactionLimit(deps, account)) === 'in force') {
+      return gasLimitRefusal(`gas_limit is ${given}; this network allows at most ${maxTransactionGas}`);
+    }
+    if (given >= gasAcceptedEverywhere(content.to === null, content.data)) {
+      const rejection = await rejectionOf(deps, account, content, given);
+      return rejection === null ? given : gasLimitRefusal(`gas_limit is ${given}; the RPC node rejects the transaction: "${rejection}"`);
+    }
   }
-  // Between the intrinsic gas and this value, it depends on the network's rules: the node's estimate decides.
-  if (given !== null && given >= gasAcceptedEverywhere(content.to === null, content.data)) return given;
-  const estimate = await estimateFor(deps, request.relayer.address, content, request.outbids.length === 0);
+  // Between the intrinsic gas and what is accepted everywhere, it depends on the network's rules: the node's estimate decides.
+  const estimate = await estimateFor(deps, account, content, request.outbids.length === 0);
   if (typeof estimate !== 'bigint') return estimate;
   if (given !== null)
     return given >= estimate ? given : gasLimitRefusal(`gas_limit is ${given}; it must be at least ${estimate}, the node's estimate`);
   if (estimate > blockGasLimit) return gasLimitRefusal(`the transaction needs ${estimate} gas; a block allows at most ${blockGasLimit}`);
-  const withMargin = (estimate * 110n) / 100n;
-  return withMargin < blockGasLimit ? withMargin : blockGasLimit;
+  return withMargin(deps, account, estimate, blockGasLimit);
+}
+
+/** Adds 10 % to an estimate. The margin never crosses a hard limit, since nodes reject a transaction above one. */
+async function withMargin(deps: DraftDeps, account: string, estimate: bigint, blockGasLimit: bigint): Promise<bigint> {
+  const wanted = (estimate * 110n) / 100n;
+  const limited = wanted < blockGasLimit ? wanted : blockGasLimit;
+  if (limited <= maxTransactionGas || estimate > maxTransactionGas) return limited;
+  // Without an answer, a smaller margin is safer than a transaction that no node accepts.
+  return (await transactionLimit(deps, account)) === 'absent' ? limited : maxTransactionGas;
+}
+
+function transactionLimit({ rpc, memory }: DraftDeps, account: string): Promise<'in force' | 'absent' | 'unknown'> {
+  return memory.recall('transaction gas limit', () => readTransactionLimit(rpc, account));
+}
+
+/** Runs the transaction with a given gas limit, once per block. A transfer's answer holds for any amount. */
+function rejectionOf({ rpc, memory }: DraftDeps, account: string, content: EvmContent, gasLimit: bigint): Promise<string | null> {
+  const { to, valueWei, data } = content;
+  const question: GasQuestion = { from: account, to, valueWei: isTransfer(content) ? 0n : valueWei, data };
+  return memory.recall(`${gasLimit} gas for ${questionDigest(question)}`, () => findRejection(rpc, question, gasLimit));
+}
+
+function isTransfer({ to, data }: EvmContent): boolean {
+  return to !== null && (data === null || data === '0x');
 }
 
 const plainTransferGas = 21_000n;
@@ -96,12 +126,11 @@ const plainTransferGas = 21_000n;
 async function estimateFor(deps: DraftDeps, account: string, content: EvmContent, isFirst: boolean): Promise<bigint | Refusal> {
   const { to, valueWei, data } = content;
   const transferKey = `transfers without code to ${to}`;
-  const isTransfer = to !== null && (data === null || data === '0x');
-  if (isTransfer && deps.memory.has(transferKey)) return plainTransferGas;
+  if (isTransfer(content) && deps.memory.has(transferKey)) return plainTransferGas;
   const question: GasQuestion = { from: account, to, valueWei, data };
   const key = `estimate of ${questionDigest(question)}`;
   const estimate = await deps.memory.recall(key, () => estimateGas(deps.rpc, question, 'latest'));
-  if (isTransfer && estimate === plainTransferGas) await deps.memory.recall(transferKey, async () => true);
+  if (isTransfer(content) && estimate === plainTransferGas) await deps.memory.recall(transferKey, async () => true);
   if (typeof estimate === 'bigint') return estimate;
   deps.memory.forget(key);
   const atHead = await estimateGas(deps.rpc, question, 'latest', { first: 'head' });

@@ -42,14 +42,58 @@ export type StateTag = 'latest' | 'pending';
 
 /** Estimates the gas that the transaction uses, or reports why it cannot run. Throws `NODE_UNAVAILABLE`. */
 export async function estimateGas(rpc: Rpc, question: GasQuestion, state: StateTag, options: CallOptions = {}): Promise<bigint | Refusal> {
-  const { from, to, valueWei, data } = question;
-  // Nodes call the field `data` or `input`; all of them accept `data`.
-  const call = { from, value: quantityOf(valueWei), ...(to === null ? {} : { to }), ...(data === null ? {} : { data }) };
   try {
-    return await rpc.call('eth_estimateGas', [call, state], (answer) => quantityFrom(answer, 'gas estimate'), options);
+    return await rpc.call('eth_estimateGas', [callOf(question), state], (answer) => quantityFrom(answer, 'gas estimate'), options);
   } catch (error) {
     if (error instanceof NodeError) return refusalFrom(error);
     throw error;
+  }
+}
+
+function callOf({ from, to, valueWei, data }: GasQuestion): object {
+  // Nodes call the field `data` or `input`; all of them accept `data`.
+  return { from, value: quantityOf(valueWei), ...(to === null ? {} : { to }), ...(data === null ? {} : { data }) };
+}
+
+/**
+ * Runs the transaction with this gas limit. Returns the node's text if it can never be in a block, for example because its creation code is too long;
+ * null otherwise, also if execution fails: a caller who gives a gas limit may want that. Throws `NODE_UNAVAILABLE`.
+ */
+export async function findRejection(rpc: Rpc, question: GasQuestion, gasLimit: bigint): Promise<string | null> {
+  try {
+    return await rpc.call('eth_call', [{ ...callOf(question), gas: quantityOf(gasLimit) }, 'latest'], () => null, { first: 'head' });
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error;
+    return invalidForBlocks.test(error.message) ? error.message : null;
+  }
+}
+
+// geth "intrinsic gas too low: ...", "insufficient gas for floor data gas cost: ...", "max initcode size exceeded: ..."; erigon "IntrinsicGas", "initcode too
+// large"; reth and anvil as geth. A limit that is too high is not among them: reth says so if it exceeds the node's own limit for calls.
+const invalidForBlocks = /intrinsic ?gas|floor data gas|init ?code/i;
+
+/** EIP-7825's limit of gas per transaction, on networks that apply it. */
+export const maxTransactionGas = 2n ** 24n;
+
+/**
+ * Creation code that needs slightly more than `maxTransactionGas` without taking time: it reads memory at 2,944,000 (PUSH3 MLOAD STOP), which costs
+ * 16.8 million gas.
+ */
+const beyondTransactionLimit = '0x622cec005100';
+
+/**
+ * Reports whether the network applies EIP-7825, by estimating what needs more. An `eth_estimateGas` or `eth_call` with a high gas limit would not show it,
+ * since geth lowers that limit and answers. Only the words with this limit mean that it applies: some nodes have lower limits of their own for estimates.
+ * Throws `NODE_UNAVAILABLE`.
+ */
+export async function readTransactionLimit(rpc: Rpc, account: string): Promise<'in force' | 'absent' | 'unknown'> {
+  const call = callOf({ from: account, to: null, valueWei: 0n, data: beyondTransactionLimit });
+  try {
+    const gas = await rpc.call('eth_estimateGas', [call, 'latest'], (answer) => quantityFrom(answer, 'gas estimate'), { first: 'head' });
+    return gas > maxTransactionGas ? 'absent' : 'unknown';
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error;
+    return error.message.includes(String(maxTransactionGas)) ? 'in force' : 'unknown';
   }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { after, afterEach, before, beforeEach, describe, it, type TestContext } from 'node:test';
 import { AbiCoder, computeAddress } from 'ethers';
 import { createEvmChain, type EvmChain } from '../../../src/chains/evm/evm-chain.js';
 import { DomainError } from '../../../src/core/errors.js';
@@ -27,7 +27,7 @@ import {
   receiptOf,
   rememberingLog,
 } from '../../support/evm.js';
-import { answering, FakeError, startFakeNode } from '../../support/fake-node.js';
+import { answering, FakeError, relayed, startFakeNode } from '../../support/fake-node.js';
 
 const gwei = 10n ** 9n;
 const signer: Secp256k1Signer = createLocalSigner({ id: 'test', privateKey: Buffer.from(anvilKeys[0].slice(2), 'hex') });
@@ -51,9 +51,9 @@ afterEach(async () => {
   await anvil.rpc('evm_revert', [snapshot]);
 });
 
-function openChain(changes: Partial<EvmNetwork> = {}): EvmChain {
+function openChain(changes: Partial<EvmNetwork> = {}, url = anvil.url): EvmChain {
   const network = evmNetwork(changes);
-  const chain = createEvmChain({ network, rpcUrls: [{ url: anvil.url, weight: 1 }], rpcTimeoutMs: 5000, log: rememberingLog() });
+  const chain = createEvmChain({ network, rpcUrls: [{ url, weight: 1 }], rpcTimeoutMs: 5000, log: rememberingLog() });
   chains.push(chain);
   return chain;
 }
@@ -328,6 +328,19 @@ describe('replacement', () => {
   });
 });
 
+/** Creation code that uses about 16.29 million gas for memory: below 2^24, but not with a margin of 10 %. */
+const using16290000Gas = '0x622c23e05100';
+
+/** Starts a proxy of anvil that estimates as geth does on a network with EIP-7825; anvil itself ignores the limit when it estimates. */
+async function nodeWithEip7825(test: TestContext, words = 'gas required exceeds allowance (16777216)') {
+  return startFakeNode(test, async (request) => {
+    const answer = await relayed(anvil.url, request);
+    const [asked] = request.calls;
+    const isOver = asked?.method === 'eth_estimateGas' && BigInt(JSON.parse(answer.body).result) > 16_777_216n;
+    return isOver ? answering(request, () => new FakeError(-32000, words)) : answer;
+  });
+}
+
 describe('gas limit', () => {
   it('gas limit: is refused above the block gas limit, and if neither given nor estimated', async () => {
     const chain = openChain();
@@ -340,6 +353,51 @@ describe('gas limit', () => {
 
   it('gas limit: is used unchanged if given', async () => {
     assert.equal((await drafted(openChain(), { gasLimit: 50_000n })).gasLimit, 50_000n);
+  });
+
+  it('gas limit: is refused if the node rejects it as invalid with that gas, not if execution fails', async () => {
+    const chain = openChain();
+    const tooLong = await refusal(chain, { to: null, valueWei: 0n, data: `0x${'00'.repeat(50_000)}`, gasLimit: 10_000_000n });
+    assert.deepEqual([tooLong.refused, tooLong.lasting], ['gas_limit', true]);
+    assert.match(tooLong.sentence, /gas_limit is 10000000; the RPC node rejects the transaction: "max initcode size exceeded"/);
+    const reverting = { to: null, valueWei: 0n, data: contractThat('reverts', '0x'), gasLimit: 100_000n };
+    assert.equal((await drafted(chain, reverting)).gasLimit, 100_000n);
+  });
+
+  it('gas limit: is checked once per block for the same transaction, and for transfers to the same account', async () => {
+    const chain = openChain({ averageBlockTimeMs: 12_000 });
+    await chain.head();
+    const checks = async (content: Partial<EvmContent>): Promise<number> => {
+      const before = chain.calls().items;
+      await drafted(chain, { gasLimit: 90_000n, ...content });
+      return chain.calls().items - before;
+    };
+    await checks({ data: '0x01' });
+    assert.deepEqual([await checks({ data: '0x02' }), await checks({ data: '0x02' }), await checks({ data: '0x01' })], [1, 0, 0]);
+    assert.deepEqual([await checks({}), await checks({ valueWei: 2n })], [1, 0]);
+  });
+
+  it('gas limit: is at most 2^24 on a network with EIP-7825, also with the margin', async (test) => {
+    const chain = openChain({}, (await nodeWithEip7825(test)).url);
+    const margin = await drafted(chain, { to: null, valueWei: 0n, data: using16290000Gas });
+    assert.equal(margin.gasLimit, 16_777_216n);
+    const tooMuch = await refusal(chain, { gasLimit: 20_000_000n });
+    assert.deepEqual([tooMuch.refused, tooMuch.lasting], ['gas_limit', true]);
+    assert.equal(tooMuch.sentence, 'gas_limit is 20000000; this network allows at most 16777216');
+    assert.equal((await drafted(chain, { gasLimit: 16_777_216n })).gasLimit, 16_777_216n);
+  });
+
+  it('gas limit: is limited by the block only on a network without EIP-7825', async () => {
+    const chain = openChain();
+    const margin = await drafted(chain, { to: null, valueWei: 0n, data: using16290000Gas });
+    assert.ok(margin.gasLimit > 17_900_000n && margin.gasLimit < 18_000_000n);
+    assert.equal((await drafted(chain, { gasLimit: 20_000_000n })).gasLimit, 20_000_000n);
+  });
+
+  it('gas limit: gets a margin up to 2^24 if the node cannot say whether EIP-7825 applies; a given one is kept', async (test) => {
+    const chain = openChain({}, (await nodeWithEip7825(test, 'gas limit too high')).url);
+    assert.equal((await drafted(chain, { to: null, valueWei: 0n, data: using16290000Gas })).gasLimit, 16_777_216n);
+    assert.equal((await drafted(chain, { gasLimit: 20_000_000n })).gasLimit, 20_000_000n);
   });
 
   it('gas limit: is refused below the network’s floor for call data', async () => {

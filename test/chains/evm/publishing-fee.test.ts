@@ -62,7 +62,10 @@ describe('L1 fee', () => {
   it('L1 fee: is computed from the bytes of the transaction', async (test) => {
     const asked: string[] = [];
     const proxy = await startFakeNode(test, (request) => {
-      for (const { method, params } of request.calls) if (method === 'eth_call') asked.push((params[0] as { data: string }).data);
+      for (const { method, params } of request.calls) {
+        const { to, data } = (params[0] ?? {}) as { to?: string; data?: string };
+        if (method === 'eth_call' && to?.toLowerCase() === '0x420000000000000000000000000000000000000f') asked.push(String(data));
+      }
       return relayed(node.url, request);
     });
     const { chain } = openChain(test, [proxy.url], { tags: ['optimism'] });
