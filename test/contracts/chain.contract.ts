@@ -276,7 +276,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
           const content = contentOf(rig.requestOf(41n));
           const first = await signed(await drafted(content), await nextNonce());
           await broadcast(first);
-          const bumped = await sequence.bumpFee({ relayer: rig.relayer, content, live: first, outbids: [first] });
+          const bumped = await sequence.bumpFee({ relayer: rig.relayer, content, live: first, outbids: [first], isDemanded: true });
           assert.ok(!('refused' in bumped));
           const next = await signed(bumped, first.nonce);
           assert.deepEqual(await broadcast(next), ['accepted']);

@@ -136,11 +136,12 @@ export function createModelChain(network: Network, account: string, random: Rand
     pricing: EvmPricing,
     outbids: readonly Attempt[],
     bidder: PriceChoice['bidder'],
+    bump: PriceChoice['bump'],
   ): EvmPrice | Refusal {
     const explicit = pricing.kind === 'speed' ? null : pricing;
     const market: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: baseFeeWei * 2n + 10n, maxPriorityFeePerGasWei: 10n };
     const minimum = minimumOutbid(outbids.map((attempt) => evmFieldsOf(attempt).price));
-    return choosePrice({ explicit, market, baseFeeWei, capWei: onNetwork('evm', policies).gasPriceCapWei, minimum, bidder });
+    return choosePrice({ explicit, market, baseFeeWei, capWei: onNetwork('evm', policies).gasPriceCapWei, minimum, bidder, bump });
   }
 
   const model: ModelChain = {
@@ -239,7 +240,7 @@ export function createModelChain(network: Network, account: string, random: Rand
           const isFree = content === 'filler';
           const what = isFree ? fillerOf(account) : onNetwork('evm', content);
           if (what.data === refusedData) return { refused: 'reverts', sentence: 'it would revert', lasting: true };
-          const chosen = price(policies, what.pricing, outbids, isFree ? 'self_transfer' : 'caller');
+          const chosen = price(policies, what.pricing, outbids, isFree ? 'self_transfer' : 'caller', null);
           if ('refused' in chosen) return chosen;
           if (costWei({ valueWei: what.valueWei, price: chosen }) > fundsWei)
             return { refused: 'insufficient_funds', sentence: 'insufficient funds', lasting: false };
@@ -264,12 +265,13 @@ export function createModelChain(network: Network, account: string, random: Rand
       sequence: {
         nextOf: () => ask('nextOf', () => nonceIn(seen()) + nonceLie),
         nextAt: (_account, height) => ask('nextAt', () => nonceIn(seen().filter(({ number }) => number <= height)) + nonceLie),
-        bumpFee: ({ relayer: { policies }, content, live, outbids }) =>
+        bumpFee: ({ relayer: { policies }, content, live, outbids, isDemanded }) =>
           ask('raise', (): Draft | Refusal => {
+            const bump = { live: evmFieldsOf(live).price, first: evmFieldsOf(outbids[0]).price, isDemanded };
             const chosen =
               live.purpose === 'content'
-                ? price(policies, onNetwork('evm', content).pricing, outbids, 'service')
-                : price(policies, fillerOf(account).pricing, outbids, 'self_transfer');
+                ? price(policies, onNetwork('evm', content).pricing, outbids, 'service', bump)
+                : price(policies, fillerOf(account).pricing, outbids, 'self_transfer', bump);
             if ('refused' in chosen) return chosen;
             const { to, valueWei, data } = onNetwork('evm', live.fields);
             return { network: 'evm', to, valueWei, data, gasLimit, price: chosen };

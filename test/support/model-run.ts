@@ -130,7 +130,7 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
     [3, 'base fee', () => chain.setBaseFee(BigInt(random.between(10, 1_200)))],
     [1, 'funds', () => chain.setFunds([10n ** 18n, 10n ** 9n, 1_000n][random.between(0, 2)] ?? 0n)],
     [
-      0.4,
+      0.8,
       'a hard time',
       async () => {
         chain.setFunds(10n ** 9n);

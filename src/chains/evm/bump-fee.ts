@@ -7,19 +7,20 @@ import { priceAttempt, selfTransferPricing } from './price-attempt.js';
 
 /**
  * Drafts the live attempt with a higher price: the market price for its speed (`fast` if the first bid was explicit), and at least enough to outbid every
- * earlier attempt. Estimates nothing. Throws `NODE_UNAVAILABLE`.
+ * earlier attempt. Refuses if the bid meets the market price already, unless a node demands more. Estimates nothing. Throws `NODE_UNAVAILABLE`.
  */
 export async function bumpFee(
   deps: { readonly network: EvmNetwork; readonly market: Market },
-  { relayer, content, live, outbids }: FeeBumpRequest,
+  { relayer, content, live, outbids, isDemanded }: FeeBumpRequest,
 ): Promise<EvmDraft | Refusal> {
   const policies = onNetwork('evm', relayer.policies);
   const bid =
     live.purpose === 'content'
       ? ({ pricing: onNetwork('evm', content).pricing, bidder: 'service' } as const)
       : ({ pricing: selfTransferPricing, bidder: 'self_transfer' } as const);
-  const price = await priceAttempt(deps, { policies, outbids, ...bid });
+  const { to, valueWei, data, gasLimit, price: livePrice } = onNetwork('evm', live.fields);
+  const first = onNetwork('evm', (outbids[0] ?? live).fields).price;
+  const price = await priceAttempt(deps, { policies, outbids, ...bid, bump: { live: livePrice, first, isDemanded } });
   if ('refused' in price) return price;
-  const { to, valueWei, data, gasLimit } = onNetwork('evm', live.fields);
   return { network: 'evm', to, valueWei, data, gasLimit, price };
 }

@@ -38,7 +38,7 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   const bidder = isFiller ? 'self_transfer' : 'caller';
   const [gasLimit, price] = await Promise.all([
     gasLimitFor(deps, request, content),
-    priceAttempt(deps, { policies, pricing: content.pricing, outbids: request.outbids, bidder }),
+    priceAttempt(deps, { policies, pricing: content.pricing, outbids: request.outbids, bidder, bump: null }),
   ]);
   if (typeof gasLimit !== 'bigint') return gasLimit;
   if ('refused' in price) return price;

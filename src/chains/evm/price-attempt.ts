@@ -14,6 +14,8 @@ export interface PriceRequest {
   readonly pricing: EvmPricing;
   readonly outbids: readonly Attempt[];
   readonly bidder: PriceChoice['bidder'];
+  /** Null: the attempt is no fee bump. */
+  readonly bump: PriceChoice['bump'];
 }
 
 /** The pricing of every self-transfer, regardless of the price of what it replaces. */
@@ -25,7 +27,7 @@ export const selfTransferPricing: EvmPricing = { kind: 'speed', speed: 'fast' };
  */
 export async function priceAttempt(
   { network, market }: { readonly network: EvmNetwork; readonly market: Market },
-  { policies, pricing, outbids, bidder }: PriceRequest,
+  { policies, pricing, outbids, bidder, bump }: PriceRequest,
 ): Promise<EvmPrice | Refusal> {
   const explicit = pricing.kind === 'speed' ? null : pricing;
   const isEip1559 = network.eip1559 && policies.eip1559Pricing;
@@ -34,5 +36,5 @@ export async function priceAttempt(
     pricing.kind === 'speed' ? market.priceOf(pricing.speed, isEip1559 ? 'eip1559' : 'legacy') : market.priceOf('fast', pricing.kind);
   // A caller's explicit price does not depend on the market.
   const [price, baseFeeWei] = await Promise.all([explicit !== null && bidder === 'caller' ? explicit : marketPrice(), market.baseFeeWei()]);
-  return choosePrice({ explicit, market: price, baseFeeWei, capWei: policies.gasPriceCapWei, minimum, bidder });
+  return choosePrice({ explicit, market: price, baseFeeWei, capWei: policies.gasPriceCapWei, minimum, bidder, bump });
 }

@@ -1,6 +1,6 @@
 import type { Refusal } from '../ports/chain.js';
 import type { EvmPrice } from '../transaction/evm.js';
-import { type Bid, bidOf, loweredTo, maxCostPerGasWei, raisedTo, reaches } from './price.js';
+import { type Bid, bidOf, loweredTo, max, maxCostPerGasWei, raisedTo, reaches } from './price.js';
 
 /** What a price is chosen from. All amounts are in wei per gas. */
 export interface PriceChoice {
@@ -15,7 +15,24 @@ export interface PriceChoice {
   readonly minimum: Bid | null;
   /** `caller`: the caller asked for this attempt. `service`: a fee bump by the service itself. `self_transfer`: it frees a slot. */
   readonly bidder: 'caller' | 'service' | 'self_transfer';
+  /** Set if this is a fee bump: the service bids more by itself for a live attempt. */
+  readonly bump: Bump | null;
 }
+
+/** What limits a fee bump. */
+export interface Bump {
+  readonly live: EvmPrice;
+  /** The first bid in the slot. */
+  readonly first: EvmPrice;
+  /** A node rejected the live attempt because of its bid, and the lane obeys. */
+  readonly isDemanded: boolean;
+}
+
+/**
+ * The service never bids more by itself than this multiple of the market price, or of the bid that the caller began with. A base fee rises tenfold in 20 full
+ * blocks, and each bump follows it there, so more than that was never the market: it is a node, or a mistake, that drives the price.
+ */
+const maxBumpFactor = 10n;
 
 /**
  * Chooses the price of the next attempt, or refuses.
@@ -23,9 +40,21 @@ export interface PriceChoice {
  * - In an empty slot the market price is lowered to the cap. While the base fee is above the cap, nothing takes a nonce.
  * - A caller's explicit price for a taken slot is used as it is or refused, never adjusted.
  * - A fee bump comes as near to the market as the cap allows. It is refused only if even the minimum is above the cap.
+ * - A fee bump goes towards the market, or to what a node demands: a bid that meets the market stays as it is, and no bid exceeds `maxBumpFactor`.
  * - A self-transfer may exceed the cap up to the minimum, but not up to the market: a slot that cannot be freed blocks all later ones.
  */
 export function choosePrice(choice: PriceChoice): EvmPrice | Refusal {
+  const { bump } = choice;
+  if (bump !== null && !bump.isDemanded && meetsMarket(bump.live, choice)) {
+    const sentence =
+      'waiting for a block to include it: the bid meets the market price, so the fee is not increased; if this lasts, check the RPC nodes';
+    return { refused: 'bump_limit', sentence, lasting: false };
+  }
+  const price = withinCap(choice);
+  return bump === null || 'refused' in price ? price : (beyondBumpLimit(price, bump, choice) ?? price);
+}
+
+function withinCap(choice: PriceChoice): EvmPrice | Refusal {
   const { explicit, market, capWei, minimum, bidder } = choice;
   if (explicit !== null && bidder === 'caller') return callersPrice(explicit, choice);
   const wanted = explicit === null ? market : minimum === null ? explicit : raisedTo(explicit, bidOf(market));
@@ -34,6 +63,25 @@ export function choosePrice(choice: PriceChoice): EvmPrice | Refusal {
   const price = raisedTo(bidder === 'service' ? loweredTo(wanted, capWei) : wanted, minimum);
   if (capWei !== null && maxCostPerGasWei(price) > capWei) return replacementAboveCap(maxCostPerGasWei(price), capWei);
   return price;
+}
+
+/** True if the next block can pay the market's priority fee with this bid. */
+function meetsMarket(live: EvmPrice, { market, baseFeeWei }: PriceChoice): boolean {
+  const { maxPriorityFeePerGasWei, maxFeePerGasWei } = bidOf(market);
+  // The market's own max fee leaves room for a base fee that rises: a bid without that room still goes in the next block.
+  const needed = market.kind === 'legacy' ? maxFeePerGasWei : (baseFeeWei ?? 0n) + maxPriorityFeePerGasWei;
+  return reaches(live, { maxFeePerGasWei: needed, maxPriorityFeePerGasWei });
+}
+
+function beyondBumpLimit(price: EvmPrice, { first }: Bump, { explicit, market }: PriceChoice): Refusal | null {
+  const bids = [first, market, ...(explicit === null ? [] : [explicit])].map(bidOf);
+  const limit = {
+    maxFeePerGasWei: maxBumpFactor * max(1n, ...bids.map((bid) => bid.maxFeePerGasWei)),
+    maxPriorityFeePerGasWei: maxBumpFactor * max(1n, ...bids.map((bid) => bid.maxPriorityFeePerGasWei)),
+  };
+  if (reaches({ kind: 'eip1559', ...limit }, bidOf(price))) return null;
+  const sentence = `fee not increased: a bid of ${maxCostPerGasWei(price)} wei per gas would be more than ${maxBumpFactor} times the market price and the first bid; the current attempt stays live`;
+  return { refused: 'bump_limit', sentence, lasting: false };
 }
 
 function callersPrice(explicit: EvmPrice, choice: PriceChoice): EvmPrice | Refusal {

@@ -85,6 +85,7 @@ function bumped(wei: bigint): bigint {
   return (wei * 11n) / 10n + 1n;
 }
 
-function max(first: bigint, ...others: readonly bigint[]): bigint {
+/** Returns the highest of these amounts. */
+export function max(first: bigint, ...others: readonly bigint[]): bigint {
   return others.reduce((highest, other) => (other > highest ? other : highest), first);
 }

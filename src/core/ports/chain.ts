@@ -44,7 +44,7 @@ export interface BlockRange {
 
 /** Why an attempt cannot be made now. `lasting`: a retry will not help. */
 export interface Refusal {
-  readonly refused: 'reverts' | 'insufficient_funds' | 'above_cap' | 'underpriced' | 'gas_limit';
+  readonly refused: 'reverts' | 'insufficient_funds' | 'above_cap' | 'underpriced' | 'gas_limit' | 'bump_limit';
   /** A sentence for the caller and for `status_reason`. */
   readonly sentence: string;
   readonly lasting: boolean;
@@ -80,6 +80,8 @@ export interface FeeBumpRequest {
   readonly live: Attempt;
   /** All attempts in the slot: each must be outbid, since a node may hold any of them. */
   readonly outbids: readonly Attempt[];
+  /** True if a node rejected the newest attempt because of its bid: then more than the market price may be needed. */
+  readonly isDemanded: boolean;
 }
 
 /** A node's answer to a broadcast. Only `accepted` and `known` mean that a node has the attempt; only the chain shows its outcome. */

@@ -83,6 +83,7 @@ function refusalError(refusal: Refusal): DomainError {
     case 'insufficient_funds':
       return new DomainError('precondition', 'INSUFFICIENT_FUNDS', refusal.sentence);
     case 'above_cap':
+    case 'bump_limit':
       return new DomainError('invalid', 'GAS_PRICE_CAP_EXCEEDED', refusal.sentence);
     case 'underpriced':
       return new DomainError('invalid', 'REPLACEMENT_UNDERPRICED', refusal.sentence);

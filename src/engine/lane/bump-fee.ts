@@ -1,6 +1,6 @@
 import { isEscalationDue } from '../../core/fees/escalation.js';
 import { maxCost } from '../../core/fees/price.js';
-import { type Head, isRefusal, type Sequence } from '../../core/ports/chain.js';
+import { type Draft, type Head, isRefusal, type Refusal, type Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import type { Speed } from '../../core/transaction/evm.js';
 import { signed } from '../../core/transaction/lifecycle.js';
@@ -14,23 +14,40 @@ import type { LaneContext } from './lane-context.js';
 /** Only this many of the lowest nonces get fee bumps: the others cannot be mined before them. */
 const reach = 16;
 
+/**
+ * A node that rejects the bid is obeyed for this many attempts of a slot, after 1, 2, 4 and 8 blocks. One is enough to outbid all of ours; more helps only if
+ * somebody else uses the key. A node that still rejects the bid is wrong.
+ */
+const maxDemands = 4;
+
 const unpayable = 'fee not increased: insufficient balance; the current attempt stays live';
 
 /**
- * Signs a new attempt with a higher fee for transactions that have waited too long for their speed: at the market price, at least the nodes'
- * replacement minimum, and at most the relayer's cap. If the cap forbids even the minimum, the best attempt under it stays live and the record says why.
+ * Signs a new attempt with a higher fee for transactions that have waited too long for their speed and bid less than the market, or whose bid a node
+ * rejected: at the market price, at least the nodes' replacement minimum, and at most the relayer's cap. If the cap forbids even the minimum, or the price
+ * is not the obstacle, the current attempt stays live and the record says why.
  * Unsequenced transactions are included on networks where attempts outbid one another. Throws `NODE_UNAVAILABLE`.
  */
 export async function bumpFees(lane: LaneContext, sequence: Sequence, head: Head): Promise<void> {
   const { transactions, chain } = lane;
   const unsequenced =
     chain.unsequenced?.replacement === 'outbid' ? [...transactions.unsequenced()].filter(({ transaction }) => isWanted(transaction)) : [];
-  let balance: bigint | null = null;
+  let balance: Promise<bigint> | null = null;
+  const balanceOnce = (): Promise<bigint> => {
+    balance ??= chain.balanceOf(lane.id.account);
+    return balance;
+  };
   for (const open of [...first(transactions.minable(lane.chainNonce), reach), ...unsequenced.slice(0, reach)]) {
     const live = open.attempts.at(-1);
-    if (live === undefined || !isDue(lane, open, live, head)) continue;
-    balance ??= await chain.balanceOf(lane.id.account);
-    await bumpFee(lane, sequence, open, live, balance);
+    const why = live === undefined ? null : whyDue(lane, open, live, head);
+    if (live === undefined || why === null) continue;
+    const outbids = attemptsInSlot(open);
+    const { content } = open.transaction;
+    const draft = await sequence.bumpFee({ relayer: lane.relayer(), content, live, outbids, isDemanded: why === 'demanded' });
+    // While no node accepts the attempt, the record shows the node's own words, which say more.
+    if (isRefusal(draft) && draft.refused === 'bump_limit' && transactions.stateOf(live)?.takenAtMs == null) continue;
+    const isPayable = isRefusal(draft) || (await balanceOnce()) >= maxCost(draft);
+    await signBump(lane, open, live, isPayable ? draft : { sentence: unpayable });
   }
 }
 
@@ -48,39 +65,40 @@ function isWanted({ intent, mined, queued }: Transaction): boolean {
   return intent === 'content' && mined === null && queued === null;
 }
 
-function isDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: Head): boolean {
+function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: Head): 'demanded' | 'waited' | null {
   const state = lane.transactions.stateOf(live);
-  if (state === undefined) return false;
+  if (state === undefined) return null;
   if (state.waitingSinceBlock === null) {
     state.waitingSinceBlock = head.number;
-    return false;
+    return null;
   }
   // No price helps a hopeless attempt, and expired content must not be sent any more.
-  if (state.isHopeless || isExpired(open, lane.deps.clock.nowMs())) return false;
-  // No node has it because of its price: one block is enough patience.
-  if (state.isUnderpriced) return head.number > state.waitingSinceBlock;
-  return isEscalationDue({
+  if (state.isHopeless || isExpired(open, lane.deps.clock.nowMs())) return null;
+  const waitedBlocks = Number(head.number - state.waitingSinceBlock);
+  const attempts = attemptsInSlot(open);
+  if (state.isUnderpriced && state.takenAtMs === null) {
+    const demands = attempts.filter((attempt) => lane.transactions.stateOf(attempt)?.isUnderpriced).length;
+    if (demands <= maxDemands) return waitedBlocks >= 2 ** (demands - 1) ? 'demanded' : null;
+  }
+  const isDue = isEscalationDue({
     speed: speedOf(open.transaction.content),
-    versions: attemptsInSlot(open).length,
+    versions: attempts.length,
     waitedMs: lane.deps.clock.nowMs() - live.createdAtMs,
-    waitedBlocks: Number(head.number - state.waitingSinceBlock),
+    waitedBlocks,
   });
+  return isDue ? 'waited' : null;
 }
 
 function speedOf(content: Content): Speed {
   return content.network === 'evm' && content.pricing.kind === 'speed' ? content.pricing.speed : 'fast';
 }
 
-async function bumpFee(lane: LaneContext, sequence: Sequence, seen: OpenTransaction, live: Attempt, balance: bigint): Promise<void> {
-  const { content } = seen.transaction;
-  const draft = await sequence.bumpFee({ relayer: lane.relayer(), content, live, outbids: attemptsInSlot(seen) });
-  const isPayable = isRefusal(draft) || balance >= maxCost(draft);
+async function signBump(lane: LaneContext, seen: OpenTransaction, live: Attempt, draft: Draft | Pick<Refusal, 'sentence'>): Promise<void> {
   await lane.move(seen.transaction.id, async (current) => {
     const { transaction } = current;
     if (transaction.liveVersion !== live.version || transaction.mined !== null || transaction.nonce !== live.nonce) return null;
     if (live.nonce === null && !isWanted(transaction)) return null;
-    if (isRefusal(draft)) return waitsFor(transaction, draft.sentence);
-    if (!isPayable) return waitsFor(transaction, unpayable);
+    if ('sentence' in draft) return waitsFor(transaction, draft.sentence);
     const newAttempt = await signAttempt(lane.deps, lane.relayer(), current, { draft, nonce: transaction.nonce, purpose: live.purpose });
     // Nodes refused it for another reason than its price: there is nothing to outbid.
     if (current.attempts.some(({ hash }) => hash === newAttempt.hash)) return null;

@@ -32,11 +32,13 @@ async function bumpedPrice(
     pricing,
     outbids = [],
     purpose = 'content',
-  }: { capGwei?: bigint; pricing?: EvmPricing; outbids?: Attempt[]; purpose?: Intent } = {},
+    isDemanded = false,
+  }: { capGwei?: bigint; pricing?: EvmPricing; outbids?: Attempt[]; purpose?: Intent; isDemanded?: boolean } = {},
 ): Promise<EvmPrice | Refusal> {
   const live = { ...(outbids.at(-1) ?? (await signedAttempt(chain, 0n))), purpose };
   const relayer = evmRelayer(live.account, { gasPriceCapWei: capGwei === undefined ? null : capGwei * gwei });
-  const bumped = await chain.sequence.bumpFee({ relayer, content: evmContent(pricing === undefined ? {} : { pricing }), live, outbids });
+  const content = evmContent(pricing === undefined ? {} : { pricing });
+  const bumped = await chain.sequence.bumpFee({ relayer, content, live, outbids, isDemanded });
   if ('refused' in bumped) return bumped;
   const { signature: _, ...fields } = evmFieldsOf(live);
   assert.deepEqual({ ...bumped, price: fields.price }, fields, 'only the price differs');
@@ -44,7 +46,7 @@ async function bumpedPrice(
 }
 
 describe('fee bump', () => {
-  it('fee bump: outbids every earlier attempt in both fees and estimates nothing', async (test) => {
+  it('fee bump: outbids every earlier attempt in both fees if a node rejects the bid, and estimates nothing', async (test) => {
     const { chain } = openChain(test, [node.url]);
     await chain.head();
     const outbids = [
@@ -52,7 +54,7 @@ describe('fee bump', () => {
       await signedAttempt(chain, 0n, { price: eip1559(40n, 3n) }),
     ];
     const before = chain.calls().items;
-    assert.deepEqual(await bumpedPrice(chain, { outbids }), {
+    assert.deepEqual(await bumpedPrice(chain, { outbids, isDemanded: true }), {
       kind: 'eip1559',
       maxFeePerGasWei: 55n * gwei + 1n,
       maxPriorityFeePerGasWei: (33n * gwei) / 10n + 1n,
@@ -63,7 +65,7 @@ describe('fee bump', () => {
 
   it('fee bump: pays the market price if that is higher, even after an explicit first bid', async (test) => {
     const { chain } = openChain(test, [node.url]);
-    const market = await bumpedPrice(chain);
+    const market = await bumpedPrice(chain, { isDemanded: true });
     assert.ok('kind' in market && market.kind === 'eip1559');
     const explicit = eip1559(1n, 0n);
     const outbids = [await signedAttempt(chain, 0n, { price: explicit })];
@@ -75,10 +77,21 @@ describe('fee bump', () => {
     assert.equal(bumped.maxPriorityFeePerGasWei, market.maxPriorityFeePerGasWei);
   });
 
+  it('fee bump: is refused if the bid meets the market price, of content and of a self-transfer', async (test) => {
+    const { chain } = openChain(test, [node.url]);
+    for (const purpose of ['content', 'cancel'] as const) {
+      for (const price of [eip1559(50n, 1n), legacy(50n)]) {
+        const refused = await bumpedPrice(chain, { outbids: [await signedAttempt(chain, 0n, { price })], purpose });
+        assert.ok('refused' in refused);
+        assert.deepEqual([refused.refused, refused.lasting], ['bump_limit', false]);
+      }
+    }
+  });
+
   it('fee bump: stays legacy if the first bid was legacy', async (test) => {
     const { chain } = openChain(test, [node.url]);
     const outbids = [await signedAttempt(chain, 0n, { price: legacy(50n) })];
-    const price = await bumpedPrice(chain, { pricing: { kind: 'legacy', gasPriceWei: 50n * gwei }, outbids });
+    const price = await bumpedPrice(chain, { pricing: { kind: 'legacy', gasPriceWei: 50n * gwei }, outbids, isDemanded: true });
     assert.deepEqual(price, { kind: 'legacy', gasPriceWei: 55n * gwei + 1n });
   });
 
@@ -106,7 +119,7 @@ describe('fee bump', () => {
     for (const tag of ['no-mempool', 'arbitrum-based', 'optimism-based']) {
       const { chain } = openChain(test, [node.url], { tags: [tag] });
       const outbids = [await signedAttempt(chain, 0n, { price: eip1559(5000n, 400n) })];
-      assert.deepEqual(await bumpedPrice(chain, { outbids }), {
+      assert.deepEqual(await bumpedPrice(chain, { outbids, isDemanded: true }), {
         kind: 'eip1559',
         maxFeePerGasWei: 5500n * gwei + 1n,
         maxPriorityFeePerGasWei: 440n * gwei + 1n,

@@ -10,7 +10,7 @@ const market: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 200n, maxPriorityFe
 const earlier: EvmPrice = { kind: 'eip1559', maxFeePerGasWei: 300n, maxPriorityFeePerGasWei: 30n };
 
 function choose(changes: Partial<PriceChoice>): ReturnType<typeof choosePrice> {
-  return choosePrice({ explicit: null, market, baseFeeWei: 90n, capWei: null, minimum: null, bidder: 'caller', ...changes });
+  return choosePrice({ explicit: null, market, baseFeeWei: 90n, capWei: null, minimum: null, bidder: 'caller', bump: null, ...changes });
 }
 
 describe('price of a first attempt', () => {
@@ -107,6 +107,73 @@ describe('price of a fee bump', () => {
   });
 });
 
+describe('limits of a fee bump', () => {
+  const eip1559 = (maxFeePerGasWei: bigint, maxPriorityFeePerGasWei: bigint): EvmPrice => ({
+    kind: 'eip1559',
+    maxFeePerGasWei,
+    maxPriorityFeePerGasWei,
+  });
+  /** A bump of a live bid; the market is 200 with a priority fee of 20, and the base fee 90. */
+  function bumped(live: EvmPrice, { first = live, isDemanded = false } = {}, changes: Partial<PriceChoice> = {}) {
+    return choose({ bidder: 'service', minimum: minimumReplacement(live), bump: { live, first, isDemanded }, ...changes });
+  }
+  const refusalOf = (chosen: ReturnType<typeof choosePrice>) => ('refused' in chosen ? [chosen.refused, chosen.lasting] : chosen);
+
+  it('fee bump: raises nothing if the bid pays the market priority fee in the next block, and says so', () => {
+    for (const live of [eip1559(110n, 20n), market, eip1559(5_000n, 400n)]) {
+      const refused = bumped(live);
+      assert.deepEqual(refusalOf(refused), ['bump_limit', false]);
+      assert.match('refused' in refused ? refused.sentence : '', /the bid meets the market price, so the fee is not increased/);
+    }
+  });
+
+  it('fee bump: raises a bid below the market to the market', () => {
+    assert.deepEqual(bumped(eip1559(150n, 18n)), market);
+    // The max fee is too low, and nodes require both to rise.
+    assert.deepEqual(bumped(eip1559(109n, 20n)), eip1559(200n, 23n));
+    assert.deepEqual(bumped({ kind: 'legacy', gasPriceWei: 100n }, {}, { market: { kind: 'legacy', gasPriceWei: 200n } }), {
+      kind: 'legacy',
+      gasPriceWei: 200n,
+    });
+    const atLegacyMarket = bumped({ kind: 'legacy', gasPriceWei: 200n }, {}, { market: { kind: 'legacy', gasPriceWei: 200n } });
+    assert.deepEqual(refusalOf(atLegacyMarket), ['bump_limit', false]);
+  });
+
+  it('fee bump: outbids once more what a node rejects, also above the market', () => {
+    assert.deepEqual(bumped(market, { isDemanded: true }), eip1559(221n, 23n));
+  });
+
+  it('fee bump: never bids more than ten times the market and the first bid, whichever is higher', () => {
+    const first = eip1559(100n, 1n);
+    assert.deepEqual(bumped(eip1559(1_800n, 170n), { first, isDemanded: true }), eip1559(1_981n, 188n));
+    assert.deepEqual(refusalOf(bumped(eip1559(1_900n, 170n), { first, isDemanded: true })), ['bump_limit', false]);
+    assert.deepEqual(refusalOf(bumped(eip1559(1_000n, 190n), { first, isDemanded: true })), ['bump_limit', false]);
+    assert.deepEqual(refusalOf(bumped(eip1559(2_500n, 10n), { first })), ['bump_limit', false]);
+    const dear = eip1559(2_500n, 10n);
+    assert.deepEqual(bumped(dear, { first: dear }), eip1559(2_751n, 20n));
+    assert.deepEqual(bumped(dear, { first }, { explicit: dear }), eip1559(2_751n, 20n));
+  });
+
+  it('fee bump: stays bounded however often it is repeated, whatever the market was', () => {
+    const wei = fc.bigInt(0n, 10n ** 12n);
+    const bid = fc.tuple(wei, wei).map(([tip, rest]) => eip1559(tip + rest, tip));
+    fc.assert(
+      fc.property(bid, fc.array(fc.tuple(bid, fc.boolean()), { minLength: 1, maxLength: 60 }), (first, rounds) => {
+        let highest = bidOf(first).maxFeePerGasWei;
+        const attempts = [first];
+        for (const [now, isDemanded] of rounds) {
+          if (bidOf(now).maxFeePerGasWei > highest) highest = bidOf(now).maxFeePerGasWei;
+          const live = attempts.at(-1) ?? first;
+          const bump = { live, first, isDemanded };
+          const price = choose({ market: now, baseFeeWei: 0n, bidder: 'service', minimum: minimumOutbid(attempts), bump });
+          if (!('refused' in price)) attempts.push(price);
+        }
+        for (const attempt of attempts) assert.ok(maxCostPerGasWei(attempt) <= 10n * (highest === 0n ? 1n : highest));
+      }),
+    );
+  });
+});
+
 describe('price of a self-transfer', () => {
   it('a self-transfer exceeds the cap up to the minimum, never up to the market', () => {
     const minimum = minimumReplacement({ kind: 'eip1559', maxFeePerGasWei: 100n, maxPriorityFeePerGasWei: 10n });
@@ -131,6 +198,7 @@ describe('every chosen price', () => {
       capWei: fc.option(wei),
       minimum: fc.array(price, { maxLength: 3 }).map(minimumOutbid),
       bidder: fc.constantFrom('caller' as const, 'service' as const, 'self_transfer' as const),
+      bump: fc.constant(null),
     })
     .map((given) => (given.bidder === 'self_transfer' ? { ...given, explicit: null } : given));
 
