@@ -23,9 +23,25 @@ const gasPricePercent: Readonly<Record<Speed, bigint>> = { safeLow: 100n, averag
 /** Reads prices once per block, so that many sends cost few calls. */
 export function createMarket(rpc: Rpc, memory: BlockMemory, isEip1559: boolean): Market {
   const latest = (): Promise<Block> => memory.recall(latestBlockKey, () => readBlock(rpc, 'latest'));
-  const history = (): Promise<FeeHistory> => memory.recall('fee history', () => readFeeHistory(rpc));
+  const history = (): Promise<FeeHistory> => memory.recall('fee history', () => readFeeHistory(rpc).catch(withoutHistory));
   const gasPrice = (): Promise<bigint> =>
     memory.recall('gas price', () => rpc.ask('eth_gasPrice', [], (answer) => quantityFrom(answer, 'gas price')));
+
+  /** Derives the same from older methods, for nodes without fee histories. If no node works, these fail as well. */
+  async function withoutHistory(): Promise<FeeHistory> {
+    const [{ baseFeePerGasWei }, price] = await Promise.all([latest(), gasPrice()]);
+    const nextBaseFeeWei = baseFeePerGasWei ?? 0n;
+    const suggestedWei = price > nextBaseFeeWei ? price - nextBaseFeeWei : 0n;
+    const priorityOf = (speed: Speed): bigint => (suggestedWei * gasPricePercent[speed]) / 100n;
+    const priorityWei = {
+      safeLow: priorityOf('safeLow'),
+      average: priorityOf('average'),
+      fast: priorityOf('fast'),
+      fastest: priorityOf('fastest'),
+    };
+    return { nextBaseFeeWei, priorityWei };
+  }
+
   return {
     async priceOf(speed, kind) {
       if (kind === 'legacy') return { kind, gasPriceWei: ((await gasPrice()) * gasPricePercent[speed]) / 100n };

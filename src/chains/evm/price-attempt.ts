@@ -34,7 +34,10 @@ export async function priceAttempt(
   const minimum = minimumOutbid(outbids.map(({ fields }) => onNetwork('evm', fields).price));
   const marketPrice = (): Promise<EvmPrice> =>
     pricing.kind === 'speed' ? market.priceOf(pricing.speed, isEip1559 ? 'eip1559' : 'legacy') : market.priceOf('fast', pricing.kind);
-  // A caller's explicit price does not depend on the market.
-  const [price, baseFeeWei] = await Promise.all([explicit !== null && bidder === 'caller' ? explicit : marketPrice(), market.baseFeeWei()]);
+  // A caller's explicit price does not depend on the market, and the base fee matters only for a cap or a fee bump.
+  const [price, baseFeeWei] = await Promise.all([
+    explicit !== null && bidder === 'caller' ? explicit : marketPrice(),
+    policies.gasPriceCapWei === null && bump === null ? null : market.baseFeeWei(),
+  ]);
   return choosePrice({ explicit, market: price, baseFeeWei, capWei: policies.gasPriceCapWei, minimum, bidder, bump });
 }

@@ -224,6 +224,41 @@ describe('prices', () => {
     }
   });
 
+  it('prices: come from eth_gasPrice and the base fee of the head if no node has eth_feeHistory', async (test) => {
+    const without = await startFakeNode(test, (request) =>
+      request.calls.some(({ method }) => method === 'eth_feeHistory')
+        ? answering(request, () => new FakeError(-32601, 'the method eth_feeHistory does not exist'))
+        : relayed(anvil.url, request),
+    );
+    const chain = openChain({ averageBlockTimeMs: 12_000 }, without.url);
+    await anvil.mine();
+    await chain.head();
+    const { baseFeePerGas } = (await anvil.rpc('eth_getBlockByNumber', ['latest', false])) as { baseFeePerGas: string };
+    const base = BigInt(baseFeePerGas);
+    const suggested = BigInt(String(await anvil.rpc('eth_gasPrice'))) - base;
+    assert.ok(suggested > 0n);
+    for (const [speed, percent] of [
+      ['safeLow', 100n],
+      ['fastest', 200n],
+    ] as const) {
+      const tip = (suggested * percent) / 100n;
+      const { price } = await drafted(chain, { pricing: { kind: 'speed', speed } });
+      assert.deepEqual(price, { kind: 'eip1559', maxFeePerGasWei: base * 2n + tip, maxPriorityFeePerGasWei: tip });
+    }
+    const { refused } = await refusal(chain, {}, { policies: evmPolicies({ gasPriceCapWei: base - 1n }) });
+    assert.equal(refused, 'above_cap');
+  });
+
+  it('prices: are used without asking for the market if explicit and without a cap', async (test) => {
+    const priceMethods = ['eth_feeHistory', 'eth_gasPrice', 'eth_maxPriorityFeePerGas'];
+    const without = await startFakeNode(test, (request) =>
+      request.calls.some(({ method }) => priceMethods.includes(method)) ? 'hang up' : relayed(anvil.url, request),
+    );
+    const pricing = { kind: 'eip1559', maxFeePerGasWei: 3n * gwei, maxPriorityFeePerGasWei: 7n } as const;
+    assert.deepEqual((await drafted(openChain({}, without.url), { pricing })).price, pricing);
+    assert.ok(without.methods.every((method) => !priceMethods.includes(method)));
+  });
+
   it('prices: are used unchanged if explicit', async () => {
     const pricing = { kind: 'eip1559', maxFeePerGasWei: 3n * gwei, maxPriorityFeePerGasWei: 7n } as const;
     assert.deepEqual((await drafted(openChain(), { pricing })).price, pricing);
