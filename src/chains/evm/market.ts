@@ -17,13 +17,13 @@ const speeds: readonly Speed[] = ['safeLow', 'average', 'fast', 'fastest'];
 const blocksOfHistory = 4n;
 /** The percentile of priority fees that a speed pays. */
 const percentiles: Readonly<Record<Speed, number>> = { safeLow: 30, average: 50, fast: 85, fastest: 99 };
-/** The percentage of `eth_gasPrice` that a speed pays. */
-const gasPricePercent: Readonly<Record<Speed, bigint>> = { safeLow: 100n, average: 125n, fast: 150n, fastest: 200n };
+/** The percentage that a speed pays of a price for all speeds: of `eth_gasPrice`, or of a suggested priority fee. */
+const percentOfSuggested: Readonly<Record<Speed, bigint>> = { safeLow: 100n, average: 125n, fast: 150n, fastest: 200n };
 
 /** Reads prices once per block, so that many sends cost few calls. */
 export function createMarket(rpc: Rpc, memory: BlockMemory, isEip1559: boolean): Market {
   const latest = (): Promise<Block> => memory.recall(latestBlockKey, () => readBlock(rpc, 'latest'));
-  const history = (): Promise<FeeHistory> => memory.recall('fee history', () => readFeeHistory(rpc).catch(withoutHistory));
+  const history = (): Promise<FeeHistory> => memory.recall('fee history', () => readFeeHistory(rpc, gasPrice).catch(withoutHistory));
   const gasPrice = (): Promise<bigint> =>
     memory.recall('gas price', () => rpc.ask('eth_gasPrice', [], (answer) => quantityFrom(answer, 'gas price')));
 
@@ -32,19 +32,18 @@ export function createMarket(rpc: Rpc, memory: BlockMemory, isEip1559: boolean):
     const [{ baseFeePerGasWei }, price] = await Promise.all([latest(), gasPrice()]);
     const nextBaseFeeWei = baseFeePerGasWei ?? 0n;
     const suggestedWei = price > nextBaseFeeWei ? price - nextBaseFeeWei : 0n;
-    const priorityOf = (speed: Speed): bigint => (suggestedWei * gasPricePercent[speed]) / 100n;
     const priorityWei = {
-      safeLow: priorityOf('safeLow'),
-      average: priorityOf('average'),
-      fast: priorityOf('fast'),
-      fastest: priorityOf('fastest'),
+      safeLow: scaled(suggestedWei, 'safeLow'),
+      average: scaled(suggestedWei, 'average'),
+      fast: scaled(suggestedWei, 'fast'),
+      fastest: scaled(suggestedWei, 'fastest'),
     };
     return { nextBaseFeeWei, priorityWei };
   }
 
   return {
     async priceOf(speed, kind) {
-      if (kind === 'legacy') return { kind, gasPriceWei: ((await gasPrice()) * gasPricePercent[speed]) / 100n };
+      if (kind === 'legacy') return { kind, gasPriceWei: scaled(await gasPrice(), speed) };
       const { nextBaseFeeWei, priorityWei } = await history();
       // Twice the base fee stays sufficient for six full blocks in a row.
       return { kind, maxFeePerGasWei: nextBaseFeeWei * 2n + priorityWei[speed], maxPriorityFeePerGasWei: priorityWei[speed] };
@@ -55,30 +54,47 @@ export function createMarket(rpc: Rpc, memory: BlockMemory, isEip1559: boolean):
   };
 }
 
+function scaled(wei: bigint, speed: Speed): bigint {
+  return (wei * percentOfSuggested[speed]) / 100n;
+}
+
 interface FeeHistory {
   readonly nextBaseFeeWei: bigint;
   readonly priorityWei: Readonly<Record<Speed, bigint>>;
 }
 
-function readFeeHistory(rpc: Rpc): Promise<FeeHistory> {
+/** Reads the fee history. If recent blocks paid no priority fee, the node's suggestion counts: it knows the network's minimum. */
+async function readFeeHistory(rpc: Rpc, gasPrice: () => Promise<bigint>): Promise<FeeHistory> {
   const wanted = speeds.map((speed) => percentiles[speed]);
-  return rpc.ask('eth_feeHistory', [quantityOf(blocksOfHistory), 'latest', wanted], feeHistoryFrom);
-}
-
-function feeHistoryFrom(value: unknown): FeeHistory {
-  const answer = objectFrom(value, 'fee history');
-  const baseFees = listFrom(answer.baseFeePerGas, 'base fees');
-  const rewards = answer.reward === undefined || answer.reward === null ? [] : listFrom(answer.reward, 'rewards');
-  const rows = rewards.map((row) => listFrom(row, 'rewards').map((reward) => quantityFrom(reward, 'reward')));
+  const { nextBaseFeeWei, meansWei } = await rpc.ask('eth_feeHistory', [quantityOf(blocksOfHistory), 'latest', wanted], feeHistoryFrom);
+  const isPaid = meansWei.some((mean) => mean !== null);
+  const suggestedWei = isPaid ? null : await suggestedPriority(rpc, nextBaseFeeWei, gasPrice);
   const priorityWei = { safeLow: 0n, average: 0n, fast: 0n, fastest: 0n };
   let slower = 0n;
   for (const [index, speed] of speeds.entries()) {
     // The means of different percentiles leave out different blocks, so a slower speed could cost more.
-    const priority = meanOfPaid(rows.map((row) => row[index] ?? 0n)) ?? defaultPriorityWei(speed);
+    const suggested = suggestedWei === null ? defaultPriorityWei(speed) : scaled(suggestedWei, speed);
+    const priority = meansWei[index] ?? suggested;
     slower = priority > slower ? priority : slower;
     priorityWei[speed] = slower;
   }
-  return { nextBaseFeeWei: quantityFrom(baseFees.at(-1), 'base fee'), priorityWei };
+  return { nextBaseFeeWei, priorityWei };
+}
+
+/** The priority fee that the node suggests; 0 on a network that charges nothing for gas; null if the node does not know. */
+async function suggestedPriority(rpc: Rpc, baseFeeWei: bigint, gasPrice: () => Promise<bigint>): Promise<bigint | null> {
+  if (baseFeeWei === 0n && (await gasPrice().catch(() => null)) === 0n) return 0n;
+  return rpc.ask('eth_maxPriorityFeePerGas', [], (answer) => quantityFrom(answer, 'priority fee')).catch(() => null);
+}
+
+/** Reads the next base fee, and the mean priority fee of each speed; null if the blocks paid none. */
+function feeHistoryFrom(value: unknown): { readonly nextBaseFeeWei: bigint; readonly meansWei: readonly (bigint | null)[] } {
+  const answer = objectFrom(value, 'fee history');
+  const baseFees = listFrom(answer.baseFeePerGas, 'base fees');
+  const rewards = answer.reward === undefined || answer.reward === null ? [] : listFrom(answer.reward, 'rewards');
+  const rows = rewards.map((row) => listFrom(row, 'rewards').map((reward) => quantityFrom(reward, 'reward')));
+  const meansWei = speeds.map((_, index) => meanOfPaid(rows.map((row) => row[index] ?? 0n)));
+  return { nextBaseFeeWei: quantityFrom(baseFees.at(-1), 'base fee'), meansWei };
 }
 
 /** Blocks without priority fees are left out: they say nothing about the market. */
@@ -87,7 +103,7 @@ function meanOfPaid(rewards: readonly bigint[]): bigint | null {
   return paid.length === 0 ? null : paid.reduce((sum, reward) => sum + reward, 0n) / BigInt(paid.length);
 }
 
-/** The priority fee if recent blocks paid none: from 0.3 gwei (`safeLow`) to 0.99 gwei (`fastest`). */
+/** The priority fee if recent blocks paid none and the node suggests none: from 0.3 gwei (`safeLow`) to 0.99 gwei (`fastest`). */
 function defaultPriorityWei(speed: Speed): bigint {
   return BigInt(percentiles[speed]) * 10_000_000n;
 }

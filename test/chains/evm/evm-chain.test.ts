@@ -180,6 +180,23 @@ describe('transaction', () => {
   });
 });
 
+/** Starts a proxy of anvil that reports these prices, as hex. */
+async function nodeWithPrices(
+  test: TestContext,
+  { tips, suggested, baseFee = '0x1', gasPrice }: { tips: string; suggested: unknown; baseFee?: string; gasPrice?: string },
+) {
+  return startFakeNode(test, (request) => {
+    const [asked] = request.calls;
+    const answers: Record<string, unknown> = {
+      eth_feeHistory: { oldestBlock: '0x0', baseFeePerGas: [baseFee, baseFee], reward: [[tips, tips, tips, tips]] },
+      eth_maxPriorityFeePerGas: suggested,
+      ...(gasPrice === undefined ? {} : { eth_gasPrice: gasPrice }),
+    };
+    const answer = answers[asked?.method ?? ''];
+    return answer === undefined ? relayed(anvil.url, request) : answering(request, () => answer);
+  });
+}
+
 describe('prices', () => {
   it('prices: rise with the speed', async () => {
     for (const eip1559 of [true, false]) {
@@ -249,6 +266,31 @@ describe('prices', () => {
     assert.equal(refused, 'above_cap');
   });
 
+  it('prices: pay the priority fee that the node suggests if recent blocks paid none', async (test) => {
+    const quiet = await nodeWithPrices(test, { tips: '0x0', suggested: '0x5d21dba00' });
+    for (const [speed, tip] of [
+      ['safeLow', 25n * gwei],
+      ['fastest', 50n * gwei],
+    ] as const) {
+      const { price } = await drafted(openChain({}, quiet.url), { pricing: { kind: 'speed', speed } });
+      assert.ok(price.kind === 'eip1559' && price.maxPriorityFeePerGasWei === tip, speed);
+    }
+    const busy = await nodeWithPrices(test, { tips: '0x7', suggested: '0x5d21dba00' });
+    const { price } = await drafted(openChain({}, busy.url));
+    assert.ok(price.kind === 'eip1559' && price.maxPriorityFeePerGasWei === 7n);
+    assert.ok(!busy.methods.includes('eth_maxPriorityFeePerGas'));
+    const silent = await nodeWithPrices(test, { tips: '0x0', suggested: new FakeError(-32601, 'no such method') });
+    const usual = (await drafted(openChain({}, silent.url))).price;
+    assert.ok(usual.kind === 'eip1559' && usual.maxPriorityFeePerGasWei === (85n * gwei) / 100n);
+  });
+
+  it('prices: are 0 on a network that charges nothing, so an empty account can send', async (test) => {
+    const free = await nodeWithPrices(test, { tips: '0x0', suggested: '0x3b9aca00', baseFee: '0x0', gasPrice: '0x0' });
+    await anvil.rpc('anvil_setBalance', [account, '0x0']);
+    const { price } = await drafted(openChain({}, free.url), { valueWei: 0n });
+    assert.deepEqual(price, { kind: 'eip1559', maxFeePerGasWei: 0n, maxPriorityFeePerGasWei: 0n });
+  });
+
   it('prices: are used without asking for the market if explicit and without a cap', async (test) => {
     const priceMethods = ['eth_feeHistory', 'eth_gasPrice', 'eth_maxPriorityFeePerGas'];
     const without = await startFakeNode(test, (request) =>
@@ -297,7 +339,7 @@ describe('drafts between two blocks', () => {
     const chain = createEvmChain({ network, rpcUrls: [{ url, weight: 1 }], rpcTimeoutMs: 5000, log: rememberingLog() });
     chains.push(chain);
     for (let round = 0; round < 20; round += 1) await drafted(chain, { valueWei: BigInt(round) });
-    const once = ['eth_chainId', 'eth_estimateGas', 'eth_feeHistory', 'eth_getBalance', 'eth_getBlockByNumber'];
+    const once = ['eth_chainId', 'eth_estimateGas', 'eth_feeHistory', 'eth_getBalance', 'eth_getBlockByNumber', 'eth_maxPriorityFeePerGas'];
     assert.deepEqual(asked.splice(0).sort(), once);
     await anvil.mine();
     await chain.head();
