@@ -71,9 +71,15 @@ function processOf(file: string): string {
   return matching.sort((a, b) => b.length - a.length)[0]?.name ?? file.replace(/\W/g, '-');
 }
 
-/** Writes the module that imports these files, each in a suite of its own, so that their hooks stay apart. */
+/**
+ * Writes the module that imports these files, each in a suite of its own, so that their hooks stay apart. One file is imported after the other: two
+ * that await the same module would continue in the suite of the first.
+ */
 function moduleOf(name: string, files: readonly string[]): string {
-  const suites = files.map((file) => `describe('${file}', () => import('../../${file.replace(/\.ts$/, '.js')}'));\n`);
+  const suites = files.map((file) => {
+    const built = `../../${file.replace(/\.ts$/, '.js')}`;
+    return `await new Promise((loaded) => describe('${file}', () => import('${built}').finally(loaded)));\n`;
+  });
   const module = join(folder, `${name}.js`);
   writeFileSync(module, `import { describe } from 'node:test';\n${suites.join('')}`);
   return module;
