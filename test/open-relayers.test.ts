@@ -74,7 +74,7 @@ it('keys that cannot be opened, and accounts that two relayers have, are told to
   const address = computeAddress(`0x${key.toString('hex')}`);
   await assert.rejects(openRelayers(await configWith(relayers, ['one', 'two', 'wrong']), openChains(options)), {
     problems: [
-      { path: 'signers[2].config.passphrase', problem: 'the passphrase does not open the keystore' },
+      { path: 'signers[2].config.passphrase', problem: 'the passphrase does not decrypt the keystore' },
       {
         path: 'relayers[1].signer_id',
         problem: `has the address ${address}, like relayer "a" on the same chain; an account can have only one relayer`,

@@ -68,7 +68,7 @@ export function createEngine(deps: EngineDeps): Engine {
         if (!lanes.has(laneKey(id)))
           log.warn(
             { chain: id.chain, account: id.account },
-            'an account without a relayer has open transactions; they wait until a relayer uses it again',
+            'an account without a relayer has open transactions; they wait until a relayer uses the account again',
           );
       }
       for (const one of opened) watch(one);

@@ -38,14 +38,14 @@ export function createSecretBox(keyBase64: string): SecretBox {
     const bytes = Buffer.from(encoded, 'base64url');
     // Encoding the bytes again refuses other spellings of the same bytes.
     if (!sealed.startsWith(prefix) || bytes.toString('base64url') !== encoded || bytes.length < nonceBytes + tagBytes) {
-      throw new Error('a sealed secret has an unknown format; did a newer version write it?');
+      throw new Error('a sealed secret has an unknown format; start the version that wrote it');
     }
     const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
     decipher.setAAD(Buffer.from(purpose)).setAuthTag(bytes.subarray(-tagBytes));
     try {
       return decipher.update(bytes.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8');
     } catch (cause) {
-      throw new Error('cannot open a sealed secret: it was changed, or sealed for another purpose or under another key', { cause });
+      throw new Error('cannot decrypt a sealed secret: it was changed, or encrypted for another purpose or with another key', { cause });
     }
   }
 

@@ -31,7 +31,7 @@ export interface Settlement {
   readonly event: Pick<OutboxEvent, 'id' | 'status' | 'attempts' | 'nextAttemptAtMs'>;
   /** Null if the notification was deleted, so nothing was attempted. */
   readonly attempt: DeliveryAttempt | null;
-  /** The notification as it was read before the attempt, if the receiver answered 410 Gone; else null. */
+  /** The notification as it was read before the attempt, if the receiver answered 410 (gone); else null. */
   readonly gone: Notification | null;
 }
 
@@ -75,7 +75,7 @@ async function attempt(deps: DeliverEventDeps, event: OutboxEvent, notification:
     const since = new Date(goneAtMs).toISOString();
     return {
       kind: 'withheld',
-      error: `not sent: the receiver answered 410 Gone at ${since}; update the notification to resume its deliveries`,
+      error: `not sent: the receiver answered 410 (gone) at ${since}; update the notification to resume its deliveries`,
     };
   }
   const timestampSeconds = Math.floor(clock.nowMs() / 1000);
@@ -143,7 +143,7 @@ function recordOf(outcome: AttemptOutcome): Pick<DeliveryAttempt, 'httpStatus' |
 }
 
 function errorOf(httpStatus: number): string {
-  if (httpStatus === goneStatus) return 'the receiver answered 410 Gone; nothing more is sent until the notification is updated';
+  if (httpStatus === goneStatus) return 'the receiver answered 410 (gone); nothing more is sent until the notification is updated';
   if (httpStatus >= 300 && httpStatus <= 399) return `the receiver answered ${httpStatus}; the service does not follow redirects`;
   return `the receiver answered ${httpStatus}`;
 }

@@ -159,7 +159,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
       await settle(settlement);
       count(event, settlement);
     } catch (error) {
-      log.error({ err: error, eventId: event.id }, 'cannot attempt a webhook; will retry');
+      log.error({ err: error, eventId: event.id }, 'cannot attempt a webhook delivery; will retry');
       await pause(storeRetryMs);
     }
   }
@@ -184,7 +184,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
       } catch (error) {
         // The event was deleted with its notification.
         if (error instanceof ConflictError) return;
-        log.error({ err: error, eventId: event.id }, 'cannot store the outcome of a webhook; will retry');
+        log.error({ err: error, eventId: event.id }, 'cannot store the outcome of a webhook delivery; will retry');
         if (closing.signal.aborted) return;
         await pause(storeRetryMs);
       }

@@ -36,7 +36,7 @@ export async function post(dispatcher: Dispatcher, { url, headers, body, timeout
   // A controller per request: listeners would pile up on a signal that lives as long as the service.
   const ending = new AbortController();
   const end = () => ending.abort(new Error('the service stopped before the receiver answered'));
-  const timer = setTimeout(() => ending.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
+  const timer = setTimeout(() => ending.abort(new Error(`no response within ${timeoutMs / 1000} s`)), timeoutMs);
   signal.addEventListener('abort', end);
   if (signal.aborted) end();
   try {

@@ -84,7 +84,7 @@ describe('backup and restore of a database in use', () => {
     }
     const other = await runCli(['restore', join(home.dir, 'relayer.db')], env);
     assert.equal(other.exitCode, 1);
-    assert.match(other.stderr, /it is not a copy that relayer backup made/);
+    assert.match(other.stderr, /it was not made by relayer backup/);
     const inUse = await runCli(['restore'], { ...home.env });
     assert.equal(inUse.exitCode, 2);
     assert.match(inUse.stderr, /stop it first/);

@@ -198,7 +198,7 @@ describe('a Solana relayer', () => {
         const third = payment(carol);
         const held = await replace(id, second.body);
         assert.deepEqual([held.id, held.status, held.hash], [id, status, hash]);
-        assert.match(held.status_reason ?? '', /the new content is queued/);
+        assert.match(held.status_reason ?? '', /^waiting: the replacement is queued/);
         await replace(id, third.body);
         s.solana.node.heal();
         outlive();

@@ -49,7 +49,7 @@ describe('fee bumps without a price cap', () => {
     const attempts = await rig.attempts(transaction.id);
     assert.equal(attempts.length, 1);
     const { statusReason } = (await rig.view(transaction.id)).transaction;
-    assert.match(statusReason ?? '', /^waiting for a block to include it: the bid meets the market price/);
+    assert.match(statusReason ?? '', /^waiting: no block includes it yet, although its bid meets the market price/);
   });
 
   it('fee bump: a node that always answers underpriced gets a handful of attempts', async (test) => {

@@ -133,7 +133,7 @@ describe('the engine on a real EVM node', () => {
     const { transaction: failed, shown: last } = await rig.view(dear.transaction.id);
     assert.match(
       failed.statusReason ?? '',
-      /^insufficient balance; a self-transfer replaces it at nonce \d+ to unblock later transactions$/,
+      /^insufficient balance; replaced by a self-transfer at nonce \d+ to unblock later transactions$/,
     );
     assert.equal(evmFieldsOf(last).to, rig.relayer.address);
     await waitFor('the one behind it', async () => {

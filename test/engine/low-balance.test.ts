@@ -20,7 +20,7 @@ it('low balance: sends wait and one event is stored until the balance was suffic
   const second = (await rig.send()).transaction.id;
   await waitFor('both to wait', async () => {
     const views = await Promise.all([first, second].map((id) => rig.view(id)));
-    return views.every(({ transaction }) => transaction.statusReason?.includes('insufficient funds')) ? true : undefined;
+    return views.every(({ transaction }) => transaction.statusReason?.includes('insufficient balance')) ? true : undefined;
   });
   await waitFor('the event', () => (rig.toldStates.length > 0 ? true : undefined));
   assert.deepEqual(rig.toldStates, ['relayer_low_balance']);

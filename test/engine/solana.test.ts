@@ -45,7 +45,7 @@ describe('transactions on Solana', () => {
     const failed = await rig.untilWithBlocks(transaction.id, 'failed');
     assert.equal(
       failed.transaction.statusReason,
-      "outcome unknown: the nodes have dropped the blocks that might contain it; check the account's history before you send it again",
+      "outcome unknown: the RPC nodes no longer have the blocks that might contain it; check the account's history before you send it again",
     );
     assert.equal((await rig.attempts(transaction.id)).length, 1);
   });

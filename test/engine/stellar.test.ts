@@ -149,7 +149,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     await rig.untilWaiting(transaction.id);
     const canceled = await rig.untilWithBlocks(transaction.id, 'canceled');
     const { nonce, statusReason } = canceled.transaction;
-    assert.equal(statusReason, `cancelled: a no-op transaction replaced it at sequence number ${nonce}`);
+    assert.equal(statusReason, `cancelled: replaced by a no-op transaction at sequence number ${nonce}`);
     assert.equal(await rig.chain.balanceOf(receiver), 10_000_000n);
   });
 
@@ -240,7 +240,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const failed = await rig.untilWithBlocks(bad.transaction.id, 'failed');
     assert.equal(
       failed.transaction.statusReason,
-      `waiting: no RPC node has accepted it; retrying: ${codes}; a no-op transaction replaces it at sequence number ${failed.transaction.nonce} to unblock later transactions`,
+      `no RPC node accepted it: ${codes}; replaced by a no-op transaction at sequence number ${failed.transaction.nonce} to unblock later transactions`,
     );
     assert.deepEqual(
       (await rig.attempts(bad.transaction.id)).map((attempt) => [attempt.purpose, saysOf(attempt).bid.feeStroops]),
@@ -262,7 +262,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const { transaction } = await rig.view(early.transaction.id);
     assert.deepEqual(
       [transaction.status, transaction.nonce, transaction.statusReason],
-      ['pending', null, `its time bounds begin at ${minTimeS} (Unix seconds)`],
+      ['pending', null, `waiting: its time bounds begin at ${minTimeS} (Unix seconds); retrying`],
     );
   });
 
@@ -296,7 +296,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
       const { transaction: now } = await rig.view(transaction.id);
       return now.statusReason ?? undefined;
     });
-    assert.equal(waiting, `account ${rig.key.address} does not exist on local: fund it to continue`);
+    assert.equal(waiting, `waiting: account ${rig.key.address} does not exist on local; fund it; retrying`);
     rig.node.ledger.fund(rig.key.address, 1_000_000_000n);
     await rig.untilWithBlocks(transaction.id, 'confirmed');
   });

@@ -270,7 +270,7 @@ describe('delivery', () => {
     await delivery.stop(5000);
     assert.equal(receiver.requests.length, 1);
     assert.equal(await outbox.isEmpty(), true);
-    assert.deepEqual(outbox.logged('cannot store the outcome of a webhook; will retry'), []);
+    assert.deepEqual(outbox.logged('cannot store the outcome of a webhook delivery; will retry'), []);
   });
 
   it('drops an event whose notification was deleted before its commit', async (test) => {

@@ -62,7 +62,7 @@ describe('post', () => {
 
   it('ends after its time limit without an answer', async (test) => {
     const receiver = await startHttpReceiver(test, () => undefined);
-    assert.deepEqual(await poster(test, 100)(receiver.url('/')), { kind: 'unanswered', error: 'no answer within 0.1 s' });
+    assert.deepEqual(await poster(test, 100)(receiver.url('/')), { kind: 'unanswered', error: 'no response within 0.1 s' });
   });
 
   it('returns the status of an answer whose body never ends', async (test) => {

@@ -116,7 +116,7 @@ describe('redelivery', () => {
   });
 });
 
-describe('a receiver that answered 410 Gone', () => {
+describe('a receiver that answered 410 (gone)', () => {
   it('gets no request until its notification is updated', async (test) => {
     let gone = true;
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(gone ? 410 : 200).end('moved away'));
@@ -134,7 +134,7 @@ describe('a receiver that answered 410 Gone', () => {
     for (const id of [...later, first]) {
       const record = await settled(outbox, notificationId, id);
       assert.equal(record.event.status, 'dead');
-      assert.match(record.attempts.at(-1)?.error ?? '', /^not sent: the receiver answered 410 Gone at .*; update the notification/);
+      assert.match(record.attempts.at(-1)?.error ?? '', /^not sent: the receiver answered 410 \(gone\) at .*; update the notification/);
     }
     assert.equal(receiver.requests.length, 1);
     assert.deepEqual(outbox.counts, { delivered: 0, failed: 0, dead: 5 });

@@ -26,7 +26,7 @@ export function writeAnswer(request: ApiRequest, response: ApiResponse, { status
 
 /** Ends an answer that cannot be completed so that its caller sees a failure: HTTP/2 counts a stream that closes without an error as complete. */
 export function breakOff(response: ApiResponse): void {
-  response.destroy(new Error('the answer broke off'));
+  response.destroy(new Error('the response was interrupted'));
 }
 
 /**

@@ -112,7 +112,7 @@ export function createServer({
     try {
       handler(request, response);
     } catch (error) {
-      log.error({ err: error }, 'the handler of a request threw');
+      log.error({ err: error }, 'a request handler failed');
       breakOff(response);
     }
   };
@@ -207,7 +207,7 @@ export function createServer({
     for (const session of sessions) session.close();
     for (const socket of undecided) socket.destroy();
     const deadline = setTimeout(() => {
-      log.warn({ connections: sockets.size }, 'shutdown deadline reached; open connections are cut off');
+      log.warn({ connections: sockets.size }, 'shutdown deadline reached; closing open connections');
       for (const session of sessions) session.destroy();
       for (const socket of sockets) socket.destroy();
     }, shutdownDeadlineMs);

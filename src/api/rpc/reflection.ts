@@ -72,7 +72,7 @@ function answer(index: Index, question: Question) {
       return { case: 'allExtensionNumbersResponse' as const, value: { baseTypeName, extensionNumber } };
     }
     case undefined:
-      return failure(Code.InvalidArgument, 'the request asks nothing that is known here');
+      return failure(Code.InvalidArgument, 'message_request must be set to a supported reflection request');
   }
 }
 

@@ -36,7 +36,7 @@ export async function refusedByConnect(
   return new DomainError('invalid', 'BODY_MALFORMED', sentence, { cause: error });
 }
 
-/** Returns undefined if the answer cannot be read: long ones are compressed if the caller accepts that. */
+/** Returns undefined if the response cannot be read: long ones are compressed if the caller accepts that. */
 function errorOf(answer: UniversalServerResponse, body: Uint8Array, protocol: RpcProtocol): ConnectError | undefined {
   try {
     return errorIn[protocol](answer, body);
@@ -50,5 +50,5 @@ const errorIn: Readonly<Record<RpcProtocol, (answer: UniversalServerResponse, bo
   grpc: ({ trailer }) => trailer && findTrailerError(trailer),
   'grpc-web': (_, body) => findTrailerError(trailerParse(body.subarray(envelopeBytes))),
   'connect-stream': (_, body) => endStreamFromJson(body.subarray(envelopeBytes)).error,
-  connect: (_, body) => errorFromJsonBytes(body, undefined, new ConnectError('the answer cannot be read', Code.Unknown)),
+  connect: (_, body) => errorFromJsonBytes(body, undefined, new ConnectError('the response cannot be read', Code.Unknown)),
 };

@@ -145,7 +145,7 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log }
       )
       .catch((error: unknown) => {
         if (caller.signal.aborted) return;
-        log.error({ method: handler.requestPath, err: error }, 'an RPC answer could not be written');
+        log.error({ method: handler.requestPath, err: error }, 'an RPC response could not be written');
         if (response.headersSent) breakOff(response);
         else fail(new DomainError('internal', 'INTERNAL', 'Internal Server Error'));
       });
@@ -197,7 +197,7 @@ function untilCallerLeft(answer: UniversalServerResponse): UniversalServerRespon
 }
 
 function callerLeft(cause?: unknown): ConnectError {
-  return new ConnectError('the caller left', Code.Canceled, undefined, undefined, cause);
+  return new ConnectError('the caller disconnected', Code.Canceled, undefined, undefined, cause);
 }
 
 /** Yields the body. A reader that stops early does not destroy the connection, so the answer can still be sent. */

@@ -40,7 +40,7 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
       const settled = await rpc.batch(calls, { first: 'head', inOrder: true, copied: true, isAboutNode });
       return settled.map((answer): BroadcastOutcome => {
         if ('result' in answer) return { kind: 'accepted' };
-        if (!(answer.error instanceof NodeError)) return { kind: 'unknown', sentence: 'no node answered' };
+        if (!(answer.error instanceof NodeError)) return { kind: 'unknown', sentence: 'no RPC node answered' };
         const outcome = outcomeFromNodeText(answer.error.message);
         if (outcome.kind === 'unknown') logUnknown(answer.error);
         return outcome;

@@ -63,7 +63,7 @@ async function fundsRefusal(deps: DraftDeps, account: string, costWei: bigint, m
   const balanceWei = await deps.memory.recall(key, () => ask('head'));
   if (balanceWei >= neededWei) return null;
   const rest = mustRemainWei === 0n ? '' : `, and ${mustRemainWei} wei must remain`;
-  const sentence = `insufficient funds: the account has ${balanceWei} wei, the transaction may cost ${costWei} wei${rest}`;
+  const sentence = `insufficient balance: the account has ${balanceWei} wei, the transaction may cost ${costWei} wei${rest}`;
   return { refused: 'insufficient_funds', sentence, lasting: false };
 }
 

@@ -99,7 +99,7 @@ export async function readTransactionLimit(rpc: Rpc, account: string): Promise<'
 
 function refusalFrom(error: NodeError): Refusal {
   if (/insufficient (?:funds|balance)|exceeds (?:account )?balance/i.test(error.message)) {
-    return { refused: 'insufficient_funds', sentence: `insufficient funds: the node answered "${error.message}"`, lasting: false };
+    return { refused: 'insufficient_funds', sentence: `insufficient balance: the node answered "${error.message}"`, lasting: false };
   }
   if (/gas required exceeds allowance|exceeds block gas limit|gas limit is too high/i.test(error.message)) {
     return { refused: 'gas_limit', sentence: 'the transaction needs more gas than the network allows', lasting: true };

@@ -119,7 +119,8 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       .ask(calls, true)
       .catch((error: unknown) => {
         // The endpoint's circuit breaker logs transport errors.
-        if (!(error instanceof TransportError)) log.error({ network: network.name, err: error }, 'copying a broadcast failed unexpectedly');
+        if (!(error instanceof TransportError))
+          log.error({ network: network.name, err: error }, 'sending a broadcast to a second RPC endpoint failed unexpectedly');
       })
       .finally(() => {
         copies -= 1;

@@ -46,7 +46,7 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
       const settled = await rpc.batch(calls, { first: 'head', copied: true, isAboutNode });
       return settled.map((answer): BroadcastOutcome => {
         if ('result' in answer) return { kind: 'accepted' };
-        if (!(answer.error instanceof NodeError)) return { kind: 'unknown', sentence: 'no node answered' };
+        if (!(answer.error instanceof NodeError)) return { kind: 'unknown', sentence: 'no RPC node answered' };
         if (ruleFor(answer.error) === undefined) logOnce(answer.error);
         return outcomeFromNodeError(answer.error);
       });

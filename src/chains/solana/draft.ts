@@ -78,7 +78,7 @@ async function fundsRefusal({ rpc, memory }: DraftDeps, relayer: Relayer, costLa
   const balanceLamports = await memory.recall(key, ask);
   if (balanceLamports >= neededLamports) return null;
   const rest = minBalanceLamports === 0n ? '' : `, and ${minBalanceLamports} lamports must remain`;
-  const sentence = `insufficient funds: the account has ${balanceLamports} lamports, the transaction may cost ${costLamports} lamports${rest}`;
+  const sentence = `insufficient balance: the account has ${balanceLamports} lamports, the transaction may cost ${costLamports} lamports${rest}`;
   return { refused: 'insufficient_funds', sentence, lasting: false };
 }
 

@@ -99,7 +99,7 @@ function feeRefusal(feeLamports: bigint, maxFeeLamports: bigint): Refusal {
 
 const sameRefusal: Refusal = {
   refused: 'reverts',
-  sentence: 'identical to another transaction with the newest blockhash; will send with the next blockhash',
+  sentence: 'identical to another transaction with the newest blockhash',
   lasting: false,
 };
 

@@ -54,7 +54,7 @@ function refusalFrom(error: TransactionError, logs: readonly string[]): Refusal 
   const sentence = failureSentence(error, logs);
   if (name === 'BlockhashNotFound') throw nodeUnavailable(new Error('the node does not know the blockhash'));
   if (unfundedFailures.includes(name) || leavesPayerBelowRent(error)) {
-    const unfunded = `insufficient funds: the account cannot pay for the transaction (${sentence})`;
+    const unfunded = `insufficient balance: the account cannot pay for the transaction (${sentence})`;
     return { refused: 'insufficient_funds', sentence: unfunded, lasting: false };
   }
   return { refused: 'reverts', sentence: `the transaction would fail: ${sentence}`, lasting: !transientFailures.includes(name) };

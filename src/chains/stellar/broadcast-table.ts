@@ -19,7 +19,7 @@ export const broadcastTable: Readonly<Record<string, BroadcastRule>> = {
   // TransactionQueue::canAdd (replace by fee, full queue), TransactionFrame::commonValidPreSeqNum (below the base fee), FeeBumpTransactionFrame.
   txINSUFFICIENT_FEE: { outcome: 'underpriced', meaning: 'its fee is too low' },
   // TransactionQueue::canAdd counts the full bids of all queued transactions that the account pays.
-  txINSUFFICIENT_BALANCE: { outcome: 'wait', meaning: 'the account cannot pay the fee now' },
+  txINSUFFICIENT_BALANCE: { outcome: 'wait', meaning: 'the balance of the account is insufficient for the fee' },
   txNO_ACCOUNT: { outcome: 'wait', meaning: 'its source account does not exist' },
   // TransactionFrame::isTooLate looks ten seconds ahead at submission.
   txTOO_LATE: { outcome: 'wait', isHopeless: true, meaning: 'its time bounds have passed' },

@@ -44,7 +44,7 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
       const settled = await rpc.batch(raws.map(sendCall), { first: 'head', inOrder: true, copied: true });
       return settled.map((answer, index): BroadcastOutcome => {
         if ('error' in answer) {
-          if (!(answer.error instanceof NodeError)) return { kind: 'unknown', sentence: 'no node answered' };
+          if (!(answer.error instanceof NodeError)) return { kind: 'unknown', sentence: 'no RPC node answered' };
           log.warn(
             { network: networkName, code: answer.error.code, answer: answer.error.message },
             'RPC node rejected a sendTransaction call',

@@ -59,7 +59,7 @@ function fundsRefusal({ payer, policies, isFiller }: Drafting, costStroops: bigi
   const { balanceStroops, lockedStroops } = payer;
   if (balanceStroops - lockedStroops >= costStroops && balanceStroops - costStroops >= mustRemainStroops) return null;
   const rest = mustRemainStroops === 0n ? '' : `, and ${mustRemainStroops} must remain`;
-  const sentence = `insufficient funds: the account has ${balanceStroops} stroops, of which ${lockedStroops} are reserved; the transaction may cost ${costStroops}${rest}`;
+  const sentence = `insufficient balance: the account has ${balanceStroops} stroops, of which ${lockedStroops} are reserved; the transaction may cost ${costStroops}${rest}`;
   return { refused: 'insufficient_funds', sentence, lasting: false };
 }
 
@@ -84,7 +84,7 @@ interface Drafting extends DraftDeps {
 }
 
 function missingAccount(address: string, networkName: string): Refusal {
-  const sentence = `account ${address} does not exist on ${networkName}: fund it to continue`;
+  const sentence = `account ${address} does not exist on ${networkName}; fund it`;
   return { refused: 'insufficient_funds', sentence, lasting: false };
 }
 

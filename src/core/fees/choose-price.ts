@@ -46,8 +46,7 @@ const maxBumpFactor = 10n;
 export function choosePrice(choice: PriceChoice): EvmPrice | Refusal {
   const { bump } = choice;
   if (bump !== null && !bump.isDemanded && meetsMarket(bump.live, choice)) {
-    const sentence =
-      'waiting for a block to include it: the bid meets the market price, so the fee is not increased; if this lasts, check the RPC nodes';
+    const sentence = 'waiting: no block includes it yet, although its bid meets the market price; if this lasts, check the RPC nodes';
     return { refused: 'bump_limit', sentence, lasting: false };
   }
   const price = withinCap(choice);

@@ -52,7 +52,7 @@ export function createFeed(): Feed {
         async next() {
           for (;;) {
             if (isDropped) {
-              const sentence = `the reader fell more than ${maxBacklog} changes behind; open the stream again`;
+              const sentence = `the watch is more than ${maxBacklog} changes behind; start a new watch`;
               throw new DomainError('rate_limited', 'READER_TOO_SLOW', sentence);
             }
             const view = backlog.shift();

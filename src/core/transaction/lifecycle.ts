@@ -56,7 +56,7 @@ function slotOf(transaction: Transaction): string {
 }
 
 function reasonOf(transaction: Transaction, purpose: Intent): string | null {
-  const replaced = `${slotTerms(transaction).filler} replaces it at ${slotOf(transaction)}`;
+  const replaced = `replaced by ${slotTerms(transaction).filler} at ${slotOf(transaction)}`;
   switch (purpose) {
     case 'content':
       return null;
@@ -86,10 +86,10 @@ export function givenUp(transaction: Transaction, intent: 'cancel' | 'expire'): 
 
 /** The reason of an unsequenced transaction that was broadcast. */
 function unsequencedReason({ intent, queued }: Pick<Transaction, 'intent' | 'queued'>): string | null {
-  const untilDead = 'it is not broadcast again, but may still be mined until its attempts expire';
+  const untilDead = 'it is not rebroadcast, but may still be mined until its attempts expire';
   if (intent === 'cancel') return `being cancelled: ${untilDead}`;
   if (intent === 'expire') return `valid_until has passed: ${untilDead}`;
-  return queued === null ? null : 'replaced: the new content is queued; it will be sent when the earlier attempts can no longer be mined';
+  return queued === null ? null : 'waiting: the replacement is queued; will send when the earlier attempts can no longer be mined';
 }
 
 /** Ends an unsequenced transaction whose attempts are all dead. `reason`: why it failed, if it was still wanted. */
@@ -148,7 +148,16 @@ function minedReason(transaction: Transaction, at: MinedAt): string | null {
 
 /** Records a reorg that removed the mined attempt's block: the intended attempt shows again, and is rebroadcast. */
 export function reorged(transaction: Transaction): Transaction {
-  return next(transaction, { status: 'submitted', mined: null, statusReason: 'a reorg removed its block; broadcasting it again' });
+  const { intent, mined: at, liveVersion, statusReason } = transaction;
+  // The reason of a released slot names the obstacle, which the caller still needs when the transaction fails.
+  const obstacle = at?.version === liveVersion ? statusReason : null;
+  // An unsequenced attempt that is not wanted any more is not rebroadcast.
+  const unwanted = transaction.nonce === null ? unsequencedReason(transaction) : null;
+  return next(transaction, {
+    status: 'submitted',
+    mined: null,
+    statusReason: intent === 'release_slot' ? obstacle : (unwanted ?? 'waiting: a reorg removed its block; rebroadcasting it'),
+  });
 }
 
 /**
@@ -156,7 +165,7 @@ export function reorged(transaction: Transaction): Transaction {
  * the old slot can never be mined.
  */
 export function displaced(transaction: Transaction, foreignHash: string): Transaction {
-  const taken = `${slotOf(transaction)} was used by ${foreignHash}, a foreign transaction`;
+  const taken = `${slotOf(transaction)} was used by the foreign transaction ${foreignHash}`;
   switch (transaction.intent) {
     case 'content':
       return next(transaction, {
@@ -164,7 +173,7 @@ export function displaced(transaction: Transaction, foreignHash: string): Transa
         nonce: null,
         liveVersion: null,
         mined: null,
-        statusReason: `${taken}; it will be sent with another ${slotTerms(transaction).slot}`,
+        statusReason: `waiting: ${taken}; will send with another ${slotTerms(transaction).slot}`,
       });
     case 'cancel':
       return next(transaction, { status: 'canceled', mined: null, statusReason: `cancelled: ${taken}` });
@@ -183,8 +192,8 @@ export function displaced(transaction: Transaction, foreignHash: string): Transa
 export function unresolvable(transaction: Transaction): Transaction {
   const lost =
     transaction.nonce === null
-      ? 'the nodes have dropped the blocks that might contain it'
-      : `${slotOf(transaction)} was used, and no node can show by which transaction`;
+      ? 'the RPC nodes no longer have the blocks that might contain it'
+      : `no RPC node has the transaction that used ${slotOf(transaction)}`;
   return next(transaction, {
     status: 'failed',
     queued: null,
@@ -221,14 +230,14 @@ function endOf(purpose: Intent, succeeded: boolean): TransactionStatus {
 }
 
 function endReason(transaction: Transaction, minedPurpose: Intent): string | null {
-  const replaced = `${slotTerms(transaction).filler} replaced it at ${slotOf(transaction)}`;
+  const replaced = `replaced by ${slotTerms(transaction).filler} at ${slotOf(transaction)}`;
   switch (minedPurpose) {
     case 'cancel':
       return `cancelled: ${replaced}`;
     case 'expire':
       return `valid_until passed: ${replaced}`;
     case 'release_slot':
-      return transaction.statusReason ?? `it could not be sent: ${replaced}`;
+      return transaction.statusReason ?? `it could not be sent; ${replaced}`;
     case 'content':
       return transaction.mined === null ? null : minedReason(transaction, transaction.mined);
   }

@@ -34,7 +34,7 @@ export async function broadcast(lane: LaneContext): Promise<void> {
       const traced = batch.find(({ span }) => span !== null)?.span ?? null;
       const outcomes = await lane.deps.journal.within(traced, () => lane.chain.broadcastAll(batch.map(({ attempt }) => attempt.raw)));
       for (const [index, one] of batch.entries()) {
-        const outcome = outcomes[index] ?? { kind: 'unknown', sentence: 'the node left it unanswered' };
+        const outcome = outcomes[index] ?? { kind: 'unknown', sentence: 'the RPC node did not answer' };
         note(lane, one.attempt, outcome, nowMs);
         // The next batch does not wait until this is stored.
         recording.push(record(lane, one, outcome, nowMs));
@@ -76,7 +76,7 @@ function note(lane: LaneContext, attempt: Attempt, outcome: BroadcastOutcome, no
   if (state === undefined) return;
   state.notBeforeMs = nowMs + retryAfterMs;
   if (outcome.kind === 'underpriced') state.isUnderpriced = true;
-  if (outcome.kind === 'wait' && outcome.isHopeless === true) state.isHopeless = true;
+  if (outcome.kind === 'wait' && outcome.isHopeless === true) state.rejection = outcome.sentence;
 }
 
 async function record(lane: LaneContext, { attempt, span }: Broadcast, outcome: BroadcastOutcome, nowMs: number): Promise<void> {

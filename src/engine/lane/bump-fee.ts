@@ -73,7 +73,7 @@ function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: H
     return null;
   }
   // No price helps a hopeless attempt, and expired content must not be sent any more.
-  if (state.isHopeless || isExpired(open, lane.deps.clock.nowMs())) return null;
+  if (state.rejection !== null || isExpired(open, lane.deps.clock.nowMs())) return null;
   const waitedBlocks = Number(head.number - state.waitingSinceBlock);
   const attempts = attemptsInSlot(open);
   if (state.isUnderpriced && state.takenAtMs === null) {
@@ -93,12 +93,16 @@ function speedOf(content: Content): Speed {
   return content.network === 'evm' && content.pricing.kind === 'speed' ? content.pricing.speed : 'fast';
 }
 
+function notIncreased(sentence: string): string {
+  return /^(?:waiting|fee not increased): /.test(sentence) ? sentence : `fee not increased: ${sentence}`;
+}
+
 async function signBump(lane: LaneContext, seen: OpenTransaction, live: Attempt, draft: Draft | Pick<Refusal, 'sentence'>): Promise<void> {
   await lane.move(seen.transaction.id, async (current) => {
     const { transaction } = current;
     if (transaction.liveVersion !== live.version || transaction.mined !== null || transaction.nonce !== live.nonce) return null;
     if (live.nonce === null && !isWanted(transaction)) return null;
-    if ('sentence' in draft) return waitsFor(transaction, draft.sentence);
+    if ('sentence' in draft) return waitsFor(transaction, notIncreased(draft.sentence));
     const newAttempt = await signAttempt(lane.deps, lane.relayer(), current, { draft, nonce: transaction.nonce, purpose: live.purpose });
     // Nodes refused it for another reason than its price: there is nothing to outbid.
     if (current.attempts.some(({ hash }) => hash === newAttempt.hash)) return null;

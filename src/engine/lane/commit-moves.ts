@@ -75,7 +75,15 @@ export async function duplicateOf(
   return `waiting: identical to transaction ${owner} (same signature); will be signed again when that one has finished`;
 }
 
-/** The move of a transaction that waits for this reason; null: its record says so already. */
+/** The `status_reason` of a transaction that waits because of this obstacle. */
+export function waitingReason(obstacle: string): string {
+  return obstacle.startsWith('waiting: ') ? obstacle : `waiting: ${obstacle}; retrying`;
+}
+
+/**
+ * The move of a transaction that waits for this reason. Null: its record says so already, or its slot is being released. The record then keeps the
+ * obstacle, which becomes the reason of the failure.
+ */
 export function waitsFor(transaction: Transaction, reason: string): Move | null {
-  return transaction.statusReason === reason ? null : { steps: [waiting(transaction, reason)] };
+  return transaction.statusReason === reason || transaction.intent === 'release_slot' ? null : { steps: [waiting(transaction, reason)] };
 }

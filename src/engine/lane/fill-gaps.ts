@@ -46,8 +46,7 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
     lookedAtHash = head.hash;
     if (gaps.length > maxGaps) {
       const facts = { relayer: lane.relayer().id, chainNonce: lane.chainNonce, signedNonce: lane.signedNonce };
-      if (!isReset)
-        lane.log.error(facts, 'the chain shows too many of our nonces as unused to fill them: it was reset, or an RPC node is wrong');
+      if (!isReset) lane.log.error(facts, 'too many nonce gaps; filling none: the chain was reset, or an RPC node is wrong');
       isReset = true;
       return;
     }
@@ -57,10 +56,7 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
     const outcomes = await lane.chain.broadcastAll(finals.map(({ raw }) => raw));
     const taken = outcomes.filter(({ kind }) => kind === 'accepted').length;
     if (taken > 0)
-      lane.log.warn(
-        { relayer: lane.relayer().id, head: head.number, taken },
-        'the chain was rewound: final transactions were broadcast again',
-      );
+      lane.log.warn({ relayer: lane.relayer().id, head: head.number, taken }, 'the chain was rewound: final transactions were rebroadcast');
   };
 }
 

@@ -11,8 +11,8 @@ export interface AttemptState {
   notBeforeMs: number;
   /** A node refused it because it bids too little. */
   isUnderpriced: boolean;
-  /** No node accepts it as it is; another attempt in its slot may go. */
-  isHopeless: boolean;
+  /** The answer of the nodes if none accepts it as it is (another attempt in its slot may go); null: no such answer. */
+  rejection: string | null;
   /** It is proved that no block can ever hold it. */
   isDead: boolean;
   /** The block at which it was first seen waiting as the live attempt; null: not yet. */
@@ -175,7 +175,7 @@ export function createOpenTransactions(): OpenTransactions {
     if (record === undefined) return undefined;
     const known = record.attempts.get(hash);
     if (known !== undefined) return known;
-    const state = { takenAtMs: null, notBeforeMs: 0, isUnderpriced: false, isHopeless: false, isDead: false, waitingSinceBlock: null };
+    const state = { takenAtMs: null, notBeforeMs: 0, isUnderpriced: false, rejection: null, isDead: false, waitingSinceBlock: null };
     record.attempts.set(hash, state);
     return state;
   }
@@ -249,7 +249,7 @@ export function createOpenTransactions(): OpenTransactions {
       if (state === undefined || record === undefined) return;
       state.takenAtMs = nowMs;
       state.notBeforeMs = 0;
-      state.isHopeless = false;
+      state.rejection = null;
       // A newer attempt may have become the live one meanwhile.
       noteUntaken(record);
     },

@@ -5,7 +5,7 @@ import { smallestUnits } from '../../core/relayer/network.js';
 import { maxInFlightOf, minBalanceOf } from '../../core/relayer/relayer.js';
 import { endedUnsigned, signed } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
-import { commitMoves, duplicateOf, type PlannedMove, takeNonces, waitsFor } from './commit-moves.js';
+import { commitMoves, duplicateOf, type PlannedMove, takeNonces, waitingReason, waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
 import { type LaneContext, noteSigned, nullIfUnavailable } from './lane-context.js';
 
@@ -98,7 +98,7 @@ async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Pro
   const draft = await journal.within(span, () => lane.chain.draft(request));
   // Repeated tries without news leave no span.
   if (!isRefusal(draft)) span?.end();
-  else if (draft.sentence !== transaction.statusReason) span?.end(draft.sentence);
+  else if (waitingReason(draft.sentence) !== transaction.statusReason) span?.end(draft.sentence);
   return draft;
 }
 
@@ -113,7 +113,7 @@ async function holdBack(
   await lane.move(seen.id, ({ transaction }) => {
     if (transaction.revision !== seen.revision) return null;
     if (refusal.lasting) return { steps: [endedUnsigned(transaction, 'failed', refusal.sentence)] };
-    return waitsFor(transaction, refusal.sentence);
+    return waitsFor(transaction, waitingReason(refusal.sentence));
   });
 }
 
@@ -131,7 +131,7 @@ async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Prom
       affordable.push(one);
       continue;
     }
-    const sentence = `waiting: insufficient funds: it can cost ${cost} ${unit}, and ${free < 0n ? 0n : free} ${unit} are free beyond what is in flight; will send when the account is funded`;
+    const sentence = `waiting: insufficient balance: it can cost ${cost} ${unit}, but only ${free < 0n ? 0n : free} ${unit} are not reserved; will send when the account is funded`;
     await holdBack(lane, one.open, { sentence, lasting: false });
   }
   return affordable;
@@ -157,7 +157,7 @@ async function reportLowBalance(lane: LaneContext, balance: bigint): Promise<voi
     lane.log.info({ relayer: relayer.id }, `the balance is sufficient again: ${balance} ${unit}`);
     return;
   }
-  lane.log.warn({ relayer: relayer.id }, `the balance is ${balance} ${unit}, below min_balance ${minimum} ${unit}; sends wait`);
+  lane.log.warn({ relayer: relayer.id }, `the balance is ${balance} ${unit}, below min_balance ${minimum} ${unit}; new transactions wait`);
   const changes = lane.deps.recordRelayerState(relayer, 'relayer_low_balance');
   if (changes.length > 0) await lane.deps.store.commit(changes);
 }

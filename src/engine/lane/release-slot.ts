@@ -31,15 +31,15 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
     const state = live == null ? undefined : transactions.stateOf(live);
     const isCandidate = lowest?.transaction.intent === 'content' && live != null && state?.takenAtMs === null;
     const othersWait = transactions.inFlightCount() > 1 || transactions.waitingCount() > 0;
-    if (!isCandidate || !(state.isHopeless || (othersWait && (await isUnpayable(lane, lowest))))) {
+    if (!isCandidate || !(state.rejection !== null || (othersWait && (await isUnpayable(lane, lowest))))) {
       blocked = null;
       return;
     }
     const nowMs = lane.deps.clock.nowMs();
     if (blocked?.hash !== live.hash) blocked = { hash: live.hash, sinceBlock: head.number, sinceMs: nowMs };
     if (head.number - blocked.sinceBlock < patienceBlocks || nowMs - blocked.sinceMs < patienceMs) return;
-    // The nodes' own words say best why a hopeless attempt failed.
-    const why = state.isHopeless ? lowest.transaction.statusReason : unpayable;
+    // The nodes' own words say best why a rejected attempt failed.
+    const why = state.rejection === null ? unpayable : `no RPC node accepted it: ${state.rejection}`;
     try {
       await outbid(lane.deps, lane.relayer(), lowest, { purpose: 'release_slot', replacement: null, require: () => undefined, why });
     } catch (error) {

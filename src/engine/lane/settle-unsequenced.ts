@@ -4,7 +4,7 @@ import type { OpenTransaction } from '../../core/ports/store.js';
 import { endedDead, mined, reorged, resolved, signed, unresolvable } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
-import { duplicateOf, waitsFor } from './commit-moves.js';
+import { duplicateOf, waitingReason, waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 import { minedAt } from './settle-slots.js';
@@ -107,7 +107,7 @@ async function endOrSignAgain(lane: LaneContext, seen: OpenTransaction, whyDead:
     if (isRefusal(draft))
       return draft.lasting
         ? { steps: [endedDead(transaction, `${whyDead}, and it cannot be sent again: ${draft.sentence}`)] }
-        : waitsFor(transaction, draft.sentence);
+        : waitsFor(transaction, waitingReason(draft.sentence));
     if (!isPayable) return waitsFor(transaction, 'waiting: insufficient balance; will be signed again when the account is funded');
     const newAttempt = await signAttempt(lane.deps, lane.relayer(), current, { draft, nonce: null, purpose: 'content' });
     const duplicate = await duplicateOf(lane, newAttempt);

@@ -88,7 +88,7 @@ async function decrypt(crypto: Keystore['crypto'], passphrase: string): Promise<
   try {
     return Buffer.concat([decipher.update(Buffer.from(crypto.ciphertext, 'hex')), decipher.final()]);
   } catch {
-    throw new KeystoreError('wrong_passphrase', 'the passphrase does not open the keystore');
+    throw new KeystoreError('wrong_passphrase', 'the passphrase does not decrypt the keystore');
   } finally {
     key.fill(0);
   }

@@ -43,7 +43,7 @@ export async function deriveKey(derivation: KeyDerivation, passphrase: Buffer): 
   if (derivation.kdf === 'pbkdf2') {
     const { c } = derivation.kdfparams;
     if (c > maxPbkdf2Rounds) {
-      throw new KeystoreError('too_costly', `the keystore asks for ${c} pbkdf2 rounds; at most ${maxPbkdf2Rounds} are allowed`);
+      throw new KeystoreError('too_costly', `the keystore's pbkdf2 c is ${c}; it must be at most ${maxPbkdf2Rounds}`);
     }
     return pbkdf2Async(passphrase, saltBytes, c, kdfparams.dklen, 'sha256');
   }

@@ -62,7 +62,10 @@ export async function openKeystore(json: string, passphrase: string): Promise<Op
   const found = addressIn(privateKey);
   if (address !== undefined && address.replace(/^0x/, '').toLowerCase() !== found.slice(2).toLowerCase()) {
     privateKey.fill(0);
-    throw new KeystoreError('malformed', `the keystore names the address 0x${address.replace(/^0x/, '')}, but holds the key of another`);
+    throw new KeystoreError(
+      'malformed',
+      `the keystore names the address 0x${address.replace(/^0x/, '')}, but holds the key of another address`,
+    );
   }
   return { address: found, privateKey };
 }
@@ -98,7 +101,7 @@ async function deriveCheckedKey(crypto: CryptoPart, ciphertext: Buffer, mac: Buf
     if (timingSafeEqual(macOf(key, ciphertext), mac)) return key;
     key.fill(0);
   }
-  throw new KeystoreError('wrong_passphrase', 'the passphrase does not open the keystore');
+  throw new KeystoreError('wrong_passphrase', 'the passphrase does not decrypt the keystore');
 }
 
 function macOf(key: Buffer, ciphertext: Buffer): Buffer {

@@ -18,7 +18,7 @@ export const localKeys: LocalKeys = {
       return (await openKeystore(json, passphrase)).privateKey;
     } catch (error) {
       if (!(error instanceof KeystoreError)) throw error;
-      if (error.problem === 'wrong_passphrase') throw invalidField('config.passphrase', 'does not open the keystore');
+      if (error.problem === 'wrong_passphrase') throw invalidField('config.passphrase', 'does not decrypt the keystore');
       throw invalidField('config.keystore', `cannot be opened: ${error.message}`);
     }
   },

@@ -42,7 +42,7 @@ export function copyBackup(backup: string, target: string): void {
   try {
     chmodSync(target, 0o600);
     const db = openSqliteFile(target, {}, (opened) => {
-      if (!isBackup(opened)) throw new Error('it is not a copy that relayer backup made');
+      if (!isBackup(opened)) throw new Error('it was not made by relayer backup');
       markBackup(opened, false);
     });
     db.close();

@@ -44,7 +44,7 @@ describe('broadcastAll', () => {
         ? { body: JSON.stringify([{ id: 1, result: hash }, { id: 3, result: hash }, { id: 2 }]) }
         : answering(request, () => null),
     );
-    const unknown = { kind: 'unknown', sentence: 'no node answered' };
+    const unknown = { kind: 'unknown', sentence: 'no RPC node answered' };
     assert.deepEqual(await openChain(test, [gappy.url]).chain.broadcastAll(['0x01', '0x02', '0x03']), [
       { kind: 'accepted' },
       unknown,

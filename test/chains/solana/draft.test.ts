@@ -87,7 +87,7 @@ describe('draft', () => {
     const first = await signed(await drafted({ transaction }));
     assert.deepEqual(await refused({ transaction }), {
       refused: 'reverts',
-      sentence: 'identical to another transaction with the newest blockhash; will send with the next blockhash',
+      sentence: 'identical to another transaction with the newest blockhash',
       lasting: false,
     });
     await advance();
@@ -116,13 +116,13 @@ describe('draft: refuses', () => {
     const of = (lamports: bigint) => ({ instructions: [transferInstruction(payer, to, lamports)] });
     assert.deepEqual(await refused(of(995_001n)), {
       refused: 'insufficient_funds',
-      sentence: 'insufficient funds: the account has 1000000 lamports, the transaction may cost 1000001 lamports',
+      sentence: 'insufficient balance: the account has 1000000 lamports, the transaction may cost 1000001 lamports',
       lasting: false,
     });
     assert.deepEqual(await refused(of(10_000n), { minBalanceLamports: 985_001n }), {
       refused: 'insufficient_funds',
       sentence:
-        'insufficient funds: the account has 1000000 lamports, the transaction may cost 15000 lamports, and 985001 lamports must remain',
+        'insufficient balance: the account has 1000000 lamports, the transaction may cost 15000 lamports, and 985001 lamports must remain',
       lasting: false,
     });
     assert.equal((await drafted(of(10_000n), { minBalanceLamports: 985_000n })).costLamports, 15_000n);

@@ -296,12 +296,12 @@ describe('draft', { concurrency: 4 }, () => {
     assert.ok(!('refused' in (await draft(all - 10_000_000n - 100n))));
     assert.deepEqual(await draft(all - 10_000_000n - 99n), {
       refused: 'insufficient_funds',
-      sentence: `insufficient funds: the account has ${all} stroops, of which 10000000 are reserved; the transaction may cost ${all - 9_999_999n}`,
+      sentence: `insufficient balance: the account has ${all} stroops, of which 10000000 are reserved; the transaction may cost ${all - 9_999_999n}`,
       lasting: false,
     });
     assert.deepEqual(await draft(all - 50_000_000n, 50_000_000n), {
       refused: 'insufficient_funds',
-      sentence: `insufficient funds: the account has ${all} stroops, of which 10000000 are reserved; the transaction may cost ${all - 49_999_900n}, and 50000000 must remain`,
+      sentence: `insufficient balance: the account has ${all} stroops, of which 10000000 are reserved; the transaction may cost ${all - 49_999_900n}, and 50000000 must remain`,
       lasting: false,
     });
   });

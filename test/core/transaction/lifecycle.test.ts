@@ -122,9 +122,9 @@ describe('how a transaction ends', () => {
   const cases: readonly (readonly [mined: Intent, succeeded: boolean, status: string, reason: RegExp | null])[] = [
     ['content', true, 'confirmed', null],
     ['content', false, 'failed', /failed on chain/],
-    ['cancel', true, 'canceled', /cancelled: a self-transfer/],
-    ['expire', true, 'expired', /valid_until passed: a self-transfer/],
-    ['release_slot', true, 'failed', /^insufficient balance; a self-transfer replaces it at nonce 7 to unblock later transactions$/],
+    ['cancel', true, 'canceled', /^cancelled: replaced by a self-transfer at nonce 7$/],
+    ['expire', true, 'expired', /^valid_until passed: replaced by a self-transfer at nonce 7$/],
+    ['release_slot', true, 'failed', /^insufficient balance; replaced by a self-transfer at nonce 7 to unblock later transactions$/],
   ];
 
   it('end: the purpose of the mined attempt decides the final status', () => {
@@ -143,6 +143,15 @@ describe('how a transaction ends', () => {
     assert.match(ended.statusReason ?? '', /attempt 1 was mined instead of the newest, attempt 2/);
   });
 
+  it('end: a released slot fails with the obstacle, also after a reorg', () => {
+    const why = 'no RPC node accepted it: the node answered txFAILED';
+    const released = signed({ ...sent, statusReason: why }, { version: 2, purpose: 'release_slot', nonce: 7n });
+    const again = reorged(mined(released, minedAt(2), 5));
+    const ended = resolved(mined(again, minedAt(2), 6), 'release_slot', null, 7);
+    const expected = `${why}; replaced by a self-transfer at nonce 7 to unblock later transactions`;
+    assert.deepEqual([again.statusReason, ended.statusReason], [expected, expected]);
+  });
+
   it('end: states why it failed if that is known', () => {
     const ended = resolved(mined(sent, minedAt(1, false), 5), 'content', 'reverted on chain: no', 6);
     assert.equal(ended.statusReason, 'reverted on chain: no');
@@ -151,7 +160,7 @@ describe('how a transaction ends', () => {
   it('end: after a foreign transaction in its slot, content gets another nonce and a given-up transaction ends', () => {
     const again = displaced(sent, foreignHash);
     assert.deepEqual([again.status, again.nonce, again.liveVersion, again.intent], ['pending', null, null, 'content']);
-    assert.match(again.statusReason ?? '', new RegExp(`nonce 7 was used by ${foreignHash}`));
+    assert.match(again.statusReason ?? '', new RegExp(`nonce 7 was used by the foreign transaction ${foreignHash}`));
     assert.deepEqual(
       (['cancel', 'expire', 'release_slot'] as const).map((purpose) => displaced(over(purpose), foreignHash).status),
       ['canceled', 'expired', 'failed'],

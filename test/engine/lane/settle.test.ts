@@ -122,10 +122,7 @@ describe('foreign use of a nonce', () => {
     }
     const { status, statusReason } = await stand(store, id);
     assert.equal(status, 'failed');
-    assert.match(
-      statusReason ?? '',
-      /^outcome unknown: nonce \d+ was used, and no node can show by which transaction; check the account's history/,
-    );
+    assert.match(statusReason ?? '', /^outcome unknown: no RPC node has the transaction that used nonce \d+; check the account's history/);
     assert.equal((await store.read.attemptsOf(id)).length, 1);
   });
 

@@ -44,7 +44,7 @@ describe('ed25519 keystore', () => {
 
   it('rejects a wrong passphrase', async () => {
     const json = cheapEd25519Keystore(seed, 'right');
-    await assert.rejects(openEd25519Keystore(json, 'wrong'), problem('wrong_passphrase', /^the passphrase does not open the keystore$/));
+    await assert.rejects(openEd25519Keystore(json, 'wrong'), problem('wrong_passphrase', /^the passphrase does not decrypt the keystore$/));
   });
 
   it('rejects a keystore with a changed ciphertext', async () => {

@@ -50,7 +50,7 @@ describe('Ethereum keystore', () => {
 
   it('rejects a wrong passphrase', async () => {
     const json = await encryptKeystoreJson(wallet, 'right', light);
-    await assert.rejects(openKeystore(json, 'wrong'), problem('wrong_passphrase', /^the passphrase does not open the keystore$/));
+    await assert.rejects(openKeystore(json, 'wrong'), problem('wrong_passphrase', /^the passphrase does not decrypt the keystore$/));
   });
 
   it('rejects a keystore with a changed ciphertext', async () => {
@@ -65,7 +65,7 @@ describe('Ethereum keystore', () => {
     keystore.address = '00'.repeat(20);
     await assert.rejects(
       openKeystore(JSON.stringify(keystore), 'right'),
-      problem('malformed', /names the address 0x0{40}, but holds the key of another/),
+      problem('malformed', /names the address 0x0{40}, but holds the key of another address/),
     );
   });
 
