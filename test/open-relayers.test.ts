@@ -77,7 +77,7 @@ it('keys that cannot be opened, and accounts that two relayers have, are told to
       { path: 'signers[2].config.passphrase', problem: 'the passphrase does not decrypt the keystore' },
       {
         path: 'relayers[1].signer_id',
-        problem: `has the address ${address}, like relayer "a" on the same chain; an account can have only one relayer`,
+        problem: `has the same address as relayer "a" on the same chain (${address}); an account can have only one relayer`,
       },
     ],
   });

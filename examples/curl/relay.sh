@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sends, replaces, watches, signs, and tests a webhook, with curl. Run it against `npm start`:
+# Sends, replaces and watches a transaction, signs typed data, and tests a webhook, with curl. Run it against `npm start`:
 #
 #   URL=http://127.0.0.1:8080 TOKEN=... examples/curl/relay.sh
 set -euo pipefail

@@ -1,4 +1,4 @@
-"""Sends, replaces, watches, signs, and receives a webhook, with grpcio.
+"""Sends, replaces and watches a transaction, signs typed data, and receives a webhook, with grpcio.
 
 protoc (3.15 or later; 22 for the admin services) and grpc_python_plugin generate stubs from proto/ in a temporary folder.
 Debian packages: python3-grpcio, protobuf-compiler, protobuf-compiler-grpc, libprotobuf-dev. With pip's grpcio-tools, use

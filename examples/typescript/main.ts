@@ -1,5 +1,5 @@
 /*
- * Sends, replaces, watches, signs, and receives a webhook, with Connect in Node. Run it against `npm start`:
+ * Sends, replaces and watches a transaction, signs typed data, and receives a webhook, with Connect in Node. Run it against `npm start`:
  *
  *   URL=http://127.0.0.1:8080 TOKEN=... node dist/examples/typescript/main.js
  */

@@ -61,8 +61,8 @@ export function registerKeystore(program: Command): void {
     .addHelpText('after', secretsHelp)
     .addHelpText(
       'after',
-      '\nThe private key is read in the same way. On standard input it is the first line and the passphrase the second. A private key is' +
-        '\n64 hex digits; with --type ed25519 also S... (Stellar), or base58 or a JSON array of bytes (Solana).' +
+      '\nThe private key is read in the same way. On standard input, the private key is the first line and the passphrase is the' +
+        '\nsecond. A private key is 64 hex digits; with --type ed25519 also S... (Stellar), or base58 or a JSON array of bytes (Solana).' +
         '\n\nExample:\n  relayer keystore import --out keys/signer.json --passphrase-env KEYSTORE_PASSPHRASE < private-key.txt',
     )
     .action(importKey);

@@ -43,7 +43,7 @@ export async function runDev(homeDir: string): Promise<void> {
     }
     if (home.hasDatabase() && (await anyIsNew(chains, settings.databaseUrl))) {
       await home.renewDatabase();
-      writeLine('the chains are new, so a new database is started; the previous one is kept as relayer.previous.db');
+      writeLine('the local chains are new: started a new database, and kept the previous one as relayer.previous.db');
     }
 
     const receiver = await startWebhookReceiver(home.webhookSigningKey, writeLine);

@@ -11,7 +11,7 @@ interface ForeignPolicy {
 /** A setting of fees that users pay in tokens. */
 const userPaid: ForeignPolicy = {
   asksForNothing: (value) => value === null || (Array.isArray(value) && value.length === 0) || (value instanceof Map && value.size === 0),
-  problem: 'is for fees that the user pays, which are not supported; leave it out',
+  problem: 'applies to fees that users pay in tokens, which are not supported; leave it out',
 };
 
 const foreignPolicies: Readonly<Record<NetworkType, Readonly<Record<string, ForeignPolicy>>>> = {
@@ -47,7 +47,7 @@ export function apiPolicies(type: NetworkType, policies: JsonObject, path: strin
 
 /** On Solana the existing relayer lets users pay unless the file says otherwise, so the file must say it. */
 function checkStrategy(type: NetworkType, strategy: JsonValue, path: string, problems: Problems): void {
-  if (strategy === 'user') problems.add(path, 'must be "relayer": fees that the user pays are not supported');
+  if (strategy === 'user') problems.add(path, 'must be "relayer": fees that users pay in tokens are not supported');
   else if (strategy === null && type === 'solana')
-    problems.add(path, 'must be set to "relayer": the default of the existing relayer, "user", is not supported');
+    problems.add(path, 'must be set to "relayer": the default of OpenZeppelin Relayer, "user", is not supported');
 }

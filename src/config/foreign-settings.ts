@@ -17,14 +17,14 @@ const noQueue = 'has no effect: this service needs no external queue';
 const noTuning = 'has no effect: this service has no such setting';
 const logOutput = 'has no effect: the log is JSON lines on standard output';
 const metrics = 'has no effect: metrics are always on, at /metrics of APP_PORT';
-const onlyFileUrls = 'only the URLs of the configuration file and of the API are called; unset it';
+const onlyFileUrls = 'the service calls only URLs from the configuration file and the API; unset it';
 
 const foreign: readonly ForeignSetting[] = [
   {
     name: 'RESET_STORAGE_ON_START',
     harmless: ['false'],
     effect: 'problem',
-    sentence: 'is not supported: a start never deletes stored data; unset it',
+    sentence: 'is not supported: the service never deletes stored data at start; unset it',
   },
   {
     name: 'DISTRIBUTED_MODE',

@@ -152,7 +152,7 @@ function withInherited(network: WrittenNetwork, written: ReadonlyMap<string, Wri
   const line: WrittenNetwork[] = [network];
   for (let child = network; child.from !== ''; ) {
     const parent = written.get(`${type} ${child.from}`);
-    if (child.from === network.name) problems.add(`${path}.from`, 'inherits from itself');
+    if (child.from === network.name) problems.add(`${path}.from`, 'inherits from itself; name another network');
     else if (parent === undefined && child === network) checkParent(network, written, problems);
     if (parent === undefined || !parent.isSound || line.includes(parent)) return undefined;
     child = parent;

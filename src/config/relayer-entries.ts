@@ -122,7 +122,7 @@ export function accountProblems(
       idOf.set(account, id);
       return [];
     }
-    const problem = `has the address ${address}, like relayer ${JSON.stringify(other)} on the same chain; an account can have only one relayer`;
+    const problem = `has the same address as relayer ${JSON.stringify(other)} on the same chain (${address}); an account can have only one relayer`;
     return [{ path: `${origin}.signer_id`, problem }];
   });
 }

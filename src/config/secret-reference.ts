@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../json/json-value.js';
 import type { Environment } from './environment.js';
 import type { Problems } from './problem.js';
 
-const form = '{"type": "env", "value": "<name of an environment variable>"} or {"type": "plain", "value": "<the text itself>"}';
+const form = '{"type": "env", "value": "<name of an environment variable>"} or {"type": "plain", "value": "<the secret>"}';
 
 /** Takes the place of a URL that cannot be resolved, so that its list keeps its order and has no second problem. */
 const unresolved = 'http://unresolved.invalid';
@@ -14,7 +14,7 @@ export function resolveSecret(value: JsonValue, path: string, env: Environment, 
   const type = value.get('type');
   const text = value.get('value');
   if (type !== 'env' && type !== 'plain') return refuse(`${path}.type`, 'must be "env" or "plain"');
-  if (typeof text !== 'string' || text === '') return refuse(`${path}.value`, 'must be a text that is not empty');
+  if (typeof text !== 'string' || text === '') return refuse(`${path}.value`, 'must be a non-empty string');
   if (type === 'plain') return text;
   const found = env[text];
   if (found !== undefined && found !== '') return found;

@@ -32,11 +32,11 @@ export interface Setting<T> {
 
 const table = {
   host: setting({ name: 'HOST', default: '127.0.0.1', doc: 'Address to listen on.', parse: text }),
-  port: setting({ name: 'APP_PORT', default: '8080', doc: 'Port to listen on; 0 takes a free one.', parse: integer(0, 65_535) }),
+  port: setting({ name: 'APP_PORT', default: '8080', doc: 'Port to listen on; 0 selects a free port.', parse: integer(0, 65_535) }),
   apiKey: setting({
     name: 'API_KEY',
     secret: true,
-    doc: 'Key with every scope, for the first calls; at least 32 characters.',
+    doc: 'API key with every scope, for the first calls; at least 32 characters.',
     parse: apiKey,
   }),
   configDir: setting({ name: 'CONFIG_DIR', default: './config', doc: 'Folder of the configuration file.', parse: text }),

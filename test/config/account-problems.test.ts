@@ -28,7 +28,7 @@ test("accounts: reports two relayers with one account on one chain, whatever the
     [
       {
         path: 'relayers[1].signer_id',
-        problem: `has the address ${address.toLowerCase()}, like relayer "a" on the same chain; an account can have only one relayer`,
+        problem: `has the same address as relayer "a" on the same chain (${address.toLowerCase()}); an account can have only one relayer`,
       },
     ],
   );

@@ -166,9 +166,9 @@ test('networks: reject inheritance from an unknown network, from itself, and in 
     [
       'networks[5].chain_id: must be an integer from 1 to 18446744073709551615',
       'networks[0].from: no evm network has the name "ghost"',
-      'networks[1].from: inherits from itself',
-      'networks[2].from: inherits from itself',
-      'networks[3].from: inherits from itself',
+      'networks[1].from: inherits from itself; name another network',
+      'networks[2].from: inherits from itself; name another network',
+      'networks[3].from: inherits from itself; name another network',
     ],
   );
 });

@@ -41,8 +41,8 @@ async function policiesOf(relayer: unknown): Promise<RelayerPolicies | undefined
   return (await load([relayer])).relayers[0]?.policies;
 }
 
-const userPays = 'fees that the user pays are not supported';
-const forUsers = 'is for fees that the user pays, which are not supported; leave it out';
+const userPays = 'fees that users pay in tokens are not supported';
+const forUsers = 'applies to fees that users pay in tokens, which are not supported; leave it out';
 const program = '11111111111111111111111111111111';
 const account = 'AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9';
 
@@ -112,7 +112,7 @@ describe('Solana policies', () => {
       maxTxDataSizeBytes: 1232,
     });
     const unsaid = [
-      `relayers[0].policies.fee_payment_strategy: must be set to "relayer": the default of the existing relayer, "user", is not supported`,
+      `relayers[0].policies.fee_payment_strategy: must be set to "relayer": the default of OpenZeppelin Relayer, "user", is not supported`,
     ];
     for (const policies of [undefined, null, {}, { fee_payment_strategy: null }]) {
       assert.deepEqual(await problemsOf([solanaRelayer(policies)]), unsaid);

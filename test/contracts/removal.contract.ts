@@ -11,7 +11,7 @@ function ids(items: readonly { readonly transaction: Transaction }[]): string[] 
   return items.map(({ transaction }) => transaction.id);
 }
 
-/** The behaviour of every store when finished transactions are removed. */
+/** The behavior of every store when finished transactions are removed. */
 export function removalContract(name: string, newDatabaseUrl: () => Promise<string>): void {
   describe(`${name}: removal of finished transactions`, () => {
     let store: Store;

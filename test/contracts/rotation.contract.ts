@@ -10,7 +10,7 @@ import { aNotification, aStoredResponse, silentLog } from '../support/stored-sam
 
 const newBox = () => createSecretBox(randomBytes(32).toString('base64'));
 
-/** The behaviour of every store when the encryption key is rotated. */
+/** The behavior of every store when the encryption key is rotated. */
 export function rotationContract(name: string, newDatabaseUrl: () => Promise<string>): void {
   describe(`${name}: rotation of the encryption key`, () => {
     test('seals every secret with the new key in one commit, and changes nothing the second time', async () => {

@@ -76,7 +76,7 @@ async function startHolder(
   return { child, acknowledged };
 }
 
-/** The behaviour of every store. `newDatabaseUrl` returns the URL of a database that does not exist yet or is empty. */
+/** The behavior of every store. `newDatabaseUrl` returns the URL of a database that does not exist yet or is empty. */
 export function storeContract(name: string, newDatabaseUrl: () => Promise<string>): void {
   describe(`${name}: a read returns what was written`, () => {
     let store: Store;

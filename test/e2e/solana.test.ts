@@ -240,7 +240,7 @@ describe('a Solana relayer', () => {
       s.solana.chain.pool.losesPackets = true;
       const { id } = await s.send(body);
       const { hash } = await s.untilWaiting(id);
-      assert.match((await cancel(id)).status_reason ?? '', /being cancelled/);
+      assert.match((await cancel(id)).status_reason ?? '', /being canceled/);
       assert.equal((await cancel(id)).status, 'submitted');
       assert.deepEqual([(await s.client.replace(id, payment().body)).reason], ['TRANSACTION_CANCELED']);
       outlive();
@@ -291,7 +291,7 @@ describe('a Solana relayer', () => {
 });
 
 describe('a Solana relayer without funds', () => {
-  it('without funds transactions stay pending, can be replaced, cancelled and expire, and the rest is sent after funding', async () => {
+  it('without funds transactions stay pending, can be replaced, canceled and expire, and the rest is sent after funding', async () => {
     const s = await startSolanaService({ lamports: 0n, start: startServiceHere });
     try {
       await s.solana.faucet(bob.address, sol);

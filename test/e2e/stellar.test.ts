@@ -150,7 +150,7 @@ describe('Stellar, from the request to the ledger', () => {
   });
 
   describe('cancels on Stellar', () => {
-    it('cancel: an unsigned transaction is cancelled at once', async () => {
+    it('cancel: an unsigned transaction is canceled at once', async () => {
       const [bob, carol] = [receiver(), receiver()];
       const ahead = await rig.send(paymentBody(bob.address, 1n));
       const second = await rig.send(paymentBody(carol.address, 2n));
@@ -310,7 +310,7 @@ describe('Stellar, from the request to the ledger', () => {
     assert.equal(scValToNative(xdr.ScVal.fromXDR(String(confirmed.transaction_result_xdr), 'base64')), 2);
   });
 
-  it('contract call: is cancelled in the queue, although only another call may outbid it there', async () => {
+  it('contract call: is canceled in the queue, although only another call may outbid it there', async () => {
     const greeting = { type: 'invoke_contract', contract_address: rig.ledger.testContract, function_name: 'echo', args: [{ u32: 3 }] };
     rig.ledger.setSurge(1_000_000_000n);
     const sent = await rig.send({ network: 'local', operations: [greeting] });

@@ -157,7 +157,7 @@ describe('watch, find by nonce, cancel all', () => {
   });
 
   for (const index of [0, 1, 2, 3]) {
-    it(`cancel all over ${['REST', 'gRPC', 'gRPC-Web', 'Connect JSON'][index]}: pending transactions end at once, submitted ones are being cancelled`, async () => {
+    it(`cancel all over ${['REST', 'gRPC', 'gRPC-Web', 'Connect JSON'][index]}: pending transactions end at once, submitted ones are being canceled`, async () => {
       // Two may be in flight, so two of four stay pending.
       const ids = [await send(), await send(), await send(), await send()];
       const submitted = ids.slice(0, 2);
@@ -279,11 +279,11 @@ function grpcWebWatcher(baseUrl: string): Watcher {
   return {
     protocol: 'gRPC-Web',
     watch(transactionId) {
-      const cancelling = new AbortController();
+      const canceling = new AbortController();
       const headers = { authorization: `Bearer ${apiKey}` };
-      const stream = client.watchTransactions({ relayerId: 'r1', transactionId }, { headers, signal: cancelling.signal });
+      const stream = client.watchTransactions({ relayerId: 'r1', transactionId }, { headers, signal: canceling.signal });
       return {
-        cancel: () => cancelling.abort(),
+        cancel: () => canceling.abort(),
         async *[Symbol.asyncIterator]() {
           try {
             for await (const { transaction } of stream)

@@ -11,7 +11,7 @@ import { waitFor } from '../support/wait-for.js';
 
 const other = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC';
 
-describe('replacing and cancelling', () => {
+describe('replacing and canceling', () => {
   let anvil: Anvil;
   let rig: EvmRig;
 

@@ -149,7 +149,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     await rig.untilWaiting(transaction.id);
     const canceled = await rig.untilWithBlocks(transaction.id, 'canceled');
     const { nonce, statusReason } = canceled.transaction;
-    assert.equal(statusReason, `cancelled: replaced by a no-op transaction at sequence number ${nonce}`);
+    assert.equal(statusReason, `canceled: replaced by a no-op transaction at sequence number ${nonce}`);
     assert.equal(await rig.chain.balanceOf(receiver), 10_000_000n);
   });
 

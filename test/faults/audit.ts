@@ -48,7 +48,7 @@ function compare(run: Pick<FaultRun, 'violation'>, record: TransactionRecord, le
     case 'canceled':
       if (record.hash === null && record.nonce === null) return;
       if (found === undefined || found.to !== record.from.toLowerCase() || found.value !== 0n || found.nonce !== record.nonce)
-        run.violation('a cancelled record does not name a self-transfer that the chain holds', { record, found });
+        run.violation('a canceled record does not name a self-transfer that the chain holds', { record, found });
       return;
     case 'confirmed':
       if (found === undefined) {

@@ -622,7 +622,7 @@ describe('errors of sent transactions', () => {
     });
     await checkEverywhere(rig, askers, cancel('r1', id), {
       ...told,
-      error: 'the transaction is confirmed, so it cannot be cancelled any more',
+      error: 'the transaction is confirmed, so it cannot be canceled any more',
     });
   });
 

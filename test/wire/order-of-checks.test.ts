@@ -33,7 +33,7 @@ const noKey = { authorization: undefined };
 
 describe('the order of checks, over REST: of two checks that fail, the earlier one answers', () => {
   let rig: AppRig;
-  /** Cancelled before it was signed. */
+  /** Canceled before it was signed. */
   let canceledId: string;
 
   before(async () => {

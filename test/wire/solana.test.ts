@@ -191,7 +191,7 @@ describe('a Solana transaction', () => {
     );
   });
 
-  it('Solana transaction: an unsigned one can be replaced and cancelled', async () => {
+  it('Solana transaction: an unsigned one can be replaced and canceled', async () => {
     const { body: sent } = await send(bodyOf({ instructions: [transfer()] }));
     const path = `/relayers/r1/transactions/${sent.data.id}`;
     const transaction = await builtTransaction(home.address, [transferOf(address(home.address), to, 6n)]);

@@ -196,7 +196,7 @@ export enum ErrorReason {
   TRANSACTION_EXPIRED = 34,
 
   /**
-   * The transaction is cancelled, or its cancellation was accepted.
+   * The transaction is canceled, or its cancellation was accepted.
    *
    * @generated from enum value: ERROR_REASON_TRANSACTION_CANCELED = 35;
    */
@@ -245,7 +245,7 @@ export enum ErrorReason {
   READER_TOO_SLOW = 41,
 
   /**
-   * The transaction cannot be cancelled: its attempts stay valid, and no transaction of the relayer can replace them.
+   * The transaction cannot be canceled: its attempts stay valid, and no transaction of the relayer can replace them.
    *
    * @generated from enum value: ERROR_REASON_CANCEL_NOT_POSSIBLE = 42;
    */

@@ -332,7 +332,7 @@ export type EvmPolicies = Message<"relayer.v1.EvmPolicies"> & {
   gasPriceCap?: string | undefined;
 
   /**
-   * Allowed receivers. Absent: all; in JSON an empty list is refused. The relayer's own address is always allowed.
+   * Allowed receivers. Absent: all; in JSON an empty list is rejected. The relayer's own address is always allowed.
    *
    * @generated from field: repeated string whitelist_receivers = 3;
    */

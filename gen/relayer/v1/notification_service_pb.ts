@@ -358,13 +358,13 @@ export const DeleteNotificationResponseSchema: GenMessage<DeleteNotificationResp
   messageDesc(file_relayer_v1_notification_service, 10);
 
 /**
- * One event and its way to a receiver.
+ * The delivery of one event to a receiver.
  *
  * @generated from message relayer.v1.Delivery
  */
 export type Delivery = Message<"relayer.v1.Delivery"> & {
   /**
-   * The id of the event, the same in every attempt.
+   * The id of the event, the same in every delivery attempt.
    *
    * @generated from field: string id = 1;
    */
@@ -392,14 +392,14 @@ export type Delivery = Message<"relayer.v1.Delivery"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When the next attempt is due. Null: there is none.
+   * When the next delivery attempt is due. Null: there is none.
    *
    * @generated from field: optional google.protobuf.Timestamp next_attempt_at = 5;
    */
   nextAttemptAt?: Timestamp | undefined;
 
   /**
-   * The latest 20 attempts, oldest first.
+   * The latest 20 delivery attempts, oldest first.
    *
    * @generated from field: repeated relayer.v1.DeliveryAttempt attempts = 6;
    */
@@ -414,7 +414,7 @@ export const DeliverySchema: GenMessage<Delivery> = /*@__PURE__*/
   messageDesc(file_relayer_v1_notification_service, 11);
 
 /**
- * One attempt to deliver an event.
+ * One delivery attempt.
  *
  * @generated from message relayer.v1.DeliveryAttempt
  */
@@ -679,21 +679,21 @@ export enum DeliveryStatus {
   UNSPECIFIED = 0,
 
   /**
-   * The service will try it, or try it again.
+   * The service will send it, or send it again.
    *
    * @generated from enum value: DELIVERY_STATUS_PENDING = 1;
    */
   PENDING = 1,
 
   /**
-   * The receiver answered 2xx.
+   * The receiver returned 2xx.
    *
    * @generated from enum value: DELIVERY_STATUS_DELIVERED = 2;
    */
   DELIVERED = 2,
 
   /**
-   * The service gave up: the retry schedule has ended, the receiver answered 410 (gone), or its address is
+   * The service gave up: the retry schedule has ended, the receiver returned 410 (gone), or its address is
    * not allowed. The delivery stays listed, can be repeated, and delays no other event.
    *
    * @generated from enum value: DELIVERY_STATUS_DEAD = 3;
@@ -726,7 +726,7 @@ export const NotificationService: GenService<{
   /**
    * Updates a notification. Absent fields keep their values. The previous key keeps
    * signing `webhook-signature` beside the new one for 24 hours; removing the key ends that. A receiver that
-   * answered 410 (gone) gets deliveries again. Errors: INVALID_ARGUMENT, NOT_FOUND.
+   * returned 410 (gone) gets deliveries again. Errors: INVALID_ARGUMENT, NOT_FOUND.
    *
    * @generated from rpc relayer.v1.NotificationService.UpdateNotification
    */
@@ -766,7 +766,7 @@ export const NotificationService: GenService<{
     output: typeof DeleteNotificationResponseSchema;
   },
   /**
-   * Lists the deliveries of a notification with their attempts, newest first. The service keeps them for
+   * Lists the deliveries of a notification with their delivery attempts, newest first. The service keeps them for
    * WEBHOOK_RETENTION_DAYS after their end. Errors: NOT_FOUND.
    *
    * @generated from rpc relayer.v1.NotificationService.ListDeliveries
@@ -790,7 +790,7 @@ export const NotificationService: GenService<{
   },
   /**
    * Delivers a `test` event, which waits for no other event and needs no relayer. The call returns
-   * before the delivery; ListDeliveries shows its attempts. Errors: NOT_FOUND.
+   * before the delivery; ListDeliveries shows its delivery attempts. Errors: NOT_FOUND.
    *
    * @generated from rpc relayer.v1.NotificationService.TestNotification
    */

@@ -430,7 +430,7 @@ export type CreateRelayerRequest = Message<"relayer.v1.CreateRelayerRequest"> & 
   networkType: NetworkType;
 
   /**
-   * True: it starts paused.
+   * True: the relayer starts paused.
    *
    * @generated from field: bool paused = 5;
    */
@@ -540,7 +540,7 @@ export type UpdateRelayerRequest = Message<"relayer.v1.UpdateRelayerRequest"> & 
   /**
    * The fields to change. A field that is named but not set is removed; this works for policies, `notification_id` and `custom_rpc_urls`.
    * Paths: `name`, `paused`, `notification_id`, `custom_rpc_urls`, the policies of the network (`evm`) or one of them (`evm.min_balance`).
-   * Absent or empty: the fields that are set. REST has no such key: it follows from the keys of the body, and null removes.
+   * Absent or empty: the fields that are set. REST has no update mask: the keys of the body name the fields, and null removes a field.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -916,14 +916,14 @@ export const JsonRpcAnswerSchema: GenMessage<JsonRpcAnswer> = /*@__PURE__*/
  */
 export type JsonRpcError = Message<"relayer.v1.JsonRpcError"> & {
   /**
-   * The code of the node.
+   * The error code from the node.
    *
    * @generated from field: int32 code = 1;
    */
   code: number;
 
   /**
-   * The message of the node, cut to 1 KiB.
+   * The message from the node, cut to 1 KiB.
    *
    * @generated from field: string message = 2;
    */
@@ -937,7 +937,7 @@ export type JsonRpcError = Message<"relayer.v1.JsonRpcError"> & {
   description: string;
 
   /**
-   * Further data of the node, such as revert data, as JSON text. Not set if there is none.
+   * Further data from the node, such as revert data, as JSON text. Not set if there is none.
    *
    * @generated from field: optional string data = 4;
    */
@@ -1005,7 +1005,7 @@ export const RelayerService: GenService<{
     output: typeof ListRelayersResponseSchema;
   },
   /**
-   * Creates a relayer. No RPC node has to be reachable.
+   * Creates a relayer. The call needs no reachable RPC node.
    * Errors: INVALID_ARGUMENT (also for an unknown signer, network or notification), ALREADY_EXISTS (`ID_EXISTS`; also if another relayer has this account on this chain).
    *
    * @generated from rpc relayer.v1.RelayerService.CreateRelayer
@@ -1058,7 +1058,7 @@ export const RelayerService: GenService<{
   },
   /**
    * Forwards a JSON-RPC call to an RPC node of the relayer's network. Only methods that read are allowed.
-   * At most 16 calls per network run at the same time; further ones are UNAVAILABLE.
+   * At most 16 calls per network run at the same time; further calls fail with UNAVAILABLE.
    * In REST the body is the JSON-RPC call and the response is the bare JSON-RPC response. An error of the node is a 200 with `error`.
    * Errors: INVALID_ARGUMENT (also for a method that is not allowed), NOT_FOUND, UNAVAILABLE (no RPC node is reachable).
    *

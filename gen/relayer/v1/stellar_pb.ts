@@ -611,7 +611,7 @@ export type AuthSpec = Message<"relayer.v1.AuthSpec"> & {
     case: "sourceAccount";
   } | {
     /**
-     * These addresses. Not implemented: answers UNIMPLEMENTED.
+     * These addresses. Not implemented: returns UNIMPLEMENTED.
      *
      * @generated from field: relayer.v1.AddressesAuth addresses = 3;
      */
@@ -708,7 +708,7 @@ export const XdrAuthSchema: GenMessage<XdrAuth> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 19);
 
 /**
- * A value of a contract. In REST: an object with one key, the case (`{"u32":1}`), except void, which is the bare string `"void"`.
+ * A contract value. In REST: an object with one key, the case (`{"u32":1}`), except void, which is the bare string `"void"`.
  * 64-bit integers are JSON integers or decimal digits in a string, always exact.
  *
  * @generated from message relayer.v1.ScVal

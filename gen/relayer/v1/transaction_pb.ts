@@ -159,7 +159,7 @@ export type Attempt = Message<"relayer.v1.Attempt"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * True if a block holds it.
+   * True if a block contains it.
    *
    * @generated from field: bool is_mined = 5;
    */
@@ -316,7 +316,7 @@ export enum TransactionStatus {
   SUBMITTED = 3,
 
   /**
-   * In a block that a reorg can still remove.
+   * In a block that a reorg can still undo.
    *
    * @generated from enum value: TRANSACTION_STATUS_MINED = 4;
    */
@@ -344,7 +344,7 @@ export enum TransactionStatus {
   EXPIRED = 7,
 
   /**
-   * Cancelled.
+   * Canceled.
    *
    * @generated from enum value: TRANSACTION_STATUS_CANCELED = 8;
    */

@@ -22,7 +22,7 @@ export function domainErrorOf(error: unknown): DomainError {
   if (error.cause instanceof DomainError) return domainErrorOf(error.cause);
   if (error.code === Code.Unimplemented) return new DomainError('unimplemented', 'NOT_IMPLEMENTED', error.rawMessage, { cause: error });
   if (isCallerGone(error))
-    return new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the caller cancelled the call, or its deadline passed', { cause: error });
+    return new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the caller canceled the call, or its deadline passed', { cause: error });
   return internal(error);
 }
 

@@ -62,7 +62,7 @@ function idempotencyKeyOf({ idempotencyKeys: [key, ...others] }: Call): string {
 }
 
 /**
- * Wraps the implementation of a method that honours idempotency keys: returns the response to replay, or runs. This cannot be an
+ * Wraps the implementation of a method that accepts idempotency keys: returns the response to replay, or runs. This cannot be an
  * interceptor: Connect would lose the headers of the answer.
  */
 export function replayable<I extends DescMessage, O extends DescMessage>(

@@ -16,7 +16,7 @@ export function greeting(baseUrl: string, token: string, relayers: readonly Gree
     `ready at ${baseUrl}`,
     ...relayers.map(({ chain, address }) => `relayer "${chain.relayerId}": ${address} on ${chain.commands(address).networkName}`),
     'webhooks appear below when they arrive',
-    `API reference, where you can try every call: ${baseUrl}/docs`,
+    `API reference, to read and try every call: ${baseUrl}/docs`,
     '',
     '# run this first, in another terminal',
     `URL=${baseUrl}/api/v1 TOKEN=${token}`,

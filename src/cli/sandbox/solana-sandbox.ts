@@ -57,7 +57,7 @@ export async function startSolanaSandbox(blockSeconds: number): Promise<SandboxC
       send: payment(address, first, 1n),
       replace: payment(address, second, 2n),
       makeBlock: {
-        title: 'let the first attempt die, as if the network had lost it; the replacement then lands',
+        title: 'let the first attempt expire, as if the network had lost it; then the replacement lands',
         command: `curl -s ${rpcUrl}/expire`,
       },
     }),

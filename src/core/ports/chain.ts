@@ -172,7 +172,7 @@ export interface Unsequenced {
   outcomes(attempts: readonly Attempt[]): Promise<ReadonlyMap<string, AttemptOutcome>>;
   /** `outbid`: a new attempt is sent at once and replaces the earlier ones. `queue`: it waits until they are dead. */
   readonly replacement: 'outbid' | 'queue';
-  /** Returns why an attempt never dies by itself, so that it cannot be cancelled; null if it does. Calls no node. */
+  /** Returns why an attempt never dies by itself, so that it cannot be canceled; null if it does. Calls no node. */
   whyEndless(attempt: Attempt): string | null;
 }
 

@@ -13,17 +13,17 @@ import { viewOf } from './transaction-changes.js';
 /**
  * Cancels a waiting transaction. An unsigned one ends at once. A signed one is outbid in its slot by an attempt that does nothing; an
  * unsequenced one is not broadcast again, and ends when its attempts are dead.
- * A second cancel changes nothing. Throws 404; 400 if it no longer waits or cannot be cancelled; 503 with nothing changed.
+ * A second cancel changes nothing. Throws 404; 400 if it no longer waits or cannot be canceled; 503 with nothing changed.
  */
 export async function cancelTransaction(deps: TransactionDeps, relayer: Relayer, transactionId: string): Promise<TransactionView> {
   const chain = deps.directory.chainOf(relayer);
   // If another cancel comes first, the next round finds it.
-  const require = ({ transaction }: OpenTransaction) => isCancelAccepted(transaction) || requireWaiting(transaction, 'cancelled');
+  const require = ({ transaction }: OpenTransaction) => isCancelAccepted(transaction) || requireWaiting(transaction, 'canceled');
   for (;;) {
     const view = await findTransaction(deps.store.read, relayer.id, transactionId);
     const { transaction } = view;
     if (isCancelAccepted(transaction)) return view;
-    requireWaiting(transaction, 'cancelled');
+    requireWaiting(transaction, 'canceled');
     const seen = { transaction, attempts: await deps.store.read.attemptsOf(transactionId) };
     const canceled =
       isSigned(transaction) && transaction.nonce !== null
@@ -36,8 +36,8 @@ export async function cancelTransaction(deps: TransactionDeps, relayer: Relayer,
 /** The cancel that needs no node; null: the transaction has changed and needs `outbid`. */
 function withoutNodes(chain: Chain, { transaction, attempts }: OpenTransaction): Move | null {
   if (isCancelAccepted(transaction)) return null;
-  requireWaiting(transaction, 'cancelled');
-  if (!isSigned(transaction)) return { steps: [endedUnsigned(transaction, 'canceled', 'cancelled before it was signed')] };
+  requireWaiting(transaction, 'canceled');
+  if (!isSigned(transaction)) return { steps: [endedUnsigned(transaction, 'canceled', 'canceled before it was signed')] };
   if (transaction.nonce !== null) return null;
   for (const attempt of attempts) {
     const sentence = chain.unsequenced?.whyEndless(attempt);
@@ -50,11 +50,11 @@ function isCancelAccepted({ intent, status }: Transaction): boolean {
   return intent === 'cancel' && (status === 'canceled' || status === 'pending' || status === 'sent' || status === 'submitted');
 }
 
-/** The result of cancelling a relayer's waiting transactions. */
+/** The result of canceling a relayer's waiting transactions. */
 export interface DeletedPending {
-  /** Cancelled, or being cancelled. */
+  /** Canceled, or being canceled. */
   readonly canceledIds: readonly string[];
-  /** They could not be cancelled and go on. */
+  /** They could not be canceled and go on. */
   readonly failedIds: readonly string[];
 }
 

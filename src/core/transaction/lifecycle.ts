@@ -61,7 +61,7 @@ function reasonOf(transaction: Transaction, purpose: Intent): string | null {
     case 'content':
       return null;
     case 'cancel':
-      return `being cancelled: ${replaced}; waiting for that to be mined`;
+      return `being canceled: ${replaced}; waiting for that to be mined`;
     case 'expire':
       return `valid_until has passed: ${replaced}; waiting for that to be mined`;
     case 'release_slot':
@@ -87,7 +87,7 @@ export function givenUp(transaction: Transaction, intent: 'cancel' | 'expire'): 
 /** The reason of an unsequenced transaction that was broadcast. */
 function unsequencedReason({ intent, queued }: Pick<Transaction, 'intent' | 'queued'>): string | null {
   const untilDead = 'it is not rebroadcast, but may still be mined until its attempts expire';
-  if (intent === 'cancel') return `being cancelled: ${untilDead}`;
+  if (intent === 'cancel') return `being canceled: ${untilDead}`;
   if (intent === 'expire') return `valid_until has passed: ${untilDead}`;
   return queued === null ? null : 'waiting: the replacement is queued; will send when the earlier attempts can no longer be mined';
 }
@@ -97,7 +97,7 @@ export function endedDead(transaction: Transaction, reason: string): Transaction
   const dead = 'its attempts can no longer be mined';
   switch (transaction.intent) {
     case 'cancel':
-      return next(transaction, { status: 'canceled', mined: null, statusReason: `cancelled: ${dead}` });
+      return next(transaction, { status: 'canceled', mined: null, statusReason: `canceled: ${dead}` });
     case 'expire':
       return next(transaction, { status: 'expired', mined: null, statusReason: `valid_until passed: ${dead}` });
     case 'content':
@@ -176,7 +176,7 @@ export function displaced(transaction: Transaction, foreignHash: string): Transa
         statusReason: `waiting: ${taken}; will send with another ${slotTerms(transaction).slot}`,
       });
     case 'cancel':
-      return next(transaction, { status: 'canceled', mined: null, statusReason: `cancelled: ${taken}` });
+      return next(transaction, { status: 'canceled', mined: null, statusReason: `canceled: ${taken}` });
     case 'expire':
       return next(transaction, { status: 'expired', mined: null, statusReason: `valid_until passed: ${taken}` });
     case 'release_slot':
@@ -233,7 +233,7 @@ function endReason(transaction: Transaction, minedPurpose: Intent): string | nul
   const replaced = `replaced by ${slotTerms(transaction).filler} at ${slotOf(transaction)}`;
   switch (minedPurpose) {
     case 'cancel':
-      return `cancelled: ${replaced}`;
+      return `canceled: ${replaced}`;
     case 'expire':
       return `valid_until passed: ${replaced}`;
     case 'release_slot':
@@ -243,8 +243,8 @@ function endReason(transaction: Transaction, minedPurpose: Intent): string | nul
   }
 }
 
-/** Throws 400 naming the state if the transaction can no longer be replaced or cancelled. */
-export function requireWaiting(transaction: Transaction, verb: 'replaced' | 'cancelled'): void {
+/** Throws 400 naming the state if the transaction can no longer be replaced or canceled. */
+export function requireWaiting(transaction: Transaction, verb: 'replaced' | 'canceled'): void {
   const state = stateThatForbids(transaction);
   if (state !== null)
     throw new DomainError('precondition', state.reason, `the transaction ${state.words}, so it cannot be ${verb} any more`);
@@ -261,7 +261,7 @@ function stateThatForbids(transaction: Transaction): { reason: ErrorReason; word
     case 'expired':
       return { reason: 'TRANSACTION_EXPIRED', words: 'expired' };
     case 'canceled':
-      return { reason: 'TRANSACTION_CANCELED', words: 'is cancelled' };
+      return { reason: 'TRANSACTION_CANCELED', words: 'is canceled' };
     case 'pending':
     case 'sent':
     case 'submitted':
@@ -269,7 +269,7 @@ function stateThatForbids(transaction: Transaction): { reason: ErrorReason; word
         case 'content':
           return null;
         case 'cancel':
-          return { reason: 'TRANSACTION_CANCELED', words: 'is being cancelled' };
+          return { reason: 'TRANSACTION_CANCELED', words: 'is being canceled' };
         case 'expire':
           return { reason: 'TRANSACTION_EXPIRED', words: 'is expiring' };
         case 'release_slot':

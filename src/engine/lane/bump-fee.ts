@@ -60,7 +60,7 @@ function first<T>(items: Iterable<T>, count: number): readonly T[] {
   return taken;
 }
 
-/** An unsequenced transaction that is cancelled, mined or about to be replaced gets no fee bump. */
+/** An unsequenced transaction that is canceled, mined or about to be replaced gets no fee bump. */
 function isWanted({ intent, mined, queued }: Transaction): boolean {
   return intent === 'content' && mined === null && queued === null;
 }

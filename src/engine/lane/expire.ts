@@ -60,5 +60,5 @@ async function expireOne(lane: LaneContext, open: OpenTransaction, nowMs: number
   }
 }
 
-/** It was mined, cancelled or given more time meanwhile. */
+/** It was mined, canceled or given more time meanwhile. */
 class Overtaken extends Error {}

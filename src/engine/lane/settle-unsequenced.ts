@@ -102,7 +102,7 @@ async function endOrSignAgain(lane: LaneContext, seen: OpenTransaction, whyDead:
   const isPayable = isRefusal(draft) || maxCost(draft) <= (await lane.chain.balanceOf(lane.id.account));
   const after = await lane.move(id, async (current) => {
     const { transaction } = current;
-    // It was replaced or cancelled meanwhile: the next head looks again.
+    // It was replaced or canceled meanwhile: the next head looks again.
     if (transaction.revision !== revision) return null;
     if (isRefusal(draft))
       return draft.lasting

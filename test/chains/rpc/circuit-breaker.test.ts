@@ -72,7 +72,7 @@ describe('circuit breaker', () => {
     assert.equal(fail(), 1000);
   });
 
-  it('circuit breaker: honours Retry-After, up to five minutes', (test) => {
+  it('circuit breaker: follows Retry-After, up to five minutes', (test) => {
     const { breaker, moveOn } = start(test);
     breaker.failed({ ...failing, retryAfterMs: 7_000 }, breaker.begin());
     moveOn(6_999);

@@ -118,7 +118,7 @@ describe('failover', { concurrency: true }, () => {
     await assert.rejects(rpc.call('eth_a', [], asIs), { name: 'NodeError', message: 'no', dataJson: null });
   });
 
-  it('failover: honours Retry-After: sends nothing before, even if no other endpoint is left', async (test) => {
+  it('failover: follows Retry-After: sends nothing before, even if no other endpoint is left', async (test) => {
     let isLimited = true;
     const limited = await nodeThat(test, () => (isLimited ? { status: 429, headers: { 'retry-after': '2' }, body: '' } : '0x1'));
     const { rpc } = open(test, heavy(limited.url));

@@ -122,7 +122,7 @@ describe('how a transaction ends', () => {
   const cases: readonly (readonly [mined: Intent, succeeded: boolean, status: string, reason: RegExp | null])[] = [
     ['content', true, 'confirmed', null],
     ['content', false, 'failed', /failed on chain/],
-    ['cancel', true, 'canceled', /^cancelled: replaced by a self-transfer at nonce 7$/],
+    ['cancel', true, 'canceled', /^canceled: replaced by a self-transfer at nonce 7$/],
     ['expire', true, 'expired', /^valid_until passed: replaced by a self-transfer at nonce 7$/],
     ['release_slot', true, 'failed', /^insufficient balance; replaced by a self-transfer at nonce 7 to unblock later transactions$/],
   ];
@@ -192,7 +192,7 @@ const cases: readonly (readonly [TransactionStatus, Intent, reason: string | nul
 describe('replace and cancel', () => {
   for (const [status, intent, reason] of cases) {
     it(`replace and cancel: ${reason === null ? 'accepted' : `rejected with ${reason}`} for status ${status} with intent ${intent}`, () => {
-      for (const verb of ['replaced', 'cancelled'] as const) {
+      for (const verb of ['replaced', 'canceled'] as const) {
         const ask = () => requireWaiting(aTransaction({ id: 't', status, intent }), verb);
         if (reason === null) assert.doesNotThrow(ask);
         else

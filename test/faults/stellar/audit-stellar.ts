@@ -49,7 +49,7 @@ function compare(
   const shown = attempts.find(({ hash }) => hash === record.hash);
   if (record.status === 'canceled') {
     if (found === undefined || !found.succeeded || found.receiver !== null)
-      run.violation('a cancelled record does not name what takes its number and pays nobody', { record, found });
+      run.violation('a canceled record does not name what takes its number and pays nobody', { record, found });
   } else if (record.status !== 'confirmed') run.violation(`a transaction is ${record.status}`, { record, found });
   else if (found === undefined || shown === undefined) run.violation('a confirmed record names what no ledger holds', { record, books });
   else if (!found.succeeded || String(found.sequence) !== record.sequence_number || found.value !== paidBy(shown, passphrase))

@@ -55,7 +55,7 @@ export const stellarRaces: FaultSuite = async (run) => {
     const details = { record, sentValue, attempts: attempts.map(({ version, hash, purpose }) => ({ version, hash, purpose })), changes };
     const kept = changes.filter(({ answer }) => answer.status === 200);
     const isCancelKept = kept.some(({ verb }) => verb === 'cancel');
-    if (record.status === 'canceled' && !isCancelKept) run.violation('cancelled, and nobody was told so', details);
+    if (record.status === 'canceled' && !isCancelKept) run.violation('canceled, and nobody was told so', details);
     const [newest] = attempts;
     if (newest !== undefined && record.hash !== newest.hash && !/instead of the newest/.test(record.status_reason ?? ''))
       run.violation('an earlier version won, and status_reason does not say so', details);

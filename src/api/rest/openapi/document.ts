@@ -73,7 +73,7 @@ Bodies are JSON objects in UTF-8. \`null\` means that the field is absent. Amoun
 
 ### Responses
 
-Every JSON response has the same envelope, unless its operation says otherwise: \`success\`, \`data\` and \`error\`; lists add \`pagination\`, and responses with warnings add \`metadata\`. Later versions may add fields. Times are RFC 3339 in UTC. Lists are newest first. HEAD works wherever GET does.
+Every JSON response has the same envelope, unless its operation says otherwise: \`success\`, \`data\` and \`error\`; lists add \`pagination\`, and responses with warnings add \`metadata\`. Later versions may add fields. Times are RFC 3339 in UTC. Lists are newest first. Every GET operation also supports HEAD.
 
 ### Errors
 

@@ -17,7 +17,7 @@ export const headerComponents: Readonly<Record<string, Schema>> = {
   },
   'RateLimit-Policy': {
     description:
-      'Maximum burst of calls (`q`) and seconds in which that many are refilled (`w`): `"default";q=300;w=3`. Absent if the limit is switched off.',
+      'Maximum burst of calls (`q`) and seconds until an empty limit is full again (`w`): `"default";q=300;w=3`. Absent if the limit is switched off.',
     schema: { type: 'string' },
   },
   'Retry-After': { description: 'Seconds to wait, at least 1.', schema: { type: 'integer', minimum: 1 } },

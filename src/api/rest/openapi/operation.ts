@@ -59,7 +59,7 @@ function descriptionOf(plan: MethodPlan, isBuilt: boolean): string {
   const facts = [
     scopeText(plan),
     ...(plan.rateLimited ? ['Counts towards the rate limit.'] : []),
-    ...(isBuilt ? [] : ['**Not implemented: answers 501.**']),
+    ...(isBuilt ? [] : ['**Not implemented: returns 501.**']),
   ];
   const rpc = `RPC: \`${plan.rpcPath}\`${rpcErrors === undefined ? '.' : `. RPC errors: ${rpcErrors}`}`;
   return [about, facts.join(' '), rpc].join('\n\n');

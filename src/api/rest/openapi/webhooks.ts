@@ -2,12 +2,12 @@ import { refTo, type Schema } from './schema.js';
 
 /** The headers of a delivery. */
 const signatureHeaders: Readonly<Record<string, string>> = {
-  'webhook-id': "The event's id, the same in every attempt.",
-  'webhook-timestamp': 'The time of this attempt in Unix seconds.',
+  'webhook-id': "The event's id, the same in every delivery attempt.",
+  'webhook-timestamp': 'The time of this delivery attempt in Unix seconds.',
   'webhook-signature':
-    '`v1,` and the base64 of HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`. While a key is being replaced: one signature per key, separated by spaces. Only if the notification has a signing key.',
+    '`v1,` and the base64 of HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`. While a key is being replaced, there is one signature per key, separated by spaces. Present only if the notification has a signing key.',
   'X-Signature':
-    'The base64 of HMAC-SHA256 over the body alone; the HMAC key is the text of the current signing key. Only if the notification has a signing key.',
+    'The base64 of HMAC-SHA256 over the body alone; the HMAC key is the text of the current signing key. Present only if the notification has a signing key.',
 };
 
 /** The events that the service posts to notifications, by type. */
@@ -46,7 +46,7 @@ function webhook(event: string, summary: string, payload: Readonly<Record<string
       tags: ['Notification'],
       summary,
       description:
-        'Answer 2xx quickly, then process the event. Delivery is at least once, in order for each transaction: ignore an `id` that you have already processed.',
+        'Return 2xx quickly, then process the event. Delivery is at least once, in order for each transaction: ignore an `id` that you have already processed.',
       parameters: Object.entries(signatureHeaders).map(([name, description]) => ({
         name,
         in: 'header',
@@ -64,7 +64,11 @@ function webhook(event: string, summary: string, payload: Readonly<Record<string
                 id: { type: 'string', description: "The event's id." },
                 event: { type: 'string', const: event, description: 'The type of the event. Later versions may add types.' },
                 payload: { ...(more.length === 0 ? own : { allOf: [...more, own] }), description: 'The content of the event.' },
-                timestamp: { type: 'string', format: 'date-time', description: 'When the event happened, the same in every attempt.' },
+                timestamp: {
+                  type: 'string',
+                  format: 'date-time',
+                  description: 'When the event happened, the same in every delivery attempt.',
+                },
               },
               required: ['id', 'event', 'payload', 'timestamp'],
             },
@@ -74,7 +78,7 @@ function webhook(event: string, summary: string, payload: Readonly<Record<string
       responses: {
         '2XX': { description: 'The event is delivered.' },
         410: { description: 'Gone: the service stops posting to this URL until the notification is updated.' },
-        default: { description: 'The service tries again, by the schedule of `WEBHOOK_RETRY_SECONDS`.' },
+        default: { description: 'The service retries the delivery on the schedule of `WEBHOOK_RETRY_SECONDS`.' },
       },
     },
   };
