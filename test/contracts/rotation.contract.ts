@@ -54,7 +54,7 @@ export function rotationContract(name: string, newDatabaseUrl: () => Promise<str
             ],
           );
           for (const { sealedSigningKey } of [found, ...found.retiredKeys]) {
-            assert.throws(() => from.open(sealedSigningKey ?? '', signingKeyPurpose(id)), /under another key/);
+            assert.throws(() => from.open(sealedSigningKey ?? '', signingKeyPurpose(id)), /with another key/);
           }
           const { sealedSigningKey: _, retiredKeys: __, ...rest } = found;
           const { sealedSigningKey: ___, retiredKeys: ____, ...before } = notifications[index] ?? found;

@@ -40,11 +40,11 @@ function toldBy({ text }: RestAnswer): { code: string; reason: string | undefine
 }
 
 describe('Connect JSON has the rules of protobuf JSON', () => {
-  it('Connect JSON: reads snake_case and lowerCamelCase, ignores unknown fields and reads null as absent', async () => {
+  it('Connect JSON: reads snake_case and lowerCamelCase, and reads null as absent', async () => {
     for (const body of [
       `{"relayer_id":"r1","evm":{"to":"${to}","value":"1","gas_limit":"21000"}}`,
-      `{"relayerId":"r1","evm":{"to":"${to}","value":"1","gasLimit":21000,"data":null},"unknown":{"deep":[1]}}`,
-      `{"relayerId":"r1","evm":{"to":"${to}","value":"1","gasLimit":"21000","vallue":2,"speed":"SPEED_FAST"}}`,
+      `{"relayerId":"r1","evm":{"to":"${to}","value":"1","gasLimit":21000,"data":null}}`,
+      `{"relayerId":"r1","evm":{"to":"${to}","value":"1","gasLimit":"21000","speed":"SPEED_FAST"}}`,
     ]) {
       const answer = await json('SendTransaction', body);
       assert.equal(answer.status, 200, answer.text);
@@ -65,6 +65,18 @@ describe('Connect JSON has the rules of protobuf JSON', () => {
     });
     assert.equal(answer.headers['content-type'], 'application/json');
     assert.match(String(answer.headers['x-request-id']), /^[0-9a-f-]{36}$/);
+  });
+
+  it('Connect JSON: refuses an unknown field and an unknown enum text, and names it', async () => {
+    for (const [body, name] of [
+      [`{"relayerId":"r1","evm":{"to":"${to}","value":"1","vallue":"2"}}`, /vallue/],
+      [`{"relayerId":"r1","evm":{"to":"${to}","value":"1","speed":"safeLow"}}`, /safeLow/],
+      [`{"relayerId":"r1","evm":{"to":"${to}","value":"1"},"unknown":{"deep":[1]}}`, /unknown/],
+    ] as const) {
+      const told = toldBy(await json('SendTransaction', body));
+      assert.deepEqual([told.code, told.reason], ['InvalidArgument', 'BODY_MALFORMED']);
+      assert.match(told.sentence, name);
+    }
   });
 
   it('Connect JSON: amounts must be strings', async () => {

@@ -44,7 +44,8 @@ function strictJsonOptions(lists: NonEmptyLists): Partial<JsonReadOptions> & { t
     if (problem !== undefined) throw connectErrorFromDomainError(invalidFields([problem]));
     return text;
   };
-  return { textDecoder: { decode } };
+  // Connect's default drops unknown fields and enum texts: a misspelt `speed` or `relayerIds` would pass as absent.
+  return { textDecoder: { decode }, ignoreUnknownFields: false };
 }
 
 const nothing = new Uint8Array(0);
