@@ -79,6 +79,17 @@ describe('Connect JSON has the rules of protobuf JSON', () => {
     }
   });
 
+  it('gRPC-Web JSON: refuses half of a surrogate pair in a key or a value', async () => {
+    for (const body of ['{"relayerId":"r1","message":"a","\\udc00":1}', '{"relayerId":"r1","message":"\\ud800"}']) {
+      const frame = Buffer.alloc(5 + Buffer.byteLength(body));
+      frame.writeUInt32BE(Buffer.byteLength(body), 1);
+      frame.write(body, 5);
+      const headers = { 'content-type': 'application/grpc-web+json' };
+      const answer = await rig.ask('POST', '/relayer.v1.SigningService/SignData', { body: frame, headers });
+      assert.match(JSON.stringify(answer.headers) + answer.text, /grpc-status"?:"? ?3/);
+    }
+  });
+
   it('Connect JSON: amounts must be strings', async () => {
     const told = toldBy(await json('SendTransaction', `{"relayerId":"r1","evm":{"to":"${to}","value":1}}`));
     assert.deepEqual([told.code, told.reason], ['InvalidArgument', 'BODY_MALFORMED']);

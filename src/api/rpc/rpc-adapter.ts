@@ -36,10 +36,30 @@ const noteRead: Interceptor = (next) => (request) => {
 /** Refuses bytes that are not UTF-8; by default they would be replaced, and the service would sign something else than what was sent. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
+const surrogateEscape = /\\u[dD][89a-fA-F]/;
+
+/** Connect fails to write an error that quotes half of a surrogate pair: it has no percent-encoding. Text that is not JSON has none. */
+function hasLoneSurrogate(text: string): boolean {
+  const isLone = (value: unknown): boolean => typeof value === 'string' && /\p{Surrogate}/u.test(value);
+  let isFound = false;
+  try {
+    JSON.parse(text, (key, value: unknown) => {
+      isFound ||= isLone(key) || isLone(value);
+      return value;
+    });
+  } catch {
+    return false;
+  }
+  return isFound;
+}
+
 /** The only place where the text of a JSON message is at hand: an empty list that limits would be read as one that is not set. */
 function strictJsonOptions(lists: NonEmptyLists): Partial<JsonReadOptions> & { textDecoder: object } {
   const decode = (bytes: Uint8Array): string => {
     const text = utf8.decode(bytes);
+    if (surrogateEscape.test(text) && hasLoneSurrogate(text)) {
+      throw connectErrorFromDomainError(new DomainError('invalid', 'BODY_MALFORMED', 'the body is not well-formed: it contains half of a surrogate pair'));
+    }
     const problem = lists.problemIn(text);
     if (problem !== undefined) throw connectErrorFromDomainError(invalidFields([problem]));
     return text;
