@@ -58,7 +58,9 @@ function strictJsonOptions(lists: NonEmptyLists): Partial<JsonReadOptions> & { t
   const decode = (bytes: Uint8Array): string => {
     const text = utf8.decode(bytes);
     if (surrogateEscape.test(text) && hasLoneSurrogate(text)) {
-      throw connectErrorFromDomainError(new DomainError('invalid', 'BODY_MALFORMED', 'the body is not well-formed: it contains half of a surrogate pair'));
+      throw connectErrorFromDomainError(
+        new DomainError('invalid', 'BODY_MALFORMED', 'the body is not well-formed: it contains half of a surrogate pair'),
+      );
     }
     const problem = lists.problemIn(text);
     if (problem !== undefined) throw connectErrorFromDomainError(invalidFields([problem]));
