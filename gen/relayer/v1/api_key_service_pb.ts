@@ -90,7 +90,7 @@ export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
  */
 export type CreateApiKeyRequest = Message<"relayer.v1.CreateApiKeyRequest"> & {
   /**
-   * A name for people, 1 to 100 characters. Required.
+   * A display name, 1 to 100 characters. Required.
    *
    * @generated from field: string name = 1;
    */
@@ -314,9 +314,9 @@ export const ApiKeyScopeSchema: GenEnum<ApiKeyScope> = /*@__PURE__*/
   enumDesc(file_relayer_v1_api_key_service, 0);
 
 /**
- * Manages API keys. The bootstrap key of the environment (`API_KEY`) is not among them, and cannot be deleted.
+ * Manages API keys. The bootstrap key from the environment (`API_KEY`) is not listed and cannot be deleted.
  *
- * A key cannot grant more than it has: the keys that it creates have only scopes and relayers of its own, and expire no later than itself.
+ * A key cannot grant more than it has: the keys that it creates can have only its own scopes and relayers, and expire no later than it does.
  * A key with a list of relayers can see and delete only keys whose relayers are all in that list.
  *
  * @generated from service relayer.v1.ApiKeyService

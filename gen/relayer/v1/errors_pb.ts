@@ -42,7 +42,7 @@ export enum ErrorReason {
   PATH_NOT_FOUND = 2,
 
   /**
-   * The path does not support this verb.
+   * The path does not support this HTTP method.
    *
    * @generated from enum value: ERROR_REASON_METHOD_NOT_ALLOWED = 3;
    */
@@ -112,7 +112,7 @@ export enum ErrorReason {
   FIELD_INVALID = 12,
 
   /**
-   * The request has the shape of another network type than the relayer's.
+   * The request has the shape of a network type other than the relayer's.
    *
    * @generated from enum value: ERROR_REASON_WRONG_NETWORK_SHAPE = 13;
    */
@@ -336,7 +336,7 @@ export enum ErrorReason {
   IDEMPOTENCY_KEY_RUNNING = 71,
 
   /**
-   * The idempotency key was used with another payload.
+   * The idempotency key was used with a different payload.
    *
    * @generated from enum value: ERROR_REASON_IDEMPOTENCY_KEY_REUSED = 72;
    */

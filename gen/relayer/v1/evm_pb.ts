@@ -51,7 +51,7 @@ export type EvmTransactionRequest = Message<"relayer.v1.EvmTransactionRequest"> 
   gasLimit?: bigint | undefined;
 
   /**
-   * Legacy price in wei per gas, 0 to 2^128-1. It makes the transaction a legacy one, even on an EIP-1559 network.
+   * Legacy price in wei per gas, 0 to 2^128-1. The transaction is then a legacy one, even on an EIP-1559 network.
    *
    * @generated from field: optional string gas_price = 5;
    */
@@ -346,7 +346,7 @@ export type EvmPolicies = Message<"relayer.v1.EvmPolicies"> & {
   eip1559Pricing?: boolean | undefined;
 
   /**
-   * False: the caller must give `gas_limit`. Default true.
+   * False: the caller must set `gas_limit`. Default true.
    *
    * @generated from field: optional bool gas_limit_estimation = 5;
    */

@@ -116,7 +116,7 @@ export type Network = Message<"relayer.v1.Network"> & {
   chainId?: bigint | undefined;
 
   /**
-   * The number of blocks, its own included, after which a transaction is confirmed. EVM only.
+   * The number of blocks, including its own, after which a transaction is confirmed. EVM only.
    *
    * @generated from field: optional uint64 required_confirmations = 10;
    */
@@ -353,7 +353,7 @@ export const NetworkService: GenService<{
     output: typeof ListNetworksResponseSchema;
   },
   /**
-   * Replaces the RPC endpoints of a network, at once for every relayer without endpoints of its own. The service uses an endpoint only after it has verified its chain.
+   * Replaces the RPC endpoints of a network. Every relayer without endpoints of its own uses them at once. The service uses an endpoint only after it has verified its chain.
    * Errors: INVALID_ARGUMENT, NOT_FOUND.
    *
    * @generated from rpc relayer.v1.NetworkService.UpdateNetwork

@@ -69,7 +69,7 @@ export const NotificationSchema: GenMessage<Notification> = /*@__PURE__*/
  */
 export type CreateNotificationRequest = Message<"relayer.v1.CreateNotificationRequest"> & {
   /**
-   * 1 to 36 characters of `A-Z a-z 0-9 _ -`. Absent: a UUID.
+   * 1 to 36 characters from `A-Z a-z 0-9 _ -`. Absent: a UUID.
    *
    * @generated from field: optional string id = 1;
    */
@@ -77,7 +77,7 @@ export type CreateNotificationRequest = Message<"relayer.v1.CreateNotificationRe
 
   /**
    * The key that signs the deliveries: 1 to 1024 printable ASCII characters (a warning below 32).
-   * After the prefix `whsec_` it must be base64 of 24 to 64 bytes. Absent or empty: none.
+   * After the prefix `whsec_` it must be the base64 text of 24 to 64 bytes. Absent or empty: none.
    *
    * @generated from field: optional string signing_key = 2;
    */
@@ -724,7 +724,7 @@ export const NotificationService: GenService<{
     output: typeof CreateNotificationResponseSchema;
   },
   /**
-   * Updates a notification. Absent fields keep their values. The previous key keeps
+   * Updates a notification. Absent fields keep their values. After a key change, the previous key keeps
    * signing `webhook-signature` beside the new one for 24 hours; removing the key ends that. A receiver that
    * returned 410 (gone) gets deliveries again. Errors: INVALID_ARGUMENT, NOT_FOUND.
    *

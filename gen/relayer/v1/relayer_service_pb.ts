@@ -115,7 +115,7 @@ export type Relayer = Message<"relayer.v1.Relayer"> & {
   notificationId?: string | undefined;
 
   /**
-   * RPC endpoints that it uses instead of those of its network. In REST requests an item can also be the bare URL. Empty: those of the network.
+   * RPC endpoints that it uses instead of its network's. In REST requests an item can also be the bare URL. Empty: the network's.
    *
    * @generated from field: repeated relayer.v1.RpcUrl custom_rpc_urls = 11;
    */
@@ -402,14 +402,14 @@ export const ListRelayersResponseSchema: GenMessage<ListRelayersResponse> = /*@_
  */
 export type CreateRelayerRequest = Message<"relayer.v1.CreateRelayerRequest"> & {
   /**
-   * 1 to 36 characters of `A-Z a-z 0-9 _ -`. Absent: a UUID.
+   * 1 to 36 characters from `A-Z a-z 0-9 _ -`. Absent: a UUID.
    *
    * @generated from field: optional string id = 1;
    */
   id?: string | undefined;
 
   /**
-   * A name for people. Required.
+   * A display name. Required.
    *
    * @generated from field: string name = 2;
    */
@@ -482,7 +482,7 @@ export type CreateRelayerRequest = Message<"relayer.v1.CreateRelayerRequest"> & 
   notificationId?: string | undefined;
 
   /**
-   * RPC endpoints that it uses instead of those of its network. In REST an item can also be the bare URL. Empty: those of the network.
+   * RPC endpoints that it uses instead of its network's. In REST an item can also be the bare URL. Empty: the network's.
    *
    * @generated from field: repeated relayer.v1.RpcUrl custom_rpc_urls = 11;
    */
@@ -538,16 +538,16 @@ export type UpdateRelayerRequest = Message<"relayer.v1.UpdateRelayerRequest"> & 
   relayerId: string;
 
   /**
-   * The fields to change. A field that is named but not set is removed; this works for policies, `notification_id` and `custom_rpc_urls`.
+   * The fields to change. A path whose field is not set removes the field; only policies, `notification_id` and `custom_rpc_urls` can be removed.
    * Paths: `name`, `paused`, `notification_id`, `custom_rpc_urls`, the policies of the network (`evm`) or one of them (`evm.min_balance`).
-   * Absent or empty: the fields that are set. REST has no update mask: the keys of the body name the fields, and null removes a field.
+   * Absent or empty: the fields that are set. REST has no update mask: the keys of the body name the fields, and `null` removes a field.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * A name for people.
+   * A display name.
    *
    * @generated from field: optional string name = 3;
    */
@@ -561,7 +561,7 @@ export type UpdateRelayerRequest = Message<"relayer.v1.UpdateRelayerRequest"> & 
   paused?: boolean | undefined;
 
   /**
-   * The policies. In REST those of the relayer's network, merged into the present ones.
+   * The policies. In REST they have the shape of the relayer's network and are merged into the current ones.
    *
    * @generated from oneof relayer.v1.UpdateRelayerRequest.policies
    */
@@ -599,7 +599,7 @@ export type UpdateRelayerRequest = Message<"relayer.v1.UpdateRelayerRequest"> & 
   notificationId?: string | undefined;
 
   /**
-   * All RPC endpoints that it uses instead of those of its network. In REST an item can also be the bare URL.
+   * The complete new list of RPC endpoints that it uses instead of its network's. In REST an item can also be the bare URL.
    *
    * @generated from field: repeated relayer.v1.RpcUrl custom_rpc_urls = 9;
    */
@@ -788,14 +788,14 @@ export const GetRelayerBalanceResponseSchema: GenMessage<GetRelayerBalanceRespon
  */
 export type CallRpcRequest = Message<"relayer.v1.CallRpcRequest"> & {
   /**
-   * The relayer whose network is called.
+   * The relayer whose network receives the call.
    *
    * @generated from field: string relayer_id = 1;
    */
   relayerId: string;
 
   /**
-   * `2.0`. Absent: `2.0`.
+   * Must be `2.0`. Absent: `2.0`.
    *
    * @generated from field: optional string jsonrpc = 2;
    */
@@ -923,7 +923,7 @@ export type JsonRpcError = Message<"relayer.v1.JsonRpcError"> & {
   code: number;
 
   /**
-   * The message from the node, cut to 1 KiB.
+   * The message from the node, truncated to 1 KiB.
    *
    * @generated from field: string message = 2;
    */
@@ -937,7 +937,7 @@ export type JsonRpcError = Message<"relayer.v1.JsonRpcError"> & {
   description: string;
 
   /**
-   * Further data from the node, such as revert data, as JSON text. Not set if there is none.
+   * Additional data from the node, such as revert data, as JSON text. Not set if there is none.
    *
    * @generated from field: optional string data = 4;
    */
@@ -952,7 +952,7 @@ export const JsonRpcErrorSchema: GenMessage<JsonRpcError> = /*@__PURE__*/
   messageDesc(file_relayer_v1_relayer_service, 21);
 
 /**
- * Reasons for which the service disables a relayer. The REST texts are those of OpenZeppelin Relayer.
+ * Reasons for which the service disables a relayer. REST uses the texts of OpenZeppelin Relayer.
  *
  * @generated from enum relayer.v1.DisabledReasonType
  */
@@ -1006,7 +1006,7 @@ export const RelayerService: GenService<{
   },
   /**
    * Creates a relayer. The call needs no reachable RPC node.
-   * Errors: INVALID_ARGUMENT (also for an unknown signer, network or notification), ALREADY_EXISTS (`ID_EXISTS`; also if another relayer has this account on this chain).
+   * Errors: INVALID_ARGUMENT (also if the signer, network or notification is unknown), ALREADY_EXISTS (`ID_EXISTS`; also if another relayer has this account on this chain).
    *
    * @generated from rpc relayer.v1.RelayerService.CreateRelayer
    */
@@ -1037,7 +1037,7 @@ export const RelayerService: GenService<{
     output: typeof DeleteRelayerResponseSchema;
   },
   /**
-   * Returns the status of a relayer, also if it is paused or disabled. Errors: NOT_FOUND, UNAVAILABLE (no RPC node is reachable).
+   * Returns the status of a relayer, even if it is paused or disabled. Errors: NOT_FOUND, UNAVAILABLE (no RPC node is reachable).
    *
    * @generated from rpc relayer.v1.RelayerService.GetRelayerStatus
    */

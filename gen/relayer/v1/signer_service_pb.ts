@@ -32,7 +32,7 @@ export type Signer = Message<"relayer.v1.Signer"> & {
   id: string;
 
   /**
-   * Where its key is, and what identifies it.
+   * Where its key is stored, and its public part.
    *
    * @generated from oneof relayer.v1.Signer.config
    */
@@ -82,20 +82,20 @@ export const LocalSignerSchema: GenMessage<LocalSigner> = /*@__PURE__*/
  */
 export type CreateSignerRequest = Message<"relayer.v1.CreateSignerRequest"> & {
   /**
-   * 1 to 36 characters of `A-Z a-z 0-9 _ -`. Absent: a UUID.
+   * 1 to 36 characters from `A-Z a-z 0-9 _ -`. Absent: a UUID.
    *
    * @generated from field: optional string id = 1;
    */
   id?: string | undefined;
 
   /**
-   * Where its key is. Required.
+   * Where its key is stored. Required.
    *
    * @generated from oneof relayer.v1.CreateSignerRequest.config
    */
   config: {
     /**
-     * A key that the service itself stores. In REST also `plain`, the name in OpenZeppelin Relayer.
+     * A key that the service itself stores. REST also accepts `plain`, its name in OpenZeppelin Relayer.
      *
      * @generated from field: relayer.v1.LocalSignerConfig local = 2;
      */

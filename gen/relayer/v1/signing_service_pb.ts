@@ -34,14 +34,14 @@ export type SignTypedDataRequest = Message<"relayer.v1.SignTypedDataRequest"> & 
   relayerId: string;
 
   /**
-   * EIP-712 domain separator: 32 bytes of hex, `0x` optional. Required.
+   * EIP-712 domain separator: 64 hex digits, `0x` optional. Required.
    *
    * @generated from field: string domain_separator = 2;
    */
   domainSeparator: string;
 
   /**
-   * EIP-712 hash of the message: 32 bytes of hex, `0x` optional. Required.
+   * EIP-712 hash of the message: 64 hex digits, `0x` optional. Required.
    *
    * @generated from field: string hash_struct_message = 3;
    */
@@ -97,7 +97,7 @@ export type SignDataRequest = Message<"relayer.v1.SignDataRequest"> & {
   relayerId: string;
 
   /**
-   * The message. Its UTF-8 bytes are signed. Required, may be empty.
+   * The message. The relayer signs its UTF-8 bytes. Required; may be empty.
    *
    * @generated from field: optional string message = 2;
    */
@@ -206,13 +206,13 @@ export const StellarSignRequestSchema: GenMessage<StellarSignRequest> = /*@__PUR
   messageDesc(file_relayer_v1_signing_service, 5);
 
 /**
- * A Solana transaction that has the relayer among its signers. The relayer's policies apply as for sending.
+ * A Solana transaction that has the relayer among its signers. The relayer's policies apply as in SendTransaction.
  *
  * @generated from message relayer.v1.SolanaSignRequest
  */
 export type SolanaSignRequest = Message<"relayer.v1.SolanaSignRequest"> & {
   /**
-   * Transaction in wire form, base64, with or without the signatures of others.
+   * Transaction in wire format, base64, with or without the signatures of others.
    *
    * @generated from field: string transaction = 1;
    */
@@ -326,7 +326,7 @@ export const StellarSignedTransactionSchema: GenMessage<StellarSignedTransaction
  */
 export type SolanaSignedTransaction = Message<"relayer.v1.SolanaSignedTransaction"> & {
   /**
-   * Signed transaction in wire form, base64.
+   * Signed transaction in wire format, base64.
    *
    * @generated from field: string transaction = 1;
    */
@@ -348,7 +348,7 @@ export const SolanaSignedTransactionSchema: GenMessage<SolanaSignedTransaction> 
   messageDesc(file_relayer_v1_signing_service, 10);
 
 /**
- * Signs with the key of a relayer. A low balance never stops signing.
+ * Signs with the key of a relayer. A low balance never prevents signing.
  *
  * @generated from service relayer.v1.SigningService
  */
@@ -365,7 +365,7 @@ export const SigningService: GenService<{
     output: typeof SignTypedDataResponseSchema;
   },
   /**
-   * Signs a message by EIP-191 (personal_sign). EVM only. Errors: those of SignTypedData.
+   * Signs a message according to EIP-191 (`personal_sign`). EVM only. Errors: those of SignTypedData.
    *
    * @generated from rpc relayer.v1.SigningService.SignData
    */

@@ -22,7 +22,7 @@ export const file_relayer_v1_solana: GenFile = /*@__PURE__*/
  */
 export type SolanaTransactionRequest = Message<"relayer.v1.SolanaTransactionRequest"> & {
   /**
-   * Transaction in wire form, base64, at most 1232 bytes. Its fee payer must be the relayer, which signs it.
+   * Transaction in wire format, base64, at most 1232 bytes. Its fee payer must be the relayer, which signs it.
    *
    * @generated from field: optional string transaction = 1;
    */
@@ -64,7 +64,7 @@ export type SolanaInstruction = Message<"relayer.v1.SolanaInstruction"> & {
   programId: string;
 
   /**
-   * The accounts that it uses, in the order of the program, at most 64.
+   * The accounts that it uses, in the order that the program expects, at most 64.
    *
    * @generated from field: repeated relayer.v1.SolanaAccountMeta accounts = 2;
    */
@@ -127,7 +127,7 @@ export const SolanaAccountMetaSchema: GenMessage<SolanaAccountMeta> = /*@__PURE_
  */
 export type SolanaTransaction = Message<"relayer.v1.SolanaTransaction"> & {
   /**
-   * Transaction in wire form, base64: the mined or newest attempt; before the first attempt, the caller's. Empty until the service has built one from instructions.
+   * Transaction in wire format, base64: the mined or newest attempt; before the first attempt, the caller's. Empty until the service has built it from instructions.
    *
    * @generated from field: string transaction = 1;
    */
@@ -176,28 +176,28 @@ export type SolanaPolicies = Message<"relayer.v1.SolanaPolicies"> & {
   minBalance?: string | undefined;
 
   /**
-   * Maximum fee in lamports of one transaction, priority fee included. Decimal, at least 1. Absent: no maximum.
+   * Maximum fee in lamports of one transaction, including the priority fee. Decimal, at least 1. Absent: no maximum.
    *
    * @generated from field: optional string max_allowed_fee_lamports = 3;
    */
   maxAllowedFeeLamports?: string | undefined;
 
   /**
-   * Allowed programs, base58 of 32 bytes. Empty: all.
+   * Allowed programs, each 32 bytes in base58. Empty: all.
    *
    * @generated from field: repeated string allowed_programs = 4;
    */
   allowedPrograms: string[];
 
   /**
-   * Allowed accounts, base58 of 32 bytes. Empty: all. Not together with `disallowed_accounts`.
+   * Allowed accounts, each 32 bytes in base58. Empty: all. Not together with `disallowed_accounts`.
    *
    * @generated from field: repeated string allowed_accounts = 5;
    */
   allowedAccounts: string[];
 
   /**
-   * Disallowed accounts, base58.
+   * Disallowed accounts, each 32 bytes in base58.
    *
    * @generated from field: repeated string disallowed_accounts = 6;
    */

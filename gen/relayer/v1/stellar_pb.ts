@@ -73,8 +73,8 @@ export type StellarTransactionRequest = Message<"relayer.v1.StellarTransactionRe
   feeBump?: boolean | undefined;
 
   /**
-   * The maximum of the whole fee in stroops (10^-7 XLM), 1 to 2^63-1; never the bid. Absent: 1000000, plus the resource fee of a contract operation, and at
-   * most what the relayer's policies allow.
+   * The maximum total fee in stroops (10^-7 XLM), 1 to 2^63-1; a limit, not the bid. Absent: 1000000 plus the resource fee of a
+   * contract operation, but never more than the relayer's policy `max_fee`.
    *
    * @generated from field: optional int64 max_fee = 8;
    */
@@ -266,7 +266,7 @@ export type InvokeContractOperation = Message<"relayer.v1.InvokeContractOperatio
   contractAddress: string;
 
   /**
-   * The function, 1 to 32 of `a-z A-Z 0-9 _`. Required.
+   * The function, 1 to 32 characters from `a-z A-Z 0-9 _`. Required.
    *
    * @generated from field: string function_name = 2;
    */
@@ -315,7 +315,7 @@ export type CreateContractOperation = Message<"relayer.v1.CreateContractOperatio
   wasmHash: Uint8Array;
 
   /**
-   * Distinguishes contracts of one source, 32 bytes. In REST 64 hex digits. Absent: zeros.
+   * Distinguishes contracts from one source, 32 bytes. In REST 64 hex digits. Absent: zeros.
    *
    * @generated from field: optional bytes salt = 3;
    */
@@ -392,7 +392,7 @@ export type AssetSpec = Message<"relayer.v1.AssetSpec"> & {
     case: "native";
   } | {
     /**
-     * An issued asset with a code of 1 to 4 characters. In REST also `credit_alphanum4`.
+     * An issued asset with a code of 1 to 4 characters. REST also accepts `credit_alphanum4`.
      *
      * @generated from field: relayer.v1.CreditAsset credit4 = 2;
      */
@@ -400,7 +400,7 @@ export type AssetSpec = Message<"relayer.v1.AssetSpec"> & {
     case: "credit4";
   } | {
     /**
-     * An issued asset with a code of 5 to 12 characters. In REST also `credit_alphanum12`.
+     * An issued asset with a code of 5 to 12 characters. REST also accepts `credit_alphanum12`.
      *
      * @generated from field: relayer.v1.CreditAsset credit12 = 3;
      */
@@ -438,7 +438,7 @@ export const NativeAssetSchema: GenMessage<NativeAsset> = /*@__PURE__*/
  */
 export type CreditAsset = Message<"relayer.v1.CreditAsset"> & {
   /**
-   * The code: characters of `A-Z a-z 0-9`. The type of the asset decides the length. Required.
+   * The code: characters from `A-Z a-z 0-9`. The type of the asset decides the length. Required.
    *
    * @generated from field: string code = 1;
    */
@@ -541,7 +541,7 @@ export const ContractSourceSchema: GenMessage<ContractSource> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 12);
 
 /**
- * The contract is created by an account.
+ * An account creates the contract.
  *
  * @generated from message relayer.v1.AccountContractSource
  */
@@ -562,7 +562,7 @@ export const AccountContractSourceSchema: GenMessage<AccountContractSource> = /*
   messageDesc(file_relayer_v1_stellar, 13);
 
 /**
- * The contract is created by another contract.
+ * Another contract creates the contract.
  *
  * @generated from message relayer.v1.FactoryContractSource
  */
@@ -833,7 +833,7 @@ export type ScVal = Message<"relayer.v1.ScVal"> & {
     case: "string";
   } | {
     /**
-     * Symbol, at most 32 characters of `a-z A-Z 0-9 _`.
+     * Symbol, at most 32 characters from `a-z A-Z 0-9 _`.
      *
      * @generated from field: string symbol = 15;
      */
@@ -889,7 +889,7 @@ export const ScVoidSchema: GenMessage<ScVoid> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 21);
 
 /**
- * Unsigned 128-bit integer: either `decimal`, or its parts (an absent part is 0). In REST also the bare decimal.
+ * Unsigned 128-bit integer: either `decimal`, or its parts (an absent part is 0). REST also accepts the bare decimal.
  *
  * @generated from message relayer.v1.ScU128
  */
@@ -924,7 +924,7 @@ export const ScU128Schema: GenMessage<ScU128> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 22);
 
 /**
- * Signed 128-bit integer: either `decimal`, or its parts (an absent part is 0). In REST also the bare decimal.
+ * Signed 128-bit integer: either `decimal`, or its parts (an absent part is 0). REST also accepts the bare decimal.
  *
  * @generated from message relayer.v1.ScI128
  */
@@ -959,7 +959,7 @@ export const ScI128Schema: GenMessage<ScI128> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 23);
 
 /**
- * Unsigned 256-bit integer: either `decimal`, or its parts (an absent part is 0). In REST also the bare decimal.
+ * Unsigned 256-bit integer: either `decimal`, or its parts (an absent part is 0). REST also accepts the bare decimal.
  *
  * @generated from message relayer.v1.ScU256
  */
@@ -1008,7 +1008,7 @@ export const ScU256Schema: GenMessage<ScU256> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 24);
 
 /**
- * Signed 256-bit integer: either `decimal`, or its parts (an absent part is 0). In REST also the bare decimal.
+ * Signed 256-bit integer: either `decimal`, or its parts (an absent part is 0). REST also accepts the bare decimal.
  *
  * @generated from message relayer.v1.ScI256
  */

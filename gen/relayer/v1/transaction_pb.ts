@@ -86,7 +86,7 @@ export type Transaction = Message<"relayer.v1.Transaction"> & {
   hash?: string | undefined;
 
   /**
-   * The fields of this network. In REST they are on the same level as the others.
+   * The fields of this network. In REST they are at the same level as the others.
    *
    * @generated from oneof relayer.v1.Transaction.network
    */
@@ -166,7 +166,7 @@ export type Attempt = Message<"relayer.v1.Attempt"> & {
   isMined: boolean;
 
   /**
-   * The fields of this network. In REST they are on the same level as the others.
+   * The fields of this network. In REST they are at the same level as the others.
    *
    * @generated from oneof relayer.v1.Attempt.network
    */
@@ -323,7 +323,7 @@ export enum TransactionStatus {
   MINED = 4,
 
   /**
-   * In a block at the required confirmations.
+   * In a block that has the required confirmations.
    *
    * @generated from enum value: TRANSACTION_STATUS_CONFIRMED = 5;
    */

@@ -54,7 +54,7 @@ export type MethodRules = Message<"relayer.rest.v1.MethodRules"> & {
   relayer: RelayerRule;
 
   /**
-   * The fixed error text if that relayer is unknown. Empty: `Not found`. The gateway replaces `{relayer_id}` by the id.
+   * The fixed error text if that relayer is unknown. Empty: `Not found`. The gateway replaces `{relayer_id}` with the id.
    *
    * @generated from field: string relayer_not_found_text = 5;
    */
