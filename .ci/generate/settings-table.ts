@@ -10,7 +10,7 @@ export function withSettingsTable(page: string): string {
   const rows = settings.map(
     (setting) => `| \`${setting.name}\` | ${defaultOf(setting)} | ${setting.doc.replaceAll('|', '\\|').replaceAll('<', '&lt;')} |`,
   );
-  const table = ['| Variable | Default | What it is |', '|---|---|---|', ...rows].join('\n');
+  const table = ['| Variable | Default | Meaning |', '|---|---|---|', ...rows].join('\n');
   return `${page.slice(0, before + start.length)}\n${table}\n${page.slice(after)}`;
 }
 

@@ -36,10 +36,10 @@ const table = {
   apiKey: setting({
     name: 'API_KEY',
     secret: true,
-    doc: 'API key with every scope, for the first calls; at least 32 characters.',
+    doc: 'Bootstrap API key, which has every scope; at least 32 characters.',
     parse: apiKey,
   }),
-  configDir: setting({ name: 'CONFIG_DIR', default: './config', doc: 'Folder of the configuration file.', parse: text }),
+  configDir: setting({ name: 'CONFIG_DIR', default: './config', doc: 'Folder that contains the configuration file.', parse: text }),
   configFileName: setting({
     name: 'CONFIG_FILE_NAME',
     default: 'config.json',
@@ -51,13 +51,13 @@ const table = {
     name: 'DATABASE_URL',
     default: 'sqlite:./data/relayer.db',
     secret: true,
-    doc: 'Database that stores everything: sqlite:<file> or postgres://...',
+    doc: 'URL of the database: sqlite:<file> or postgres://...',
     parse: databaseUrl,
   }),
   storageEncryptionKey: setting({
     name: 'STORAGE_ENCRYPTION_KEY',
     secret: true,
-    doc: 'Key that encrypts stored secrets: base64 of 32 bytes. To create one: openssl rand -base64 32. To change it: relayer rotate-encryption-key.',
+    doc: 'Key that encrypts stored secrets: base64 of 32 bytes. To create one: openssl rand -base64 32. To rotate it: relayer rotate-encryption-key.',
     parse: base64Key,
   }),
   webhookAllowPrivate: setting({
@@ -87,13 +87,13 @@ const table = {
   rateLimitBurst: setting({
     name: 'RATE_LIMIT_BURST_SIZE',
     default: '300',
-    doc: 'Requests that an API key can make at once, above the rate.',
+    doc: 'Requests that each API key can make in one burst, above the rate.',
     parse: integer(1, 1_000_000),
   }),
   corsAllowedOrigins: setting({
     name: 'CORS_ALLOWED_ORIGINS',
     default: '',
-    doc: 'Web origins that browsers can call from, separated by commas; empty: none.',
+    doc: 'Web origins from which browsers can call the API, separated by commas; empty: none.',
     parse: origins,
   }),
   tlsCertFile: setting({
@@ -102,7 +102,7 @@ const table = {
     doc: 'PEM file of the certificate chain; set it together with TLS_KEY_FILE. Empty: no TLS.',
     parse: optionalText,
   }),
-  tlsKeyFile: setting({ name: 'TLS_KEY_FILE', default: '', doc: 'PEM file of the private key of TLS_CERT_FILE.', parse: optionalText }),
+  tlsKeyFile: setting({ name: 'TLS_KEY_FILE', default: '', doc: 'PEM file of the private key for TLS_CERT_FILE.', parse: optionalText }),
   logLevel: setting({
     name: 'LOG_LEVEL',
     default: 'info',

@@ -132,7 +132,7 @@ const lines: readonly string[] = [
   'error: the configuration has 76 problems:',
   '  APP_PORT: must be an integer from 0 to 65535 (value: "99999")',
   '  API_KEY: has 15 characters; at least 32 are required',
-  '  STORAGE_ENCRYPTION_KEY: is required. Key that encrypts stored secrets: base64 of 32 bytes. To create one: openssl rand -base64 32. To change it: relayer rotate-encryption-key.',
+  '  STORAGE_ENCRYPTION_KEY: is required. Key that encrypts stored secrets: base64 of 32 bytes. To create one: openssl rand -base64 32. To rotate it: relayer rotate-encryption-key.',
   '  DISTRIBUTED_MODE: is not supported yet: only one instance can use a database; unset it',
   '  relayer: is not a known section; did you mean `relayers`?',
   '  plugins: plugins are not supported; leave them out',

@@ -100,7 +100,7 @@ test('settings: report every problem at once', () => {
       APP_PORT: 'must be an integer from 0 to 65535 (value: "65536")',
       DATABASE_URL: 'must be sqlite:<file> or postgres://<user>:<password>@<host>:<port>/<database>',
       STORAGE_ENCRYPTION_KEY:
-        'is required. Key that encrypts stored secrets: base64 of 32 bytes. To create one: openssl rand -base64 32. To change it: relayer rotate-encryption-key.',
+        'is required. Key that encrypts stored secrets: base64 of 32 bytes. To create one: openssl rand -base64 32. To rotate it: relayer rotate-encryption-key.',
       WEBHOOK_ALLOW_PRIVATE: 'must be true or false (value: "yes")',
       WEBHOOK_RETRY_SECONDS: 'must be seconds separated by commas, for example 5,30,120 (value: "5,soon")',
       RATE_LIMIT_REQUESTS_PER_SECOND: 'must be an integer from 0 to 1000000 (value: "-1")',
