@@ -53,7 +53,7 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
     const network = networks.find(definition.id);
     if (network === undefined) {
       warnings.push(
-        `network ${definition.id}: the RPC URLs set by API have no effect, because the configuration no longer has this network`,
+        `network ${definition.id}: the RPC URLs set by the API have no effect, because the configuration no longer has this network`,
       );
     } else {
       networks.put({ ...network, rpcUrls: urlsOf(secretBox, definition) });
@@ -82,7 +82,7 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
     if (!signerIds.has(signerId))
       problems.push({
         path: `${origin}.signer_id`,
-        problem: `no signer has the id ${JSON.stringify(signerId)}; it was deleted by API or removed from the file`,
+        problem: `no signer has the id ${JSON.stringify(signerId)}; it was deleted by the API or removed from the file`,
       });
   }
   const used = relayers.flatMap(({ notificationId }) => notificationId ?? []);
@@ -91,7 +91,7 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
     if (notificationId !== null && followed.missing.includes(notificationId))
       problems.push({
         path: `${origin}.notification_id`,
-        problem: `no notification has the id ${JSON.stringify(notificationId)}; it was deleted by API or removed from the file`,
+        problem: `no notification has the id ${JSON.stringify(notificationId)}; it was deleted by the API or removed from the file`,
       });
   }
   if (problems.length > 0) throw new ConfigError(problems);
@@ -147,7 +147,7 @@ function split(definitions: readonly Definition[]): Split {
 }
 
 function isHidden(kind: 'signer' | 'relayer', id: string, { kept, deleted }: Split, warnings: string[]): boolean {
-  if (deleted.has(id)) warnings.push(`${kind} ${id} of the configuration file was deleted by API and stays deleted`);
+  if (deleted.has(id)) warnings.push(`${kind} ${id} of the configuration file was deleted by the API and stays deleted`);
   else if (kept.has(id)) warnings.push(keptSentence(kind, id));
   else return false;
   return true;
@@ -155,7 +155,7 @@ function isHidden(kind: 'signer' | 'relayer', id: string, { kept, deleted }: Spl
 
 function keptSentence(kind: Definition['kind'], id: string): string {
   const what = kind === 'network' ? "the configuration file's RPC URLs are not used" : "the configuration file's entry is not used";
-  return `${kind} ${id} was changed by API and is kept; ${what}`;
+  return `${kind} ${id} was changed by the API and is kept; ${what}`;
 }
 
 function openedKey(secretBox: Pick<SecretBox, 'open'>, id: string, sealed: string | null): Buffer {

@@ -34,7 +34,7 @@ export async function openRelayers(config: ConfigInForce, chains: Chains): Promi
       const held = signers.find(entry.signerId);
       const signer = held?.on(curve);
       if (held !== undefined && signer === undefined)
-        problems.push({ path: `${origin}.signer_id`, problem: `the signer has no key of ${curve}` });
+        problems.push({ path: `${origin}.signer_id`, problem: `the signer has no ${curve} key` });
       return { ...entry, origin, signer, address: signer === undefined ? null : await accountOf(entry.networkType, signer) };
     }),
   );

@@ -29,7 +29,7 @@ export function registerApiKey(program: Command): void {
   apiKey
     .command('create')
     .description('create an API key and print it; it cannot be shown again')
-    .requiredOption('--name <name>', 'a name for people')
+    .requiredOption('--name <name>', 'a display name')
     .requiredOption('--scope <scope...>', `what the key may do: ${everyScope.join(', ')}`)
     .option('--relayer <id...>', 'the relayers that the key may use; default: all')
     .option('--expires-at <time>', 'when the key expires, in RFC 3339; default: never')

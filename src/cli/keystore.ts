@@ -18,9 +18,9 @@ interface ImportOptions extends CreateOptions {
 
 const secretsHelp = `
 The passphrase comes from the variable that --passphrase-env names. Without that option, the command asks for it, or
-reads it from standard input if that is a pipe. Secrets are never read from the command line. Only its owner can read the
-file, and an existing file is never overwritten. The command prints the address of the key. An ed25519 key works on both
-Stellar and Solana, so the command prints its address on each.`;
+reads it from standard input if that is a pipe. The command never reads a secret from its arguments. Only the owner can
+read the file, and the command never overwrites an existing file. It prints the address of the key. An ed25519 key works
+on both Stellar and Solana, so it prints the address on each.`;
 
 function typeOption(): Option {
   return new Option('--type <curve>', 'secp256k1 for EVM networks, ed25519 for Stellar and Solana')
@@ -190,6 +190,6 @@ function createProblem(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EEXIST') return 'already exists; it is never overwritten';
   if (code === 'ENOENT') return 'cannot be created: its folder does not exist';
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return 'cannot be created: this user may not write there';
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return 'cannot be created: permission denied';
   return `cannot be created (${String(code)})`;
 }

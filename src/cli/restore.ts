@@ -9,12 +9,12 @@ import { writeLine } from './output.js';
 export function registerRestore(program: Command): void {
   program
     .command('restore')
-    .description('put a backup in place, and fail its waiting transactions, which may have been sent since the backup')
+    .description('restore a backup, and mark its waiting transactions as failed, because they may have been sent since')
     .argument('[file]', 'a copy that relayer backup made; omit it if another tool has already restored the database')
     .addHelpText(
       'after',
-      '\nReads DATABASE_URL only. Stop the service first. The command fails the transactions that were waiting unsigned, and lists them: check on' +
-        '\nthe chain whether they were sent after the backup. Read docs/operations.md first.' +
+      '\nReads DATABASE_URL only. Stop the service first. The command marks the transactions that were not signed yet as failed, and' +
+        '\nlists them: check on the chain whether they were sent after the backup. Read docs/operations.md first.' +
         '\n\nExample:\n  relayer restore /backups/relayer-2026-01-31.db',
     )
     .action(restoreDatabase);

@@ -37,7 +37,7 @@ async function rotate({ newKeyEnv }: RotateOptions): Promise<void> {
   const databaseUrl = readSetting(env, 'databaseUrl');
   const oldKey = readSetting(env, 'storageEncryptionKey');
   const newKey = keyFromText(await createSecretReader()({ what: 'new key', envName: newKeyEnv, twice: true }));
-  if (newKey === oldKey) throw new CliError('the new key is the same as STORAGE_ENCRYPTION_KEY; create another one', 2);
+  if (newKey === oldKey) throw new CliError('the new key is the same as STORAGE_ENCRYPTION_KEY; create a different one', 2);
 
   await checkDatabase(databaseUrl);
   const { openStore } = await import('../storage/open-store.js');
@@ -51,7 +51,7 @@ async function rotate({ newKeyEnv }: RotateOptions): Promise<void> {
     const secrets = `${rotation.secrets} ${rotation.secrets === 1 ? 'secret' : 'secrets'}`;
     if (rotation.secrets === 0) writeLine('the database holds no secrets');
     else if (rotation.kind === 'rotated') writeLine(`encrypted ${secrets} with the new key`);
-    else writeLine(`nothing to rotate: the new key already opens all ${secrets}`);
+    else writeLine(`nothing to rotate: the new key already decrypts all ${secrets}`);
     writeLine('start the service with the new key in STORAGE_ENCRYPTION_KEY');
   } finally {
     await store.close();
@@ -80,5 +80,5 @@ const maxNamedOwners = 10;
 function notOpened(owners: readonly string[]): CliError {
   const named = owners.slice(0, maxNamedOwners).join(', ');
   const more = owners.length > maxNamedOwners ? ` and ${owners.length - maxNamedOwners} more` : '';
-  return new CliError(`STORAGE_ENCRYPTION_KEY does not open the secrets of ${named}${more}; nothing was changed`, 2);
+  return new CliError(`STORAGE_ENCRYPTION_KEY does not decrypt the secrets of ${named}${more}; nothing was changed`, 2);
 }

@@ -76,7 +76,7 @@ export function protoOfPolicies(policies: RelayerPolicies): PoliciesMessage {
 /** Returns the policies of a message for a network; what is not set is its default. Throws `FIELD_INVALID` with all problems. */
 export function policiesFromProto(networkType: DomainNetworkType, message: PoliciesMessage): RelayerPolicies {
   if (message.case === undefined) return defaultPolicies[networkType];
-  if (message.case !== networkType) throw invalidField('policies', `must be those of a network of the type ${networkType}`);
+  if (message.case !== networkType) throw invalidField('policies', `must be for network type ${networkType}`);
   const policies = valuesOf(message);
   throwProblems([...unsupportedIn(message), ...policyProblems(policies)]);
   return policies;

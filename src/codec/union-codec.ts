@@ -54,7 +54,7 @@ function addPlainUnion(codec: ObjectCodec, oneof: DescOneof, compiler: Compiler)
       read(target, json, path, reading) {
         if (json === null && value.readsNull !== true) return;
         if (heldIn(target, oneof).case !== undefined)
-          reading.refuse(path, `cannot be combined with another of ${oneof.fields.map(restNameOf).join(', ')}`);
+          reading.refuse(path, `conflicts with another field; set only one of ${oneof.fields.map(restNameOf).join(', ')}`);
         const read = value.read(json, path, reading);
         if (read !== undefined) target[oneof.localName] = { case: field.localName, value: read };
       },

@@ -84,7 +84,7 @@ function checkNetwork(name: string, type: NetworkType, networks: NetworkEntries,
   if (networks.declared(type).has(name) || otherType === undefined) {
     checkReference(name, networks.declared(type), `no ${type} network has the name`, path, problems);
   } else {
-    problems.add(path, `${JSON.stringify(name)} is a network of the type ${otherType}, but network_type is "${type}"`);
+    problems.add(path, `${JSON.stringify(name)} is a network of type ${otherType}, but network_type is "${type}"`);
   }
 }
 

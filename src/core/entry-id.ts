@@ -1,7 +1,7 @@
 import { DomainError, type ErrorReason, type FieldProblem, invalidField, throwProblems } from './errors.js';
 
 const idPattern = /^[A-Za-z0-9_-]{1,36}$/;
-const idRule = 'must be 1 to 36 of the characters A-Z, a-z, 0-9, _ and -';
+const idRule = 'must be 1 to 36 characters from A-Z, a-z, 0-9, _ and -';
 const maxNameLength = 100;
 /** The maximum number of relayers that an error names: it should stay readable, and fit in a header. */
 const maxNamedUsers = 10;

@@ -93,10 +93,10 @@ export function createWatcher({ chain, store, directory, recordRelayerState, log
   async function disableIfOtherChain(): Promise<void> {
     const foreign = chain.foreignGenesis();
     if (foreign === null || disabledReason !== null) return;
-    disabledReason = `its network is another chain: the genesis block is now ${foreign}`;
+    disabledReason = `the RPC nodes serve a different chain: the genesis block is now ${foreign}`;
     log.error(
       { network: network.name, genesis: foreign },
-      'the RPC nodes serve another chain than before; the relayers of this network are disabled',
+      'the RPC nodes serve a different chain than before; the relayers of this network are disabled',
     );
     await mark('relayer_disabled');
   }

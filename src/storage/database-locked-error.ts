@@ -11,7 +11,7 @@ export class DatabaseLockedError extends Error {
       holder === undefined
         ? 'another process'
         : `process ${holder.pid} on host ${holder.host}, since ${new Date(holder.since_ms).toISOString()}`;
-    super(`the database is in use by ${by}; only one instance may work on it`);
+    super(`the database is in use by ${by}; only one instance at a time can use it`);
     this.holder = holder;
   }
 }

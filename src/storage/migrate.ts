@@ -26,7 +26,7 @@ export async function migrate(db: Kysely<unknown>, dialect: Dialect): Promise<st
   if (error !== undefined) {
     const message = error instanceof Error ? error.message : String(error);
     const unknown = /previously executed migration (\S+) is missing/.exec(message)?.[1];
-    const advice = 'which this version does not know; run the version that made it, or restore a backup';
+    const advice = 'which this version does not know; run the version that created it, or restore a backup';
     const reason = unknown === undefined ? message : `it has migration ${unknown}, ${advice}`;
     throw new Error(`cannot migrate the database to this version: ${reason}`, { cause: error });
   }

@@ -16,7 +16,7 @@ export async function restore(databaseUrl: string, backup: string | null, log: L
   const address = addressFromUrl(databaseUrl);
   if (address.dialect === 'postgres')
     throw new Error(
-      'relayer restore takes a file for SQLite only; restore PostgreSQL with pg_restore, then run relayer restore without a file',
+      'relayer restore accepts a file only for SQLite; restore PostgreSQL with pg_restore, then run relayer restore without a file',
     );
   const target = resolve(address.file);
   // SQLite would replay another database's leftover log into this one.

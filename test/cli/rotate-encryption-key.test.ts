@@ -63,7 +63,7 @@ it('rotate-encryption-key: encrypts a copy of a live database with the new key, 
     const inUse = await rotate(join(home.dir, 'relayer.db'), oldKey, newKey);
     assert.match(
       inUse.stderr,
-      /^error: the database is in use by process \d+ on host .*; only one instance may work on it; stop it first\n$/,
+      /^error: the database is in use by process \d+ on host .*; only one instance at a time can use it; stop it first\n$/,
     );
     assert.equal(inUse.exitCode, 2);
     const live = new Sqlite(join(home.dir, 'relayer.db'), { readonly: true });
@@ -79,7 +79,7 @@ it('rotate-encryption-key: encrypts a copy of a live database with the new key, 
   assert.deepEqual([stranger.exitCode, stranger.stdout], [2, '']);
   assert.match(
     stranger.stderr,
-    /^error: STORAGE_ENCRYPTION_KEY does not open the secrets of notification made, notification filed, signer kept; nothing was changed\n$/,
+    /^error: STORAGE_ENCRYPTION_KEY does not decrypt the secrets of notification made, notification filed, signer kept; nothing was changed\n$/,
   );
   assert.deepEqual(await sealedIn(copy), sealed);
 
@@ -97,7 +97,7 @@ it('rotate-encryption-key: encrypts a copy of a live database with the new key, 
   );
   assert.deepEqual(await rotate(copy, oldKey, newKey), {
     exitCode: 0,
-    stdout: 'nothing to rotate: the new key already opens all 3 secrets\nstart the service with the new key in STORAGE_ENCRYPTION_KEY\n',
+    stdout: 'nothing to rotate: the new key already decrypts all 3 secrets\nstart the service with the new key in STORAGE_ENCRYPTION_KEY\n',
     stderr: '',
   });
 
@@ -124,7 +124,7 @@ it('rotate-encryption-key: reports a wrong input in one sentence and creates no 
   const env = { DATABASE_URL: `sqlite:${join(folder, 'none.db')}`, STORAGE_ENCRYPTION_KEY: key };
   const wrong: readonly (readonly [Record<string, string>, readonly string[], string, RegExp])[] = [
     [env, [], randomBytes(32).toString('base64'), /^error: the database file .*none\.db does not exist\n$/],
-    [env, [], key, /^error: the new key is the same as STORAGE_ENCRYPTION_KEY; create another one\n$/],
+    [env, [], key, /^error: the new key is the same as STORAGE_ENCRYPTION_KEY; create a different one\n$/],
     [env, [], 'hunter2', /^error: the new key must be base64 of exactly 32 bytes; to create one: openssl rand -base64 32\n$/],
     [env, [], '', /^error: new key is missing; /],
     [env, ['--new-key-env', 'NOT_SET'], '', /^error: the environment variable for the new key is not set\n$/],

@@ -206,7 +206,7 @@ describe('operations and assets', () => {
     assert.equal(read(OperationSpecSchema, '"payment"'), 'x must be an object');
     assert.equal(
       read(OperationSpecSchema, '{"type":"upload_wasm","wasm":{"hex":"00","base64":"AA=="}}'),
-      'x.wasm.base64 cannot be combined with another of hex, base64',
+      'x.wasm.base64 conflicts with another field; set only one of hex, base64',
     );
   });
 });
@@ -287,7 +287,7 @@ describe('contract values', () => {
     assert.equal(read(ScValSchema, '{"u32":"7"}'), 'x.u32 must be an integer from 0 to 4294967295');
     assert.equal(
       read(ScValSchema, '{"u32":1,"i32":1}'),
-      'x.i32 cannot be combined with another of bool, void, u32, i32, u64, i64, timepoint, duration, u128, i128, u256, i256, bytes, string, symbol, address, vec, map',
+      'x.i32 conflicts with another field; set only one of bool, void, u32, i32, u64, i64, timepoint, duration, u128, i128, u256, i256, bytes, string, symbol, address, vec, map',
     );
     assert.equal(read(ScValSchema, '{"vec":"a"}'), 'x.vec must be an array or an object');
     assert.equal(read(ScValSchema, '{"vec":[{"u32":"a"}]}'), 'x.vec[0].u32 must be an integer from 0 to 4294967295');

@@ -215,7 +215,7 @@ test('config file: reports every problem of every section at once, with its path
       'signers[0].config.path: must not be empty',
       'signers[0].config.passphrase.type: must be "env" or "plain"',
       'signers[1].type: signers of type "aws_kms" are not supported yet; use "local"',
-      'signers[2].id: must be 1 to 36 of the characters A-Z, a-z, 0-9, _ and -',
+      'signers[2].id: must be 1 to 36 characters from A-Z, a-z, 0-9, _ and -',
       'signers[3].config.passphrase.value: names the environment variable NOT_SET, which is not set',
       'notifications[0].url: is required',
       'notifications[0].signing_key: must be whsec_ followed by base64 of 24 to 64 bytes',

@@ -234,6 +234,6 @@ test('relayers: reject a network of another kind', async () => {
   const networks = [sampleNetwork(), { type: 'solana', network: 'own', rpc_urls: ['https://rpc.example.com'] }];
   const dir = await temporaryFolder({ 'config.json': sampleConfig({ networks, relayers: [sampleRelayer({ network: 'own' })] }) });
   await assert.rejects(load(dir), {
-    problems: [{ path: 'relayers[0].network', problem: '"own" is a network of the type solana, but network_type is "evm"' }],
+    problems: [{ path: 'relayers[0].network', problem: '"own" is a network of type solana, but network_type is "evm"' }],
   });
 });

@@ -113,7 +113,7 @@ describe('relayers, signers and networks over the API', () => {
     assert.equal(refused.reason, 'RECEIVER_NOT_ALLOWED');
 
     await restart();
-    assert.match(service.output(), /relayer r1 was changed by API and is kept; the configuration file's entry is not used/);
+    assert.match(service.output(), /relayer r1 was changed by the API and is kept; the configuration file's entry is not used/);
     assert.deepEqual((await rest('GET', '/relayers/r1')).body.data, changed.body.data);
     const { body } = await patch({ policies: { whitelist_receivers: null } });
     assert.deepEqual([body.data.policies.whitelist_receivers, body.data.policies.gas_price_cap], [undefined, 1_000_000_000_000]);
@@ -160,8 +160,8 @@ describe('relayers, signers and networks over the API', () => {
 
     // The file still names the signer as r1's, but r1 is deleted too.
     await restart();
-    assert.match(service.output(), /relayer r1 of the configuration file was deleted by API and stays deleted/);
-    assert.match(service.output(), /signer s1 of the configuration file was deleted by API and stays deleted/);
+    assert.match(service.output(), /relayer r1 of the configuration file was deleted by the API and stays deleted/);
+    assert.match(service.output(), /signer s1 of the configuration file was deleted by the API and stays deleted/);
     assert.deepEqual((await rest('GET', '/relayers')).body.data, []);
 
     // An entry that was removed from the file can be added again.
@@ -202,7 +202,7 @@ describe('relayers, signers and networks over the API', () => {
     await rest('POST', '/notifications/hook/test', {});
     await assert.rejects(
       withFile({}, startService),
-      /ended with 2[\s\S]*the stored relayer r1\.notification_id: no notification has the id "hook"; it was deleted by API or removed from the file/,
+      /ended with 2[\s\S]*the stored relayer r1\.notification_id: no notification has the id "hook"; it was deleted by the API or removed from the file/,
     );
     await withFile({ notifications: [hook] });
     assert.equal((await rest('GET', '/notifications/hook/deliveries')).body.data[0].event, 'test');
@@ -239,7 +239,10 @@ describe('relayers, signers and networks over the API', () => {
       await untilStatus('r1', await sendThrough('r1'), 'confirmed');
       assert.ok(asked > 0);
       await restart();
-      assert.match(service.output(), /network evm:local was changed by API and is kept; the configuration file's RPC URLs are not used/);
+      assert.match(
+        service.output(),
+        /network evm:local was changed by the API and is kept; the configuration file's RPC URLs are not used/,
+      );
       asked = 0;
       await untilStatus('r1', await sendThrough('r1'), 'confirmed');
       assert.ok(asked > 0);

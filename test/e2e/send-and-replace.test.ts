@@ -103,7 +103,7 @@ describe('send, replace and mine', () => {
     assert.deepEqual(refused.body, {
       success: false,
       data: null,
-      error: 'the transaction is confirmed, so it cannot be replaced any more',
+      error: 'the transaction is confirmed, so it can no longer be replaced',
       message: 'Bad Request',
     });
   });

@@ -217,7 +217,7 @@ describe('the engine on a real EVM node', () => {
       rig = await startEvmRig(elsewhere, { folder });
       const current = rig;
       await waitFor('the relayer to be disabled', () => current.directory.relayer('r1')?.disabledReason ?? undefined);
-      assert.match(current.directory.relayer('r1')?.disabledReason ?? '', /another chain/);
+      assert.match(current.directory.relayer('r1')?.disabledReason ?? '', /a different chain/);
       const { transaction } = await current.send();
       assert.equal((await current.view(transaction.id)).transaction.status, 'pending');
       assert.deepEqual(await elsewhere.rpc('txpool_status'), { pending: '0x0', queued: '0x0' });

@@ -59,7 +59,7 @@ it('relayers are disabled while every node serves another chain, and enabled whe
   assert.equal(expected, '0xours');
 
   foreign = '0xtheirs';
-  const reason = 'its network is another chain: the genesis block is now 0xtheirs';
+  const reason = 'the RPC nodes serve a different chain: the genesis block is now 0xtheirs';
   await waitFor('it to be disabled', () => (told.length > 0 ? true : undefined));
   assert.equal(directory.relayer('r1')?.disabledReason, reason);
   directory.put({ relayer: { ...relayer, id: 'r2' }, chain, signer });

@@ -110,7 +110,7 @@ describe('sqlite only', () => {
     other.close();
     await assert.rejects(
       openStore(`sqlite:${file}`, { log: silentLog }),
-      /it has migration 9999-later, which this version does not know; run the version that made it, or restore a backup/,
+      /it has migration 9999-later, which this version does not know; run the version that created it, or restore a backup/,
     );
     writeFileSync(file, 'no database, but long enough to have a header'.repeat(100));
     await assert.rejects(openStore(`sqlite:${file}`, { log: silentLog }), {

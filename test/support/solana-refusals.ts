@@ -52,7 +52,7 @@ async function transactionRefusals(relayer: string): Promise<readonly Row[]> {
   return [
     ['nothing', {}, 'transaction is required if instructions is empty'],
     ['both', { transaction: whole, instructions: [transfer] }, 'transaction cannot be combined with instructions; send one of them'],
-    ['empty', { transaction: '' }, 'transaction is not a transaction in wire form: it has no signatures or ends within them'],
+    ['empty', { transaction: '' }, 'transaction is not a transaction in wire format: it has no signatures or ends within them'],
     ['no base64', { transaction: 'not base64!' }, 'transaction must be base64'],
     ['base64url', { transaction: `-_${whole.slice(2)}` }, 'transaction must be base64'],
     ['base64 without padding', { transaction: base64From(new Uint8Array(4)).replace(/=+$/, '') }, 'transaction must be base64'],
@@ -62,22 +62,22 @@ async function transactionRefusals(relayer: string): Promise<readonly Row[]> {
     [
       'no signatures',
       { transaction: base64From(Buffer.concat([Buffer.from([0]), bytes.subarray(65)])) },
-      'transaction is not a transaction in wire form: it has no signatures or ends within them',
+      'transaction is not a transaction in wire format: it has no signatures or ends within them',
     ],
     [
       'cut',
       { transaction: base64From(Buffer.from(whole, 'base64').subarray(0, -1)) },
-      'transaction is not a transaction in wire form: it ends too early or has an unsupported version',
+      'transaction is not a transaction in wire format: it ends too early or has an unsupported version',
     ],
     [
       'only its signatures',
       { transaction: base64From(Buffer.from(whole, 'base64').subarray(0, 65)) },
-      'transaction is not a transaction in wire form: it has no signatures or ends within them',
+      'transaction is not a transaction in wire format: it has no signatures or ends within them',
     ],
     [
       'more behind it',
       { transaction: base64From(Buffer.concat([Buffer.from(whole, 'base64'), Buffer.from([0])])) },
-      'transaction is not a transaction in wire form: 1 bytes follow its end',
+      'transaction is not a transaction in wire format: 1 bytes follow its end',
     ],
     [
       'version 1',
@@ -87,7 +87,7 @@ async function transactionRefusals(relayer: string): Promise<readonly Row[]> {
     [
       'a length in a longer form',
       { transaction: longLength(whole) },
-      'transaction is not a transaction in wire form: a length is not in its shortest form',
+      'transaction is not a transaction in wire format: a length is not in its shortest form',
     ],
     ['too many signatures', { transaction: raw({}, 2) }, 'transaction has 2 signatures, but its message requires 1'],
     ['no signers', { transaction: raw({ signers: 0 }, 1) }, 'transaction has a header that counts more accounts than the message has'],

@@ -150,7 +150,7 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
   [
     'sign typed data: invalid request',
     sign('r1', { domain_separator: 'ab', hash_struct_message: hash }),
-    badField('domain_separator', 'must be 32 bytes of hex: 64 hex digits, with or without 0x'),
+    badField('domain_separator', 'must be 32 bytes: 64 hex digits, with or without 0x'),
   ],
   ['sign typed data: no credentials', { ...sign('r1'), key: null }, unauthorized],
   [
@@ -618,11 +618,11 @@ describe('errors of sent transactions', () => {
     const told = { status: 400, code: 'FailedPrecondition', reason: 'TRANSACTION_CONFIRMED', message: 'Bad Request' };
     await checkEverywhere(rig, askers, replace('r1', id), {
       ...told,
-      error: 'the transaction is confirmed, so it cannot be replaced any more',
+      error: 'the transaction is confirmed, so it can no longer be replaced',
     });
     await checkEverywhere(rig, askers, cancel('r1', id), {
       ...told,
-      error: 'the transaction is confirmed, so it cannot be canceled any more',
+      error: 'the transaction is confirmed, so it can no longer be canceled',
     });
   });
 

@@ -230,7 +230,7 @@ describe('signing on a Solana relayer', () => {
       ...(await strictRefusals(home.address)).filter(({ request }) => request.transaction !== undefined),
       {
         request: { transaction: '' },
-        sentence: 'transaction is not a transaction in wire form: it has no signatures or ends within them',
+        sentence: 'transaction is not a transaction in wire format: it has no signatures or ends within them',
       },
       {
         request: { transaction: rawTransaction(home.address, to, { version: 0, tables }) },

@@ -96,7 +96,7 @@ const withUpload = (changes: object) => ({ network: 'local', operations: [{ ...u
 describe('refused Stellar requests, over REST and every RPC protocol', () => {
   const plain = { network: 'local', operations: [pay] };
   const deep = (levels: number): unknown => (levels === 0 ? 'void' : { vec: [deep(levels - 1)] });
-  const symbols = 'must be at most 32 characters of a-z, A-Z, 0-9 and _';
+  const symbols = 'must be at most 32 characters from a-z, A-Z, 0-9 and _';
   const rows: readonly (readonly [what: string, body: Record<string, unknown>, told: string])[] = [
     ['another network', { ...plain, network: 'testnet' }, "network must be local, the relayer's network"],
     ['no content', { network: 'local' }, 'operations is required if transaction_xdr is absent'],
@@ -127,17 +127,17 @@ describe('refused Stellar requests, over REST and every RPC protocol', () => {
     [
       'a long code',
       withPayment({ asset: { type: 'credit4', code: 'ABCDE', issuer: G } }),
-      'operations[0].asset.code must be 1 to 4 characters of A-Z, a-z and 0-9',
+      'operations[0].asset.code must be 1 to 4 characters from A-Z, a-z and 0-9',
     ],
     [
       'a short code',
       withPayment({ asset: { type: 'credit12', code: 'ABCD', issuer: G } }),
-      'operations[0].asset.code must be 5 to 12 characters of A-Z, a-z and 0-9',
+      'operations[0].asset.code must be 5 to 12 characters from A-Z, a-z and 0-9',
     ],
     [
       'a code of other characters',
       withPayment({ asset: { type: 'credit4', code: 'A-C', issuer: G } }),
-      'operations[0].asset.code must be 1 to 4 characters of A-Z, a-z and 0-9',
+      'operations[0].asset.code must be 1 to 4 characters from A-Z, a-z and 0-9',
     ],
     [
       'a muxed issuer',
@@ -149,11 +149,11 @@ describe('refused Stellar requests, over REST and every RPC protocol', () => {
       withInvoke({ contract_address: G }),
       'operations[0].contract_address must be the address of a contract (C...)',
     ],
-    ['no function', withInvoke({ function_name: '' }), 'operations[0].function_name must be 1 to 32 characters of a-z, A-Z, 0-9 and _'],
+    ['no function', withInvoke({ function_name: '' }), 'operations[0].function_name must be 1 to 32 characters from a-z, A-Z, 0-9 and _'],
     [
       'a long function',
       withInvoke({ function_name: 'x'.repeat(33) }),
-      'operations[0].function_name must be 1 to 32 characters of a-z, A-Z, 0-9 and _',
+      'operations[0].function_name must be 1 to 32 characters from a-z, A-Z, 0-9 and _',
     ],
     ['a long symbol', withArg({ symbol: 'x'.repeat(33) }), `operations[0].args[1].symbol ${symbols}`],
     ['a symbol of other characters', withArg({ symbol: 'a b' }), `operations[0].args[1].symbol ${symbols}`],

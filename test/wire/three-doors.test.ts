@@ -38,9 +38,9 @@ const amount = `must be an integer from 0 to 2^128-1 (${max})`;
 const noCap = 'must be at least 1; leave it out for no cap';
 const noLimit = 'must not be empty; leave it out to allow all';
 const nameRule = 'name must be 1 to 100 characters without control characters';
-const idRule = 'id must be 1 to 36 of the characters A-Z, a-z, 0-9, _ and -';
+const idRule = 'id must be 1 to 36 characters from A-Z, a-z, 0-9, _ and -';
 const urlRule = 'must be a URL that begins with http:// or https://';
-const base58Rule = 'must be an address: base58 of 32 bytes';
+const base58Rule = 'must be an address: 32 bytes in base58';
 
 const evm = (policies: unknown) => ({ policies });
 const offChain = ['http://127.0.0.1:9'];

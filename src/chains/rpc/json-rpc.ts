@@ -102,7 +102,7 @@ export function settledFromBatch<T>(
     const item = byId.get(index + 1) ?? null;
     if (item?.error !== undefined && item.error !== null) return { error: nodeErrorFrom(item.error, 200, responder) };
     if (item === null || item.result === undefined)
-      return { error: new TransportError(host, 'response to a batch lacks one of its calls') };
+      return { error: new TransportError(host, 'response to a batch lacks the result of one of its calls') };
     return readItem(item, call, host, null);
   });
 }

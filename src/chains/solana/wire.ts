@@ -64,7 +64,7 @@ export function transactionFromBytes(bytes: Uint8Array): WireTransaction {
   if (count >= versionFlag) throw wireError('has an unsupported version; use legacy or version 0');
   const messageAt = 1 + count * signatureBytes;
   if (count === 0 || bytes.length <= messageAt)
-    throw wireError('is not a transaction in wire form: it has no signatures or ends within them');
+    throw wireError('is not a transaction in wire format: it has no signatures or ends within them');
   const messageBytes = bytes.subarray(messageAt);
   const signatures = Array.from({ length: count }, (_, at) => bytes.subarray(1 + at * signatureBytes, 1 + (at + 1) * signatureBytes));
   return { signatures, message: messageFromBytes(messageBytes), messageBytes };
@@ -124,7 +124,7 @@ function messageFromBytes(bytes: Uint8Array): Message {
   };
   // The decoder accepts lengths in longer forms than needed, which nodes reject.
   if (Buffer.compare(messageBytes(message), bytes) !== 0)
-    throw wireError('is not a transaction in wire form: a length is not in its shortest form');
+    throw wireError('is not a transaction in wire format: a length is not in its shortest form');
   return message;
 }
 
@@ -133,11 +133,11 @@ type Decoded = CompiledTransactionMessage & CompiledTransactionMessageWithLifeti
 function decode(bytes: Uint8Array): Decoded {
   try {
     const [decoded, end] = getCompiledTransactionMessageDecoder().read(bytes, 0);
-    if (end < bytes.length) throw wireError(`is not a transaction in wire form: ${bytes.length - end} bytes follow its end`);
+    if (end < bytes.length) throw wireError(`is not a transaction in wire format: ${bytes.length - end} bytes follow its end`);
     return decoded;
   } catch (error) {
     if (!isSolanaError(error)) throw error;
-    throw wireError('is not a transaction in wire form: it ends too early or has an unsupported version');
+    throw wireError('is not a transaction in wire format: it ends too early or has an unsupported version');
   }
 }
 

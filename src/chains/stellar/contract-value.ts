@@ -43,7 +43,7 @@ export function contractValueFrom(value: StellarValue | undefined, path: string,
     case 'symbol':
       // The host accepts an empty symbol.
       if (value.value !== '' && !symbolPattern.test(value.value))
-        throw invalidField(at, 'must be at most 32 characters of a-z, A-Z, 0-9 and _');
+        throw invalidField(at, 'must be at most 32 characters from a-z, A-Z, 0-9 and _');
       return xdr.ScVal.scvSymbol(value.value);
     case 'address': {
       const address = readContractAddress(value.value);

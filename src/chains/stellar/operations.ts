@@ -71,7 +71,7 @@ function creditFrom(
   maxLength: number,
 ): { assetCode: Buffer; issuer: xdr.AccountId } {
   if (!/^[A-Za-z0-9]*$/.test(code) || code.length < minLength || code.length > maxLength) {
-    throw invalidField(`${path}.code`, `must be ${minLength} to ${maxLength} characters of A-Z, a-z and 0-9`);
+    throw invalidField(`${path}.code`, `must be ${minLength} to ${maxLength} characters from A-Z, a-z and 0-9`);
   }
   if (!StrKey.isValidEd25519PublicKey(issuer)) throw invalidField(`${path}.issuer`, 'must be the address of an account (G...)');
   const assetCode = Buffer.alloc(maxLength);
@@ -82,7 +82,7 @@ function creditFrom(
 function invocationFrom(operation: Extract<StellarOperation, { kind: 'invoke_contract' }>, path: string): xdr.HostFunction {
   const { contractAddress, functionName } = operation;
   if (!StrKey.isValidContract(contractAddress)) throw invalidField(`${path}.contract_address`, 'must be the address of a contract (C...)');
-  if (!symbolPattern.test(functionName)) throw invalidField(`${path}.function_name`, 'must be 1 to 32 characters of a-z, A-Z, 0-9 and _');
+  if (!symbolPattern.test(functionName)) throw invalidField(`${path}.function_name`, 'must be 1 to 32 characters from a-z, A-Z, 0-9 and _');
   const args = argumentsFrom(operation.args, `${path}.args`);
   return xdr.HostFunction.hostFunctionTypeInvokeContract(
     new xdr.InvokeContractArgs({ contractAddress: contractIdFrom(contractAddress), functionName, args }),

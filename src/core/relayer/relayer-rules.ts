@@ -30,7 +30,7 @@ export function policyProblems(policies: RelayerPolicies): readonly FieldProblem
   }
   if (policies.network === 'stellar') return capProblems('max_fee', policies.maxFeeStroops);
   const accounts = (field: string, list: readonly string[] | null) =>
-    listProblems(field, list, isSolanaAddress, 'must be an address: base58 of 32 bytes');
+    listProblems(field, list, isSolanaAddress, 'must be an address: 32 bytes in base58');
   const { allowedPrograms, allowedAccounts, disallowedAccounts } = policies;
   const hasBothLists = allowedAccounts !== null && disallowedAccounts.length > 0;
   return [

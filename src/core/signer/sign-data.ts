@@ -33,6 +33,6 @@ export async function signTypedData(
 
 function digitsOf(field: string, text: string): string {
   const digits = hash32.exec(text)?.[1];
-  if (digits === undefined) throw invalidField(field, 'must be 32 bytes of hex: 64 hex digits, with or without 0x');
+  if (digits === undefined) throw invalidField(field, 'must be 32 bytes: 64 hex digits, with or without 0x');
   return digits;
 }

@@ -246,8 +246,7 @@ function endReason(transaction: Transaction, minedPurpose: Intent): string | nul
 /** Throws 400 naming the state if the transaction can no longer be replaced or canceled. */
 export function requireWaiting(transaction: Transaction, verb: 'replaced' | 'canceled'): void {
   const state = stateThatForbids(transaction);
-  if (state !== null)
-    throw new DomainError('precondition', state.reason, `the transaction ${state.words}, so it cannot be ${verb} any more`);
+  if (state !== null) throw new DomainError('precondition', state.reason, `the transaction ${state.words}, so it can no longer be ${verb}`);
 }
 
 function stateThatForbids(transaction: Transaction): { reason: ErrorReason; words: string } | null {

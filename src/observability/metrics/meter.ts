@@ -23,7 +23,7 @@ export function createPrometheusMeter(registry: Registry): Meter {
   );
   const requestDurations = histogram(
     'relayer_request_duration_seconds',
-    'Time from a request to the end of its answer, without streams; result: ok, refused (4xx) or failed (5xx)',
+    'Time from a request to the end of its response, without streams; result: ok, refused (4xx) or failed (5xx)',
     requestSeconds,
     ['method', 'protocol', 'result'],
   );
@@ -39,7 +39,7 @@ export function createPrometheusMeter(registry: Registry): Meter {
   const webhookDelays = histogram('relayer_webhook_delay_seconds', 'Time from an event to its delivery, with all attempts', delaySeconds);
   const nodeRequests = counter(
     'relayer_node_requests_total',
-    'HTTP requests to RPC nodes: answered, refused (by HTTP status) or failed (no answer)',
+    'HTTP requests to RPC nodes: answered, refused (by HTTP status) or failed (no response)',
     ['network', 'host', 'result'],
   );
   const nodeCalls = counter('relayer_node_calls_total', 'JSON-RPC calls to RPC nodes; a batch is one request', ['network', 'host']);

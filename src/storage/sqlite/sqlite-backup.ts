@@ -54,7 +54,7 @@ export function copyBackup(backup: string, target: string): void {
 
 /** Throws if the database is a backup that was not restored: working on it would send again what was sent after the backup. */
 export function requireNoBackup(db: Sqlite.Database): void {
-  if (isBackup(db)) throw new Error('it is a backup; put it in place with relayer restore (see docs/operations.md)');
+  if (isBackup(db)) throw new Error('it is a backup; restore it with relayer restore (see docs/operations.md)');
 }
 
 /** Renames a complete file, and waits until the file and its name are on disk. */

@@ -199,7 +199,7 @@ describe('replace and cancel', () => {
           assert.throws(ask, (error) => {
             assert.ok(error instanceof DomainError);
             assert.deepEqual([error.kind, error.reason], ['precondition', reason]);
-            assert.match(error.message, new RegExp(`so it cannot be ${verb} any more$`));
+            assert.match(error.message, new RegExp(`so it can no longer be ${verb}$`));
             return true;
           });
       }

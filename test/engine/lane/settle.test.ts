@@ -118,7 +118,7 @@ describe('foreign use of a nonce', () => {
       nowMs += 10_000;
       lane.look();
       await lane.flow((name) => chain.setLag(name === 'findSender' ? 100 : 0));
-      if (blocks === 60) assert.match((await stand(store, id)).statusReason ?? '', /show no attempt of ours there/);
+      if (blocks === 60) assert.match((await stand(store, id)).statusReason ?? '', /report none of our attempts there/);
     }
     const { status, statusReason } = await stand(store, id);
     assert.equal(status, 'failed');

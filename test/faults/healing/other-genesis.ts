@@ -36,7 +36,7 @@ async function isLeftAlone(run: FaultRun, client: RelayerClient, other: Anvil, h
     await delay(200);
     const { status, reason, text } = await client.send(paymentOf(next++));
     if (status === 200) accepted += 1;
-    return status === 403 && reason === 'RELAYER_DISABLED' && /another chain/.test(text) ? true : undefined;
+    return status === 403 && reason === 'RELAYER_DISABLED' && /a different chain/.test(text) ? true : undefined;
   }).catch((error: unknown) => run.violation(String(error)));
   // Whatever was accepted before had several blocks' time to be sent.
   for (let block = 0; block < 5; block++) {

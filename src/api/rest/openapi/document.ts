@@ -77,7 +77,7 @@ Every JSON response has the same envelope, unless its operation says otherwise: 
 
 ### Errors
 
-An error has a fixed text in \`message\`, a sentence for people in \`error\`, and a reason from a closed list in the header \`X-Error-Reason\`. Programs should act on the reason.
+An error has a fixed text in \`message\`, a readable sentence in \`error\`, and a reason from a closed list in the header \`X-Error-Reason\`. Programs should act on the reason.
 
 <details><summary>All errors</summary>
 

@@ -12,11 +12,11 @@ const errorKinds = Object.keys(errorTable) as readonly ErrorKind[];
 /** The body of every error. */
 export const errorSchema: Schema = {
   type: 'object',
-  description: 'The body of every error. The header `X-Error-Reason` has the reason for programs.',
+  description: 'The body of every error. The header `X-Error-Reason` contains the reason, for programs.',
   properties: {
     success: { type: 'boolean', const: false },
     data: { type: 'null' },
-    error: { type: 'string', description: 'What went wrong, for people.' },
+    error: { type: 'string', description: 'What went wrong, in a readable sentence.' },
     message: { type: 'string', description: 'The fixed text of this kind of error.' },
     metadata: refTo('schemas', 'ResponseMetadata'),
   },
@@ -248,13 +248,16 @@ const reasonTexts: Readonly<Partial<Record<ErrorReason, string>>> = {
 /** For each kind of error: when it occurs, and an example of its `error` sentence. */
 const errorWords: Readonly<Record<ErrorKind, readonly [when: string, example: string]>> = {
   invalid: ['The request is invalid', 'value must be an integer from 0 to 2^128-1'],
-  precondition: ['The state of the resource does not allow the request', 'the transaction is confirmed, so it cannot be replaced any more'],
+  precondition: ['The state of the resource does not allow the request', 'the transaction is confirmed, so it can no longer be replaced'],
   unauthenticated: ['The API key is missing or invalid', 'the key is not valid'],
   forbidden: ['The API key lacks the scope, or may not use this relayer', 'the key lacks the scope transactions:write'],
   inactive: ['The relayer is paused or disabled', 'relayer sandbox is paused'],
   not_found: ['A resource in the path does not exist', 'Network with ID evm:missing not found'],
   path_not_found: ['The path does not exist', 'this path does not exist'],
-  method_not_allowed: ['The path does not support this verb; `Allow` lists those that it supports', 'this path accepts only GET, HEAD'],
+  method_not_allowed: [
+    'The path does not support this HTTP method; `Allow` lists the methods that it supports',
+    'this path accepts only GET, HEAD',
+  ],
   already_exists: ['The id is taken', 'Signer with ID treasury already exists'],
   aborted: [
     'A call with this `Idempotency-Key` is still running',
@@ -262,7 +265,7 @@ const errorWords: Readonly<Record<ErrorKind, readonly [when: string, example: st
   ],
   too_large: ['The body is larger than 1 MiB', 'the body is larger than the limit of 1048576 bytes'],
   unsupported_media_type: ['The body is not UTF-8 JSON', 'the body must be application/json, in UTF-8'],
-  unprocessable: ['The `Idempotency-Key` was used for another request', 'the idempotency key was already used for a different request'],
+  unprocessable: ['The `Idempotency-Key` was used for a different request', 'the idempotency key was already used for a different request'],
   rate_limited: ['The API key is over its rate limit; `Retry-After` says when to retry', 'the key is over its rate limit; retry in 1 s'],
   internal: ['The service failed; its log has the cause under the request id', 'Internal Server Error'],
   unimplemented: [

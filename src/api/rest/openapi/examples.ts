@@ -119,7 +119,7 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
   'SigningService.SignTypedData': {
     requests: {
       mail: {
-        summary: 'The example of EIP-712, signed by an EVM relayer',
+        summary: 'The example in EIP-712, signed by an EVM relayer',
         value: {
           domain_separator: '0xf2cee375fa42b42143804025fc449deafd50cc031ca257e0b194a650a912090f',
           hash_struct_message: '0xc52c0ee5d84264471806290a3f2c4cecfc5490626bf912d01f240d7a274b371e',
@@ -129,7 +129,7 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
     ...signing,
   },
   'SigningService.SignData': {
-    requests: { text: { summary: 'A text, signed by an EVM relayer', value: { message: 'Hello, relayer!' } } },
+    requests: { text: { summary: 'A message, signed by an EVM relayer', value: { message: 'Hello, relayer!' } } },
     ...signing,
   },
   'SigningService.SignTransaction': {
@@ -155,7 +155,7 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
   },
   'NotificationService.UpdateNotification': {
     requests: {
-      url: { summary: 'Another URL; the signing key stays', value: { url: 'https://backend.example.com/other-events' } },
+      url: { summary: 'A new URL; the signing key does not change', value: { url: 'https://backend.example.com/other-events' } },
       key: { summary: 'Remove the signing key', value: { signing_key: '' } },
     },
     answer: done({ ...records.notification, url: 'https://backend.example.com/other-events' }),

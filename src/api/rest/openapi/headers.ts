@@ -7,7 +7,7 @@ const rateLimitNames = ['RateLimit', 'RateLimit-Policy'];
 export const headerComponents: Readonly<Record<string, Schema>> = {
   'X-Request-Id': {
     description:
-      "The caller's `X-Request-Id` if it is 1 to 128 characters of `A-Z a-z 0-9 . _ -`, otherwise a new id. Log entries of the request contain it.",
+      "The caller's `X-Request-Id` if it is 1 to 128 characters from `A-Z a-z 0-9 . _ -`, otherwise a new id. Log entries of the request contain it.",
     schema: { type: 'string' },
   },
   RateLimit: {

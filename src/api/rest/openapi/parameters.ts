@@ -16,7 +16,7 @@ export const parameterComponents: Readonly<Record<string, Schema>> = {
     in: 'header',
     required: false,
     description:
-      'Makes the call safe to repeat. The service stores the response of a successful call for 24 hours, and returns it if the same request arrives again with the same key. The same key with another request returns 422; a repeated request while the first one runs returns 409. 1 to 255 visible ASCII characters.',
+      'Makes the call safe to repeat. The service stores the response of a successful call for 24 hours, and returns it if the same request arrives again with the same key. The same key with a different request returns 422; a repeated request while the first one runs returns 409. 1 to 255 visible ASCII characters.',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
   },
 };

@@ -55,7 +55,7 @@ export function createSigningService(deps: {
       const { signForeign } = deps.directory.chainOf(relayer);
       // The gate rejects relayers of other network types.
       if (signForeign === null || transaction.case === undefined)
-        throw new Error(`${relayer.networkType} transactions are not signed for callers`);
+        throw new Error(`${relayer.networkType} transactions cannot be signed without sending them`);
       const unsigned = transaction.case === 'stellar' ? transaction.value.unsignedXdr : transaction.value.transaction;
       const signed = await signForeign.sign(unsigned, relayer, deps.directory.signerOf(relayer));
       return { result: { network: signedTransactionOf(transaction.case, signed) } };
