@@ -24,16 +24,16 @@ export async function audit(run: Pick<FaultRun, 'violation'>, { anvil, account, 
     const attempts = await client.attempts(record.id);
     const landed = attempts.filter(({ hash }) => ledger.byHash.has(hash));
     for (const { hash } of attempts) ownerOf.set(hash, record.id);
-    if (landed.length > 1) run.violation('PAID TWICE: blocks hold several versions of one transaction', { record, attempts });
+    if (landed.length > 1) run.violation('PAID TWICE: blocks contain several attempts of one transaction', { record, attempts });
     const marked = attempts.filter(({ is_mined }) => is_mined).map(({ hash }) => hash);
     const isSettled = finalStatuses.includes(record.status) && record.hash !== null;
     if (isSettled && (marked.length !== 1 || marked[0] !== record.hash))
-      run.violation('not exactly the version that the record shows is marked as mined', { record, marked });
+      run.violation('the attempts marked as mined differ from the one that the record shows', { record, marked });
     compare(run, record, ledger);
   }
   for (const transaction of ledger.transactions) {
     if (!ownerOf.has(transaction.hash) && foreign?.has(transaction.hash) !== true)
-      run.violation('a block holds what no record has', transaction);
+      run.violation('a block contains a transaction that has no record', transaction);
   }
   return ledger;
 }
@@ -48,11 +48,11 @@ function compare(run: Pick<FaultRun, 'violation'>, record: TransactionRecord, le
     case 'canceled':
       if (record.hash === null && record.nonce === null) return;
       if (found === undefined || found.to !== record.from.toLowerCase() || found.value !== 0n || found.nonce !== record.nonce)
-        run.violation('a canceled record does not name a self-transfer that the chain holds', { record, found });
+        run.violation('a canceled record does not name a self-transfer that is on the chain', { record, found });
       return;
     case 'confirmed':
       if (found === undefined) {
-        run.violation('a confirmed record names what no block holds', { record, height: ledger.height });
+        run.violation('a confirmed record names a transaction that is in no block', { record, height: ledger.height });
         return;
       }
       if (
@@ -62,7 +62,7 @@ function compare(run: Pick<FaultRun, 'violation'>, record: TransactionRecord, le
         found.input !== (record.data ?? '0x') ||
         !found.succeeded
       )
-        run.violation('a confirmed record is not what the block holds', { record, found });
+        run.violation('a confirmed record differs from the transaction in the block', { record, found });
       return;
     default:
       // What is open still is told by who waited for it.
@@ -92,11 +92,11 @@ export async function auditPayments(
     const found = paid(value);
     if (record === undefined) run.violation('LOST: an accepted transaction has no record', { value, id });
     if (found.length === 0 && record !== undefined && finalStatuses.includes(record.status))
-      run.violation('LOST: an accepted payment is in no block', { value, record });
-    if (found.length > 1) run.violation('PAID TWICE: blocks hold an accepted payment more than once', { value, record, found });
+      run.violation('LOST: no block contains an accepted payment', { value, record });
+    if (found.length > 1) run.violation('PAID TWICE: blocks contain an accepted payment more than once', { value, record, found });
   }
   for (const value of unanswered) {
     const found = paid(value);
-    if (found.length > 1) run.violation('PAID TWICE: blocks hold an unanswered payment more than once', { value, found });
+    if (found.length > 1) run.violation('PAID TWICE: blocks contain an unanswered payment more than once', { value, found });
   }
 }

@@ -51,9 +51,10 @@ export const doublePay: FaultSuite = async (run) => {
   const ledger = await audit(run, { anvil, account: home.address, client });
   for (const [value, ids] of accepted) {
     const found = ledger.transactions.filter((transaction) => transaction.value === value);
-    if (found.length > ids.length) run.violation('PAID TWICE: more payments in blocks than requests accepted', { value, ids, found });
+    if (found.length > ids.length)
+      run.violation('PAID TWICE: blocks contain more payments than the service accepted requests', { value, ids, found });
     if (found.length < ids.length && ids.every((id) => ended.has(id)))
-      run.violation('LOST: fewer payments in blocks than requests accepted', { value, ids, found });
+      run.violation('LOST: blocks contain fewer payments than the service accepted requests', { value, ids, found });
   }
   const requests = [...accepted.values()].reduce((sum, ids) => sum + ids.length, 0);
   return { payments, requests, 'on chain': ledger.transactions.length };

@@ -55,7 +55,7 @@ export const races: FaultSuite = async (run) => {
       if (isEnded) break;
       if (Date.now() > deadline) {
         const open = (await client.list()).filter(({ confirmed_at, status }) => confirmed_at === null && status !== 'canceled');
-        run.violation(`${open.length} are not final 60 s after their race`, open.slice(0, 3));
+        run.violation(`${open.length} transactions are not final 60 s after their race`, open.slice(0, 3));
         return { fired };
       }
     }
@@ -71,13 +71,14 @@ export const races: FaultSuite = async (run) => {
     const isCancelKept = changes.some(({ verb, answer }) => verb === 'cancel' && answer.status === 200);
     if (isCancelKept && !(record.status === 'canceled' || (record.status === 'confirmed' && record.is_canceled)))
       run.violation(`an accepted cancel ended ${record.status}, is_canceled ${record.is_canceled}`, details);
-    if (!isCancelKept && (record.status === 'canceled' || record.is_canceled)) run.violation('canceled, and nobody was told so', details);
+    if (!isCancelKept && (record.status === 'canceled' || record.is_canceled))
+      run.violation('a transaction was canceled, but no cancel call succeeded', details);
     const isOutrun = record.to !== newest.to || record.value !== newest.value;
     if (isOutrun && !/instead of the newest/.test(record.status_reason ?? ''))
-      run.violation('an earlier version won, and status_reason does not say so', details);
+      run.violation('an earlier attempt was mined, but status_reason does not say so', details);
     const kept = changes.filter(({ answer }) => answer.status === 200);
     if (attempts.length < 1 + new Set(kept.map(({ answer }) => answer.record?.hash)).size)
-      run.violation('ListAttempts lacks a version that was answered', details);
+      run.violation('ListAttempts lacks an attempt that a response reported', details);
     for (const { verb, answer } of changes) {
       if (answer.record === null) {
         tally.refused += 1;
@@ -85,7 +86,8 @@ export const races: FaultSuite = async (run) => {
           run.violation(`a ${verb} was answered ${answer.status} ${answer.reason}`, details);
         continue;
       }
-      if (!attempts.some(({ hash }) => hash === answer.record?.hash)) run.violation('ListAttempts lacks the hash of an answer', details);
+      if (!attempts.some(({ hash }) => hash === answer.record?.hash))
+        run.violation('ListAttempts lacks a hash that a response reported', details);
       tally[`${verb}s ${record.hash === answer.record.hash ? 'kept' : 'outrun'}`] += 1;
     }
   }

@@ -48,7 +48,7 @@ export const reorgs: FaultSuite = async (run) => {
     const depth = random.between(1, greatestDepth);
     const sends = Array.from({ length: random.between(2, greatestSends) }, traffic);
     await waitFor(
-      'a block that holds some of ours to be taken back',
+      'a block with transactions of the suite, for a reorg to remove',
       async () => {
         const { transactions } = await readLedger(anvil, home.address, depth);
         return transactions.length > 0 ? true : undefined;
@@ -66,13 +66,13 @@ export const reorgs: FaultSuite = async (run) => {
         const isBack = async () => ((await client.get(id)).status === 'submitted' ? true : undefined);
         await waitFor(`${id} to be submitted again`, isBack).then(
           () => (followed += 1),
-          async () => run.violation('a record does not follow a block that was taken back', await client.get(id)),
+          async () => run.violation('the record of a transaction did not change after a reorg removed its block', await client.get(id)),
         );
       }
       const after = await readLedger(anvil, home.address);
       for (const record of await client.list()) {
         if (record.status === 'confirmed' && !after.byHash.has(record.hash ?? ''))
-          run.violation('a confirmed record names what no block holds, after a reorg', { depth, record });
+          run.violation('after a reorg, a confirmed record names a transaction that is in no block', { depth, record });
       }
     });
     await Promise.all(sends);
@@ -81,14 +81,14 @@ export const reorgs: FaultSuite = async (run) => {
   await untilEverythingIsFinal(run, client, run.isShort ? 60_000 : 120_000);
   const ledger = await audit(run, { anvil, account: home.address, client });
   await auditPayments(run, client, ledger, { accepted, unanswered: new Set() });
-  await waitFor('every webhook', () => {
+  await waitFor('every webhook to arrive', () => {
     const isTold = (id: string): boolean => receiver.told.get(id)?.at(-1)?.status === 'confirmed';
     return [...accepted.values()].every(isTold) ? true : undefined;
-  }).catch(() => run.violation('webhooks do not end with confirmed', [...receiver.told].slice(0, 3)));
+  }).catch(() => run.violation('the last webhook of a transaction does not report confirmed', [...receiver.told].slice(0, 3)));
   const ways = [...receiver.told];
   for (const [id, told] of ways) checkWay(run, id, told);
   const backAndForth = ways.filter(([, told]) => stepsOf(told).includes('mined → submitted')).length;
-  if (backAndForth === 0) run.violation('no webhook told of a block that was taken back');
+  if (backAndForth === 0) run.violation('no webhook reported a block that a reorg removed');
   return {
     reorgs: count,
     sends: accepted.size,
@@ -120,7 +120,7 @@ const allowedSteps = [
 
 function checkWay(run: Pick<FaultRun, 'violation'>, id: string, told: readonly ToldStatus[]): void {
   const wrong = stepsOf(told).filter((step) => !allowedSteps.includes(step));
-  if (told[0]?.status !== 'pending' || wrong.length > 0) run.violation(`the events of ${id} are in no possible order`, told);
+  if (told[0]?.status !== 'pending' || wrong.length > 0) run.violation(`the events of ${id} are in an impossible order`, told);
 }
 
 function stepsOf(told: readonly ToldStatus[]): readonly string[] {

@@ -25,14 +25,14 @@ if (!Number.isSafeInteger(seed)) fail(`--seed must be an integer, not ${values.s
 const wanted = positionals.length === 0 ? suites : new Map([...suites].filter(([name]) => positionals.some((text) => matches(name, text))));
 for (const text of positionals) {
   if (![...suites.keys()].some((name) => matches(name, text)))
-    fail(`no suite is named ${text}; there are: ${[...suites.keys()].join(', ')}`);
+    fail(`unknown suite ${text}; valid suites: ${[...suites.keys()].join(', ')}`);
 }
 // Children end with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 const failed: string[] = [];
 for (const [name, suite] of wanted) if (!(await runs(name, suite))) failed.push(name);
-if (failed.length > 0) fail(`failed: ${failed.join(' ')}; again with: --seed ${seed}${values.short ? ' --short' : ''}`);
+if (failed.length > 0) fail(`failed: ${failed.join(' ')}; to repeat: --seed ${seed}${values.short ? ' --short' : ''}`);
 
 /** Runs one suite and prints its line. False where it found a violation. */
 async function runs(name: string, suite: FaultSuite): Promise<boolean> {
@@ -57,7 +57,7 @@ async function runs(name: string, suite: FaultSuite): Promise<boolean> {
     return {};
   });
   for (let release = releases.pop(); release !== undefined; release = releases.pop()) {
-    await release().catch((error: unknown) => violation(`could not be ended: ${error}`));
+    await release().catch((error: unknown) => violation(`a resource could not be released: ${error}`));
   }
   if (violations.length > 0 && outputs.length > 0) {
     const file = join(await mkdtemp(join(tmpdir(), 'relayer-faults-')), `${name.replaceAll('/', '-')}.log`);

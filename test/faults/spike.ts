@@ -49,22 +49,23 @@ export const spike: FaultSuite = async (run) => {
       for (const { id } of [probe, ...held]) {
         const record = await untilRecord(client, id, `${id} to say that the cap holds it back`, saysWhy);
         if (record.nonce !== null || record.status !== 'pending')
-          run.violation('a pending transaction took a nonce while the base fee was above the cap', record);
+          run.violation('a pending transaction got a nonce while the base fee was above the cap', record);
       }
     }
     for (const { id } of [...before, ...early]) {
       const record = await client.get(id);
-      if (!['sent', 'submitted'].includes(record.status)) run.violation(`in flight when the spike began, and now ${record.status}`, record);
+      if (!['sent', 'submitted'].includes(record.status))
+        run.violation(`a transaction that was in flight when the spike began is now ${record.status}`, record);
     }
     const minedDuring = Number(await anvil.rpc('eth_getTransactionCount', [home.address, 'latest'])) - minedBefore;
-    if (minedDuring > 0) run.violation(`${minedDuring} were mined at a base fee above the cap`);
+    if (minedDuring > 0) run.violation(`${minedDuring} transactions were mined at a base fee above the cap`);
 
     // Mined on until all is in: the lane has a limited depth, and confirmations to wait for.
     const pace = { stopped: false };
     const mining = (async () => {
       while (!pace.stopped) {
         await mineAt(usualWei);
-        await waitFor('the lane to go on, or a while', () => (pace.stopped ? true : undefined), 300).catch(() => undefined);
+        await waitFor('the lane to continue, or 300 ms to pass', () => (pace.stopped ? true : undefined), 300).catch(() => undefined);
       }
     })();
     await untilAll(client, [...before, ...early, probe, ...held], ['confirmed'], 60_000).catch((error: unknown) =>

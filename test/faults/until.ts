@@ -53,6 +53,6 @@ export async function untilEverythingIsFinal<R extends CommonRecord>(
   const records = await client.list();
   const open = records.filter(({ status }) => !finalStatuses.includes(status)).toReversed();
   if (open.length > 0)
-    run.violation(`${open.length} of ${records.length} are not final after ${limitMs} ms; the oldest:`, open.slice(0, 3));
+    run.violation(`${open.length} of ${records.length} transactions are not final after ${limitMs} ms; the oldest are:`, open.slice(0, 3));
   return records;
 }

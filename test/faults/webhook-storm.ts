@@ -73,7 +73,7 @@ export async function webhookStorm({ transactions, kills, seed }: WebhookStorm):
     service = await startService(home);
     await sending;
     const database = join(home.dir, 'relayer.db');
-    await waitFor('every transaction to be confirmed, and told of', () => (isSettled(database) ? true : undefined), longMs);
+    await waitFor('every transaction to be confirmed and reported by webhook', () => (isSettled(database) ? true : undefined), longMs);
     await service.stop();
 
     async function sendAll(): Promise<void> {
@@ -143,7 +143,7 @@ function judge(
   events: readonly EventRow[],
   signingKey: string,
 ): Pick<WebhookStormFigures, 'deliveries' | 'repeats' | 'faults'> {
-  assert.equal(followed, 0, 'no redirect was followed');
+  assert.equal(followed, 0, 'the service followed no redirect');
   const known = new Map(events.map((event, place) => [event.id, { ...event, place }]));
   const lastPlaces = new Map<string, number>();
   const seen = new Set<string>();
@@ -152,12 +152,12 @@ function judge(
     faults[fault] = (faults[fault] ?? 0) + 1;
     const id = String(headers['webhook-id']);
     const event = known.get(id);
-    assert.ok(event !== undefined, `${id} is an event of the database`);
-    assert.equal(body.toString(), event.body, 'what comes is what was committed, at every try');
+    assert.ok(event !== undefined, `${id} is an event in the database`);
+    assert.equal(body.toString(), event.body, 'every delivery attempt sends the committed body');
     assert.equal(headers['x-signature'], createHmac('sha256', signingKey).update(body).digest('base64'));
     new Webhook(signingKey).verify(body.toString(), headers as Record<string, string>);
     // A repeat has the place of the one before it; nothing comes after a later event of its transaction.
-    assert.ok(event.place >= (lastPlaces.get(event.order_key) ?? -1), `${id} came after a later event of its transaction`);
+    assert.ok(event.place >= (lastPlaces.get(event.order_key) ?? -1), `${id} arrived before the later events of its transaction`);
     lastPlaces.set(event.order_key, event.place);
     seen.add(id);
   }

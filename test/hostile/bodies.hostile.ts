@@ -369,7 +369,7 @@ async function uninvited(ground: Ground): Promise<void> {
     const answer = await target.send(http1({ ...way, body: null, length: 500_000, key: keys[index % 2] ?? null }));
     refuseUnlessLockedOut(ground, way, answer);
     if (Date.now() - startedMs > 6_000)
-      ground.violation(`a connection without a key that never sends its body was kept for ${Date.now() - startedMs} ms`);
+      ground.violation(`the service kept a connection without a key and without a body for ${Date.now() - startedMs} ms`);
   });
   const session = target.session();
   await inLanes(isShort ? 50 : 500, 25, async (index) => {

@@ -183,7 +183,7 @@ async function pipelining(ground: Ground): Promise<void> {
   target.counts.requests += count - 1;
   const seen = statusesIn(answer);
   if (seen.length !== count || seen.some((status) => status !== 200))
-    ground.violation(`${seen.length} of ${count} pipelined requests were answered`);
+    ground.violation(`the service answered ${seen.length} of ${count} pipelined requests`);
 }
 
 /** Bytes that are nobody's protocol, and connections that end in every way there is. */
@@ -220,7 +220,7 @@ async function halfClosed(ground: Ground): Promise<void> {
     target.counts.requests += 1;
     const closed = new Promise((resolve) => socket.once('close', () => resolve(true)));
     socket.resume().end(requests[index % requests.length] ?? '');
-    const timer = setTimeout(() => ground.violation(`a half-closed connection stayed open: ${index % requests.length}`), 8_000);
+    const timer = setTimeout(() => ground.violation(`half-closed connection ${index % requests.length} stayed open`), 8_000);
     await closed;
     clearTimeout(timer);
   });

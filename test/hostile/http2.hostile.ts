@@ -100,7 +100,7 @@ async function manyStreams(ground: Ground): Promise<void> {
     first,
   );
   const answered = new Set(framesIn(received).flatMap(({ kind, stream }) => (kind === type.headers ? [stream] : []))).size;
-  if (answered > 250) ground.violation(`${answered} of 1000 streams were served at once`);
+  if (answered > 250) ground.violation(`the service served ${answered} of 1000 streams at once`);
   const held: Socket[] = [];
   const sessions = ground.isShort ? 5 : 80;
   await inLanes(sessions, 20, async () => {

@@ -33,7 +33,7 @@ export async function probeAll(target: Target, violation: (sentence: string) => 
     const wrong = await probe(target);
     probed.count += 1;
     probed.slowestMs = Math.max(probed.slowestMs, Date.now() - startedMs);
-    if (wrong !== undefined) violation(`a good call by ${name} was answered with ${wrong.slice(0, 400)}`);
+    if (wrong !== undefined) violation(`a valid call over ${name} got ${wrong.slice(0, 400)}`);
   }
 }
 

@@ -83,10 +83,12 @@ async function siege(running: RunningService): Promise<void> {
 
   target.closeAll();
   const socketsAfter = await settledSockets(target, socketsBefore);
-  if (socketsAfter > socketsBefore) violation('sockets', `${socketsAfter} are open, ${socketsBefore} were`);
+  if (socketsAfter > socketsBefore)
+    violation('sockets', `${socketsAfter} sockets are open; before the attacks there were ${socketsBefore}`);
   const after = await target.settle();
   for (const what of ['rss', 'held'] as const) {
-    if (after[what] > before[what] + allowedGrowth[what]) violation('memory', `${what} is ${after[what]} MiB, was ${before[what]} MiB`);
+    if (after[what] > before[what] + allowedGrowth[what])
+      violation('memory', `${what} is ${after[what]} MiB; before the attacks it was ${before[what]} MiB`);
   }
   complain('the log', target);
   say(`after: ${after.rss} MiB resident (at most ${allowedGrowth.rss} more), ${after.held} MiB held, ${socketsAfter} sockets`);
@@ -128,7 +130,7 @@ function groundOf(name: string, target: Target): Ground {
 function complain(name: string, target: Target): void {
   const complaints = target.newComplaints();
   violations += Math.max(0, complaints.length - shownViolations);
-  for (const line of complaints.slice(0, shownViolations)) violation(name, `the log says ${line.slice(0, 1500)}`);
+  for (const line of complaints.slice(0, shownViolations)) violation(name, `the log contains ${line.slice(0, 1500)}`);
 }
 
 /** Open sockets once they are at most so many, or as few as they get in the time that dead sessions have. */

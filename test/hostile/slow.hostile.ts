@@ -122,7 +122,7 @@ export async function layFarAndWide(ground: Ground): Promise<Siege> {
           let open = all.length;
           for (const one of all) void one.then(() => (open -= 1));
           await Promise.race([Promise.all(all), delay(restMs, undefined, { ref: false })]);
-          if (open > 0) violation(`${open} of ${all.length} ${what} were still there after ${withinMs + graceMs} ms`);
+          if (open > 0) violation(`${open} of ${all.length} ${what} were still open after ${withinMs + graceMs} ms`);
         }),
       );
       clearInterval(dripper);

@@ -39,7 +39,7 @@ export async function attackTls({ home, isShort, say, violation }: TlsGround): P
         protocol === 'h2'
           ? await overHttp2(target)
           : await overTls(target, http1({ verb: 'GET', path: rest }), protocol === null ? {} : { ALPNProtocols: [protocol] });
-      if (answer !== 200) violation(`a good call by ${protocol ?? 'no ALPN'} was answered with ${answer}`);
+      if (answer !== 200) violation(`a valid call over ${protocol ?? 'no ALPN'} got ${answer}`);
     }
   };
   await probe();
@@ -80,14 +80,14 @@ export async function attackTls({ home, isShort, say, violation }: TlsGround): P
 
   const handshakeMs = 10_000 + 15_000;
   const isEnded = await Promise.race([Promise.all(silent).then(() => true), delay(handshakeMs, false, { ref: false })]);
-  if (!isEnded) violation(`handshakes that do not end were still there after ${handshakeMs} ms`);
+  if (!isEnded) violation(`unfinished handshakes were still open after ${handshakeMs} ms`);
   target.closeAll();
   await probe();
   target.closeAll();
   await waitFor('sockets to close', () => (target.sockets() <= before ? true : undefined), 5_000).catch((error) =>
     violation(error.message),
   );
-  for (const line of target.newComplaints()) violation(`the log says ${line.slice(0, 1_000)}`);
+  for (const line of target.newComplaints()) violation(`the log contains ${line.slice(0, 1_000)}`);
   if (!target.lives()) violation('the service did not survive');
   await service.kill();
   say(

@@ -15,7 +15,7 @@ export const dropped: FaultSuite = async (run) => {
   for (const { hash } of forgotten) await anvil.rpc('anvil_dropTransaction', [hash]);
   for (const { id } of forgotten) {
     const look = async () => (await anvil.rpc('eth_getTransactionByHash', [(await client.get(id)).hash])) ?? undefined;
-    await waitFor(`${id} in the pool again`, look, 60_000).catch((error: unknown) => run.violation(String(error)));
+    await waitFor(`${id} to be in the pool again`, look, 60_000).catch((error: unknown) => run.violation(String(error)));
   }
   startMiner(run, anvil, run.random, 400);
   await untilEverythingIsFinal(run, client, 30_000);

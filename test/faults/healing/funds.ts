@@ -20,11 +20,13 @@ export const funds: FaultSuite = async (run) => {
   const held = [probe, ...(await sendAll(client, numbersFrom(next, 5)))];
   for (const { id } of held) {
     const record = await untilRecord(client, id, `${id} to say that there are no funds`, saysWhy);
-    if (record.status !== 'pending' || record.nonce !== null) run.violation('without funds a transaction took a nonce', record);
+    if (record.status !== 'pending' || record.nonce !== null)
+      run.violation('a transaction got a nonce while the account had no funds', record);
   }
   for (const { id } of [...inFlight, ...early]) {
     const record = await client.get(id);
-    if (!['sent', 'submitted'].includes(record.status)) run.violation(`in flight when the funds went, and now ${record.status}`, record);
+    if (!['sent', 'submitted'].includes(record.status))
+      run.violation(`a transaction that was in flight when the funds ran out is now ${record.status}`, record);
   }
   await setBalance(anvil, home.address, parseEther('1000'));
   startMiner(run, anvil, run.random, 400);

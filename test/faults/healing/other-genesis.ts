@@ -31,7 +31,7 @@ async function useChain(rig: FaultRig, client: RelayerClient): Promise<void> {
 async function isLeftAlone(run: FaultRun, client: RelayerClient, other: Anvil, home: ServiceHome) {
   let accepted = 0;
   let next = 10;
-  await waitFor('a send to be refused, since this is another chain', async () => {
+  await waitFor('a send to be rejected, because the node serves a different chain', async () => {
     // A few sends are enough to see whether one gets through.
     await delay(200);
     const { status, reason, text } = await client.send(paymentOf(next++));
@@ -44,12 +44,12 @@ async function isLeftAlone(run: FaultRun, client: RelayerClient, other: Anvil, h
     await client.list();
   }
   const { transactions } = await readLedger(other, home.address);
-  if (transactions.length > 0) run.violation('something was mined on the other chain', transactions);
+  if (transactions.length > 0) run.violation('a transaction was mined on the other chain', transactions);
   const pool = await other.rpc('txpool_status');
-  if (JSON.stringify(pool) !== '{"pending":"0x0","queued":"0x0"}') run.violation('something was sent to the other chain', pool);
+  if (JSON.stringify(pool) !== '{"pending":"0x0","queued":"0x0"}') run.violation('a transaction was sent to the other chain', pool);
   const records = await client.list();
   const wrong = records.filter(({ status }) => !['pending', 'sent', 'submitted', 'confirmed'].includes(status));
-  if (wrong.length > 0) run.violation('the other chain ended a transaction of ours', wrong);
+  if (wrong.length > 0) run.violation('a transaction became final because of the other chain', wrong);
   return { 'accepted before it was known': accepted, records: records.length };
 }
 

@@ -55,15 +55,15 @@ async function healed(run: FaultRun, rig: FaultRig, client: RelayerClient, confi
     const { byHash } = await readLedger(anvil, home.address);
     return confirmed.every(({ hash }) => hash !== null && byHash.has(hash)) ? true : undefined;
   };
-  await waitFor('the confirmed ones in blocks again, by their own hashes', areBack, 60_000).catch(async (error: unknown) =>
+  await waitFor('the confirmed transactions to be in blocks again under their own hashes', areBack, 60_000).catch(async (error: unknown) =>
     run.violation(String(error), { confirmed, ledger: await readLedger(anvil, home.address) }),
   );
   await untilEverythingIsFinal(run, client, 30_000);
   for (const { id, hash } of confirmed) {
     const record = await client.get(id);
     const attempts = await client.attempts(id);
-    if (record.status !== 'confirmed' || record.hash !== hash) run.violation('a confirmed record has changed', { hash, record });
-    if (attempts.length !== 1) run.violation('something confirmed was signed again', { record, attempts });
+    if (record.status !== 'confirmed' || record.hash !== hash) run.violation('a confirmed record changed', { hash, record });
+    if (attempts.length !== 1) run.violation('the service signed a confirmed transaction again', { record, attempts });
   }
   const ledger = await audit(run, { anvil, account: home.address, client });
   return { confirmed: confirmed.length, later: later.length, 'on chain': ledger.transactions.length };

@@ -26,23 +26,25 @@ export async function auditSolana(
     const attempts = await client.attempts(record.id);
     for (const { hash } of attempts) owned.add(hash);
     if (attempts.filter(({ hash }) => ledger.byHash.has(hash)).length > 1)
-      run.violation('PAID TWICE: blocks hold several versions of one transaction', { record, attempts });
+      run.violation('PAID TWICE: blocks contain several attempts of one transaction', { record, attempts });
     if (!finalStatuses.includes(record.status)) continue;
     const marked = attempts.filter(({ is_mined }) => is_mined).map(({ hash }) => hash);
     if (marked.length !== 1 || marked[0] !== record.hash)
-      run.violation('not exactly the version that the record shows is marked as mined', { record, marked });
+      run.violation('the attempts marked as mined differ from the one that the record shows', { record, marked });
     compare(run, record, ledger);
   }
-  for (const landed of ledger.transactions) if (!owned.has(landed.hash)) run.violation('a block holds what no record has', landed);
+  for (const landed of ledger.transactions)
+    if (!owned.has(landed.hash)) run.violation('a block contains a transaction that has no record', landed);
   return { ledger, versions: owned.size };
 }
 
 function compare(run: Pick<FaultRun, 'violation'>, record: SolanaRecord, ledger: SolanaLedger): void {
   const found = ledger.byHash.get(record.hash ?? '');
   if (record.status !== 'confirmed') run.violation(`a transaction is ${record.status}`, { record, found });
-  else if (found === undefined) run.violation('a confirmed record names what no block holds', { record, height: ledger.height });
+  else if (found === undefined)
+    run.violation('a confirmed record names a transaction that is in no block', { record, height: ledger.height });
   else if (!found.succeeded || found.value !== movedBy(record))
-    run.violation('a confirmed record is not what the block holds', { record, found });
+    run.violation('a confirmed record differs from the transaction in the block', { record, found });
 }
 
 /** What the record's only instruction, a transfer, moves. */

@@ -27,14 +27,15 @@ export async function auditStellar(
     const attempts = await client.attempts(record.id);
     for (const { hash } of attempts) owned.add(hash);
     const landed = attempts.filter(({ hash }) => books.byHash.has(hash));
-    if (landed.length > 1) run.violation('PAID TWICE: ledgers hold several versions of one transaction', { record, attempts });
+    if (landed.length > 1) run.violation('PAID TWICE: ledgers contain several attempts of one transaction', { record, attempts });
     if (!finalStatuses.includes(record.status) || (record.status === 'canceled' && attempts.length === 0)) continue;
     const marked = attempts.filter(({ is_mined }) => is_mined).map(({ hash }) => hash);
     if (marked.length !== 1 || marked[0] !== record.hash)
-      run.violation('not exactly the version that the record shows is marked as mined', { record, marked });
+      run.violation('the attempts marked as mined differ from the one that the record shows', { record, marked });
     compare(run, record, attempts, books, ledger.passphrase);
   }
-  for (const landed of books.transactions) if (!owned.has(landed.hash)) run.violation('a ledger holds what no record has', landed);
+  for (const landed of books.transactions)
+    if (!owned.has(landed.hash)) run.violation('a ledger contains a transaction that has no record', landed);
   return { books, versions: owned.size };
 }
 
@@ -49,11 +50,12 @@ function compare(
   const shown = attempts.find(({ hash }) => hash === record.hash);
   if (record.status === 'canceled') {
     if (found === undefined || !found.succeeded || found.receiver !== null)
-      run.violation('a canceled record does not name what takes its number and pays nobody', { record, found });
+      run.violation('a canceled record does not name the no-op transaction that used its sequence number', { record, found });
   } else if (record.status !== 'confirmed') run.violation(`a transaction is ${record.status}`, { record, found });
-  else if (found === undefined || shown === undefined) run.violation('a confirmed record names what no ledger holds', { record, books });
+  else if (found === undefined || shown === undefined)
+    run.violation('a confirmed record names a transaction that is in no ledger', { record, books });
   else if (!found.succeeded || String(found.sequence) !== record.sequence_number || found.value !== paidBy(shown, passphrase))
-    run.violation('a confirmed record is not what the ledger holds', { record, found });
+    run.violation('a confirmed record differs from the transaction in the ledger', { record, found });
 }
 
 /** Stroops that a version's only operation, a payment, pays. */

@@ -55,10 +55,10 @@ export const stellarRaces: FaultSuite = async (run) => {
     const details = { record, sentValue, attempts: attempts.map(({ version, hash, purpose }) => ({ version, hash, purpose })), changes };
     const kept = changes.filter(({ answer }) => answer.status === 200);
     const isCancelKept = kept.some(({ verb }) => verb === 'cancel');
-    if (record.status === 'canceled' && !isCancelKept) run.violation('canceled, and nobody was told so', details);
+    if (record.status === 'canceled' && !isCancelKept) run.violation('a transaction was canceled, but no cancel call succeeded', details);
     const [newest] = attempts;
     if (newest !== undefined && record.hash !== newest.hash && !/instead of the newest/.test(record.status_reason ?? ''))
-      run.violation('an earlier version won, and status_reason does not say so', details);
+      run.violation('an earlier attempt was mined, but status_reason does not say so', details);
     for (const { verb, answer } of changes) {
       if (answer.record === null) {
         tally.refused += 1;
@@ -88,6 +88,6 @@ export const stellarRaces: FaultSuite = async (run) => {
   }
   const { books, versions } = await auditStellar(run, { ledger, account: home.address, client });
   const paid = books.transactions.filter(({ value }) => value > 0n).map(({ value }) => value);
-  if (new Set(paid).size !== paid.length) run.violation('PAID TWICE: ledgers hold the same payment more than once', paid);
+  if (new Set(paid).size !== paid.length) run.violation('PAID TWICE: ledgers contain the same payment more than once', paid);
   return { rounds, ...tally, versions, 'on chain': books.transactions.length };
 };
