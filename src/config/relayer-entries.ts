@@ -92,7 +92,7 @@ function checkCurve(signerId: string, type: NetworkType, signers: References['si
   const curves = signers.get(signerId);
   const needed = curveOf(type);
   if (curves === undefined || curves.includes(needed)) return;
-  const has = `the keystore of ${JSON.stringify(signerId)} holds a key of ${curves.join(' and ')}`;
+  const has = `the keystore of ${JSON.stringify(signerId)} holds a ${curves.join(' and ')} key`;
   problems.add(path, `${has}; ${type} networks need ${needed}. To create one: relayer keystore create --type ${needed}`);
 }
 

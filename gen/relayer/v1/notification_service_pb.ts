@@ -725,7 +725,7 @@ export const NotificationService: GenService<{
   },
   /**
    * Updates a notification. Absent fields keep their values. After a key change, the previous key keeps
-   * signing `webhook-signature` beside the new one for 24 hours; removing the key ends that. A receiver that
+   * signing `webhook-signature` alongside the new one for 24 hours; removing the key ends that. A receiver that
    * returned 410 (gone) gets deliveries again. Errors: INVALID_ARGUMENT, NOT_FOUND.
    *
    * @generated from rpc relayer.v1.NotificationService.UpdateNotification

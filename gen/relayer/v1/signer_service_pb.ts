@@ -344,7 +344,7 @@ export const DeleteSignerResponseSchema: GenMessage<DeleteSignerResponse> = /*@_
  */
 export const SignerService: GenService<{
   /**
-   * Creates a signer. Errors: INVALID_ARGUMENT (also if the passphrase does not open the keystore), ALREADY_EXISTS (`ID_EXISTS`).
+   * Creates a signer. Errors: INVALID_ARGUMENT (also if the passphrase does not decrypt the keystore), ALREADY_EXISTS (`ID_EXISTS`).
    *
    * @generated from rpc relayer.v1.SignerService.CreateSigner
    */

@@ -43,7 +43,7 @@ export type StellarTransactionRequest = Message<"relayer.v1.StellarTransactionRe
   operations: OperationSpec[];
 
   /**
-   * A transaction envelope, base64 XDR, signed or unsigned. In an unsigned one the relayer's own account must be the source of everything, and time bounds
+   * A transaction envelope, base64 XDR, signed or unsigned. In an unsigned one the relayer's own account must be the only source account, and time bounds
    * are the only allowed condition; the service sets sequence number, fee and signature. A signed one belongs to another account, and needs `fee_bump`.
    *
    * @generated from field: optional string transaction_xdr = 4;
