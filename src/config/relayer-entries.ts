@@ -92,7 +92,7 @@ function checkCurve(signerId: string, type: NetworkType, signers: References['si
   const curves = signers.get(signerId);
   const needed = curveOf(type);
   if (curves === undefined || curves.includes(needed)) return;
-  const has = `the keystore of ${JSON.stringify(signerId)} holds a ${curves.join(' and ')} key`;
+  const has = `the keystore of ${JSON.stringify(signerId)} has the curve ${curves.join(' and ')}`;
   problems.add(path, `${has}; ${type} networks need ${needed}. To create one: relayer keystore create --type ${needed}`);
 }
 

@@ -197,8 +197,8 @@ describe('the signer of a relayer', () => {
     assert.deepEqual(
       await problemsOf([on('key', solanaRelayer(policies)), on('other', stellarRelayer()), on('third', sampleRelayer())], oneEach),
       [
-        'relayers[0].signer_id: the keystore of "key" holds a secp256k1 key; solana networks need ed25519. To create one: relayer keystore create --type ed25519',
-        'relayers[2].signer_id: the keystore of "third" holds a ed25519 key; evm networks need secp256k1. To create one: relayer keystore create --type secp256k1',
+        'relayers[0].signer_id: the keystore of "key" has the curve secp256k1; solana networks need ed25519. To create one: relayer keystore create --type ed25519',
+        'relayers[2].signer_id: the keystore of "third" has the curve ed25519; evm networks need secp256k1. To create one: relayer keystore create --type secp256k1',
       ],
     );
   });

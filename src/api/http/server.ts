@@ -45,6 +45,11 @@ const lingerMs = 1000;
 /** The first bytes of the HTTP/2 preface `PRI * HTTP/2.0`. No HTTP/1 verb begins so, and every request has three bytes. */
 const prefaceStart = Buffer.from('PRI');
 
+/**
+ * Connections that may wait to be accepted; the kernel may allow fewer. Beyond it the kernel drops what a client sends, and that client waits for
+ * 20 seconds and more: Node's default of 511 is a few milliseconds of opening and resetting connections.
+ */
+const acceptQueue = 4_096;
 const maxHeaderBytes = 16_384;
 const maxConcurrentStreams = 250;
 
@@ -184,7 +189,7 @@ export function createServer({
   function listen(): Promise<{ host: string; port: number }> {
     return new Promise((resolve, reject) => {
       acceptor.once('error', reject);
-      acceptor.listen(port, host, () => {
+      acceptor.listen({ port, host, backlog: acceptQueue }, () => {
         acceptor.off('error', reject);
         acceptor.on('error', (error) => log.error({ err: error }, 'accepting connections failed'));
         // `http1` never listens itself, and Node checks for late headers and requests only after this event.
