@@ -23,6 +23,7 @@ WORKDIR /app
 COPY package.json LICENSE ./
 COPY --from=packages /app/node_modules node_modules
 COPY --from=build /app/dist dist
+COPY gen/contract gen/contract
 # Root owns the program, which is read-only; the service owns only its data.
 RUN install -d -o node -g node -m 700 /data
 USER node

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { ConnectRouter } from '@connectrpc/connect';
 import { Health } from '../gen/grpc/health/v1/health_pb.js';
-import { ServerReflection } from '../gen/grpc/reflection/v1/reflection_pb.js';
 import { createAudit } from './api/contract/audit.js';
 import { createErrorInterceptor } from './api/contract/errors.js';
 import { createGate } from './api/contract/gate.js';
@@ -15,15 +14,15 @@ import { createCors } from './api/http/cors.js';
 import { createMetricsPage, createReadyPage, healthPage } from './api/http/operator-pages.js';
 import { createServer } from './api/http/server.js';
 import { createRestGateway } from './api/rest/gateway.js';
-import { createDocsPages, createOpenApiPage } from './api/rest/openapi/docs/docs-pages.js';
+import { createContractPages, createDocsPages, createOpenApiPage } from './api/rest/openapi/docs/docs-pages.js';
 import { renderRelayer, renderTransaction } from './api/rest/render-record.js';
-import { createReflection } from './api/rpc/reflection.js';
+import { reflectionServices, serveReflection } from './api/rpc/reflection.js';
 import { createHealthService } from './api/services/health-service.js';
 import { protoOfRelayer } from './api/services/relayers/relayer.js';
 import { createServices, isBuilt } from './api/services/services.js';
 import { protoOfTransaction } from './api/services/transactions/transaction.js';
 import type { LoadedConfig } from './config/config-file.js';
-import { packageVersion } from './config/package-version.js';
+import { packageFile, packageVersion } from './config/package-version.js';
 import type { Settings } from './config/settings.js';
 import { configInForce } from './config-in-force.js';
 import { createAuthenticate } from './core/access/authenticate.js';
@@ -215,14 +214,14 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     ];
     const rest = createRestGateway({ plans, served, interceptors, networkTypeOf: (id) => directory.relayer(id)?.networkType, log });
     const readiness = createReadiness(measure, { clock, shutdownSignal: stopping.signal });
-    const published = [...served.map(({ service }) => service), Health, ServerReflection];
+    const published = [...served.map(({ service }) => service), Health, ...reflectionServices];
     const handler = createHandler({
       plans,
       rest,
       services: (router: ConnectRouter) => {
         for (const { service, implementation } of served) router.service(service, implementation);
         router.service(Health, createHealthService({ services: published, readiness, shutdownSignal: stopping.signal }));
-        router.service(ServerReflection, createReflection(published));
+        serveReflection(router, published);
       },
       interceptors,
       pages: [
@@ -231,6 +230,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
         createMetricsPage(metrics),
         createOpenApiPage({ plans, isBuilt: ({ method }) => isBuilt(served, method), version: packageVersion() }),
         ...createDocsPages(),
+        ...createContractPages((name) => packageFile(`gen/contract/${name}`)),
       ],
       authenticate: parts.createAuthenticate({ bootstrapKey: settings.apiKey, keys, clock }),
       rateLimit: createRateLimit({ perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst }, clock),

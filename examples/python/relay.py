@@ -1,6 +1,6 @@
 """Sends, replaces and watches a transaction, signs typed data, and receives a webhook, with grpcio.
 
-protoc (3.15 or later; 22 for the admin services) and grpc_python_plugin generate stubs from proto/ in a temporary folder.
+protoc (3.15 or later) and grpc_python_plugin generate stubs in a temporary folder, from the contract that the service hands out.
 Debian packages: python3-grpcio, protobuf-compiler, protobuf-compiler-grpc, libprotobuf-dev. With pip's grpcio-tools, use
 `python3 -m grpc_tools.protoc` instead of both programs. Run it against `npm start`:
 
@@ -8,6 +8,7 @@ Debian packages: python3-grpcio, protobuf-compiler, protobuf-compiler-grpc, libp
 """
 
 import http.server
+import io
 import os
 import pathlib
 import queue
@@ -18,28 +19,25 @@ import tempfile
 import threading
 import time
 import urllib.parse
+import urllib.request
 import uuid
+import zipfile
 
-import google
-import google.protobuf
 import grpc
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 URL = os.environ.get("URL", "http://127.0.0.1:8080")
 TOKEN = os.environ.get("TOKEN", "")
 RELAYER = os.environ.get("RELAYER", "sandbox")
-# Definitions that this example does not need: the admin services, and standard services that have their own packages.
-OTHERS = {"api_key_service", "network_service", "relayer_service", "signer_service", "health", "reflection"}
 
 
 def generate_stubs(folder):
-    proto = ROOT / "proto"
-    files = [str(file.relative_to(proto)) for file in proto.rglob("*.proto") if file.stem not in OTHERS]
+    with urllib.request.urlopen(urllib.parse.urljoin(URL, "/contract.zip")) as answer:
+        archive = zipfile.ZipFile(io.BytesIO(answer.read()))
+    archive.extractall(folder)
     plugin = f"--plugin=protoc-gen-grpc_python={shutil.which('grpc_python_plugin')}"
     out = [f"--python_out={folder}", f"--grpc_python_out={folder}"]
-    subprocess.run(["protoc", f"--proto_path={proto}", plugin, *out, *files], check=True)
-    # Adds the generated google.api to the installed package google.
-    google.__path__.append(f"{folder}/google")
+    subprocess.run(["protoc", f"--proto_path={folder}", plugin, *out, *archive.namelist()], check=True)
     sys.path.insert(0, folder)
 
 

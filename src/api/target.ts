@@ -34,6 +34,7 @@ export interface TargetsOptions {
 const standardScopes: Readonly<Record<string, RequiredScope>> = {
   'grpc.health.v1.Health': 'public',
   'grpc.reflection.v1.ServerReflection': 'authenticated',
+  'grpc.reflection.v1alpha.ServerReflection': 'authenticated',
 };
 
 /** `/package.Service/Method`: a caller of such a path speaks RPC, whether the method exists or not. */

@@ -1,7 +1,6 @@
 import { type ConnectRouter, createClient, type ServiceImpl, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { Health } from '../../gen/grpc/health/v1/health_pb.js';
-import { ServerReflection } from '../../gen/grpc/reflection/v1/reflection_pb.js';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
 import { createErrorInterceptor } from '../../src/api/contract/errors.js';
@@ -13,7 +12,7 @@ import { createCors } from '../../src/api/http/cors.js';
 import { createReadyPage, healthPage } from '../../src/api/http/operator-pages.js';
 import { type ApiServer, createServer, type ServerTimeouts } from '../../src/api/http/server.js';
 import { createRestGateway } from '../../src/api/rest/gateway.js';
-import { createReflection } from '../../src/api/rpc/reflection.js';
+import { reflectionServices, serveReflection } from '../../src/api/rpc/reflection.js';
 import { createHealthService } from '../../src/api/services/health-service.js';
 import { createAuthenticate } from '../../src/core/access/authenticate.js';
 import type { Principal } from '../../src/core/access/principal.js';
@@ -72,7 +71,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   };
   const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
   const shutdown = new AbortController();
-  const served = [NotificationService, Health, ServerReflection];
+  const served = [NotificationService, Health, ...reflectionServices];
   const readiness = createReadiness(
     options.measure ?? (async () => ({ ready: true, components: { store: 'ok' }, networks: { local: 'ok' } })),
     {
@@ -104,7 +103,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
       router.service(NotificationService, notifications);
       if (transactions !== undefined) router.service(TransactionService, transactions);
       router.service(Health, createHealthService({ services: served, readiness, shutdownSignal: shutdown.signal }));
-      router.service(ServerReflection, createReflection(served));
+      serveReflection(router, served);
     },
     interceptors,
     pages: [healthPage, createReadyPage(readiness)],

@@ -1,58 +1,78 @@
-import { type DescExtension, type DescFile, type DescService, toBinary } from '@bufbuild/protobuf';
+import { type DescFile, type DescService, toBinary } from '@bufbuild/protobuf';
 import { nestedTypes } from '@bufbuild/protobuf/reflect';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
-import { Code, type ServiceImpl } from '@connectrpc/connect';
-import type { ServerReflection, ServerReflectionRequest } from '../../../gen/grpc/reflection/v1/reflection_pb.js';
+import { Code, type ConnectRouter } from '@connectrpc/connect';
+import { file_google_rpc_error_details } from '../../../gen/google/rpc/error_details_pb.js';
+import { ServerReflection, type ServerReflectionRequest } from '../../../gen/grpc/reflection/v1/reflection_pb.js';
+import {
+  type ServerReflectionRequest as FormerRequest,
+  ServerReflection as FormerServerReflection,
+} from '../../../gen/grpc/reflection/v1alpha/reflection_pb.js';
+import { file_relayer_v1_errors } from '../../../gen/relayer/v1/errors_pb.js';
+import { clientFileOf, clientImportsOf } from '../contract/client-contract.js';
 
-type Question = ServerReflectionRequest['messageRequest'];
+/** Both versions of the reflection service, which have the same messages. Some clients know only the former one. */
+export const reflectionServices: readonly DescService[] = [ServerReflection, FormerServerReflection];
+
+/** What errors contain. No service imports these files. */
+const errorFiles: readonly DescFile[] = [file_google_rpc_error_details, file_relayer_v1_errors];
+
+type Request = ServerReflectionRequest | FormerRequest;
 
 /** The descriptors that clients without stubs look up, indexed once. */
 interface Index {
   readonly serviceNames: readonly string[];
   readonly files: ReadonlyMap<string, DescFile>;
-  /** The file that defines a symbol: messages, enumerations, extensions, services and their methods, by full name. */
+  /** The file that defines a symbol: messages, enumerations, services and their methods, by full name. */
   readonly fileOfSymbol: ReadonlyMap<string, DescFile>;
   readonly messageNames: ReadonlySet<string>;
-  readonly extensions: readonly DescExtension[];
 }
 
-/** Implements `grpc.reflection.v1.ServerReflection`, which `buf curl`, grpcurl and Postman query before they call. */
-export function createReflection(services: readonly DescService[]): ServiceImpl<typeof ServerReflection> {
+/**
+ * Serves reflection, which `buf curl`, grpcurl and Postman query before they call. It shows the contract for clients: the files of
+ * `services` and of errors, with what they import.
+ */
+export function serveReflection(router: ConnectRouter, services: readonly DescService[]): void {
   const index = indexOf(services);
-  return {
+  router.service(ServerReflection, {
     async *serverReflectionInfo(requests) {
-      for await (const request of requests) {
-        yield { validHost: request.host, originalRequest: request, messageResponse: answer(index, request.messageRequest) };
-      }
+      for await (const request of requests) yield { ...answered(index, request), originalRequest: request };
     },
-  };
+  });
+  router.service(FormerServerReflection, {
+    async *serverReflectionInfo(requests) {
+      for await (const request of requests) yield { ...answered(index, request), originalRequest: request };
+    },
+  });
 }
 
 function indexOf(services: readonly DescService[]): Index {
   const files = new Map<string, DescFile>();
-  for (const service of services) addWithImports(files, service.file);
+  for (const file of [...services.map((service) => service.file), ...errorFiles]) addWithImports(files, file);
   const fileOfSymbol = new Map<string, DescFile>();
   const messageNames = new Set<string>();
-  const extensions: DescExtension[] = [];
   for (const file of files.values()) {
     for (const type of nestedTypes(file)) {
       fileOfSymbol.set(type.typeName, file);
       if (type.kind === 'message') messageNames.add(type.typeName);
-      if (type.kind === 'extension') extensions.push(type);
       if (type.kind === 'service') for (const method of type.methods) fileOfSymbol.set(`${type.typeName}.${method.name}`, file);
     }
   }
-  return { serviceNames: services.map((service) => service.typeName), files, fileOfSymbol, messageNames, extensions };
+  return { serviceNames: services.map((service) => service.typeName), files, fileOfSymbol, messageNames };
 }
 
 function addWithImports(files: Map<string, DescFile>, file: DescFile): void {
   const name = file.proto.name;
   if (files.has(name)) return;
   files.set(name, file);
-  for (const imported of file.dependencies) addWithImports(files, imported);
+  for (const imported of clientImportsOf(file)) addWithImports(files, imported);
 }
 
-function answer(index: Index, question: Question) {
+function answered(index: Index, { host, messageRequest }: Request) {
+  return { validHost: host, messageResponse: answer(index, messageRequest) };
+}
+
+function answer(index: Index, question: Request['messageRequest']) {
   switch (question.case) {
     case 'listServices':
       return { case: 'listServicesResponse' as const, value: { service: index.serviceNames.map((name) => ({ name })) } };
@@ -60,16 +80,13 @@ function answer(index: Index, question: Question) {
       return fileAnswer(index.files.get(question.value));
     case 'fileContainingSymbol':
       return fileAnswer(index.fileOfSymbol.get(question.value));
-    case 'fileContainingExtension': {
-      const { containingType, extensionNumber } = question.value;
-      const found = index.extensions.find(({ extendee, number }) => extendee.typeName === containingType && number === extensionNumber);
-      return fileAnswer(found?.file);
-    }
+    case 'fileContainingExtension':
+      // The contract for clients has no extensions.
+      return failure(Code.NotFound, 'not found');
     case 'allExtensionNumbersOfType': {
       const baseTypeName = question.value;
       if (!index.messageNames.has(baseTypeName)) return failure(Code.NotFound, 'not found');
-      const extensionNumber = index.extensions.filter(({ extendee }) => extendee.typeName === baseTypeName).map(({ number }) => number);
-      return { case: 'allExtensionNumbersResponse' as const, value: { baseTypeName, extensionNumber } };
+      return { case: 'allExtensionNumbersResponse' as const, value: { baseTypeName, extensionNumber: [] } };
     }
     case undefined:
       return failure(Code.InvalidArgument, 'message_request must be set to a supported reflection request');
@@ -80,7 +97,7 @@ function fileAnswer(file: DescFile | undefined) {
   if (file === undefined) return failure(Code.NotFound, 'not found');
   const files = new Map<string, DescFile>();
   addWithImports(files, file);
-  const fileDescriptorProto = [...files.values()].map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
+  const fileDescriptorProto = [...files.values()].map(({ proto }) => toBinary(FileDescriptorProtoSchema, clientFileOf(proto)));
   return { case: 'fileDescriptorResponse' as const, value: { fileDescriptorProto } };
 }
 

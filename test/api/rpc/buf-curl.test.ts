@@ -12,8 +12,8 @@ before(async () => {
 after(() => rig.stop());
 
 /** Runs `buf curl`, which knows nothing but what reflection tells it. */
-async function bufCurl(...args: readonly string[]): Promise<string> {
-  const reflection = ['--reflect', '--reflect-protocol=grpc-v1', '--reflect-header', '*', '-H', `authorization: Bearer ${apiKey}`];
+async function bufCurl(protocol: 'grpc-v1' | 'grpc-v1alpha', ...args: readonly string[]): Promise<string> {
+  const reflection = ['--reflect', `--reflect-protocol=${protocol}`, '--reflect-header', '*', '-H', `authorization: Bearer ${apiKey}`];
   const { stdout } = await promisify(execFile)('node_modules/.bin/buf', ['curl', '--http2-prior-knowledge', ...reflection, ...args]);
   return stdout;
 }
@@ -30,17 +30,24 @@ const calls: Readonly<Record<string, readonly [method: string, request: object, 
   'grpc.health.v1.Health': ['Check', {}, /SERVING/],
 };
 
-test('buf curl: lists every service by reflection', async () => {
-  const listed = (await bufCurl('--protocol=grpc', '--list-services', rig.baseUrl)).trim().split('\n');
-  assert.deepEqual(listed.sort(), [...Object.keys(calls), 'grpc.reflection.v1.ServerReflection'].sort());
-});
+for (const version of ['grpc-v1', 'grpc-v1alpha'] as const) {
+  test(`buf curl: lists every service by reflection, ${version}`, async () => {
+    const listed = (await bufCurl(version, '--protocol=grpc', '--list-services', rig.baseUrl)).trim().split('\n');
+    const reflection = ['grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection'];
+    assert.deepEqual(listed.sort(), [...Object.keys(calls), ...reflection].sort());
+  });
+}
 
 for (const [service, [method, request, answer]] of Object.entries(calls)) {
   test(`buf curl: calls ${service}`, async () => {
     for (const protocol of ['grpc', 'grpcweb', 'connect']) {
-      const told = await bufCurl(`--protocol=${protocol}`, '-d', JSON.stringify(request), `${rig.baseUrl}/${service}/${method}`).catch(
-        (error: { stderr: string }) => error.stderr,
-      );
+      const told = await bufCurl(
+        'grpc-v1',
+        `--protocol=${protocol}`,
+        '-d',
+        JSON.stringify(request),
+        `${rig.baseUrl}/${service}/${method}`,
+      ).catch((error: { stderr: string }) => error.stderr);
       assert.match(told, answer, protocol);
     }
   });

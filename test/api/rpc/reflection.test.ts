@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
-import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { fromBinary, type MessageInitShape, toJson } from '@bufbuild/protobuf';
+import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import {
   ServerReflection,
@@ -42,7 +43,12 @@ test('reflection: lists all services', async () => {
   assert.equal(answer?.case, 'listServicesResponse');
   assert.deepEqual(
     answer.value.service.map(({ name }) => name),
-    ['relayer.v1.NotificationService', 'grpc.health.v1.Health', 'grpc.reflection.v1.ServerReflection'],
+    [
+      'relayer.v1.NotificationService',
+      'grpc.health.v1.Health',
+      'grpc.reflection.v1.ServerReflection',
+      'grpc.reflection.v1alpha.ServerReflection',
+    ],
   );
 });
 
@@ -52,9 +58,10 @@ test('reflection: returns files with their imports, by name or by symbol', async
     { case: 'fileContainingSymbol', value: 'relayer.v1.NotificationService' },
     { case: 'fileContainingSymbol', value: 'relayer.v1.NotificationService.GetNotification' },
     { case: 'fileContainingSymbol', value: 'relayer.v1.DeliveryStatus' },
-    { case: 'fileContainingExtension', value: { containingType: 'google.protobuf.MethodOptions', extensionNumber: 72295728 } },
+    { case: 'fileContainingSymbol', value: 'google.rpc.ErrorInfo' },
+    { case: 'fileContainingSymbol', value: 'relayer.v1.ErrorReason' },
   );
-  assert.equal(answers.length, 5);
+  assert.equal(answers.length, 6);
   const firstNames = answers.map((answer) => {
     assert.equal(answer.case, 'fileDescriptorResponse');
     const files = answer.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
@@ -64,7 +71,25 @@ test('reflection: returns files with their imports, by name or by symbol', async
     for (const file of files) for (const name of file.dependency) assert.ok(names.has(name), name);
     return first.name;
   });
-  assert.deepEqual(firstNames, [...Array(4).fill('relayer/v1/notification_service.proto'), 'google/api/annotations.proto']);
+  assert.deepEqual(firstNames, [
+    ...Array(4).fill('relayer/v1/notification_service.proto'),
+    'google/rpc/error_details.proto',
+    'relayer/v1/errors.proto',
+  ]);
+});
+
+test('reflection: returns the files of the contract for clients', async () => {
+  const contract = fromBinary(FileDescriptorSetSchema, readFileSync('gen/contract/contract.binpb'));
+  const wanted = new Map(contract.file.map((file) => [file.name, toJson(FileDescriptorProtoSchema, file)]));
+  const [answer] = await ask({ case: 'fileByFilename', value: 'relayer/v1/notification_service.proto' });
+  assert.equal(answer?.case, 'fileDescriptorResponse');
+  const files = answer.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
+  assert.deepEqual(
+    files.map(({ name }) => name),
+    ['relayer/v1/notification_service.proto', 'google/protobuf/timestamp.proto', 'relayer/v1/common.proto'],
+  );
+  const ours = files.filter((file) => file.package === 'relayer.v1');
+  for (const file of ours) assert.deepEqual(toJson(FileDescriptorProtoSchema, file), wanted.get(file.name), file.name);
 });
 
 test('reflection: answers unknown names with an error and keeps the stream open', async () => {
@@ -74,13 +99,13 @@ test('reflection: answers unknown names with an error and keeps the stream open'
     { case: 'fileContainingExtension', value: { containingType: 'google.protobuf.MethodOptions', extensionNumber: 1 } },
     { case: 'allExtensionNumbersOfType', value: 'nothing' },
     undefined,
-    { case: 'allExtensionNumbersOfType', value: 'google.protobuf.MethodOptions' },
+    { case: 'allExtensionNumbersOfType', value: 'relayer.v1.Notification' },
   );
   const codes = answers.slice(0, 5).map((answer) => (answer.case === 'errorResponse' ? answer.value.errorCode : answer.case));
   assert.deepEqual(codes, [Code.NotFound, Code.NotFound, Code.NotFound, Code.NotFound, Code.InvalidArgument]);
   const last = answers[5];
   assert.equal(last?.case, 'allExtensionNumbersResponse');
-  assert.ok(last.value.extensionNumber.includes(72295728));
+  assert.deepEqual(last.value.extensionNumber, []);
 });
 
 test('reflection: requires a key', async () => {

@@ -39,6 +39,7 @@ for (const [name, transport] of Object.entries(transports)) {
       '',
       'grpc.health.v1.Health',
       'grpc.reflection.v1.ServerReflection',
+      'grpc.reflection.v1alpha.ServerReflection',
       'relayer.v1.NotificationService',
     ]);
     for await (const { status } of client.watch({ service: 'nothing' })) {

@@ -65,7 +65,7 @@ const bigintMark = '@integer:';
 function introduction(): string {
   return `The relayer service holds keys, sends transactions on EVM networks, Stellar and Solana, and gets them mined. Callers can replace and cancel a transaction until it is mined, sign data, and receive events by webhook.
 
-This page describes REST. The same methods are available as gRPC, gRPC-Web and Connect on the same port, at \`/relayer.v1.<Service>/<Method>\`.
+This page describes REST. The same methods are available as gRPC, gRPC-Web and Connect on the same port, at \`/relayer.v1.<Service>/<Method>\`. To generate stubs, take the definitions from [/contract.zip](/contract.zip), or their descriptor set from [/contract.binpb](/contract.binpb).
 
 ### Requests
 

@@ -26,6 +26,13 @@ export function createOpenApiPage(parts: DocumentParts): Page {
   return createStaticPage({ path: '/openapi.json', contentType: 'application/json', load: () => text });
 }
 
+/** Creates the pages that hand out the contract for clients: `/contract.zip` with the definitions, `/contract.binpb` with their descriptors. */
+export function createContractPages(fileOf: (name: string) => URL): readonly Page[] {
+  const page = (name: string, contentType: string) =>
+    createStaticPage({ path: `/${name}`, contentType, load: () => readFile(fileOf(name)) });
+  return [page('contract.zip', 'application/zip'), page('contract.binpb', 'application/octet-stream')];
+}
+
 /** Creates the reference page at `/docs` and its assets: Swagger UI from its package, with our own style and script. */
 export function createDocsPages(): readonly Page[] {
   return [
@@ -70,7 +77,7 @@ const docsHtml = `<!doctype html>
 <header class="masthead">
 <a class="product" href="/docs"><img src="/docs/icon.svg" alt="" width="28" height="28">Relayer service</a>
 <span class="what">API reference</span>
-<nav><a href="/openapi.json">openapi.json</a><button type="button" id="theme" aria-label="Switch between light and dark">◐</button></nav>
+<nav><a href="/openapi.json">openapi.json</a><a href="/contract.zip">contract.zip</a><a href="/contract.binpb">contract.binpb</a><button type="button" id="theme" aria-label="Switch between light and dark">◐</button></nav>
 </header>
 <main id="reference"><noscript>This page needs JavaScript. The same reference for programs: /openapi.json</noscript></main>
 <script src="/docs/swagger-ui-bundle.js"></script>
