@@ -234,7 +234,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
           const { hash, blockNumber, blockHash, succeeded } = receipt;
           assert.deepEqual({ ...found }, { hash, blockNumber, blockHash, succeeded });
           assert.equal(await sequence.blockHash(blockNumber), blockHash);
-          assert.equal(await sequence.findSender(account, first + 1n, { from: start.number, to: number }), 'not_found');
+          assert.equal(await sequence.findSender(account, first + 1n, { from: start.number, to: number }), 'unused');
         }),
       );
 

@@ -68,6 +68,8 @@ export interface ModelChain {
   setLag(blocks: number): void;
   /** Nodes report a nonce that is higher by this number. */
   setNonceLie(nonces: bigint): void;
+  /** Nodes count the pool into the nonce at the newest block, by its number too, as some gateways do. */
+  setPoolCounted(isCounted: boolean): void;
 }
 
 const gasLimit = 21_000n;
@@ -82,6 +84,7 @@ export function createModelChain(network: Network, account: string, random: Rand
   let fundsWei = 10n ** 18n;
   let lag = 0;
   let nonceLie = 0n;
+  let isPoolCounted = false;
   let serial = 0;
   const pool = new Map<bigint, ModelTransaction>();
   const foreign = new Set<string>();
@@ -107,6 +110,13 @@ export function createModelChain(network: Network, account: string, random: Rand
 
   /** The chain as the called node sees it. */
   const seen = () => blocks.slice(0, Math.max(1, blocks.length - lag));
+
+  /** The account's nonce after a block, as the called node reports it. */
+  function nonceAt(height: bigint): bigint {
+    let nonce = nonceIn(seen().filter(({ number }) => number <= height)) + nonceLie;
+    if (isPoolCounted && height >= headOf(seen()).number) while (pool.has(nonce)) nonce += 1n;
+    return nonce;
+  }
 
   const find = (chain: readonly ModelBlock[], hash: string) =>
     chain.find(({ transactions }) => transactions.some((transaction) => transaction.hash === hash));
@@ -203,6 +213,9 @@ export function createModelChain(network: Network, account: string, random: Rand
     setNonceLie(nonces) {
       nonceLie = nonces;
     },
+    setPoolCounted(isCounted) {
+      isPoolCounted = isCounted;
+    },
     setLag(blocks) {
       lag = blocks;
     },
@@ -263,8 +276,8 @@ export function createModelChain(network: Network, account: string, random: Rand
         ),
       whyFailed: async () => 'reverted on chain',
       sequence: {
-        nextOf: () => ask('nextOf', () => nonceIn(seen()) + nonceLie),
-        nextAt: (_account, height) => ask('nextAt', () => nonceIn(seen().filter(({ number }) => number <= height)) + nonceLie),
+        nextOf: () => ask('nextOf', () => nonceAt(headOf(seen()).number)),
+        nextAt: (_account, height) => ask('nextAt', () => nonceAt(height)),
         bumpFee: ({ relayer: { policies }, content, live, outbids, isDemanded }) =>
           ask('raise', (): Draft | Refusal => {
             const bump = { live: evmFieldsOf(live).price, first: evmFieldsOf(outbids[0]).price, isDemanded };
@@ -283,7 +296,8 @@ export function createModelChain(network: Network, account: string, random: Rand
             return new Map(hashes.flatMap((hash) => receiptIn(chain, hash) ?? []).map((receipt) => [receipt.hash, receipt]));
           }),
         findSender: (_account, nonce, { to }) =>
-          ask('findSender', (): SenderTransaction | 'not_found' => {
+          ask('findSender', (): SenderTransaction | 'unused' | 'not_found' => {
+            if (lag === 0 && nonceAt(to) <= nonce) return 'unused';
             const chain = seen().filter(({ number }) => number <= to);
             const user = chain.flatMap(({ transactions }) => transactions).find((one) => one.nonce === nonce);
             return (user && receiptIn(chain, user.hash)) ?? 'not_found';

@@ -1,4 +1,4 @@
-import type { BlockRange, SenderTransaction } from '../../core/ports/chain.js';
+import type { BlockRange, NoSender, SenderTransaction } from '../../core/ports/chain.js';
 import { listFrom, objectFrom } from '../rpc/answer.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
@@ -43,7 +43,7 @@ export async function findSenderTransaction(
   account: string,
   nonce: bigint,
   blocks: BlockRange,
-): Promise<SenderTransaction | 'not_found' | 'pruned'> {
+): Promise<SenderTransaction | NoSender> {
   if (blocks.to < blocks.from) return 'not_found';
   const isUsedAfter = async (block: bigint): Promise<boolean | 'pruned'> => {
     if (block < 0n) return false;
@@ -51,7 +51,7 @@ export async function findSenderTransaction(
     return count === 'pruned' ? count : count > nonce;
   };
   const atEnd = await isUsedAfter(blocks.to);
-  if (atEnd === false) return 'not_found';
+  if (atEnd === false) return 'unused';
   if (atEnd === 'pruned') return scanBack(deps, account, nonce, blocks);
 
   let unused = blocks.from - 1n;

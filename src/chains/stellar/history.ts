@@ -1,5 +1,5 @@
 import { xdr } from '@stellar/stellar-sdk';
-import type { BlockRange, SenderTransaction } from '../../core/ports/chain.js';
+import type { BlockRange, NoSender, SenderTransaction } from '../../core/ports/chain.js';
 import { listFrom, objectFrom } from '../rpc/answer.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
@@ -36,9 +36,9 @@ export async function findSenderTransaction(
   address: string,
   sequence: bigint,
   blocks: BlockRange,
-): Promise<SenderTransaction | 'not_found' | 'pruned'> {
+): Promise<SenderTransaction | NoSender> {
   const account = await readAccount(rpc, address);
-  if (account === null || account.sequence < sequence) return 'not_found';
+  if (account === null || account.sequence < sequence) return 'unused';
   const read = (answer: unknown): bigint => integerFrom(objectFrom(answer, 'health').oldestLedger, 'oldest ledger');
   const ledgers = likelyLedgers(account, sequence, blocks, await rpc.ask('getHealth', null, read, { first: 'head' }));
   if (ledgers === null) return 'pruned';

@@ -108,6 +108,9 @@ export interface SenderTransaction {
   readonly succeeded: boolean;
 }
 
+/** Why no transaction is shown that used a nonce; see `Sequence.findSender`. */
+export type NoSender = 'unused' | 'not_found' | 'pruned';
+
 /** Where an attempt was mined. */
 export interface Receipt extends SenderTransaction {
   /** More facts that records show; null: none. */
@@ -143,10 +146,11 @@ export interface Sequence {
   /** Returns the account's first unused nonce after this block; `pruned` if every node has dropped that state. */
   nextAt(account: string, blockNumber: bigint): Promise<bigint | 'pruned'>;
   /**
-   * Finds the transaction in these blocks that used the account's nonce, with a bounded number of calls. `not_found`: there is none, also if
-   * the nonce was used without a transaction (an EIP-7702 authorization). `pruned`: nodes have dropped too much state to find it.
+   * Finds the transaction in these blocks that used the account's nonce, with a bounded number of calls. `unused`: the nonce is free after the last
+   * block. `not_found`: there is none, also if the nonce was used without a transaction (an EIP-7702 authorization). `pruned`: nodes have dropped too
+   * much state to find it.
    */
-  findSender(account: string, nonce: bigint, blocks: BlockRange): Promise<SenderTransaction | 'not_found' | 'pruned'>;
+  findSender(account: string, nonce: bigint, blocks: BlockRange): Promise<SenderTransaction | NoSender>;
   /**
    * Returns the receipts of the mined ones among these transactions, by hash as given. `blocks` is a hint; receipts in other blocks are found
    * too. An absent receipt is a node's answer, never a failed call.

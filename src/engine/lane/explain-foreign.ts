@@ -15,6 +15,8 @@ const givenUpAfterMs = 600_000;
 const headsUntilSearched = 2;
 /** Give up after this many consecutive empty searches, and not before the nonce is as deep as the required confirmations. */
 const maxEmptySearches = 64;
+/** The depth at which a nonce must be used before its transaction is given up: gateways count their pool into the newest block, and nodes prune state. */
+const provenDepth = { least: 8, most: 64 };
 
 /**
  * Makes the chore that finds out who used nonces that no attempt of ours explains. Only a foreign transaction found in a block at the required
@@ -43,23 +45,37 @@ async function explainOne(lane: LaneContext, sequence: Sequence, head: Head, { r
   const { id, nonce } = record.open.transaction;
   if (nonce === null) return;
   const user = await sequence.findSender(lane.id.account, nonce, { from: 0n, to: head.number }).catch(nullIfUnavailable);
+  // The attempt waits in a pool: nothing used its nonce.
+  if (user === 'unused') {
+    record.unexplained = null;
+    return;
+  }
   // No answer is no search, but others come first next time.
   const isKnown = user !== null && user !== 'not_found' && user !== 'pruned';
   record.unexplained = { heads, searches: user === null ? searches : isKnown ? 0 : searches + 1, searchedAtBlock: head.number };
   if (user === null) return;
   const patience = Math.max(maxEmptySearches, lane.relayer().network.requiredConfirmations);
+  const isSearched = !isKnown && searches >= patience && isOld(record.open, lane.deps.clock.nowMs());
+  const isLost = isSearched && (await isProvablyUsed(lane, sequence, head, nonce));
   await lane.move(id, ({ transaction, attempts }) => {
     if (transaction.nonce !== nonce || transaction.mined !== null) return null;
-    if (!isKnown)
-      return searches >= patience && isOld(record.open, lane.deps.clock.nowMs())
-        ? { steps: [unresolvable(transaction)] }
-        : waitsFor(transaction, unknownUser(transaction, nonce));
+    if (!isKnown) return isLost ? { steps: [unresolvable(transaction)] } : waitsFor(transaction, unknownUser(transaction, nonce));
     // It is ours after all: the next head finds its receipt.
     if (attempts.some((attempt) => hashesOf(attempt).includes(user.hash))) return null;
     return isDeep(lane, head, user.blockNumber)
       ? { steps: [displaced(transaction, user.hash)] }
       : waitsFor(transaction, foreignUser(transaction, nonce, user.hash));
   });
+}
+
+/** True if the nonce was used some blocks ago, in a state that no pool is part of. Without that state, the newest one that nodes have decides. */
+async function isProvablyUsed(lane: LaneContext, sequence: Sequence, head: Head, nonce: bigint): Promise<boolean> {
+  const { least, most } = provenDepth;
+  const depth = BigInt(Math.min(most, Math.max(least, lane.relayer().network.requiredConfirmations)));
+  const at = (block: bigint) => sequence.nextAt(lane.id.account, block).catch(nullIfUnavailable);
+  const deep = await at(head.number > depth ? head.number - depth : 0n);
+  const next = deep === 'pruned' ? await at(head.number) : deep;
+  return next !== null && next !== 'pruned' && next > nonce;
 }
 
 /** True if its newest attempt is old enough for a node's index to have recovered from an outage. */

@@ -98,16 +98,16 @@ describe('findSender', () => {
     }
   });
 
-  it('findSender: returns not_found if these blocks do not contain the transaction', async (test) => {
+  it('findSender: returns unused if the nonce is free after these blocks, and not_found if an earlier block used it', async (test) => {
     const { chain } = openChain(test, [node.url]);
     const [, second] = usedIn;
-    for (const [nonce, from, to] of [
-      [1n, 0n, second - 1n],
-      [1n, second + 1n, last],
-      [3n, 0n, last],
-      [1n, last, 0n],
+    for (const [nonce, from, to, expected] of [
+      [1n, 0n, second - 1n, 'unused'],
+      [1n, second + 1n, last, 'not_found'],
+      [3n, 0n, last, 'unused'],
+      [1n, last, 0n, 'not_found'],
     ] as const) {
-      assert.equal(await chain.sequence.findSender(address, nonce, { from, to }), 'not_found');
+      assert.equal(await chain.sequence.findSender(address, nonce, { from, to }), expected);
     }
   });
 

@@ -127,7 +127,7 @@ describe('findSender', { concurrency: 4 }, () => {
     const before = await find(BigInt(first.sequence));
     assert.ok(typeof before === 'object');
     assert.equal(before.hash, first.hash().toString('hex'));
-    assert.equal(await find(BigInt(second.innerTransaction.sequence) + 1n), 'not_found');
+    assert.equal(await find(BigInt(second.innerTransaction.sequence) + 1n), 'unused');
   });
 
   it('reports pruned after the node drops the ledger', async (test) => {

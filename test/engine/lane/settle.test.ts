@@ -126,6 +126,24 @@ describe('foreign use of a nonce', () => {
     assert.equal((await store.read.attemptsOf(id)).length, 1);
   });
 
+  it('a gateway that counts its pool into the nonce fails no transaction that still waits there', async () => {
+    const { chain, lane, store, send } = await start(3);
+    chain.setPoolCounted(true);
+    const id = await send();
+    assert.equal(chain.pool.size, 1);
+    for (let blocks = 0; blocks < 80; blocks += 1) {
+      chain.mine(0);
+      nowMs += 10_000;
+      await see(lane);
+    }
+    assert.equal((await stand(store, id)).status, 'submitted');
+    for (let blocks = 0; blocks < 4; blocks += 1) {
+      chain.mine();
+      await see(lane);
+    }
+    assert.equal((await stand(store, id)).status, 'confirmed');
+  });
+
   it('a nonce that a late reorg frees is ours again', async () => {
     const { chain, lane, store, send } = await start(100);
     const id = await send();
