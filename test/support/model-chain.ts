@@ -66,8 +66,10 @@ export interface ModelChain {
   setFunds(wei: bigint): void;
   /** Nodes answer as of this many blocks ago. */
   setLag(blocks: number): void;
-  /** Nodes report a nonce that is higher by this number. */
-  setNonceLie(nonces: bigint): void;
+  /** Nodes report a nonce that is higher by this number: all of them, or the one that reports the head. */
+  setNonceLie(nonces: bigint, liar?: 'head' | 'all'): void;
+  /** Nodes have pruned every state: they report a nonce only without a block number. */
+  setPruned(isPruned: boolean): void;
   /** Nodes count the pool into the nonce at the newest block, by its number too, as some gateways do. */
   setPoolCounted(isCounted: boolean): void;
 }
@@ -84,6 +86,8 @@ export function createModelChain(network: Network, account: string, random: Rand
   let fundsWei = 10n ** 18n;
   let lag = 0;
   let nonceLie = 0n;
+  let liar: 'head' | 'all' = 'all';
+  let isPruned = false;
   let isPoolCounted = false;
   let serial = 0;
   const pool = new Map<bigint, ModelTransaction>();
@@ -112,8 +116,8 @@ export function createModelChain(network: Network, account: string, random: Rand
   const seen = () => blocks.slice(0, Math.max(1, blocks.length - lag));
 
   /** The account's nonce after a block, as the called node reports it. */
-  function nonceAt(height: bigint): bigint {
-    let nonce = nonceIn(seen().filter(({ number }) => number <= height)) + nonceLie;
+  function nonceAt(height: bigint, lie = nonceLie): bigint {
+    let nonce = nonceIn(seen().filter(({ number }) => number <= height)) + lie;
     if (isPoolCounted && height >= headOf(seen()).number) while (pool.has(nonce)) nonce += 1n;
     return nonce;
   }
@@ -210,8 +214,12 @@ export function createModelChain(network: Network, account: string, random: Rand
       fundsWei = wei;
       for (const [nonce, transaction] of pool) if (costWei(transaction) > wei) pool.delete(nonce);
     },
-    setNonceLie(nonces) {
+    setNonceLie(nonces, who = 'all') {
       nonceLie = nonces;
+      liar = who;
+    },
+    setPruned(isIt) {
+      isPruned = isIt;
     },
     setPoolCounted(isCounted) {
       isPoolCounted = isCounted;
@@ -277,7 +285,8 @@ export function createModelChain(network: Network, account: string, random: Rand
       whyFailed: async () => 'reverted on chain',
       sequence: {
         nextOf: () => ask('nextOf', () => nonceAt(headOf(seen()).number)),
-        nextAt: (_account, height) => ask('nextAt', () => nonceAt(height)),
+        nextAt: (_account, height, by) =>
+          ask('nextAt', () => (isPruned ? 'pruned' : nonceAt(height, by === 'another' && liar === 'head' ? 0n : nonceLie))),
         bumpFee: ({ relayer: { policies }, content, live, outbids, isDemanded }) =>
           ask('raise', (): Draft | Refusal => {
             const bump = { live: evmFieldsOf(live).price, first: evmFieldsOf(outbids[0]).price, isDemanded };

@@ -2,7 +2,7 @@ import type { BlockRange, NoSender, SenderTransaction } from '../../core/ports/c
 import { listFrom, objectFrom } from '../rpc/answer.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
-import type { Rpc } from '../rpc/rpc.js';
+import type { CallOptions, Rpc } from '../rpc/rpc.js';
 import { quantityFrom, quantityOf } from './answer.js';
 import { isStatePruned } from './dialect.js';
 import type { Receipts } from './receipts.js';
@@ -14,11 +14,15 @@ const maxScanBlocks = 64n;
 const blocksPerBatch = 4;
 
 /** Reads the account's nonce after a block; `pruned` if every node has pruned that state. Throws `NODE_UNAVAILABLE`, also for a future block. */
-export async function readNonceAt(rpc: Rpc, account: string, blockNumber: bigint): Promise<bigint | 'pruned'> {
+export async function readNonceAt(
+  rpc: Rpc,
+  account: string,
+  blockNumber: bigint,
+  first: CallOptions['first'] = 'head',
+): Promise<bigint | 'pruned'> {
   const params = [account, quantityOf(blockNumber)];
   try {
-    const asking = { first: 'head', unanimous: true } as const;
-    return await rpc.call('eth_getTransactionCount', params, (answer) => quantityFrom(answer, 'nonce'), asking);
+    return await rpc.call('eth_getTransactionCount', params, (answer) => quantityFrom(answer, 'nonce'), { first, unanimous: true });
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
     if (isStatePruned(error.message)) return 'pruned';

@@ -3,13 +3,16 @@ import type { Endpoint } from './endpoint.js';
 import { createLagTracker } from './lag-tracker.js';
 import { TransportError } from './node-error.js';
 
+/** Which endpoint goes first: the one that reported the head, or another one. */
+export type First = 'head' | 'another';
+
 /** Decides which endpoint of a network gets the next call. */
 export interface EndpointSelector {
   /**
-   * Returns the endpoints to try, best first: in rotation by weight, or with `head` starting with the endpoint that reported the head. Tripped ones
-   * come last, in the order in which their pauses end. Blocked ones are left out.
+   * Returns the endpoints to try, best first: in rotation by weight, or with `head` starting with the endpoint that reported the head, which `another` puts
+   * behind the others. Tripped ones come last, in the order in which their pauses end. Blocked ones are left out.
    */
-  order(first?: 'head'): readonly Endpoint[];
+  order(first?: First): readonly Endpoint[];
   /** Records that this endpoint reported the head. Probes the heights of the others from time to time. */
   recordHead(endpoint: Endpoint, height: bigint): void;
   /** True while an endpoint is blocked: it asked for a pause, or serves another chain. */
@@ -63,8 +66,10 @@ export function createEndpointSelector(endpoints: readonly Endpoint[], averageBl
         .toSorted((a, b) => a.pausedUntilMs() - b.pausedUntilMs());
       if (ready.length === 0) return tripped;
       for (const endpoint of tripped) if (endpoint.isProbeDue()) void probe(endpoint);
-      const chosen = first === 'head' ? nextHeadSource(ready) : nextInRotation(ready);
-      return [...(chosen === null ? [] : [chosen]), ...ready.filter((endpoint) => endpoint !== chosen), ...tripped];
+      const chosen = first === undefined ? nextInRotation(ready) : nextHeadSource(ready);
+      const others = ready.filter((endpoint) => endpoint !== chosen);
+      const candidates = chosen === null ? [] : [chosen];
+      return first === 'another' ? [...others, ...candidates, ...tripped] : [...candidates, ...others, ...tripped];
     },
     recordHead(endpoint, height) {
       headSource = endpoint;

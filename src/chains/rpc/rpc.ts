@@ -1,14 +1,17 @@
 import type { NodeCalls } from '../../core/ports/chain.js';
 import { noTelemetry } from '../../core/ports/telemetry.js';
 import { createEndpoint, type Endpoint, type RpcOptions } from './endpoint.js';
-import { createEndpointSelector } from './endpoint-selector.js';
+import { createEndpointSelector, type First } from './endpoint-selector.js';
 import type { NodeDialect, RpcCall, RpcParams, Settled } from './json-rpc.js';
 import { NodeError, nodeUnavailable, TransportError } from './node-error.js';
 
 /** How to route calls. */
 export interface CallOptions {
-  /** The endpoint that reported the head goes first, since the answer must fit that head or its pool. Absent: endpoints alternate by weight. */
-  readonly first?: 'head';
+  /**
+   * `head`: the endpoint that reported the head goes first, since the answer must fit that head or its pool. `another`: it goes last, for a second
+   * opinion. Absent: endpoints alternate by weight.
+   */
+  readonly first?: First;
   /** If the endpoint rejects batches, send the calls one after the other. */
   readonly inOrder?: boolean;
   /** Require one endpoint to answer all calls. */

@@ -1,7 +1,7 @@
 import { xdr } from '@stellar/stellar-sdk';
 import { listFrom, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
-import type { Rpc } from '../rpc/rpc.js';
+import type { CallOptions, Rpc } from '../rpc/rpc.js';
 import { accountIdFrom } from './address.js';
 import { integerFrom, xdrFrom } from './answer.js';
 
@@ -21,10 +21,10 @@ export interface Account {
 /** The reserve per ledger entry (the header's `baseReserve`; the same on all networks for years). */
 const baseReserveStroops = 5_000_000n;
 
-/** Reads an account (`G...`) from the node that reported the head; null if it does not exist. Throws `NODE_UNAVAILABLE`. */
-export function readAccount(rpc: Rpc, address: string): Promise<Account | null> {
+/** Reads an account (`G...`), by default from the node that reported the head; null if it does not exist. Throws `NODE_UNAVAILABLE`. */
+export function readAccount(rpc: Rpc, address: string, first: CallOptions['first'] = 'head'): Promise<Account | null> {
   const key = xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: accountIdFrom(address) })).toXDR('base64');
-  return rpc.ask('getLedgerEntries', { keys: [key] }, (answer) => accountFromAnswer(answer, address), { first: 'head' });
+  return rpc.ask('getLedgerEntries', { keys: [key] }, (answer) => accountFromAnswer(answer, address), { first });
 }
 
 function accountFromAnswer(answer: unknown, address: string): Account | null {

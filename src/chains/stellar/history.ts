@@ -19,8 +19,8 @@ const maxPages = 40;
 const ledgersBefore = 20n;
 
 /** Returns the account's next sequence number after a ledger; `pruned` if the number changed since, because nodes keep no older state. */
-export async function readSequenceAt(rpc: Rpc, address: string, ledger: bigint): Promise<bigint | 'pruned'> {
-  const account = await readAccount(rpc, address);
+export async function readSequenceAt(rpc: Rpc, address: string, ledger: bigint, first?: 'another'): Promise<bigint | 'pruned'> {
+  const account = await readAccount(rpc, address, first);
   if (account === null) return 1n;
   const isKnown = ledger >= account.ledger || (account.sequenceLedger !== null && ledger >= account.sequenceLedger);
   return isKnown ? account.sequence + 1n : 'pruned';

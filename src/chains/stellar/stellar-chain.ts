@@ -74,7 +74,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
     sequence: {
       // An account that does not exist has used no sequence number.
       nextOf: async (account) => ((await readAccount(rpc, account))?.sequence ?? 0n) + 1n,
-      nextAt: (account, ledger) => readSequenceAt(rpc, account, ledger),
+      nextAt: (account, ledger, by) => readSequenceAt(rpc, account, ledger, by),
       findSender: (account, sequence, blocks) => findSenderTransaction(rpc, networkId, account, sequence, blocks),
       async receipts(hashes) {
         const views = await readTransactions(rpc, networkId, hashes);

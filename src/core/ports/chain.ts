@@ -143,8 +143,11 @@ export interface NodeCalls {
 export interface Sequence {
   /** Returns the account's first unused nonce at the newest block. */
   nextOf(account: string): Promise<bigint>;
-  /** Returns the account's first unused nonce after this block; `pruned` if every node has dropped that state. */
-  nextAt(account: string, blockNumber: bigint): Promise<bigint | 'pruned'>;
+  /**
+   * Returns the account's first unused nonce after this block; `pruned` if every node has dropped that state. `another`: asks another node than the one
+   * that reported the head, if there is one.
+   */
+  nextAt(account: string, blockNumber: bigint, by?: 'another'): Promise<bigint | 'pruned'>;
   /**
    * Finds the transaction in these blocks that used the account's nonce, with a bounded number of calls. `unused`: the nonce is free after the last
    * block. `not_found`: there is none, also if the nonce was used without a transaction (an EIP-7702 authorization). `pruned`: nodes have dropped too

@@ -3,7 +3,7 @@ import type { OpenTransaction } from '../../core/ports/store.js';
 import { mined, reorged, resolved } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import { type Attempt, hashesOf, type MinedAt } from '../../core/transaction/transaction.js';
-import type { LaneContext } from './lane-context.js';
+import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 
 /**
  * Brings a lane's transactions with a nonce to the state that the chain shows at a head: mined, back from a reorg, or resolved. Only the chain decides:
@@ -14,10 +14,10 @@ import type { LaneContext } from './lane-context.js';
  * Throws `NODE_UNAVAILABLE`.
  */
 export async function settleSlots(lane: LaneContext, sequence: Sequence, head: Head): Promise<void> {
-  const { transactions, id } = lane;
-  const seenNonce = await nonceAt(sequence, id.account, head);
-  if (lane.settled === null && lane.signedNonce === 0n) await believeFirst(lane, sequence, seenNonce);
-  else followChain(lane, head, seenNonce);
+  const { transactions } = lane;
+  const seenNonce = await nonceAt(lane, sequence, head);
+  if (lane.settled === null && lane.signedNonce === 0n) await believeFirst(lane, sequence, head, seenNonce);
+  else await followChain(lane, sequence, head, seenNonce);
   // Beyond ours a nonce says nothing about our slots.
   const chainNonce = seenNonce < lane.nextNonce ? seenNonce : lane.nextNonce;
   const lookedFor = [
@@ -41,23 +41,34 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   lane.settled = head;
 }
 
-/** The account's nonce at this head, by its number: gateways count their pool into `latest`. */
-async function nonceAt(sequence: Sequence, account: string, head: Head): Promise<bigint> {
-  const nonce = await sequence.nextAt(account, head.number);
-  return nonce === 'pruned' ? sequence.nextOf(account) : nonce;
+/**
+ * The account's nonce at this head, by its number: gateways count their pool into `latest`. Nodes without that state can say that nonces of ours are
+ * used, but not that higher ones are.
+ */
+async function nonceAt({ id, signedNonce }: LaneContext, sequence: Sequence, head: Head): Promise<bigint> {
+  const nonce = await sequence.nextAt(id.account, head.number);
+  if (nonce !== 'pruned') return nonce;
+  const latest = await sequence.nextOf(id.account);
+  return signedNonce === 0n ? latest : lower(latest, signedNonce);
 }
 
 /** A lane that never signed takes its first nonce from the chain: the lower of two answers, since a gap costs a self-transfer for each nonce. */
-async function believeFirst(lane: LaneContext, sequence: Sequence, seenNonce: bigint): Promise<void> {
-  const again = await sequence.nextOf(lane.id.account);
-  lane.nextNonce = again < seenNonce ? again : seenNonce;
+async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, seenNonce: bigint): Promise<void> {
+  const another = await sequence.nextAt(lane.id.account, head.number, 'another').catch(nullIfUnavailable);
+  const again = another === null || another === 'pruned' ? await sequence.nextOf(lane.id.account) : another;
+  lane.nextNonce = lower(again, seenNonce);
+}
+
+function lower(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
 }
 
 /**
- * Follows a nonce that moved without us: somebody else used the key, or a reorg took such a use back. One answer proves nothing, so two heads must agree;
- * until then nothing takes a nonce. The lower of two increases counts, and the higher of two decreases.
+ * Follows a nonce that moved without us: somebody else used the key, or a reorg took such a use back. One answer proves nothing, so two heads must agree,
+ * and for an increase another node at the first of them; until then nothing takes a nonce. The lowest increase counts, and the higher of two decreases:
+ * a nonce that is too low is refused, but one that is too high costs a self-transfer for each nonce below it.
  */
-function followChain(lane: LaneContext, head: Head, seenNonce: bigint): void {
+async function followChain(lane: LaneContext, sequence: Sequence, head: Head, seenNonce: bigint): Promise<void> {
   const wanted = seenNonce > lane.signedNonce ? seenNonce : lane.signedNonce;
   const doubted = lane.doubtedNonce;
   if (wanted === lane.nextNonce) {
@@ -66,13 +77,32 @@ function followChain(lane: LaneContext, head: Head, seenNonce: bigint): void {
   }
   const isHigher = wanted > lane.nextNonce;
   if (doubted === null || doubted.nonce > lane.nextNonce !== isHigher) {
-    lane.doubtedNonce = { nonce: wanted, hash: head.hash };
+    lane.doubtedNonce = { nonce: wanted, head };
     return;
   }
-  if (doubted.hash === head.hash) return;
-  const isNearer = isHigher ? doubted.nonce < wanted : doubted.nonce > wanted;
-  lane.nextNonce = isNearer ? doubted.nonce : wanted;
-  lane.doubtedNonce = lane.nextNonce === wanted ? null : { nonce: wanted, hash: head.hash };
+  if (doubted.head.hash === head.hash) return;
+  const believed = isHigher ? await confirmed(lane, sequence, doubted, head, wanted) : doubted.nonce > wanted ? doubted.nonce : wanted;
+  if (believed === null) return;
+  lane.nextNonce = believed;
+  lane.doubtedNonce = believed === wanted ? null : { nonce: wanted, head };
+}
+
+/**
+ * How far another node confirms an increase that two heads show; null: not at all. It may lag, so it is asked about the earlier of the two. A network that
+ * keeps only the newest state is asked about that.
+ */
+async function confirmed(
+  lane: LaneContext,
+  sequence: Sequence,
+  doubted: NonNullable<LaneContext['doubtedNonce']>,
+  head: Head,
+  wanted: bigint,
+): Promise<bigint | null> {
+  const at = (block: bigint) => sequence.nextAt(lane.id.account, block, 'another').catch(nullIfUnavailable);
+  const earlier = await at(doubted.head.number);
+  const another = earlier === 'pruned' ? await at(head.number) : earlier;
+  if (another === null || another === 'pruned' || another <= lane.nextNonce) return null;
+  return lower(another, lower(doubted.nonce, wanted));
 }
 
 /** True if the chain has used its nonce and it is not known to be in a block. */

@@ -205,6 +205,47 @@ describe('foreign use of a nonce', () => {
     assert.equal((await store.read.transactionsOf('r1', [], { offset: 0, limit: 10 })).total, 2);
   });
 
+  it('a nonce that is far too high is not believed while another node does not confirm it', async () => {
+    const { chain, lane, send, store } = await start(3);
+    const first = await send();
+    chain.mine();
+    chain.setNonceLie(5n, 'head');
+    for (let blocks = 0; blocks < 4; blocks += 1) {
+      chain.mine(0);
+      await see(lane);
+    }
+    const second = await send();
+    assert.equal((await stand(store, second)).nonce, null);
+    chain.setNonceLie(0n);
+    for (let blocks = 0; blocks < 6; blocks += 1) {
+      chain.mine();
+      await see(lane);
+    }
+    assert.deepEqual([(await stand(store, first)).status, (await stand(store, second)).nonce], ['confirmed', 1n]);
+    assert.equal((await store.read.transactionsOf('r1', [], { offset: 0, limit: 10 })).total, 2);
+  });
+
+  it('a first nonce that is far too high is not believed while another node does not confirm it', async () => {
+    const { chain, send, store } = await start(3);
+    chain.setNonceLie(5n, 'head');
+    chain.mine(0);
+    assert.equal((await stand(store, await send())).nonce, 0n);
+  });
+
+  it('a nonce above ours that nodes show only without a block number is not believed', async () => {
+    const { chain, lane, send, store } = await start(3);
+    await send();
+    chain.mine();
+    await see(lane);
+    chain.setPruned(true);
+    chain.setNonceLie(5n);
+    for (let blocks = 0; blocks < 4; blocks += 1) {
+      chain.mine(0);
+      await see(lane);
+    }
+    assert.equal((await stand(store, await send())).nonce, 1n);
+  });
+
   it('a chain that shows more unused nonces than a reorg frees gets no self-transfers', async () => {
     const { chain, lane, send, store } = await start(3);
     chain.setNonceLie(1_000n);
