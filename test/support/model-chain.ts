@@ -68,6 +68,8 @@ export interface ModelChain {
   setLag(blocks: number): void;
   /** Nodes report a nonce that is higher by this number: all of them, or the one that reports the head. */
   setNonceLie(nonces: bigint, liar?: 'head' | 'all'): void;
+  /** Changes the receipts that nodes return; null: they return what is true. */
+  setReceiptLie(lie: ((receipt: Receipt) => Receipt) | null): void;
   /** Nodes have pruned every state: they report a nonce only without a block number. */
   setPruned(isPruned: boolean): void;
   /** Nodes count the pool into the nonce at the newest block, by its number too, as some gateways do. */
@@ -88,6 +90,7 @@ export function createModelChain(network: Network, account: string, random: Rand
   let nonceLie = 0n;
   let liar: 'head' | 'all' = 'all';
   let isPruned = false;
+  let receiptLie: ((receipt: Receipt) => Receipt) | null = null;
   let isPoolCounted = false;
   let serial = 0;
   const pool = new Map<bigint, ModelTransaction>();
@@ -218,6 +221,9 @@ export function createModelChain(network: Network, account: string, random: Rand
       nonceLie = nonces;
       liar = who;
     },
+    setReceiptLie(lie) {
+      receiptLie = lie;
+    },
     setPruned(isIt) {
       isPruned = isIt;
     },
@@ -302,7 +308,8 @@ export function createModelChain(network: Network, account: string, random: Rand
         receipts: (hashes) =>
           ask('receipts', () => {
             const chain = seen();
-            return new Map(hashes.flatMap((hash) => receiptIn(chain, hash) ?? []).map((receipt) => [receipt.hash, receipt]));
+            const receipts = hashes.flatMap((hash) => receiptIn(chain, hash) ?? []);
+            return new Map(receipts.map((receipt) => [receipt.hash, receiptLie?.(receipt) ?? receipt]));
           }),
         findSender: (_account, nonce, { to }) =>
           ask('findSender', (): SenderTransaction | 'unused' | 'not_found' => {

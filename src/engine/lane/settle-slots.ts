@@ -20,16 +20,20 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   else await followChain(lane, sequence, head, seenNonce);
   // Beyond ours a nonce says nothing about our slots.
   const chainNonce = seenNonce < lane.nextNonce ? seenNonce : lane.nextNonce;
+  const blocks = createBlockView(sequence, head);
+  const inBlocks = [...transactions.slotted()].filter(({ transaction }) => transaction.mined !== null);
+  await blocks.read(inBlocks.map(({ transaction }) => transaction.mined?.blockNumber ?? 0n));
   const lookedFor = [
-    ...(await noLongerInTheirBlocks(lane, sequence, head)),
+    ...inBlocks.filter(({ transaction: { mined } }) => mined !== null && blocks.shows(mined) === 'another'),
     ...[...transactions.slotted()].filter((open) => isUsed(open, chainNonce)),
   ];
   const receipts = await receiptsOf(lane, sequence, lookedFor, head);
-  const moves = lookedFor.map((open) => settleOne(lane, head, open, receipts));
+  await blocks.read([...receipts.values()].map(({ blockNumber }) => blockNumber));
+  const moves = lookedFor.map((open) => settleOne(lane, head, open, receipts, blocks));
   // The others stay where they are, and may have reached the required confirmations.
-  const lookedForIds = new Set(lookedFor.map(({ transaction }) => transaction.id));
-  for (const open of [...transactions.slotted()]) {
-    if (open.transaction.mined !== null && !lookedForIds.has(open.transaction.id)) moves.push(resolveIfDeep(lane, head, open));
+  for (const open of inBlocks) {
+    const { mined } = open.transaction;
+    if (mined !== null && blocks.shows(mined) === 'same') moves.push(resolveIfDeep(lane, head, open));
   }
   await Promise.all(moves);
   // A reorg can free a nonce again.
@@ -115,19 +119,26 @@ export function isDeep(lane: LaneContext, head: Head, blockNumber: bigint): bool
   return head.number - blockNumber + 1n >= BigInt(lane.relayer().network.requiredConfirmations);
 }
 
-/** Mined transactions whose block is no longer the one at its height. */
-async function noLongerInTheirBlocks({ transactions }: LaneContext, sequence: Sequence, head: Head): Promise<readonly OpenTransaction[]> {
-  const inBlocks = [...transactions.slotted()].filter(({ transaction }) => transaction.mined !== null);
-  const heights = new Set(inBlocks.map(({ transaction }) => transaction.mined?.blockNumber ?? 0n));
-  const hashes = new Map<bigint, string | null>();
-  await Promise.all(
-    [...heights].map(async (height) => {
-      hashes.set(height, height === head.number ? head.hash : height > head.number ? null : await sequence.blockHash(height));
-    }),
-  );
-  return inBlocks.filter(
-    ({ transaction }) => transaction.mined !== null && hashes.get(transaction.mined.blockNumber) !== transaction.mined.blockHash,
-  );
+/** The blocks below a head. */
+interface BlockView {
+  /** Reads what is at these heights. */
+  read(heights: readonly bigint[]): Promise<void>;
+  /** Whether this block is at its height; null: no node shows a block there, which proves nothing. */
+  shows(block: Pick<MinedAt, 'blockNumber' | 'blockHash'>): 'same' | 'another' | null;
+}
+
+function createBlockView(sequence: Sequence, head: Head): BlockView {
+  const hashes = new Map<bigint, string | null>([[head.number, head.hash]]);
+  return {
+    async read(heights) {
+      const missing = [...new Set(heights)].filter((height) => height < head.number && !hashes.has(height));
+      await Promise.all(missing.map(async (height) => hashes.set(height, await sequence.blockHash(height))));
+    },
+    shows({ blockNumber, blockHash }) {
+      const hash = hashes.get(blockNumber) ?? null;
+      return hash === null ? null : hash === blockHash ? 'same' : 'another';
+    },
+  };
 }
 
 async function receiptsOf(
@@ -142,10 +153,22 @@ async function receiptsOf(
   return sequence.receipts(hashes, { from, to: head.number });
 }
 
-async function settleOne(lane: LaneContext, head: Head, seen: OpenTransaction, receipts: ReadonlyMap<string, Receipt>): Promise<void> {
+async function settleOne(
+  lane: LaneContext,
+  head: Head,
+  seen: OpenTransaction,
+  receipts: ReadonlyMap<string, Receipt>,
+  blocks: BlockView,
+): Promise<void> {
   const { id } = seen.transaction;
   const record = lane.transactions.tracked(id);
   const found = foundAttempt(seen, receipts);
+  /** A receipt in a block that is not there proves nothing. Where it would be final, that block has to be shown. */
+  const isCredible = (receipt: Receipt): boolean => {
+    const shown = blocks.shows(receipt);
+    return shown === 'same' || (shown === null && !isDeep(lane, head, receipt.blockNumber));
+  };
+  if (found !== null && !isCredible(found.receipt)) return;
   if (found !== null) {
     if (record !== undefined) record.unexplained = null;
     const whyFailed = found.receipt.succeeded ? null : await lane.chain.whyFailed(found.receipt, lane.relayer());

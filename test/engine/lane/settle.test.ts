@@ -144,6 +144,42 @@ describe('foreign use of a nonce', () => {
     assert.equal((await stand(store, id)).status, 'confirmed');
   });
 
+  it('a receipt in a block that the chain does not have resolves nothing', async () => {
+    const { chain, lane, store, send } = await start(3);
+    chain.mine(0);
+    chain.mine(0);
+    await see(lane);
+    const id = await send();
+    chain.mine();
+    chain.setReceiptLie((receipt) => ({ ...receipt, blockNumber: 1n, blockHash: `0x${'0f'.repeat(32)}`, succeeded: false }));
+    await see(lane);
+    assert.equal((await stand(store, id)).status, 'submitted');
+    chain.setReceiptLie(null);
+    for (let blocks = 0; blocks < 3; blocks += 1) {
+      chain.mine(0);
+      await see(lane);
+    }
+    assert.equal((await stand(store, id)).status, 'confirmed');
+  });
+
+  it('a node that lags shows no transaction as taken out of its block', async () => {
+    const { chain, lane, store, send } = await start(20);
+    const id = await send();
+    chain.mine();
+    await see(lane);
+    const { revision } = await stand(store, id);
+    for (let blocks = 0; blocks < 4; blocks += 1) {
+      chain.mine(0);
+      chain.setLag(6);
+      await see(lane);
+    }
+    chain.setLag(0);
+    chain.mine(0);
+    await see(lane);
+    const { status, revision: after } = await stand(store, id);
+    assert.deepEqual([status, after], ['mined', revision]);
+  });
+
   it('a nonce that a late reorg frees is ours again', async () => {
     const { chain, lane, store, send } = await start(100);
     const id = await send();
