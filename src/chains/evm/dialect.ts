@@ -1,5 +1,5 @@
 import type { NodeDialect } from '../rpc/json-rpc.js';
-import { blockFrom, quantityFrom } from './answer.js';
+import { blockFrom } from './answer.js';
 
 /** Limit exceeded, resource unavailable, internal error, no such method. */
 const codesAboutNode: readonly number[] = [-32005, -32002, -32603, -32601];
@@ -14,7 +14,7 @@ export function evmDialect(chainId: bigint): NodeDialect {
       isExpected: (answered) => /^0x[0-9a-f]{1,64}$/i.test(answered) && BigInt(answered) === chainId,
     },
     genesis: { method: 'eth_getBlockByNumber', params: ['0x0', false], read: (block) => blockFrom(block).hash },
-    height: { method: 'eth_blockNumber', params: [], read: (result) => quantityFrom(result, 'block number') },
+    position: { method: 'eth_getBlockByNumber', params: ['latest', false], read: blockFrom },
     isAboutNode: (code, text) => codesAboutNode.includes(code) || isStatePruned(text),
     dataFrom: (data) => (typeof data === 'string' ? (/0x(?:[0-9a-f]{2})*/i.exec(data)?.[0].toLowerCase() ?? null) : null),
   };

@@ -1,3 +1,4 @@
+import { monotonicMs } from '../../core/ports/clock.js';
 import type { Log } from '../../core/ports/log.js';
 import { nodeText } from './answer.js';
 
@@ -11,8 +12,8 @@ const failuresForgottenAfterMs = 60_000;
 /** Why an endpoint is left out. */
 export type Failure =
   | { readonly kind: 'failing'; readonly detail: string; readonly retryAfterMs: number | null }
-  /** Its head is several blocks behind the highest known one. */
-  | { readonly kind: 'lagging'; readonly detail: string }
+  /** Its head is several blocks behind the others, or claims blocks that cannot exist yet. */
+  | { readonly kind: 'lagging' | 'ahead'; readonly detail: string }
   | { readonly kind: 'other_chain'; readonly answered: string };
 
 /** Orders calls and failures. A clock cannot, since many of them share a millisecond. */
@@ -26,14 +27,22 @@ export interface CircuitBreaker {
   isProbeDue(): boolean;
   /** Tripped, and not to be called even as the last resort: the endpoint asked for a pause, or serves another chain. */
   isBlocked(): boolean;
+  /** On the monotonic clock. */
   pausedUntilMs(): number;
   /** Marks the start of a call. */
   begin(): CallMark;
   /** Records a failed call. A call that began before the breaker tripped adds nothing. */
   failed(failure: Failure, call: CallMark): void;
-  /** Records an answered call. It does not reset a lagging endpoint, which answers too: see `caughtUp`. */
+  /** Records an answered call. It does not reset an endpoint that lags or is ahead, which answers too: see `caughtUp`. */
   worked(call: CallMark): void;
+  /** Records that its head agrees with the others. */
   caughtUp(): void;
+}
+
+const tripWords = { failing: 'failed', lagging: 'is lagging', ahead: 'claims blocks that cannot exist yet' };
+
+function isOff({ kind }: Pick<Trip, 'kind'>): boolean {
+  return kind === 'lagging' || kind === 'ahead';
 }
 
 interface Trip {
@@ -44,7 +53,13 @@ interface Trip {
 }
 
 /** Creates the breaker of one endpoint. `expected`: the chain's identity, for the log. */
-export function createCircuitBreaker(networkName: string, host: string, expected: string, log: Log): CircuitBreaker {
+export function createCircuitBreaker(
+  networkName: string,
+  host: string,
+  expected: string,
+  log: Log,
+  nowMs: () => number = monotonicMs,
+): CircuitBreaker {
   let trip: Trip | null = null;
   let failures = 0;
   let workingSinceMs = 0;
@@ -56,27 +71,25 @@ export function createCircuitBreaker(networkName: string, host: string, expected
       log.error({ ...endpoint, expected, answered: nodeText(failure.answered) }, 'RPC endpoint serves another chain; not used');
       return;
     }
-    const isLagging = failure.kind === 'lagging';
-    const message = isLagging ? 'RPC endpoint is lagging; removed from rotation' : 'RPC endpoint failed; removed from rotation';
-    log.warn({ ...endpoint, reason: failure.detail }, message);
+    log.warn({ ...endpoint, reason: failure.detail }, `RPC endpoint ${tripWords[failure.kind]}; removed from rotation`);
   }
 
   function reset(): void {
     log.info({ network: networkName, host }, 'RPC endpoint recovered; back in rotation');
     trip = null;
-    workingSinceMs = Date.now();
+    workingSinceMs = nowMs();
   }
 
   return {
     isTripped: () => trip !== null,
-    isProbeDue: () => trip !== null && trip.untilMs <= Date.now(),
-    isBlocked: () => trip?.isBlocked === true && trip.untilMs > Date.now(),
+    isProbeDue: () => trip !== null && trip.untilMs <= nowMs(),
+    isBlocked: () => trip?.isBlocked === true && trip.untilMs > nowMs(),
     pausedUntilMs: () => trip?.untilMs ?? 0,
     begin: () => ++marks,
     failed(failure, call) {
-      const nowMs = Date.now();
+      const atMs = nowMs();
       if (trip !== null && call < trip.mark) return;
-      if (trip === null && nowMs - workingSinceMs > failuresForgottenAfterMs) failures = 0;
+      if (trip === null && atMs - workingSinceMs > failuresForgottenAfterMs) failures = 0;
       const requestedMs = failure.kind === 'failing' ? Math.min(failure.retryAfterMs ?? 0, maxRetryAfterMs) : 0;
       const doubledMs = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(failures, 10));
       const pauseMs = failure.kind === 'other_chain' ? maxPauseMs : doubledMs;
@@ -85,15 +98,15 @@ export function createCircuitBreaker(networkName: string, host: string, expected
       trip = {
         kind: failure.kind,
         mark: ++marks,
-        untilMs: nowMs + Math.max(pauseMs, requestedMs),
+        untilMs: atMs + Math.max(pauseMs, requestedMs),
         isBlocked: failure.kind === 'other_chain' || requestedMs > 0,
       };
     },
     worked(call) {
-      if (trip !== null && trip.kind !== 'lagging' && call > trip.mark) reset();
+      if (trip !== null && !isOff(trip) && call > trip.mark) reset();
     },
     caughtUp() {
-      if (trip?.kind === 'lagging') reset();
+      if (trip !== null && isOff(trip)) reset();
     },
   };
 }

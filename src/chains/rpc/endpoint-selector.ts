@@ -1,6 +1,7 @@
+import { monotonicMs } from '../../core/ports/clock.js';
 import type { Log } from '../../core/ports/log.js';
 import type { Endpoint } from './endpoint.js';
-import { createLagTracker } from './lag-tracker.js';
+import { createLagTracker, type Position } from './lag-tracker.js';
 import { TransportError } from './node-error.js';
 
 /** Which endpoint goes first: the one that reported the head, or another one. */
@@ -13,8 +14,11 @@ export interface EndpointSelector {
    * behind the others. Tripped ones come last, in the order in which their pauses end. Blocked ones are left out.
    */
   order(first?: First): readonly Endpoint[];
-  /** Records that this endpoint reported the head. Probes the heights of the others from time to time. */
-  recordHead(endpoint: Endpoint, height: bigint): void;
+  /**
+   * Takes the head that this endpoint reported. False: it cannot exist yet, so the endpoint is left out and the head must not be used. Probes the others
+   * first if no position of theirs is known, and then from time to time.
+   */
+  takeHead(endpoint: Endpoint, position: Position): Promise<boolean>;
   /** True while an endpoint is blocked: it asked for a pause, or serves another chain. */
   hasBlocked(): boolean;
 }
@@ -29,7 +33,7 @@ export function createEndpointSelector(endpoints: readonly Endpoint[], averageBl
   const probeIntervalMs = Math.min(maxProbeIntervalMs, Math.max(minProbeIntervalMs, averageBlockTimeMs));
   const probing = new Set<Endpoint>();
   let headSource: Endpoint | null = null;
-  let probedAtMs = 0;
+  let probedAtMs: number | null = null;
 
   /**
    * Stays with the endpoint that reported the head while it works, else picks the heaviest. A heavier one that recovers takes over once its height is
@@ -41,21 +45,29 @@ export function createEndpointSelector(endpoints: readonly Endpoint[], averageBl
     return heavier ?? current;
   }
 
-  /** Reads an endpoint's height: puts a tripped one that is level back in rotation, and removes one that lags. */
+  /** Reads an endpoint's newest block: puts a tripped one that is level back in rotation, and removes one that lags or is ahead. */
   async function probe(endpoint: Endpoint): Promise<void> {
     if (probing.has(endpoint)) return;
     probing.add(endpoint);
     const wasTripped = endpoint.isTripped();
     try {
-      const height = await endpoint.height();
-      if (lagTracker.record(endpoint, height) || (wasTripped && lagTracker.isBehind(endpoint, height))) endpoint.markLagging();
-      else endpoint.caughtUp();
+      judge(endpoint, await endpoint.position(), wasTripped);
     } catch (error) {
       // The endpoint's circuit breaker logs transport errors.
       if (!(error instanceof TransportError)) log.error({ err: error }, 'probing an RPC endpoint failed unexpectedly');
     } finally {
       probing.delete(endpoint);
     }
+  }
+
+  /** Returns false if the position cannot exist yet. */
+  function judge(endpoint: Endpoint, position: Position, wasTripped: boolean): boolean {
+    const standing = lagTracker.standing(endpoint, position);
+    const isLagging = lagTracker.record(endpoint, position);
+    if (standing === 'ahead') endpoint.markOff('ahead');
+    else if (isLagging || (wasTripped && standing === 'behind')) endpoint.markOff('behind');
+    else if (standing === 'level') endpoint.caughtUp();
+    return standing !== 'ahead';
   }
 
   return {
@@ -71,13 +83,17 @@ export function createEndpointSelector(endpoints: readonly Endpoint[], averageBl
       const candidates = chosen === null ? [] : [chosen];
       return first === 'another' ? [...others, ...candidates, ...tripped] : [...candidates, ...others, ...tripped];
     },
-    recordHead(endpoint, height) {
+    async takeHead(endpoint, position) {
+      const isFirst = probedAtMs === null;
+      if (probedAtMs === null || monotonicMs() - probedAtMs >= probeIntervalMs) {
+        probedAtMs = monotonicMs();
+        const probes = endpoints.filter((other) => other !== endpoint && !other.isTripped()).map(probe);
+        if (isFirst) await Promise.all(probes);
+      }
+      if (!judge(endpoint, position, false)) return false;
       headSource = endpoint;
-      if (lagTracker.record(endpoint, height)) endpoint.markLagging();
-      else if (!lagTracker.isBehind(endpoint, height)) endpoint.caughtUp();
-      if (Date.now() - probedAtMs < probeIntervalMs) return;
-      probedAtMs = Date.now();
-      for (const other of endpoints) if (other !== endpoint && !other.isTripped()) void probe(other);
+      lagTracker.accept(endpoint, position);
+      return true;
     },
     hasBlocked: () => endpoints.some((endpoint) => endpoint.isBlocked()),
   };

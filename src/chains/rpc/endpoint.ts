@@ -5,6 +5,7 @@ import type { Network, RpcUrl } from '../../core/relayer/network.js';
 import { type CallMark, type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.js';
 import { createHttpClient, rpcTargetFrom } from './http-client.js';
 import { batchBody, type NodeDialect, type RpcCall, type Settled, settledFromBatch, settledFromSingle, singleBody } from './json-rpc.js';
+import type { Position } from './lag-tracker.js';
 import { TransportError } from './node-error.js';
 
 /** Number of concurrent reads if the endpoint rejects batches. */
@@ -29,12 +30,12 @@ export interface Endpoint extends Pick<CircuitBreaker, 'isTripped' | 'isProbeDue
    * if `inOrder`. Throws `TransportError` if the endpoint does not answer or serves another chain.
    */
   ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]>;
-  /** Returns the number of its newest block. Throws `TransportError`. */
-  height(): Promise<bigint>;
+  /** Returns its newest block. Throws `TransportError`. */
+  position(): Promise<Position>;
   /** The genesis hash that it last returned, if it was not the expected one; else null. */
   foreignGenesis(): string | null;
-  /** Removes the endpoint from rotation because its head is far behind. */
-  markLagging(): void;
+  /** Removes the endpoint from rotation because its head is far behind, or ahead of what can exist. */
+  markOff(standing: 'behind' | 'ahead'): void;
   calls(): NodeCalls;
   close(): Promise<void>;
 }
@@ -156,17 +157,23 @@ export function createEndpoint({ url, dialect, genesisHash, network, rpcTimeoutM
     ...breaker,
     weight: url.weight,
     ask,
-    async height() {
-      const [settled] = await ask([dialect.height], true);
+    async position() {
+      const [settled] = await ask([dialect.position], true);
       if (settled !== undefined && 'result' in settled) return settled.result;
       throw new TransportError(host, `did not return its newest block: ${settled?.error.message}`);
     },
     foreignGenesis: () => foreignGenesis,
-    markLagging: () => breaker.failed({ kind: 'lagging', detail: 'its newest block is several blocks behind' }, breaker.begin()),
+    markOff: (standing) =>
+      breaker.failed({ kind: standing === 'behind' ? 'lagging' : 'ahead', detail: offDetails[standing] }, breaker.begin()),
     calls: client.calls,
     close: client.close,
   };
 }
+
+const offDetails = {
+  behind: 'its newest block is several blocks behind',
+  ahead: 'its newest block is further ahead of the other endpoints than the chain can have grown',
+};
 
 /** A `TransportError` that the circuit breaker has already recorded. */
 class OtherChainError extends TransportError {

@@ -1,6 +1,7 @@
 import { withoutParts } from '../../core/safe-text.js';
 import { type Answer, isNestedOver, nodeText } from './answer.js';
 import type { HttpResponse, RpcTarget } from './http-client.js';
+import type { Position } from './lag-tracker.js';
 import { MalformedAnswerError, NodeError, TransportError } from './node-error.js';
 
 /** By position, by name, or null for a method that takes none and may reject even an empty list. */
@@ -25,8 +26,8 @@ export interface NodeDialect {
   readonly identity: NodeIdentity | null;
   /** Reads the genesis hash, to compare with the expected one. Null if `identity` suffices. */
   readonly genesis: RpcCall<string> | null;
-  /** Reads the number of the newest block. */
-  readonly height: RpcCall<bigint>;
+  /** Reads the number of the newest block, and its timestamp if that costs no further call. */
+  readonly position: RpcCall<Position>;
   /** True if the error concerns the node and not the request, so that another node may answer. `text` is truncated. */
   isAboutNode(code: number, text: string): boolean;
   /** Returns what to keep of an error's `data`; null if nothing is of use. */

@@ -37,8 +37,15 @@ export interface Rpc {
    * endpoint gets them all. Throws `NODE_UNAVAILABLE` if no endpoint answers them all.
    */
   together<T extends readonly unknown[]>(calls: { readonly [K in keyof T]: RpcCall<T[K]> }, options?: CallOptions): Promise<T>;
-  /** Like `ask`, for the newest block. From then on `first: 'head'` means the endpoint that answered. */
-  askHead<T extends { readonly number: bigint }>(method: string, params: RpcParams, read: RpcCall<T>['read']): Promise<T>;
+  /**
+   * Like `ask`, for the newest block. From then on `first: 'head'` means the endpoint that answered. A block that cannot exist yet, compared with those of
+   * the other endpoints, is not returned.
+   */
+  askHead<T extends { readonly number: bigint; readonly timestampMs?: number | null }>(
+    method: string,
+    params: RpcParams,
+    read: RpcCall<T>['read'],
+  ): Promise<T>;
   /** Uses only nodes with this genesis block from now on. */
   expectGenesis(hash: string): void;
   /** The genesis hash of an endpoint that has another one; null if there is none. */
@@ -156,12 +163,14 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       }) as readonly unknown[] as T;
     },
     async askHead(method, params, read) {
-      const { settled, by } = await settle([{ method, params, read }], { first: 'head' });
-      const [answer] = settled;
-      if (answer === undefined || 'error' in answer) throw nodeUnavailable(answer?.error);
-      const block = answer.result;
-      if (by !== null) selector.recordHead(by, block.number);
-      return block;
+      for (const _ of endpoints) {
+        const { settled, by } = await settle([{ method, params, read }], { first: 'head' });
+        const [answer] = settled;
+        if (answer === undefined || 'error' in answer) throw nodeUnavailable(answer?.error);
+        const { number, timestampMs = null } = answer.result;
+        if (by !== null && (await selector.takeHead(by, { number, timestampMs }))) return answer.result;
+      }
+      throw nodeUnavailable(new TransportError(network.name, 'every RPC endpoint reports a block that cannot exist yet'));
     },
     expectGenesis(hash) {
       genesis = hash;

@@ -14,7 +14,11 @@ const codesAboutNode: readonly number[] = [
 export const solanaDialect = {
   identity: null,
   genesis: { method: 'getGenesisHash', params: [], read: (answer) => keyFrom(answer, 'genesis hash') },
-  height: { method: 'getSlot', params: [{ commitment: 'confirmed' }], read: (answer) => integerFrom(answer, 'slot') },
+  position: {
+    method: 'getSlot',
+    params: [{ commitment: 'confirmed' }],
+    read: (answer) => ({ number: integerFrom(answer, 'slot'), timestampMs: null }),
+  },
   isAboutNode: (code) => codesAboutNode.includes(code),
   dataFrom: () => null,
 } satisfies NodeDialect;

@@ -1,5 +1,6 @@
 import { objectFrom } from '../rpc/answer.js';
 import type { NodeDialect, RpcCall } from '../rpc/json-rpc.js';
+import type { Position } from '../rpc/lag-tracker.js';
 import { integerFrom, textFrom } from './answer.js';
 
 /** Matches the words with which nodes report a ledger that they do not have: dropped or not closed yet. */
@@ -15,11 +16,15 @@ export const passphraseCall: RpcCall<string> = {
   read: (answer) => textFrom(objectFrom(answer, 'network').passphrase, 'network passphrase'),
 };
 
-/** Reads the number of a node's latest ledger. */
-export const latestLedgerCall: RpcCall<bigint> = {
+/** Reads a node's latest ledger. Older nodes omit the close time. */
+export const latestLedgerCall: RpcCall<Position> = {
   method: 'getLatestLedger',
   params: null,
-  read: (answer) => integerFrom(objectFrom(answer, 'ledger').sequence, 'ledger sequence'),
+  read(answer) {
+    const { sequence, closeTime } = objectFrom(answer, 'ledger');
+    const timestampMs = closeTime === undefined ? null : Number(integerFrom(closeTime, 'close time')) * 1000;
+    return { number: integerFrom(sequence, 'ledger sequence'), timestampMs };
+  },
 };
 
 /**
@@ -30,7 +35,7 @@ export function stellarDialect(passphrase: string): NodeDialect {
   return {
     identity: { name: 'network passphrase', call: passphraseCall, expected: passphrase, isExpected: (answered) => answered === passphrase },
     genesis: null,
-    height: latestLedgerCall,
+    position: latestLedgerCall,
     isAboutNode: (code, text) => codesAboutNode.includes(code) || rangeText.test(text),
     dataFrom: () => null,
   };

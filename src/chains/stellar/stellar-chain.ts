@@ -2,11 +2,9 @@ import type { Chain, RequestContext, Sequence } from '../../core/ports/chain.js'
 import type { Ed25519Signer, Signer } from '../../core/ports/signer.js';
 import type { StellarNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
-import { objectFrom } from '../rpc/answer.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { createNodes } from '../rpc/nodes.js';
 import { readAccount } from './account.js';
-import { integerFrom } from './answer.js';
 import { readOutcomes } from './attempt-outcomes.js';
 import { createBroadcaster } from './broadcast.js';
 import { bumpFee } from './bump-fee.js';
@@ -55,14 +53,11 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
     isUnsequenced: (content) => onNetwork('stellar', content).kind === 'fee_bump',
     // The first ledger is made from the passphrase alone, so the passphrase identifies the network.
     genesisHash: async () => networkIdOf(await rpc.ask(passphraseCall.method, null, passphraseCall.read)).toString('hex'),
-    head: () =>
-      rpc.askHead('getLatestLedger', null, (answer) => {
-        const ledger = objectFrom(answer, 'ledger');
-        const number = integerFrom(ledger.sequence, 'ledger sequence');
-        // Older nodes omit the close time.
-        const timestampMs = ledger.closeTime === undefined ? Date.now() : Number(integerFrom(ledger.closeTime, 'close time')) * 1000;
-        return { number, hash: ledgerName(number), timestampMs };
-      }),
+    async head() {
+      const { method, params, read } = latestLedgerCall;
+      const { number, timestampMs } = await rpc.askHead(method, params, read);
+      return { number, hash: ledgerName(number), timestampMs: timestampMs ?? Date.now() };
+    },
     balanceOf: async (account) => (await readAccount(rpc, account))?.balanceStroops ?? 0n,
     draft: (request) => draftAttempt({ rpc, market, networkName, networkId, broadcaster }, request),
     sign: (draft, nonce, signer) => signDraft(networkId, onNetwork('stellar', draft), nonce, ed25519(signer)),
@@ -83,7 +78,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       },
       async blockHash(height) {
         const { method, params, read } = latestLedgerCall;
-        return height <= (await rpc.ask(method, params, read)) ? ledgerName(height) : null;
+        return height <= (await rpc.ask(method, params, read)).number ? ledgerName(height) : null;
       },
       // Nodes do not report the contents of their queues.
       knows: async (hash) => (await askTransaction(hash)).found !== null,

@@ -1,32 +1,33 @@
 import assert from 'node:assert/strict';
-import { describe, it, mock, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { type CircuitBreaker, createCircuitBreaker, type Failure } from '../../../src/chains/rpc/circuit-breaker.js';
 import { rememberingLog } from '../../support/evm.js';
 
 const failing: Failure = { kind: 'failing', detail: 'host: HTTP 502', retryAfterMs: null };
 
 /** Creates a breaker on a clock that only `moveOn` advances. */
-function start(test: TestContext): {
+function start(): {
   breaker: CircuitBreaker;
   messages: () => readonly string[];
   moveOn: (ms: number) => void;
   pauseMs: () => number;
 } {
-  mock.timers.enable({ apis: ['Date'], now: 1_000_000_000 });
-  test.after(() => mock.timers.reset());
   const log = rememberingLog();
-  const breaker = createCircuitBreaker('net', 'host', '1', log);
+  let nowMs = 1_000_000;
+  const breaker = createCircuitBreaker('net', 'host', '1', log, () => nowMs);
   return {
     breaker,
     messages: () => log.lines.map((line) => JSON.parse(line).message),
-    moveOn: (ms) => mock.timers.setTime(Date.now() + ms),
-    pauseMs: () => breaker.pausedUntilMs() - Date.now(),
+    moveOn: (ms) => {
+      nowMs += ms;
+    },
+    pauseMs: () => breaker.pausedUntilMs() - nowMs,
   };
 }
 
 describe('circuit breaker', () => {
-  it('circuit breaker: pauses for twice as long after each failure, up to a minute, and logs once', (test) => {
-    const { breaker, messages, moveOn, pauseMs } = start(test);
+  it('circuit breaker: pauses for twice as long after each failure, up to a minute, and logs once', () => {
+    const { breaker, messages, moveOn, pauseMs } = start();
     const pauses: number[] = [];
     for (let failure = 0; failure < 8; failure += 1) {
       breaker.failed(failing, breaker.begin());
@@ -41,15 +42,15 @@ describe('circuit breaker', () => {
     assert.deepEqual(messages(), ['RPC endpoint failed; removed from rotation']);
   });
 
-  it('circuit breaker: counts concurrent failures once', (test) => {
-    const { breaker, pauseMs } = start(test);
+  it('circuit breaker: counts concurrent failures once', () => {
+    const { breaker, pauseMs } = start();
     const calls = Array.from({ length: 50 }, () => breaker.begin());
     for (const call of calls) breaker.failed(failing, call);
     assert.equal(pauseMs(), 1000);
   });
 
-  it('circuit breaker: resets when a call that began after the failure succeeds, but not for an earlier call', (test) => {
-    const { breaker, messages } = start(test);
+  it('circuit breaker: resets when a call that began after the failure succeeds, but not for an earlier call', () => {
+    const { breaker, messages } = start();
     const early = breaker.begin();
     breaker.failed(failing, breaker.begin());
     breaker.worked(early);
@@ -59,8 +60,8 @@ describe('circuit breaker', () => {
     assert.deepEqual(messages(), ['RPC endpoint failed; removed from rotation', 'RPC endpoint recovered; back in rotation']);
   });
 
-  it('circuit breaker: forgets failures after a minute of success; pauses longer if the next failure comes sooner', (test) => {
-    const { breaker, moveOn, pauseMs } = start(test);
+  it('circuit breaker: forgets failures after a minute of success; pauses longer if the next failure comes sooner', () => {
+    const { breaker, moveOn, pauseMs } = start();
     const fail = (): number => {
       breaker.failed(failing, breaker.begin());
       const ms = pauseMs();
@@ -72,8 +73,8 @@ describe('circuit breaker', () => {
     assert.equal(fail(), 1000);
   });
 
-  it('circuit breaker: follows Retry-After, up to five minutes', (test) => {
-    const { breaker, moveOn } = start(test);
+  it('circuit breaker: follows Retry-After, up to five minutes', () => {
+    const { breaker, moveOn } = start();
     breaker.failed({ ...failing, retryAfterMs: 7_000 }, breaker.begin());
     moveOn(6_999);
     assert.ok(breaker.isBlocked() && !breaker.isProbeDue());
@@ -84,8 +85,8 @@ describe('circuit breaker', () => {
     assert.ok(breaker.isProbeDue());
   });
 
-  it('circuit breaker: blocks an endpoint of another chain and logs one error', (test) => {
-    const { breaker, messages, moveOn } = start(test);
+  it('circuit breaker: blocks an endpoint of another chain and logs one error', () => {
+    const { breaker, messages, moveOn } = start();
     breaker.failed({ kind: 'other_chain', answered: '0x5' }, breaker.begin());
     assert.ok(breaker.isBlocked());
     moveOn(60_000);
@@ -93,8 +94,8 @@ describe('circuit breaker', () => {
     assert.deepEqual(messages(), ['RPC endpoint serves another chain; not used']);
   });
 
-  it('circuit breaker: keeps a lagging endpoint out until it has caught up, even if it answers', (test) => {
-    const { breaker } = start(test);
+  it('circuit breaker: keeps a lagging endpoint out until it has caught up, even if it answers', () => {
+    const { breaker } = start();
     breaker.failed({ kind: 'lagging', detail: 'late' }, breaker.begin());
     breaker.worked(breaker.begin());
     assert.ok(breaker.isTripped() && !breaker.isBlocked());

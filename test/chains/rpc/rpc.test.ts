@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { inspect } from 'node:util';
+import { blockFrom } from '../../../src/chains/evm/answer.js';
 import { evmDialect } from '../../../src/chains/evm/dialect.js';
+import type { NodeDialect } from '../../../src/chains/rpc/json-rpc.js';
 import { MalformedAnswerError, NodeError } from '../../../src/chains/rpc/node-error.js';
 import { createRpc, type Rpc } from '../../../src/chains/rpc/rpc.js';
 import { DomainError } from '../../../src/core/errors.js';
@@ -24,10 +26,20 @@ before(async () => {
 });
 after(() => Promise.all([node.stop(), otherChain.stop()]));
 
+/** The dialect of nodes that report the number of their newest block without its timestamp. */
+const heightDialect: NodeDialect = {
+  ...evmDialect(31337n),
+  position: { method: 'eth_blockNumber', params: [], read: (answer) => ({ number: BigInt(String(answer)), timestampMs: null }) },
+};
+
 function open(test: TestContext, ...urls: readonly RpcUrl[]): { rpc: Rpc; lines: readonly string[] } {
+  return openWith(test, evmDialect(31337n), ...urls);
+}
+
+function openWith(test: TestContext, dialect: NodeDialect, ...urls: readonly RpcUrl[]): { rpc: Rpc; lines: readonly string[] } {
   const log = rememberingLog();
   const network = evmNetwork({ name: 'test-network', averageBlockTimeMs: 100 });
-  const rpc = createRpc({ network, rpcUrls: urls, rpcTimeoutMs: 1500, log }, evmDialect(31337n));
+  const rpc = createRpc({ network, rpcUrls: urls, rpcTimeoutMs: 1500, log }, dialect);
   test.after(() => rpc.close());
   return { rpc, lines: log.lines };
 }
@@ -85,7 +97,7 @@ describe('failover', { concurrency: true }, () => {
     it(`failover: tries the next endpoint if one answers with ${name}, and probes that one before it uses it again`, async (test) => {
       let isWell = false;
       const bad = await nodeThat(test, () => (isWell ? '0x9' : failure));
-      const { rpc, lines } = open(test, heavy(bad.url), light(node.url));
+      const { rpc, lines } = openWith(test, heightDialect, heavy(bad.url), light(node.url));
       assert.equal(await ask(rpc, 'eth_blockNumber'), '0x0');
       const asked = bad.requests.length;
       assert.equal(await ask(rpc, 'eth_blockNumber'), '0x0');
@@ -196,11 +208,51 @@ describe('head calls', () => {
     assert.deepEqual(asked.toSorted(), [0, 8]);
   });
 
+  /** Starts a node whose newest block has this number and is one second old; it answers everything else with that number. */
+  const nodeAt = (test: TestContext, number: () => number) =>
+    startFakeNode(test, (request) =>
+      answering(request, ({ method }) => {
+        const timestamp = `0x${(Math.floor(Date.now() / 1000) - 1).toString(16)}`;
+        if (method === 'eth_chainId') return '0x7a69';
+        if (method !== 'eth_getBlockByNumber') return `0x${number().toString(16)}`;
+        return { number: `0x${number().toString(16)}`, hash: `0x${'ab'.repeat(32)}`, timestamp, gasLimit: '0x1' };
+      }),
+    );
+  const headOf = async (rpc: Rpc): Promise<bigint> => (await rpc.askHead('eth_getBlockByNumber', ['latest', false], blockFrom)).number;
+
+  it('head calls: never return a block far ahead of another endpoint that its own timestamp does not allow', async (test) => {
+    let claimed = 1_100;
+    const [liar, honest] = await Promise.all([nodeAt(test, () => claimed), nodeAt(test, () => 100)]);
+    const { rpc, lines } = open(test, heavy(liar.url), light(honest.url));
+    for (let round = 0; round < 5; round += 1) assert.equal(await headOf(rpc), 100n);
+    assert.match(lines[0] ?? '', /RPC endpoint claims blocks that cannot exist yet; removed from rotation/);
+    claimed = 101;
+    await waitFor('the endpoint to be used again', async () => ((await headOf(rpc)) === 101n ? true : undefined));
+  });
+
+  it('head calls: never return a block far ahead of the last one while the other endpoints are away', async (test) => {
+    let isDown = false;
+    const honest = await startFakeNode(test, (request) =>
+      isDown ? 'hang up' : answering(request, ({ method }) => (method === 'eth_getBlockByNumber' ? honestBlock : null)),
+    );
+    const honestBlock = {
+      number: '0x64',
+      hash: `0x${'ab'.repeat(32)}`,
+      timestamp: `0x${(Math.floor(Date.now() / 1000) - 1).toString(16)}`,
+      gasLimit: '0x1',
+    };
+    const liar = await nodeAt(test, () => 1_100);
+    const { rpc } = open(test, heavy(honest.url), light(liar.url));
+    assert.equal(await headOf(rpc), 100n);
+    isDown = true;
+    await isUnavailable(headOf(rpc));
+  });
+
   it('head calls: leave out an endpoint that lags for long until it is level again; tolerate a small difference', async (test) => {
     let slow = 1;
     const lagging = await nodeThat(test, () => `0x${slow.toString(16)}`);
     const level = await nodeThat(test, () => '0x64');
-    const { rpc, lines } = open(test, heavy(lagging.url), light(level.url));
+    const { rpc, lines } = openWith(test, heightDialect, heavy(lagging.url), light(level.url));
     const read = height(0);
     assert.equal((await rpc.askHead('eth_blockNumber', [], read)).number, 1n);
     await waitFor('the level endpoint to report the head', async () =>

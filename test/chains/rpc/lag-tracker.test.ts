@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createLagTracker, type LagTracker } from '../../../src/chains/rpc/lag-tracker.js';
+
+const blockMs = 12_000;
+
+/** Records heights of endpoints in order, all with the same block timestamp, or without any. */
+function withHeights(heights: Readonly<Record<string, number>>, timestampMs: number | null = null): LagTracker<string> {
+  const tracker = createLagTracker<string>(blockMs, () => 0);
+  for (const [endpoint, height] of Object.entries(heights)) tracker.record(endpoint, { number: BigInt(height), timestampMs });
+  return tracker;
+}
+
+describe('lag tracker', () => {
+  it('lag tracker: one of three endpoints that is far above the others is ahead, and does not make them lag', () => {
+    const tracker = withHeights({ a: 100, b: 101, liar: 1_000 });
+    const standing = (endpoint: string, number: bigint) => tracker.standing(endpoint, { number, timestampMs: null });
+    assert.deepEqual([standing('a', 100n), standing('b', 101n), standing('liar', 1_000n)], ['level', 'level', 'ahead']);
+  });
+
+  it('lag tracker: one of three endpoints that is far below the others is behind', () => {
+    const tracker = withHeights({ a: 100, b: 101, slow: 50 });
+    assert.equal(tracker.standing('slow', { number: 50n, timestampMs: null }), 'behind');
+    assert.equal(tracker.standing('a', { number: 100n, timestampMs: null }), 'level');
+  });
+
+  it('lag tracker: of two endpoints, the lower one is behind if the timestamps leave room for the blocks between', () => {
+    const nowMs = Date.now();
+    const tracker = createLagTracker<string>(blockMs, () => 0);
+    tracker.record('high', { number: 112n, timestampMs: nowMs });
+    tracker.record('low', { number: 100n, timestampMs: nowMs - 12 * blockMs });
+    assert.equal(tracker.standing('low', { number: 100n, timestampMs: nowMs - 12 * blockMs }), 'behind');
+    assert.equal(tracker.standing('high', { number: 112n, timestampMs: nowMs }), 'level');
+  });
+
+  it('lag tracker: of two endpoints, the higher one is ahead if the timestamps leave no room for the blocks between', () => {
+    const nowMs = Date.now();
+    const tracker = withHeights({ high: 112, low: 100 }, nowMs);
+    assert.equal(tracker.standing('high', { number: 112n, timestampMs: nowMs }), 'ahead');
+    assert.equal(tracker.standing('low', { number: 100n, timestampMs: nowMs }), 'level');
+  });
+
+  it('lag tracker: a timestamp in the future gives no room', () => {
+    const nowMs = Date.now();
+    const tracker = withHeights({ low: 100 }, nowMs);
+    assert.equal(tracker.standing('high', { number: 112n, timestampMs: nowMs + 12 * blockMs }), 'ahead');
+  });
+});
