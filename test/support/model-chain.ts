@@ -68,6 +68,8 @@ export interface ModelChain {
   setLag(blocks: number): void;
   /** Nodes report a nonce that is higher by this number: all of them, or the one that reports the head. */
   setNonceLie(nonces: bigint, liar?: 'head' | 'all'): void;
+  /** Nodes report a head that is higher by this number than their newest block. */
+  setHeightLie(blocks: bigint): void;
   /** Changes the receipts that nodes return; null: they return what is true. */
   setReceiptLie(lie: ((receipt: Receipt) => Receipt) | null): void;
   /** Nodes have pruned every state: they report a nonce only without a block number. */
@@ -90,6 +92,7 @@ export function createModelChain(network: Network, account: string, random: Rand
   let nonceLie = 0n;
   let liar: 'head' | 'all' = 'all';
   let isPruned = false;
+  let heightLie = 0n;
   let receiptLie: ((receipt: Receipt) => Receipt) | null = null;
   let isPoolCounted = false;
   let serial = 0;
@@ -221,6 +224,9 @@ export function createModelChain(network: Network, account: string, random: Rand
       nonceLie = nonces;
       liar = who;
     },
+    setHeightLie(lie) {
+      heightLie = lie;
+    },
     setReceiptLie(lie) {
       receiptLie = lie;
     },
@@ -260,7 +266,11 @@ export function createModelChain(network: Network, account: string, random: Rand
       calls: unused,
       forward: unused,
       close: unused,
-      head: () => ask('head', () => headOf(seen())),
+      head: () =>
+        ask('head', () => {
+          const head = headOf(seen());
+          return heightLie === 0n ? head : { ...head, number: head.number + heightLie, hash: `${head.hash}+${heightLie}` };
+        }),
       balanceOf: () => ask('balanceOf', () => fundsWei),
       draft: ({ relayer: { policies }, content, outbids }) =>
         ask('draft', (): Draft | Refusal => {

@@ -5,7 +5,7 @@ import { hashesOf, type Transaction } from '../../core/transaction/transaction.j
 import { waitsFor } from './commit-moves.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 import type { Tracked } from './open-transactions.js';
-import { isDeep, isUsed } from './settle-slots.js';
+import { isDeep, isShown, isUsed } from './settle-slots.js';
 
 /** This many unexplained slots are searched per head: each search takes about twenty calls. */
 const searchesPerHead = 4;
@@ -56,15 +56,19 @@ async function explainOne(lane: LaneContext, sequence: Sequence, head: Head, { r
   if (user === null) return;
   const patience = Math.max(maxEmptySearches, lane.relayer().network.requiredConfirmations);
   const isSearched = !isKnown && searches >= patience && isOld(record.open, lane.deps.clock.nowMs());
+  // A new nonce pays again: the block has to be shown at its height, below a head that is shown too.
+  const isFinal =
+    isKnown &&
+    isDeep(lane, head, user.blockNumber) &&
+    (await sequence.blockHash(user.blockNumber)) === user.blockHash &&
+    (await isShown(lane, sequence, head));
   const isLost = isSearched && (await isProvablyUsed(lane, sequence, head, nonce));
   await lane.move(id, ({ transaction, attempts }) => {
     if (transaction.nonce !== nonce || transaction.mined !== null) return null;
     if (!isKnown) return isLost ? { steps: [unresolvable(transaction)] } : waitsFor(transaction, unknownUser(transaction, nonce));
     // It is ours after all: the next head finds its receipt.
     if (attempts.some((attempt) => hashesOf(attempt).includes(user.hash))) return null;
-    return isDeep(lane, head, user.blockNumber)
-      ? { steps: [displaced(transaction, user.hash)] }
-      : waitsFor(transaction, foreignUser(transaction, nonce, user.hash));
+    return isFinal ? { steps: [displaced(transaction, user.hash)] } : waitsFor(transaction, foreignUser(transaction, nonce, user.hash));
   });
 }
 

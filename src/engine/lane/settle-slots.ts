@@ -29,11 +29,15 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   ];
   const receipts = await receiptsOf(lane, sequence, lookedFor, head);
   await blocks.read([...receipts.values()].map(({ blockNumber }) => blockNumber));
-  const moves = lookedFor.map((open) => settleOne(lane, head, open, receipts, blocks));
+  const isDeepest = [...inBlocks.flatMap(({ transaction }) => transaction.mined ?? []), ...receipts.values()].some(({ blockNumber }) =>
+    isDeep(lane, head, blockNumber),
+  );
+  const isFinal = isDeepest && (await isShown(lane, sequence, head)) ? (block: bigint) => isDeep(lane, head, block) : () => false;
+  const moves = lookedFor.map((open) => settleOne(lane, open, receipts, { blocks, isFinal }));
   // The others stay where they are, and may have reached the required confirmations.
   for (const open of inBlocks) {
     const { mined } = open.transaction;
-    if (mined !== null && blocks.shows(mined) === 'same') moves.push(resolveIfDeep(lane, head, open));
+    if (mined !== null && blocks.shows(mined) === 'same' && isFinal(mined.blockNumber)) moves.push(resolveMined(lane, open));
   }
   await Promise.all(moves);
   // A reorg can free a nonce again.
@@ -86,7 +90,8 @@ async function followChain(lane: LaneContext, sequence: Sequence, head: Head, se
   }
   if (doubted.head.hash === head.hash) return;
   const believed = isHigher ? await confirmed(lane, sequence, doubted, head, wanted) : doubted.nonce > wanted ? doubted.nonce : wanted;
-  if (believed === null) return;
+  // What was signed meanwhile stays ours.
+  if (believed === null || believed < lane.signedNonce) return;
   lane.nextNonce = believed;
   lane.doubtedNonce = believed === wanted ? null : { nonce: wanted, head };
 }
@@ -117,6 +122,11 @@ export function isUsed({ transaction }: OpenTransaction, chainNonce: bigint): bo
 /** True if this block has the required confirmations at this head. */
 export function isDeep(lane: LaneContext, head: Head, blockNumber: bigint): boolean {
   return head.number - blockNumber + 1n >= BigInt(lane.relayer().network.requiredConfirmations);
+}
+
+/** True if the node has the block that it reported as its head: confirmations count only up to a block that it can show. */
+export async function isShown(lane: LaneContext, sequence: Sequence, head: Head): Promise<boolean> {
+  return lane.relayer().network.requiredConfirmations === 1 || (await sequence.blockHash(head.number)) === head.hash;
 }
 
 /** The blocks below a head. */
@@ -153,22 +163,25 @@ async function receiptsOf(
   return sequence.receipts(hashes, { from, to: head.number });
 }
 
+/** What decides about a receipt. */
+interface Depth {
+  readonly blocks: BlockView;
+  /** True if a block at this height has the required confirmations. */
+  isFinal(blockNumber: bigint): boolean;
+}
+
 async function settleOne(
   lane: LaneContext,
-  head: Head,
   seen: OpenTransaction,
   receipts: ReadonlyMap<string, Receipt>,
-  blocks: BlockView,
+  { blocks, isFinal }: Depth,
 ): Promise<void> {
   const { id } = seen.transaction;
   const record = lane.transactions.tracked(id);
   const found = foundAttempt(seen, receipts);
-  /** A receipt in a block that is not there proves nothing. Where it would be final, that block has to be shown. */
-  const isCredible = (receipt: Receipt): boolean => {
-    const shown = blocks.shows(receipt);
-    return shown === 'same' || (shown === null && !isDeep(lane, head, receipt.blockNumber));
-  };
-  if (found !== null && !isCredible(found.receipt)) return;
+  // A receipt in a block that is not there proves nothing.
+  const shown = found === null ? null : blocks.shows(found.receipt);
+  if (shown === 'another') return;
   if (found !== null) {
     if (record !== undefined) record.unexplained = null;
     const whyFailed = found.receipt.succeeded ? null : await lane.chain.whyFailed(found.receipt, lane.relayer());
@@ -176,7 +189,7 @@ async function settleOne(
       if (transaction.nonce !== found.attempt.nonce) return null;
       const { receipt, attempt } = found;
       const step = mined(transaction, minedAt(attempt, receipt), lane.deps.clock.nowMs());
-      if (!isDeep(lane, head, receipt.blockNumber)) return { steps: [step] };
+      if (shown === null || !isFinal(receipt.blockNumber)) return { steps: [step] };
       return { steps: [step, resolved(step, attempt.purpose, whyFailed, lane.deps.clock.nowMs())] };
     });
     return;
@@ -199,9 +212,9 @@ function foundAttempt(open: OpenTransaction, receipts: ReadonlyMap<string, Recei
   return attempt === undefined || receipt === undefined ? null : { attempt, receipt };
 }
 
-async function resolveIfDeep(lane: LaneContext, head: Head, open: OpenTransaction): Promise<void> {
+async function resolveMined(lane: LaneContext, open: OpenTransaction): Promise<void> {
   const { mined: at, id } = open.transaction;
-  if (at === null || !isDeep(lane, head, at.blockNumber)) return;
+  if (at === null) return;
   const attempt = open.attempts.find(({ version }) => version === at.version);
   if (attempt === undefined) throw new Error(`the mined attempt of transaction ${id} is not stored`);
   const whyFailed = at.succeeded ? null : await lane.chain.whyFailed({ hash: attempt.hash, ...at }, lane.relayer());

@@ -162,6 +162,23 @@ describe('foreign use of a nonce', () => {
     assert.equal((await stand(store, id)).status, 'confirmed');
   });
 
+  it('confirmations count only up to a head that the node can show by its number', async () => {
+    const { chain, lane, store, send } = await start(12);
+    const id = await send();
+    chain.mine();
+    await see(lane);
+    chain.setHeightLie(20n);
+    await see(lane);
+    await see(lane);
+    assert.equal((await stand(store, id)).status, 'mined');
+    chain.setHeightLie(0n);
+    for (let blocks = 0; blocks < 11; blocks += 1) {
+      chain.mine(0);
+      await see(lane);
+    }
+    assert.equal((await stand(store, id)).status, 'confirmed');
+  });
+
   it('a node that lags shows no transaction as taken out of its block', async () => {
     const { chain, lane, store, send } = await start(20);
     const id = await send();
