@@ -475,7 +475,13 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
     const [live] = await rig.attempts(transaction.id);
     const { sequence } = rig.chain;
     assert.ok(live !== undefined && sequence !== null);
-    const raised = await sequence.bumpFee({ relayer: rig.relayer, content: transaction.content, live, outbids: [live], isDemanded: true });
+    const raised = await sequence.bumpFee({
+      relayer: rig.relayer,
+      content: transaction.content,
+      live,
+      outbids: [live],
+      reason: 'demanded',
+    });
     assert.ok(!('refused' in raised));
     const duplicate = { ...live, ...(await rig.chain.sign(raised, null, rig.key.signer)), transactionId: 'duplicate' };
     const { change, commit } = rig.deps.store;

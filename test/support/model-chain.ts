@@ -70,6 +70,10 @@ export interface ModelChain {
   setNonceLie(nonces: bigint, liar?: 'head' | 'all'): void;
   /** Nodes report a head that is higher by this number than their newest block. */
   setHeightLie(blocks: bigint): void;
+  /** Nodes answer so to these transactions; null: as they are. */
+  setRefusal(refusal: ((transaction: ModelTransaction) => BroadcastOutcome | null) | null): void;
+  /** False: nodes answer with a hash to what they do not take into their pool. */
+  setPooling(isPooling: boolean): void;
   /** Changes the receipts that nodes return; null: they return what is true. */
   setReceiptLie(lie: ((receipt: Receipt) => Receipt) | null): void;
   /** Nodes have pruned every state: they report a nonce only without a block number. */
@@ -92,6 +96,8 @@ export function createModelChain(network: Network, account: string, random: Rand
   let nonceLie = 0n;
   let liar: 'head' | 'all' = 'all';
   let isPruned = false;
+  let isPooling = true;
+  let refusal: ((transaction: ModelTransaction) => BroadcastOutcome | null) | null = null;
   let heightLie = 0n;
   let receiptLie: ((receipt: Receipt) => Receipt) | null = null;
   let isPoolCounted = false;
@@ -143,6 +149,9 @@ export function createModelChain(network: Network, account: string, random: Rand
     offers.set(transaction.hash, (offers.get(transaction.hash) ?? 0) + 1);
     const pooled = pool.get(transaction.nonce);
     if (pooled?.hash === transaction.hash) return { kind: 'known' };
+    const refused = refusal?.(transaction) ?? null;
+    if (refused !== null) return refused;
+    if (!isPooling) return { kind: 'accepted' };
     if (transaction.nonce < nonceIn(blocks)) return { kind: 'nonce_used' };
     if (maxCostPerGasWei(transaction.price) < baseFeeWei) return { kind: 'wait', sentence: 'fee below base fee' };
     if (costWei(transaction) > fundsWei) return { kind: 'wait', sentence: 'funds' };
@@ -227,6 +236,12 @@ export function createModelChain(network: Network, account: string, random: Rand
     setHeightLie(lie) {
       heightLie = lie;
     },
+    setRefusal(how) {
+      refusal = how;
+    },
+    setPooling(isIt) {
+      isPooling = isIt;
+    },
     setReceiptLie(lie) {
       receiptLie = lie;
     },
@@ -303,9 +318,9 @@ export function createModelChain(network: Network, account: string, random: Rand
         nextOf: () => ask('nextOf', () => nonceAt(headOf(seen()).number)),
         nextAt: (_account, height, by) =>
           ask('nextAt', () => (isPruned ? 'pruned' : nonceAt(height, by === 'another' && liar === 'head' ? 0n : nonceLie))),
-        bumpFee: ({ relayer: { policies }, content, live, outbids, isDemanded }) =>
+        bumpFee: ({ relayer: { policies }, content, live, outbids, reason }) =>
           ask('raise', (): Draft | Refusal => {
-            const bump = { live: evmFieldsOf(live).price, first: evmFieldsOf(outbids[0]).price, isDemanded };
+            const bump = { live: evmFieldsOf(live).price, first: evmFieldsOf(outbids[0] ?? live).price, reason };
             const chosen =
               live.purpose === 'content'
                 ? price(policies, onNetwork('evm', content).pricing, outbids, 'service', bump)

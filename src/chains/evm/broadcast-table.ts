@@ -1,4 +1,4 @@
-import type { BroadcastOutcome } from '../../core/ports/chain.js';
+import type { BroadcastOutcome, Obstacle } from '../../core/ports/chain.js';
 
 /** One kind of rejection, and how nodes word it. */
 export interface BroadcastRule {
@@ -6,6 +6,8 @@ export interface BroadcastRule {
   readonly meaning: string;
   /** True if the rejection concerns the node: the next node may accept the transaction. */
   readonly isAboutNode?: true;
+  /** Why waiting hardly helps. */
+  readonly because?: Obstacle;
   readonly pattern: RegExp;
   /** Texts of each node, verbatim. A test checks that this rule is the one that matches them. */
   readonly examples: Readonly<Record<string, readonly string[]>>;
@@ -141,16 +143,24 @@ export const broadcastTable: readonly BroadcastRule[] = [
   },
   {
     outcome: 'wait',
-    meaning: 'the settings or the state of this node exclude the transaction; another node may accept it',
+    meaning: 'this node accepts no transaction that may cost so much; another node may',
     isAboutNode: true,
-    pattern:
-      /exceeds the configured cap|fee cap exceeded|still in progress|pool not enabled|is syncing|^syncing|not authorized to send|plugin has marked/i,
+    because: 'cost',
+    pattern: /exceeds the configured cap|fee cap exceeded/i,
     examples: {
       geth: ['tx fee (1.20 ether) exceeds the configured cap (1.00 ether)'],
       reth: ['tx fee (1200000 wei) exceeds the configured cap (1000000 wei)'],
+      besu: ['Transaction fee cap exceeded'],
+    },
+  },
+  {
+    outcome: 'wait',
+    meaning: 'the settings or the state of this node exclude the transaction; another node may accept it',
+    isAboutNode: true,
+    pattern: /still in progress|pool not enabled|is syncing|^syncing|not authorized to send|plugin has marked/i,
+    examples: {
       nethermind: ['node is syncing'],
       besu: [
-        'Transaction fee cap exceeded',
         'Sender account not authorized to send transactions',
         'Plugin has marked the transaction as invalid',
         'Initial sync is still in progress',
@@ -161,6 +171,7 @@ export const broadcastTable: readonly BroadcastRule[] = [
   {
     outcome: 'wait',
     meaning: 'no block can include this attempt; another attempt in the slot may fit',
+    because: 'content',
     pattern:
       /intrinsic ?gas|exceeds (?:block|max transaction)'?s? gas limit|gas limit (?:is )?(?:too high|greater|reached)|^gaslimitexceeded|oversized data|(?:data|transaction) too large|^rlptoolong|initcode|floor data gas/i,
     examples: {

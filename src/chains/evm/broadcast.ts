@@ -51,8 +51,12 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
 
 /** Classifies a node's error by the table. `text` must be safe to show. */
 export function outcomeFromNodeText(text: string): BroadcastOutcome {
-  const kind = ruleFor(text)?.outcome ?? 'unknown';
-  return kind === 'known' || kind === 'nonce_used' ? { kind } : { kind, sentence: `the node answered "${text}"` };
+  const sentence = `the node answered "${text}"`;
+  const rule = ruleFor(text);
+  if (rule === undefined) return { kind: 'unknown', sentence, because: 'words' };
+  const { outcome: kind, because } = rule;
+  if (kind === 'known' || kind === 'nonce_used') return { kind };
+  return kind === 'wait' && because !== undefined ? { kind, sentence, because } : { kind, sentence };
 }
 
 function ruleFor(text: string): BroadcastRule | undefined {

@@ -7,11 +7,12 @@ import { priceAttempt, selfTransferPricing } from './price-attempt.js';
 
 /**
  * Drafts the live attempt with a higher price: the market price for its speed (`fast` if the first bid was explicit), and at least enough to outbid every
- * earlier attempt. Refuses if the bid meets the market price already, unless a node demands more. Estimates nothing. Throws `NODE_UNAVAILABLE`.
+ * earlier attempt. Refuses if the bid meets the market price already, unless a node demands more. If nodes accept none that may cost so much, the price goes
+ * down instead. Estimates nothing. Throws `NODE_UNAVAILABLE`.
  */
 export async function bumpFee(
   deps: { readonly network: EvmNetwork; readonly market: Market },
-  { relayer, content, live, outbids, isDemanded }: FeeBumpRequest,
+  { relayer, content, live, outbids, reason }: FeeBumpRequest,
 ): Promise<EvmDraft | Refusal> {
   const policies = onNetwork('evm', relayer.policies);
   const bid =
@@ -20,7 +21,7 @@ export async function bumpFee(
       : ({ pricing: selfTransferPricing, bidder: 'self_transfer' } as const);
   const { to, valueWei, data, gasLimit, price: livePrice } = onNetwork('evm', live.fields);
   const first = onNetwork('evm', (outbids[0] ?? live).fields).price;
-  const price = await priceAttempt(deps, { policies, outbids, ...bid, bump: { live: livePrice, first, isDemanded } });
+  const price = await priceAttempt(deps, { policies, outbids, ...bid, bump: { live: livePrice, first, reason } });
   if ('refused' in price) return price;
   return { network: 'evm', to, valueWei, data, gasLimit, price };
 }

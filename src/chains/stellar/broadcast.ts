@@ -105,7 +105,7 @@ function refusalOf(result: xdr.TransactionResult): BroadcastOutcome {
   const demands = isFeeRefusal(result) ? `; the node demands a fee of ${result.feeCharged()} stroops` : '';
   const detail = { sentence: `${sentence}: ${rule.meaning}${demands}` };
   if (rule.outcome === 'nonce_used') return { kind: 'nonce_used' };
-  return rule.isHopeless === true ? { kind: 'wait', ...detail, isHopeless: true } : { kind: rule.outcome, ...detail };
+  return rule.isHopeless === true ? { kind: 'wait', ...detail, because: 'content' } : { kind: rule.outcome, ...detail };
 }
 
 function isFeeRefusal(result: xdr.TransactionResult): boolean {

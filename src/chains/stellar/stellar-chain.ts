@@ -81,7 +81,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
         return height <= (await rpc.ask(method, params, read)).number ? ledgerName(height) : null;
       },
       // Nodes do not report the contents of their queues.
-      knows: async (hash) => (await askTransaction(hash)).found !== null,
+      knows: async (hash) => (await askTransaction(hash)).found !== null || 'unreported',
       bumpFee: (request) => bumpFee({ market, broadcaster }, request),
       fillerOf,
     },

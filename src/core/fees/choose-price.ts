@@ -1,4 +1,4 @@
-import type { Refusal } from '../ports/chain.js';
+import type { BumpReason, Refusal } from '../ports/chain.js';
 import type { EvmPrice } from '../transaction/evm.js';
 import { type Bid, bidOf, loweredTo, max, maxCostPerGasWei, raisedTo, reaches } from './price.js';
 
@@ -24,8 +24,7 @@ export interface Bump {
   readonly live: EvmPrice;
   /** The first bid in the slot. */
   readonly first: EvmPrice;
-  /** A node rejected the live attempt because of its bid, and the lane obeys. */
-  readonly isDemanded: boolean;
+  readonly reason: BumpReason;
 }
 
 /**
@@ -45,7 +44,8 @@ const maxBumpFactor = 10n;
  */
 export function choosePrice(choice: PriceChoice): EvmPrice | Refusal {
   const { bump } = choice;
-  if (bump !== null && !bump.isDemanded && meetsMarket(bump.live, choice)) {
+  if (bump?.reason === 'too_expensive') return lowered(bump.live, choice);
+  if (bump?.reason === 'waited' && meetsMarket(bump.live, choice)) {
     const sentence = 'waiting: no block includes it yet, although its bid meets the market price; if this lasts, check the RPC nodes';
     return { refused: 'bump_limit', sentence, lasting: false };
   }
@@ -65,11 +65,25 @@ function withinCap(choice: PriceChoice): EvmPrice | Refusal {
 }
 
 /** True if the next block can pay the market's priority fee with this bid. */
-function meetsMarket(live: EvmPrice, { market, baseFeeWei }: PriceChoice): boolean {
+function meetsMarket(live: EvmPrice, choice: PriceChoice): boolean {
+  return reaches(live, leastBid(choice));
+}
+
+/** The market's own max fee leaves room for a base fee that rises: a bid without that room still goes in the next block. */
+function leastBid({ market, baseFeeWei }: PriceChoice): Bid {
   const { maxPriorityFeePerGasWei, maxFeePerGasWei } = bidOf(market);
-  // The market's own max fee leaves room for a base fee that rises: a bid without that room still goes in the next block.
   const needed = market.kind === 'legacy' ? maxFeePerGasWei : (baseFeeWei ?? 0n) + maxPriorityFeePerGasWei;
-  return reaches(live, { maxFeePerGasWei: needed, maxPriorityFeePerGasWei });
+  return { maxFeePerGasWei: needed, maxPriorityFeePerGasWei };
+}
+
+/** The lowest price that the next block takes and that outbids what nodes hold, if it is below the live one. A caller's own price is never lowered. */
+function lowered(live: EvmPrice, choice: PriceChoice): EvmPrice | Refusal {
+  const least = leastBid(choice);
+  const lowest: EvmPrice = live.kind === 'legacy' ? { kind: 'legacy', gasPriceWei: least.maxFeePerGasWei } : { kind: 'eip1559', ...least };
+  const price = choice.minimum === null ? lowest : raisedTo(lowest, choice.minimum);
+  if (choice.explicit === null && maxCostPerGasWei(price) < maxCostPerGasWei(live)) return price;
+  const sentence = 'waiting: no RPC node accepts a transaction that may cost so much, and a lower price would not be mined';
+  return { refused: 'bump_limit', sentence, lasting: false };
 }
 
 function beyondBumpLimit(price: EvmPrice, { first }: Bump, { explicit, market }: PriceChoice): Refusal | null {

@@ -71,6 +71,12 @@ export interface DraftRequest {
   readonly nextNonce?: bigint;
 }
 
+/**
+ * Why an attempt gets another price. `waited`: blocks leave it out. `demanded`: a node rejected it because of its bid, so more than the market price may
+ * be needed. `too_expensive`: nodes accept none that may cost so much, so it goes down to the lowest price that the next block takes.
+ */
+export type BumpReason = 'waited' | 'demanded' | 'too_expensive';
+
 /** A request for a fee bump. */
 export interface FeeBumpRequest {
   readonly relayer: Relayer;
@@ -80,8 +86,7 @@ export interface FeeBumpRequest {
   readonly live: Attempt;
   /** All attempts in the slot: each must be outbid, since a node may hold any of them. */
   readonly outbids: readonly Attempt[];
-  /** True if a node rejected the newest attempt because of its bid: then more than the market price may be needed. */
-  readonly isDemanded: boolean;
+  readonly reason: BumpReason;
 }
 
 /** A node's answer to a broadcast. Only `accepted` and `known` mean that a node has the attempt; only the chain shows its outcome. */
@@ -92,13 +97,16 @@ export type BroadcastOutcome =
   | { readonly kind: 'nonce_used' }
   /** The bid is too low: for the pool, or because an attempt in the same slot bids as much or more. */
   | { readonly kind: 'underpriced'; readonly sentence: string }
-  /**
-   * Waiting may help: funds, base fee, nonce too high, pool full. `isHopeless`: it hardly will, since no node takes this attempt as it is;
-   * another attempt in the slot may still be taken.
-   */
-  | { readonly kind: 'wait'; readonly sentence: string; readonly isHopeless?: true }
+  /** Waiting may help: funds, base fee, nonce too high, pool full. */
+  | { readonly kind: 'wait'; readonly sentence: string; readonly because?: Obstacle }
   /** The node is unreachable, or its answer is not in our table. Says nothing about the chain. */
-  | { readonly kind: 'unknown'; readonly sentence: string };
+  | { readonly kind: 'unknown'; readonly sentence: string; readonly because?: Obstacle };
+
+/**
+ * Why waiting hardly helps an attempt; another one in its slot may still be taken. `content`: no block can include it. `cost`: nodes accept none that may
+ * cost so much. `words`: the node answered with words that are not in our table.
+ */
+export type Obstacle = 'content' | 'cost' | 'words';
 
 /** The transaction that used a nonce. */
 export interface SenderTransaction {
@@ -161,8 +169,8 @@ export interface Sequence {
   receipts(hashes: readonly string[], blocks: BlockRange): Promise<ReadonlyMap<string, Receipt>>;
   /** Returns the hash of the block at this height; null if there is none. */
   blockHash(height: bigint): Promise<string | null>;
-  /** True if a node has the transaction in its pool or in a block. */
-  knows(hash: string): Promise<boolean>;
+  /** True if a node has the transaction in its pool or in a block; `unreported` if it is in no block and nodes do not report what their pools hold. */
+  knows(hash: string): Promise<boolean | 'unreported'>;
   /**
    * Drafts the live attempt again with a higher bid, without estimating: as near to the market as the relayer's cap allows, and at least the
    * minimum that outbids every earlier attempt. Refuses as `above_cap` if that minimum is above the cap; a filler may exceed the cap up to

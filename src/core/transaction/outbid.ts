@@ -75,6 +75,21 @@ export function attemptsInSlot({ transaction, attempts }: OpenTransaction): Open
   return attempts.filter(({ nonce }) => nonce === transaction.nonce);
 }
 
+/** Returns the earlier attempts in the slot that do the same as this one at another price, newest first. */
+export function earlierAlike(open: OpenTransaction, live: Attempt): readonly Attempt[] {
+  return attemptsInSlot(open)
+    .filter((attempt) => attempt.version < live.version && attempt.purpose === live.purpose && doesTheSame(attempt, live))
+    .toReversed();
+}
+
+function doesTheSame({ hash, fields }: Attempt, live: Attempt): boolean {
+  const other = live.fields;
+  if (fields.network === 'evm' && other.network === 'evm')
+    return fields.to === other.to && fields.valueWei === other.valueWei && fields.data === other.data;
+  if (fields.network === 'stellar' && other.network === 'stellar') return (fields.innerHash ?? hash) === (other.innerHash ?? live.hash);
+  return false;
+}
+
 /** The 400 for a replacement or cancel that the chain refuses. */
 function refusalError(refusal: Refusal): DomainError {
   switch (refusal.refused) {

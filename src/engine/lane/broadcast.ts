@@ -2,16 +2,19 @@ import type { BroadcastOutcome } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import type { Span } from '../../core/ports/telemetry.js';
 import { submitted } from '../../core/transaction/lifecycle.js';
+import { earlierAlike } from '../../core/transaction/outbid.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 import { waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
 import type { LaneContext } from './lane-context.js';
+import { isUnpooled } from './rebroadcast.js';
 
 /** The maximum number of attempts in one request to a node. */
 const batchSize = 50;
-/** An attempt that no node accepted is sent again after this time. */
+/** An attempt that no node accepted is sent again after this time, which doubles with each refusal up to the longest. */
 const retryAfterMs = 1_000;
+const longestRetryMs = 8_000;
 
 interface Broadcast {
   readonly open: OpenTransaction;
@@ -21,7 +24,7 @@ interface Broadcast {
 
 /**
  * Broadcasts the live attempts that no node has accepted yet: unsequenced ones first, then by nonce, one batch at a time, since nodes accept nonces best
- * in order. "Already known" is success. An answer never fails a transaction: a stored attempt counts as broadcast, and only the chain decides.
+ * in order. While nodes refuse a live attempt, an earlier one that does the same stays the one to send. "Already known" is success. An answer never fails a transaction: a stored attempt counts as broadcast, and only the chain decides.
  */
 export async function broadcast(lane: LaneContext): Promise<void> {
   const recording: Promise<void>[] = [];
@@ -52,15 +55,26 @@ function dueAttempts(lane: LaneContext): readonly Broadcast[] {
   if (lane.settled === null || nowMs < lane.broadcastPausedUntilMs) return [];
   const due: Omit<Broadcast, 'span'>[] = [];
   for (const open of lane.transactions.untaken()) {
-    const attempt = shownAttempt(open.transaction, open.attempts);
+    const live = shownAttempt(open.transaction, open.attempts);
     // What has expired is not wanted any more, also before a self-transfer could replace it.
-    if (attempt === null || isExpired(open, nowMs) || nowMs < (lane.transactions.stateOf(attempt)?.notBeforeMs ?? 0)) continue;
-    due.push({ open, attempt });
+    if (live === null || isExpired(open, nowMs)) continue;
+    for (const attempt of [keptAttempt(lane, open, live), live]) {
+      const state = attempt === null ? undefined : lane.transactions.stateOf(attempt);
+      if (attempt !== null && state !== undefined && state.takenAtMs === null && nowMs >= state.notBeforeMs) due.push({ open, attempt });
+    }
   }
-  due.sort((a, b) => ((a.attempt.nonce ?? 0n) < (b.attempt.nonce ?? 0n) ? -1 : 1));
+  due.sort((a, b) => Number((a.attempt.nonce ?? 0n) - (b.attempt.nonce ?? 0n)));
   return due
     .slice(0, batchSize)
     .map((one) => ({ ...one, span: lane.deps.journal.step('transaction broadcast', one.open.transaction, 'client') }));
+}
+
+/** The attempt to send while nodes refuse the live one: the newest earlier one that they accepted, or might. Null: none, or the live one is not refused. */
+function keptAttempt({ transactions }: LaneContext, open: OpenTransaction, live: Attempt): Attempt | null {
+  const stateOf = transactions.stateOf;
+  if (live.nonce === null || (stateOf(live)?.refusals ?? 0) === 0) return null;
+  const earlier = earlierAlike(open, live);
+  return earlier.find((one) => stateOf(one)?.wasTaken) ?? earlier.find((one) => stateOf(one)?.refusals === 0) ?? null;
 }
 
 function isTaken({ kind }: BroadcastOutcome): boolean {
@@ -74,19 +88,34 @@ function note(lane: LaneContext, attempt: Attempt, outcome: BroadcastOutcome, no
   }
   const state = lane.transactions.stateOf(attempt);
   if (state === undefined) return;
-  state.notBeforeMs = nowMs + retryAfterMs;
+  const because = outcome.kind === 'wait' || outcome.kind === 'unknown' ? outcome.because : undefined;
+  // A node that does not answer refuses nothing.
+  if (outcome.kind !== 'unknown' || because !== undefined) {
+    state.refusals += 1;
+    const answers = state.obstacle?.because === because ? (state.obstacle?.answers ?? 0) + 1 : 1;
+    state.obstacle = because === undefined || !('sentence' in outcome) ? null : { because, sentence: outcome.sentence, answers };
+  }
+  state.notBeforeMs = nowMs + Math.min(longestRetryMs, retryAfterMs * 2 ** Math.max(0, state.refusals - 1));
   if (outcome.kind === 'underpriced') state.isUnderpriced = true;
-  if (outcome.kind === 'wait' && outcome.isHopeless === true) state.rejection = outcome.sentence;
+}
+
+function refusedReason(kept: Attempt | null, { transactions }: LaneContext, sentence: string): string {
+  return kept === null || transactions.stateOf(kept)?.takenAtMs == null
+    ? `waiting: no RPC node has accepted it; retrying: ${sentence}`
+    : `waiting: attempt ${kept.version} stays live, since no RPC node has accepted the newest one: ${sentence}`;
 }
 
 async function record(lane: LaneContext, { attempt, span }: Broadcast, outcome: BroadcastOutcome, nowMs: number): Promise<void> {
-  const moved = await lane.move(attempt.transactionId, ({ transaction }) => {
+  const moved = await lane.move(attempt.transactionId, (current) => {
+    const { transaction } = current;
     // An answer about an earlier attempt changes nothing.
     if (transaction.liveVersion !== attempt.version || transaction.mined !== null) return null;
     switch (outcome.kind) {
       case 'accepted':
       case 'known': {
         const after = submitted(transaction, nowMs);
+        // A hash is no news while the node is known not to pool what it answers so.
+        if (isUnpooled(transaction)) return null;
         const isNews =
           after.status !== transaction.status || after.statusReason !== transaction.statusReason || transaction.sentAtMs === null;
         return isNews ? { steps: [after] } : null;
@@ -97,7 +126,7 @@ async function record(lane: LaneContext, { attempt, span }: Broadcast, outcome: 
       case 'underpriced':
       case 'wait':
       case 'unknown':
-        return waitsFor(transaction, `waiting: no RPC node has accepted it; retrying: ${outcome.sentence}`);
+        return waitsFor(transaction, refusedReason(keptAttempt(lane, current, attempt), lane, outcome.sentence));
     }
   });
   // Repeated attempts without news leave no span.

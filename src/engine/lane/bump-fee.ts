@@ -1,6 +1,6 @@
 import { isEscalationDue } from '../../core/fees/escalation.js';
 import { maxCost } from '../../core/fees/price.js';
-import { type Draft, type Head, isRefusal, type Refusal, type Sequence } from '../../core/ports/chain.js';
+import { type BumpReason, type Draft, type Head, isRefusal, type Refusal, type Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import type { Speed } from '../../core/transaction/evm.js';
 import { signed } from '../../core/transaction/lifecycle.js';
@@ -10,9 +10,17 @@ import type { Attempt, Content, Transaction } from '../../core/transaction/trans
 import { duplicateOf, waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
 import type { LaneContext } from './lane-context.js';
+import { isUnpooled } from './rebroadcast.js';
 
 /** Only this many of the lowest nonces get fee bumps: the others cannot be mined before them. */
 const reach = 16;
+
+/** The lowest nonce and since when it is the lowest. Before that, no price could have got it mined. */
+interface Lowest {
+  readonly nonce: bigint;
+  readonly sinceBlock: bigint;
+  readonly sinceMs: number;
+}
 
 /**
  * A node that rejects the bid is obeyed for this many attempts of a slot, after 1, 2, 4 and 8 blocks. One is enough to outbid all of ours; more helps only if
@@ -23,13 +31,27 @@ const maxDemands = 4;
 const unpayable = 'fee not increased: insufficient balance; the current attempt stays live';
 
 /**
- * Signs a new attempt with a higher fee for transactions that have waited too long for their speed and bid less than the market, or whose bid a node
- * rejected: at the market price, at least the nodes' replacement minimum, and at most the relayer's cap. If the cap forbids even the minimum, or the price
- * is not the obstacle, the current attempt stays live and the record says why.
- * Unsequenced transactions are included on networks where attempts outbid one another. Throws `NODE_UNAVAILABLE`.
+ * Makes the chore that signs a new attempt with a higher fee for transactions that have waited too long for their speed and bid less than the market, or
+ * whose bid a node rejected: at the market price, at least the nodes' replacement minimum, and at most the relayer's cap. If the cap forbids even the
+ * minimum, or the price is not the obstacle, the current attempt stays live and the record says why.
+ *
+ * Waiting counts only for the lowest nonce, since it is the lowest: the others wait for it, whatever they bid. If it gets a fee bump, so do those that have
+ * waited as long. Unsequenced transactions are included on networks where attempts outbid one another. Throws `NODE_UNAVAILABLE`.
  */
-export async function bumpFees(lane: LaneContext, sequence: Sequence, head: Head): Promise<void> {
+export function createFeeBumper(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
+  let lowest: Lowest | null = null;
+  return async (head) => {
+    const [first] = lane.transactions.minable(lane.chainNonce);
+    const nonce = first?.transaction.nonce ?? null;
+    if (nonce === null) lowest = null;
+    else if (lowest?.nonce !== nonce) lowest = { nonce, sinceBlock: head.number, sinceMs: lane.deps.clock.nowMs() };
+    await bumpFees(lane, sequence, head, lowest);
+  };
+}
+
+async function bumpFees(lane: LaneContext, sequence: Sequence, head: Head, lowest: Lowest | null): Promise<void> {
   const { transactions, chain } = lane;
+  let isLowestBumped = false;
   const unsequenced =
     chain.unsequenced?.replacement === 'outbid' ? [...transactions.unsequenced()].filter(({ transaction }) => isWanted(transaction)) : [];
   let balance: Promise<bigint> | null = null;
@@ -39,11 +61,15 @@ export async function bumpFees(lane: LaneContext, sequence: Sequence, head: Head
   };
   for (const open of [...first(transactions.minable(lane.chainNonce), reach), ...unsequenced.slice(0, reach)]) {
     const live = open.attempts.at(-1);
-    const why = live === undefined ? null : whyDue(lane, open, live, head);
+    const isLowest = lowest !== null && live?.nonce === lowest.nonce;
+    const why = live === undefined ? null : whyDue(lane, open, live, head, isLowest ? lowest : null);
     if (live === undefined || why === null) continue;
-    const outbids = attemptsInSlot(open);
+    if (why === 'waited' && live.nonce !== null && !isLowest && !isLowestBumped) continue;
+    // What nodes refused for its cost is not held by any, so it need not be outbid.
+    const outbids = attemptsInSlot(open).filter((attempt) => why !== 'too_expensive' || transactions.stateOf(attempt)?.wasTaken);
     const { content } = open.transaction;
-    const draft = await sequence.bumpFee({ relayer: lane.relayer(), content, live, outbids, isDemanded: why === 'demanded' });
+    const draft = await sequence.bumpFee({ relayer: lane.relayer(), content, live, outbids, reason: why });
+    if (isLowest && why === 'waited') isLowestBumped = !isRefusal(draft);
     // While no node accepts the attempt, the record shows the node's own words, which say more.
     if (isRefusal(draft) && draft.refused === 'bump_limit' && transactions.stateOf(live)?.takenAtMs == null) continue;
     const isPayable = isRefusal(draft) || (await balanceOnce()) >= maxCost(draft);
@@ -65,16 +91,19 @@ function isWanted({ intent, mined, queued }: Transaction): boolean {
   return intent === 'content' && mined === null && queued === null;
 }
 
-function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: Head): 'demanded' | 'waited' | null {
+function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: Head, lowest: Lowest | null): BumpReason | null {
   const state = lane.transactions.stateOf(live);
   if (state === undefined) return null;
   if (state.waitingSinceBlock === null) {
     state.waitingSinceBlock = head.number;
     return null;
   }
-  // No price helps a hopeless attempt, and expired content must not be sent any more.
-  if (state.rejection !== null || isExpired(open, lane.deps.clock.nowMs())) return null;
-  const waitedBlocks = Number(head.number - state.waitingSinceBlock);
+  const nowMs = lane.deps.clock.nowMs();
+  // No price helps if no block can include it, and expired content must not be sent any more.
+  if (state.obstacle?.because === 'content' || isExpired(open, nowMs)) return null;
+  const sinceBlock = lowest !== null && lowest.sinceBlock > state.waitingSinceBlock ? lowest.sinceBlock : state.waitingSinceBlock;
+  const waitedBlocks = Number(head.number - sinceBlock);
+  if (state.obstacle?.because === 'cost') return waitedBlocks >= 1 ? 'too_expensive' : null;
   const attempts = attemptsInSlot(open);
   if (state.isUnderpriced && state.takenAtMs === null) {
     const demands = attempts.filter((attempt) => lane.transactions.stateOf(attempt)?.isUnderpriced).length;
@@ -83,7 +112,7 @@ function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: H
   const isDue = isEscalationDue({
     speed: speedOf(open.transaction.content),
     versions: attempts.length,
-    waitedMs: lane.deps.clock.nowMs() - live.createdAtMs,
+    waitedMs: nowMs - Math.max(live.createdAtMs, lowest?.sinceMs ?? 0),
     waitedBlocks,
   });
   return isDue ? 'waited' : null;
@@ -102,6 +131,7 @@ async function signBump(lane: LaneContext, seen: OpenTransaction, live: Attempt,
     const { transaction } = current;
     if (transaction.liveVersion !== live.version || transaction.mined !== null || transaction.nonce !== live.nonce) return null;
     if (live.nonce === null && !isWanted(transaction)) return null;
+    if ('sentence' in draft && isUnpooled(transaction)) return null;
     if ('sentence' in draft) return waitsFor(transaction, notIncreased(draft.sentence));
     const newAttempt = await signAttempt(lane.deps, lane.relayer(), current, { draft, nonce: transaction.nonce, purpose: live.purpose });
     // Nodes refused it for another reason than its price: there is nothing to outbid.

@@ -6,7 +6,7 @@ import type { Relayer } from '../../core/relayer/relayer.js';
 import type { LaneId, Transaction } from '../../core/transaction/transaction.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
 import { broadcast } from './broadcast.js';
-import { bumpFees } from './bump-fee.js';
+import { createFeeBumper } from './bump-fee.js';
 import { createChore } from './chore.js';
 import { commitMoves } from './commit-moves.js';
 import { expire } from './expire.js';
@@ -102,7 +102,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       ? []
       : [
           chore('explain foreign use', createForeignExplainer(lane, sequence)),
-          chore('bump fees', (newest: Head) => bumpFees(lane, sequence, newest)),
+          chore('bump fees', createFeeBumper(lane, sequence)),
           chore('release slot', createSlotReleaser(lane)),
           chore('fill gaps', createGapFiller(lane, sequence)),
           chore('rebroadcast', createRebroadcaster(lane, sequence)),

@@ -1,4 +1,5 @@
 import { maxCost } from '../../core/fees/price.js';
+import type { Obstacle } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { type Attempt, isFinal, isSigned, type TransactionStatus } from '../../core/transaction/transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
@@ -11,8 +12,12 @@ export interface AttemptState {
   notBeforeMs: number;
   /** A node refused it because it bids too little. */
   isUnderpriced: boolean;
-  /** The answer of the nodes if none accepts it as it is (another attempt in its slot may go); null: no such answer. */
-  rejection: string | null;
+  /** A node accepted it once; pools forget, but it may be accepted again. */
+  wasTaken: boolean;
+  /** Consecutive refusals since a node accepted it last. */
+  refusals: number;
+  /** The last refusal that waiting hardly helps against (another attempt in its slot may go), and how often it came; null: none. */
+  obstacle: { readonly because: Obstacle; readonly sentence: string; readonly answers: number } | null;
   /** It is proved that no block can ever hold it. */
   isDead: boolean;
   /** The block at which it was first seen waiting as the live attempt; null: not yet. */
@@ -175,7 +180,16 @@ export function createOpenTransactions(): OpenTransactions {
     if (record === undefined) return undefined;
     const known = record.attempts.get(hash);
     if (known !== undefined) return known;
-    const state = { takenAtMs: null, notBeforeMs: 0, isUnderpriced: false, rejection: null, isDead: false, waitingSinceBlock: null };
+    const state: AttemptState = {
+      takenAtMs: null,
+      notBeforeMs: 0,
+      isUnderpriced: false,
+      wasTaken: false,
+      refusals: 0,
+      obstacle: null,
+      isDead: false,
+      waitingSinceBlock: null,
+    };
     record.attempts.set(hash, state);
     return state;
   }
@@ -249,7 +263,9 @@ export function createOpenTransactions(): OpenTransactions {
       if (state === undefined || record === undefined) return;
       state.takenAtMs = nowMs;
       state.notBeforeMs = 0;
-      state.rejection = null;
+      state.wasTaken = true;
+      state.refusals = 0;
+      state.obstacle = null;
       // A newer attempt may have become the live one meanwhile.
       noteUntaken(record);
     },

@@ -1,27 +1,78 @@
 import type { Head, Sequence } from '../../core/ports/chain.js';
-import { shownAttempt } from '../../core/transaction/transaction-changes.js';
+import type { Move } from '../../core/ports/lanes.js';
+import type { OpenTransaction } from '../../core/ports/store.js';
+import { submitted } from '../../core/transaction/lifecycle.js';
+import { attemptsInSlot } from '../../core/transaction/outbid.js';
+import type { Attempt, Transaction } from '../../core/transaction/transaction.js';
+import { waitsFor } from './commit-moves.js';
 import type { LaneContext } from './lane-context.js';
 
 /** Without a new block, nodes are still asked this often. */
 const askAgainAfterMs = 30_000;
 
+/** The blocks until the next look double with each loss, this often at most. */
+const maxDoublings = 5;
+
+const unpooled = 'waiting: the RPC node answers with a hash, but does not have the transaction in its pool; rebroadcasting';
+
+/** True if nodes accept it without taking it into their pools: then its price is not known to be the problem. */
+export function isUnpooled({ statusReason }: Transaction): boolean {
+  return statusReason === unpooled;
+}
+
+function whenUnpooled(transaction: Transaction): Move | null {
+  return transaction.mined === null && transaction.status === 'submitted' ? waitsFor(transaction, unpooled) : null;
+}
+
+function whenPooled(transaction: Transaction, nowMs: number): Move | null {
+  return isUnpooled(transaction) ? { steps: [submitted(transaction, nowMs)] } : null;
+}
+
+/** The attempt that nodes should have; undefined: none, or the newest one is on its way to them and may replace it at any time. */
+function newestTaken({ transactions }: LaneContext, open: OpenTransaction): Attempt | undefined {
+  const newest = open.attempts.at(-1);
+  const state = newest && transactions.stateOf(newest);
+  if (state?.takenAtMs === null && state.refusals === 0) return undefined;
+  return attemptsInSlot(open).findLast((attempt) => transactions.stateOf(attempt)?.takenAtMs != null);
+}
+
 /**
  * Makes the chore that notices when nodes have dropped what they accepted: restarts, reorgs and more expensive transactions empty their pools.
  *
- * Only the lowest live attempt is looked up, once per head, since nothing above it can be mined before it. If no node knows it, everything in flight is
- * broadcast again. Throws `NODE_UNAVAILABLE`.
+ * Only the lowest transaction is looked up, once per head, since nothing above it can be mined before it: its newest attempt that a node accepted. If no
+ * node knows that, everything in flight is broadcast again. Some nodes answer with a hash to what they do not pool, so the next look comes after more and
+ * more blocks, and the record says so. Throws `NODE_UNAVAILABLE`.
  */
 export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
   let askedAtMs = 0;
   let askedAtHash = '';
+  /** Consecutive looks that found nothing. */
+  let losses = 0;
+  let nextAtBlock = 0n;
   return async (head) => {
     const nowMs = lane.deps.clock.nowMs();
     if (askedAtHash === head.hash && nowMs - askedAtMs < askAgainAfterMs) return;
     const [first] = lane.transactions.minable(lane.chainNonce);
-    const lowest = first && shownAttempt(first.transaction, first.attempts);
+    const lowest = first && newestTaken(lane, first);
     askedAtMs = nowMs;
     askedAtHash = head.hash;
-    if (lowest == null || lane.transactions.stateOf(lowest)?.takenAtMs == null || (await sequence.knows(lowest.hash))) return;
+    if (first === undefined || lowest === undefined) return;
+    const isKnown = await sequence.knows(lowest.hash);
+    // A newer attempt may have replaced it in the pool meanwhile.
+    if (newestTaken(lane, lane.transactions.get(first.transaction.id) ?? first) !== lowest) return;
+    if (isKnown === true) {
+      if (losses > 0) await lane.move(first.transaction.id, ({ transaction }) => whenPooled(transaction, nowMs));
+      losses = 0;
+      nextAtBlock = 0n;
+      return;
+    }
+    if (isKnown === false) {
+      if (head.number < nextAtBlock) return;
+      losses += 1;
+      nextAtBlock = head.number + 2n ** BigInt(Math.min(losses - 1, maxDoublings));
+      // The first loss is a pool that was emptied.
+      if (losses > 1) await lane.move(first.transaction.id, ({ transaction }) => whenUnpooled(transaction));
+    }
     for (const open of lane.transactions.inFlight()) lane.transactions.forgetTaken(open);
   };
 }

@@ -7,8 +7,11 @@ import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 import { isUnavailable, type LaneContext } from './lane-context.js';
 
 /** An attempt that cannot go keeps its slot for this many blocks and this long: funds often come back, and another node may accept it. */
-const patienceBlocks = 5n;
-const patienceMs = 60_000;
+const patience = { blocks: 5n, ms: 60_000 };
+/** The same if nodes may accept it as it is one day, or their words are not known. */
+const longPatience = { blocks: 20n, ms: 600_000 };
+/** One answer, or two, may be an accident. */
+const minAnswers = 3;
 
 const unpayable = 'insufficient balance';
 
@@ -31,21 +34,29 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
     const state = live == null ? undefined : transactions.stateOf(live);
     const isCandidate = lowest?.transaction.intent === 'content' && live != null && state?.takenAtMs === null;
     const othersWait = transactions.inFlightCount() > 1 || transactions.waitingCount() > 0;
-    if (!isCandidate || !(state.rejection !== null || (othersWait && (await isUnpayable(lane, lowest))))) {
+    const obstacle = state?.obstacle ?? null;
+    const isRefused = obstacle !== null && obstacle.answers >= minAnswers;
+    if (!isCandidate || isHeld(lane, lowest) || !(isRefused || (othersWait && (await isUnpayable(lane, lowest))))) {
       blocked = null;
       return;
     }
     const nowMs = lane.deps.clock.nowMs();
     if (blocked?.hash !== live.hash) blocked = { hash: live.hash, sinceBlock: head.number, sinceMs: nowMs };
-    if (head.number - blocked.sinceBlock < patienceBlocks || nowMs - blocked.sinceMs < patienceMs) return;
+    const { blocks, ms } = isRefused && obstacle.because !== 'content' ? longPatience : patience;
+    if (head.number - blocked.sinceBlock < blocks || nowMs - blocked.sinceMs < ms) return;
     // The nodes' own words say best why a rejected attempt failed.
-    const why = state.rejection === null ? unpayable : `no RPC node accepted it: ${state.rejection}`;
+    const why = isRefused ? `no RPC node accepted it: ${obstacle.sentence}` : unpayable;
     try {
       await outbid(lane.deps, lane.relayer(), lowest, { purpose: 'release_slot', replacement: null, require: () => undefined, why });
     } catch (error) {
       if (!(error instanceof DomainError) || isUnavailable(error)) throw error;
     }
   };
+}
+
+/** True if a node has an earlier attempt in the slot, which may still be mined. */
+function isHeld({ transactions }: LaneContext, open: OpenTransaction): boolean {
+  return attemptsInSlot(open).some((attempt) => transactions.stateOf(attempt)?.takenAtMs != null);
 }
 
 async function isUnpayable(lane: LaneContext, open: OpenTransaction): Promise<boolean> {

@@ -35,7 +35,7 @@ describe('broadcast table', () => {
       'authority nonce too low',
     ]) {
       const outcome = outcomeFromNodeText(text);
-      assert.deepEqual(outcome, { kind: 'unknown', sentence: `the node answered "${text}"` });
+      assert.deepEqual(outcome, { kind: 'unknown', sentence: `the node answered "${text}"`, because: 'words' });
     }
   });
 

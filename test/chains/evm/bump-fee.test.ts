@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { EvmChain } from '../../../src/chains/evm/evm-chain.js';
-import type { Refusal } from '../../../src/core/ports/chain.js';
+import type { BumpReason, Refusal } from '../../../src/core/ports/chain.js';
 import type { EvmPrice, EvmPricing } from '../../../src/core/transaction/evm.js';
 import type { Attempt, Intent } from '../../../src/core/transaction/transaction.js';
 import { initKeccak } from '../../../src/crypto/keccak.js';
@@ -32,13 +32,13 @@ async function bumpedPrice(
     pricing,
     outbids = [],
     purpose = 'content',
-    isDemanded = false,
-  }: { capGwei?: bigint; pricing?: EvmPricing; outbids?: Attempt[]; purpose?: Intent; isDemanded?: boolean } = {},
+    reason = 'waited',
+  }: { capGwei?: bigint; pricing?: EvmPricing; outbids?: Attempt[]; purpose?: Intent; reason?: BumpReason } = {},
 ): Promise<EvmPrice | Refusal> {
   const live = { ...(outbids.at(-1) ?? (await signedAttempt(chain, 0n))), purpose };
   const relayer = evmRelayer(live.account, { gasPriceCapWei: capGwei === undefined ? null : capGwei * gwei });
   const content = evmContent(pricing === undefined ? {} : { pricing });
-  const bumped = await chain.sequence.bumpFee({ relayer, content, live, outbids, isDemanded });
+  const bumped = await chain.sequence.bumpFee({ relayer, content, live, outbids, reason });
   if ('refused' in bumped) return bumped;
   const { signature: _, ...fields } = evmFieldsOf(live);
   assert.deepEqual({ ...bumped, price: fields.price }, fields, 'only the price differs');
@@ -54,7 +54,7 @@ describe('fee bump', () => {
       await signedAttempt(chain, 0n, { price: eip1559(40n, 3n) }),
     ];
     const before = chain.calls().items;
-    assert.deepEqual(await bumpedPrice(chain, { outbids, isDemanded: true }), {
+    assert.deepEqual(await bumpedPrice(chain, { outbids, reason: 'demanded' }), {
       kind: 'eip1559',
       maxFeePerGasWei: 55n * gwei + 1n,
       maxPriorityFeePerGasWei: (33n * gwei) / 10n + 1n,
@@ -65,7 +65,7 @@ describe('fee bump', () => {
 
   it('fee bump: pays the market price if that is higher, even after an explicit first bid', async (test) => {
     const { chain } = openChain(test, [node.url]);
-    const market = await bumpedPrice(chain, { isDemanded: true });
+    const market = await bumpedPrice(chain, { reason: 'demanded' });
     assert.ok('kind' in market && market.kind === 'eip1559');
     const explicit = eip1559(1n, 0n);
     const outbids = [await signedAttempt(chain, 0n, { price: explicit })];
@@ -91,7 +91,7 @@ describe('fee bump', () => {
   it('fee bump: stays legacy if the first bid was legacy', async (test) => {
     const { chain } = openChain(test, [node.url]);
     const outbids = [await signedAttempt(chain, 0n, { price: legacy(50n) })];
-    const price = await bumpedPrice(chain, { pricing: { kind: 'legacy', gasPriceWei: 50n * gwei }, outbids, isDemanded: true });
+    const price = await bumpedPrice(chain, { pricing: { kind: 'legacy', gasPriceWei: 50n * gwei }, outbids, reason: 'demanded' });
     assert.deepEqual(price, { kind: 'legacy', gasPriceWei: 55n * gwei + 1n });
   });
 
@@ -119,7 +119,7 @@ describe('fee bump', () => {
     for (const tag of ['no-mempool', 'arbitrum-based', 'optimism-based']) {
       const { chain } = openChain(test, [node.url], { tags: [tag] });
       const outbids = [await signedAttempt(chain, 0n, { price: eip1559(5000n, 400n) })];
-      assert.deepEqual(await bumpedPrice(chain, { outbids, isDemanded: true }), {
+      assert.deepEqual(await bumpedPrice(chain, { outbids, reason: 'demanded' }), {
         kind: 'eip1559',
         maxFeePerGasWei: 5500n * gwei + 1n,
         maxPriorityFeePerGasWei: 440n * gwei + 1n,

@@ -74,7 +74,7 @@ describe('broadcast: classifies the answer of a node if', { concurrency: 4 }, ()
     ],
     'its time bounds have passed': [
       ({ wallet, other }) => wallet.build([pay(other)], { maxTimeSeconds: now() - 60 }).toXDR(),
-      { kind: 'wait', sentence: 'the node answered txTOO_LATE: its time bounds have passed', isHopeless: true },
+      { kind: 'wait', sentence: 'the node answered txTOO_LATE: its time bounds have passed', because: 'content' },
     ],
     'its time bounds have not begun': [
       ({ wallet, other }) => wallet.build([pay(other)], { minTimeSeconds: now() + 600 }).toXDR(),
@@ -82,7 +82,7 @@ describe('broadcast: classifies the answer of a node if', { concurrency: 4 }, ()
     ],
     'another key signed it': [
       ({ wallet, other }) => wallet.build([pay(other)], { signers: [other.keys] }).toXDR(),
-      { kind: 'wait', sentence: 'the node answered txBAD_AUTH: its signatures are not sufficient', isHopeless: true },
+      { kind: 'wait', sentence: 'the node answered txBAD_AUTH: its signatures are not sufficient', because: 'content' },
     ],
     'the inner transaction of a fee-bump envelope has a used sequence number': [
       ({ wallet, other }) => other.bump(wallet.build([pay(other)], { sequence: wallet.sequence() }), 200n).toXDR(),

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { choosePrice, type PriceChoice } from '../../../src/core/fees/choose-price.js';
 import { bidOf, loweredTo, maxCostPerGasWei, minimumOutbid, minimumReplacement, raisedTo, reaches } from '../../../src/core/fees/price.js';
+import type { BumpReason } from '../../../src/core/ports/chain.js';
 import type { EvmPrice } from '../../../src/core/transaction/evm.js';
 import { runs } from '../../support/runs.js';
 
@@ -114,8 +115,12 @@ describe('limits of a fee bump', () => {
     maxPriorityFeePerGasWei,
   });
   /** A bump of a live bid; the market is 200 with a priority fee of 20, and the base fee 90. */
-  function bumped(live: EvmPrice, { first = live, isDemanded = false } = {}, changes: Partial<PriceChoice> = {}) {
-    return choose({ bidder: 'service', minimum: minimumReplacement(live), bump: { live, first, isDemanded }, ...changes });
+  function bumped(
+    live: EvmPrice,
+    { first = live, reason = 'waited' }: { first?: EvmPrice; reason?: BumpReason } = {},
+    changes: Partial<PriceChoice> = {},
+  ) {
+    return choose({ bidder: 'service', minimum: minimumReplacement(live), bump: { live, first, reason }, ...changes });
   }
   const refusalOf = (chosen: ReturnType<typeof choosePrice>) => ('refused' in chosen ? [chosen.refused, chosen.lasting] : chosen);
 
@@ -140,14 +145,14 @@ describe('limits of a fee bump', () => {
   });
 
   it('fee bump: outbids once more what a node rejects, also above the market', () => {
-    assert.deepEqual(bumped(market, { isDemanded: true }), eip1559(221n, 23n));
+    assert.deepEqual(bumped(market, { reason: 'demanded' }), eip1559(221n, 23n));
   });
 
   it('fee bump: never bids more than ten times the market and the first bid, whichever is higher', () => {
     const first = eip1559(100n, 1n);
-    assert.deepEqual(bumped(eip1559(1_800n, 170n), { first, isDemanded: true }), eip1559(1_981n, 188n));
-    assert.deepEqual(refusalOf(bumped(eip1559(1_900n, 170n), { first, isDemanded: true })), ['bump_limit', false]);
-    assert.deepEqual(refusalOf(bumped(eip1559(1_000n, 190n), { first, isDemanded: true })), ['bump_limit', false]);
+    assert.deepEqual(bumped(eip1559(1_800n, 170n), { first, reason: 'demanded' }), eip1559(1_981n, 188n));
+    assert.deepEqual(refusalOf(bumped(eip1559(1_900n, 170n), { first, reason: 'demanded' })), ['bump_limit', false]);
+    assert.deepEqual(refusalOf(bumped(eip1559(1_000n, 190n), { first, reason: 'demanded' })), ['bump_limit', false]);
     assert.deepEqual(refusalOf(bumped(eip1559(2_500n, 10n), { first })), ['bump_limit', false]);
     const dear = eip1559(2_500n, 10n);
     assert.deepEqual(bumped(dear, { first: dear }), eip1559(2_751n, 20n));
@@ -164,7 +169,7 @@ describe('limits of a fee bump', () => {
         for (const [now, isDemanded] of rounds) {
           if (bidOf(now).maxFeePerGasWei > highest) highest = bidOf(now).maxFeePerGasWei;
           const live = attempts.at(-1) ?? first;
-          const bump = { live, first, isDemanded };
+          const bump = { live, first, reason: isDemanded ? 'demanded' : 'waited' } as const;
           const price = choose({ market: now, baseFeeWei: 0n, bidder: 'service', minimum: minimumOutbid(attempts), bump });
           if (!('refused' in price)) attempts.push(price);
         }

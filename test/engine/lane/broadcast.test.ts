@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { maxCostPerGasWei } from '../../../src/core/fees/price.js';
+import type { BroadcastOutcome } from '../../../src/core/ports/chain.js';
+import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
+import { evmFieldsOf, wanted } from '../../support/evm.js';
+import { startLaneRig } from '../../support/lane-rig.js';
+import type { ModelTransaction } from '../../support/model-chain.js';
+import { modelRelayer } from '../../support/model-lane.js';
+
+const refusedWith = (because: 'content' | 'cost' | 'words'): BroadcastOutcome => ({
+  kind: because === 'words' ? 'unknown' : 'wait',
+  sentence: 'the node answered "no"',
+  because,
+});
+
+describe('attempts that nodes refuse', () => {
+  it('while nodes refuse the newest attempt, the newest earlier one that they accepted is sent again, also after a restart', async (test) => {
+    const rig = await startLaneRig(test);
+    const id = await rig.send();
+    const [first] = await rig.attempts(id);
+    // The market rises, and the node takes nothing above the first bid.
+    const limitWei = maxCostPerGasWei(evmFieldsOf(first).price);
+    rig.chain.setRefusal(({ price }) => (maxCostPerGasWei(price) > limitWei ? refusedWith('words') : null));
+    rig.chain.setBaseFee(205n);
+    await rig.pass(10);
+    const raised = await rig.attempts(id);
+    assert.ok(raised.length > 1);
+    for (const step of ['pool loss', 'restart'] as const) {
+      rig.chain.forget(() => false);
+      if (step === 'restart') await rig.restart();
+      for (let looks = 0; looks < 6; looks += 1) await rig.pass(1);
+      assert.equal(rig.chain.pool.get(0n)?.hash, first?.hash, step);
+    }
+    assert.match(
+      (await rig.transaction(id)).statusReason ?? '',
+      /^waiting: attempt 1 stays live, since no RPC node has accepted the newest one/,
+    );
+    rig.chain.setBaseFee(100n);
+    await rig.pass(4, 9);
+    assert.equal((await rig.transaction(id)).status, 'confirmed');
+  });
+
+  it('replaced content is never sent again, whatever nodes say of the new content', async (test) => {
+    const rig = await startLaneRig(test);
+    const id = await rig.send({ valueWei: 1n });
+    const [first] = await rig.attempts(id);
+    await Promise.all([
+      replaceTransaction(rig.lane().deps, modelRelayer('r1', { requiredConfirmations: 3 }), id, wanted({ valueWei: 2n })),
+      rig.see(),
+    ]);
+    const replaced = await rig.attempts(id);
+    assert.equal(replaced.length, 2);
+    rig.chain.setRefusal(() => refusedWith('words'));
+    rig.chain.forget(() => false);
+    const offers = rig.chain.offers.get(first?.hash ?? '');
+    await rig.pass(12);
+    assert.equal(rig.chain.offers.get(first?.hash ?? ''), offers);
+  });
+
+  it('an attempt that nodes refuse for its cost is signed at the lowest price that the next block takes, and not raised', async (test) => {
+    const rig = await startLaneRig(test);
+    rig.chain.setRefusal(({ price }: ModelTransaction) => (maxCostPerGasWei(price) > 150n ? refusedWith('cost') : null));
+    const id = await rig.send();
+    assert.equal(maxCostPerGasWei(evmFieldsOf((await rig.attempts(id))[0]).price), 210n);
+    await rig.pass(3);
+    const attempts = await rig.attempts(id);
+    assert.deepEqual(
+      attempts.map((attempt) => maxCostPerGasWei(evmFieldsOf(attempt).price)),
+      [210n, 110n],
+    );
+    assert.equal(rig.chain.pool.size, 1);
+    await rig.pass(4, 9);
+    assert.equal((await rig.transaction(id)).status, 'confirmed');
+  });
+
+  for (const because of ['content', 'cost', 'words'] as const) {
+    it(`a slot whose attempt every node refuses for good (${because}) is released, and those behind it go`, async (test) => {
+      const rig = await startLaneRig(test);
+      rig.chain.setRefusal(({ valueWei }: ModelTransaction) => (valueWei === 7n ? refusedWith(because) : null));
+      const stuck = await rig.send({ valueWei: 7n });
+      const next = await rig.send({ valueWei: 1n });
+      await rig.pass(70, 9, 12_000);
+      assert.equal((await rig.transaction(next)).status, 'confirmed');
+      const { status, statusReason } = await rig.transaction(stuck);
+      assert.equal(status, 'failed');
+      assert.match(statusReason ?? '', /^no RPC node accepted it: the node answered "no"/);
+      assert.ok((await rig.attempts(stuck)).length <= 3);
+    });
+  }
+
+  it('a transaction that nodes answer with a hash and do not pool is rebroadcast ever less often, is not raised, and its record says so', async (test) => {
+    const rig = await startLaneRig(test);
+    rig.chain.setPooling(false);
+    const id = await rig.send();
+    await rig.pass(40);
+    const attempts = await rig.attempts(id);
+    assert.equal(attempts.length, 1);
+    const offers = rig.chain.offers.get(attempts[0]?.hash ?? '') ?? 0;
+    assert.ok(offers >= 3 && offers <= 8, `${offers} broadcasts`);
+    const { statusReason, revision } = await rig.transaction(id);
+    assert.match(statusReason ?? '', /answers with a hash, but does not have the transaction in its pool/);
+    assert.ok(revision < 8, `${revision} revisions`);
+    rig.chain.setPooling(true);
+    await rig.pass(40, 9);
+    assert.equal((await rig.transaction(id)).status, 'confirmed');
+  });
+});
+
+describe('a queue of one account', () => {
+  it('does not bid against itself: transactions that wait only for earlier ones get no fee bump', async (test) => {
+    const rig = await startLaneRig(test, { policies: { maxInFlight: 60 } });
+    const ids: string[] = [];
+    for (let count = 0; count < 60; count += 1) ids.push(await rig.send());
+    // What the first ones bid is no longer enough to meet the market.
+    rig.chain.setBaseFee(205n);
+    await rig.pass(40, 2);
+    for (const id of ids) {
+      assert.equal((await rig.transaction(id)).status === 'confirmed' || (await rig.transaction(id)).status === 'mined', true);
+      assert.equal((await rig.attempts(id)).length, 1, id);
+    }
+  });
+});

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { Store } from '../../src/core/ports/store.js';
+import type { EvmNetwork } from '../../src/core/relayer/network.js';
+import type { EvmPolicies } from '../../src/core/relayer/relayer.js';
+import type { EvmRequest } from '../../src/core/transaction/evm.js';
+import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
+import type { Attempt, Transaction } from '../../src/core/transaction/transaction.js';
+import { openStore } from '../../src/storage/open-store.js';
+import { wanted } from './evm.js';
+import { createModelChain, type ModelChain } from './model-chain.js';
+import { type ModelLane, modelRelayer, startModelLane } from './model-lane.js';
+import { createRandom } from './seeded-random.js';
+import { silentLog } from './stored-samples.js';
+import { temporaryFolder } from './temporary-folder.js';
+
+/** The node takes whatever it is sent. */
+const answersAll = { ...createRandom(1), chance: () => true };
+
+/** What differs from test to test. */
+export interface LaneRigOptions {
+  readonly network?: Partial<EvmNetwork>;
+  readonly policies?: Partial<EvmPolicies>;
+}
+
+/** One lane on a model chain, with a clock that only the test moves. */
+export interface LaneRig {
+  readonly chain: ModelChain;
+  readonly store: Store;
+  lane(): ModelLane;
+  /** Accepts a transaction and lets the lane work until it rests. */
+  send(changes?: Partial<EvmRequest>): Promise<string>;
+  /** Moves the clock, lets the lane see the head, and answers all its calls. */
+  see(ms?: number): Promise<void>;
+  /** Mines a block with at most so many transactions before each look. */
+  pass(blocks: number, mostPerBlock?: number, ms?: number): Promise<void>;
+  /** Kills the process and starts another on the same store. */
+  restart(): Promise<void>;
+  transaction(id: string): Promise<Transaction>;
+  attempts(id: string): Promise<readonly Attempt[]>;
+}
+
+/** Starts it; it stops with the test. */
+export async function startLaneRig(test: TestContext, { network = {}, policies = {} }: LaneRigOptions = {}): Promise<LaneRig> {
+  let nowMs = 1_800_000_000_000;
+  const clock = { nowMs: () => nowMs };
+  const relayer = modelRelayer('r1', { requiredConfirmations: 3, ...network }, policies);
+  const chain = createModelChain(relayer.network, relayer.address, answersAll);
+  const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
+  let lane = await startModelLane(relayer, chain, store, clock);
+  test.after(async () => {
+    lane.kill();
+    await store.close();
+  });
+
+  async function see(ms = 1_500): Promise<void> {
+    nowMs += ms;
+    lane.look();
+    await lane.flow();
+    assert.deepEqual(lane.surprises, []);
+  }
+
+  return {
+    chain,
+    store,
+    lane: () => lane,
+    see,
+    async send(changes) {
+      const { transaction } = await sendTransaction(lane.deps, relayer, wanted(changes));
+      await see();
+      return transaction.id;
+    },
+    async pass(blocks, mostPerBlock = 0, ms = 12_000) {
+      for (let block = 0; block < blocks; block += 1) {
+        chain.mine(mostPerBlock);
+        await see(ms);
+      }
+    },
+    async restart() {
+      lane.kill();
+      lane = await startModelLane(relayer, chain, store, clock);
+      await see();
+    },
+    async transaction(id) {
+      const view = await store.read.transaction(id);
+      assert.ok(view !== undefined);
+      return view.transaction;
+    },
+    attempts: (id) => store.read.attemptsOf(id),
+  };
+}
