@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely';
 import type { DeliveryStatus, Notification, OutboxEvent } from '../core/notification/notification.js';
 import type { Definition, FileEntry } from '../core/ports/store.js';
-import type { Intent, TransactionStatus } from '../core/transaction/transaction.js';
+import type { FailureReason, Intent, TransactionStatus } from '../core/transaction/transaction.js';
 
 /*
  * The tables that `migrations/` makes, the same in every dialect. Values that may exceed 2^53, such as nonces and block numbers, are decimal text;
@@ -24,6 +24,7 @@ export interface TransactionTable {
   account: string;
   status: TransactionStatus;
   status_reason: string | null;
+  failure_reason: FailureReason | null;
   intent: Intent;
   /** Exact JSON. */
   content: string;

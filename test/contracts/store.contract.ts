@@ -130,7 +130,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
     });
 
     test('reads an unsequenced transaction with queued content and mined facts, and its attempts without a nonce', async () => {
-      const facts = { network: 'stellar', feeChargedStroops: huge, returnValueXdr: 'AAAAAQ==' } as const;
+      const facts = { gasUsed: 21_000n, feePaid: huge, returnValueXdr: 'AAAAAQ==' };
       const mined = { version: 1, blockNumber: 7n, blockHash: '0x07', succeeded: true, facts };
       const unsequenced = aTransaction({ id: 'unsequenced', status: 'mined', queued: full.content, liveVersion: 1, mined });
       const attempt = anAttempt({ transactionId: 'unsequenced', nonce: null, hash: 'a signature' });

@@ -6,6 +6,7 @@ import { newest } from '../local-chains/solana/chain.js';
 import { systemProgram, transferOf } from '../local-chains/solana/instructions.js';
 import type { NodeCondition } from '../local-chains/solana/methods.js';
 import { type SolanaRecord, type SolanaService, startSolanaService } from '../support/network-service.js';
+import type { CommonRecord } from '../support/relayer-client.js';
 import { startServiceHere } from '../support/service-here.js';
 import { paymentBody, transactionBody } from '../support/solana-body.js';
 import { readSolanaLedger, type SolanaLedger } from '../support/solana-ledger.js';
@@ -17,6 +18,11 @@ const blocksUntilDead = 150 + 1 + 31 + 2;
 const blocksUntilFinal = 31;
 
 const [bob, carol] = await Promise.all([signerOf(2), signerOf(3)]);
+
+/** A record's facts for programs, with whether it is in a block. */
+function factsOf({ failure_reason, block_number, gas_used, fee_paid }: CommonRecord): unknown[] {
+  return [failure_reason, block_number !== null, gas_used, fee_paid];
+}
 
 describe('a Solana relayer', () => {
   let s: SolanaService;
@@ -136,6 +142,7 @@ describe('a Solana relayer', () => {
       outlive();
       const failed = await s.untilWithBlocks(id, 'failed');
       assert.match(failed.status_reason ?? '', /blockhash.*others signed/);
+      assert.deepEqual(factsOf(failed), ['outdated', false, null, null]);
       assert.equal((await s.client.attempts(id)).length, 1);
     });
 
@@ -153,6 +160,7 @@ describe('a Solana relayer', () => {
       const failed = await s.until(id, 'failed');
       assert.equal(failed.hash, hash);
       assert.match(failed.status_reason ?? '', /insufficient lamports/);
+      assert.deepEqual(factsOf(failed), ['reverted', true, null, '10000']);
     });
 
     it('send: a transaction of an abandoned fork is rebroadcast and lands once', async () => {
@@ -175,6 +183,7 @@ describe('a Solana relayer', () => {
       const { id } = await s.send(await transactionBody(s.solana.chain, { payer: s.home.address, signers: [poor], instructions }));
       const ended = await s.until(id, 'failed');
       assert.match(ended.status_reason ?? '', /no record of a prior credit|insufficient/i);
+      assert.deepEqual(factsOf(ended), ['wouldRevert', false, null, null]);
       assert.equal(ended.hash, null);
     });
   });

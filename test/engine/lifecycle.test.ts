@@ -135,6 +135,7 @@ describe('the engine on a real EVM node', () => {
       failed.statusReason ?? '',
       /^insufficient balance; replaced by a self-transfer at nonce \d+ to unblock later transactions$/,
     );
+    assert.equal(failed.failureReason, 'insufficient_funds');
     assert.equal(evmFieldsOf(last).to, rig.relayer.address);
     await waitFor('the one behind it', async () => {
       await anvil.mine();

@@ -47,6 +47,7 @@ describe('transactions on Solana', () => {
       failed.transaction.statusReason,
       "outcome unknown: the RPC nodes no longer have the blocks that might contain it; check the account's history before you send it again",
     );
+    assert.equal(failed.transaction.failureReason, 'unresolvable');
     assert.equal((await rig.attempts(transaction.id)).length, 1);
   });
 

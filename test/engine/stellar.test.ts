@@ -72,7 +72,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     await rig.until(transaction.id, 'submitted');
     const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.equal(confirmed.transaction.statusReason, null);
-    assert.deepEqual(confirmed.transaction.mined?.facts, { network: 'stellar', feeChargedStroops: 100n, returnValueXdr: null });
+    assert.deepEqual(confirmed.transaction.mined?.facts, { gasUsed: null, feePaid: 100n, returnValueXdr: null });
     assert.equal(await rig.chain.balanceOf(receiver), 15_000_000n);
     assert.equal(await rig.chain.balanceOf(rig.key.address), 1_000_000_000n - 5_000_000n - 100n);
   });
@@ -213,7 +213,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     foreign.sign(payer);
     rig.node.ledger.submit(foreign.toXDR());
     const confirmed = await rig.untilWithBlocks(transaction.id, 'confirmed');
-    assert.deepEqual([confirmed.transaction.mined?.version, confirmed.transaction.mined?.facts?.feeChargedStroops], [2, 0n]);
+    assert.deepEqual([confirmed.transaction.mined?.version, confirmed.transaction.mined?.facts?.feePaid], [2, 0n]);
     assert.equal(first?.nonce, confirmed.transaction.nonce);
     assert.equal(await rig.chain.balanceOf(other), 17_000_000n);
   });
@@ -242,6 +242,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
       failed.transaction.statusReason,
       `no RPC node accepted it: ${codes}; replaced by a no-op transaction at sequence number ${failed.transaction.nonce} to unblock later transactions`,
     );
+    assert.equal(failed.transaction.failureReason, 'never_accepted');
     assert.deepEqual(
       (await rig.attempts(bad.transaction.id)).map((attempt) => [attempt.purpose, saysOf(attempt).bid.feeStroops]),
       [
@@ -287,6 +288,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     const { transaction } = await rig.send({ operations: [payment(nobody, 5_000_000n)] });
     const failed = await rig.untilWithBlocks(transaction.id, 'failed');
     assert.equal(failed.transaction.statusReason, 'failed on chain: txFAILED: operation 1: PAYMENT_NO_DESTINATION');
+    assert.equal(failed.transaction.failureReason, 'reverted');
   });
 
   it('sends wait until the account exists', async (test) => {
@@ -332,7 +334,7 @@ describe('contract calls', { concurrency: 4 }, () => {
     });
     const { transaction: after } = await rig.untilWithBlocks(transaction.id, 'confirmed');
     assert.equal(after.mined?.facts?.returnValueXdr, 'AAAAAwAAAAU=');
-    assert.ok((after.mined?.facts?.feeChargedStroops ?? 0n) > 100n);
+    assert.ok((after.mined?.facts?.feePaid ?? 0n) > 100n);
   });
 
   it('a contract call is authorized by the source account as simulated', async (test) => {
@@ -368,6 +370,7 @@ describe('contract calls', { concurrency: 4 }, () => {
     });
     const { transaction: failed } = await rig.until(transaction.id, 'failed');
     assert.match(failed.statusReason ?? '', /^the simulation failed: HostError: Error\(Contract, #1\)/);
+    assert.equal(failed.failureReason, 'would_revert');
     assert.deepEqual(await rig.attempts(transaction.id), []);
   });
 
@@ -527,5 +530,6 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
       failed.statusReason ?? '',
       /^another transaction used sequence number \d+ of its source account, and it cannot be sent again: sequence number \d+ of G\w+ is already used/,
     );
+    assert.equal(failed.failureReason, 'outdated');
   });
 });

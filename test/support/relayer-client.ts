@@ -8,6 +8,10 @@ export interface CommonRecord {
   readonly hash: string | null;
   readonly sent_at: string | null;
   readonly confirmed_at: string | null;
+  readonly failure_reason: string | null;
+  readonly block_number: number | null;
+  readonly gas_used: number | null;
+  readonly fee_paid: string | null;
 }
 
 /** The fields of an EVM record that tests read. */

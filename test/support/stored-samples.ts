@@ -18,6 +18,7 @@ export function aTransaction(over: Partial<Transaction> & Pick<Transaction, 'id'
     relayerId: 'relayer-1',
     status: 'pending',
     statusReason: null,
+    failureReason: null,
     intent: 'content',
     content: { network: 'evm', to: null, valueWei: 0n, data: null, gasLimit: null, pricing: { kind: 'speed', speed: 'fast' } },
     queued: null,

@@ -158,6 +158,10 @@ describe('a Solana transaction', () => {
       transaction: '',
       signature: null,
       instructions: bodyOf({ instructions: [transfer()] }).instructions,
+      failure_reason: null,
+      block_number: null,
+      gas_used: null,
+      fee_paid: null,
     });
   });
 

@@ -483,6 +483,10 @@ describe('accepted Stellar requests', () => {
         fee: 0,
         sequence_number: '0',
         transaction_result_xdr: null,
+        failure_reason: null,
+        block_number: null,
+        gas_used: null,
+        fee_paid: null,
       },
     );
   });

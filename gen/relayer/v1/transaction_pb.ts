@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/transaction.proto.
  */
 export const file_relayer_v1_transaction: GenFile = /*@__PURE__*/
-  fileDesc("ChxyZWxheWVyL3YxL3RyYW5zYWN0aW9uLnByb3RvEgpyZWxheWVyLnYxIp4ECgtUcmFuc2FjdGlvbhIKCgJpZBgBIAEoCRISCgpyZWxheWVyX2lkGAIgASgJEi0KBnN0YXR1cxgDIAEoDjIdLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb25TdGF0dXMSIgoNc3RhdHVzX3JlYXNvbhgEIAEoCUIG0vMYAhgBSAGIAQESLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASOAoHc2VudF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBtLzGAIYAUgCiAEBEj0KDGNvbmZpcm1lZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBtLzGAIYAUgDiAEBEhkKBGhhc2gYCCABKAlCBtLzGAIYAUgEiAEBEikKA2V2bRgJIAEoCzIaLnJlbGF5ZXIudjEuRXZtVHJhbnNhY3Rpb25IABIxCgdzdGVsbGFyGAogASgLMh4ucmVsYXllci52MS5TdGVsbGFyVHJhbnNhY3Rpb25IABIvCgZzb2xhbmEYCyABKAsyHS5yZWxheWVyLnYxLlNvbGFuYVRyYW5zYWN0aW9uSABCEQoHbmV0d29yaxIG2vMYAggBQhAKDl9zdGF0dXNfcmVhc29uQgoKCF9zZW50X2F0Qg8KDV9jb25maXJtZWRfYXRCBwoFX2hhc2girQIKB0F0dGVtcHQSDwoHdmVyc2lvbhgBIAEoDRIrCgdwdXJwb3NlGAIgASgOMhoucmVsYXllci52MS5BdHRlbXB0UHVycG9zZRIMCgRoYXNoGAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGlzX21pbmVkGAUgASgIEiUKA2V2bRgGIAEoCzIWLnJlbGF5ZXIudjEuRXZtQXR0ZW1wdEgAEi0KB3N0ZWxsYXIYByABKAsyGi5yZWxheWVyLnYxLlN0ZWxsYXJBdHRlbXB0SAASKwoGc29sYW5hGAggASgLMhkucmVsYXllci52MS5Tb2xhbmFBdHRlbXB0SABCEQoHbmV0d29yaxIG2vMYAggBImwKDlN0ZWxsYXJBdHRlbXB0EhYKDnNvdXJjZV9hY2NvdW50GAEgASgJEhcKD3NlcXVlbmNlX251bWJlchgCIAEoCRITCgNmZWUYAyABKAlCBtLzGAIIARIUCgxlbnZlbG9wZV94ZHIYBCABKAkiZwoNU29sYW5hQXR0ZW1wdBITCgt0cmFuc2FjdGlvbhgBIAEoCRIYChByZWNlbnRfYmxvY2toYXNoGAIgASgJEicKF2xhc3RfdmFsaWRfYmxvY2tfaGVpZ2h0GAMgASgEQgbS8xgCCAEqtgIKEVRyYW5zYWN0aW9uU3RhdHVzEiIKHlRSQU5TQUNUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh4KGlRSQU5TQUNUSU9OX1NUQVRVU19QRU5ESU5HEAESGwoXVFJBTlNBQ1RJT05fU1RBVFVTX1NFTlQQAhIgChxUUkFOU0FDVElPTl9TVEFUVVNfU1VCTUlUVEVEEAMSHAoYVFJBTlNBQ1RJT05fU1RBVFVTX01JTkVEEAQSIAocVFJBTlNBQ1RJT05fU1RBVFVTX0NPTkZJUk1FRBAFEh0KGVRSQU5TQUNUSU9OX1NUQVRVU19GQUlMRUQQBhIeChpUUkFOU0FDVElPTl9TVEFUVVNfRVhQSVJFRBAHEh8KG1RSQU5TQUNUSU9OX1NUQVRVU19DQU5DRUxFRBAIKqgBCg5BdHRlbXB0UHVycG9zZRIfChtBVFRFTVBUX1BVUlBPU0VfVU5TUEVDSUZJRUQQABIbChdBVFRFTVBUX1BVUlBPU0VfQ09OVEVOVBABEhoKFkFUVEVNUFRfUFVSUE9TRV9DQU5DRUwQAhIaChZBVFRFTVBUX1BVUlBPU0VfRVhQSVJFEAMSIAocQVRURU1QVF9QVVJQT1NFX1JFTEVBU0VfU0xPVBAEQocBCg5jb20ucmVsYXllci52MUIQVHJhbnNhY3Rpb25Qcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_relayer_rest_v1_options, file_relayer_v1_evm, file_relayer_v1_solana, file_relayer_v1_stellar]);
+  fileDesc("ChxyZWxheWVyL3YxL3RyYW5zYWN0aW9uLnByb3RvEgpyZWxheWVyLnYxIoEGCgtUcmFuc2FjdGlvbhIKCgJpZBgBIAEoCRISCgpyZWxheWVyX2lkGAIgASgJEi0KBnN0YXR1cxgDIAEoDjIdLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb25TdGF0dXMSIgoNc3RhdHVzX3JlYXNvbhgEIAEoCUIG0vMYAhgBSAGIAQESLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASOAoHc2VudF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBtLzGAIYAUgCiAEBEj0KDGNvbmZpcm1lZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBtLzGAIYAUgDiAEBEhkKBGhhc2gYCCABKAlCBtLzGAIYAUgEiAEBEikKA2V2bRgJIAEoCzIaLnJlbGF5ZXIudjEuRXZtVHJhbnNhY3Rpb25IABIxCgdzdGVsbGFyGAogASgLMh4ucmVsYXllci52MS5TdGVsbGFyVHJhbnNhY3Rpb25IABIvCgZzb2xhbmEYCyABKAsyHS5yZWxheWVyLnYxLlNvbGFuYVRyYW5zYWN0aW9uSAASPgoOZmFpbHVyZV9yZWFzb24YIyABKA4yGS5yZWxheWVyLnYxLkZhaWx1cmVSZWFzb25CBtLzGAIYAUgFiAEBEiMKDGJsb2NrX251bWJlchgkIAEoBEII0vMYBAgBGAFIBogBARIfCghnYXNfdXNlZBglIAEoBEII0vMYBAgBGAFIB4gBARIdCghmZWVfcGFpZBgmIAEoCUIG0vMYAhgBSAiIAQFCEQoHbmV0d29yaxIG2vMYAggBQhAKDl9zdGF0dXNfcmVhc29uQgoKCF9zZW50X2F0Qg8KDV9jb25maXJtZWRfYXRCBwoFX2hhc2hCEQoPX2ZhaWx1cmVfcmVhc29uQg8KDV9ibG9ja19udW1iZXJCCwoJX2dhc191c2VkQgsKCV9mZWVfcGFpZCKtAgoHQXR0ZW1wdBIPCgd2ZXJzaW9uGAEgASgNEisKB3B1cnBvc2UYAiABKA4yGi5yZWxheWVyLnYxLkF0dGVtcHRQdXJwb3NlEgwKBGhhc2gYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIaXNfbWluZWQYBSABKAgSJQoDZXZtGAYgASgLMhYucmVsYXllci52MS5Fdm1BdHRlbXB0SAASLQoHc3RlbGxhchgHIAEoCzIaLnJlbGF5ZXIudjEuU3RlbGxhckF0dGVtcHRIABIrCgZzb2xhbmEYCCABKAsyGS5yZWxheWVyLnYxLlNvbGFuYUF0dGVtcHRIAEIRCgduZXR3b3JrEgba8xgCCAEibAoOU3RlbGxhckF0dGVtcHQSFgoOc291cmNlX2FjY291bnQYASABKAkSFwoPc2VxdWVuY2VfbnVtYmVyGAIgASgJEhMKA2ZlZRgDIAEoCUIG0vMYAggBEhQKDGVudmVsb3BlX3hkchgEIAEoCSJnCg1Tb2xhbmFBdHRlbXB0EhMKC3RyYW5zYWN0aW9uGAEgASgJEhgKEHJlY2VudF9ibG9ja2hhc2gYAiABKAkSJwoXbGFzdF92YWxpZF9ibG9ja19oZWlnaHQYAyABKARCBtLzGAIIASq2AgoRVHJhbnNhY3Rpb25TdGF0dXMSIgoeVFJBTlNBQ1RJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHgoaVFJBTlNBQ1RJT05fU1RBVFVTX1BFTkRJTkcQARIbChdUUkFOU0FDVElPTl9TVEFUVVNfU0VOVBACEiAKHFRSQU5TQUNUSU9OX1NUQVRVU19TVUJNSVRURUQQAxIcChhUUkFOU0FDVElPTl9TVEFUVVNfTUlORUQQBBIgChxUUkFOU0FDVElPTl9TVEFUVVNfQ09ORklSTUVEEAUSHQoZVFJBTlNBQ1RJT05fU1RBVFVTX0ZBSUxFRBAGEh4KGlRSQU5TQUNUSU9OX1NUQVRVU19FWFBJUkVEEAcSHwobVFJBTlNBQ1RJT05fU1RBVFVTX0NBTkNFTEVEEAgq7wIKDUZhaWx1cmVSZWFzb24SHgoaRkFJTFVSRV9SRUFTT05fVU5TUEVDSUZJRUQQABIbChdGQUlMVVJFX1JFQVNPTl9SRVZFUlRFRBABEh8KG0ZBSUxVUkVfUkVBU09OX1dPVUxEX1JFVkVSVBACEiUKIUZBSUxVUkVfUkVBU09OX0lOU1VGRklDSUVOVF9GVU5EUxADEhwKGEZBSUxVUkVfUkVBU09OX0RJU1BMQUNFRBAEEiEKHUZBSUxVUkVfUkVBU09OX05FVkVSX0FDQ0VQVEVEEAUSHwobRkFJTFVSRV9SRUFTT05fVU5SRVNPTFZBQkxFEAYSHAoYRkFJTFVSRV9SRUFTT05fRkVFX0xJTUlUEAcSHAoYRkFJTFVSRV9SRUFTT05fR0FTX0xJTUlUEAgSHgoaRkFJTFVSRV9SRUFTT05fTk9UX0FMTE9XRUQQCRIbChdGQUlMVVJFX1JFQVNPTl9PVVREQVRFRBAKKqgBCg5BdHRlbXB0UHVycG9zZRIfChtBVFRFTVBUX1BVUlBPU0VfVU5TUEVDSUZJRUQQABIbChdBVFRFTVBUX1BVUlBPU0VfQ09OVEVOVBABEhoKFkFUVEVNUFRfUFVSUE9TRV9DQU5DRUwQAhIaChZBVFRFTVBUX1BVUlBPU0VfRVhQSVJFEAMSIAocQVRURU1QVF9QVVJQT1NFX1JFTEVBU0VfU0xPVBAEQocBCg5jb20ucmVsYXllci52MUIQVHJhbnNhY3Rpb25Qcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_relayer_rest_v1_options, file_relayer_v1_evm, file_relayer_v1_solana, file_relayer_v1_stellar]);
 
 /**
  * A transaction of a relayer. It keeps its id through every replacement.
@@ -115,6 +115,36 @@ export type Transaction = Message<"relayer.v1.Transaction"> & {
     value: SolanaTransaction;
     case: "solana";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * Why it failed, for programs. Only set with status `failed`. Not set: it has not failed.
+   *
+   * @generated from field: optional relayer.v1.FailureReason failure_reason = 35;
+   */
+  failureReason?: FailureReason | undefined;
+
+  /**
+   * The number of the block that contains the mined attempt; on Stellar the ledger, on Solana the slot. A reorg unsets it until the transaction is mined
+   * again. Not set: not mined.
+   *
+   * @generated from field: optional uint64 block_number = 36;
+   */
+  blockNumber?: bigint | undefined;
+
+  /**
+   * The gas that the mined attempt used. Not set: not mined, or the network has no gas (Stellar and Solana).
+   *
+   * @generated from field: optional uint64 gas_used = 37;
+   */
+  gasUsed?: bigint | undefined;
+
+  /**
+   * What the relayer's account paid for the mined attempt, in decimal: wei (with the L1 fee of a rollup), stroops or lamports. 0: another account paid.
+   * Not set: not mined, or the RPC node does not report it.
+   *
+   * @generated from field: optional string fee_paid = 38;
+   */
+  feePaid?: string | undefined;
 };
 
 /**
@@ -358,6 +388,96 @@ export const TransactionStatusSchema: GenEnum<TransactionStatus> = /*@__PURE__*/
   enumDesc(file_relayer_v1_transaction, 0);
 
 /**
+ * Why a transaction failed.
+ *
+ * @generated from enum relayer.v1.FailureReason
+ */
+export enum FailureReason {
+  /**
+   * Not set: the transaction has not failed.
+   *
+   * @generated from enum value: FAILURE_REASON_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It was mined and failed on chain: the fee is paid and the nonce is used, but it had no other effect.
+   *
+   * @generated from enum value: FAILURE_REASON_REVERTED = 1;
+   */
+  REVERTED = 1,
+
+  /**
+   * A simulation showed that it would fail, so the service does not send it. Nothing was paid.
+   *
+   * @generated from enum value: FAILURE_REASON_WOULD_REVERT = 2;
+   */
+  WOULD_REVERT = 2,
+
+  /**
+   * The account could not pay for it while others waited behind it. If it had a nonce, a self-transfer used that.
+   *
+   * @generated from enum value: FAILURE_REASON_INSUFFICIENT_FUNDS = 3;
+   */
+  INSUFFICIENT_FUNDS = 3,
+
+  /**
+   * While the service gave its nonce up, a transaction that the service did not send used that nonce.
+   *
+   * @generated from enum value: FAILURE_REASON_DISPLACED = 4;
+   */
+  DISPLACED = 4,
+
+  /**
+   * No RPC node accepted it as it is, so a self-transfer used its nonce.
+   *
+   * @generated from enum value: FAILURE_REASON_NEVER_ACCEPTED = 5;
+   */
+  NEVER_ACCEPTED = 5,
+
+  /**
+   * Its outcome can no longer be known, and the service never sends it again. Check the history of the account before you send it again.
+   *
+   * @generated from enum value: FAILURE_REASON_UNRESOLVABLE = 6;
+   */
+  UNRESOLVABLE = 6,
+
+  /**
+   * The request or the policies of the relayer allow a lower fee than the network needs, so the service does not send it. Nothing was paid.
+   *
+   * @generated from enum value: FAILURE_REASON_FEE_LIMIT = 7;
+   */
+  FEE_LIMIT = 7,
+
+  /**
+   * Its gas limit is too low, or above what the network allows, so the service does not send it. Nothing was paid.
+   *
+   * @generated from enum value: FAILURE_REASON_GAS_LIMIT = 8;
+   */
+  GAS_LIMIT = 8,
+
+  /**
+   * The policies of the relayer do not allow an account that it uses, so the service does not send it. Nothing was paid.
+   *
+   * @generated from enum value: FAILURE_REASON_NOT_ALLOWED = 9;
+   */
+  NOT_ALLOWED = 9,
+
+  /**
+   * What the caller signed can no longer be mined: its time bounds or its blockhash have expired, or its sequence number is used. Nothing was paid.
+   *
+   * @generated from enum value: FAILURE_REASON_OUTDATED = 10;
+   */
+  OUTDATED = 10,
+}
+
+/**
+ * Describes the enum relayer.v1.FailureReason.
+ */
+export const FailureReasonSchema: GenEnum<FailureReason> = /*@__PURE__*/
+  enumDesc(file_relayer_v1_transaction, 1);
+
+/**
  * The purpose of an attempt.
  *
  * @generated from enum relayer.v1.AttemptPurpose
@@ -403,5 +523,5 @@ export enum AttemptPurpose {
  * Describes the enum relayer.v1.AttemptPurpose.
  */
 export const AttemptPurposeSchema: GenEnum<AttemptPurpose> = /*@__PURE__*/
-  enumDesc(file_relayer_v1_transaction, 1);
+  enumDesc(file_relayer_v1_transaction, 2);
 

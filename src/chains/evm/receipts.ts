@@ -1,5 +1,6 @@
 import type { BlockRange, Receipt } from '../../core/ports/chain.js';
-import { listFrom, objectFrom } from '../rpc/answer.js';
+import type { MinedFacts } from '../../core/transaction/transaction.js';
+import { type Answer, listFrom, objectFrom } from '../rpc/answer.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
@@ -91,6 +92,20 @@ function receiptFrom(answer: unknown): Receipt | null {
     blockNumber: quantityFrom(receipt.blockNumber, 'block number'),
     blockHash: hashFrom(receipt.blockHash, 'block hash'),
     succeeded: quantityFrom(receipt.status, 'receipt status') === 1n,
-    facts: null,
+    facts: factsFrom(receipt),
   };
+}
+
+/** Returns what the transaction used and paid. A malformed fact is unknown: it must not keep the transaction from being settled. */
+function factsFrom({ gasUsed, effectiveGasPrice, l1Fee }: Answer): MinedFacts {
+  const used = amountFrom(gasUsed);
+  const priceWei = amountFrom(effectiveGasPrice);
+  // What a rollup charges on top of gas to publish the transaction.
+  const l1FeeWei = l1Fee === undefined || l1Fee === null ? 0n : amountFrom(l1Fee);
+  const feePaid = used === null || priceWei === null || l1FeeWei === null ? null : used * priceWei + l1FeeWei;
+  return { gasUsed: used !== null && used < 2n ** 64n ? used : null, feePaid, returnValueXdr: null };
+}
+
+function amountFrom(value: unknown): bigint | null {
+  return typeof value === 'string' && /^0x[0-9a-f]{1,32}$/i.test(value) ? BigInt(value) : null;
 }

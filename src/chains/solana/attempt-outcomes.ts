@@ -57,7 +57,7 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
         const isOld = height > fields.lastValidBlockHeight + blocksUntilUnknown;
         outcomes.set(hash, isOld ? { kind: 'unknown' } : { kind: 'open' });
         const status = known?.value[at] ?? null;
-        if (status !== null) outcomes.set(hash, outcomeFrom(hash, status));
+        if (status !== null) outcomes.set(hash, outcomeFrom({ hash, fields }, status));
       }
       const unfound = some.filter(({ hash }) => outcomes.get(hash)?.kind !== 'landed');
       if (known !== null && unfound.length > 0) await proveDead(unfound, height, outcomes);
@@ -92,7 +92,7 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
       for (const some of chunksOf(attempts)) {
         const { method, params, read } = statusesCall(signaturesOf(some), false);
         const { value } = await rpc.ask(method, params, read, atHead);
-        for (const [at, { hash }] of some.entries()) outcomes.set(hash, outcomeFrom(hash, value[at] ?? null));
+        for (const [at, attempt] of some.entries()) outcomes.set(attempt.hash, outcomeFrom(attempt, value[at] ?? null));
       }
       const unseen = attempts.filter(({ hash }) => outcomes.get(hash)?.kind === 'open');
       if (unseen.length > 0) await search(unseen, outcomes).catch(logFailure);
@@ -101,14 +101,16 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
   };
 }
 
-function outcomeFrom(hash: string, status: SignatureStatus | null): AttemptOutcome {
+function outcomeFrom({ hash, fields }: SolanaAttempt, status: SignatureStatus | null): AttemptOutcome {
   if (status === null) return { kind: 'open' };
   const { slot, isFinal, error } = status;
+  // A fee depends on the message alone, so it is the one that was read for the draft: a status has none, and failed transactions pay it too.
+  const facts = { gasUsed: null, feePaid: fields.feeLamports, returnValueXdr: null };
   // A status does not name its block, so the slot replaces the hash.
   return {
     kind: 'landed',
     isFinal,
-    receipt: { hash, blockNumber: slot, blockHash: slot.toString(), succeeded: error === null, facts: null },
+    receipt: { hash, blockNumber: slot, blockHash: slot.toString(), succeeded: error === null, facts },
   };
 }
 

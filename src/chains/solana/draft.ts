@@ -87,7 +87,7 @@ async function accountsRefusal(rpc: Rpc, relayer: Relayer, { tables }: Message, 
   if (tables.length === 0 || !restrictsAccounts(policies)) return null;
   const found = await lookUpAccounts(rpc, tables, slot);
   const problem = 'problem' in found ? found.problem : disallowedAmong(found, relayer.address, policies);
-  return problem === null ? null : { refused: 'reverts', sentence: `the transaction ${problem}`, lasting: true };
+  return problem === null ? null : { refused: 'not_allowed', sentence: `the transaction ${problem}`, lasting: true };
 }
 
 /** Reads a balance in lamports; 0 if the account does not exist. Throws `NODE_UNAVAILABLE`. */

@@ -40,7 +40,7 @@ export function createLifetimes(rpc: Rpc, memory: BlockMemory): Lifetimes {
     const sinceMs = unknownSinceMs.get(blockhash) ?? nowMs;
     unknownSinceMs.set(blockhash, sinceMs);
     const sentence = 'its blockhash has expired or is unknown to the network, and it cannot get a new one because others signed it';
-    return { refused: 'reverts', sentence, lasting: nowMs - sinceMs >= unknownForMs };
+    return { refused: 'outdated', sentence, lasting: nowMs - sinceMs >= unknownForMs };
   }
 
   async function newest(): Promise<Lifetime> {

@@ -176,14 +176,14 @@ async function sourceRefusal(
   { sourceAccount, sequence, maxTimeS }: StellarFeeBumpContent,
 ): Promise<Refusal | null> {
   if (maxTimeS !== null && maxTimeS * 1000n <= BigInt(Date.now())) {
-    return { refused: 'reverts', sentence: 'the time bounds of transaction_xdr have passed', lasting: true };
+    return { refused: 'outdated', sentence: 'the time bounds of transaction_xdr have passed', lasting: true };
   }
   const address = accountOf(sourceAccount) ?? '';
   const account = await readAccount(rpc, address);
   if (account === null) return missingAccount(address, networkName);
   if (account.sequence >= sequence) {
     const sentence = `sequence number ${sequence} of ${address} is already used: the account is at ${account.sequence}`;
-    return { refused: 'reverts', sentence, lasting: true };
+    return { refused: 'outdated', sentence, lasting: true };
   }
   if (account.sequence + 1n === sequence) return null;
   const sentence = `sequence number ${sequence} of ${address} is not the next one; the account is at ${account.sequence}`;

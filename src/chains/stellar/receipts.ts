@@ -42,7 +42,7 @@ export function receiptFrom(hash: string, { found }: NodeView): Receipt | null {
 
 /** Returns a receipt whose fee another account paid. */
 export function withoutFee(receipt: Receipt): Receipt {
-  return receipt.facts === null ? receipt : { ...receipt, facts: { ...receipt.facts, feeChargedStroops: 0n } };
+  return receipt.facts === null ? receipt : { ...receipt, facts: { ...receipt.facts, feePaid: 0n } };
 }
 
 /** What a node knows of a transaction, and the range of its ledgers. */
@@ -103,8 +103,8 @@ function foundFrom(view: Answer, asked: string, networkId: Buffer): FoundTransac
     succeeded,
     result,
     facts: {
-      network: 'stellar',
-      feeChargedStroops: result.feeCharged().toBigInt(),
+      gasUsed: null,
+      feePaid: result.feeCharged().toBigInt(),
       returnValueXdr: succeeded && typeof view.resultMetaXdr === 'string' ? returnValueOf(view.resultMetaXdr) : null,
     },
   };

@@ -3,7 +3,7 @@ import type { Relayer } from '../relayer/relayer.js';
 import type { EvmDraft, EvmRequest } from '../transaction/evm.js';
 import type { SolanaDraft, SolanaRequest } from '../transaction/solana.js';
 import type { StellarDraft, StellarRequest } from '../transaction/stellar.js';
-import type { Attempt, Content, MinedFacts } from '../transaction/transaction.js';
+import type { Attempt, Content, FailureReason, MinedFacts } from '../transaction/transaction.js';
 import type { Signer } from './signer.js';
 
 /** A caller's request, in the shape of its network. */
@@ -42,9 +42,20 @@ export interface BlockRange {
   readonly to: bigint;
 }
 
-/** Why an attempt cannot be made now. `lasting`: a retry will not help. */
+/**
+ * Why an attempt cannot be made now. `lasting`: a retry will not help. `outdated`: what others signed can no longer be mined. `not_allowed`: the
+ * relayer's policies forbid it.
+ */
 export interface Refusal {
-  readonly refused: 'reverts' | 'insufficient_funds' | 'above_cap' | 'underpriced' | 'gas_limit' | 'bump_limit';
+  readonly refused:
+    | 'reverts'
+    | 'insufficient_funds'
+    | 'above_cap'
+    | 'underpriced'
+    | 'gas_limit'
+    | 'bump_limit'
+    | 'outdated'
+    | 'not_allowed';
   /** A sentence for the caller and for `status_reason`. */
   readonly sentence: string;
   readonly lasting: boolean;
@@ -54,6 +65,18 @@ export interface Refusal {
 export function isRefusal(outcome: object): outcome is Refusal {
   return 'refused' in outcome;
 }
+
+/** Why a transaction fails that the chain refuses for good. */
+export const failureOf: Readonly<Record<Refusal['refused'], FailureReason>> = {
+  reverts: 'would_revert',
+  insufficient_funds: 'insufficient_funds',
+  above_cap: 'fee_limit',
+  underpriced: 'fee_limit',
+  bump_limit: 'fee_limit',
+  gas_limit: 'gas_limit',
+  outdated: 'outdated',
+  not_allowed: 'not_allowed',
+};
 
 /** A request for an attempt. */
 export interface DraftRequest {
@@ -121,7 +144,7 @@ export type NoSender = 'unused' | 'not_found' | 'pruned';
 
 /** Where an attempt was mined. */
 export interface Receipt extends SenderTransaction {
-  /** More facts that records show; null: none. */
+  /** Null: the node's answer has none. */
   readonly facts: MinedFacts | null;
 }
 

@@ -1,5 +1,5 @@
 import type { Store } from '../ports/store.js';
-import { endedUnsigned } from './lifecycle.js';
+import { failed } from './lifecycle.js';
 import { isSigned, type Transaction } from './transaction.js';
 
 /** The open transactions of a restored database. */
@@ -23,7 +23,7 @@ export async function endWaiting({ read, change, commit }: Pick<Store, 'read' | 
   for (let first = 0; first < waiting.length; first += batchSize) {
     const batch = waiting.slice(first, first + batchSize);
     const changes = batch.map((transaction) => [
-      change.updateTransaction(endedUnsigned(transaction, 'failed', reason)),
+      change.updateTransaction(failed(transaction, 'unresolvable', reason)),
       change.endTransaction(transaction.id, nowMs),
     ]);
     await commit(changes.flat());

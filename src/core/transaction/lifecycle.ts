@@ -1,5 +1,5 @@
 import { DomainError, type ErrorReason } from '../errors.js';
-import type { Attempt, Content, Intent, MinedAt, Transaction, TransactionStatus } from './transaction.js';
+import type { Attempt, Content, FailureReason, Intent, MinedAt, Transaction, TransactionStatus } from './transaction.js';
 
 /**
  * The lifecycle: every change of a stored transaction, as pure functions from one revision to the next.
@@ -20,10 +20,14 @@ export function replacedInPlace(transaction: Transaction, content: Content, vali
   return next(transaction, { content, validUntilMs, statusReason: null });
 }
 
-/** Ends an unsigned transaction. */
-export function endedUnsigned(transaction: Transaction, status: 'canceled' | 'expired' | 'failed', reason: string): Transaction {
-  const intent: Intent = status === 'canceled' ? 'cancel' : status === 'expired' ? 'expire' : transaction.intent;
-  return next(transaction, { status, intent, statusReason: reason });
+/** Ends an unsigned transaction that the caller no longer wants. */
+export function endedUnsigned(transaction: Transaction, status: 'canceled' | 'expired', reason: string): Transaction {
+  return next(transaction, { status, intent: status === 'canceled' ? 'cancel' : 'expire', statusReason: reason });
+}
+
+/** Fails a transaction that no block contains, and none will by our doing. */
+export function failed(transaction: Transaction, failureReason: FailureReason, reason: string): Transaction {
+  return next(transaction, { status: 'failed', mined: null, queued: null, failureReason, statusReason: reason });
 }
 
 /** Records a signed attempt: the first takes the slot, later ones replace it there. `wanted`: the caller's new content, if there is one. */
@@ -92,18 +96,12 @@ function unsequencedReason({ intent, queued }: Pick<Transaction, 'intent' | 'que
   return queued === null ? null : 'waiting: the replacement is queued; will send when the earlier attempts can no longer be mined';
 }
 
-/** Ends an unsequenced transaction whose attempts are all dead. `reason`: why it failed, if it was still wanted. */
-export function endedDead(transaction: Transaction, reason: string): Transaction {
+/** Ends an unsequenced transaction that was given up and whose attempts are all dead. */
+export function endedDead(transaction: Transaction): Transaction {
   const dead = 'its attempts can no longer be mined';
-  switch (transaction.intent) {
-    case 'cancel':
-      return next(transaction, { status: 'canceled', mined: null, statusReason: `canceled: ${dead}` });
-    case 'expire':
-      return next(transaction, { status: 'expired', mined: null, statusReason: `valid_until passed: ${dead}` });
-    case 'content':
-    case 'release_slot':
-      return next(transaction, { status: 'failed', mined: null, queued: null, statusReason: reason });
-  }
+  return transaction.intent === 'expire'
+    ? next(transaction, { status: 'expired', mined: null, statusReason: `valid_until passed: ${dead}` })
+    : next(transaction, { status: 'canceled', mined: null, statusReason: `canceled: ${dead}` });
 }
 
 /** Records that a node accepted the live attempt. */
@@ -180,11 +178,7 @@ export function displaced(transaction: Transaction, foreignHash: string): Transa
     case 'expire':
       return next(transaction, { status: 'expired', mined: null, statusReason: `valid_until passed: ${taken}` });
     case 'release_slot':
-      return next(transaction, {
-        status: 'failed',
-        mined: null,
-        statusReason: `${transaction.statusReason ?? 'it could not be sent'}; ${taken}`,
-      });
+      return failed(transaction, 'displaced', `${transaction.statusReason ?? 'it could not be sent'}; ${taken}`);
   }
 }
 
@@ -194,11 +188,7 @@ export function unresolvable(transaction: Transaction): Transaction {
     transaction.nonce === null
       ? 'the RPC nodes no longer have the blocks that might contain it'
       : `no RPC node has the transaction that used ${slotOf(transaction)}`;
-  return next(transaction, {
-    status: 'failed',
-    queued: null,
-    statusReason: `outcome unknown: ${lost}; check the account's history before you send it again`,
-  });
+  return failed(transaction, 'unresolvable', `outcome unknown: ${lost}; check the account's history before you send it again`);
 }
 
 /**
@@ -211,6 +201,7 @@ export function resolved(transaction: Transaction, minedPurpose: Intent, whyFail
   return next(transaction, {
     status,
     queued: null,
+    failureReason: status === 'failed' ? failureOf(transaction, minedPurpose) : null,
     statusReason: transaction.mined.succeeded ? endReason(transaction, minedPurpose) : (whyFailed ?? 'failed on chain'),
     confirmedAtMs: status === 'confirmed' ? nowMs : null,
   });
@@ -227,6 +218,11 @@ function endOf(purpose: Intent, succeeded: boolean): TransactionStatus {
     case 'release_slot':
       return 'failed';
   }
+}
+
+/** A released slot keeps the obstacle that it was released for. */
+function failureOf({ failureReason }: Transaction, minedPurpose: Intent): FailureReason {
+  return minedPurpose === 'release_slot' ? (failureReason ?? 'never_accepted') : 'reverted';
 }
 
 function endReason(transaction: Transaction, minedPurpose: Intent): string | null {

@@ -6,7 +6,7 @@ import type { Relayer } from '../relayer/relayer.js';
 import { signed } from './lifecycle.js';
 import type { TransactionDeps } from './send-transaction.js';
 import { signAttempt } from './sign-attempt.js';
-import { type Attempt, type Content, type Intent, isSigned, type TransactionView } from './transaction.js';
+import { type Attempt, type Content, type FailureReason, type Intent, isSigned, type TransactionView } from './transaction.js';
 
 /** The new content of a transaction. */
 export interface Replacement {
@@ -22,8 +22,8 @@ export interface Outbid {
   /** Throws if the transaction, as it is now, may not be changed so. */
   readonly require: (current: OpenTransaction) => void;
   readonly saveResponse?: SaveResponse<TransactionView> | undefined;
-  /** The obstacle that the `status_reason` of a `release_slot` begins with; null: the present one. */
-  readonly why?: string | null;
+  /** The obstacle of a `release_slot`: why the transaction will fail. */
+  readonly why?: { readonly failureReason: FailureReason; readonly statusReason: string };
 }
 
 /**
@@ -37,7 +37,7 @@ export async function outbid(
   deps: TransactionDeps,
   relayer: Relayer,
   seen: OpenTransaction,
-  { purpose, replacement, require, saveResponse, why = null }: Outbid,
+  { purpose, replacement, require, saveResponse, why }: Outbid,
 ): Promise<OpenTransaction | null> {
   const draft = await deps.directory.chainOf(relayer).draft({
     relayer,
@@ -52,7 +52,7 @@ export async function outbid(
     const isUnmoved = isSigned(transaction) && transaction.nonce === seen.transaction.nonce && attempts.length === seen.attempts.length;
     if (!isUnmoved) return null;
     const newAttempt = await signAttempt(deps, relayer, current, { draft, nonce: transaction.nonce, purpose });
-    const before = why === null ? transaction : { ...transaction, statusReason: why };
+    const before = { ...transaction, ...why };
     const move = { tell: true, saveResponse };
     const live = attempts.at(-1);
     // An attempt that nodes refused need not be outbid, so the new one may be identical to the live one.
@@ -94,6 +94,7 @@ function doesTheSame({ hash, fields }: Attempt, live: Attempt): boolean {
 function refusalError(refusal: Refusal): DomainError {
   switch (refusal.refused) {
     case 'reverts':
+    case 'outdated':
       return new DomainError('invalid', 'EXECUTION_REVERTED', refusal.sentence);
     case 'insufficient_funds':
       return new DomainError('precondition', 'INSUFFICIENT_FUNDS', refusal.sentence);
@@ -102,6 +103,8 @@ function refusalError(refusal: Refusal): DomainError {
       return new DomainError('invalid', 'GAS_PRICE_CAP_EXCEEDED', refusal.sentence);
     case 'underpriced':
       return new DomainError('invalid', 'REPLACEMENT_UNDERPRICED', refusal.sentence);
+    case 'not_allowed':
+      return new DomainError('invalid', 'RECEIVER_NOT_ALLOWED', refusal.sentence);
     case 'gas_limit':
       return new DomainError('invalid', 'FIELD_INVALID', refusal.sentence, {
         fields: [{ field: 'gas_limit', description: refusal.sentence }],

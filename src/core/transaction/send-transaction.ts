@@ -63,6 +63,7 @@ export function newTransaction(
     account: relayer.address,
     status: 'pending',
     statusReason: null,
+    failureReason: null,
     intent: 'content',
     content,
     queued: null,

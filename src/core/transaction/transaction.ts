@@ -36,11 +36,26 @@ export interface LaneId {
   readonly account: string;
 }
 
+/** Why a transaction failed; see `relayer.v1.FailureReason`. */
+export type FailureReason =
+  | 'reverted'
+  | 'would_revert'
+  | 'insufficient_funds'
+  | 'displaced'
+  | 'never_accepted'
+  | 'unresolvable'
+  | 'fee_limit'
+  | 'gas_limit'
+  | 'not_allowed'
+  | 'outdated';
+
 /** Facts about a mined attempt that records show. */
 export interface MinedFacts {
-  readonly network: 'stellar';
-  readonly feeChargedStroops: bigint;
-  /** The called function's return value, base64 XDR of an ScVal; null: none. */
+  /** On EVM networks; null: the network has no gas. */
+  readonly gasUsed: bigint | null;
+  /** What the account paid, in the network's smallest unit; null: the node's receipt does not show it. */
+  readonly feePaid: bigint | null;
+  /** On Stellar the called function's return value, base64 XDR of an ScVal; null: none. */
   readonly returnValueXdr: string | null;
 }
 
@@ -62,6 +77,8 @@ export interface Transaction extends LaneId {
   readonly relayerId: string;
   readonly status: TransactionStatus;
   readonly statusReason: string | null;
+  /** Why it failed; with intent `release_slot`, why it will. Null in all other states. */
+  readonly failureReason: FailureReason | null;
   readonly intent: Intent;
   readonly content: Content;
   /** The queued replacement of an unsequenced transaction: it is signed when all earlier attempts are dead. Null: none. */

@@ -1,9 +1,9 @@
 import { maxCost } from '../../core/fees/price.js';
-import { type Draft, isRefusal, type Refusal } from '../../core/ports/chain.js';
+import { type Draft, failureOf, isRefusal, type Refusal } from '../../core/ports/chain.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import { smallestUnits } from '../../core/relayer/network.js';
 import { maxInFlightOf, minBalanceOf } from '../../core/relayer/relayer.js';
-import { endedUnsigned, signed } from '../../core/transaction/lifecycle.js';
+import { failed, signed } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import { commitMoves, duplicateOf, type PlannedMove, takeNonces, waitingReason, waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
@@ -18,7 +18,10 @@ const retryAfterMs = 500;
 /** The same for one that no node answered about: each try can last as long as a node may take, and others wait for it. */
 const retryUnansweredAfterMs = 2_000;
 
-const unanswered = { sentence: 'waiting: no RPC node could estimate this transaction; retrying', lasting: false };
+/** Why a transaction cannot be signed now. */
+type Obstacle = Refusal | { readonly sentence: string; readonly lasting: false };
+
+const unanswered: Obstacle = { sentence: 'waiting: no RPC node could estimate this transaction; retrying', lasting: false };
 
 interface Drafted {
   readonly open: OpenTransaction;
@@ -105,15 +108,15 @@ async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Pro
 async function holdBack(
   lane: LaneContext,
   { transaction: seen }: OpenTransaction,
-  refusal: Pick<Refusal, 'sentence' | 'lasting'>,
+  obstacle: Obstacle,
   pauseMs = retryAfterMs,
 ): Promise<void> {
   const record = lane.transactions.tracked(seen.id);
   if (record !== undefined) record.notBeforeMs = lane.deps.clock.nowMs() + pauseMs;
   await lane.move(seen.id, ({ transaction }) => {
     if (transaction.revision !== seen.revision) return null;
-    if (refusal.lasting) return { steps: [endedUnsigned(transaction, 'failed', refusal.sentence)] };
-    return waitsFor(transaction, waitingReason(refusal.sentence));
+    if (obstacle.lasting) return { steps: [failed(transaction, failureOf[obstacle.refused], obstacle.sentence)] };
+    return waitsFor(transaction, waitingReason(obstacle.sentence));
   });
 }
 

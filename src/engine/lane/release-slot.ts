@@ -13,8 +13,6 @@ const longPatience = { blocks: 20n, ms: 600_000 };
 /** One answer, or two, may be an accident. */
 const minAnswers = 3;
 
-const unpayable = 'insufficient balance';
-
 /**
  * Makes the chore that releases the lowest slot if no node accepts its attempt as it is, or if the account cannot pay for it and others wait behind it:
  * a self-transfer takes the nonce, and the transaction fails when that is resolved. If nothing waits behind it, or the self-transfer cannot be paid
@@ -45,7 +43,9 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
     const { blocks, ms } = isRefused && obstacle.because !== 'content' ? longPatience : patience;
     if (head.number - blocked.sinceBlock < blocks || nowMs - blocked.sinceMs < ms) return;
     // The nodes' own words say best why a rejected attempt failed.
-    const why = isRefused ? `no RPC node accepted it: ${obstacle.sentence}` : unpayable;
+    const why = isRefused
+      ? ({ failureReason: 'never_accepted', statusReason: `no RPC node accepted it: ${obstacle.sentence}` } as const)
+      : ({ failureReason: 'insufficient_funds', statusReason: 'insufficient balance' } as const);
     try {
       await outbid(lane.deps, lane.relayer(), lowest, { purpose: 'release_slot', replacement: null, require: () => undefined, why });
     } catch (error) {

@@ -1,7 +1,7 @@
 import { maxCost } from '../../core/fees/price.js';
-import { type AttemptOutcome, type Head, isRefusal, type Unsequenced } from '../../core/ports/chain.js';
+import { type AttemptOutcome, failureOf, type Head, isRefusal, type Unsequenced } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { endedDead, mined, reorged, resolved, signed, unresolvable } from '../../core/transaction/lifecycle.js';
+import { endedDead, failed, mined, reorged, resolved, signed, unresolvable } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import { duplicateOf, waitingReason, waitsFor } from './commit-moves.js';
@@ -89,7 +89,7 @@ function resend(lane: LaneContext, open: OpenTransaction): void {
 async function endOrSignAgain(lane: LaneContext, seen: OpenTransaction, whyDead: string, head: Head): Promise<void> {
   const { id, intent, revision, queued, content, validUntilMs } = seen.transaction;
   if (intent !== 'content') {
-    await lane.move(id, ({ transaction }) => (transaction.intent === intent ? { steps: [endedDead(transaction, whyDead)] } : null));
+    await lane.move(id, ({ transaction }) => (transaction.intent === intent ? { steps: [endedDead(transaction)] } : null));
     return;
   }
   const nowMs = lane.deps.clock.nowMs();
@@ -106,7 +106,7 @@ async function endOrSignAgain(lane: LaneContext, seen: OpenTransaction, whyDead:
     if (transaction.revision !== revision) return null;
     if (isRefusal(draft))
       return draft.lasting
-        ? { steps: [endedDead(transaction, `${whyDead}, and it cannot be sent again: ${draft.sentence}`)] }
+        ? { steps: [failed(transaction, failureOf[draft.refused], `${whyDead}, and it cannot be sent again: ${draft.sentence}`)] }
         : waitsFor(transaction, waitingReason(draft.sentence));
     if (!isPayable) return waitsFor(transaction, 'waiting: insufficient balance; will be signed again when the account is funded');
     const newAttempt = await signAttempt(lane.deps, lane.relayer(), current, { draft, nonce: null, purpose: 'content' });

@@ -34,6 +34,7 @@ async function createTransactions(db: Kysely<unknown>, dialect: Dialect): Promis
     .addColumn('account', 'text', (column) => column.notNull())
     .addColumn('status', 'text', (column) => column.notNull())
     .addColumn('status_reason', 'text')
+    .addColumn('failure_reason', 'text')
     .addColumn('intent', 'text', (column) => column.notNull())
     .addColumn('content', 'text', (column) => column.notNull())
     .addColumn('queued', 'text')

@@ -25,6 +25,7 @@ const mapping = recordMapping<Transaction, TransactionRow, Exclude<keyof Transac
     account: 'account',
     status: 'status',
     statusReason: 'status_reason',
+    failureReason: 'failure_reason',
     intent: 'intent',
     content: exactJson('content'),
     queued: exactJson('queued'),

@@ -130,7 +130,7 @@ describe('transaction', () => {
       blockNumber: head.number,
       blockHash: head.hash,
       succeeded: true,
-      facts: null,
+      facts: { gasUsed: 21_000n, feePaid: 10_000n * 10n ** 18n - 5n - (await chain.balanceOf(account)), returnValueXdr: null },
     });
     assert.equal(await chain.sequence.nextOf(account), 1n);
     assert.equal(await chain.balanceOf(receiver), 10_000n * 10n ** 18n + 5n);

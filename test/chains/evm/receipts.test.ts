@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { AbiCoder } from 'ethers';
 import type { EvmChain } from '../../../src/chains/evm/evm-chain.js';
 import { DomainError } from '../../../src/core/errors.js';
-import type { Attempt } from '../../../src/core/transaction/transaction.js';
+import type { Attempt, MinedFacts } from '../../../src/core/transaction/transaction.js';
 import { initKeccak } from '../../../src/crypto/keccak.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { openChain, signedAttempt } from '../../support/chain-rig.js';
@@ -40,7 +40,39 @@ async function watched(test: Parameters<typeof openChain>[0], refused: readonly 
   return { chain, since: () => proxy.methods.splice(0).filter((method) => method !== 'eth_chainId') };
 }
 
+/** What the node itself says a transaction used and paid. */
+async function factsAtNode(hash: string | undefined): Promise<MinedFacts> {
+  const receipt = (await node.rpc('eth_getTransactionReceipt', [hash])) as { readonly gasUsed: string; readonly effectiveGasPrice: string };
+  const gasUsed = BigInt(receipt.gasUsed);
+  return { gasUsed, feePaid: gasUsed * BigInt(receipt.effectiveGasPrice), returnValueXdr: null };
+}
+
 describe('receipts', () => {
+  const receiptsWith: readonly (readonly [what: string, fields: object, facts: Pick<MinedFacts, 'gasUsed' | 'feePaid'>])[] = [
+    ['adds the L1 fee of a rollup to the fee', { l1Fee: '0x7' }, { gasUsed: 21_000n, feePaid: 42_007n }],
+    ['shows no fee if the price is missing', { effectiveGasPrice: undefined }, { gasUsed: 21_000n, feePaid: null }],
+    ['shows no facts that are malformed, and settles all the same', { gasUsed: 'much', l1Fee: {} }, { gasUsed: null, feePaid: null }],
+    ['shows no gas beyond 64 bits', { gasUsed: `0x1${'0'.repeat(16)}` }, { gasUsed: null, feePaid: 2n ** 65n }],
+  ];
+  for (const [what, fields, facts] of receiptsWith) {
+    it(`receipt: ${what}`, async (test) => {
+      const receipt = {
+        transactionHash: lost,
+        blockNumber: '0x1',
+        blockHash: lost,
+        status: '0x1',
+        gasUsed: '0x5208',
+        effectiveGasPrice: '0x2',
+        ...fields,
+      };
+      const fake = await startFakeNode(test, (request) =>
+        answering(request, ({ method }) => (method === 'eth_chainId' ? '0x7a69' : receipt)),
+      );
+      const found = await openChain(test, [fake.url]).chain.sequence.receipts([lost], { from: 1n, to: 1n });
+      assert.deepEqual(found.get(lost)?.facts, { ...facts, returnValueXdr: null });
+    });
+  }
+
   it('receipts: of a few transactions come in one batch, for any blocks', async (test) => {
     const { chain, since } = await watched(test);
     const early = await mined(chain, 1);
@@ -56,7 +88,7 @@ describe('receipts', () => {
       blockNumber: head.number,
       blockHash: head.hash,
       succeeded: true,
-      facts: null,
+      facts: await factsAtNode(late[0]?.hash),
     });
     assert.equal(found.get(early[0]?.hash ?? '')?.blockNumber, head.number - 1n);
     assert.equal((await chain.sequence.receipts([], { from: 0n, to: 9n })).size, 0);

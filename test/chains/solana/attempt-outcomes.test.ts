@@ -13,7 +13,8 @@ describe('outcome of an attempt', () => {
     assert.deepEqual(await outcomeOf(attempt), { kind: 'open' });
     await advance();
     const { slot } = solana.chain.tip(newest);
-    const receipt = { hash: attempt.hash, blockNumber: slot, blockHash: slot.toString(), succeeded: true, facts: null };
+    const facts = { gasUsed: null, feePaid: onNetwork('solana', attempt.fields).feeLamports, returnValueXdr: null };
+    const receipt = { hash: attempt.hash, blockNumber: slot, blockHash: slot.toString(), succeeded: true, facts };
     assert.deepEqual(await outcomeOf(attempt), { kind: 'landed', isFinal: false, receipt });
     solana.chain.takeBack(1);
     assert.deepEqual(await outcomeOf(attempt), { kind: 'open' });
@@ -21,6 +22,7 @@ describe('outcome of an attempt', () => {
     await advance(40);
     const outcome = await outcomeOf(attempt);
     assert.ok(outcome.kind === 'landed' && outcome.isFinal && outcome.receipt.succeeded);
+    assert.equal(outcome.receipt.facts?.feePaid, funds - 5n - (await chain.balanceOf(payer)));
   });
 
   it('reports a failure and its cause', async (test) => {

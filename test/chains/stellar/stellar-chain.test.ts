@@ -235,7 +235,7 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
     rig.node.ledger.close();
     const outcome = (await rig.chain.unsequenced?.outcomes([attempt]))?.get(attempt.hash);
     assert.ok(outcome?.kind === 'landed');
-    assert.deepEqual([outcome.receipt.hash, outcome.receipt.facts?.feeChargedStroops], [fields.innerHash, 0n]);
+    assert.deepEqual([outcome.receipt.hash, outcome.receipt.facts?.feePaid], [fields.innerHash, 0n]);
   });
 });
 

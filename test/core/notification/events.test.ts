@@ -12,6 +12,7 @@ const view: TransactionView = {
     account: '0x0000000000000000000000000000000000000001',
     status: 'pending',
     statusReason: null,
+    failureReason: null,
     intent: 'content',
     content: { network: 'evm', to: null, valueWei: 0n, data: '0x00', gasLimit: null, pricing: { kind: 'speed', speed: 'fast' } },
     queued: null,

@@ -5,6 +5,7 @@ import { DomainError } from '../../../src/core/errors.js';
 import {
   displaced,
   endedUnsigned,
+  failed,
   mined,
   reorged,
   replacedInPlace,
@@ -40,7 +41,10 @@ const moves: Record<string, (state: State, given: { nowMs: number; pick: number;
   'end unsigned': ({ transaction, purposes }, { pick }) =>
     transaction.status === 'pending'
       ? {
-          transaction: endedUnsigned(transaction, (['canceled', 'expired', 'failed'] as const)[pick % 3] ?? 'failed', 'so it is'),
+          transaction:
+            pick % 3 === 0
+              ? failed(transaction, 'would_revert', 'so it is')
+              : endedUnsigned(transaction, pick % 3 === 1 ? 'canceled' : 'expired', 'so it is'),
           purposes,
         }
       : null,
@@ -101,6 +105,7 @@ describe('lifecycle under random moves of the engine', () => {
           if (before.sentAtMs !== null) assert.equal(now.sentAtMs, before.sentAtMs, 'sent_at changed');
           if (before.intent !== 'content') assert.equal(now.intent, before.intent, 'the intent changed again');
           assert.equal(now.confirmedAtMs !== null, now.status === 'confirmed', 'confirmed_at is with confirmed only');
+          assert.equal(now.failureReason !== null, now.status === 'failed', 'failure_reason is with failed only');
           if (now.status === 'mined') assert.ok(now.mined !== null);
           if (now.status === 'pending') assert.deepEqual([now.nonce, now.liveVersion, now.mined], [null, null, null]);
           if (now.status === 'sent' || now.status === 'submitted') assert.ok(now.nonce !== null && now.liveVersion !== null);
@@ -132,6 +137,7 @@ describe('how a transaction ends', () => {
       const transaction = purpose === 'content' ? sent : over(purpose);
       const ended = resolved(mined(transaction, minedAt(transaction.liveVersion ?? 0, succeeded), 5), purpose, null, 6);
       assert.equal(ended.status, status);
+      assert.equal(ended.failureReason, status !== 'failed' ? null : purpose === 'content' ? 'reverted' : 'never_accepted');
       if (reason === null) assert.equal(ended.statusReason, null);
       else assert.match(ended.statusReason ?? '', reason);
     }
@@ -162,8 +168,14 @@ describe('how a transaction ends', () => {
     assert.deepEqual([again.status, again.nonce, again.liveVersion, again.intent], ['pending', null, null, 'content']);
     assert.match(again.statusReason ?? '', new RegExp(`nonce 7 was used by the foreign transaction ${foreignHash}`));
     assert.deepEqual(
-      (['cancel', 'expire', 'release_slot'] as const).map((purpose) => displaced(over(purpose), foreignHash).status),
-      ['canceled', 'expired', 'failed'],
+      (['cancel', 'expire', 'release_slot'] as const)
+        .map((purpose) => displaced(over(purpose), foreignHash))
+        .map(({ status, failureReason }) => [status, failureReason]),
+      [
+        ['canceled', null],
+        ['expired', null],
+        ['failed', 'displaced'],
+      ],
     );
   });
 

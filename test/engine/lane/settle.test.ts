@@ -120,8 +120,8 @@ describe('foreign use of a nonce', () => {
       await lane.flow((name) => chain.setLag(name === 'findSender' ? 100 : 0));
       if (blocks === 60) assert.match((await stand(store, id)).statusReason ?? '', /report none of our attempts there/);
     }
-    const { status, statusReason } = await stand(store, id);
-    assert.equal(status, 'failed');
+    const { status, statusReason, failureReason } = await stand(store, id);
+    assert.deepEqual([status, failureReason], ['failed', 'unresolvable']);
     assert.match(statusReason ?? '', /^outcome unknown: no RPC node has the transaction that used nonce \d+; check the account's history/);
     assert.equal((await store.read.attemptsOf(id)).length, 1);
   });

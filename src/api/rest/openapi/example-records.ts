@@ -37,6 +37,10 @@ export const pendingTransaction = {
   speed: 'fast',
   signature: null,
   is_canceled: false,
+  failure_reason: null,
+  block_number: null,
+  gas_used: null,
+  fee_paid: null,
 };
 
 /** The fields that the first signature sets. */

@@ -55,7 +55,7 @@ export function protoOfStellarTransaction({ transaction, shown }: TransactionVie
   const facts = transaction.mined?.facts ?? null;
   return create(StellarTransactionSchema, {
     sourceAccount: (says ?? content).sourceAccount,
-    fee: (facts?.feeChargedStroops ?? says?.bid.feeStroops ?? 0n).toString(),
+    fee: (facts?.feePaid ?? says?.bid.feeStroops ?? 0n).toString(),
     sequenceNumber: (says?.sequence ?? 0n).toString(),
     ...present('transactionResultXdr', facts?.returnValueXdr ?? null),
   });

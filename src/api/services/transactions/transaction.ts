@@ -4,6 +4,7 @@ import {
   type Attempt,
   AttemptPurpose,
   AttemptSchema,
+  FailureReason,
   type Transaction,
   TransactionSchema,
   TransactionStatus,
@@ -13,11 +14,12 @@ import { DomainError } from '../../../core/errors.js';
 import type { ContentRequest } from '../../../core/ports/chain.js';
 import type {
   Attempt as DomainAttempt,
+  FailureReason as DomainFailure,
   TransactionStatus as DomainStatus,
   Intent,
   TransactionView,
 } from '../../../core/transaction/transaction.js';
-import { present, presentTime } from '../present.js';
+import { present, presentAmount, presentTime } from '../present.js';
 import { evmRequestOf, protoOfEvmAttempt, protoOfEvmTransaction } from './evm-transaction.js';
 import { protoOfSolanaAttempt, protoOfSolanaTransaction, solanaRequestOf } from './solana-transaction.js';
 import { protoOfStellarAttempt, protoOfStellarTransaction, stellarRequestOf } from './stellar-transaction.js';
@@ -54,6 +56,19 @@ export function contentRequestOf({ transaction }: Pick<SendTransactionRequest, '
   }
 }
 
+const protoOfFailure: Readonly<Record<DomainFailure, FailureReason>> = {
+  reverted: FailureReason.REVERTED,
+  would_revert: FailureReason.WOULD_REVERT,
+  insufficient_funds: FailureReason.INSUFFICIENT_FUNDS,
+  displaced: FailureReason.DISPLACED,
+  never_accepted: FailureReason.NEVER_ACCEPTED,
+  unresolvable: FailureReason.UNRESOLVABLE,
+  fee_limit: FailureReason.FEE_LIMIT,
+  gas_limit: FailureReason.GAS_LIMIT,
+  not_allowed: FailureReason.NOT_ALLOWED,
+  outdated: FailureReason.OUTDATED,
+};
+
 /** The record of a transaction: the shown attempt's values, or what the caller asked for until there is one. */
 export function protoOfTransaction(view: TransactionView): Transaction {
   const { transaction, shown } = view;
@@ -67,6 +82,12 @@ export function protoOfTransaction(view: TransactionView): Transaction {
     ...presentTime('confirmedAt', transaction.confirmedAtMs),
     ...present('hash', shown?.hash ?? null),
     network: networkRecordOf(view),
+    ...(transaction.status === 'failed' && transaction.failureReason !== null
+      ? { failureReason: protoOfFailure[transaction.failureReason] }
+      : {}),
+    ...present('blockNumber', transaction.mined?.blockNumber ?? null),
+    ...present('gasUsed', transaction.mined?.facts?.gasUsed ?? null),
+    ...presentAmount('feePaid', transaction.mined?.facts?.feePaid ?? null),
   });
 }
 
