@@ -6,6 +6,7 @@ import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetS
 import { zipSync } from 'fflate';
 import { clientFileOf } from '../../src/api/contract/client-contract.js';
 import { clientProto } from './client-proto.js';
+import { withReasonRules } from './reasons-table.js';
 
 /*
  * Writes gen/contract: the definitions for clients with their comments, an archive of them, and their descriptor set. Fails if they do not
@@ -20,6 +21,7 @@ rmSync(contract, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
 for (const name of readdirSync(source)) writeFileSync(`${target}/${name}`, clientProto(readFileSync(`${source}/${name}`, 'utf8')));
 buf('format', '--write', contract);
+writeFileSync(`${target}/errors.proto`, withReasonRules(readFileSync(`${target}/errors.proto`, 'utf8')));
 
 const image = buf('build', contract, '--as-file-descriptor-set', '--exclude-source-info', '-o', '-');
 const written = ourFilesIn(image);

@@ -122,7 +122,9 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
       watched.failure = failure;
       if (failure.kind === 'unauthenticated') headers.push(['www-authenticate', 'Bearer']);
       if (target.kind === 'wrong_verb') headers.push(['allow', target.allow.join(', ')]);
-      if (target.rpc) writeProtocolError(request, response, failure, headers);
+      // RPC has it beside its details.
+      if (!target.rpc && failure.retryAfterMs !== undefined) headers.push(['retry-after', String(Math.ceil(failure.retryAfterMs / 1_000))]);
+      if (target.rpc) writeProtocolError(request, response, failure, { requestId, headers });
       else rest.fail(exchange(), failure);
     }
   };
@@ -134,7 +136,9 @@ type Found = Exclude<Target, { kind: 'none' } | { kind: 'wrong_verb' }>;
 function checkFound(target: Target): asserts target is Found {
   if (target.kind === 'none') throw new DomainError('path_not_found', 'PATH_NOT_FOUND', 'this path does not exist');
   if (target.kind === 'wrong_verb') {
-    throw new DomainError('method_not_allowed', 'METHOD_NOT_ALLOWED', `this path accepts only ${target.allow.join(', ')}`);
+    throw new DomainError('method_not_allowed', 'METHOD_NOT_ALLOWED', `this path accepts only ${target.allow.join(', ')}`, {
+      metadata: { allow: target.allow.join(', ') },
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-import { DomainError, type ErrorReason, type FieldProblem, invalidField, throwProblems } from './errors.js';
+import { DomainError, type FieldProblem, invalidField, throwProblems } from './errors.js';
 
 const idPattern = /^[A-Za-z0-9_-]{1,36}$/;
 const idRule = 'must be 1 to 36 characters from A-Z, a-z, 0-9, _ and -';
@@ -28,14 +28,21 @@ export function checkName(name: string): void {
   throwProblems(nameProblems(name));
 }
 
-/** The 409 for an id, or another unique value, that is taken. */
-export function taken(sentence: string): DomainError {
-  return new DomainError('already_exists', 'ID_EXISTS', sentence);
+/** The 409 for an id, or another unique value, that is taken. `id`: the entry that has it. */
+export function taken(sentence: string, id: string): DomainError {
+  return new DomainError('already_exists', 'ID_EXISTS', sentence, { metadata: { id } });
 }
 
 /** The 400 for deleting what relayers use. `what` begins the sentence, `advice` ends it. */
-export function inUse(what: string, relayerIds: readonly string[], advice: string, reason: ErrorReason = 'IN_USE'): DomainError {
+export function inUse(
+  what: string,
+  relayerIds: readonly string[],
+  advice: string,
+  reason: 'IN_USE' | 'NOTIFICATION_IN_USE' = 'IN_USE',
+): DomainError {
   const named = relayerIds.slice(0, maxNamedUsers).join(', ');
   const more = relayerIds.length > maxNamedUsers ? ` and ${relayerIds.length - maxNamedUsers} more` : '';
-  return new DomainError('precondition', reason, `${what} is used by the relayers ${named}${more}; ${advice}`);
+  return new DomainError('precondition', reason, `${what} is used by the relayers ${named}${more}; ${advice}`, {
+    metadata: { relayer_ids: named },
+  });
 }

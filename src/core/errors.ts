@@ -25,60 +25,104 @@ export type ErrorKind =
   | 'unimplemented'
   | 'unavailable';
 
-/** The machine-readable reasons: the names of `relayer.v1.ErrorReason` without their prefix. A test keeps the two equal. */
-export const errorReasons = [
-  'HOST_INVALID',
-  'PATH_NOT_FOUND',
-  'METHOD_NOT_ALLOWED',
-  'CREDENTIALS_INVALID',
-  'SCOPE_MISSING',
-  'RELAYER_NOT_ALLOWED',
-  'RATE_LIMITED',
-  'BODY_TOO_LARGE',
-  'CONTENT_TYPE_UNSUPPORTED',
-  'BODY_MALFORMED',
-  'FIELD_UNKNOWN',
-  'FIELD_INVALID',
-  'WRONG_NETWORK_SHAPE',
-  'NOT_SUPPORTED_ON_NETWORK',
-  'NOT_IMPLEMENTED',
-  'RELAYER_NOT_FOUND',
-  'RELAYER_PAUSED',
-  'RELAYER_DISABLED',
-  'RELAYER_IN_USE',
-  'TRANSACTION_NOT_FOUND',
-  'TRANSACTION_MINED',
-  'TRANSACTION_CONFIRMED',
-  'TRANSACTION_FAILED',
-  'TRANSACTION_EXPIRED',
-  'TRANSACTION_CANCELED',
-  'REPLACEMENT_UNDERPRICED',
-  'GAS_PRICE_CAP_EXCEEDED',
-  'RECEIVER_NOT_ALLOWED',
-  'INSUFFICIENT_FUNDS',
-  'CANCEL_NOT_POSSIBLE',
-  'EXECUTION_REVERTED',
-  'READER_TOO_SLOW',
-  'NOTIFICATION_NOT_FOUND',
-  'NOTIFICATION_EXISTS',
-  'NOTIFICATION_IN_USE',
-  'WEBHOOK_TARGET_REFUSED',
-  'DELIVERY_NOT_FOUND',
-  'SIGNER_NOT_FOUND',
-  'NETWORK_NOT_FOUND',
-  'API_KEY_NOT_FOUND',
-  'ID_EXISTS',
-  'IN_USE',
-  'IDEMPOTENCY_KEY_INVALID',
-  'IDEMPOTENCY_KEY_RUNNING',
-  'IDEMPOTENCY_KEY_REUSED',
-  'NODE_UNAVAILABLE',
-  'SERVICE_UNAVAILABLE',
-  'INTERNAL',
-] as const;
+/** Whether the same call can succeed later; see `relayer.rest.v1.Retry`. */
+export type Retry = 'never' | 'after_change' | 'after_delay';
 
-/** One of `errorReasons`. */
-export type ErrorReason = (typeof errorReasons)[number];
+/** What is known of a reason; see `relayer.rest.v1.ReasonRules`. */
+export interface ReasonRules {
+  readonly retry: Retry;
+  /** The metadata that each error with this reason has. */
+  readonly metadata?: readonly string[];
+  /** The metadata that it has if they apply. */
+  readonly optional?: readonly string[];
+  /** The type of the resource that is missing; its first metadata value names it. */
+  readonly resource?: string;
+}
+
+/** The machine-readable reasons: the names of `relayer.v1.ErrorReason` without their prefix, and their rules. A test keeps the two equal. */
+export const reasonRules = {
+  HOST_INVALID: { retry: 'never' },
+  PATH_NOT_FOUND: { retry: 'never', optional: ['service'], resource: 'service' },
+  METHOD_NOT_ALLOWED: { retry: 'never', metadata: ['allow'] },
+  CREDENTIALS_INVALID: { retry: 'never' },
+  SCOPE_MISSING: { retry: 'never', metadata: ['scope'] },
+  RELAYER_NOT_ALLOWED: { retry: 'never', optional: ['relayer_id'] },
+  RATE_LIMITED: { retry: 'after_delay', metadata: ['requests_per_second', 'burst', 'retry_after_ms'] },
+  BODY_TOO_LARGE: { retry: 'never', metadata: ['limit_bytes'] },
+  CONTENT_TYPE_UNSUPPORTED: { retry: 'never' },
+  BODY_MALFORMED: { retry: 'never' },
+  FIELD_UNKNOWN: { retry: 'never' },
+  FIELD_INVALID: { retry: 'never', optional: ['transaction_id', 'actual', 'minimum', 'maximum'] },
+  WRONG_NETWORK_SHAPE: { retry: 'never', metadata: ['shape', 'network_type'] },
+  NOT_SUPPORTED_ON_NETWORK: { retry: 'never', metadata: ['network_type'], optional: ['relayer_id'] },
+  NOT_IMPLEMENTED: { retry: 'never', optional: ['relayer_id', 'network_type'] },
+  RELAYER_NOT_FOUND: { retry: 'never', metadata: ['relayer_id'], resource: 'relayer.v1.Relayer' },
+  RELAYER_PAUSED: { retry: 'after_change', metadata: ['relayer_id'] },
+  RELAYER_DISABLED: { retry: 'after_change', metadata: ['relayer_id', 'disabled_reason'] },
+  RELAYER_IN_USE: { retry: 'after_change', metadata: ['relayer_id', 'open_transactions'] },
+  TRANSACTION_NOT_FOUND: { retry: 'never', optional: ['transaction_id', 'nonce'], resource: 'relayer.v1.Transaction' },
+  TRANSACTION_MINED: { retry: 'after_change', metadata: ['transaction_id'] },
+  TRANSACTION_CONFIRMED: { retry: 'never', metadata: ['transaction_id'] },
+  TRANSACTION_FAILED: { retry: 'never', metadata: ['transaction_id'] },
+  TRANSACTION_EXPIRED: { retry: 'never', metadata: ['transaction_id'] },
+  TRANSACTION_CANCELED: { retry: 'never', metadata: ['transaction_id'] },
+  REPLACEMENT_UNDERPRICED: {
+    retry: 'never',
+    optional: ['minimum_wei', 'minimum_priority_wei', 'minimum_stroops', 'max_fee_stroops'],
+  },
+  GAS_PRICE_CAP_EXCEEDED: {
+    retry: 'after_change',
+    optional: ['cap_wei', 'actual_wei', 'minimum_wei', 'base_fee_wei', 'cap_stroops', 'minimum_stroops'],
+  },
+  RECEIVER_NOT_ALLOWED: { retry: 'never', optional: ['receiver'] },
+  INSUFFICIENT_FUNDS: {
+    retry: 'after_change',
+    optional: [
+      'balance_wei',
+      'cost_wei',
+      'must_remain_wei',
+      'balance_stroops',
+      'reserved_stroops',
+      'cost_stroops',
+      'must_remain_stroops',
+      'account',
+    ],
+  },
+  EXECUTION_REVERTED: { retry: 'after_change' },
+  READER_TOO_SLOW: { retry: 'after_delay', metadata: ['limit'] },
+  CANCEL_NOT_POSSIBLE: { retry: 'never', metadata: ['transaction_id'] },
+  NOTIFICATION_NOT_FOUND: { retry: 'never', metadata: ['notification_id'], resource: 'relayer.v1.Notification' },
+  NOTIFICATION_EXISTS: { retry: 'never', metadata: ['notification_id'] },
+  NOTIFICATION_IN_USE: { retry: 'after_change', metadata: ['relayer_ids'] },
+  WEBHOOK_TARGET_REFUSED: { retry: 'never' },
+  DELIVERY_NOT_FOUND: { retry: 'never', metadata: ['delivery_id'], resource: 'relayer.v1.Delivery' },
+  SIGNER_NOT_FOUND: { retry: 'never', metadata: ['signer_id'], resource: 'relayer.v1.Signer' },
+  NETWORK_NOT_FOUND: { retry: 'never', metadata: ['network_id'], resource: 'relayer.v1.Network' },
+  API_KEY_NOT_FOUND: { retry: 'never', metadata: ['api_key_id'], resource: 'relayer.v1.ApiKey' },
+  ID_EXISTS: { retry: 'never', metadata: ['id'] },
+  IN_USE: { retry: 'after_change', metadata: ['relayer_ids'] },
+  IDEMPOTENCY_KEY_INVALID: { retry: 'never' },
+  IDEMPOTENCY_KEY_RUNNING: { retry: 'after_delay' },
+  IDEMPOTENCY_KEY_REUSED: { retry: 'never' },
+  NODE_UNAVAILABLE: { retry: 'after_delay' },
+  SERVICE_UNAVAILABLE: { retry: 'after_delay', optional: ['limit'] },
+  INTERNAL: { retry: 'after_change' },
+} as const satisfies Readonly<Record<string, ReasonRules>>;
+
+/** One of the reasons. */
+export type ErrorReason = keyof typeof reasonRules;
+
+/** All reasons. */
+export const errorReasons = Object.keys(reasonRules) as readonly ErrorReason[];
+
+type Rules<R extends ErrorReason> = R extends ErrorReason ? (typeof reasonRules)[R] : never;
+type RequiredKey<R extends ErrorReason> =
+  Rules<R> extends infer T ? (T extends { metadata: readonly (infer K extends string)[] } ? K : never) : never;
+type OptionalKey<R extends ErrorReason> =
+  Rules<R> extends infer T ? (T extends { optional: readonly (infer K extends string)[] } ? K : never) : never;
+
+/** The metadata of an error: the values that its sentence names. */
+type Metadata<R extends ErrorReason> = { readonly [K in RequiredKey<R>]: string } & { readonly [K in OptionalKey<R>]?: string };
 
 /** An invalid field of the request. `field` is its REST path (`value`, `operations[0].amount`). */
 export interface FieldProblem {
@@ -92,26 +136,52 @@ export interface DomainErrorOptions {
   readonly fixedText?: string;
   /** The invalid fields, for `BadRequest` details. */
   readonly fields?: readonly FieldProblem[];
+  /** When the same call may succeed, if that is known better than the reason's rule tells. */
+  readonly retryAfterMs?: number;
   /** For the log only. */
   readonly cause?: unknown;
 }
 
-/** An expected failure. Its `message` is the sentence that the caller reads. */
-export class DomainError extends Error {
+class Failure extends Error {
   override readonly name = 'DomainError';
   readonly kind: ErrorKind;
   readonly reason: ErrorReason;
+  readonly metadata: Readonly<Record<string, string | undefined>>;
   readonly fixedText: string | undefined;
   readonly fields: readonly FieldProblem[];
+  readonly retryAfterMs: number | undefined;
 
-  constructor(kind: ErrorKind, reason: ErrorReason, publicMessage: string, options: DomainErrorOptions = {}) {
+  constructor(
+    kind: ErrorKind,
+    reason: ErrorReason,
+    publicMessage: string,
+    options: DomainErrorOptions & { readonly metadata?: Readonly<Record<string, string | undefined>> } = {},
+  ) {
     super(publicMessage, options.cause === undefined ? undefined : { cause: options.cause });
     this.kind = kind;
     this.reason = reason;
+    this.metadata = options.metadata ?? {};
     this.fixedText = options.fixedText;
     this.fields = options.fields ?? [];
+    this.retryAfterMs = options.retryAfterMs;
   }
 }
+
+/** An expected failure. Its `message` is the sentence that the caller reads. */
+export type DomainError = Failure;
+
+/** The constructor of an expected failure. The type of `options` demands the metadata of the reason. */
+export const DomainError: {
+  readonly prototype: Failure;
+  new <const R extends ErrorReason>(
+    kind: ErrorKind,
+    reason: R,
+    publicMessage: string,
+    ...options: [RequiredKey<R>] extends [never]
+      ? [options?: DomainErrorOptions & { readonly metadata?: Metadata<R> }]
+      : [options: DomainErrorOptions & { readonly metadata: Metadata<R> }]
+  ): Failure;
+} = Failure;
 
 /** The 400 for one field. `description` continues a sentence that begins with the field's name: `must be ...`. */
 export function invalidField(field: string, description: string): DomainError {

@@ -5,7 +5,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { endStreamFromJson, errorFromJson } from '@connectrpc/connect/protocol-connect';
 import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
 import { trailerParse } from '@connectrpc/connect/protocol-grpc-web';
-import { BadRequestSchema, ErrorInfoSchema } from '../../gen/google/rpc/error_details_pb.js';
+import { BadRequestSchema, ErrorInfoSchema, RequestInfoSchema } from '../../gen/google/rpc/error_details_pb.js';
 import { connectErrorFromDomainError } from '../../src/api/contract/errors.js';
 import { DomainError, invalidField } from '../../src/core/errors.js';
 import { notificationClient, type Rig, signingKey, startRig, testKey, transports } from '../support/api-rig.js';
@@ -114,6 +114,7 @@ const refusals = [
     status: 403,
     reason: 'SCOPE_MISSING',
     text: 'Forbidden',
+    values: { scope: 'notifications' },
   },
   {
     what: 'an unknown method',
@@ -138,6 +139,7 @@ const refusals = [
     status: 405,
     reason: 'METHOD_NOT_ALLOWED',
     text: 'Method Not Allowed',
+    values: { allow: 'POST' },
   },
   {
     what: 'a body announced over the limit',
@@ -146,6 +148,7 @@ const refusals = [
     status: 429,
     reason: 'BODY_TOO_LARGE',
     text: 'Payload Too Large',
+    values: { limit_bytes: '1048576' },
   },
   {
     what: 'a malformed authority',
@@ -158,7 +161,7 @@ const refusals = [
 ];
 
 for (const [name, protocol] of Object.entries(protocols)) {
-  for (const { what, headers, code, status, reason, text } of refusals) {
+  for (const { what, headers, code, status, reason, text, values = {} } of refusals) {
     test(`${name}: ${what} is answered in the caller's protocol`, async () => {
       const request = {
         ':method': 'POST',
@@ -175,8 +178,10 @@ for (const [name, protocol] of Object.entries(protocols)) {
       const [info] = error.findDetails(ErrorInfoSchema);
       assert.deepEqual(
         { reason: info?.reason, domain: info?.domain, metadata: info?.metadata },
-        { reason, domain: 'relayer.v1', metadata: { message: text } },
+        { reason, domain: 'relayer.v1', metadata: { message: text, ...values } },
       );
+      assert.equal(error.findDetails(RequestInfoSchema)[0]?.requestId, answer.headers['x-request-id']);
+      assert.equal(answer.headers['grpc-retry-pushback-ms'], '-1');
       assert.match(String(answer.headers['x-request-id']), /^request-\d+$/);
       assert.equal(answer.headers['www-authenticate'], status === 401 ? 'Bearer' : undefined);
       assert.equal(answer.headers.allow, status === 405 ? 'POST' : undefined);
@@ -413,7 +418,10 @@ test("request log: holds the caller's trace if it is well-formed", async () => {
 });
 
 test('errors: text without a UTF-8 form does not break an answer', () => {
-  const error = connectErrorFromDomainError(new DomainError('not_found', 'RELAYER_NOT_FOUND', 'id \ud83d cut'));
+  const error = connectErrorFromDomainError(
+    new DomainError('not_found', 'RELAYER_NOT_FOUND', 'id \ud83d cut', { metadata: { relayer_id: '\ud83d' } }),
+    null,
+  );
   assert.equal(error.rawMessage, 'id \ufffd cut');
   assert.doesNotThrow(() => encodeURIComponent(error.rawMessage));
 });

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { withReasonsTable } from '../../.ci/generate/reasons-table.js';
 import { withSettingsTable } from '../../.ci/generate/settings-table.js';
 import { settings } from '../../src/config/settings.js';
+import { errorReasons } from '../../src/core/errors.js';
 
 const rootPages = ['README.md', 'CONTRIBUTING.md', 'RELEASING.md', 'SECURITY.md'];
 const pages = [...rootPages, ...['docs', 'examples'].flatMap(markdownIn)];
@@ -13,6 +15,12 @@ describe('the documentation', () => {
     const page = readFileSync('docs/configuration.md', 'utf8');
     assert.equal(page, withSettingsTable(page), 'run "npm run generate"');
     for (const { name } of settings) assert.ok(page.includes(`| \`${name}\` |`), name);
+  });
+
+  it('docs/api.md lists every reason as the options of the definitions declare it', () => {
+    const page = readFileSync('docs/api.md', 'utf8');
+    assert.equal(page, withReasonsTable(page), 'run "npm run generate"');
+    for (const reason of errorReasons) assert.ok(page.includes(`| \`${reason}\` |`), reason);
   });
 
   it('every relative link leads to a file and a heading', () => {

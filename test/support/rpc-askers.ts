@@ -1,9 +1,16 @@
 import { create, type DescMethodUnary, fromBinary, fromJson, type JsonValue, type Message, toBinary } from '@bufbuild/protobuf';
+import { durationMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type Transport } from '@connectrpc/connect';
 import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
 import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import grpc from '@grpc/grpc-js';
-import { BadRequestSchema, ErrorInfoSchema } from '../../gen/google/rpc/error_details_pb.js';
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RequestInfoSchema,
+  ResourceInfoSchema,
+  RetryInfoSchema,
+} from '../../gen/google/rpc/error_details_pb.js';
 import { apiKey } from './service.js';
 
 /** The result of an RPC. */
@@ -17,6 +24,12 @@ export type RpcAnswer =
       readonly info: { readonly reason: string; readonly domain: string; readonly metadata: Readonly<Record<string, string>> } | undefined;
       /** Of `google.rpc.BadRequest`. */
       readonly fields: readonly { readonly field: string; readonly description: string }[];
+      /** Of `google.rpc.RequestInfo`. */
+      readonly requestId: string | undefined;
+      /** Of `google.rpc.ResourceInfo`. */
+      readonly resource: { readonly type: string; readonly name: string } | undefined;
+      /** Of `google.rpc.RetryInfo`. */
+      readonly retryDelayMs: number | undefined;
       /** Headers and trailers that came with it. */
       readonly metadata: Headers;
     };
@@ -47,6 +60,8 @@ export function rpcAskers(baseUrl: string): readonly RpcAsker[] {
 /** Code, sentence and details of an error. */
 export function rpcAnswerOf(error: ConnectError): RpcAnswer {
   const [info] = error.findDetails(ErrorInfoSchema);
+  const [resource] = error.findDetails(ResourceInfoSchema);
+  const [retry] = error.findDetails(RetryInfoSchema);
   return {
     ok: false,
     code: Code[error.code] ?? String(error.code),
@@ -55,6 +70,9 @@ export function rpcAnswerOf(error: ConnectError): RpcAnswer {
     fields: error
       .findDetails(BadRequestSchema)
       .flatMap(({ fieldViolations }) => fieldViolations.map(({ field, description }) => ({ field, description }))),
+    requestId: error.findDetails(RequestInfoSchema)[0]?.requestId,
+    resource: resource && { type: resource.resourceType, name: resource.resourceName },
+    retryDelayMs: retry?.retryDelay && durationMs(retry.retryDelay),
     metadata: error.metadata,
   };
 }

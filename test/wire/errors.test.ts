@@ -5,6 +5,7 @@ import { NotificationService } from '../../gen/relayer/v1/notification_service_p
 import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
+import { type ErrorReason, type ReasonRules, reasonRules } from '../../src/core/errors.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { type AppRig, type Ask, keys, type RestAnswer, startAppRig } from '../support/app-rig.js';
 import { type RpcAsker, rpcAskers } from '../support/rpc-askers.js';
@@ -28,6 +29,8 @@ interface Told {
   /** The sentence. */
   readonly error: string;
   readonly fields?: readonly { readonly field: string; readonly description: string }[];
+  /** Of `ErrorInfo`, beside the fixed text: the values that the sentence names. */
+  readonly metadata?: Readonly<Record<string, string>>;
   /** Of REST, beside those that every error has. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -132,7 +135,8 @@ function badField(field: string, description: string): Told {
 }
 
 function notFound(reason: string, error: string, message = 'Not found'): Told {
-  return { status: 404, code: 'NotFound', reason, message, error };
+  const key = reason.replace('_NOT_FOUND', '_ID').toLowerCase();
+  return { status: 404, code: 'NotFound', reason, message, error, metadata: { [key]: /ID (\S+) not found/.exec(error)?.[1] ?? '' } };
 }
 
 /** The order of the table in the contract; what no call of this table reaches has a test of its own below. */
@@ -169,6 +173,7 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
       reason: 'NOTIFICATION_EXISTS',
       message: 'Notification with this ID already exists',
       error: 'Notification with ID taken already exists',
+      metadata: { notification_id: 'taken' },
     },
   ],
   [
@@ -193,6 +198,7 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
       reason: 'SCOPE_MISSING',
       message: 'Forbidden',
       error: 'the key lacks the scope transactions:write',
+      metadata: { scope: 'transactions:write' },
     },
   ],
   [
@@ -204,6 +210,7 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
       reason: 'RELAYER_NOT_ALLOWED',
       message: 'Forbidden',
       error: 'the key may not use relayer r1',
+      metadata: { relayer_id: 'r1' },
     },
   ],
   [
@@ -215,6 +222,7 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
       reason: 'RELAYER_NOT_ALLOWED',
       message: 'Forbidden',
       error: 'the key may not use relayer nobody',
+      metadata: { relayer_id: 'nobody' },
     },
   ],
   [
@@ -226,12 +234,20 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
       reason: 'RELAYER_PAUSED',
       message: 'Forbidden',
       error: 'relayer paused is paused',
+      metadata: { relayer_id: 'paused' },
     },
   ],
   [
     'sign: relayer paused',
     sign('paused'),
-    { status: 403, code: 'FailedPrecondition', reason: 'RELAYER_PAUSED', message: 'Forbidden', error: 'relayer paused is paused' },
+    {
+      status: 403,
+      code: 'FailedPrecondition',
+      reason: 'RELAYER_PAUSED',
+      message: 'Forbidden',
+      error: 'relayer paused is paused',
+      metadata: { relayer_id: 'paused' },
+    },
   ],
   ['read: relayer unknown', read('nobody', unknownId), notFound('RELAYER_NOT_FOUND', 'Relayer with ID nobody not found')],
   ['read: transaction unknown', read('r1', unknownId), notFound('TRANSACTION_NOT_FOUND', `Transaction with ID ${unknownId} not found`)],
@@ -261,6 +277,7 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
       reason: 'NOT_SUPPORTED_ON_NETWORK',
       message: 'Bad Request',
       error: 'SignTransaction is not supported on relayers of network type evm',
+      metadata: { network_type: 'evm' },
     },
   ],
   ['a fault of ours, before the body is read', { ...sign('r1'), key: keys.faulty }, internal],
@@ -288,6 +305,7 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
   ],
 ];
 
+const requestIdPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const everyError = ['connection', 'content-length', 'content-type', 'date', 'x-error-reason', 'x-request-id'];
 
 function envelopeOf({ error, message }: Told): string {
@@ -301,22 +319,36 @@ function checkRest(answer: RestAnswer, told: Told): void {
   assert.equal(answer.headers['content-type'], 'application/json');
   assert.equal(answer.headers['content-length'], String(Buffer.byteLength(answer.text)));
   assert.equal(answer.headers['x-error-reason'], told.reason);
-  assert.match(String(answer.headers['x-request-id']), /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  assert.match(String(answer.headers['x-request-id']), requestIdPattern);
   for (const [name, value] of Object.entries(told.headers ?? {})) assert.equal(answer.headers[name], value);
 }
 
 async function checkRpc(asker: RpcAsker, call: Call, told: Told): Promise<void> {
   const answer = await asker.ask(call.method, call.request, { ...authorizationOf(call), ...call.headers });
   assert.ok(!answer.ok, asker.protocol);
-  const { code, sentence, info, fields } = answer;
+  const { code, sentence, info, fields, requestId, resource, retryDelayMs } = answer;
+  const { retry, metadata: required = [], optional = [], resource: type }: ReasonRules = reasonRules[told.reason as ErrorReason];
+  const values = told.metadata ?? {};
+  for (const key of Object.keys(values)) assert.ok(required.includes(key) || optional.includes(key), `${told.reason}: ${key}`);
+  for (const key of required) assert.ok(key in values, `${told.reason}: ${key}`);
+  const [name] = Object.values(values);
+  const headers = ['retry-after', 'grpc-retry-pushback-ms', 'x-request-id'].map((header) => answer.metadata.get(header) ?? undefined);
+  const waits = retry === 'after_delay' ? (retryDelayMs ?? assert.fail('no RetryInfo')) : null;
+  assert.match(String(requestId), requestIdPattern);
+  assert.deepEqual(headers, [
+    waits === null ? undefined : String(Math.ceil(waits / 1000)),
+    retry === 'never' ? '-1' : waits === null ? undefined : String(waits),
+    requestId,
+  ]);
   assert.deepEqual(
-    { protocol: asker.protocol, code, sentence, info, fields },
+    { protocol: asker.protocol, code, sentence, info, fields, resource },
     {
       protocol: asker.protocol,
       code: told.code,
       sentence: told.error,
-      info: { reason: told.reason, domain: 'relayer.v1', metadata: { message: told.message } },
+      info: { reason: told.reason, domain: 'relayer.v1', metadata: { message: told.message, ...told.metadata } },
       fields: told.fields ?? [],
+      resource: type === undefined || name === undefined ? undefined : { type, name },
     },
   );
 }
@@ -443,6 +475,7 @@ describe('every error of the contract, over REST and every RPC protocol', () => 
       reason: 'BODY_TOO_LARGE',
       message: 'Payload Too Large',
       error: 'the body is larger than the limit of 1048576 bytes',
+      metadata: { limit_bytes: '1048576' },
     };
     checkRest(await rig.ask('POST', '/api/v1/notifications', { body }), told);
     const request = { url: 'x'.repeat(1_048_577) };
@@ -523,6 +556,7 @@ describe('429 Too Many Requests', () => {
     reason: 'RATE_LIMITED',
     message: 'Too Many Requests',
     error: 'the key is over its rate limit (1 per second, bursts of 2); retry in 1 s',
+    metadata: { requests_per_second: '1', burst: '2', retry_after_ms: '1000' },
     headers: { 'ratelimit-policy': '"default";q=2;w=2', ratelimit: '"default";r=0;t=2', 'retry-after': '1' },
   };
 
@@ -615,7 +649,13 @@ describe('errors of sent transactions', () => {
       const { data } = JSON.parse((await rig.ask('GET', `/api/v1/relayers/r1/transactions/${id}`)).text);
       return data.status === 'confirmed' ? data : undefined;
     });
-    const told = { status: 400, code: 'FailedPrecondition', reason: 'TRANSACTION_CONFIRMED', message: 'Bad Request' };
+    const told = {
+      status: 400,
+      code: 'FailedPrecondition',
+      reason: 'TRANSACTION_CONFIRMED',
+      message: 'Bad Request',
+      metadata: { transaction_id: id },
+    };
     await checkEverywhere(rig, askers, replace('r1', id), {
       ...told,
       error: 'the transaction is confirmed, so it can no longer be replaced',
@@ -623,6 +663,42 @@ describe('errors of sent transactions', () => {
     await checkEverywhere(rig, askers, cancel('r1', id), {
       ...told,
       error: 'the transaction is confirmed, so it can no longer be canceled',
+    });
+  });
+
+  it('400 Bad Request: a replacement below the minimum states it, in the sentence and as metadata', async () => {
+    const id = await sendUntil('submitted');
+    const bid = { max_fee_per_gas: '2', max_priority_fee_per_gas: '1' };
+    const call = replace('r1', id, { to, value: '1', ...bid });
+    const { error } = JSON.parse((await rig.ask(call.verb, call.path, restAskOf(call))).text);
+    const [, minimum, priority] = /at least (\d+) wei and max_priority_fee_per_gas at least (\d+) wei/.exec(error) ?? assert.fail(error);
+    assert.ok(minimum !== undefined && priority !== undefined);
+    await checkEverywhere(rig, askers, call, {
+      status: 400,
+      code: 'InvalidArgument',
+      reason: 'REPLACEMENT_UNDERPRICED',
+      message: 'Bad Request',
+      error,
+      metadata: { minimum_wei: minimum, minimum_priority_wei: priority },
+    });
+    // A program that reads the minimum is accepted with its next call.
+    const enough = { to, value: '1', max_fee_per_gas: minimum, max_priority_fee_per_gas: priority };
+    assert.equal((await rig.ask('PUT', call.path, { body: JSON.stringify(enough) })).status, 200);
+  });
+
+  it('400 Bad Request: a replacement that the account cannot pay for names both amounts', async () => {
+    const id = await sendUntil('submitted');
+    const call = replace('r1', id, { to, value: '5000000000000000000000' });
+    const { error } = JSON.parse((await rig.ask(call.verb, call.path, restAskOf(call))).text);
+    const [, balance, cost] = /has (\d+) wei, the transaction may cost (\d+) wei/.exec(error) ?? assert.fail(error);
+    assert.ok(balance !== undefined && cost !== undefined);
+    await checkEverywhere(rig, askers, call, {
+      status: 400,
+      code: 'FailedPrecondition',
+      reason: 'INSUFFICIENT_FUNDS',
+      message: 'Bad Request',
+      error,
+      metadata: { balance_wei: balance, cost_wei: cost },
     });
   });
 

@@ -1,6 +1,13 @@
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
-import { BadRequestSchema, ErrorInfoSchema } from '../../../gen/google/rpc/error_details_pb.js';
-import { DomainError } from '../../core/errors.js';
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RequestInfoSchema,
+  ResourceInfoSchema,
+  RetryInfoSchema,
+} from '../../../gen/google/rpc/error_details_pb.js';
+import { DomainError, type ReasonRules, reasonRules } from '../../core/errors.js';
 import type { Log } from '../../core/ports/log.js';
 import { callKey } from './call.js';
 import { errorTable } from './error-table.js';
@@ -8,9 +15,6 @@ import { bodyTooLarge } from './shared-errors.js';
 
 /** The domain of our reasons in `ErrorInfo`. */
 const errorDomain = 'relayer.v1';
-
-/** Half of a surrogate pair has no UTF-8 form and would break the percent-encoding of `grpc-message`. */
-const loneSurrogate = /\p{Surrogate}/gu;
 
 /**
  * Returns the error to answer with. Domain errors stay as they are, also as the cause of a ConnectError. A missing method is
@@ -26,16 +30,23 @@ export function domainErrorOf(error: unknown): DomainError {
   return internal(error);
 }
 
+/** When the same call may succeed, for reasons that do not know it better. */
+const defaultRetryMs = 1_000;
+
 /**
- * Returns the error for RPC callers: the kind's code, the sentence, `google.rpc.ErrorInfo` with reason and fixed text, and `BadRequest` if
- * fields are named. The domain error is its cause, for REST and for the log; Connect never sends causes.
+ * Returns the error for RPC callers: the kind's code, the sentence, and details of `google.rpc`: ErrorInfo with reason, fixed text and metadata,
+ * BadRequest if fields are named, ResourceInfo if something is missing, RetryInfo if waiting helps, and RequestInfo. The domain error is its
+ * cause, for REST and for the log; Connect never sends causes. `requestId` is null until the call is known; the adapter then adds it.
  */
-export function connectErrorFromDomainError(error: DomainError): ConnectError {
+export function connectErrorFromDomainError(error: DomainError, requestId: string | null): ConnectError {
   const row = errorTable[error.kind];
-  const failure = new ConnectError(error.message.replace(loneSurrogate, '\uFFFD'), row.code, undefined, undefined, error);
+  const { retry, resource }: ReasonRules = reasonRules[error.reason];
+  const metadata = Object.entries(error.metadata).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const failure = new ConnectError(withUtf8Form(error.message), row.code, undefined, undefined, error);
+  const info = Object.fromEntries(metadata.map(([key, value]) => [key, withUtf8Form(value)]));
   failure.details.push({
     desc: ErrorInfoSchema,
-    value: { reason: error.reason, domain: errorDomain, metadata: { message: error.fixedText ?? row.text } },
+    value: { reason: error.reason, domain: errorDomain, metadata: { message: error.fixedText ?? row.text, ...info } },
   });
   if (error.fields.length > 0) {
     failure.details.push({
@@ -43,7 +54,32 @@ export function connectErrorFromDomainError(error: DomainError): ConnectError {
       value: { fieldViolations: error.fields.map(({ field, description }) => ({ field, description })) },
     });
   }
+  const [resourceName] = Object.values(info);
+  if (resource !== undefined && resourceName !== undefined) {
+    failure.details.push({ desc: ResourceInfoSchema, value: { resourceType: resource, resourceName } });
+  }
+  if (retry === 'after_delay') {
+    const delayMs = error.retryAfterMs ?? defaultRetryMs;
+    failure.details.push({ desc: RetryInfoSchema, value: { retryDelay: durationFromMs(delayMs) } });
+    failure.metadata.set('retry-after', String(Math.ceil(delayMs / 1_000)));
+    failure.metadata.set(pushback, String(delayMs));
+  }
+  if (retry === 'never') failure.metadata.set(pushback, '-1');
+  return requestId === null ? failure : withRequestInfo(failure, requestId);
+}
+
+/** What gRPC clients obey when they retry by their service config; a negative value stops them. */
+const pushback = 'grpc-retry-pushback-ms';
+
+/** Adds the request id as a detail. */
+function withRequestInfo(failure: ConnectError, requestId: string): ConnectError {
+  failure.details.push({ desc: RequestInfoSchema, value: { requestId } });
   return failure;
+}
+
+/** Half of a surrogate pair has no UTF-8 form and would break the percent-encoding of `grpc-message`. */
+function withUtf8Form(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\uFFFD');
 }
 
 /**
@@ -53,21 +89,22 @@ export function connectErrorFromDomainError(error: DomainError): ConnectError {
 export function createErrorInterceptor({ log }: { readonly log: Log }): Interceptor {
   return (next) => async (request) => {
     const reported = (error: unknown): ConnectError => {
-      if (error instanceof ConnectError && isCallerGone(error)) return error;
-      const domainError = domainErrorOf(error);
       const call = request.contextValues.get(callKey);
+      const requestId = call?.requestId ?? null;
+      if (error instanceof ConnectError && isCallerGone(error)) return requestId === null ? error : withRequestInfo(error, requestId);
+      const domainError = domainErrorOf(error);
       if (call !== undefined) call.failure = domainError;
       if (domainError.kind === 'internal') {
         log.error(
           {
-            requestId: call?.requestId,
+            requestId,
             method: `${request.service.typeName}/${request.method.name}`,
             err: domainError.cause ?? domainError,
           },
           'a call failed',
         );
       }
-      return connectErrorFromDomainError(domainError);
+      return connectErrorFromDomainError(domainError, requestId);
     };
     try {
       if (!request.stream) return await next(request);

@@ -92,7 +92,9 @@ function checkRelayerList(plan: MethodPlan, message: Message, { principal }: Cal
   if (plan.relayer === 'any' || principal === null) return;
   const relayerId = relayerIdOf(message);
   if (!mayUseRelayer(principal, relayerId)) {
-    throw new DomainError('forbidden', 'RELAYER_NOT_ALLOWED', `the key may not use relayer ${shownName(relayerId)}`);
+    throw new DomainError('forbidden', 'RELAYER_NOT_ALLOWED', `the key may not use relayer ${shownName(relayerId)}`, {
+      metadata: { relayer_id: shownName(relayerId) },
+    });
   }
 }
 
@@ -117,12 +119,18 @@ function relayerFor(plan: MethodPlan, relayerId: string, directory: GateDeps['di
   const relayer = directory.relayer(relayerId);
   if (relayer === undefined) {
     const fixedText = plan.relayerNotFoundText(echoed);
-    throw new DomainError('not_found', 'RELAYER_NOT_FOUND', `Relayer with ID ${echoed} not found`, { fixedText });
+    throw new DomainError('not_found', 'RELAYER_NOT_FOUND', `Relayer with ID ${echoed} not found`, {
+      fixedText,
+      metadata: { relayer_id: echoed },
+    });
   }
   if (plan.relayer === 'active') {
-    if (relayer.paused) throw new DomainError('inactive', 'RELAYER_PAUSED', `relayer ${echoed} is paused`);
+    if (relayer.paused)
+      throw new DomainError('inactive', 'RELAYER_PAUSED', `relayer ${echoed} is paused`, { metadata: { relayer_id: echoed } });
     if (relayer.disabledReason !== null) {
-      throw new DomainError('inactive', 'RELAYER_DISABLED', `relayer ${echoed} is disabled: ${relayer.disabledReason}`);
+      throw new DomainError('inactive', 'RELAYER_DISABLED', `relayer ${echoed} is disabled: ${relayer.disabledReason}`, {
+        metadata: { relayer_id: echoed, disabled_reason: relayer.disabledReason },
+      });
     }
   }
   return relayer;
@@ -140,12 +148,13 @@ function checkShape(plan: MethodPlan, { oneof, isRequired, cases }: NetworkUnion
       'invalid',
       'NOT_SUPPORTED_ON_NETWORK',
       `${plan.method.name} is not supported on relayers of network type ${networkType}`,
+      { metadata: { network_type: networkType } },
     );
   }
   if (held?.case === undefined) {
     if (isRequired) throw invalidField(oneof.name, 'is required');
   } else if (held.case !== wanted) {
     const sentence = `${oneof.name} has the ${held.case} shape, but the relayer's network type is ${networkType}`;
-    throw new DomainError('invalid', 'WRONG_NETWORK_SHAPE', sentence);
+    throw new DomainError('invalid', 'WRONG_NETWORK_SHAPE', sentence, { metadata: { shape: held.case, network_type: networkType } });
   }
 }

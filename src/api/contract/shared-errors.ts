@@ -5,7 +5,9 @@ export const maxBodyBytes = 1_048_576;
 
 /** The 413 for a body over the limit. */
 export function bodyTooLarge(): DomainError {
-  return new DomainError('too_large', 'BODY_TOO_LARGE', `the body is larger than the limit of ${maxBodyBytes} bytes`);
+  return new DomainError('too_large', 'BODY_TOO_LARGE', `the body is larger than the limit of ${maxBodyBytes} bytes`, {
+    metadata: { limit_bytes: String(maxBodyBytes) },
+  });
 }
 
 /** The 401 for a request without exactly one valid key. */

@@ -26,5 +26,5 @@ export function principalOf(request: ApiRequest, authenticate: Authenticate): Pr
 /** Throws `forbidden` SCOPE_MISSING unless the key has the scope. Any valid key passes `authenticated`. */
 export function checkScope(principal: Principal, required: Exclude<RequiredScope, 'public'>): void {
   if (required === 'authenticated' || principal.scopes.has(required)) return;
-  throw new DomainError('forbidden', 'SCOPE_MISSING', `the key lacks the scope ${required}`);
+  throw new DomainError('forbidden', 'SCOPE_MISSING', `the key lacks the scope ${required}`, { metadata: { scope: required } });
 }

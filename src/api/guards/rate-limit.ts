@@ -22,11 +22,14 @@ export function createRateLimit(limits: TokenBucketLimits, clock: Clock): RateLi
     headers.push(policy, ['ratelimit', `"default";r=${remaining};t=${secondsOf(fullAfterMs)}`]);
     if (allowed) return;
     const retryAfterSeconds = Math.max(1, secondsOf(nextAfterMs));
-    headers.push(['retry-after', String(retryAfterSeconds)]);
     throw new DomainError(
       'rate_limited',
       'RATE_LIMITED',
       `the key is over its rate limit (${perSecond} per second, bursts of ${burst}); retry in ${retryAfterSeconds} s`,
+      {
+        metadata: { requests_per_second: String(perSecond), burst: String(burst), retry_after_ms: String(retryAfterSeconds * 1000) },
+        retryAfterMs: retryAfterSeconds * 1000,
+      },
     );
   };
 }

@@ -1,3 +1,4 @@
+import type { ConnectError } from '@connectrpc/connect';
 import { encodeEnvelope } from '@connectrpc/connect/protocol';
 import {
   codeToHttpStatus,
@@ -38,11 +39,20 @@ const endStream = createEndStreamSerialization(undefined);
  * Answers an RPC with an error in the caller's own protocol, without reading its body. A plain HTTP status would reach gRPC callers as
  * UNAVAILABLE or UNKNOWN.
  */
-export function writeProtocolError(request: ApiRequest, response: ApiResponse, error: DomainError, headers: readonly Header[]): void {
+export function writeProtocolError(
+  request: ApiRequest,
+  response: ApiResponse,
+  error: DomainError,
+  { requestId, headers }: { readonly requestId: string; readonly headers: readonly Header[] },
+): void {
+  const failure = connectErrorFromDomainError(error, requestId);
+  // As headers only: clients of gRPC-Web join headers and trailers, and would read every value twice.
+  const advice = [...failure.metadata];
+  for (const [name] of advice) failure.metadata.delete(name);
   const contentType = request.headers['content-type'];
   const codec = contentType?.toLowerCase().includes('json') ? 'json' : 'proto';
-  const { status, type, headers: more, body } = answers[rpcProtocolOf(contentType)](error, codec);
-  writeAnswer(request, response, { status, headers: [...headers, ['content-type', type], ...more], body });
+  const { status, type, headers: more, body } = answers[rpcProtocolOf(contentType)](failure, codec, error.kind);
+  writeAnswer(request, response, { status, headers: [...headers, ...advice, ['content-type', type], ...more], body });
 }
 
 interface ProtocolAnswer {
@@ -52,30 +62,29 @@ interface ProtocolAnswer {
   readonly body: Uint8Array | null;
 }
 
-const answers: Readonly<Record<RpcProtocol, (error: DomainError, codec: 'json' | 'proto') => ProtocolAnswer>> = {
+const answers: Readonly<Record<RpcProtocol, (failure: ConnectError, codec: 'json' | 'proto', kind: ErrorKind) => ProtocolAnswer>> = {
   // Trailers-only: the status is among the headers, and there is no body.
-  grpc: (error, codec) => ({ status: 200, type: `application/grpc+${codec}`, headers: [...statusTrailersOf(error)], body: null }),
-  'grpc-web': (error, codec) => ({
+  grpc: (failure, codec) => ({ status: 200, type: `application/grpc+${codec}`, headers: [...statusTrailersOf(failure)], body: null }),
+  'grpc-web': (failure, codec) => ({
     status: 200,
     type: `application/grpc-web+${codec}`,
     headers: [],
-    body: encodeEnvelope(trailerFlag, trailerSerialize(statusTrailersOf(error))),
+    body: encodeEnvelope(trailerFlag, trailerSerialize(statusTrailersOf(failure))),
   }),
-  'connect-stream': (error, codec) => ({
+  'connect-stream': (failure, codec) => ({
     status: 200,
     type: `application/connect+${codec}`,
     headers: [],
-    body: encodeEnvelope(endStreamFlag, endStream.serialize({ metadata: new Headers(), error: connectErrorFromDomainError(error) })),
+    body: encodeEnvelope(endStreamFlag, endStream.serialize({ metadata: new Headers(), error: failure })),
   }),
-  connect(error) {
-    const failure = connectErrorFromDomainError(error);
-    const status = httpFaults.has(error.kind) ? errorTable[error.kind].httpStatus : codeToHttpStatus(failure.code);
+  connect(failure, _codec, kind) {
+    const status = httpFaults.has(kind) ? errorTable[kind].httpStatus : codeToHttpStatus(failure.code);
     return { status, type: contentTypeUnaryJson, headers: [], body: errorToJsonBytes(failure, undefined) };
   },
 };
 
-function statusTrailersOf(error: DomainError): Headers {
-  return encodeGrpcMessagePlainly(setTrailerStatus(new Headers(), connectErrorFromDomainError(error)));
+function statusTrailersOf(failure: ConnectError): Headers {
+  return encodeGrpcMessagePlainly(setTrailerStatus(new Headers(), failure));
 }
 
 /**

@@ -3,9 +3,10 @@ import { createAsyncIterable, type UniversalServerResponse } from '@connectrpc/c
 import { endStreamFromJson, errorFromJsonBytes } from '@connectrpc/connect/protocol-connect';
 import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
 import { trailerParse } from '@connectrpc/connect/protocol-grpc-web';
-import { ErrorInfoSchema } from '../../../gen/google/rpc/error_details_pb.js';
+import { BadRequestSchema, ErrorInfoSchema } from '../../../gen/google/rpc/error_details_pb.js';
 import { DomainError } from '../../core/errors.js';
 import { outsideText } from '../../core/safe-text.js';
+import { bodyTooLarge } from '../contract/shared-errors.js';
 import type { RpcProtocol } from './protocol-error.js';
 
 /** The flags and the length before the content of an envelope. */
@@ -17,9 +18,9 @@ const envelopeBytes = 5;
 const unreadable: ReadonlySet<Code> = new Set([Code.InvalidArgument, Code.Internal]);
 
 /**
- * Checks an answer that Connect gave by itself, before our code ran, and which has neither reason nor details. Returns `invalid`
- * BODY_MALFORMED if Connect could not read the message. Returns the answer unchanged if it has a reason
- * already, or if it reports a violation of the protocol (an unknown compression, two messages), for which specifications fix the answer.
+ * Checks an answer that Connect gave by itself, before our code ran. Returns the error that reading the body threw, if it was ours, and
+ * `invalid` BODY_MALFORMED if Connect could not read the message; the handler then answers with all details. Returns the answer unchanged if it
+ * reports a violation of the protocol (an unknown compression, two messages), for which specifications fix the answer.
  */
 export async function refusedByConnect(
   answer: UniversalServerResponse,
@@ -29,11 +30,30 @@ export async function refusedByConnect(
   for await (const chunk of answer.body ?? []) chunks.push(chunk);
   const body = Buffer.concat(chunks);
   const error = errorOf(answer, body, protocol);
-  if (error === undefined || !unreadable.has(error.code) || error.findDetails(ErrorInfoSchema).length > 0) {
-    return { ...answer, body: createAsyncIterable([body]) };
-  }
+  const ours = error === undefined ? null : thrownByReader(error);
+  if (ours !== null) return ours;
+  if (error === undefined || !unreadable.has(error.code)) return { ...answer, body: createAsyncIterable([body]) };
   const sentence = `the body is not well-formed: ${outsideText(error.rawMessage)}`;
   return new DomainError('invalid', 'BODY_MALFORMED', sentence, { cause: error });
+}
+
+/** Returns the error that our readers of bodies throw, out of its details; null if there are none. */
+function thrownByReader(error: ConnectError): DomainError | null {
+  const [info] = error.findDetails(ErrorInfoSchema);
+  switch (info?.reason) {
+    case undefined:
+      return null;
+    case 'BODY_TOO_LARGE':
+      return bodyTooLarge();
+    case 'FIELD_INVALID': {
+      const fields = error
+        .findDetails(BadRequestSchema)
+        .flatMap(({ fieldViolations }) => fieldViolations.map(({ field, description }) => ({ field, description })));
+      return new DomainError('invalid', 'FIELD_INVALID', error.rawMessage, { fields });
+    }
+    default:
+      return new DomainError('invalid', 'BODY_MALFORMED', error.rawMessage);
+  }
 }
 
 /** Returns undefined if the response cannot be read: long ones are compressed if the caller accepts that. */

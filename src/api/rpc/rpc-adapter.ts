@@ -14,6 +14,7 @@ import { compressionBrotli, compressionGzip, universalResponseToNodeResponse } f
 import { NonEmptyLists } from '../../codec/non-empty-lists.js';
 import { DomainError, invalidFields } from '../../core/errors.js';
 import type { Log } from '../../core/ports/log.js';
+import { callKey } from '../contract/call.js';
 import { connectErrorFromDomainError } from '../contract/errors.js';
 import { bodyTooLarge, maxBodyBytes } from '../contract/shared-errors.js';
 import { breakOff } from '../http/answer.js';
@@ -60,10 +61,11 @@ function strictJsonOptions(lists: NonEmptyLists): Partial<JsonReadOptions> & { t
     if (surrogateEscape.test(text) && hasLoneSurrogate(text)) {
       throw connectErrorFromDomainError(
         new DomainError('invalid', 'BODY_MALFORMED', 'the body is not well-formed: it contains half of a surrogate pair'),
+        null,
       );
     }
     const problem = lists.problemIn(text);
-    if (problem !== undefined) throw connectErrorFromDomainError(invalidFields([problem]));
+    if (problem !== undefined) throw connectErrorFromDomainError(invalidFields([problem]), null);
     return text;
   };
   // Connect's default drops unknown fields and enum texts: a misspelt `speed` or `relayerIds` would pass as absent.
@@ -147,6 +149,7 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log }
       if (!response.writableEnded) caller.abort(callerLeft());
     });
     const isUnary = handler.method.methodKind === 'unary';
+    const requestId = values.get(callKey)?.requestId ?? null;
     handler({
       httpVersion: request.httpVersion,
       method: request.method ?? '',
@@ -163,8 +166,8 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log }
         answer instanceof DomainError
           ? fail(answer)
           : isUnary
-            ? writeUnaryAnswer(answer, response, caller.signal)
-            : universalResponseToNodeResponse(withPlainMessage(untilCallerLeft(answer)), response),
+            ? writeUnaryAnswer(answer, response, caller.signal, requestId)
+            : universalResponseToNodeResponse(withCompletedTrailers(untilCallerLeft(answer), requestId), response),
       )
       .catch((error: unknown) => {
         if (caller.signal.aborted) return;
@@ -181,13 +184,25 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log }
  * Writes the answer of a unary call. Reads it to its end first, so that head, body and trailers leave in one packet; connect-node writes
  * and awaits each part. Writes nothing if the caller has left.
  */
-async function writeUnaryAnswer(answer: UniversalServerResponse, response: ApiResponse, caller: AbortSignal): Promise<void> {
+async function writeUnaryAnswer(
+  answer: UniversalServerResponse,
+  response: ApiResponse,
+  caller: AbortSignal,
+  requestId: string | null,
+): Promise<void> {
   const body = answer.body === undefined ? nothing : await wholeOf(answer.body);
   if (caller.aborted) return;
   const { header } = answer;
+  if (answer.trailer !== undefined && body.length === 0) {
+    // A failure. gRPC clients retry only a response that is nothing but trailers, which HTTP/2 sends as the only block of headers.
+    response.statusCode = answer.status;
+    for (const [name, value] of [...new Headers(header), ...completedTrailers(answer.trailer, requestId)]) response.setHeader(name, value);
+    response.end();
+    return;
+  }
   (response as HeadWriter).writeHead(answer.status, Object.fromEntries(header instanceof Headers ? header : new Headers(header)));
   // The status of gRPC is known only after the body.
-  if (answer.trailer !== undefined) response.addTrailers(Object.fromEntries(encodeGrpcMessagePlainly(answer.trailer)));
+  if (answer.trailer !== undefined) response.addTrailers(Object.fromEntries(completedTrailers(answer.trailer, requestId)));
   response.end(body);
 }
 
@@ -199,13 +214,19 @@ async function wholeOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return all.length > 1 ? Buffer.concat(all) : only;
 }
 
-/** Encodes the status message plainly. Connect sets it only after the body has ended. */
-function withPlainMessage(answer: UniversalServerResponse): UniversalServerResponse {
+/** Encodes the message of a failure plainly and adds the request id: an error that a client catches has trailers, but no headers. */
+function completedTrailers(trailers: Headers, requestId: string | null): Headers {
+  if (requestId !== null && trailers.get('grpc-status') !== '0') trailers.set('x-request-id', requestId);
+  return encodeGrpcMessagePlainly(trailers);
+}
+
+/** Completes the trailers of a stream. Connect sets its status only after the body has ended. */
+function withCompletedTrailers(answer: UniversalServerResponse, requestId: string | null): UniversalServerResponse {
   const { body, trailer } = answer;
   if (body === undefined || trailer === undefined) return answer;
   async function* bodyAndMessage(chunks: AsyncIterable<Uint8Array>, trailers: Headers): AsyncGenerator<Uint8Array> {
     yield* chunks;
-    encodeGrpcMessagePlainly(trailers);
+    completedTrailers(trailers, requestId);
   }
   return { ...answer, body: bodyAndMessage(body, trailer) };
 }
@@ -239,9 +260,9 @@ async function* limitedBody(request: ApiRequest): AsyncGenerator<Uint8Array> {
   let received = 0;
   for await (const chunk of bodyOf(request)) {
     // Connect rejects by the announced length too, but without a reason.
-    if (isEnveloped && received === 0 && announcedLengthOf(chunk) > maxBodyBytes) throw connectErrorFromDomainError(bodyTooLarge());
+    if (isEnveloped && received === 0 && announcedLengthOf(chunk) > maxBodyBytes) throw connectErrorFromDomainError(bodyTooLarge(), null);
     received += chunk.byteLength;
-    if (received > limit) throw connectErrorFromDomainError(bodyTooLarge());
+    if (received > limit) throw connectErrorFromDomainError(bodyTooLarge(), null);
     yield chunk;
   }
 }
@@ -257,7 +278,9 @@ function limited(compression: Compression): Compression {
     ...compression,
     decompress: (bytes, readMaxBytes) =>
       compression.decompress(bytes, readMaxBytes).catch((error: unknown) => {
-        throw error instanceof ConnectError && error.code === Code.ResourceExhausted ? connectErrorFromDomainError(bodyTooLarge()) : error;
+        throw error instanceof ConnectError && error.code === Code.ResourceExhausted
+          ? connectErrorFromDomainError(bodyTooLarge(), null)
+          : error;
       }),
   };
 }

@@ -3,6 +3,7 @@ import type { DescService } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { type Health, HealthCheckResponse_ServingStatus as Serving } from '../../../gen/grpc/health/v1/health_pb.js';
 import { DomainError } from '../../core/errors.js';
+import { shownName } from '../../core/safe-text.js';
 import type { Readiness } from '../contract/readiness.js';
 
 /** How often a watch checks the readiness. */
@@ -25,7 +26,8 @@ export function createHealthService({ services, readiness, shutdownSignal }: Hea
   const statusNow = async () => ((await readiness()).ready ? Serving.SERVING : Serving.NOT_SERVING);
   return {
     async check({ service }) {
-      if (!names.has(service)) throw new DomainError('not_found', 'PATH_NOT_FOUND', 'unknown service');
+      if (!names.has(service))
+        throw new DomainError('not_found', 'PATH_NOT_FOUND', 'unknown service', { metadata: { service: shownName(service) } });
       return { status: await statusNow() };
     },
     async list() {

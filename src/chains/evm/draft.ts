@@ -64,7 +64,12 @@ async function fundsRefusal(deps: DraftDeps, account: string, costWei: bigint, m
   if (balanceWei >= neededWei) return null;
   const rest = mustRemainWei === 0n ? '' : `, and ${mustRemainWei} wei must remain`;
   const sentence = `insufficient balance: the account has ${balanceWei} wei, the transaction may cost ${costWei} wei${rest}`;
-  return { refused: 'insufficient_funds', sentence, lasting: false };
+  const metadata = {
+    balance_wei: String(balanceWei),
+    cost_wei: String(costWei),
+    ...(mustRemainWei === 0n ? {} : { must_remain_wei: String(mustRemainWei) }),
+  };
+  return { refused: 'insufficient_funds', sentence, lasting: false, metadata };
 }
 
 async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmContent): Promise<bigint | Refusal> {
@@ -75,9 +80,10 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
   const blockGasLimit = await deps.market.blockGasLimit();
   const account = request.relayer.address;
   if (given !== null) {
-    if (given > blockGasLimit) return gasLimitRefusal(`gas_limit is ${given}; a block allows at most ${blockGasLimit}`);
+    if (given > blockGasLimit)
+      return gasLimitRefusal(`gas_limit is ${given}; a block allows at most ${blockGasLimit}`, limits(given, blockGasLimit));
     if (given > maxTransactionGas && (await transactionLimit(deps, account)) === 'in force') {
-      return gasLimitRefusal(`gas_limit is ${given}; this network allows at most ${maxTransactionGas}`);
+      return gasLimitRefusal(`gas_limit is ${given}; this network allows at most ${maxTransactionGas}`, limits(given, maxTransactionGas));
     }
     if (given >= gasAcceptedEverywhere(content.to === null, content.data)) {
       const rejection = await rejectionOf(deps, account, content, given);
@@ -88,8 +94,17 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
   const estimate = await estimateFor(deps, account, content, request.outbids.length === 0);
   if (typeof estimate !== 'bigint') return estimate;
   if (given !== null)
-    return given >= estimate ? given : gasLimitRefusal(`gas_limit is ${given}; it must be at least ${estimate}, the node's estimate`);
-  if (estimate > blockGasLimit) return gasLimitRefusal(`the transaction needs ${estimate} gas; a block allows at most ${blockGasLimit}`);
+    return given >= estimate
+      ? given
+      : gasLimitRefusal(`gas_limit is ${given}; it must be at least ${estimate}, the node's estimate`, {
+          actual: String(given),
+          minimum: String(estimate),
+        });
+  if (estimate > blockGasLimit)
+    return gasLimitRefusal(
+      `the transaction needs ${estimate} gas; a block allows at most ${blockGasLimit}`,
+      limits(estimate, blockGasLimit),
+    );
   return withMargin(deps, account, estimate, blockGasLimit);
 }
 
@@ -146,6 +161,10 @@ function questionDigest({ from, to, valueWei, data }: GasQuestion): string {
   return createHash('sha256').update(`${from} ${to} ${valueWei} ${data}`).digest('base64');
 }
 
-function gasLimitRefusal(sentence: string): Refusal {
-  return { refused: 'gas_limit', sentence, lasting: true };
+function limits(actual: bigint, maximum: bigint): NonNullable<Refusal['metadata']> {
+  return { actual: String(actual), maximum: String(maximum) };
+}
+
+function gasLimitRefusal(sentence: string, metadata: Refusal['metadata'] = {}): Refusal {
+  return { refused: 'gas_limit', sentence, lasting: true, metadata };
 }

@@ -35,7 +35,7 @@ export function createNodes(options: RpcOptions, dialect: NodeDialect, memoryBlo
   async function forward(method: string, paramsJson: string | null): Promise<ForwardedAnswer> {
     if (forwarded >= maxForwarded) {
       const message = `too many forwarded RPC calls in flight to this network (limit ${maxForwarded}); retry later`;
-      throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', message);
+      throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', message, { metadata: { limit: String(maxForwarded) } });
     }
     forwarded += 1;
     try {

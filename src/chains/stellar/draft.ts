@@ -60,7 +60,13 @@ function fundsRefusal({ payer, policies, isFiller }: Drafting, costStroops: bigi
   if (balanceStroops - lockedStroops >= costStroops && balanceStroops - costStroops >= mustRemainStroops) return null;
   const rest = mustRemainStroops === 0n ? '' : `, and ${mustRemainStroops} must remain`;
   const sentence = `insufficient balance: the account has ${balanceStroops} stroops, of which ${lockedStroops} are reserved; the transaction may cost ${costStroops}${rest}`;
-  return { refused: 'insufficient_funds', sentence, lasting: false };
+  const metadata = {
+    balance_stroops: String(balanceStroops),
+    reserved_stroops: String(lockedStroops),
+    cost_stroops: String(costStroops),
+    ...(mustRemainStroops === 0n ? {} : { must_remain_stroops: String(mustRemainStroops) }),
+  };
+  return { refused: 'insufficient_funds', sentence, lasting: false, metadata };
 }
 
 export interface DraftDeps {
@@ -85,7 +91,7 @@ interface Drafting extends DraftDeps {
 
 function missingAccount(address: string, networkName: string): Refusal {
   const sentence = `account ${address} does not exist on ${networkName}; fund it`;
-  return { refused: 'insufficient_funds', sentence, lasting: false };
+  return { refused: 'insufficient_funds', sentence, lasting: false, metadata: { account: address } };
 }
 
 /** Drafts a transaction of the relayer's own account: plain if there is nothing to outbid, else in a fee-bump envelope. */

@@ -39,5 +39,9 @@ export function priceAttempt(request: PriceRequest): StellarBid | Refusal {
   const isNamed = ceiling === maxFeeStroops;
   const bound = isNamed ? 'max_fee' : ceiling === named ? 'the default max_fee' : "the relayer's policy max_fee";
   const sentence = `${bound} allows a fee of ${ceiling} stroops; this transaction needs at least ${minStroops + resourceFeeStroops}`;
-  return { refused: isNamed ? 'underpriced' : 'above_cap', sentence, lasting: true };
+  const metadata = {
+    minimum_stroops: String(minStroops + resourceFeeStroops),
+    ...(isNamed ? { max_fee_stroops: String(ceiling) } : { cap_stroops: String(ceiling) }),
+  };
+  return { refused: isNamed ? 'underpriced' : 'above_cap', sentence, lasting: true, metadata };
 }

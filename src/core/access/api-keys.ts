@@ -78,7 +78,9 @@ function checkForm({ name, scopes, relayerIds, expiresAtMs }: NewApiKey, nowMs: 
 function checkCreator({ scopes, relayerIds, expiresAtMs }: NewApiKey, creator: Principal): void {
   const missing = scopes.find((scope) => !creator.scopes.has(scope));
   if (missing !== undefined) {
-    throw new DomainError('forbidden', 'SCOPE_MISSING', `your API key lacks the scope ${missing}, so it cannot grant it`);
+    throw new DomainError('forbidden', 'SCOPE_MISSING', `your API key lacks the scope ${missing}, so it cannot grant it`, {
+      metadata: { scope: missing },
+    });
   }
   if (creator.relayers !== null && relayerIds.length === 0) {
     const sentence = 'your API key is limited to some relayers, so it cannot create a key for all of them; set relayer_ids';
@@ -87,7 +89,7 @@ function checkCreator({ scopes, relayerIds, expiresAtMs }: NewApiKey, creator: P
   const foreign = relayerIds.find((id) => !mayUseRelayer(creator, id));
   if (foreign !== undefined) {
     const sentence = `your API key may not use the relayer ${shownName(foreign)}, so it cannot create a key for it`;
-    throw new DomainError('forbidden', 'RELAYER_NOT_ALLOWED', sentence);
+    throw new DomainError('forbidden', 'RELAYER_NOT_ALLOWED', sentence, { metadata: { relayer_id: shownName(foreign) } });
   }
   if (creator.expiresAtMs !== null && (expiresAtMs === null || expiresAtMs > creator.expiresAtMs)) {
     const last = new Date(creator.expiresAtMs).toISOString();
@@ -116,7 +118,9 @@ export async function deleteApiKey(
 }
 
 function apiKeyNotFound(id: string): DomainError {
-  return new DomainError('not_found', 'API_KEY_NOT_FOUND', `API key with ID ${shownName(id)} not found`);
+  return new DomainError('not_found', 'API_KEY_NOT_FOUND', `API key with ID ${shownName(id)} not found`, {
+    metadata: { api_key_id: shownName(id) },
+  });
 }
 
 /** Lists the keys that the caller may manage, newest first. A page past the end is empty and has the true total. */

@@ -102,24 +102,29 @@ function callersPrice(explicit: EvmPrice, choice: PriceChoice): EvmPrice | Refus
   if (capWei !== null && maxCostPerGasWei(explicit) > capWei) {
     const field = explicit.kind === 'legacy' ? 'gas_price' : 'max_fee_per_gas';
     const sentence = `${field} is ${maxCostPerGasWei(explicit)} wei; the relayer's gas_price_cap allows at most ${capWei} wei`;
-    return { refused: 'above_cap', sentence, lasting: true };
+    const metadata = { actual_wei: String(maxCostPerGasWei(explicit)), cap_wei: String(capWei) };
+    return { refused: 'above_cap', sentence, lasting: true, metadata };
   }
   if (minimum === null) return whileAboveCap(choice) ?? explicit;
   if (reaches(explicit, minimum)) return explicit;
   const neededWei = maxCostPerGasWei(raisedTo(explicit, minimum));
   if (capWei !== null && neededWei > capWei) return replacementAboveCap(neededWei, capWei);
-  return { refused: 'underpriced', sentence: underpricedSentence(explicit, minimum), lasting: true };
+  const metadata = {
+    minimum_wei: String(explicit.kind === 'legacy' ? neededWei : minimum.maxFeePerGasWei),
+    ...(explicit.kind === 'legacy' ? {} : { minimum_priority_wei: String(minimum.maxPriorityFeePerGasWei) }),
+  };
+  return { refused: 'underpriced', sentence: underpricedSentence(explicit, minimum), lasting: true, metadata };
 }
 
 function whileAboveCap({ baseFeeWei, capWei }: PriceChoice): Refusal | null {
   if (capWei === null || baseFeeWei === null || baseFeeWei <= capWei) return null;
   const sentence = `waiting: base fee ${inGwei(baseFeeWei)} is above gas_price_cap ${inGwei(capWei)}; will send when it falls`;
-  return { refused: 'above_cap', sentence, lasting: false };
+  return { refused: 'above_cap', sentence, lasting: false, metadata: { base_fee_wei: String(baseFeeWei), cap_wei: String(capWei) } };
 }
 
 function replacementAboveCap(neededWei: bigint, capWei: bigint): Refusal {
   const sentence = `a replacement must bid at least ${inGwei(neededWei)}, above gas_price_cap ${inGwei(capWei)}; the current attempt stays live`;
-  return { refused: 'above_cap', sentence, lasting: false };
+  return { refused: 'above_cap', sentence, lasting: false, metadata: { minimum_wei: String(neededWei), cap_wei: String(capWei) } };
 }
 
 function underpricedSentence(explicit: EvmPrice, minimum: Bid): string {

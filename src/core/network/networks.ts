@@ -30,6 +30,8 @@ export function createNetworks(networks: readonly Network[]): Networks {
 /** Returns the network with this id. Throws `NETWORK_NOT_FOUND`. */
 export function getNetwork(networks: Pick<Networks, 'find'>, id: string): Network {
   const network = networks.find(id);
-  if (network === undefined) throw new DomainError('not_found', 'NETWORK_NOT_FOUND', `Network with ID ${shownName(id)} not found`);
-  return network;
+  if (network !== undefined) return network;
+  throw new DomainError('not_found', 'NETWORK_NOT_FOUND', `Network with ID ${shownName(id)} not found`, {
+    metadata: { network_id: shownName(id) },
+  });
 }

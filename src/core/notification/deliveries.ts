@@ -84,5 +84,7 @@ function goneWarnings({ goneAtMs }: Pick<Notification, 'goneAtMs'>): string[] {
 }
 
 function deliveryNotFound(id: string): DomainError {
-  return new DomainError('not_found', 'DELIVERY_NOT_FOUND', `Delivery with ID ${shownName(id)} not found`);
+  return new DomainError('not_found', 'DELIVERY_NOT_FOUND', `Delivery with ID ${shownName(id)} not found`, {
+    metadata: { delivery_id: shownName(id) },
+  });
 }

@@ -76,6 +76,7 @@ export async function createNotification(
 function notificationExists(id: string): DomainError {
   return new DomainError('already_exists', 'NOTIFICATION_EXISTS', `Notification with ID ${id} already exists`, {
     fixedText: 'Notification with this ID already exists',
+    metadata: { notification_id: id },
   });
 }
 
@@ -85,6 +86,7 @@ export async function getNotification({ store }: { readonly store: Store }, id: 
   if (notification !== undefined) return notification;
   throw new DomainError('not_found', 'NOTIFICATION_NOT_FOUND', `Notification with ID ${shownName(id)} not found`, {
     fixedText: 'Notification not found',
+    metadata: { notification_id: shownName(id) },
   });
 }
 

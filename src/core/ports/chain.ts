@@ -59,6 +59,8 @@ export interface Refusal {
   /** A sentence for the caller and for `status_reason`. */
   readonly sentence: string;
   readonly lasting: boolean;
+  /** The values that the sentence names, as `reasonRules` names them. */
+  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /** True if the chain refused to make an attempt. */

@@ -110,11 +110,11 @@ async function relayerFrom(
 }
 
 function checkTaken({ directory }: RelayerDeps, relayer: Relayer): void {
-  if (directory.relayer(relayer.id) !== undefined) throw taken(`Relayer with ID ${relayer.id} already exists`);
+  if (directory.relayer(relayer.id) !== undefined) throw taken(`Relayer with ID ${relayer.id} already exists`, relayer.id);
   const { chain, account } = laneOf(relayer);
   const other = directory.relayers().find(({ network, address }) => address === account && chainKeyOf(network) === chain);
   if (other === undefined) return;
-  throw taken(`the account ${account} already belongs to the relayer ${other.id} on this chain; use another signer`);
+  throw taken(`the account ${account} already belongs to the relayer ${other.id} on this chain; use another signer`, other.id);
 }
 
 /** The fields of a relayer that a caller may change. */
@@ -180,7 +180,9 @@ async function checkUnused({ read }: Pick<Store, 'read'>, id: string): Promise<v
   const { total } = await read.transactionsOf(id, openStatuses, { offset: 0, limit: 1 });
   if (total === 0) return;
   const count = total === 1 ? '1 open transaction' : `${total} open transactions`;
-  throw new DomainError('precondition', 'RELAYER_IN_USE', `the relayer has ${count}; wait until they are final, or cancel them`);
+  throw new DomainError('precondition', 'RELAYER_IN_USE', `the relayer has ${count}; wait until they are final, or cancel them`, {
+    metadata: { relayer_id: id, open_transactions: String(total) },
+  });
 }
 
 /** Checks that the notification exists. Throws `FIELD_INVALID`. */
@@ -193,6 +195,8 @@ async function checkNotification(store: Pick<Store, 'read'>, id: string | null):
 /** Returns the relayer with this id. Throws `RELAYER_NOT_FOUND`. */
 function requireRelayer(directory: Pick<Directory, 'relayer'>, id: string): Relayer {
   const relayer = directory.relayer(id);
-  if (relayer === undefined) throw new DomainError('not_found', 'RELAYER_NOT_FOUND', `Relayer with ID ${shownName(id)} not found`);
-  return relayer;
+  if (relayer !== undefined) return relayer;
+  throw new DomainError('not_found', 'RELAYER_NOT_FOUND', `Relayer with ID ${shownName(id)} not found`, {
+    metadata: { relayer_id: shownName(id) },
+  });
 }

@@ -40,8 +40,10 @@ export function createSigners(signers: readonly HeldSigner[]): Signers {
 /** Returns the signer with this id. Throws `SIGNER_NOT_FOUND`. */
 export function getSigner(signers: Pick<Signers, 'find'>, id: string): HeldSigner {
   const signer = signers.find(id);
-  if (signer === undefined) throw new DomainError('not_found', 'SIGNER_NOT_FOUND', `Signer with ID ${shownName(id)} not found`);
-  return signer;
+  if (signer !== undefined) return signer;
+  throw new DomainError('not_found', 'SIGNER_NOT_FOUND', `Signer with ID ${shownName(id)} not found`, {
+    metadata: { signer_id: shownName(id) },
+  });
 }
 
 /** Returns the purpose that a signer's key is sealed for. */
@@ -90,7 +92,7 @@ export async function createSigner(deps: SignerDeps, { id: wantedId, secret }: N
   const sealed = secretBox.seal(Buffer.from(privateKey).toString('hex'), signerPurpose(id));
   privateKey.fill(0);
   return exclusively(async () => {
-    if (signers.find(id) !== undefined) throw taken(`Signer with ID ${id} already exists`);
+    if (signers.find(id) !== undefined) throw taken(`Signer with ID ${id} already exists`, id);
     await store.commit([store.change.putDefinition({ kind: 'signer', id, content: { type: 'local' }, sealed })]);
     signers.add(signer);
     return signer;

@@ -41,7 +41,8 @@ function withoutNodes(chain: Chain, { transaction, attempts }: OpenTransaction):
   if (transaction.nonce !== null) return null;
   for (const attempt of attempts) {
     const sentence = chain.unsequenced?.whyEndless(attempt);
-    if (typeof sentence === 'string') throw new DomainError('precondition', 'CANCEL_NOT_POSSIBLE', sentence);
+    if (typeof sentence === 'string')
+      throw new DomainError('precondition', 'CANCEL_NOT_POSSIBLE', sentence, { metadata: { transaction_id: transaction.id } });
   }
   return { steps: [givenUp(transaction, 'cancel')], tell: true };
 }

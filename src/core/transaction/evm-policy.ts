@@ -10,7 +10,10 @@ export function requireEvmPolicy(relayer: Pick<Relayer, 'address'>, policies: Ev
       content.to === null
         ? "is required: the relayer's whitelist_receivers does not allow creating contracts"
         : `is ${content.to}, which is not in the relayer's whitelist_receivers`;
-    throw new DomainError('invalid', 'RECEIVER_NOT_ALLOWED', `to ${description}`, { fields: [{ field: 'to', description }] });
+    throw new DomainError('invalid', 'RECEIVER_NOT_ALLOWED', `to ${description}`, {
+      fields: [{ field: 'to', description }],
+      ...(content.to === null ? {} : { metadata: { receiver: content.to } }),
+    });
   }
   if (!gasLimitEstimation && content.gasLimit === null) {
     throw invalidField('gas_limit', "is required: the relayer's policy gas_limit_estimation is false");
@@ -20,6 +23,7 @@ export function requireEvmPolicy(relayer: Pick<Relayer, 'address'>, policies: Ev
     const description = `must be at most ${gasPriceCapWei} wei, the relayer's gas_price_cap`;
     throw new DomainError('invalid', 'GAS_PRICE_CAP_EXCEEDED', `${price.field} ${description}`, {
       fields: [{ field: price.field, description }],
+      metadata: { actual_wei: String(price.wei), cap_wei: String(gasPriceCapWei) },
     });
   }
 }

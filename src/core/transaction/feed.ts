@@ -53,7 +53,7 @@ export function createFeed(): Feed {
           for (;;) {
             if (isDropped) {
               const sentence = `the watch is more than ${maxBacklog} changes behind; start a new watch`;
-              throw new DomainError('rate_limited', 'READER_TOO_SLOW', sentence);
+              throw new DomainError('rate_limited', 'READER_TOO_SLOW', sentence, { metadata: { limit: String(maxBacklog) } });
             }
             const view = backlog.shift();
             if (view !== undefined || isClosed) return view;

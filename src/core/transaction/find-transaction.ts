@@ -8,7 +8,9 @@ import type { TransactionView } from './transaction.js';
 export async function findTransaction(read: Reads, relayerId: string, transactionId: string): Promise<TransactionView> {
   const view = await read.transaction(transactionId);
   if (view === undefined || view.transaction.relayerId !== relayerId) {
-    throw new DomainError('not_found', 'TRANSACTION_NOT_FOUND', `Transaction with ID ${shownName(transactionId)} not found`);
+    throw new DomainError('not_found', 'TRANSACTION_NOT_FOUND', `Transaction with ID ${shownName(transactionId)} not found`, {
+      metadata: { transaction_id: shownName(transactionId) },
+    });
   }
   return view;
 }
@@ -17,9 +19,13 @@ export async function findTransaction(read: Reads, relayerId: string, transactio
 export async function findByNonce(read: Reads, relayer: Relayer, nonce: bigint): Promise<TransactionView> {
   if (relayer.networkType !== 'evm') {
     const sentence = `relayer ${relayer.id} is on a ${relayer.networkType} network, which has no nonces`;
-    throw new DomainError('unimplemented', 'NOT_IMPLEMENTED', sentence);
+    throw new DomainError('unimplemented', 'NOT_IMPLEMENTED', sentence, {
+      metadata: { relayer_id: relayer.id, network_type: relayer.networkType },
+    });
   }
   const id = await read.transactionIdAt(laneOf(relayer), nonce);
-  if (id === undefined) throw new DomainError('not_found', 'TRANSACTION_NOT_FOUND', `Transaction with nonce ${nonce} not found`);
-  return findTransaction(read, relayer.id, id);
+  if (id !== undefined) return findTransaction(read, relayer.id, id);
+  throw new DomainError('not_found', 'TRANSACTION_NOT_FOUND', `Transaction with nonce ${nonce} not found`, {
+    metadata: { nonce: String(nonce) },
+  });
 }

@@ -1,4 +1,4 @@
-import { DomainError, type ErrorReason } from '../errors.js';
+import { DomainError } from '../errors.js';
 import type { Attempt, Content, FailureReason, Intent, MinedAt, Transaction, TransactionStatus } from './transaction.js';
 
 /**
@@ -242,10 +242,15 @@ function endReason(transaction: Transaction, minedPurpose: Intent): string | nul
 /** Throws 400 naming the state if the transaction can no longer be replaced or canceled. */
 export function requireWaiting(transaction: Transaction, verb: 'replaced' | 'canceled'): void {
   const state = stateThatForbids(transaction);
-  if (state !== null) throw new DomainError('precondition', state.reason, `the transaction ${state.words}, so it can no longer be ${verb}`);
+  if (state !== null)
+    throw new DomainError('precondition', state.reason, `the transaction ${state.words}, so it can no longer be ${verb}`, {
+      metadata: { transaction_id: transaction.id },
+    });
 }
 
-function stateThatForbids(transaction: Transaction): { reason: ErrorReason; words: string } | null {
+type StateReason = `TRANSACTION_${'MINED' | 'CONFIRMED' | 'FAILED' | 'EXPIRED' | 'CANCELED'}`;
+
+function stateThatForbids(transaction: Transaction): { reason: StateReason; words: string } | null {
   switch (transaction.status) {
     case 'mined':
       return { reason: 'TRANSACTION_MINED', words: 'is mined' };

@@ -67,7 +67,9 @@ export async function outbid(
 async function requireNew({ store }: TransactionDeps, { chain, hash, nonce }: Attempt): Promise<void> {
   const owner = nonce === null ? await store.read.transactionIdOf(chain, hash) : undefined;
   if (owner === undefined) return;
-  throw new DomainError('invalid', 'FIELD_INVALID', `the new content is identical to transaction ${owner} (same signature); change it`);
+  throw new DomainError('invalid', 'FIELD_INVALID', `the new content is identical to transaction ${owner} (same signature); change it`, {
+    metadata: { transaction_id: owner },
+  });
 }
 
 /** Returns the attempts in the transaction's present slot: for an unsequenced transaction, all of them. */
@@ -91,23 +93,21 @@ function doesTheSame({ hash, fields }: Attempt, live: Attempt): boolean {
 }
 
 /** The 400 for a replacement or cancel that the chain refuses. */
-function refusalError(refusal: Refusal): DomainError {
-  switch (refusal.refused) {
+function refusalError({ refused, sentence, metadata = {} }: Refusal): DomainError {
+  switch (refused) {
     case 'reverts':
     case 'outdated':
-      return new DomainError('invalid', 'EXECUTION_REVERTED', refusal.sentence);
+      return new DomainError('invalid', 'EXECUTION_REVERTED', sentence);
     case 'insufficient_funds':
-      return new DomainError('precondition', 'INSUFFICIENT_FUNDS', refusal.sentence);
+      return new DomainError('precondition', 'INSUFFICIENT_FUNDS', sentence, { metadata });
     case 'above_cap':
     case 'bump_limit':
-      return new DomainError('invalid', 'GAS_PRICE_CAP_EXCEEDED', refusal.sentence);
+      return new DomainError('invalid', 'GAS_PRICE_CAP_EXCEEDED', sentence, { metadata });
     case 'underpriced':
-      return new DomainError('invalid', 'REPLACEMENT_UNDERPRICED', refusal.sentence);
+      return new DomainError('invalid', 'REPLACEMENT_UNDERPRICED', sentence, { metadata });
     case 'not_allowed':
-      return new DomainError('invalid', 'RECEIVER_NOT_ALLOWED', refusal.sentence);
+      return new DomainError('invalid', 'RECEIVER_NOT_ALLOWED', sentence);
     case 'gas_limit':
-      return new DomainError('invalid', 'FIELD_INVALID', refusal.sentence, {
-        fields: [{ field: 'gas_limit', description: refusal.sentence }],
-      });
+      return new DomainError('invalid', 'FIELD_INVALID', sentence, { fields: [{ field: 'gas_limit', description: sentence }], metadata });
   }
 }

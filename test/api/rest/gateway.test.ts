@@ -137,7 +137,10 @@ describe('REST envelope', () => {
   it('warnings: appear in metadata.logs of an error', async () => {
     act = (context) => {
       callOf(context).warnings.push({ level: 'warn', message: 'w' });
-      throw new DomainError('not_found', 'NOTIFICATION_NOT_FOUND', 'no notification n', { fixedText: 'Notification not found' });
+      throw new DomainError('not_found', 'NOTIFICATION_NOT_FOUND', 'no notification n', {
+        fixedText: 'Notification not found',
+        metadata: { notification_id: 'n' },
+      });
     };
     for (const ask of [rig.ask, rig.ask2]) {
       const { status, headers, text } = await ask('DELETE', '/api/v1/notifications/n');

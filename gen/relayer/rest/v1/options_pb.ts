@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/rest/v1/options.proto.
  */
 export const file_relayer_rest_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("Ch1yZWxheWVyL3Jlc3QvdjEvb3B0aW9ucy5wcm90bxIPcmVsYXllci5yZXN0LnYxIuQBCgtNZXRob2RSdWxlcxIlCgVzY29wZRgBIAEoDjIWLnJlbGF5ZXIucmVzdC52MS5TY29wZRIUCgxyYXRlX2xpbWl0ZWQYAiABKAgSFgoOc3VjY2Vzc19zdGF0dXMYAyABKA0SLQoHcmVsYXllchgEIAEoDjIcLnJlbGF5ZXIucmVzdC52MS5SZWxheWVyUnVsZRIeChZyZWxheWVyX25vdF9mb3VuZF90ZXh0GAUgASgJEhIKCmlkZW1wb3RlbnQYBiABKAgSDAoEYmFyZRgHIAEoCBIPCgdyZWFzb25zGAggAygJIs4BCgpGaWVsZFJ1bGVzEg4KBm51bWJlchgBIAEoCBIOCgZhbW91bnQYAiABKAgSEAoIbnVsbGFibGUYAyABKAgSDAoEdGFncxgEIAMoCRILCgNoZXgYBSABKAgSDAoEbmFtZRgGIAEoCRIQCgNtaW4YByABKANIAIgBARIQCgNtYXgYCCABKANIAYgBARIMCgRqc29uGAkgASgIEhAKCHJlcXVpcmVkGAogASgIEhEKCW5vbl9lbXB0eRgLIAEoCEIGCgRfbWluQgYKBF9tYXgihwEKClVuaW9uUnVsZXMSGQoPcmVsYXllcl9uZXR3b3JrGAEgASgISAASEQoHc2libGluZxgCIAEoCUgAEg0KA3RhZxgDIAEoCUgAEg8KB2NvbnRlbnQYBCABKAkSDQoFdW5kZXIYBSABKAkSEAoIcmVxdWlyZWQYBiABKAhCCgoIc2VsZWN0b3IiNQoMTWVzc2FnZVJ1bGVzEhIKCmJhcmVfY2FzZXMYASADKAkSEQoJc2hvcnRoYW5kGAIgASgJKr4BCgVTY29wZRIVChFTQ09QRV9VTlNQRUNJRklFRBAAEhAKDFNDT1BFX1BVQkxJQxABEhcKE1NDT1BFX0FVVEhFTlRJQ0FURUQQAhIbChdTQ09QRV9UUkFOU0FDVElPTlNfUkVBRBADEhwKGFNDT1BFX1RSQU5TQUNUSU9OU19XUklURRAEEg4KClNDT1BFX1NJR04QBRIXChNTQ09QRV9OT1RJRklDQVRJT05TEAYSDwoLU0NPUEVfQURNSU4QBypdCgtSZWxheWVyUnVsZRIcChhSRUxBWUVSX1JVTEVfVU5TUEVDSUZJRUQQABIXChNSRUxBWUVSX1JVTEVfRVhJU1RTEAESFwoTUkVMQVlFUl9SVUxFX0FDVElWRRACOlYKBm1ldGhvZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLmOAyABKAsyHC5yZWxheWVyLnJlc3QudjEuTWV0aG9kUnVsZXNSBm1ldGhvZDpSCgVmaWVsZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYuo4DIAEoCzIbLnJlbGF5ZXIucmVzdC52MS5GaWVsZFJ1bGVzUgVmaWVsZDpSCgV1bmlvbhIdLmdvb2dsZS5wcm90b2J1Zi5PbmVvZk9wdGlvbnMYu44DIAEoCzIbLnJlbGF5ZXIucmVzdC52MS5VbmlvblJ1bGVzUgV1bmlvbjo3CgR0ZXh0EiEuZ29vZ2xlLnByb3RvYnVmLkVudW1WYWx1ZU9wdGlvbnMYvI4DIAEoCVIEdGV4dDpaCgdtZXNzYWdlEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGL2OAyABKAsyHS5yZWxheWVyLnJlc3QudjEuTWVzc2FnZVJ1bGVzUgdtZXNzYWdlYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("Ch1yZWxheWVyL3Jlc3QvdjEvb3B0aW9ucy5wcm90bxIPcmVsYXllci5yZXN0LnYxIuQBCgtNZXRob2RSdWxlcxIlCgVzY29wZRgBIAEoDjIWLnJlbGF5ZXIucmVzdC52MS5TY29wZRIUCgxyYXRlX2xpbWl0ZWQYAiABKAgSFgoOc3VjY2Vzc19zdGF0dXMYAyABKA0SLQoHcmVsYXllchgEIAEoDjIcLnJlbGF5ZXIucmVzdC52MS5SZWxheWVyUnVsZRIeChZyZWxheWVyX25vdF9mb3VuZF90ZXh0GAUgASgJEhIKCmlkZW1wb3RlbnQYBiABKAgSDAoEYmFyZRgHIAEoCBIPCgdyZWFzb25zGAggAygJInMKC1JlYXNvblJ1bGVzEiUKBXJldHJ5GAEgASgOMhYucmVsYXllci5yZXN0LnYxLlJldHJ5EhAKCG1ldGFkYXRhGAIgAygJEhkKEW9wdGlvbmFsX21ldGFkYXRhGAMgAygJEhAKCHJlc291cmNlGAQgASgJIs4BCgpGaWVsZFJ1bGVzEg4KBm51bWJlchgBIAEoCBIOCgZhbW91bnQYAiABKAgSEAoIbnVsbGFibGUYAyABKAgSDAoEdGFncxgEIAMoCRILCgNoZXgYBSABKAgSDAoEbmFtZRgGIAEoCRIQCgNtaW4YByABKANIAIgBARIQCgNtYXgYCCABKANIAYgBARIMCgRqc29uGAkgASgIEhAKCHJlcXVpcmVkGAogASgIEhEKCW5vbl9lbXB0eRgLIAEoCEIGCgRfbWluQgYKBF9tYXgihwEKClVuaW9uUnVsZXMSGQoPcmVsYXllcl9uZXR3b3JrGAEgASgISAASEQoHc2libGluZxgCIAEoCUgAEg0KA3RhZxgDIAEoCUgAEg8KB2NvbnRlbnQYBCABKAkSDQoFdW5kZXIYBSABKAkSEAoIcmVxdWlyZWQYBiABKAhCCgoIc2VsZWN0b3IiNQoMTWVzc2FnZVJ1bGVzEhIKCmJhcmVfY2FzZXMYASADKAkSEQoJc2hvcnRoYW5kGAIgASgJKl4KBVJldHJ5EhUKEVJFVFJZX1VOU1BFQ0lGSUVEEAASDwoLUkVUUllfTkVWRVIQARIWChJSRVRSWV9BRlRFUl9DSEFOR0UQAhIVChFSRVRSWV9BRlRFUl9ERUxBWRADKr4BCgVTY29wZRIVChFTQ09QRV9VTlNQRUNJRklFRBAAEhAKDFNDT1BFX1BVQkxJQxABEhcKE1NDT1BFX0FVVEhFTlRJQ0FURUQQAhIbChdTQ09QRV9UUkFOU0FDVElPTlNfUkVBRBADEhwKGFNDT1BFX1RSQU5TQUNUSU9OU19XUklURRAEEg4KClNDT1BFX1NJR04QBRIXChNTQ09QRV9OT1RJRklDQVRJT05TEAYSDwoLU0NPUEVfQURNSU4QBypdCgtSZWxheWVyUnVsZRIcChhSRUxBWUVSX1JVTEVfVU5TUEVDSUZJRUQQABIXChNSRUxBWUVSX1JVTEVfRVhJU1RTEAESFwoTUkVMQVlFUl9SVUxFX0FDVElWRRACOlYKBm1ldGhvZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLmOAyABKAsyHC5yZWxheWVyLnJlc3QudjEuTWV0aG9kUnVsZXNSBm1ldGhvZDpSCgVmaWVsZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYuo4DIAEoCzIbLnJlbGF5ZXIucmVzdC52MS5GaWVsZFJ1bGVzUgVmaWVsZDpSCgV1bmlvbhIdLmdvb2dsZS5wcm90b2J1Zi5PbmVvZk9wdGlvbnMYu44DIAEoCzIbLnJlbGF5ZXIucmVzdC52MS5VbmlvblJ1bGVzUgV1bmlvbjo3CgR0ZXh0EiEuZ29vZ2xlLnByb3RvYnVmLkVudW1WYWx1ZU9wdGlvbnMYvI4DIAEoCVIEdGV4dDpZCgZyZWFzb24SIS5nb29nbGUucHJvdG9idWYuRW51bVZhbHVlT3B0aW9ucxi+jgMgASgLMhwucmVsYXllci5yZXN0LnYxLlJlYXNvblJ1bGVzUgZyZWFzb246WgoHbWVzc2FnZRIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxi9jgMgASgLMh0ucmVsYXllci5yZXN0LnYxLk1lc3NhZ2VSdWxlc1IHbWVzc2FnZWIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * What a method requires of its caller, and how REST responds.
@@ -89,6 +89,48 @@ export type MethodRules = Message<"relayer.rest.v1.MethodRules"> & {
  */
 export const MethodRulesSchema: GenMessage<MethodRules> = /*@__PURE__*/
   messageDesc(file_relayer_rest_v1_options, 0);
+
+/**
+ * What an error with a reason carries, and whether a retry can help.
+ *
+ * @generated from message relayer.rest.v1.ReasonRules
+ */
+export type ReasonRules = Message<"relayer.rest.v1.ReasonRules"> & {
+  /**
+   * Whether the same call can succeed later.
+   *
+   * @generated from field: relayer.rest.v1.Retry retry = 1;
+   */
+  retry: Retry;
+
+  /**
+   * The keys of `google.rpc.ErrorInfo.metadata` that every error with this reason has, beside `message`.
+   *
+   * @generated from field: repeated string metadata = 2;
+   */
+  metadata: string[];
+
+  /**
+   * The keys that an error with this reason has if they apply.
+   *
+   * @generated from field: repeated string optional_metadata = 3;
+   */
+  optionalMetadata: string[];
+
+  /**
+   * The type of the missing resource in `google.rpc.ResourceInfo`; its name is the first value of the metadata.
+   *
+   * @generated from field: string resource = 4;
+   */
+  resource: string;
+};
+
+/**
+ * Describes the message relayer.rest.v1.ReasonRules.
+ * Use `create(ReasonRulesSchema)` to create a new message.
+ */
+export const ReasonRulesSchema: GenMessage<ReasonRules> = /*@__PURE__*/
+  messageDesc(file_relayer_rest_v1_options, 1);
 
 /**
  * How a field is written in REST JSON, and its bounds. The bounds and `amount` apply to every protocol.
@@ -180,7 +222,7 @@ export type FieldRules = Message<"relayer.rest.v1.FieldRules"> & {
  * Use `create(FieldRulesSchema)` to create a new message.
  */
 export const FieldRulesSchema: GenMessage<FieldRules> = /*@__PURE__*/
-  messageDesc(file_relayer_rest_v1_options, 1);
+  messageDesc(file_relayer_rest_v1_options, 2);
 
 /**
  * How a union is written in REST JSON.
@@ -246,7 +288,7 @@ export type UnionRules = Message<"relayer.rest.v1.UnionRules"> & {
  * Use `create(UnionRulesSchema)` to create a new message.
  */
 export const UnionRulesSchema: GenMessage<UnionRules> = /*@__PURE__*/
-  messageDesc(file_relayer_rest_v1_options, 2);
+  messageDesc(file_relayer_rest_v1_options, 3);
 
 /**
  * How a message is written in REST JSON.
@@ -275,7 +317,48 @@ export type MessageRules = Message<"relayer.rest.v1.MessageRules"> & {
  * Use `create(MessageRulesSchema)` to create a new message.
  */
 export const MessageRulesSchema: GenMessage<MessageRules> = /*@__PURE__*/
-  messageDesc(file_relayer_rest_v1_options, 3);
+  messageDesc(file_relayer_rest_v1_options, 4);
+
+/**
+ * Whether the same call can succeed later.
+ *
+ * @generated from enum relayer.rest.v1.Retry
+ */
+export enum Retry {
+  /**
+   * Not declared.
+   *
+   * @generated from enum value: RETRY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The same call fails again. RPC errors say so with `grpc-retry-pushback-ms: -1`.
+   *
+   * @generated from enum value: RETRY_NEVER = 1;
+   */
+  NEVER = 1,
+
+  /**
+   * The same call fails until something else has changed: funds, the state of a relayer, a price.
+   *
+   * @generated from enum value: RETRY_AFTER_CHANGE = 2;
+   */
+  AFTER_CHANGE = 2,
+
+  /**
+   * Waiting helps. RPC errors have `google.rpc.RetryInfo`, `retry-after` and `grpc-retry-pushback-ms`.
+   *
+   * @generated from enum value: RETRY_AFTER_DELAY = 3;
+   */
+  AFTER_DELAY = 3,
+}
+
+/**
+ * Describes the enum relayer.rest.v1.Retry.
+ */
+export const RetrySchema: GenEnum<Retry> = /*@__PURE__*/
+  enumDesc(file_relayer_rest_v1_options, 0);
 
 /**
  * A permission of a key.
@@ -344,7 +427,7 @@ export enum Scope {
  * Describes the enum relayer.rest.v1.Scope.
  */
 export const ScopeSchema: GenEnum<Scope> = /*@__PURE__*/
-  enumDesc(file_relayer_rest_v1_options, 0);
+  enumDesc(file_relayer_rest_v1_options, 1);
 
 /**
  * The required state of the relayer that a request names.
@@ -378,7 +461,7 @@ export enum RelayerRule {
  * Describes the enum relayer.rest.v1.RelayerRule.
  */
 export const RelayerRuleSchema: GenEnum<RelayerRule> = /*@__PURE__*/
-  enumDesc(file_relayer_rest_v1_options, 1);
+  enumDesc(file_relayer_rest_v1_options, 2);
 
 /**
  * What the method requires of its caller, and how REST responds. Every method has it.
@@ -413,10 +496,18 @@ export const text: GenExtension<EnumValueOptions, string> = /*@__PURE__*/
   extDesc(file_relayer_rest_v1_options, 3);
 
 /**
+ * What an error with this reason carries, and whether a retry can help. Every reason has it.
+ *
+ * @generated from extension: relayer.rest.v1.ReasonRules reason = 51006;
+ */
+export const reason: GenExtension<EnumValueOptions, ReasonRules> = /*@__PURE__*/
+  extDesc(file_relayer_rest_v1_options, 4);
+
+/**
  * How a message is written in REST JSON.
  *
  * @generated from extension: relayer.rest.v1.MessageRules message = 51005;
  */
 export const message: GenExtension<MessageOptions, MessageRules> = /*@__PURE__*/
-  extDesc(file_relayer_rest_v1_options, 4);
+  extDesc(file_relayer_rest_v1_options, 5);
 

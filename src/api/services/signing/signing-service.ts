@@ -35,6 +35,7 @@ export function createSigningService(deps: {
         'invalid',
         'NOT_SUPPORTED_ON_NETWORK',
         `relayer ${relayer.id} is of network type ${relayer.networkType}; only evm relayers sign data`,
+        { metadata: { relayer_id: relayer.id, network_type: relayer.networkType } },
       );
     }
     return signer;
