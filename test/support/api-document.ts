@@ -70,6 +70,15 @@ export async function readApiDocument(port: number): Promise<ApiDocument> {
       assert.ok(contentType in at(resolved, ['content']), shown);
       const body = contentType === 'application/json' ? JSON.parse(answer.text) : answer.text;
       assert.equal(problems([...place, 'content', contentType, 'schema'], body), null, shown);
+      const errors = Object.values(at(resolved, ['content', contentType, 'examples'])) as {
+        readonly value: { readonly message: string };
+      }[];
+      if (answer.status >= 400 && errors.length > 0) {
+        const texts = errors.map(({ value }) =>
+          value.message.startsWith('Relayer with ID') ? 'Relayer with ID missing not found' : value.message,
+        );
+        assert.ok(texts.includes(body.message), `the document does not list the text ${body.message}: ${shown}`);
+      }
       for (const [name, header] of Object.entries(at(resolved, ['headers']))) {
         const value = answer.headers[name.toLowerCase()];
         assert.notEqual(value, undefined, `${name} is missing: ${shown}`);
@@ -124,31 +133,7 @@ function at(json: Json, place: readonly string[]): Json {
   return place.reduce<Json>((value, key) => (value[key] ?? {}) as Json, json);
 }
 
-/**
- * Closes every object that is not part of another, so that an undefined field is a problem. The published document is open, because later
- * versions may add fields.
- */
+/** Closes every object, so that an undefined field is a problem. The published document is open, because later versions may add fields. */
 function withNothingElse(json: Json): Json {
-  const parts = new Set<string>();
-  const collect = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null) return;
-    const { oneOf, allOf, properties } = value as Record<string, { $ref?: string }[] | undefined>;
-    for (const part of [...(properties === undefined ? [] : (oneOf ?? [])), ...(allOf ?? [])])
-      if (part.$ref !== undefined) parts.add(part.$ref);
-    for (const inner of Object.values(value)) collect(inner);
-  };
-  collect(json);
-  const closed = (value: unknown, place: string, isPart: boolean): unknown => {
-    if (Array.isArray(value)) return value.map((item) => closed(item, '', isPart));
-    if (typeof value !== 'object' || value === null) return value;
-    const { type, properties, additionalProperties } = value as Json;
-    const isObject = type === 'object' && typeof properties === 'object' && additionalProperties === undefined;
-    const entries = Object.entries(value).map(([key, inner]) => {
-      const partOfThis = (key === 'allOf' || (key === 'oneOf' && typeof properties === 'object')) && Array.isArray(inner);
-      return [key, closed(inner, `${place}/${key}`, partOfThis)];
-    });
-    const close = (isObject && !isPart && !parts.has(`#${place}`)) || (Array.isArray((value as Json).allOf) && type === undefined);
-    return { ...Object.fromEntries(entries), ...(close ? { unevaluatedProperties: false } : {}) };
-  };
-  return closed(json, '', false) as Json;
+  return JSON.parse(JSON.stringify(json), (key, value) => (key === 'additionalProperties' && value === true ? false : value));
 }

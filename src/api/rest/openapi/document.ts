@@ -2,11 +2,11 @@ import type { MethodPlan } from '../../contract/method-plan.js';
 import { errorComponents, errorSchema, errorTableText } from './error-responses.js';
 import { headerComponents } from './headers.js';
 import { answerSchema, operationOf, tagsOf } from './operation.js';
-import { pagePaths } from './page-paths.js';
+import { pagePaths, readinessSchema } from './page-paths.js';
 import { parameterComponents } from './parameters.js';
 import type { Schema } from './schema.js';
 import { SchemaCompiler } from './schema-compiler.js';
-import { webhooks } from './webhooks.js';
+import { webhooksOf, webhookTag } from './webhooks.js';
 
 /** The input of the document. */
 export interface DocumentParts {
@@ -24,7 +24,9 @@ export function openApiDocument({ plans, isBuilt, version }: DocumentParts): Sch
   const routes = plans.flatMap((plan) =>
     plan.http === null ? [] : [{ plan, http: plan.http, answer: answerSchema(plan, plan.http, compiler) }],
   );
-  compiler.add('Error', errorSchema);
+  compiler.add('ErrorEnvelope', errorSchema);
+  compiler.add('Readiness', readinessSchema);
+  const webhooks = webhooksOf(compiler);
   const paths: Record<string, Record<string, Schema>> = {};
   for (const { plan, http, answer } of routes) {
     const operation = operationOf({ plan, http, answer, isBuilt: isBuilt(plan), compiler });
@@ -34,7 +36,7 @@ export function openApiDocument({ plans, isBuilt, version }: DocumentParts): Sch
     openapi: '3.1.0',
     info: { title: 'Relayer service', version, description: introduction(), license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
     servers: [{ url: '/', description: 'This service' }],
-    tags: [...tagsOf(plans), { name: 'Health', description: 'Liveness, readiness and metrics.' }],
+    tags: [...tagsOf(plans), webhookTag, { name: 'Health', description: 'Liveness, readiness and metrics.' }],
     paths: { ...paths, ...pagePaths },
     webhooks,
     components: {

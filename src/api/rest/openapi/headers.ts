@@ -20,7 +20,7 @@ export const headerComponents: Readonly<Record<string, Schema>> = {
       'Maximum burst of calls (`q`) and seconds until an empty limit is full again (`w`): `"default";q=300;w=3`. Absent if the limit is switched off.',
     schema: { type: 'string' },
   },
-  'Retry-After': { description: 'Seconds to wait, at least 1.', schema: { type: 'integer', minimum: 1 } },
+  'Retry-After': { description: 'Seconds to wait, at least 1.', schema: { type: 'integer', format: 'int32', minimum: 1 } },
   'WWW-Authenticate': { description: '`Bearer`.', schema: { type: 'string' } },
 };
 

@@ -1,165 +1,220 @@
 import type { DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
+import { enumTextsOf } from '../../../codec/enum-codec.js';
 import { fieldRulesOf, restNameOf, unionRulesOf } from '../../../codec/field-rules.js';
 import { commentOf } from './comment.js';
-import type { Direction } from './scalar-schema.js';
+import type { Direction, NamedSchemas } from './scalar-schema.js';
 import { described, orNull, type Schema } from './schema.js';
 
 /** Compiles the schemas of fields and of the messages that they hold. */
-export interface FieldSchemas {
+export interface FieldSchemas extends NamedSchemas {
   field(field: DescField, direction: Direction): Schema;
   value(field: DescField, direction: Direction): Schema;
   message(desc: DescMessage, direction: Direction): Schema;
 }
 
-/** The keys of an object whose schema is being compiled. */
-interface Keys {
-  readonly properties: Record<string, Schema>;
-  readonly required: string[];
-  /** If the object has a flattened union: the shapes that it can have beside these keys. */
-  shapes: readonly Shape[] | null;
-  /** Further schemas that the object must match. */
-  readonly conditions: Schema[];
+/** How an object is compiled. */
+interface ObjectForm {
+  readonly direction: Direction;
+  /** The name of its schema, with which the names of its cases begin. */
+  readonly name: string;
+  /** Fields that are not keys: the path has them, or the gateway sets them. */
+  readonly exclude?: ReadonlySet<string>;
+  /** Further keys, and what then distinguishes the names of its cases. */
+  readonly extra?: Keys;
+  readonly suffix?: string;
 }
 
-/** One shape of an object. */
-interface Shape {
-  /** A reference to the schema of the message, if the shape is a message. */
-  readonly ref: Schema | null;
-  readonly title: string;
+/** The keys of an object. */
+interface Keys {
+  readonly properties: Readonly<Record<string, Schema>>;
+  readonly required: readonly string[];
+  /** Limits of the object as a whole. */
+  readonly limits?: Schema;
+}
+
+/** One case of a union whose keys are beside those of its object. */
+interface Case {
+  readonly name: string;
   readonly description: string;
   readonly keys: Keys;
+  /** The case as a schema of its own, for an object that has no keys beside the union. */
+  readonly alone?: () => Schema;
+  /** The texts of the discriminator that choose it. */
+  readonly tags: readonly string[];
 }
 
-/** Compiles a message to an object. `exclude` names fields that are not keys: the path has them, or the gateway sets them. */
-export function objectSchema(
-  schemas: FieldSchemas,
-  desc: DescMessage,
-  direction: Direction,
-  exclude: ReadonlySet<string> = new Set(),
-): Schema {
-  const keys = keysOf(schemas, desc, direction, exclude);
-  const { shapes } = keys;
-  if (shapes === null) return keysSchema(keys, direction);
-  const alone = Object.keys(keys.properties).length === 0;
-  // Each shape of a request is closed, so it repeats the common keys.
-  const whole = direction === 'request' && !alone ? shapes.map((shape) => merged(keys, shape)) : shapes;
-  const oneOf = { oneOf: whole.map((shape) => shapeSchema(shape, direction)) };
-  return alone || direction === 'request' ? oneOf : keysSchema({ ...keys, conditions: [...keys.conditions, oneOf] }, direction);
+/** A union whose cases replace the object. */
+interface Cases {
+  /** The key whose text chooses the case; null if the relayer's network chooses it. */
+  readonly discriminator: string | null;
+  readonly cases: readonly Case[];
 }
 
-/** Collects the keys of a message. */
-function keysOf(schemas: FieldSchemas, desc: DescMessage, direction: Direction, exclude: ReadonlySet<string> = new Set()): Keys {
-  const keys: Keys = { properties: {}, required: [], shapes: null, conditions: [] };
-  for (const member of desc.members) {
-    if (member.kind === 'oneof') addMemberUnion(schemas, keys, member, direction);
-    else if (!exclude.has(member.name)) addField(schemas, keys, member, direction);
-  }
-  return keys;
+/** Returns these keys, all required. */
+export function withKeys(properties: Readonly<Record<string, Schema>>): Keys {
+  return { properties, required: Object.keys(properties) };
 }
 
-function addField(schemas: FieldSchemas, keys: Keys, field: DescField, direction: Direction): void {
+/** Compiles a message to an object, or to a union of objects of which each has all keys. */
+export function objectSchema(schemas: FieldSchemas, desc: DescMessage, form: ObjectForm): Schema {
+  const unions = desc.members.filter((member) => member.kind === 'oneof').map((oneof) => casesOf(schemas, oneof, form));
+  const [union, ...others] = unions.filter((one) => one !== null);
+  if (others.length > 0) throw new Error(`${desc} has two unions whose cases are beside its other keys`);
+  const own = merged(form.extra ?? { properties: {}, required: [] }, ownKeysOf(schemas, desc, form));
+  if (union === undefined) return keysSchema(own, form.direction);
+  const isAlone = Object.keys(own.properties).length === 0;
+  const refs = union.cases.map(({ name, description, keys, alone }) =>
+    isAlone && alone !== undefined
+      ? alone()
+      : schemas.add(name, described({ title: name, ...keysSchema(merged(own, keys), form.direction) }, description)),
+  );
+  const { discriminator } = union;
+  if (discriminator === null) return { oneOf: refs };
+  const mapping = union.cases.flatMap(({ tags }, index) => tags.map((tag) => [tag, refs[index]?.$ref]));
+  return { oneOf: refs, discriminator: { propertyName: discriminator, mapping: Object.fromEntries(mapping) } };
+}
+
+/** Requests reject unknown keys. Responses say that they may get more keys: some generators would reject those otherwise. */
+function keysSchema({ properties, required, limits = {} }: Keys, direction: Direction): Schema {
+  return {
+    type: 'object',
+    properties,
+    ...(required.length === 0 ? {} : { required }),
+    ...limits,
+    additionalProperties: direction === 'answer',
+  };
+}
+
+function merged(left: Keys, right: Keys): Keys {
+  return {
+    properties: { ...left.properties, ...right.properties },
+    required: [...left.required, ...right.required.filter((key) => !left.required.includes(key))],
+    limits: { ...left.limits, ...right.limits },
+  };
+}
+
+/** Collects the keys of a message that do not depend on a case. */
+function ownKeysOf(schemas: FieldSchemas, desc: DescMessage, { direction, name, exclude }: ObjectForm): Keys {
+  return desc.members.reduce<Keys>(
+    (keys, member) => {
+      if (exclude?.has(member.name) === true) return keys;
+      if (member.kind === 'field') return merged(keys, fieldKey(schemas, member, direction));
+      const { selector, under } = unionRulesOf(member);
+      if (selector.case === undefined) return merged(keys, plainKeys(schemas, member, direction));
+      return selector.case === 'relayerNetwork' && under !== ''
+        ? merged(keys, underKey(schemas, member, `${name}${pascal(under)}`, direction))
+        : keys;
+    },
+    { properties: {}, required: [] },
+  );
+}
+
+function fieldKey(schemas: FieldSchemas, field: DescField, direction: Direction): Keys {
   const key = restNameOf(field);
-  const comment = commentOf(field);
   const schema = schemas.field(field, direction);
   const { nullable, nonEmpty, required: isDeclared } = fieldRulesOf(field);
   const isRequest = direction === 'request';
   // In requests null means absent. In responses only optional fields can be absent; the nullable ones of them are null instead.
   const required = isRequest ? isDeclared : nullable || !(field.proto.proto3Optional || nonEmpty);
   const mayBeNull = isRequest ? !required : nullable;
-  keys.properties[key] = described(mayBeNull ? orNull(schema) : schema, comment);
-  if (required) keys.required.push(key);
+  return { properties: { [key]: described(mayBeNull ? orNull(schema) : schema, commentOf(field)) }, required: required ? [key] : [] };
 }
 
-function addMemberUnion(schemas: FieldSchemas, keys: Keys, oneof: DescOneof, direction: Direction): void {
-  if (unionRulesOf(oneof).selector.case !== undefined) {
-    addUnion(schemas, keys, oneof, direction);
-    return;
-  }
-  // Each case is a key; at most one may be present.
-  for (const field of oneof.fields) keys.properties[restNameOf(field)] = described(schemas.value(field, direction), commentOf(field));
-  if (!unionRulesOf(oneof).required) return;
-  const isOnlyMember = oneof.parent.members.length === 1;
-  keys.conditions.push(
-    isOnlyMember ? { minProperties: 1, maxProperties: 1 } : { oneOf: oneof.fields.map((field) => ({ required: [restNameOf(field)] })) },
-  );
+/** Each case is a key; at most one may be present. Cases of a required union beside other keys are objects of their own. */
+function plainKeys(schemas: FieldSchemas, oneof: DescOneof, direction: Direction): Keys {
+  if (isCaseByCase(oneof)) return { properties: {}, required: [] };
+  const keys = oneof.fields.map((field) => [restNameOf(field), described(schemas.value(field, direction), commentOf(field))]);
+  const limits = unionRulesOf(oneof).required ? { minProperties: 1, maxProperties: 1 } : {};
+  return { properties: Object.fromEntries(keys), required: [], limits };
 }
 
-function merged({ properties, required, conditions }: Keys, shape: Shape): Shape {
-  const { keys } = shape;
-  return {
-    ...shape,
-    ref: null,
-    keys: {
-      properties: { ...properties, ...keys.properties },
-      required: [...required, ...keys.required],
-      shapes: null,
-      conditions: [...conditions, ...keys.conditions],
-    },
-  };
+function isCaseByCase(oneof: DescOneof): boolean {
+  return unionRulesOf(oneof).required && oneof.parent.members.length > 1;
 }
 
-function shapeSchema({ ref, title, description, keys }: Shape, direction: Direction): Schema {
-  return ref ?? described({ title, ...keysSchema(keys, direction) }, description);
-}
-
-/** Requests reject unknown keys. Responses may get more keys in later versions. */
-function keysSchema({ properties, required, conditions }: Keys, direction: Direction): Schema {
-  return {
-    type: 'object',
-    properties,
-    ...(required.length === 0 ? {} : { required }),
-    ...(conditions.length > 1 ? { allOf: conditions } : conditions[0]),
-    ...(direction === 'request' ? { additionalProperties: false } : {}),
-  };
-}
-
-/** Adds a union with a selector to its object: as shapes, or as one key. */
-function addUnion(schemas: FieldSchemas, keys: Keys, oneof: DescOneof, direction: Direction): void {
-  const { selector, content, under } = unionRulesOf(oneof);
-  if (selector.case === 'tag') {
-    const tag = selector.value;
-    keys.shapes = oneof.fields.map((field) =>
-      content === '' ? taggedShape(schemas, field, tag, direction) : tagAndContent(schemas, field, tag, content, direction),
-    );
-    return;
-  }
-  const shapes = oneof.fields.map((field): Shape & { readonly ref: Schema } => {
-    const message = messageOf(field);
-    const ref = schemas.message(message, direction);
-    return { ref, title: message.name, description: commentOf(field), keys: keysOf(schemas, message, direction) };
-  });
-  if (under === '') {
-    keys.shapes = shapes;
-    return;
-  }
+/** One key holds the case that the relayer's network chooses. */
+function underKey(schemas: FieldSchemas, oneof: DescOneof, name: string, direction: Direction): Keys {
   // Not `oneOf`: an object with optional keys only can match several cases.
-  const anyOf = { anyOf: shapes.map(({ ref }) => ref) };
-  keys.properties[under] = described(direction === 'request' ? orNull(anyOf) : anyOf, commentOf(oneof));
+  const anyOf = { title: name, anyOf: oneof.fields.map((field) => schemas.message(messageOf(field), direction)) };
+  const ref = schemas.add(name, described(anyOf, commentOf(oneof)));
+  return { properties: { [unionRulesOf(oneof).under]: described(orNull(ref), commentOf(oneof)) }, required: [] };
 }
 
-/** Returns the shape of a tag with the content's fields beside it. */
-function taggedShape(schemas: FieldSchemas, field: DescField, tag: string, direction: Direction): Shape {
-  const { properties, required, conditions } = keysOf(schemas, messageOf(field), direction);
-  return shapeOfTag(field, { [tag]: tagSchema(field, direction), ...properties }, [tag, ...required], conditions);
+/** Returns the cases of a union whose keys are beside those of its object; null if it is not such a union. */
+function casesOf(schemas: FieldSchemas, oneof: DescOneof, form: ObjectForm): Cases | null {
+  const { selector, under } = unionRulesOf(oneof);
+  switch (selector.case) {
+    case undefined:
+      return isCaseByCase(oneof) ? { discriminator: null, cases: oneof.fields.map((field) => keyCase(schemas, field, form)) } : null;
+    case 'relayerNetwork':
+      return under === '' ? { discriminator: null, cases: oneof.fields.map((field) => networkCase(schemas, field, form)) } : null;
+    case 'sibling':
+      return siblingCases(schemas, oneof, selector.value, form);
+    case 'tag':
+      return { discriminator: selector.value, cases: oneof.fields.map((field) => taggedCase(schemas, field, selector.value, form)) };
+  }
 }
 
-/** Returns the shape of a tag with the content under its own key. An empty message may be absent or null in requests, and is absent in responses. */
-function tagAndContent(schemas: FieldSchemas, field: DescField, tag: string, content: string, direction: Direction): Shape {
-  const isEmpty = field.message?.fields.length === 0;
-  const value = isEmpty ? { type: 'null' } : schemas.value(field, direction);
-  const properties = isEmpty && direction === 'answer' ? {} : { [content]: value };
-  return shapeOfTag(field, { [tag]: tagSchema(field, direction), ...properties }, isEmpty ? [tag] : [tag, content]);
+/** A case that is one required key. */
+function keyCase(schemas: FieldSchemas, field: DescField, { direction, name }: ObjectForm): Case {
+  const key = restNameOf(field);
+  const keys = withKeys({ [key]: described(schemas.value(field, direction), commentOf(field)) });
+  return { name: name + pascal(field.name), description: commentOf(field), keys, tags: [] };
 }
 
-function shapeOfTag(field: DescField, properties: Keys['properties'], required: string[], conditions: Schema[] = []): Shape {
-  const keys: Keys = { properties, required, shapes: null, conditions };
-  return { ref: null, title: tagsOf(field)[0] ?? '', description: commentOf(field), keys };
+/** A case that the relayer's network chooses. In responses it has the name of its message, because that message is nowhere else. */
+function networkCase(schemas: FieldSchemas, field: DescField, { direction, name, suffix = '' }: ObjectForm): Case {
+  const message = messageOf(field);
+  return {
+    name: direction === 'answer' ? message.name + suffix : name + pascal(field.name),
+    description: commentOf(message),
+    keys: ownKeysOf(schemas, message, { direction, name: message.name }),
+    alone: () => schemas.message(message, direction),
+    tags: [],
+  };
 }
 
-/** Responses have the first tag; requests may have any. */
-function tagSchema(field: DescField, direction: Direction): Schema {
+/** The text of an enum beside the union chooses the case; one text without a case has no content. */
+function siblingCases(schemas: FieldSchemas, oneof: DescOneof, sibling: string, { direction, name }: ObjectForm): Cases {
+  const field = oneof.parent.fields.find((one) => one.name === sibling);
+  if (field?.enum === undefined) throw new Error(`${oneof} is chosen by ${sibling}, which is not an enum beside it`);
+  const { under } = unionRulesOf(oneof);
+  const cases = [...enumTextsOf(field.enum).values()].map((text): Case => {
+    const content = oneof.fields.find((one) => one.name === text);
+    const tag = withKeys({ [sibling]: described(tagSchema([text]), commentOf(field)) });
+    const description = content === undefined ? '' : commentOf(content);
+    return { name: name + pascal(text), description, keys: merged(tag, contentKeys(content)), tags: [text] };
+  });
+  return { discriminator: sibling, cases };
+
+  function contentKeys(content: DescField | undefined): Keys {
+    if (content === undefined) return { properties: {}, required: [] };
+    if (under === '') return ownKeysOf(schemas, messageOf(content), { direction, name });
+    const schema = schemas.message(messageOf(content), direction);
+    return { properties: { [under]: described(direction === 'request' ? orNull(schema) : schema, commentOf(oneof)) }, required: [] };
+  }
+}
+
+/** A key beside the content chooses the case; the content's keys are beside it, or the content is under a key of its own. */
+function taggedCase(schemas: FieldSchemas, field: DescField, tag: string, { direction, name }: ObjectForm): Case {
+  const { content } = unionRulesOf(field.oneof as DescOneof);
   const tags = tagsOf(field);
-  return { type: 'string', enum: direction === 'request' ? tags : tags.slice(0, 1) };
+  // Responses have the first tag; requests may have any.
+  const chosen = direction === 'request' ? tags : tags.slice(0, 1);
+  const key = withKeys({ [tag]: described(tagSchema(chosen), commentOf(field)) });
+  return { name: name + pascal(field.name), description: commentOf(field), keys: merged(key, contentKeys()), tags: chosen };
+
+  function contentKeys(): Keys {
+    if (content === '') return ownKeysOf(schemas, messageOf(field), { direction, name: name + pascal(field.name) });
+    if (field.message?.fields.length !== 0) return withKeys({ [content]: described(schemas.value(field, direction), commentOf(field)) });
+    // An empty message may be absent or null in requests, and is absent in responses.
+    const absent = described({ type: ['string', 'null'], maxLength: 0 }, commentOf(field));
+    return { properties: direction === 'request' ? { [content]: absent } : {}, required: [] };
+  }
+}
+
+function tagSchema(texts: readonly string[]): Schema {
+  return { type: 'string', enum: texts };
 }
 
 function tagsOf(field: DescField): readonly string[] {
@@ -170,4 +225,9 @@ function tagsOf(field: DescField): readonly string[] {
 function messageOf(field: DescField): DescMessage {
   if (field.message === undefined) throw new Error(`${field} is not a message, so its union cannot be flattened`);
   return field.message;
+}
+
+/** `invoke_contract` becomes `InvokeContract`. */
+function pascal(text: string): string {
+  return text.replace(/(?:^|_)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

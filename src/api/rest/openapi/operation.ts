@@ -25,7 +25,7 @@ export function operationOf({ plan, http, answer, isBuilt, compiler }: Operation
   const body = http.hasBody ? compiler.body(method.input, taken) : null;
   const { requests, answer: answerExample } = examplesOf(method);
   const success = {
-    description: answerText(http),
+    description: answerText(plan, http),
     headers: answerHeaders(plan),
     content: { 'application/json': { schema: answer, ...(answerExample === undefined ? {} : { example: answerExample }) } },
   };
@@ -48,9 +48,10 @@ export function operationOf({ plan, http, answer, isBuilt, compiler }: Operation
   };
 }
 
-function answerText({ bare, responseField }: HttpPlan): string {
-  if (bare) return 'Success. The response has no envelope.';
-  return responseField === null ? 'Success; `data` is null.' : 'Success.';
+function answerText({ method }: MethodPlan, { bare, responseField }: HttpPlan): string {
+  const about = commentOf(method.output) || 'Success.';
+  if (bare) return `${about} The response has no envelope.`;
+  return responseField === null ? `${about} \`data\` is null.` : about;
 }
 
 function descriptionOf(plan: MethodPlan, isBuilt: boolean): string {
@@ -85,24 +86,27 @@ export function tagsOf(plans: readonly MethodPlan[]): readonly Schema[] {
   });
 }
 
-/** Compiles the success of a method: the envelope, named after the response message, or the bare field. */
+/** Compiles the success of a method: the envelope, named after its data and shared by the methods that return the same, or the bare field. */
 export function answerSchema(plan: MethodPlan, http: HttpPlan, compiler: SchemaCompiler): Schema {
   const { output } = plan.method;
   const schemaOf = (field: DescField | undefined) => (field === undefined ? undefined : compiler.field(field, 'answer'));
-  const data = schemaOf(output.fields.find(({ name }) => name === http.responseField));
+  const dataField = output.fields.find(({ name }) => name === http.responseField);
+  const data = schemaOf(dataField);
   if (http.bare) return data ?? {};
   const pagination = schemaOf(output.fields.find(({ name }) => name === 'pagination'));
   const metadata = schemaOf(output.fields.find(({ message }) => message?.typeName === ResponseMetadataSchema.typeName));
-  return compiler.add(output.name, {
+  const name = `${dataField?.message?.name ?? 'Empty'}${pagination ? 'Page' : 'Envelope'}`;
+  return compiler.add(name, {
+    title: name,
     type: 'object',
-    description: commentOf(output),
     properties: {
-      success: { type: 'boolean', const: true },
-      data: data ?? { type: 'null' },
-      error: { type: 'null' },
+      success: { type: 'boolean', description: 'True.' },
+      data: data ?? { type: ['object', 'null'], description: 'Null.' },
+      error: { type: ['string', 'null'], description: 'Null.' },
       ...(pagination && { pagination }),
       ...(metadata && { metadata }),
     },
     required: ['success', 'data', 'error', ...(pagination ? ['pagination'] : [])],
+    additionalProperties: true,
   });
 }

@@ -1,12 +1,14 @@
 import { errorRef } from './error-responses.js';
 import { answerHeaders } from './headers.js';
-import type { Schema } from './schema.js';
+import { refTo, type Schema } from './schema.js';
 
-const readinessSchema: Schema = {
+/** The body of `/api/v1/ready`. */
+export const readinessSchema: Schema = {
+  title: 'Readiness',
   type: 'object',
   properties: {
-    ready: { type: 'boolean' },
-    status: { type: 'string', enum: ['ready', 'not_ready'] },
+    ready: { type: 'boolean', description: 'True if the service can take requests.' },
+    status: { type: 'string', enum: ['ready', 'not_ready'], description: 'The same as a word.' },
     components: {
       type: 'object',
       additionalProperties: { type: 'string' },
@@ -19,16 +21,17 @@ const readinessSchema: Schema = {
     },
   },
   required: ['ready', 'status', 'components', 'networks'],
+  additionalProperties: true,
 };
 
 /** The HTTP pages that are neither RPC methods nor REST routes. */
 export const pagePaths: Readonly<Record<string, Readonly<Record<string, Schema>>>> = {
   '/api/v1/health': page('health', 'Returns OK while the process runs', {
-    200: responseOf('text/plain', '`OK`.', { type: 'string', const: 'OK' }),
+    200: responseOf('text/plain', '`OK`.', { type: 'string', enum: ['OK'] }),
   }),
   '/api/v1/ready': page('ready', 'Returns whether the service can take requests', {
-    200: responseOf('application/json', 'The service is ready.', readinessSchema),
-    503: responseOf('application/json', 'The service is not ready.', readinessSchema),
+    200: responseOf('application/json', 'The service is ready.', refTo('schemas', 'Readiness')),
+    503: responseOf('application/json', 'The service is not ready.', refTo('schemas', 'Readiness')),
   }),
   '/metrics': page(
     'metrics',

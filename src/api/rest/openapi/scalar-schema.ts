@@ -6,49 +6,124 @@ import type { Schema } from './schema.js';
 /** Whether the JSON is a request or a response: REST reads more forms than it writes. */
 export type Direction = 'request' | 'answer';
 
-const amountBounds = { minimum: 0n, maximum: 2n ** 128n - 1n };
-const amountPattern = '^(?:[0-9]{1,78}|0x[0-9a-fA-F]{1,64})$';
-const byteArray: Schema = { type: 'array', items: { type: 'integer', minimum: 0, maximum: 255 } };
+/** Names a schema, and returns a reference to it. */
+export interface NamedSchemas {
+  add(name: string, schema: Schema): Schema;
+}
+
+const maxInt32 = 2n ** 31n - 1n;
+const maxInt64 = 2n ** 63n - 1n;
+
+/** An amount in a request. */
+const amount = choice(
+  'Amount',
+  'An integer from 0 to 2^128-1: a string of decimal digits or of `0x` and hex digits, or a JSON integer. Use a string, which is exact in every language.',
+  [
+    { type: 'string', pattern: '^(?:[0-9]{1,78}|0x[0-9a-fA-F]{1,64})$' },
+    { type: 'integer', minimum: 0, maximum: 2n ** 128n - 1n },
+  ],
+);
+
+/** Decimal digits in a request. */
+const digits = choice(
+  'Digits',
+  'An integer: a string of decimal digits, or a JSON integer. Use a string, which is exact in every language.',
+  [{ type: 'string', pattern: '^-?[0-9]{1,100}$' }, { type: 'integer' }],
+);
+
+/** Bytes in a request. The codec also reads an array of integers, but generators have no choice between a text and a list. */
+const hexBytes: Schema = {
+  title: 'HexBytes',
+  type: 'string',
+  pattern: '^(?:0x)?(?:[0-9a-fA-F]{2})*$',
+  description: 'Bytes as hex digits, `0x` optional. The service also accepts an array of integers from 0 to 255.',
+};
+
+/**
+ * An integer of any size in a response. The type is `number` because most generators map that to an exact decimal type, but `integer`
+ * without a format to 32 bits, which some clients cut silently. Nothing else in the document is a `number`, so one type mapping of a
+ * generator covers it.
+ */
+const exactInteger: Schema = {
+  title: 'ExactInteger',
+  type: 'number',
+  description:
+    'An integer of any size, as a JSON number without fraction and exponent. Read it with an exact type, never as a floating-point number.',
+  'x-go-type': 'json.Number',
+  'x-go-type-import': { path: 'encoding/json' },
+};
+
+/** What REST accepts in fields that contain JSON; elsewhere any value. `not`, because generators have no choice between a list and an object. */
+const jsonForms: Readonly<Record<string, Schema>> = {
+  'CallRpcRequest.params': { not: { type: ['string', 'number', 'boolean'] } },
+  'CallRpcRequest.id': { not: { type: ['array', 'object', 'boolean'] } },
+  'LocalSignerConfig.keystore': { type: 'object', additionalProperties: true },
+};
 
 /** Returns the schema of a scalar field or of its items, as the codec reads or writes it. */
-export function scalarSchema(field: DescField, direction: Direction): Schema {
-  const { hex, json, amount, number } = fieldRulesOf(field);
+export function scalarSchema(schemas: NamedSchemas, field: DescField, direction: Direction): Schema {
+  const { hex, json, amount: isAmount, number } = fieldRulesOf(field);
   const scalar = scalarTypeOf(field);
   const isRequest = direction === 'request';
   if (scalar === ScalarType.BOOL) return { type: 'boolean' };
   if (scalar === ScalarType.BYTES && !hex) return { type: 'string', contentEncoding: 'base64' };
-  if (scalar === ScalarType.BYTES) {
-    return isRequest
-      ? { anyOf: [{ type: 'string', pattern: '^(?:0x)?(?:[0-9a-fA-F]{2})*$' }, byteArray] }
-      : { type: 'string', pattern: '^(?:[0-9a-f]{2})*$' };
-  }
-  if (scalar !== ScalarType.STRING) return integerSchema(field, direction);
-  // Any JSON value.
-  if (json) return {};
-  if (amount && isRequest) return { type: ['integer', 'string'], ...amountBounds, pattern: amountPattern };
-  if (number) return isRequest ? { type: ['integer', 'string'], pattern: '^-?[0-9]{1,100}$' } : { type: 'integer' };
+  if (scalar === ScalarType.BYTES) return isRequest ? named(schemas, hexBytes) : { type: 'string', pattern: '^(?:[0-9a-f]{2})*$' };
+  if (scalar !== ScalarType.STRING) return integerSchema(schemas, field, direction);
+  if (json) return jsonForms[`${field.parent.name}.${field.name}`] ?? {};
+  if (isAmount && isRequest) return named(schemas, amount);
+  if (number) return named(schemas, isRequest ? digits : exactInteger);
   return { type: 'string' };
 }
 
 /** Returns the schema of an integer in a path or query. */
 export function integerTextSchema(field: DescField): Schema {
-  return { type: 'integer', ...boundsOf(allowedRangeOf(field)) };
+  return { type: 'integer', ...formatAndBounds(allowedRangeOf(field)) };
 }
 
-function integerSchema(field: DescField, direction: Direction): Schema {
-  const range = integerRangeOf(scalarTypeOf(field));
-  if (range === undefined) throw new Error(`${field} is of a type that has no REST form`);
-  const format = `${range.min === 0n ? 'u' : ''}int${isLong(range) ? 64 : 32}`;
-  if (direction === 'answer') {
-    const quoted = isLong(range) && !fieldRulesOf(field).number;
-    return quoted ? { type: 'string', pattern: '^-?[0-9]+$' } : { type: 'integer', format };
-  }
-  const bounds = boundsOf(allowedRangeOf(field));
-  return isLong(range)
-    ? { type: ['integer', 'string'], format, ...bounds, pattern: '^-?[0-9]{1,40}$' }
-    : { type: 'integer', format, ...bounds };
+function integerSchema(schemas: NamedSchemas, field: DescField, direction: Direction): Schema {
+  const type = integerRangeOf(scalarTypeOf(field));
+  if (type === undefined) throw new Error(`${field} is of a type that has no REST form`);
+  const range = allowedRangeOf(field);
+  const isQuoted = isLong(type) && !fieldRulesOf(field).number;
+  if (direction === 'answer') return isQuoted ? { type: 'string', pattern: '^-?[0-9]+$' } : { type: 'integer', format: formatOf(range) };
+  // A 64-bit integer may be a string, too. That is for the ones that do not fit a number: those that REST writes as numbers do.
+  return isLong(type) && (isQuoted || range.max > maxInt64)
+    ? named(schemas, longChoice(range))
+    : { type: 'integer', ...formatAndBounds(range) };
 }
 
-function boundsOf({ min, max }: IntegerRange): { readonly minimum: bigint; readonly maximum: bigint } {
-  return { minimum: min, maximum: max };
+/** Generators know `int32` and `int64` only. No number above 2^63-1 occurs: unsigned fields are nonces, heights, counts and gas. */
+function formatOf({ min, max }: IntegerRange): 'int32' | 'int64' {
+  return min >= -maxInt32 - 1n && max <= maxInt32 ? 'int32' : 'int64';
+}
+
+function formatAndBounds(range: IntegerRange): Schema {
+  return { format: formatOf(range), minimum: range.min, maximum: range.max > maxInt64 ? maxInt64 : range.max };
+}
+
+/** A 64-bit integer in a request, as an integer or as decimal digits. */
+function longChoice({ min, max }: IntegerRange): Schema {
+  return choice(
+    longName({ min, max }),
+    `An integer from ${min} to ${max}: a string of decimal digits, or a JSON integer. A string is exact in every language.`,
+    [
+      { type: 'string', pattern: '^-?[0-9]{1,40}$' },
+      { type: 'integer', minimum: min, maximum: max },
+    ],
+  );
+}
+
+function longName({ min, max }: IntegerRange): string {
+  const type = max > maxInt64 ? 'Uint64Value' : 'Int64Value';
+  const [least, most] = type === 'Uint64Value' ? [0n, 2n * maxInt64 + 1n] : [-maxInt64 - 1n, maxInt64];
+  const from = min === least ? '' : `From${min}`;
+  return (type + from + (max === most ? '' : `To${max}`)).replaceAll('-', 'Minus');
+}
+
+function choice(title: string, description: string, anyOf: readonly Schema[]): Schema {
+  return { title, description, anyOf };
+}
+
+function named(schemas: NamedSchemas, schema: Schema): Schema {
+  return schemas.add(String(schema.title), schema);
 }

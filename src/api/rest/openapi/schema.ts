@@ -4,13 +4,12 @@ export type Schema = Readonly<Record<string, unknown>>;
 /** Makes a schema accept `null` too. */
 export function orNull(schema: Schema): Schema {
   const { type, enum: values } = schema;
-  if (typeof type === 'string' || Array.isArray(type)) {
-    const withNull = { ...schema, type: [type, 'null'].flat() };
+  if (typeof type === 'string') {
+    const withNull = { ...schema, type: [type, 'null'] };
     return Array.isArray(values) ? { ...withNull, enum: [...values, null] } : withNull;
   }
-  // A schema without keywords accepts null already.
-  if (Object.keys(schema).length === 0) return schema;
-  return Array.isArray(schema.anyOf) ? { ...schema, anyOf: [...schema.anyOf, { type: 'null' }] } : { anyOf: [schema, { type: 'null' }] };
+  // A schema without a type accepts null already. Only beside a reference is null a schema of its own.
+  return '$ref' in schema ? { anyOf: [schema, { type: 'null' }] } : schema;
 }
 
 /** Adds a description, unless it is empty. */
