@@ -143,7 +143,7 @@ function withBareCases(codec: ValueCodec, desc: DescMessage, names: readonly str
   if (oneof?.kind !== 'oneof' || others.length > 0) throw new Error(`${desc} has bare cases, which need one union and nothing beside it`);
   const cases = new Map(
     names.map((name) => {
-      const field = oneof.fields.find((one) => one.name === name);
+      const field = oneof.fields.find((one) => restNameOf(one) === name);
       if (field?.message?.fields.length !== 0)
         throw new Error(`${desc} has the bare case ${name}, which is not an empty message of its union`);
       return [name, { caseName: field.localName, desc: field.message }] as const;

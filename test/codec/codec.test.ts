@@ -84,7 +84,7 @@ describe('memos', () => {
     assertForm(
       MemoSpecSchema,
       `{"type":"return","value":"0x${hashHex.toUpperCase()}"}`,
-      { memo: { case: 'return', value: hash } },
+      { memo: { case: 'returnHash', value: hash } },
       `{"type":"return","value":"${hashHex}"}`,
     );
   });
@@ -131,7 +131,7 @@ describe('operations and assets', () => {
           value: {
             contractAddress: 'CA',
             functionName: 'f',
-            args: [{ value: { case: 'u32', value: 7 } }, { value: { case: 'void', value: {} } }],
+            args: [{ value: { case: 'u32', value: 7 } }, { value: { case: 'voidValue', value: {} } }],
             auth: { auth: { case: 'xdr', value: { entries: ['AA=='] } } },
           },
         },
@@ -215,9 +215,9 @@ describe('contract values', () => {
   const value = (init: MessageInitShape<typeof ScValSchema>['value']): MessageInitShape<typeof ScValSchema> => ({ value: init as never });
 
   it('are an object with one key, or a bare case', () => {
-    assertForm(ScValSchema, '{"bool":false}', value({ case: 'bool', value: false }));
-    assertForm(ScValSchema, '"void"', value({ case: 'void', value: {} }));
-    assertForm(ScValSchema, '{"void":{}}', value({ case: 'void', value: {} }), '"void"');
+    assertForm(ScValSchema, '{"bool":false}', value({ case: 'boolValue', value: false }));
+    assertForm(ScValSchema, '"void"', value({ case: 'voidValue', value: {} }));
+    assertForm(ScValSchema, '{"void":{}}', value({ case: 'voidValue', value: {} }), '"void"');
     assertForm(ScValSchema, '{"u32":4294967295}', value({ case: 'u32', value: 4_294_967_295 }));
     assertForm(ScValSchema, '{"i32":-2147483648}', value({ case: 'i32', value: -2_147_483_648 }));
     assertForm(
@@ -229,8 +229,8 @@ describe('contract values', () => {
     assertForm(ScValSchema, '{"i64":"-9223372036854775808"}', value({ case: 'i64', value: -(2n ** 63n) }));
     assertForm(ScValSchema, '{"timepoint":"1"}', value({ case: 'timepoint', value: 1n }));
     assertForm(ScValSchema, '{"duration":"0"}', value({ case: 'duration', value: 0n }));
-    assertForm(ScValSchema, '{"bytes":"00ff"}', value({ case: 'bytes', value: Uint8Array.of(0, 255) }));
-    assertForm(ScValSchema, '{"string":""}', value({ case: 'string', value: '' }));
+    assertForm(ScValSchema, '{"bytes":"00ff"}', value({ case: 'bytesValue', value: Uint8Array.of(0, 255) }));
+    assertForm(ScValSchema, '{"string":""}', value({ case: 'stringValue', value: '' }));
     assertForm(ScValSchema, '{"symbol":"s"}', value({ case: 'symbol', value: 's' }));
     assertForm(ScValSchema, '{"address":"GA"}', value({ case: 'address', value: 'GA' }));
   });
@@ -265,17 +265,20 @@ describe('contract values', () => {
     assertForm(
       ScValSchema,
       '{"vec":[{"symbol":"k"},{"vec":[]},"void"]}',
-      value({ case: 'vec', value: { values: [inner, { value: { case: 'vec', value: {} } }, { value: { case: 'void', value: {} } }] } }),
+      value({
+        case: 'vec',
+        value: { values: [inner, { value: { case: 'vec', value: {} } }, { value: { case: 'voidValue', value: {} } }] },
+      }),
     );
     assertForm(
       ScValSchema,
       '{"map":[{"key":{"symbol":"k"},"val":{"map":[]}}]}',
-      value({ case: 'map', value: { entries: [{ key: inner, val: { value: { case: 'map', value: {} } } }] } }),
+      value({ case: 'mapValue', value: { entries: [{ key: inner, val: { value: { case: 'mapValue', value: {} } } }] } }),
     );
     assertForm(
       ScValSchema,
       '{"vec":{"values":["void"]}}',
-      value({ case: 'vec', value: { values: [{ value: { case: 'void', value: {} } }] } }),
+      value({ case: 'vec', value: { values: [{ value: { case: 'voidValue', value: {} } }] } }),
       '{"vec":["void"]}',
     );
   });
@@ -457,7 +460,7 @@ describe('answers', () => {
 
   it('have every key of an EVM record, null if the value is unknown', () => {
     assert.equal(
-      renderTransaction(create(TransactionSchema, { ...record, network: { case: 'evm', value: { from: '0xA', value: '0' } } })),
+      renderTransaction(create(TransactionSchema, { ...record, network: { case: 'evm', value: { fromAddress: '0xA', value: '0' } } })),
       '{"id":"t","relayer_id":"r","status":"pending","status_reason":null,"created_at":"2026-11-20T10:00:00.005Z","sent_at":null,"confirmed_at":null,"hash":null,"from":"0xA","to":null,"value":"0","data":null,"nonce":null,"gas_limit":null,"gas_price":null,"max_fee_per_gas":null,"max_priority_fee_per_gas":null,"speed":null,"signature":null,"is_canceled":false,"failure_reason":null,"block_number":null,"gas_used":null,"fee_paid":null}',
     );
     assert.equal(

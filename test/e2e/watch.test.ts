@@ -188,7 +188,7 @@ describe('watch, find by nonce, cancel all', () => {
     }
     const callers = rpcCallers(service.baseUrl);
     try {
-      const outcome = await callers[way - 1]?.call('TransactionService', 'DeletePendingTransactions', { relayer_id: 'r1' });
+      const outcome = await callers[way - 1]?.call('TransactionService', 'CancelPendingTransactions', { relayer_id: 'r1' });
       assert.ok(outcome?.ok, JSON.stringify(outcome));
       return resultOf(outcome.response.result);
     } finally {

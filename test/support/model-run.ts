@@ -1,7 +1,7 @@
 import { DomainError } from '../../src/core/errors.js';
 import type { Store } from '../../src/core/ports/store.js';
 import { laneOf } from '../../src/core/relayer/relayer.js';
-import { cancelTransaction, deletePendingTransactions } from '../../src/core/transaction/cancel-transaction.js';
+import { cancelPendingTransactions, cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import type { EvmRequest } from '../../src/core/transaction/evm.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { sendTransaction } from '../../src/core/transaction/send-transaction.js';
@@ -100,7 +100,7 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
         return id;
       },
     ],
-    [0.3, 'delete pending', () => command('delete pending', deletePendingTransactions(current.deps, relayer))],
+    [0.3, 'delete pending', () => command('delete pending', cancelPendingTransactions(current.deps, relayer))],
     [14, 'look', () => current.look()],
     [40, 'let go', letOneGo],
     [

@@ -34,7 +34,7 @@ const scopeOf: Readonly<Record<string, string>> = {
   'TransactionService.SendTransaction': 'transactions:write',
   'TransactionService.ReplaceTransaction': 'transactions:write',
   'TransactionService.CancelTransaction': 'transactions:write',
-  'TransactionService.DeletePendingTransactions': 'transactions:write',
+  'TransactionService.CancelPendingTransactions': 'transactions:write',
   'TransactionService.GetTransaction': 'transactions:read',
   'TransactionService.GetTransactionByNonce': 'transactions:read',
   'TransactionService.ListTransactions': 'transactions:read',

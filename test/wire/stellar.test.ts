@@ -44,14 +44,22 @@ after(async () => {
   await app?.stop();
 });
 
+/** Where the proto name of a contract value differs from REST's. */
+const protoNames: Readonly<Record<string, string>> = {
+  bool: 'bool_value',
+  bytes: 'bytes_value',
+  string: 'string_value',
+  map: 'map_value',
+};
+
 /** A part of a REST body as protobuf JSON has it: tagged unions become fields. */
 function protoOf(value: unknown): unknown {
-  if (value === 'void') return { void: {} };
+  if (value === 'void') return { void_value: {} };
   if (Array.isArray(value)) return value.map(protoOf);
   if (typeof value !== 'object' || value === null) return value;
   const { type, from, ...rest } = value as Record<string, unknown>;
-  const fields = Object.fromEntries(Object.entries(rest).map(([key, item]) => [key, itemOf(key, item)]));
-  if (typeof type === 'string') return { [type]: 'value' in fields ? bytesOf(type, fields.value) : fields };
+  const fields = Object.fromEntries(Object.entries(rest).map(([key, item]) => [protoNames[key] ?? key, itemOf(key, item)]));
+  if (typeof type === 'string') return { [type === 'return' ? 'return_hash' : type]: 'value' in fields ? bytesOf(type, fields.value) : fields };
   return typeof from === 'string' ? { [from]: fields } : fields;
 }
 

@@ -63,7 +63,7 @@ export interface DeletedPending {
 const atOnce = 16;
 
 /** Cancels every waiting transaction of a relayer, newest first, so that unsigned ones end before they take a nonce. */
-export async function deletePendingTransactions(deps: TransactionDeps, relayer: Relayer): Promise<DeletedPending> {
+export async function cancelPendingTransactions(deps: TransactionDeps, relayer: Relayer): Promise<DeletedPending> {
   const waiting = (await deps.store.read.openTransactions(laneOf(relayer)))
     .map(({ transaction }) => transaction)
     .filter(({ relayerId, status, intent }) => relayerId === relayer.id && status !== 'mined' && intent !== 'expire')

@@ -12,6 +12,13 @@ import { temporaryFolder } from '../../support/temporary-folder.js';
 /** Debian's Python, since its protobuf packages install there. */
 const python = '/usr/bin/python3';
 
+/** Words that Python, Java, Go, C++, C#, Rust, Swift or Kotlin reserve, as far as a field could be named so; without those that their generators accept. */
+const reservedWords = new Set(
+  'abstract and as assert async auto await base bool break byte case catch char class const continue crate def default defer delete do double else enum except extends extern false final finally float fn for from func function global go if impl implements import in init int interface internal is lambda let lock long map match mod module move mut namespace new nil not null object operator or out override package pass private protected public range readonly ref register return sealed select self short signed sizeof static string struct super switch template this throw trait true try typedef union unsafe unsigned use using var virtual void volatile when where while with yield'.split(
+    ' ',
+  ),
+);
+
 let rig: AppRig;
 before(async () => {
   rig = await startAppRig();
@@ -63,6 +70,14 @@ describe('the contract for clients', () => {
       // Options of ours would be unknown fields here.
       assert.ok(!hasUnknownFields(file), name);
     }
+  });
+
+  it('names no field by a word that a language reserves', () => {
+    const names = [...filesIn(readFileSync('gen/contract/contract.binpb')).values()]
+      .filter((file) => file.package === 'relayer.v1')
+      .flatMap(({ messageType }) => messageType.flatMap((message) => message.field.map(({ name }) => name)));
+    assert.ok(names.length > 100);
+    assert.deepEqual([...new Set(names.filter((name) => reservedWords.has(name)))], []);
   });
 
   it('sets the package options of every language', async () => {

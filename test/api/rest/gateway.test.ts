@@ -35,7 +35,7 @@ const record = {
   relayerId: 'evm',
   status: 1,
   createdAt: { seconds: 0n },
-  network: { case: 'evm', value: { from: '0xA', value: '1' } },
+  network: { case: 'evm', value: { fromAddress: '0xA', value: '1' } },
 };
 const signature = { r: 'r', s: 's', sig: 'x', v: 27 };
 

@@ -30,7 +30,7 @@ describe('routes', () => {
   });
 
   it('routes: prefer a literal only for verbs that have it', () => {
-    assert.equal(found('DELETE', `${transactions}/pending`), 'DeletePendingTransactions relayer_id=r1');
+    assert.equal(found('DELETE', `${transactions}/pending`), 'CancelPendingTransactions relayer_id=r1');
     assert.equal(found('PUT', `${transactions}/pending`), 'ReplaceTransaction relayer_id=r1 transaction_id=pending');
     assert.equal(found('GET', `${transactions}/pending`), 'GetTransaction relayer_id=r1 transaction_id=pending');
     assert.equal(found('GET', `${transactions}/by-nonce/7`), 'GetTransactionByNonce relayer_id=r1 nonce=7');
@@ -73,7 +73,7 @@ describe('routes', () => {
     assert.equal(found('GET', '/api/v1/relayers/a%2Fb'), 'GetRelayer relayer_id=a/b');
     assert.equal(found('GET', '/api/v1/relayers/%C3%A9%20%3F'), 'GetRelayer relayer_id=é ?');
     assert.equal(found('GET', '/api/v1/relayers/a+b'), 'GetRelayer relayer_id=a+b');
-    assert.equal(found('DELETE', `${transactions}/p%65nding`), 'DeletePendingTransactions relayer_id=r1');
+    assert.equal(found('DELETE', `${transactions}/p%65nding`), 'CancelPendingTransactions relayer_id=r1');
     for (const bad of ['%', '%2', '%zz', '%C3', '%FF']) assert.equal(found('GET', `/api/v1/relayers/${bad}`), 'none', bad);
     assert.equal(found('GET', '/api/v1/relayers/__proto__'), 'GetRelayer relayer_id=__proto__');
   });

@@ -105,7 +105,7 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
     answer: done(records.replacedTransaction),
   },
   'TransactionService.CancelTransaction': { answer: done({ ...records.sentTransaction, is_canceled: true }) },
-  'TransactionService.DeletePendingTransactions': {
+  'TransactionService.CancelPendingTransactions': {
     answer: done({
       queued_for_cancellation_transaction_ids: [records.exampleIds.transaction],
       failed_to_queue_transaction_ids: [],

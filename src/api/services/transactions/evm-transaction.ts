@@ -50,7 +50,7 @@ export function protoOfEvmTransaction({ transaction, shown }: TransactionView): 
   const fields = shown === null ? null : onNetwork('evm', shown.fields);
   const values = fields ?? content;
   return create(EvmTransactionSchema, {
-    from: transaction.account,
+    fromAddress: transaction.account,
     ...present('to', values.to),
     value: values.valueWei.toString(),
     ...present('data', values.data),

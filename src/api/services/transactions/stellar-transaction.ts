@@ -83,8 +83,9 @@ function memoOf({ memo }: MemoSpec): StellarMemo {
     case 'id':
       return { kind: 'id', id: memo.value };
     case 'hash':
-    case 'return':
-      return { kind: memo.case, bytes: memo.value };
+      return { kind: 'hash', bytes: memo.value };
+    case 'returnHash':
+      return { kind: 'return', bytes: memo.value };
   }
 }
 
@@ -166,10 +167,10 @@ function stellarValueOf({ value }: ScVal, depth = 1): StellarValue {
   switch (value.case) {
     case undefined:
       return { kind: 'unset' };
-    case 'void':
+    case 'voidValue':
       return { kind: 'void' };
-    case 'bool':
-      return { kind: value.case, value: value.value };
+    case 'boolValue':
+      return { kind: 'bool', value: value.value };
     case 'u32':
     case 'i32':
       return { kind: value.case, value: value.value };
@@ -184,15 +185,16 @@ function stellarValueOf({ value }: ScVal, depth = 1): StellarValue {
     case 'u256':
     case 'i256':
       return wideOf(value.case, value.value, [value.value.hiHi, value.value.hiLo, value.value.loHi, value.value.loLo]);
-    case 'bytes':
-      return { kind: value.case, value: value.value };
-    case 'string':
+    case 'bytesValue':
+      return { kind: 'bytes', value: value.value };
+    case 'stringValue':
+      return { kind: 'string', value: value.value };
     case 'symbol':
     case 'address':
       return { kind: value.case, value: value.value };
     case 'vec':
       return { kind: 'vec', values: value.value.values.map((item) => stellarValueOf(item, depth + 1)) };
-    case 'map':
+    case 'mapValue':
       return {
         kind: 'map',
         entries: value.value.entries.map(({ key, val }) => ({

@@ -1,7 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import { TransactionService } from '../../../../gen/relayer/v1/transaction_service_pb.js';
 import { DomainError } from '../../../core/errors.js';
-import { cancelTransaction, deletePendingTransactions } from '../../../core/transaction/cancel-transaction.js';
+import { cancelPendingTransactions, cancelTransaction } from '../../../core/transaction/cancel-transaction.js';
 import { watchTransactions } from '../../../core/transaction/feed.js';
 import { findByNonce, findTransaction } from '../../../core/transaction/find-transaction.js';
 import { replaceTransaction } from '../../../core/transaction/replace-transaction.js';
@@ -32,8 +32,8 @@ export function createTransactionService(deps: TransactionDeps): Partial<Service
       const view = await cancelTransaction(deps, relayerOf(context), request.transactionId);
       return { transaction: protoOfTransaction(view) };
     },
-    async deletePendingTransactions(_request, context) {
-      const { canceledIds, failedIds } = await deletePendingTransactions(deps, relayerOf(context));
+    async cancelPendingTransactions(_request, context) {
+      const { canceledIds, failedIds } = await cancelPendingTransactions(deps, relayerOf(context));
       return {
         result: {
           queuedForCancellationTransactionIds: [...canceledIds],
