@@ -36,7 +36,7 @@ export class CodecCompiler implements Compiler {
     if (exclude === undefined) this.#objects.set(desc, codec);
     for (const member of desc.members) {
       if (member.kind === 'oneof') addUnion(codec, member, this);
-      else if (exclude?.has(member.name) !== true) addField(codec, member, this);
+      else if (exclude?.has(member.name) !== true && !fieldRulesOf(member).rpcOnly) addField(codec, member, this);
     }
     for (const shape of codec.flat?.shapes.values() ?? []) {
       if (shape.codec.flat !== null) throw new Error(`${desc} has a flattened union in a flattened union`);

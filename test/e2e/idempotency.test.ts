@@ -137,6 +137,46 @@ describe('idempotency keys', () => {
     assert.deepEqual(await recordsOf(3101), []);
   });
 
+  it('idempotency: over RPC the key can be a field of the request, which means the same as the header', async () => {
+    const { baseUrl } = service;
+    const client = createClient(TransactionService, createGrpcTransport({ baseUrl }));
+    const send = async (idempotencyKey: string | undefined, value: string, header?: string) => {
+      let isReplayed = false;
+      const sent = await client.sendTransaction(
+        {
+          relayerId: 'r1',
+          transaction: { case: 'evm', value: { to, value } },
+          ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+        },
+        {
+          headers: { authorization, ...(header === undefined ? {} : { 'idempotency-key': header }) },
+          onHeader: (headers) => (isReplayed = headers.get('idempotency-replayed') === 'true'),
+        },
+      );
+      return { id: sent.transaction?.id, isReplayed };
+    };
+    const reasonOf = (call: Promise<unknown>) =>
+      call.then(
+        () => assert.fail('the call succeeded'),
+        (error: ConnectError) => [error.code, error.findDetails(ErrorInfoSchema)[0]?.reason],
+      );
+    const first = await send('field', '7001');
+    assert.equal(first.isReplayed, false);
+    for (const again of [send('field', '7001'), send(undefined, '7001', 'field'), send('field', '7001', 'field')])
+      assert.deepEqual(await again, { id: first.id, isReplayed: true });
+    // A call over REST is the same call.
+    const answer = await call('POST', transactions, 'field', { to, value: 7001 });
+    assert.equal(answer.body.data.id, first.id);
+    assert.equal(answer.headers.get('idempotency-replayed'), 'true');
+    assert.equal((await call('POST', transactions, 'field-2', { to, value: 7001 })).headers.get('idempotency-replayed'), null);
+    assert.deepEqual(await reasonOf(send('field', '7001', 'other')), [Code.InvalidArgument, 'IDEMPOTENCY_KEY_INVALID']);
+    assert.deepEqual(await reasonOf(send('a b', '7001')), [Code.InvalidArgument, 'IDEMPOTENCY_KEY_INVALID']);
+    assert.deepEqual(await reasonOf(send('', '7001')), [Code.InvalidArgument, 'IDEMPOTENCY_KEY_INVALID']);
+    assert.deepEqual(await reasonOf(send('field', '7002')), [Code.FailedPrecondition, 'IDEMPOTENCY_KEY_REUSED']);
+    const asBody = await call('POST', transactions, 'body', { to, value: 7001, idempotency_key: 'body' });
+    assert.equal(asBody.headers.get('x-error-reason'), 'FIELD_UNKNOWN');
+  });
+
   it('idempotency: every protocol replays the first answer with its warnings, whatever the transaction has become', async () => {
     const { baseUrl } = service;
     const clients = [

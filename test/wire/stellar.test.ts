@@ -59,7 +59,8 @@ function protoOf(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const { type, from, ...rest } = value as Record<string, unknown>;
   const fields = Object.fromEntries(Object.entries(rest).map(([key, item]) => [protoNames[key] ?? key, itemOf(key, item)]));
-  if (typeof type === 'string') return { [type === 'return' ? 'return_hash' : type]: 'value' in fields ? bytesOf(type, fields.value) : fields };
+  if (typeof type === 'string')
+    return { [type === 'return' ? 'return_hash' : type]: 'value' in fields ? bytesOf(type, fields.value) : fields };
   return typeof from === 'string' ? { [from]: fields } : fields;
 }
 

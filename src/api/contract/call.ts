@@ -19,8 +19,8 @@ export interface Call {
   bodyProblem: DomainError | null;
   /** The relayer that the request names; set by the gate once checked. */
   relayer: Relayer | null;
-  /** All values of `Idempotency-Key` that the caller sent. */
-  readonly idempotencyKeys: readonly string[];
+  /** All values of `Idempotency-Key` that the caller sent; the gate puts the request's field in their place. */
+  idempotencyKeys: readonly string[];
   /** The stored response of the call; set by the gate. */
   storedResponse: StoredResponse;
   /** The W3C trace context of the call's work: our own span, or the caller's if tracing is off; null: none. */

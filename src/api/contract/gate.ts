@@ -10,7 +10,7 @@ import { shownName } from '../../core/safe-text.js';
 import { type Call, callOf } from './call.js';
 import type { MethodPlan } from './method-plan.js';
 import { keyEnded } from './shared-errors.js';
-import type { ServeOnce } from './stored-response.js';
+import { type ServeOnce, takeIdempotencyKey } from './stored-response.js';
 
 /** What the gate checks of one method's requests. */
 interface Rules {
@@ -61,6 +61,7 @@ export function createGate({ plans, directory, serveOnce }: GateDeps): Intercept
     };
     checkKeyIsValid(call);
     checkRelayerList(rule.plan, request.message, call);
+    if (rule.plan.idempotent) takeIdempotencyKey(request.message, call);
     return rule.plan.idempotent && call.idempotencyKeys.length > 0 ? serveOnce(rule.plan, request.message, call, serve) : serve();
   };
 }

@@ -78,6 +78,9 @@ function compileMethodPlan(method: DescMethod): MethodPlan {
   if (relayer !== 'any' && method.input.field.relayerId?.fieldKind !== 'scalar') {
     throw new Error(`${name} has a relayer rule, but its request has no relayer_id`);
   }
+  if (rules.idempotent && method.input.field.idempotencyKey?.fieldKind !== 'scalar') {
+    throw new Error(`${name} is idempotent, but its request has no idempotency_key`);
+  }
   const httpPlan = hasOption(method, http) ? compileHttpPlan(method, name, rules.successStatus || 200, rules.bare) : null;
   const notFoundText = rules.relayerNotFoundText || 'Not found';
   return {

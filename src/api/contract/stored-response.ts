@@ -54,11 +54,29 @@ export function createServeOnce({ begin }: Idempotency, secretBox: Pick<SecretBo
   };
 }
 
+/**
+ * Moves the key in an RPC's request to the call, so that equal requests are equal whether their key is a field or a header. Throws
+ * `IDEMPOTENCY_KEY_INVALID` if the caller sent both and they differ.
+ */
+export function takeIdempotencyKey(message: Message, call: Call): void {
+  const request = message as Message & { idempotencyKey?: string | undefined };
+  const { idempotencyKey } = request;
+  if (idempotencyKey === undefined) return;
+  request.idempotencyKey = undefined;
+  if (call.idempotencyKeys.some((sent) => sent !== idempotencyKey))
+    throw keyInvalid('idempotency_key must equal the metadata idempotency-key if both are sent');
+  call.idempotencyKeys = [idempotencyKey];
+}
+
 function idempotencyKeyOf({ idempotencyKeys: [key, ...others] }: Call): string {
   if (key !== undefined && others.length === 0 && keyPattern.test(key)) return key;
-  const sentence =
-    others.length > 0 ? 'Idempotency-Key must be sent only once' : 'Idempotency-Key must be 1 to 255 visible ASCII characters';
-  throw new DomainError('invalid', 'IDEMPOTENCY_KEY_INVALID', sentence);
+  throw keyInvalid(
+    others.length > 0 ? 'Idempotency-Key must be sent only once' : 'Idempotency-Key must be 1 to 255 visible ASCII characters',
+  );
+}
+
+function keyInvalid(sentence: string): DomainError {
+  return new DomainError('invalid', 'IDEMPOTENCY_KEY_INVALID', sentence);
 }
 
 /**
@@ -71,7 +89,10 @@ export function replayable<I extends DescMessage, O extends DescMessage>(
 ): (request: MessageShape<I>, context: HandlerContext) => Promise<MessageInitShape<O>> {
   return async (request, context) => {
     const { storedResponse } = callOf(context);
-    if (storedResponse.replay !== null) return storedResponse.replay as MessageShape<O>;
+    if (storedResponse.replay !== null) {
+      context.responseHeader.set('idempotency-replayed', 'true');
+      return storedResponse.replay as MessageShape<O>;
+    }
     return run(request, context, (response) => storedResponse.save(create(output, response)));
   };
 }

@@ -7,6 +7,7 @@ const exposedHeaders = [
   ...cors.exposedHeaders,
   'X-Request-Id',
   'X-Error-Reason',
+  'Idempotency-Replayed',
   'Retry-After',
   'RateLimit',
   'RateLimit-Policy',

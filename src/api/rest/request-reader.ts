@@ -1,6 +1,6 @@
 import { create, type DescField, type Message } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
-import { restNameOf, unionRulesOf } from '../../codec/field-rules.js';
+import { fieldRulesOf, restNameOf, unionRulesOf } from '../../codec/field-rules.js';
 import type { CodecCompiler } from '../../codec/message-codec.js';
 import { maskPathsOf, type ObjectCodec, readObject } from '../../codec/object-codec.js';
 import type { Properties, Reading } from '../../codec/reading.js';
@@ -35,7 +35,8 @@ export function compileRequestReader(plan: MethodPlan, compiler: CodecCompiler):
   const names = parsePathTemplate(plan.http.template).flatMap((segment) => (segment.kind === 'variable' ? [segment.name] : []));
   const params = names.map((name) => pathVariable(plan, name));
   const mask = input.fields.find((field) => field.name === maskName && field.message?.typeName === FieldMaskSchema.typeName);
-  const taken = new Set(mask === undefined ? names : [...names, maskName]);
+  const rpcOnly = input.fields.filter((field) => fieldRulesOf(field).rpcOnly).map(({ name }) => name);
+  const taken = new Set([...names, ...rpcOnly, ...(mask === undefined ? [] : [maskName])]);
   if (!names.includes('relayer_id') && input.oneofs.some((oneof) => unionRulesOf(oneof).selector.case === 'relayerNetwork')) {
     throw new Error(`${plan.rpcPath} has a union selected by the relayer's network, but no relayer_id in its path`);
   }

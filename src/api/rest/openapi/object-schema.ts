@@ -98,6 +98,7 @@ function ownKeysOf(schemas: FieldSchemas, desc: DescMessage, { direction, name, 
   return desc.members.reduce<Keys>(
     (keys, member) => {
       if (exclude?.has(member.name) === true) return keys;
+      if (member.kind === 'field' && fieldRulesOf(member).rpcOnly) return keys;
       if (member.kind === 'field') return merged(keys, fieldKey(schemas, member, direction));
       const { selector, under } = unionRulesOf(member);
       if (selector.case === undefined) return merged(keys, plainKeys(schemas, member, direction));

@@ -1,6 +1,6 @@
 import type { DescField, DescMethod } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
-import { integerRangeOf, restNameOf, scalarTypeOf } from '../../../codec/field-rules.js';
+import { fieldRulesOf, integerRangeOf, restNameOf, scalarTypeOf } from '../../../codec/field-rules.js';
 import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
 import { parsePathTemplate } from '../path-template.js';
 import { commentOf } from './comment.js';
@@ -16,7 +16,7 @@ export const parameterComponents: Readonly<Record<string, Schema>> = {
     in: 'header',
     required: false,
     description:
-      'Makes the call safe to repeat. The service stores the response of a successful call for 24 hours, and returns it if the same request arrives again with the same key. The same key with a different request returns 422; a repeated request while the first one runs returns 409. 1 to 255 visible ASCII characters.',
+      'Makes the call safe to repeat. The service stores the response of a successful call for 24 hours, and returns it, with the header `Idempotency-Replayed: true`, if the same request arrives again with the same key. The same key with a different request returns 422; a repeated request while the first one runs returns 409. 1 to 255 visible ASCII characters.',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
   },
 };
@@ -33,7 +33,9 @@ export function parametersOf(plan: MethodPlan, http: HttpPlan, compiler: SchemaC
   const names = parsePathTemplate(http.template).flatMap((segment) => (segment.kind === 'variable' ? [segment.name] : []));
   const taken = new Set([
     ...names,
-    ...fields.filter((field) => field.message?.typeName === FieldMaskSchema.typeName).map(({ name }) => name),
+    ...fields
+      .filter((field) => field.message?.typeName === FieldMaskSchema.typeName || fieldRulesOf(field).rpcOnly)
+      .map(({ name }) => name),
   ]);
   const inPath = fields.filter(({ name }) => names.includes(name)).map((field) => parameter(plan.method, field, 'path', compiler));
   const inQuery = http.hasBody
