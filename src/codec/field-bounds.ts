@@ -1,4 +1,5 @@
 import type { DescEnum, DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
+import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { type DomainError, invalidField } from '../core/errors.js';
 import { enumDescription, enumTextsOf } from './enum-codec.js';
 import { fieldRulesOf, type IntegerRange, integerRangeOf, restNameOf, scalarTypeOf, unionRulesOf } from './field-rules.js';
@@ -49,6 +50,7 @@ function hasBounds(desc: DescMessage, seen: Set<DescMessage>): boolean {
       max !== undefined ||
       amount ||
       field.enum !== undefined ||
+      field.message?.typeName === TimestampSchema.typeName ||
       (messageOf(field) !== undefined && hasBounds(messageOf(field) as DescMessage, seen))
     );
   });
@@ -116,6 +118,8 @@ function oneofCheck(oneof: DescOneof, known: Map<DescMessage, Check>): Check | u
 /** Compiles the check of a field's value, or of one of its items. */
 function valueCheck(field: DescField, known: Map<DescMessage, Check>): Check | undefined {
   const desc = messageOf(field);
+  if (desc?.typeName === TimestampSchema.typeName)
+    return (value, path) => (isTime(value as Timestamp) ? undefined : invalidField(path, 'must be a time from the year 1 to 9999'));
   if (desc !== undefined) {
     if (!hasBounds(desc, new Set())) return undefined;
     const check = messageCheck(desc, known);
@@ -138,6 +142,11 @@ function enumCheck(desc: DescEnum, isItem: boolean): Check {
   const texts = enumTextsOf(desc);
   const description = enumDescription(texts);
   return (value, path) => (texts.has(value as number) || (value === 0 && !isItem) ? undefined : invalidField(path, description));
+}
+
+/** The range that the definition of a timestamp allows. Beyond it there is no RFC 3339 text. */
+function isTime({ seconds, nanos }: Timestamp): boolean {
+  return seconds >= -62_135_596_800n && seconds <= 253_402_300_799n && nanos >= 0 && nanos < 1e9;
 }
 
 /** True for decimal digits, or `0x` and hex digits, up to 2^128-1. */

@@ -1,4 +1,5 @@
 import { type DescField, type DescOneof, getOption, ScalarType } from '@bufbuild/protobuf';
+import { DurationSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { type FieldRules, field as fieldOption, type UnionRules, union as unionOption } from '../../gen/relayer/rest/v1/options_pb.js';
 
 /** Returns a field's options. */
@@ -69,7 +70,11 @@ export function checkFieldRules(field: DescField): void {
   require(field, 'amount', !rules.amount || isString, 'a string');
   require(field, 'json', !rules.json || (isString && !rules.amount && !rules.number), 'a string, without amount or number');
   require(field, 'hex', !rules.hex || scalar === ScalarType.BYTES, 'bytes');
-  require(field, 'min or max', (rules.min === undefined && rules.max === undefined) || range !== undefined, 'an integer');
+  const isDuration = field.message?.typeName === DurationSchema.typeName;
+  const isBounded = rules.min !== undefined || rules.max !== undefined;
+  require(field, 'min or max', !isBounded || range !== undefined || isDuration, 'an integer or a duration');
+  require(field, 'name', !isDuration || rules.name.endsWith('_ms'), 'a name in milliseconds');
+  require(field, 'unix_seconds', !rules.unixSeconds || field.message?.typeName === TimestampSchema.typeName, 'a time');
   require(field, 'min above max', rules.min === undefined || rules.max === undefined || rules.min <= rules.max, 'a range');
   require(field, 'non_empty', !rules.nonEmpty || field.fieldKind === 'list', 'a list');
   require(field, 'nullable', !rules.nullable || isNullable(field), 'an optional field');

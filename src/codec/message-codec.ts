@@ -1,5 +1,5 @@
 import { create, type DescField, type DescMessage, getOption, ScalarType } from '@bufbuild/protobuf';
-import { FieldMaskSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
+import { DurationSchema, FieldMaskSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { message as messageOption } from '../../gen/relayer/rest/v1/options_pb.js';
 import { enumCodec } from './enum-codec.js';
 import { checkFieldRules, fieldRulesOf, integerRangeOf, restNameOf } from './field-rules.js';
@@ -10,6 +10,7 @@ import {
   amountCodec,
   base64Codec,
   boolCodec,
+  durationCodec,
   hexCodec,
   integerCodec,
   jsonCodec,
@@ -51,6 +52,8 @@ export class CodecCompiler implements Compiler {
     checkFieldRules(field);
     if (field.fieldKind === 'map') throw new Error(`${field} is a map, which has no REST form`);
     if (field.enum !== undefined) return enumCodec(field.enum);
+    if (field.message?.typeName === TimestampSchema.typeName) return timestampCodec(field);
+    if (field.message?.typeName === DurationSchema.typeName) return durationCodec(field);
     if (field.message !== undefined) return this.message(field.message);
     const { hex, number, amount, json } = fieldRulesOf(field);
     if (field.scalar === ScalarType.BOOL) return boolCodec;
@@ -80,7 +83,6 @@ export class CodecCompiler implements Compiler {
 
   /** Returns the codec of a message as a value. */
   message(desc: DescMessage): ValueCodec {
-    if (desc.typeName === TimestampSchema.typeName) return timestampCodec;
     if (desc.typeName === FieldMaskSchema.typeName) throw new Error(`${desc} may only be the update_mask of a request`);
     if (desc.typeName.startsWith('google.protobuf.')) throw new Error(`${desc} has no REST form`);
     const known = this.#messages.get(desc);

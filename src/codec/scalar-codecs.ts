@@ -1,6 +1,6 @@
 import { create, type DescField } from '@bufbuild/protobuf';
 import { base64Encode } from '@bufbuild/protobuf/wire';
-import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
+import { type Duration, durationFromMs, durationMs, type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { instantFromRfc3339 } from '../core/rfc3339.js';
 import { integerDigitsOf, JsonNumber, type JsonValue, jsonTextOf } from '../json/json-value.js';
 import { allowedRangeOf, amountDescription, isAmount, rangeDescription } from './field-bounds.js';
@@ -19,6 +19,12 @@ const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]
 const maxLongCharacters = 40;
 
 const longPattern = /^-?[0-9]+$/;
+
+/** Later seconds than these eleven digits have no RFC 3339 text. */
+const unixSecondsPattern = /^[0-9]{1,11}$/;
+
+/** What a double holds exactly, which is more than 285,000 years. */
+const maxDurationMs = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** As long as the longest integer token that is read. */
 const digitsPattern = /^-?[0-9]{1,100}$/;
@@ -91,15 +97,38 @@ export const jsonCodec: ValueCodec = {
   readsNull: true,
 };
 
-/** A time: RFC 3339, written in UTC with `Z` and three digits. */
-export const timestampCodec: ValueCodec = {
-  read: (value, path, reading) =>
-    (typeof value === 'string' ? timestampFrom(value) : undefined) ?? reading.refuse(path, 'must be an RFC 3339 time'),
-  write: (value) => {
-    const { seconds, nanos } = value as Timestamp;
-    return `"${new Date(Number(seconds) * 1000 + Math.floor(nanos / 1e6)).toISOString()}"`;
-  },
-};
+/** A time: RFC 3339, written in UTC with `Z` and three digits. With the option `unix_seconds`, also read from digits. */
+export function timestampCodec(field: DescField): ValueCodec {
+  const { unixSeconds } = fieldRulesOf(field);
+  return {
+    read(value, path, reading) {
+      if (typeof value !== 'string') return reading.refuse(path, 'must be a string');
+      if (unixSeconds && unixSecondsPattern.test(value)) return create(TimestampSchema, { seconds: BigInt(value) });
+      return timestampFrom(value) ?? reading.refuse(path, 'must be an RFC 3339 time, such as 2030-01-31T12:00:00Z');
+    },
+    write: (value) => `"${new Date(timeMsOf(value as Timestamp)).toISOString()}"`,
+  };
+}
+
+/** Returns a time in whole milliseconds since the epoch, cut off as its text is. */
+export function timeMsOf({ seconds, nanos }: Timestamp): number {
+  return Number(seconds) * 1000 + Math.floor(nanos / 1e6);
+}
+
+/** A duration: an integer of milliseconds. */
+export function durationCodec(field: DescField): ValueCodec {
+  const { min = 0n, max = maxDurationMs } = fieldRulesOf(field);
+  const description = rangeDescription({ min, max });
+  return {
+    read(value, path, reading) {
+      const digits = integerDigitsIn(value) ?? digitsInString(value);
+      const timeMs = digits === undefined ? undefined : BigInt(digits);
+      if (timeMs === undefined || timeMs < min || timeMs > max) return reading.refuse(path, description);
+      return durationFromMs(Number(timeMs));
+    },
+    write: (value) => String(durationMs(value as Duration)),
+  };
+}
 
 /**
  * Returns the codec of an integer field, or of its items. It reads an integer token exactly, and 64-bit integers from decimal digits in a

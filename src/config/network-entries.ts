@@ -1,3 +1,4 @@
+import { durationMs } from '@bufbuild/protobuf/wkt';
 import { type Network as NetworkMessage, NetworkSchema } from '../../gen/relayer/v1/network_service_pb.js';
 import { rpcUrlFromProto } from '../codec/relayer-values.js';
 import { httpUrlProblem, nodeUrlProblems } from '../core/network/node-urls.js';
@@ -187,7 +188,7 @@ function requireIn(whole: JsonObject | undefined, { type, path }: WrittenNetwork
 function networkFrom({ type, name, path }: WrittenNetwork, fields: JsonObject): Network {
   // Every part was read before, without a problem.
   const message: NetworkMessage = readMessage(codecs[type], fields, path, new Problems());
-  const { chainId = 0n, requiredConfirmations = 1n, averageBlocktimeMs, passphrase = '', symbol = '' } = message;
+  const { chainId = 0n, requiredConfirmations = 1n, averageBlockTime, passphrase = '', symbol = '' } = message;
   const shared = {
     name,
     rpcUrls: message.rpcUrls.map(rpcUrlFromProto),
@@ -195,7 +196,7 @@ function networkFrom({ type, name, path }: WrittenNetwork, fields: JsonObject): 
     tags: message.tags,
     explorerUrls: message.explorerUrls,
     requiredConfirmations: Number(requiredConfirmations),
-    averageBlockTimeMs: Number(averageBlocktimeMs ?? usualBlockTimeMs[type]),
+    averageBlockTimeMs: averageBlockTime === undefined ? Number(usualBlockTimeMs[type]) : durationMs(averageBlockTime),
   };
   if (type === 'evm') return { ...shared, type, chainId, symbol, eip1559: message.features.includes('eip1559') };
   if (type === 'stellar') return { ...shared, type, passphrase, symbol: 'XLM' };

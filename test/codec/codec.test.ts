@@ -311,6 +311,17 @@ describe('requests', () => {
     return bounds?.(message)?.message ?? message.value;
   }
 
+  it('refuse a time that has no RFC 3339 text, which binary messages can hold', () => {
+    const problem = (seconds: bigint, nanos = 0) =>
+      bounds?.(create(EvmTransactionRequestSchema, { validUntil: { seconds, nanos } }))?.message;
+    const sentence = 'valid_until must be a time from the year 1 to 9999';
+    assert.equal(problem(253_402_300_800n), sentence);
+    assert.equal(problem(-62_135_596_801n), sentence);
+    assert.equal(problem(0n, 1_000_000_000), sentence);
+    assert.equal(problem(0n, -1), sentence);
+    assert.equal(problem(253_402_300_799n, 999_999_999), undefined);
+  });
+
   it('read amounts exactly', () => {
     const cases = {
       '0': '0',
@@ -416,7 +427,7 @@ describe('requests', () => {
       '0000-01-01T00:00:00Z',
       'now',
     ]) {
-      assert.equal(time(bad), 'x.expires_at must be an RFC 3339 time', bad);
+      assert.equal(time(bad), 'x.expires_at must be an RFC 3339 time, such as 2030-01-31T12:00:00Z', bad);
     }
     assertForm(
       CreateSignerRequestSchema,

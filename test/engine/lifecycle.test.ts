@@ -94,11 +94,11 @@ describe('the engine on a real EVM node', () => {
 
   it('expire: an unsigned transaction ends at valid_until, a signed one is replaced by a self-transfer', async () => {
     const { anvil, rig } = await start();
-    const validUntil = new Date(rig.clock.nowMs() + 60_000).toISOString();
-    const signed = await rig.send({ valueWei: 5n }, validUntil);
+    const validUntilMs = rig.clock.nowMs() + 60_000;
+    const signed = await rig.send({ valueWei: 5n }, validUntilMs);
     await rig.until(signed.transaction.id, 'submitted');
     await setBalance(anvil, rig.relayer.address, 10n ** 15n);
-    const unsigned = await rig.send({ valueWei: 10n ** 17n }, validUntil);
+    const unsigned = await rig.send({ valueWei: 10n ** 17n }, validUntilMs);
     rig.clock.moveOn(61_000);
     const { transaction: expired } = await rig.until(unsigned.transaction.id, 'expired');
     assert.equal(expired.nonce, null);

@@ -120,8 +120,8 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
   it('replace: identical content makes no second attempt', async (test) => {
     const rig = await start(test, { accounts });
     rig.node.ledger.setQueueFullBelow(50_000n);
-    const validUntil = new Date(Date.now() + 600_000).toISOString();
-    const request = { operations: [payment(receiver, 5_000_000n)], validUntil };
+    const validUntilMs = Date.now() + 600_000;
+    const request = { operations: [payment(receiver, 5_000_000n)], validUntilMs };
     const { transaction } = await rig.send(request);
     await waitFor('the refusal', async () => (await rig.view(transaction.id)).transaction.statusReason?.includes('50000') || undefined);
     const replaced = await replace(rig, transaction.id, request);

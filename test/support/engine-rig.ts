@@ -146,7 +146,7 @@ export interface EvmRigOptions {
 
 /** The engine on an EVM node. */
 export interface EvmRig extends EngineRig {
-  send(changes?: Partial<EvmRequest>, validUntil?: string): Promise<TransactionView>;
+  send(changes?: Partial<EvmRequest>, validUntilMs?: number): Promise<TransactionView>;
 }
 
 /** Starts the engine on `anvil`, with one relayer whose key is new. */
@@ -159,7 +159,7 @@ export async function startEvmRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options: Ev
   const chain = createEvmChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
   const makeBlock = () => anvil.rpc('anvil_mine', ['0x1']);
   const rig = await startEngine({ folder: options.folder, relayer, signer, chain, makeBlock });
-  return { ...rig, send: (changes, validUntil) => sendTransaction(rig.deps, relayer, wanted(changes, validUntil)) };
+  return { ...rig, send: (changes, validUntilMs) => sendTransaction(rig.deps, relayer, wanted(changes, validUntilMs)) };
 }
 
 /** Gives an account this much. */

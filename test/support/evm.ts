@@ -58,14 +58,14 @@ export function evmRequest(changes: Partial<EvmRequest> = {}): EvmRequest {
     maxFeePerGasWei: undefined,
     maxPriorityFeePerGasWei: undefined,
     speed: undefined,
-    validUntil: undefined,
+    validUntilMs: undefined,
     ...changes,
   };
 }
 
 /** A request for a transfer of one wei, with these changes. */
-export function wanted(changes: Partial<EvmRequest> = {}, validUntil?: string): EvmRequest {
-  return evmRequest({ to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', valueWei: 1n, ...changes, validUntil });
+export function wanted(changes: Partial<EvmRequest> = {}, validUntilMs?: number): EvmRequest {
+  return evmRequest({ to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', valueWei: 1n, ...changes, validUntilMs });
 }
 
 /** A transfer of one wei at the price of `fast`. */

@@ -263,14 +263,14 @@ export function createModelChain(network: Network, account: string, random: Rand
     return {
       network,
       contentOf(request, { nowMs, earlier }) {
-        const { to, valueWei, data, speed, maxFeePerGasWei, maxPriorityFeePerGasWei, validUntil } = onNetwork('evm', request);
+        const { to, valueWei, data, speed, maxFeePerGasWei, maxPriorityFeePerGasWei, validUntilMs } = onNetwork('evm', request);
         const before = earlier === null ? null : onNetwork('evm', earlier).pricing;
         const pricing: EvmPricing =
           maxFeePerGasWei !== undefined && maxPriorityFeePerGasWei !== undefined
             ? { kind: 'eip1559', maxFeePerGasWei, maxPriorityFeePerGasWei }
             : { kind: 'speed', speed: speed ?? (before?.kind === 'speed' ? before.speed : 'fast') };
         const content = { network: 'evm', to: to ?? null, valueWei: valueWei ?? 0n, data: data ?? null, gasLimit: null, pricing } as const;
-        return { content, validUntilMs: readValidUntil(validUntil, nowMs) };
+        return { content, validUntilMs: readValidUntil(validUntilMs, nowMs) };
       },
       isUnsequenced: () => false,
       unsequenced: null,

@@ -68,7 +68,7 @@ export async function runModel({ store, random, name, steps, deepReorgs }: Model
     return { valueWei, ...priced, ...data };
   }
 
-  const validUntil = () => (random.chance(0.2) ? new Date(nowMs + random.between(1, 90) * 1_000).toISOString() : undefined);
+  const validUntil = () => (random.chance(0.2) ? nowMs + random.between(1, 90) * 1_000 : undefined);
   const anyId = () => witness.ids()[random.between(0, witness.ids().length - 1)];
   const outcome = (): AttemptOutcome => (healed || random.chance(0.85) ? 'answered' : random.chance(0.5) ? 'not_asked' : 'answer_lost');
 

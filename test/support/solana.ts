@@ -78,7 +78,7 @@ function publicKeyBytes(key: KeyObject): Uint8Array {
 
 /** A request with these fields and no others. */
 export function solanaRequest(changes: Partial<SolanaRequest> = {}): SolanaRequest {
-  return { network: 'solana', transaction: undefined, instructions: [], validUntil: undefined, ...changes };
+  return { network: 'solana', transaction: undefined, instructions: [], validUntilMs: undefined, ...changes };
 }
 
 /** An instruction of the system program that moves lamports. */

@@ -66,7 +66,7 @@ export function stellarRequest(changes: Partial<StellarRequest> = {}): StellarRe
     operations: [],
     transactionXdr: undefined,
     memo: undefined,
-    validUntil: undefined,
+    validUntilMs: undefined,
     feeBump: undefined,
     maxFeeStroops: undefined,
     ...changes,

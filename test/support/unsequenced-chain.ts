@@ -92,10 +92,10 @@ export function createUnsequencedChain(network: Network, random: Random): Unsequ
     return {
       network,
       contentOf(request, { nowMs }) {
-        const { to, valueWei, data, validUntil } = onNetwork('evm', request);
+        const { to, valueWei, data, validUntilMs } = onNetwork('evm', request);
         const pricing = { kind: 'speed', speed: 'fast' } as const;
         const content = { network: 'evm', to: to ?? null, valueWei: valueWei ?? 0n, data: data ?? null, gasLimit: null, pricing } as const;
-        return { content, validUntilMs: readValidUntil(validUntil, nowMs) };
+        return { content, validUntilMs: readValidUntil(validUntilMs, nowMs) };
       },
       isUnsequenced: () => true,
       genesisHash: unused,

@@ -60,7 +60,7 @@ export async function runUnsequenced(store: Store, random: Random, name: string,
     return { valueWei: BigInt(random.between(0, 5)), ...data };
   }
 
-  const validUntil = () => (random.chance(0.2) ? new Date(nowMs + random.between(1, 40) * 1_000).toISOString() : undefined);
+  const validUntil = () => (random.chance(0.2) ? nowMs + random.between(1, 40) * 1_000 : undefined);
   const anyId = () => accepted[random.between(0, accepted.length - 1)]?.transaction.id;
   const outcome = (): AttemptOutcome => (healed || random.chance(0.85) ? 'answered' : random.chance(0.5) ? 'not_asked' : 'answer_lost');
 

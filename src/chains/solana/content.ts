@@ -12,7 +12,7 @@ import { isSignature, maxTransactionBytes, unsignedTransactionBytes } from './wi
  * draft. Throws `DomainError` (400) naming the field.
  */
 export function contentFromRequest(
-  { transaction, instructions, validUntil }: SolanaRequest,
+  { transaction, instructions, validUntilMs }: SolanaRequest,
   { relayer, nowMs }: { readonly relayer: Relayer; readonly nowMs: number },
 ): { content: SolanaContent; validUntilMs: number | null } {
   if (transaction !== undefined && instructions.length > 0) {
@@ -20,7 +20,7 @@ export function contentFromRequest(
   }
   if (transaction === undefined && instructions.length === 0) throw invalidField('transaction', 'is required if instructions is empty');
   const content = transaction === undefined ? fromInstructions(instructions, relayer) : fromTransaction(transaction, relayer);
-  return { content, validUntilMs: readValidUntil(validUntil, nowMs) };
+  return { content, validUntilMs: readValidUntil(validUntilMs, nowMs) };
 }
 
 function fromInstructions(instructions: SolanaRequest['instructions'], relayer: Relayer): SolanaContent {

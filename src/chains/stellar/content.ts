@@ -36,7 +36,7 @@ export function contentFromRequest(request: StellarRequest, context: ContentCont
   if (request.networkName !== network.name) throw invalidField('network', `must be ${network.name}, the relayer's network`);
   const hasOperations = request.operations.length > 0;
   if (hasOperations && request.transactionXdr !== undefined) throw invalidField('transaction_xdr', 'cannot be combined with operations');
-  const validUntilMs = validUntilMsFrom(request.validUntil, context.nowMs);
+  const validUntilMs = readValidUntil(request.validUntilMs, context.nowMs);
   const read = hasOperations ? fromOperations(request, validUntilMs, context) : fromEnvelope(request, validUntilMs, context);
   requireSameKind(read.content, context.earlier);
   requireFee(read.content, policies);
@@ -125,13 +125,6 @@ function earliest(a: number | null, bMs: bigint | null): number | null {
   // A time beyond the range of Date is no limit in practice.
   const b = bMs === null || bMs > 8_640_000_000_000_000n ? null : Number(bMs);
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
-}
-
-/** Reads `valid_until`: RFC 3339 or, as Stellar's tools write it, Unix seconds in decimal digits; null if absent. Throws `DomainError` (400). */
-function validUntilMsFrom(text: string | undefined, nowMs: number): number | null {
-  // Date has no range beyond eleven digits.
-  const isSeconds = text !== undefined && /^[0-9]{1,11}$/.test(text);
-  return readValidUntil(isSeconds ? new Date(Number(text) * 1000).toISOString() : text, nowMs);
 }
 
 const maxMemoBytes = 28;

@@ -14,8 +14,8 @@ export interface EvmRequest {
   readonly maxFeePerGasWei: bigint | undefined;
   readonly maxPriorityFeePerGasWei: bigint | undefined;
   readonly speed: Speed | undefined;
-  /** RFC 3339; undefined: no limit, or that of the transaction it replaces. */
-  readonly validUntil: string | undefined;
+  /** Milliseconds since the epoch; undefined: no limit, or that of the transaction it replaces. */
+  readonly validUntilMs: number | undefined;
 }
 
 /** The price of an attempt, in wei per gas. */

@@ -21,8 +21,8 @@ export interface SolanaRequest {
   readonly transaction: string | undefined;
   /** Empty: absent. */
   readonly instructions: readonly SolanaInstruction[];
-  /** RFC 3339. */
-  readonly validUntil: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly validUntilMs: number | undefined;
 }
 
 /** The content of a Solana transaction: either a transaction or instructions. */

@@ -14,8 +14,8 @@ export interface StellarRequest {
   readonly operations: readonly StellarOperation[];
   readonly transactionXdr: string | undefined;
   readonly memo: StellarMemo | undefined;
-  /** RFC 3339, or unix seconds in decimal digits. */
-  readonly validUntil: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly validUntilMs: number | undefined;
   readonly feeBump: boolean | undefined;
   readonly maxFeeStroops: bigint | undefined;
 }

@@ -70,8 +70,8 @@ describe('request', () => {
   });
 
   it('accepts valid_until', () => {
-    const validUntil = '2029-01-01T00:01:00Z';
-    assert.equal(contentOf({ instructions: [transfer], validUntil }).validUntilMs, nowMs + 60_000);
+    const validUntilMs = Date.parse('2029-01-01T00:01:00Z');
+    assert.equal(contentOf({ instructions: [transfer], validUntilMs }).validUntilMs, nowMs + 60_000);
   });
 });
 

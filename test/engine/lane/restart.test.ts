@@ -32,8 +32,8 @@ describe('a restart', () => {
     lane = await startModelLane(relayer, chain, store, clock);
     lane.look();
     await lane.flow();
-    const validUntil = new Date(nowMs + 10_000).toISOString();
-    const { transaction: expired } = await sendTransaction(lane.deps, relayer, wanted({}, validUntil));
+    const validUntilMs = nowMs + 10_000;
+    const { transaction: expired } = await sendTransaction(lane.deps, relayer, wanted({}, validUntilMs));
     await lane.flow();
     assert.equal(chain.pool.size, 1);
 

@@ -1,5 +1,5 @@
 import { type DescEnum, type DescField, type DescMessage, getOption } from '@bufbuild/protobuf';
-import { TimestampSchema } from '@bufbuild/protobuf/wkt';
+import { DurationSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { message as messageOption } from '../../../../gen/relayer/rest/v1/options_pb.js';
 import { enumTextsOf } from '../../../codec/enum-codec.js';
 import { fieldRulesOf } from '../../../codec/field-rules.js';
@@ -43,6 +43,9 @@ export class SchemaCompiler implements FieldSchemas {
   value(field: DescField, direction: Direction): Schema {
     if (field.fieldKind === 'map') throw new Error(`${field} is a map, which has no REST form`);
     if (field.enum !== undefined) return this.enum(field.enum);
+    if (field.message?.typeName === TimestampSchema.typeName)
+      return fieldRulesOf(field).unixSeconds ? { type: 'string' } : { type: 'string', format: 'date-time' };
+    if (field.message?.typeName === DurationSchema.typeName) return { type: 'integer', format: 'uint64' };
     if (field.message !== undefined) return this.message(field.message, direction);
     return scalarSchema(this, field, direction);
   }
@@ -62,7 +65,6 @@ export class SchemaCompiler implements FieldSchemas {
 
   /** Refers to the schema of a message. */
   message(desc: DescMessage, direction: Direction): Schema {
-    if (desc.typeName === TimestampSchema.typeName) return { type: 'string', format: 'date-time' };
     const known = direction === 'request' ? this.#inputNames.get(desc) : undefined;
     if (known !== undefined) return refTo('schemas', known);
     if (direction === 'answer' && this.#schemas.has(desc.name)) return refTo('schemas', desc.name);

@@ -1,7 +1,8 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { type ApiKey, ApiKeySchema, ApiKeyScope, type ApiKeyService } from '../../../../gen/relayer/v1/api_key_service_pb.js';
+import { timeMsOf } from '../../../codec/scalar-codecs.js';
 import type { ApiKey as DomainApiKey } from '../../../core/access/api-key.js';
 import { type ApiKeyDeps, createApiKey, deleteApiKey, listApiKeys } from '../../../core/access/api-keys.js';
 import type { Scope } from '../../../core/access/principal.js';
@@ -16,7 +17,7 @@ export type ApiKeyServiceDeps = ApiKeyDeps;
 export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof ApiKeyService> {
   return {
     async createApiKey({ name, scopes, relayerIds, expiresAt }, context) {
-      const expiresAtMs = expiresAt === undefined ? null : timestampMs(expiresAt);
+      const expiresAtMs = expiresAt === undefined ? null : timeMsOf(expiresAt);
       const wanted = { name, scopes: scopesFromProto(scopes), relayerIds, expiresAtMs };
       const { apiKey, text } = await createApiKey(deps, wanted, principalOf(context));
       return { apiKey: Object.assign(protoOfApiKey(apiKey), { key: text }) };

@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { type Network, NetworkSchema } from '../../../../gen/relayer/v1/network_service_pb.js';
 import { protoOfNetworkType, protoOfRpcUrl } from '../../../codec/relayer-values.js';
 import { networkIdOf } from '../../../core/network/networks.js';
@@ -12,7 +13,7 @@ export function protoOfNetwork(network: DomainNetwork): Network {
     networkType: protoOfNetworkType[network.type],
     rpcUrls: network.rpcUrls.map(protoOfRpcUrl),
     explorerUrls: [...network.explorerUrls],
-    averageBlocktimeMs: BigInt(network.averageBlockTimeMs),
+    averageBlockTime: durationFromMs(network.averageBlockTimeMs),
     isTestnet: network.isTestnet,
     tags: [...network.tags],
     ...(network.type === 'evm'

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import {
   type Delivery,
@@ -106,7 +106,7 @@ function protoOfDelivery({ event, attempts }: DeliveryRecord): Delivery {
     ...(event.status === 'pending' ? { nextAttemptAt: timestampFromMs(event.nextAttemptAtMs) } : {}),
     attempts: attempts.map(({ attemptedAtMs, durationMs, httpStatus, error, responseBody }) => ({
       attemptedAt: timestampFromMs(attemptedAtMs),
-      durationMs,
+      duration: durationFromMs(durationMs),
       ...present('httpStatus', httpStatus),
       ...present('error', error),
       ...present('responseBody', responseBody),

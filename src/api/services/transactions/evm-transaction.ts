@@ -12,7 +12,7 @@ import {
 import { onNetwork } from '../../../core/relayer/on-network.js';
 import type { Speed as DomainSpeed, EvmPricing, EvmRequest, EvmSignature } from '../../../core/transaction/evm.js';
 import type { Attempt, TransactionView } from '../../../core/transaction/transaction.js';
-import { present } from '../present.js';
+import { present, validUntilOf } from '../present.js';
 
 const protoOfSpeed: Readonly<Record<DomainSpeed, Speed>> = {
   fastest: Speed.FASTEST,
@@ -35,7 +35,7 @@ export function evmRequestOf(request: EvmTransactionRequest): EvmRequest {
     maxFeePerGasWei: weiOf(request.maxFeePerGas),
     maxPriorityFeePerGasWei: weiOf(request.maxPriorityFeePerGas),
     speed: domainSpeeds.get(request.speed),
-    validUntil: request.validUntil,
+    ...validUntilOf(request),
   };
 }
 

@@ -10,11 +10,12 @@ import { type SolanaAttempt, SolanaAttemptSchema } from '../../../../gen/relayer
 import { onNetwork } from '../../../core/relayer/on-network.js';
 import type { SolanaInstruction as DomainInstruction, SolanaRequest } from '../../../core/transaction/solana.js';
 import type { Attempt, TransactionView } from '../../../core/transaction/transaction.js';
-import { present } from '../present.js';
+import { present, validUntilOf } from '../present.js';
 
 /** What the caller of a Solana relayer asks to send. */
-export function solanaRequestOf({ transaction, instructions, validUntil }: SolanaTransactionRequest): SolanaRequest {
-  return { network: 'solana', transaction, instructions: instructions.map(instructionOf), validUntil };
+export function solanaRequestOf(request: SolanaTransactionRequest): SolanaRequest {
+  const { transaction, instructions } = request;
+  return { network: 'solana', transaction, instructions: instructions.map(instructionOf), ...validUntilOf(request) };
 }
 
 /** The Solana part of a transaction's record: the shown attempt if there is one, else the caller's transaction; and the caller's instructions. */

@@ -30,11 +30,11 @@ import {
   type StellarWideKind,
 } from '../../../core/transaction/stellar.js';
 import type { Attempt, TransactionView } from '../../../core/transaction/transaction.js';
-import { present } from '../present.js';
+import { present, validUntilOf } from '../present.js';
 
 /** What the caller of a Stellar relayer asks to send. */
 export function stellarRequestOf(request: StellarTransactionRequest): StellarRequest {
-  const { network, sourceAccount, operations, transactionXdr, memo, validUntil, feeBump, maxFee } = request;
+  const { network, sourceAccount, operations, transactionXdr, memo, feeBump, maxFee } = request;
   return {
     network: 'stellar',
     networkName: network,
@@ -42,7 +42,7 @@ export function stellarRequestOf(request: StellarTransactionRequest): StellarReq
     operations: operations.map(operationOf),
     transactionXdr,
     memo: memo && memoOf(memo),
-    validUntil,
+    ...validUntilOf(request),
     feeBump,
     maxFeeStroops: maxFee,
   };

@@ -127,15 +127,15 @@ describe('NotificationService', () => {
     assert.deepEqual([listed.pagination?.totalItems, listed.deliveries[0]?.status], [1n, DeliveryStatus.DEAD]);
     assert.equal(listed.deliveries[0]?.nextAttemptAt, undefined);
     assert.deepEqual(
-      listed.deliveries[0]?.attempts.map(({ httpStatus, durationMs, error, responseBody }) => [
+      listed.deliveries[0]?.attempts.map(({ httpStatus, duration, error, responseBody }) => [
         httpStatus,
-        durationMs,
+        duration?.nanos,
         error,
         responseBody,
       ]),
       [
-        [undefined, 12, 'gone', undefined],
-        [410, 12, 'gone', 'bye'],
+        [undefined, 12_000_000, 'gone', undefined],
+        [410, 12_000_000, 'gone', 'bye'],
       ],
     );
 
