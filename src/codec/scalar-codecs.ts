@@ -4,7 +4,7 @@ import { type Duration, durationFromMs, durationMs, type Timestamp, TimestampSch
 import { instantFromRfc3339 } from '../core/rfc3339.js';
 import { integerDigitsOf, JsonNumber, type JsonValue, jsonTextOf } from '../json/json-value.js';
 import { allowedRangeOf, amountDescription, isAmount, rangeDescription } from './field-bounds.js';
-import { fieldRulesOf, integerRangeOf, isLong, scalarTypeOf } from './field-rules.js';
+import { fieldRulesOf, type IntegerRange, integerRangeOf, isLong, scalarTypeOf } from './field-rules.js';
 import type { Reading, ValueCodec } from './reading.js';
 
 /** Half of a surrogate pair, which JSON can escape but UTF-8 cannot hold. */
@@ -25,6 +25,12 @@ const unixSecondsPattern = /^[0-9]{1,11}$/;
 
 /** What a double holds exactly, which is more than 285,000 years. */
 const maxDurationMs = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** The milliseconds that a duration may have. */
+export function durationRangeOf(field: DescField): IntegerRange {
+  const { min = 0n, max = maxDurationMs } = fieldRulesOf(field);
+  return { min, max };
+}
 
 /** As long as the longest integer token that is read. */
 const digitsPattern = /^-?[0-9]{1,100}$/;
@@ -117,7 +123,7 @@ export function timeMsOf({ seconds, nanos }: Timestamp): number {
 
 /** A duration: an integer of milliseconds. */
 export function durationCodec(field: DescField): ValueCodec {
-  const { min = 0n, max = maxDurationMs } = fieldRulesOf(field);
+  const { min, max } = durationRangeOf(field);
   const description = rangeDescription({ min, max });
   return {
     read(value, path, reading) {

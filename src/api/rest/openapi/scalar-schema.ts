@@ -77,7 +77,7 @@ export function scalarSchema(schemas: NamedSchemas, field: DescField, direction:
 
 /** Returns the schema of an integer in a path or query. */
 export function integerTextSchema(field: DescField): Schema {
-  return { type: 'integer', ...formatAndBounds(allowedRangeOf(field)) };
+  return boundedInteger(allowedRangeOf(field));
 }
 
 function integerSchema(schemas: NamedSchemas, field: DescField, direction: Direction): Schema {
@@ -87,9 +87,7 @@ function integerSchema(schemas: NamedSchemas, field: DescField, direction: Direc
   const isQuoted = isLong(type) && !fieldRulesOf(field).number;
   if (direction === 'answer') return isQuoted ? { type: 'string', pattern: '^-?[0-9]+$' } : { type: 'integer', format: formatOf(range) };
   // A 64-bit integer may be a string, too. That is for the ones that do not fit a number: those that REST writes as numbers do.
-  return isLong(type) && (isQuoted || range.max > maxInt64)
-    ? named(schemas, longChoice(range))
-    : { type: 'integer', ...formatAndBounds(range) };
+  return isLong(type) && (isQuoted || range.max > maxInt64) ? named(schemas, longChoice(range)) : boundedInteger(range);
 }
 
 /** Generators know `int32` and `int64` only. No number above 2^63-1 occurs: unsigned fields are nonces, heights, counts and gas. */
@@ -97,8 +95,9 @@ function formatOf({ min, max }: IntegerRange): 'int32' | 'int64' {
   return min >= -maxInt32 - 1n && max <= maxInt32 ? 'int32' : 'int64';
 }
 
-function formatAndBounds(range: IntegerRange): Schema {
-  return { format: formatOf(range), minimum: range.min, maximum: range.max > maxInt64 ? maxInt64 : range.max };
+/** An integer with the format that holds its range. */
+export function boundedInteger(range: IntegerRange): Schema {
+  return { type: 'integer', format: formatOf(range), minimum: range.min, maximum: range.max > maxInt64 ? maxInt64 : range.max };
 }
 
 /** A 64-bit integer in a request, as an integer or as decimal digits. */

@@ -3,9 +3,10 @@ import { DurationSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { message as messageOption } from '../../../../gen/relayer/rest/v1/options_pb.js';
 import { enumTextsOf } from '../../../codec/enum-codec.js';
 import { fieldRulesOf } from '../../../codec/field-rules.js';
+import { durationRangeOf } from '../../../codec/scalar-codecs.js';
 import { commentOf } from './comment.js';
 import { type FieldSchemas, objectSchema, withKeys } from './object-schema.js';
-import { type Direction, scalarSchema } from './scalar-schema.js';
+import { boundedInteger, type Direction, scalarSchema } from './scalar-schema.js';
 import { described, refTo, type Schema } from './schema.js';
 
 /**
@@ -45,7 +46,7 @@ export class SchemaCompiler implements FieldSchemas {
     if (field.enum !== undefined) return this.enum(field.enum);
     if (field.message?.typeName === TimestampSchema.typeName)
       return fieldRulesOf(field).unixSeconds ? { type: 'string' } : { type: 'string', format: 'date-time' };
-    if (field.message?.typeName === DurationSchema.typeName) return { type: 'integer', format: 'uint64' };
+    if (field.message?.typeName === DurationSchema.typeName) return boundedInteger(durationRangeOf(field));
     if (field.message !== undefined) return this.message(field.message, direction);
     return scalarSchema(this, field, direction);
   }
