@@ -4,6 +4,7 @@ import { create, type DescMessage, equals, fromBinary, type MessageInitShape, ty
 import { ApiKeySchema, CreateApiKeyRequestSchema } from '../../gen/relayer/v1/api_key_service_pb.js';
 import { EvmTransactionRequestSchema, EvmTransactionSchema } from '../../gen/relayer/v1/evm_pb.js';
 import {
+  BalanceUnit,
   CreateRelayerRequestSchema,
   JsonRpcAnswerSchema,
   RelayerBalanceSchema,
@@ -499,10 +500,10 @@ describe('answers', () => {
 
   it('have exact numbers, and leave out what is not set', () => {
     assert.equal(
-      write(RelayerBalanceSchema, { balance: '1000000000000000000001', unit: 'wei' }),
+      write(RelayerBalanceSchema, { balance: '1000000000000000000001', unit: BalanceUnit.WEI }),
       '{"balance":1000000000000000000001,"unit":"wei"}',
     );
-    assert.equal(write(RelayerBalanceSchema, {}), '{"balance":0,"unit":""}');
+    assert.equal(write(RelayerBalanceSchema, {}), '{"balance":0}');
     assert.throws(() => write(RelayerBalanceSchema, { balance: 'many' }));
     assert.equal(
       write(RelayerSchema, { id: 'r', networkType: 1, policies: { case: 'evm', value: { gasPriceCap: '5', eip1559Pricing: false } } }),

@@ -5,6 +5,7 @@ import {
   type Delivery,
   DeliverySchema,
   DeliveryStatus,
+  EventType,
   type Notification as NotificationMessage,
   NotificationSchema,
   NotificationService,
@@ -12,7 +13,7 @@ import {
 } from '../../../../gen/relayer/v1/notification_service_pb.js';
 import { invalidField } from '../../../core/errors.js';
 import { listDeliveries, redeliverDelivery, testNotification } from '../../../core/notification/deliveries.js';
-import type { DeliveryRecord, Notification } from '../../../core/notification/notification.js';
+import type { DeliveryRecord, Notification, OutboxEvent } from '../../../core/notification/notification.js';
 import {
   createNotification,
   deleteNotification,
@@ -96,11 +97,17 @@ function messageOf({ id, url, sealedSigningKey }: Notification): NotificationMes
 
 const deliveryStatuses = { pending: DeliveryStatus.PENDING, delivered: DeliveryStatus.DELIVERED, dead: DeliveryStatus.DEAD } as const;
 
+const eventTypes: Readonly<Record<OutboxEvent['event'], EventType>> = {
+  transaction_update: EventType.TRANSACTION_UPDATE,
+  relayer_state_update: EventType.RELAYER_STATE_UPDATE,
+  test: EventType.TEST,
+};
+
 /** The record of a delivery and its attempts. */
 function protoOfDelivery({ event, attempts }: DeliveryRecord): Delivery {
   return create(DeliverySchema, {
     id: event.id,
-    event: event.event,
+    event: eventTypes[event.event],
     status: deliveryStatuses[event.status],
     createdAt: timestampFromMs(event.createdAtMs),
     ...(event.status === 'pending' ? { nextAttemptAt: timestampFromMs(event.nextAttemptAtMs) } : {}),

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import {
+  BalanceUnit,
   DisabledReasonType,
   type Relayer,
   type RelayerBalance,
@@ -49,7 +50,7 @@ export function protoOfRelayerStatus(relayer: DomainRelayer, status: DomainStatu
   });
 }
 
-const units = { evm: 'wei', stellar: 'stroop', solana: 'lamports' } as const;
+const units = { evm: BalanceUnit.WEI, stellar: BalanceUnit.STROOP, solana: BalanceUnit.LAMPORTS } as const;
 
 /** The balance of a relayer's account. */
 export function protoOfBalance({ networkType }: DomainRelayer, balance: bigint): RelayerBalance {

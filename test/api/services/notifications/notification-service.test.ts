@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createClient, createRouterTransport, type Interceptor } from '@connectrpc/connect';
-import { DeliveryStatus, NotificationService, NotificationType } from '../../../../gen/relayer/v1/notification_service_pb.js';
+import { DeliveryStatus, EventType, NotificationService, NotificationType } from '../../../../gen/relayer/v1/notification_service_pb.js';
 import { type Call, callKey, noStoredResponse } from '../../../../src/api/contract/call.js';
 import { createNotificationService } from '../../../../src/api/services/notifications/notification-service.js';
 import { DomainError } from '../../../../src/core/errors.js';
@@ -112,7 +112,7 @@ describe('NotificationService', () => {
     const { client, store, call, reasonOf } = await startClient(test);
     await client.createNotification({ id: 'n', url });
     const { delivery: tested } = await client.testNotification({ notificationId: 'n' });
-    assert.deepEqual([tested?.event, tested?.status, tested?.attempts], ['test', DeliveryStatus.PENDING, []]);
+    assert.deepEqual([tested?.event, tested?.status, tested?.attempts], [EventType.TEST, DeliveryStatus.PENDING, []]);
     assert.ok(tested?.nextAttemptAt !== undefined && tested.createdAt !== undefined);
     assert.deepEqual((await client.listDeliveries({ notificationId: 'n' })).deliveries, [tested]);
 
