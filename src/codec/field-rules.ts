@@ -78,6 +78,7 @@ export function checkFieldRules(field: DescField): void {
   require(field, 'min above max', rules.min === undefined || rules.max === undefined || rules.min <= rules.max, 'a range');
   require(field, 'non_empty', !rules.nonEmpty || field.fieldKind === 'list', 'a list');
   require(field, 'nullable', !rules.nullable || isNullable(field), 'an optional field');
+  require(field, 'unset', rules.unset === '' || (!rules.nullable && isNullable(field)), 'an optional field that is not nullable');
   const isTagged = field.oneof !== undefined && unionRulesOf(field.oneof).selector.case === 'tag';
   require(field, 'tags', rules.tags.length === 0 || isTagged, 'a case of a tagged union');
   require(field, 'name', rules.name === '' ||

@@ -131,8 +131,8 @@ function addField(codec: ObjectCodec, field: DescField, compiler: Compiler): voi
 function fieldWriter(field: DescField, key: string, value: ValueCodec): MemberWriter {
   const { localName } = field;
   const start = `,${JSON.stringify(key)}:`;
-  const { nullable, nonEmpty } = fieldRulesOf(field);
-  const unset = nullable ? `${start}null` : '';
+  const { nullable, nonEmpty, unset: unsetText } = fieldRulesOf(field);
+  const unset = nullable ? `${start}null` : unsetText && start + unsetText;
   // An enum without presence that is not set has no text.
   if (field.fieldKind === 'enum') return (message) => (message[localName] ? start + value.write(message[localName]) : unset);
   if (nonEmpty) return (message) => ((message[localName] as unknown[]).length === 0 ? '' : start + value.write(message[localName]));

@@ -1,5 +1,6 @@
 import type { Message } from '@bufbuild/protobuf';
 import { ResponseMetadataSchema } from '../../../gen/relayer/v1/common_pb.js';
+import { fieldRulesOf, restNameOf } from '../../codec/field-rules.js';
 import type { CodecCompiler } from '../../codec/message-codec.js';
 import type { Properties, ValueCodec } from '../../codec/reading.js';
 import type { MethodPlan } from '../contract/method-plan.js';
@@ -12,7 +13,7 @@ export function compileResponseWriter(plan: MethodPlan, compiler: CodecCompiler)
   if (plan.http === null) throw new Error(`${plan.rpcPath} has no REST route`);
   const { responseField, bare } = plan.http;
   if (bare && responseField === null) throw new Error(`${plan.rpcPath} answers bare, but names no response field`);
-  const data = responseField === null ? null : fieldTextOf(plan, responseField, compiler);
+  const data = responseField === null ? null : dataTextOf(plan, responseField, compiler);
   const hasPagination = plan.method.output.fields.some((field) => field.name === 'pagination');
   const pagination = hasPagination ? fieldTextOf(plan, 'pagination', compiler) : null;
   const metadata = metadataTextOf(plan, compiler);
@@ -20,6 +21,19 @@ export function compileResponseWriter(plan: MethodPlan, compiler: CodecCompiler)
     const message = response as unknown as Properties;
     const dataText = data?.(message) ?? 'null';
     return bare ? dataText : successText(dataText, pagination?.(message), metadata?.(message));
+  };
+}
+
+/** The JSON text of `data`: the response field, with the fields that have the option `in_data` among its keys. */
+function dataTextOf(plan: MethodPlan, name: string, compiler: CodecCompiler): (message: Properties) => string | undefined {
+  const data = fieldTextOf(plan, name, compiler);
+  const more = plan.method.output.fields
+    .filter((field) => fieldRulesOf(field).inData)
+    .map((field) => ({ start: `,${JSON.stringify(restNameOf(field))}:`, text: fieldTextOf(plan, field.name, compiler) }));
+  if (more.length === 0) return data;
+  return (message) => {
+    const members = more.map(({ start, text }) => start + (text(message) ?? 'null'));
+    return data(message)?.replace(/\}$/, () => `${members.join('')}}`);
   };
 }
 

@@ -113,10 +113,10 @@ function ownKeysOf(schemas: FieldSchemas, desc: DescMessage, { direction, name, 
 function fieldKey(schemas: FieldSchemas, field: DescField, direction: Direction): Keys {
   const key = restNameOf(field);
   const schema = schemas.field(field, direction);
-  const { nullable, nonEmpty, required: isDeclared } = fieldRulesOf(field);
+  const { nullable, nonEmpty, unset, required: isDeclared } = fieldRulesOf(field);
   const isRequest = direction === 'request';
   // In requests null means absent. In responses only optional fields can be absent; the nullable ones of them are null instead.
-  const required = isRequest ? isDeclared : nullable || !(field.proto.proto3Optional || nonEmpty);
+  const required = isRequest ? isDeclared : nullable || unset !== '' || !(field.proto.proto3Optional || nonEmpty);
   const mayBeNull = isRequest ? !required : nullable;
   return { properties: { [key]: described(mayBeNull ? orNull(schema) : schema, commentOf(field)) }, required: required ? [key] : [] };
 }
@@ -229,6 +229,6 @@ function messageOf(field: DescField): DescMessage {
 }
 
 /** `invoke_contract` becomes `InvokeContract`. */
-function pascal(text: string): string {
+export function pascal(text: string): string {
   return text.replace(/(?:^|_)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

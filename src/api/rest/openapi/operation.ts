@@ -1,12 +1,14 @@
-import type { DescField, DescService } from '@bufbuild/protobuf';
+import type { DescField, DescMethod, DescService } from '@bufbuild/protobuf';
 import { ResponseMetadataSchema } from '../../../../gen/relayer/v1/common_pb.js';
+import { fieldRulesOf, restNameOf } from '../../../codec/field-rules.js';
 import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
 import { commentOf, firstSentenceOf } from './comment.js';
 import { methodErrors } from './error-responses.js';
 import { examplesOf } from './examples.js';
 import { answerHeaders } from './headers.js';
+import { pascal } from './object-schema.js';
 import { parametersOf } from './parameters.js';
-import type { Schema } from './schema.js';
+import { described, type Schema } from './schema.js';
 import type { SchemaCompiler } from './schema-compiler.js';
 
 /** The input of an operation. The caller compiles `answer`, because all responses are compiled before any request. */
@@ -86,12 +88,20 @@ export function tagsOf(plans: readonly MethodPlan[]): readonly Schema[] {
   });
 }
 
+/** Compiles `data`: the response field, with the fields that have the option `in_data` among its keys. */
+function dataSchema({ output }: DescMethod, field: DescField | undefined, compiler: SchemaCompiler): Schema | undefined {
+  const more = output.fields.filter((one) => fieldRulesOf(one).inData);
+  if (field?.message === undefined || more.length === 0) return field && compiler.field(field, 'answer');
+  const properties = more.map((one) => [restNameOf(one), described(compiler.field(one, 'answer'), commentOf(one))]);
+  return compiler.extended(field.message, `With${more.map((one) => pascal(restNameOf(one))).join('And')}`, Object.fromEntries(properties));
+}
+
 /** Compiles the success of a method: the envelope, named after its data and shared by the methods that return the same, or the bare field. */
 export function answerSchema(plan: MethodPlan, http: HttpPlan, compiler: SchemaCompiler): Schema {
   const { output } = plan.method;
   const schemaOf = (field: DescField | undefined) => (field === undefined ? undefined : compiler.field(field, 'answer'));
   const dataField = output.fields.find(({ name }) => name === http.responseField);
-  const data = schemaOf(dataField);
+  const data = dataSchema(plan.method, dataField, compiler);
   if (http.bare) return data ?? {};
   const pagination = schemaOf(output.fields.find(({ name }) => name === 'pagination'));
   const metadata = schemaOf(output.fields.find(({ message }) => message?.typeName === ResponseMetadataSchema.typeName));

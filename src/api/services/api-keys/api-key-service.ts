@@ -20,7 +20,7 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof
       const expiresAtMs = expiresAt === undefined ? null : timeMsOf(expiresAt);
       const wanted = { name, scopes: scopesFromProto(scopes), relayerIds, expiresAtMs };
       const { apiKey, text } = await createApiKey(deps, wanted, principalOf(context));
-      return { apiKey: Object.assign(protoOfApiKey(apiKey), { key: text }) };
+      return { apiKey: protoOfApiKey(apiKey), key: text };
     },
     async listApiKeys(request, context) {
       const page = pageOf(request, callOf(context));

@@ -5,6 +5,7 @@ import { invalidField } from '../../../core/errors.js';
 import { createSigner, deleteSigner, getSigner, type HeldSigner, type NewSigner, type SignerDeps } from '../../../core/signer/signers.js';
 import { callOf } from '../../contract/call.js';
 import { pageOf, sliceOf } from '../list-page.js';
+import { present } from '../present.js';
 
 export type SignerServiceDeps = SignerDeps;
 
@@ -41,5 +42,5 @@ function secretFrom({ config }: CreateSignerRequest): NewSigner['secret'] {
 }
 
 function protoOfSigner({ id, evmAddress }: HeldSigner): Signer {
-  return create(SignerSchema, { id, config: { case: 'local', value: { evmAddress: evmAddress ?? '' } } });
+  return create(SignerSchema, { id, config: { case: 'local', value: present('evmAddress', evmAddress) } });
 }

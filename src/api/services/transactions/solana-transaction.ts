@@ -22,7 +22,7 @@ export function solanaRequestOf(request: SolanaTransactionRequest): SolanaReques
 export function protoOfSolanaTransaction({ transaction, shown }: TransactionView): SolanaTransaction {
   const content = onNetwork('solana', transaction.content);
   return create(SolanaTransactionSchema, {
-    transaction: shown?.raw ?? content.transaction ?? '',
+    ...present('transaction', shown?.raw ?? content.transaction),
     ...present('signature', shown?.hash ?? null),
     instructions: content.instructions.map(protoOfInstruction),
   });

@@ -30,7 +30,7 @@ import {
   type StellarWideKind,
 } from '../../../core/transaction/stellar.js';
 import type { Attempt, TransactionView } from '../../../core/transaction/transaction.js';
-import { present, validUntilOf } from '../present.js';
+import { present, presentAmount, validUntilOf } from '../present.js';
 
 /** What the caller of a Stellar relayer asks to send. */
 export function stellarRequestOf(request: StellarTransactionRequest): StellarRequest {
@@ -55,8 +55,8 @@ export function protoOfStellarTransaction({ transaction, shown }: TransactionVie
   const facts = transaction.mined?.facts ?? null;
   return create(StellarTransactionSchema, {
     sourceAccount: (says ?? content).sourceAccount,
-    fee: (facts?.feePaid ?? says?.bid.feeStroops ?? 0n).toString(),
-    sequenceNumber: (says?.sequence ?? 0n).toString(),
+    ...presentAmount('fee', facts?.feePaid ?? says?.bid.feeStroops ?? null),
+    ...presentAmount('sequenceNumber', says?.sequence ?? null),
     ...present('transactionResultXdr', facts?.returnValueXdr ?? null),
   });
 }

@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import { TransactionService } from '../../../../gen/relayer/v1/transaction_service_pb.js';
-import { DomainError } from '../../../core/errors.js';
+import { DomainError, invalidField } from '../../../core/errors.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../../core/transaction/cancel-transaction.js';
 import { watchTransactions } from '../../../core/transaction/feed.js';
 import { findByNonce, findTransaction } from '../../../core/transaction/find-transaction.js';
@@ -43,10 +43,12 @@ export function createTransactionService(deps: TransactionDeps): Partial<Service
       };
     },
     async getTransactionByNonce(request, context) {
-      return { transaction: protoOfTransaction(await findByNonce(read, relayerOf(context), request.nonce)) };
+      const { nonce } = request;
+      if (nonce === undefined) throw invalidField('nonce', 'is required');
+      return { transaction: protoOfTransaction(await findByNonce(read, relayerOf(context), nonce)) };
     },
     async *watchTransactions(request, context) {
-      const transactionId = request.transactionId === '' ? null : request.transactionId;
+      const transactionId = request.transactionId || null;
       const { ended } = principalOf(context);
       const end = new AbortController();
       const onEnd = () => end.abort();
