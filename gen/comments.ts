@@ -63,7 +63,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.ApiKeyService.CreateApiKey": "Creates a key. Only this response contains the secret.\nErrors: INVALID_ARGUMENT, PERMISSION_DENIED (the caller's key lacks a scope or a relayer that it would grant).",
   "relayer.v1.ApiKeyService.ListApiKeys": "Lists the keys, newest first. Secrets are never shown.",
   "relayer.v1.ApiKeyService.DeleteApiKey": "Revokes a key at once, and ends the streams that it opened. Errors: NOT_FOUND.",
-  "relayer.v1.ErrorReason": "Why a call failed, for programs. REST sends it without the prefix as `X-Error-Reason`,\nRPC as `google.rpc.ErrorInfo.reason` (domain `relayer.v1`). `google.rpc.ErrorInfo.metadata` has the values that the error's sentence names.\nEach value lists the metadata of its errors and says whether a retry can help; see `docs/api.md`.",
+  "relayer.v1.ErrorReason": "Why a call failed, for programs. REST sends it without the prefix as `X-Error-Reason`,\nRPC as `google.rpc.ErrorInfo.reason` (domain `relayer.v1`). `google.rpc.ErrorInfo.metadata` has the values that the error's sentence names.\nEach value says whether a retry can help and lists the metadata of its errors; keys in parentheses are present if they apply.",
   "relayer.v1.ErrorReason.ERROR_REASON_UNSPECIFIED": "Not set; never sent.",
   "relayer.v1.ErrorReason.ERROR_REASON_HOST_INVALID": "The request's host or authority is missing or malformed.",
   "relayer.v1.ErrorReason.ERROR_REASON_PATH_NOT_FOUND": "The path does not exist.",

@@ -17,7 +17,7 @@ export const file_relayer_v1_errors: GenFile = /*@__PURE__*/
 /**
  * Why a call failed, for programs. REST sends it without the prefix as `X-Error-Reason`,
  * RPC as `google.rpc.ErrorInfo.reason` (domain `relayer.v1`). `google.rpc.ErrorInfo.metadata` has the values that the error's sentence names.
- * Each value lists the metadata of its errors and says whether a retry can help; see `docs/api.md`.
+ * Each value says whether a retry can help and lists the metadata of its errors; keys in parentheses are present if they apply.
  *
  * @generated from enum relayer.v1.ErrorReason
  */

@@ -86,7 +86,8 @@ async function accountsRefusal(rpc: Rpc, relayer: Relayer, { tables }: Message, 
   const policies = onNetwork('solana', relayer.policies);
   if (tables.length === 0 || !restrictsAccounts(policies)) return null;
   const found = await lookUpAccounts(rpc, tables, slot);
-  const problem = 'problem' in found ? found.problem : disallowedAmong(found, relayer.address, policies);
+  if ('problem' in found) return { refused: 'reverts', sentence: `the transaction ${found.problem}`, lasting: true };
+  const problem = disallowedAmong(found, relayer.address, policies);
   return problem === null ? null : { refused: 'not_allowed', sentence: `the transaction ${problem}`, lasting: true };
 }
 

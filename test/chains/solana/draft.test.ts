@@ -142,8 +142,8 @@ describe('draft: refuses', () => {
     const transaction = await built([transferOf(other.address, to, 5n)], 0, [other]);
     await advance(200);
     const sentence = 'its blockhash has expired or is unknown to the network, and it cannot get a new one because others signed it';
-    assert.deepEqual(await refused({ transaction }), { refused: 'reverts', sentence, lasting: false });
+    assert.deepEqual(await refused({ transaction }), { refused: 'outdated', sentence, lasting: false });
     test.mock.timers.enable({ apis: ['Date'], now: Date.now() + 10_000 });
-    assert.deepEqual(await refused({ transaction }), { refused: 'reverts', sentence, lasting: true });
+    assert.deepEqual(await refused({ transaction }), { refused: 'outdated', sentence, lasting: true });
   });
 });

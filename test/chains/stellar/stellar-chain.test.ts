@@ -298,11 +298,18 @@ describe('draft', { concurrency: 4 }, () => {
       refused: 'insufficient_funds',
       sentence: `insufficient balance: the account has ${all} stroops, of which 10000000 are reserved; the transaction may cost ${all - 9_999_999n}`,
       lasting: false,
+      metadata: { balance_stroops: `${all}`, reserved_stroops: '10000000', cost_stroops: `${all - 9_999_999n}` },
     });
     assert.deepEqual(await draft(all - 50_000_000n, 50_000_000n), {
       refused: 'insufficient_funds',
       sentence: `insufficient balance: the account has ${all} stroops, of which 10000000 are reserved; the transaction may cost ${all - 49_999_900n}, and 50000000 must remain`,
       lasting: false,
+      metadata: {
+        balance_stroops: `${all}`,
+        reserved_stroops: '10000000',
+        cost_stroops: `${all - 49_999_900n}`,
+        must_remain_stroops: '50000000',
+      },
     });
   });
 });
