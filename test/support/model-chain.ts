@@ -86,6 +86,8 @@ const gasLimit = 21_000n;
 /** Call data of a transaction that nodes refuse to estimate, and of one that reverts only when it is mined. */
 export const refusedData = '0xbad0';
 export const revertingData = '0xbad1';
+/** Call data that nodes reject in words that are not in our tables. */
+export const puzzlingData = '0xbad2';
 
 /** Makes a chain of one block. */
 export function createModelChain(network: Network, account: string, random: Random): ModelChain {
@@ -291,6 +293,7 @@ export function createModelChain(network: Network, account: string, random: Rand
         ask('draft', (): Draft | Refusal => {
           const isFree = content === 'filler';
           const what = isFree ? fillerOf(account) : onNetwork('evm', content);
+          if (what.data === puzzlingData) return { refused: 'rejected', sentence: 'the RPC node answered "no"', lasting: false };
           if (what.data === refusedData) return { refused: 'reverts', sentence: 'it would revert', lasting: true };
           const chosen = price(policies, what.pricing, outbids, isFree ? 'self_transfer' : 'caller', null);
           if ('refused' in chosen) return chosen;

@@ -40,10 +40,11 @@ export interface GasQuestion {
 /** The state to estimate on: the newest block, or that plus the node's pool. */
 export type StateTag = 'latest' | 'pending';
 
-/** Estimates the gas that the transaction uses, or reports why it cannot run. Throws `NODE_UNAVAILABLE`. */
+/** Estimates the gas that the transaction uses, or reports why it cannot run. Unknown words are asked of every node. Throws `NODE_UNAVAILABLE`. */
 export async function estimateGas(rpc: Rpc, question: GasQuestion, state: StateTag, options: CallOptions = {}): Promise<bigint | Refusal> {
   try {
-    return await rpc.call('eth_estimateGas', [callOf(question), state], (answer) => quantityFrom(answer, 'gas estimate'), options);
+    const asking = { ...options, isAboutNode: (error: NodeError) => error.isAboutNode || knownRefusal(error) === null };
+    return await rpc.call('eth_estimateGas', [callOf(question), state], (answer) => quantityFrom(answer, 'gas estimate'), asking);
   } catch (error) {
     if (error instanceof NodeError) return refusalFrom(error);
     throw error;
@@ -98,6 +99,15 @@ export async function readTransactionLimit(rpc: Rpc, account: string): Promise<'
 }
 
 function refusalFrom(error: NodeError): Refusal {
+  const known = knownRefusal(error);
+  if (known !== null) return known;
+  // A node in trouble says nothing about the transaction.
+  if (error.isAboutNode) throw nodeUnavailable(error);
+  return { refused: 'rejected', sentence: `the RPC node answered "${error.message}"`, lasting: false };
+}
+
+/** The refusal that a node's words stand for; null: they are unknown. */
+function knownRefusal(error: NodeError): Refusal | null {
   if (/insufficient (?:funds|balance)|exceeds (?:account )?balance/i.test(error.message)) {
     return { refused: 'insufficient_funds', sentence: `insufficient balance: the node answered "${error.message}"`, lasting: false };
   }
@@ -109,6 +119,5 @@ function refusalFrom(error: NodeError): Refusal {
     const sentence = reason === null ? 'the transaction would revert' : `the transaction would revert: ${reason}`;
     return { refused: 'reverts', sentence, lasting: true };
   }
-  // An unknown error says nothing about the transaction, so it decides nothing.
-  throw nodeUnavailable(error);
+  return null;
 }

@@ -73,9 +73,9 @@ export function isExecutionFailure({ code, message }: NodeError): boolean {
 }
 
 // geth "execution reverted", "invalid opcode: INVALID", "stack underflow (0 <=> 1)"; erigon and reth the same; besu "Execution reverted";
-// nethermind "VM execution error."; anvil "EVM error InvalidFEOpcode".
+// nethermind "VM execution error."; anvil "EVM error InvalidFEOpcode"; geth "invalid code: must not begin with 0xef", "return data out of bounds".
 const executionFailures =
-  /revert|invalid opcode|invalid jump|invalid instruction|bad instruction|stack (?:under|over)flow|write protection|out of gas|vm execution error|^evm error|code size|initcode|always failing/i;
+  /revert|invalid opcode|invalid jump|invalid instruction|bad instruction|stack (?:under|over)flow|write protection|out of gas|vm execution error|^evm error|code size|initcode|always failing|invalid code|return data out of bounds/i;
 
 /** Decodes a string argument: an offset, a length, the bytes. */
 function stringFrom(args: Buffer): string | null {

@@ -44,7 +44,7 @@ export interface BlockRange {
 
 /**
  * Why an attempt cannot be made now. `lasting`: a retry will not help. `outdated`: what others signed can no longer be mined. `not_allowed`: the
- * relayer's policies forbid it.
+ * relayer's policies forbid it. `rejected`: every node that answered says no, in words that are not in our tables.
  */
 export interface Refusal {
   readonly refused:
@@ -55,7 +55,8 @@ export interface Refusal {
     | 'gas_limit'
     | 'bump_limit'
     | 'outdated'
-    | 'not_allowed';
+    | 'not_allowed'
+    | 'rejected';
   /** A sentence for the caller and for `status_reason`. */
   readonly sentence: string;
   readonly lasting: boolean;
@@ -78,6 +79,7 @@ export const failureOf: Readonly<Record<Refusal['refused'], FailureReason>> = {
   gas_limit: 'gas_limit',
   outdated: 'outdated',
   not_allowed: 'not_allowed',
+  rejected: 'never_accepted',
 };
 
 /** A request for an attempt. */

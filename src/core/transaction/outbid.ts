@@ -107,6 +107,8 @@ function refusalError({ refused, sentence, metadata = {} }: Refusal): DomainErro
       return new DomainError('invalid', 'REPLACEMENT_UNDERPRICED', sentence, { metadata });
     case 'not_allowed':
       return new DomainError('invalid', 'RECEIVER_NOT_ALLOWED', sentence);
+    case 'rejected':
+      return new DomainError('unavailable', 'NODE_UNAVAILABLE', sentence);
     case 'gas_limit':
       return new DomainError('invalid', 'FIELD_INVALID', sentence, { fields: [{ field: 'gas_limit', description: sentence }], metadata });
   }

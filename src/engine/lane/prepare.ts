@@ -18,6 +18,9 @@ const retryAfterMs = 500;
 /** The same for one that no node answered about: each try can last as long as a node may take, and others wait for it. */
 const retryUnansweredAfterMs = 2_000;
 
+/** The same words of every node at this many heads, and for this long, are an answer even if they are unknown. */
+const rejection = { heads: 5, ms: 60_000 };
+
 /** Why a transaction cannot be signed now. */
 type Obstacle = Refusal | { readonly sentence: string; readonly lasting: false };
 
@@ -51,7 +54,7 @@ export async function prepare(lane: LaneContext): Promise<void> {
       const open = candidates[index];
       if (open === undefined || outcome === undefined) continue;
       if (outcome === null) await holdBack(lane, open, unanswered, retryUnansweredAfterMs);
-      else if (isRefusal(outcome)) await holdBack(lane, open, outcome);
+      else if (isRefusal(outcome)) await holdBack(lane, open, judged(lane, open, outcome));
       else drafted.push({ open, draft: outcome });
     }
     const isShort = outcomes.some((outcome) => outcome !== null && isRefusal(outcome) && outcome.refused === 'insufficient_funds');
@@ -103,6 +106,20 @@ async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Pro
   if (!isRefusal(draft)) span?.end();
   else if (waitingReason(draft.sentence) !== transaction.statusReason) span?.end(draft.sentence);
   return draft;
+}
+
+/** Counts the heads at which nodes reject it in the same unknown words, which fail it in the end. */
+function judged({ transactions, settled, deps }: LaneContext, { transaction }: OpenTransaction, refusal: Refusal): Refusal {
+  const record = transactions.tracked(transaction.id);
+  if (record === undefined || settled === null) return refusal;
+  const nowMs = deps.clock.nowMs();
+  const { sentence } = refusal;
+  if (refusal.refused !== 'rejected') record.rejected = null;
+  else if (record.rejected?.sentence !== sentence) record.rejected = { sentence, heads: 1, lastHash: settled.hash, sinceMs: nowMs };
+  else if (record.rejected.lastHash !== settled.hash)
+    record.rejected = { ...record.rejected, heads: record.rejected.heads + 1, lastHash: settled.hash };
+  const isAnswer = record.rejected !== null && record.rejected.heads >= rejection.heads && nowMs - record.rejected.sinceMs >= rejection.ms;
+  return isAnswer ? { ...refusal, sentence: `no RPC node accepts it: ${sentence}`, lasting: true } : refusal;
 }
 
 async function holdBack(

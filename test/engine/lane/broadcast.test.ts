@@ -5,7 +5,7 @@ import type { BroadcastOutcome } from '../../../src/core/ports/chain.js';
 import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
 import { evmFieldsOf, wanted } from '../../support/evm.js';
 import { startLaneRig } from '../../support/lane-rig.js';
-import type { ModelTransaction } from '../../support/model-chain.js';
+import { type ModelTransaction, puzzlingData } from '../../support/model-chain.js';
 import { modelRelayer } from '../../support/model-lane.js';
 
 const refusedWith = (because: 'content' | 'cost' | 'words'): BroadcastOutcome => ({
@@ -104,6 +104,20 @@ describe('attempts that nodes refuse', () => {
     rig.chain.setPooling(true);
     await rig.pass(40, 9);
     assert.equal((await rig.transaction(id)).status, 'confirmed');
+  });
+});
+
+describe('transactions that nodes reject in unknown words', () => {
+  it('show the words, and fail when the nodes have repeated them at several heads', async (test) => {
+    const rig = await startLaneRig(test);
+    const id = await rig.send({ data: puzzlingData });
+    await rig.pass(4);
+    const { status, statusReason } = await rig.transaction(id);
+    assert.deepEqual([status, statusReason], ['pending', 'waiting: the RPC node answered "no"; retrying']);
+    await rig.pass(3);
+    const after = await rig.transaction(id);
+    assert.deepEqual([after.status, after.statusReason], ['failed', 'no RPC node accepts it: the RPC node answered "no"']);
+    assert.equal((await rig.attempts(id)).length, 0);
   });
 });
 

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { evmDialect } from '../../../src/chains/evm/dialect.js';
+import { estimateGas } from '../../../src/chains/evm/gas.js';
+import { createRpc } from '../../../src/chains/rpc/rpc.js';
+import { evmNetwork, rememberingLog } from '../../support/evm.js';
+import { answering, FakeError, startFakeNode } from '../../support/fake-node.js';
+
+const question = { from: `0x${'11'.repeat(20)}`, to: null, valueWei: 0n, data: '0x60' };
+
+/** Estimates with nodes that answer so, the first one first. */
+async function estimate(test: TestContext, answers: readonly (FakeError | string)[]) {
+  const nodes = await Promise.all(
+    answers.map((answer) =>
+      startFakeNode(test, (request) => answering(request, ({ method }) => (method === 'eth_chainId' ? null : answer))),
+    ),
+  );
+  const rpcUrls = nodes.map(({ url }, index) => ({ url, weight: 100 - index }));
+  const rpc = createRpc({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, evmDialect(31337n));
+  test.after(() => rpc.close());
+  return estimateGas(rpc, question, 'latest');
+}
+
+const words = (text: string, code = -32000) => new FakeError(code, text);
+
+describe('gas estimate', () => {
+  for (const text of ['invalid code: must not begin with 0xef', 'return data out of bounds', 'execution reverted']) {
+    it(`gas estimate: "${text}" means that execution fails`, async (test) => {
+      const refusal = await estimate(test, [words(text)]);
+      assert.ok(typeof refusal !== 'bigint');
+      assert.deepEqual([refusal.refused, refusal.lasting], ['reverts', true]);
+    });
+  }
+
+  it('gas estimate: unknown words of every node are shown', async (test) => {
+    assert.deepEqual(await estimate(test, [words('the moon is full'), words('the moon is full')]), {
+      refused: 'rejected',
+      sentence: 'the RPC node answered "the moon is full"',
+      lasting: false,
+    });
+  });
+
+  it('gas estimate: unknown words of one node do not count if another node answers', async (test) => {
+    assert.equal(await estimate(test, [words('the moon is full'), '0x5208']), 21_000n);
+    const refusal = await estimate(test, [words('the moon is full'), words('execution reverted', 3)]);
+    assert.ok(typeof refusal !== 'bigint' && refusal.refused === 'reverts');
+  });
+
+  it('gas estimate: a node with an internal error says nothing about the transaction', async (test) => {
+    await assert.rejects(estimate(test, [words('boom', -32603)]), { reason: 'NODE_UNAVAILABLE' });
+  });
+});
