@@ -61,7 +61,8 @@ export function createEndpoint({ url, dialect, genesisHash, network, rpcTimeoutM
   };
   const client = createHttpClient({ target, networkName, timeoutMs: rpcTimeoutMs, onLost, telemetry });
   const breaker = createCircuitBreaker(networkName, host, dialect.identity?.expected ?? 'the known genesis block', log);
-  let rejectsBatches = false;
+  /** The most calls per request that the endpoint has not rejected. */
+  let maxBatch = Number.POSITIVE_INFINITY;
 
   async function ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]> {
     if (breaker.isBlocked()) throw new TransportError(host, 'not used: it serves another chain or asked for a pause');
@@ -121,18 +122,53 @@ export function createEndpoint({ url, dialect, genesisHash, network, rpcTimeoutM
   async function send<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]> {
     const [first] = calls;
     if (first !== undefined && calls.length === 1) return [await single(first)];
-    if (rejectsBatches) return singles(calls, inOrder);
+    if (maxBatch === 1) return singles(calls, inOrder);
+    if (calls.length > maxBatch) return inParts(calls, maxBatch, inOrder);
     const response = await client.post(batchBody(calls), calls.length, verified);
-    const settled = settledFromBatch(response, calls, responder);
-    if (settled !== null) return settled;
+    const answer = settledFromBatch(response, calls, responder);
+    if (answer.kind === 'answered') return answer.settled;
+    if (answer.kind === 'too large') {
+      // Only what was not answered is asked again: the rest has been acted on.
+      const half = Math.max(1, Math.floor(calls.length / 2));
+      const open = calls.flatMap((call, index) => (answer.settled[index] === null ? [{ call, index }] : []));
+      const again = await inParts(
+        open.map(({ call }) => call),
+        half,
+        inOrder,
+      );
+      if (again.some((item) => !isEndpointFailure(item)) && half < maxBatch) limitBatches(half, response.statusCode);
+      const settled = [...answer.settled];
+      for (const [position, { index }] of open.entries()) settled[index] = again[position] ?? null;
+      return settled.map((item) => item ?? { error: new TransportError(host, 'response to a batch lacks one of its calls') });
+    }
     // Single calls show whether the batch was the problem.
     const oneByOne = await singles(calls, inOrder);
-    if (oneByOne.some((item) => !isEndpointFailure(item))) {
-      rejectsBatches = true;
-      const { statusCode } = response;
-      log.info({ network: networkName, host, statusCode }, 'RPC endpoint rejects batches; sending one call per request');
-    }
+    if (oneByOne.some((item) => !isEndpointFailure(item))) limitBatches(1, response.statusCode);
     return oneByOne;
+  }
+
+  function limitBatches(calls: number, statusCode: number): void {
+    maxBatch = calls;
+    const message =
+      calls === 1
+        ? 'RPC endpoint rejects batches; sending one call per request'
+        : 'RPC endpoint rejects large batches; sending smaller ones';
+    log.info({ network: networkName, host, statusCode, calls }, message);
+  }
+
+  /** Sends requests with at most `size` calls. Stops at the first part without an answer; throws if that is the first of all. */
+  async function inParts<T>(calls: readonly RpcCall<T>[], size: number, inOrder: boolean): Promise<readonly Settled<T>[]> {
+    const settled: Settled<T>[] = [];
+    while (settled.length < calls.length) {
+      const part = calls.slice(settled.length, settled.length + Math.min(size, maxBatch));
+      const isFirst = settled.length === 0;
+      const answers = await send(part, inOrder).catch((error: unknown) => {
+        if (isFirst || !(error instanceof TransportError)) throw error;
+        return calls.slice(settled.length).map(() => ({ error }));
+      });
+      settled.push(...answers);
+    }
+    return settled;
   }
 
   /** Sends one call per request. Stops at the first call without an answer; throws if that is the first of all. */

@@ -81,31 +81,61 @@ export function settledFromSingle<T>(response: HttpResponse, call: RpcCall<T>, r
 }
 
 /**
- * Reads the response to a batch by ID, in the order of the calls. An item that is missing, duplicated or malformed becomes a `TransportError` of its
- * own. Returns null if no call is answered, as when a node rejects batches. Throws `TransportError` for an overload.
+ * The response to a batch. `too large`: the node answered one error for many calls, or only the calls that fit into its response; those without an answer
+ * are null. `rejected`: no call is answered.
  */
-export function settledFromBatch<T>(
-  response: HttpResponse,
-  calls: readonly RpcCall<T>[],
-  responder: Responder,
-): readonly Settled<T>[] | null {
+export type BatchAnswer<T> =
+  | { readonly kind: 'answered'; readonly settled: readonly Settled<T>[] }
+  | { readonly kind: 'too large'; readonly settled: readonly (Settled<T> | null)[] }
+  | { readonly kind: 'rejected' };
+
+/**
+ * Reads the response to a batch by ID, in the order of the calls. An item that is missing, duplicated or malformed becomes a `TransportError` of its
+ * own. Throws `TransportError` for an overload.
+ */
+export function settledFromBatch<T>(response: HttpResponse, calls: readonly RpcCall<T>[], responder: Responder): BatchAnswer<T> {
   const { host } = responder.target;
   const { statusCode, retryAfterMs, text } = response;
   if (overloadStatuses.includes(statusCode)) throw new TransportError(host, `answered HTTP ${statusCode}`, retryAfterMs);
   const items = parsed(text);
-  if (!Array.isArray(items)) return null;
+  if (isOneError(items)) return { kind: 'too large', settled: calls.map(() => null) };
+  if (!Array.isArray(items)) return { kind: 'rejected' };
   const byId = new Map<number, Answer | null>();
   for (const item of items.map(itemFrom)) {
     if (typeof item?.id === 'number') byId.set(item.id, byId.has(item.id) ? null : item);
   }
-  if (!calls.some((_, index) => byId.has(index + 1))) return null;
-  return calls.map((call, index): Settled<T> => {
+  if (!calls.some((_, index) => byId.has(index + 1))) return { kind: 'rejected' };
+  let isTooLarge = false;
+  const settled = calls.map((call, index): Settled<T> | null => {
     const item = byId.get(index + 1) ?? null;
+    if (index > 0 && isResponseTooLarge(item)) {
+      isTooLarge = true;
+      return null;
+    }
     if (item?.error !== undefined && item.error !== null) return { error: nodeErrorFrom(item.error, 200, responder) };
     if (item === null || item.result === undefined)
       return { error: new TransportError(host, 'response to a batch lacks the result of one of its calls') };
     return readItem(item, call, host, null);
   });
+  if (isTooLarge) return { kind: 'too large', settled };
+  return { kind: 'answered', settled: settled.flatMap((item) => item ?? []) };
+}
+
+/** geth answers a batch above its limit with a list of one error, which has the ID of the first call; others with an error alone that speaks of batches. */
+function isOneError(items: unknown): boolean {
+  const item = Array.isArray(items) ? (items.length === 1 ? itemFrom(items[0]) : null) : itemFrom(items);
+  const text = messageOf(item);
+  return item?.error !== undefined && item.error !== null && (/batch/i.test(text) || (Array.isArray(items) && !rateLimitText.test(text)));
+}
+
+/** geth answers so the calls of a batch whose answers no longer fit into its response. */
+function isResponseTooLarge(item: Answer | null): boolean {
+  return /response too large/i.test(messageOf(item));
+}
+
+function messageOf(item: Answer | null): string {
+  const message = itemFrom(item?.error)?.message;
+  return typeof message === 'string' ? message : '';
 }
 
 /** Too many requests, and what gateways answer if the node behind them is down. */

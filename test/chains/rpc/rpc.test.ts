@@ -373,6 +373,47 @@ describe('batches', () => {
     });
   }
 
+  for (const [name, isList] of [
+    ['a list of one error with the first ID', true],
+    ['an error alone', false],
+  ] as const) {
+    it(`batches: shrink to what an endpoint accepts, which is remembered, if it answers ${name}`, async (test) => {
+      const sizes: number[] = [];
+      const fake = await startFakeNode(test, (request) => {
+        sizes.push(request.calls.length);
+        if (request.calls.length <= 7) return answering(request, (call) => (call.method === 'eth_chainId' ? null : echo(call)));
+        const error = { jsonrpc: '2.0', id: isList ? request.calls[0]?.id : null, error: { code: -32600, message: 'batch too large' } };
+        return { body: JSON.stringify(isList ? [error] : error) };
+      });
+      const { rpc, lines } = open(test, heavy(fake.url));
+      const wantedAnswers = calls(50).map(({ params }) => ({ result: params[0] }));
+      assert.deepEqual(await rpc.batch(calls(50), { inOrder: true }), wantedAnswers);
+      sizes.length = 0;
+      assert.deepEqual(await rpc.batch(calls(50), { inOrder: true }), wantedAnswers);
+      assert.deepEqual(sizes, [6, 6, 6, 6, 6, 6, 6, 6, 2]);
+      assert.ok(lines.every((line) => !line.includes('removed from rotation')));
+    });
+  }
+
+  it('batches: only the calls that did not fit into a response are asked again', async (test) => {
+    const asked: unknown[] = [];
+    const fake = await startFakeNode(test, (request) => {
+      const items = request.calls.map((call, index) => {
+        if (index >= 3) return { id: call.id, error: { code: -32003, message: 'response too large' } };
+        if (call.method === 'eth_x') asked.push(call.params[0]);
+        return { id: call.id, result: call.method === 'eth_x' ? echo(call) : '0x7a69' };
+      });
+      return { body: JSON.stringify(request.isBatch ? items : items[0]) };
+    });
+    const { rpc } = open(test, heavy(fake.url));
+    const settled = await rpc.batch(calls(8), { inOrder: true });
+    assert.deepEqual(
+      settled,
+      calls(8).map(({ params }) => ({ result: params[0] })),
+    );
+    assert.equal(new Set(asked).size, asked.length);
+  });
+
   it('batches: an overload does not count as a rejected batch', async (test) => {
     let isLimited = true;
     const fake = await startFakeNode(test, (request) =>
