@@ -717,7 +717,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.FailureReason.FAILURE_REASON_WOULD_REVERT": "A simulation showed that it would fail, so the service does not send it. Nothing was paid.",
   "relayer.v1.FailureReason.FAILURE_REASON_INSUFFICIENT_FUNDS": "The account could not pay for it while others waited behind it. If it had a nonce, a self-transfer used that.",
   "relayer.v1.FailureReason.FAILURE_REASON_DISPLACED": "While the service gave its nonce up, a transaction that the service did not send used that nonce.",
-  "relayer.v1.FailureReason.FAILURE_REASON_NEVER_ACCEPTED": "No RPC node accepted it as it is, so a self-transfer used its nonce.",
+  "relayer.v1.FailureReason.FAILURE_REASON_NEVER_ACCEPTED": "No RPC node accepted it as it is. If it had a nonce, a self-transfer used that.",
   "relayer.v1.FailureReason.FAILURE_REASON_UNRESOLVABLE": "Its outcome can no longer be known, and the service never sends it again. Check the history of the account before you send it again.",
   "relayer.v1.FailureReason.FAILURE_REASON_FEE_LIMIT": "The request or the policies of the relayer allow a lower fee than the network needs, so the service does not send it. Nothing was paid.",
   "relayer.v1.FailureReason.FAILURE_REASON_GAS_LIMIT": "Its gas limit is too low, or above what the network allows, so the service does not send it. Nothing was paid.",

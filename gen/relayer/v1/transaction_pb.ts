@@ -429,7 +429,7 @@ export enum FailureReason {
   DISPLACED = 4,
 
   /**
-   * No RPC node accepted it as it is, so a self-transfer used its nonce.
+   * No RPC node accepted it as it is. If it had a nonce, a self-transfer used that.
    *
    * @generated from enum value: FAILURE_REASON_NEVER_ACCEPTED = 5;
    */
