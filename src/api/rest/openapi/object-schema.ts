@@ -182,7 +182,7 @@ function siblingCases(schemas: FieldSchemas, oneof: DescOneof, sibling: string, 
   const { under } = unionRulesOf(oneof);
   const cases = [...enumTextsOf(field.enum).values()].map((text): Case => {
     const content = oneof.fields.find((one) => one.name === text);
-    const tag = withKeys({ [sibling]: described(tagSchema([text]), commentOf(field)) });
+    const tag = tagKey(schemas, { key: sibling, texts: [text], caseName: name + pascal(text), description: commentOf(field), direction });
     const description = content === undefined ? '' : commentOf(content);
     return { name: name + pascal(text), description, keys: merged(tag, contentKeys(content)), tags: [text] };
   });
@@ -202,11 +202,12 @@ function taggedCase(schemas: FieldSchemas, field: DescField, tag: string, { dire
   const tags = tagsOf(field);
   // Responses have the first tag; requests may have any.
   const chosen = direction === 'request' ? tags : tags.slice(0, 1);
-  const key = withKeys({ [tag]: described(tagSchema(chosen), commentOf(field)) });
-  return { name: name + pascal(field.name), description: commentOf(field), keys: merged(key, contentKeys()), tags: chosen };
+  const caseName = name + pascal(field.name);
+  const key = tagKey(schemas, { key: tag, texts: chosen, caseName, description: commentOf(field), direction });
+  return { name: caseName, description: commentOf(field), keys: merged(key, contentKeys()), tags: chosen };
 
   function contentKeys(): Keys {
-    if (content === '') return ownKeysOf(schemas, messageOf(field), { direction, name: name + pascal(field.name) });
+    if (content === '') return ownKeysOf(schemas, messageOf(field), { direction, name: caseName });
     if (field.message?.fields.length !== 0) return withKeys({ [content]: described(schemas.value(field, direction), commentOf(field)) });
     // An empty message may be absent or null in requests, and is absent in responses.
     const absent = described({ type: ['string', 'null'], maxLength: 0 }, commentOf(field));
@@ -214,8 +215,20 @@ function taggedCase(schemas: FieldSchemas, field: DescField, tag: string, { dire
   }
 }
 
-function tagSchema(texts: readonly string[]): Schema {
-  return { type: 'string', enum: texts };
+/** The key that chooses a case. */
+interface Tag {
+  readonly key: string;
+  readonly texts: readonly string[];
+  readonly caseName: string;
+  readonly description: string;
+  readonly direction: Direction;
+}
+
+/** In responses the texts have a name: some generators check only those, and know the case by them. */
+function tagKey(schemas: FieldSchemas, { key, texts, caseName, description, direction }: Tag): Keys {
+  const schema = { type: 'string', enum: texts };
+  const name = caseName + pascal(key);
+  return withKeys({ [key]: described(direction === 'answer' ? schemas.add(name, { title: name, ...schema }) : schema, description) });
 }
 
 function tagsOf(field: DescField): readonly string[] {

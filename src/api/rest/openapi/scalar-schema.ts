@@ -50,7 +50,6 @@ const exactInteger: Schema = {
   description:
     'An integer of any size, as a JSON number without fraction and exponent. Read it with an exact type, never as a floating-point number.',
   'x-go-type': 'json.Number',
-  'x-go-type-import': { path: 'encoding/json' },
 };
 
 /** What REST accepts in fields that contain JSON; elsewhere any value. `not`, because generators have no choice between a list and an object. */

@@ -54,7 +54,7 @@ describe('the OpenAPI document for client generators', () => {
       if (discriminator !== undefined) {
         const { propertyName, mapping } = discriminator as { propertyName: string; mapping: Record<string, string> };
         for (const [text, $ref] of Object.entries(mapping)) {
-          const { enum: texts } = (resolved({ $ref }).properties as Record<string, Json>)[propertyName] ?? {};
+          const { enum: texts } = resolved((resolved({ $ref }).properties as Record<string, Json>)[propertyName] ?? {});
           assert.ok((texts as string[]).includes(text), `${name}: ${text}`);
         }
         continue;
