@@ -80,7 +80,7 @@ async function list(): Promise<void> {
 async function deleteKey(id: string): Promise<void> {
   const { deleteApiKey } = await import('../core/access/api-keys.js');
   await withKeys(async (store) => {
-    await deleteApiKey({ store, keys: noKeys }, id, null);
+    await deleteApiKey({ store, keys: noKeys }, id);
     writeLine(`revoked ${id}`);
   });
 }

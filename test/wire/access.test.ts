@@ -15,9 +15,14 @@ import { SignerService } from '../../gen/relayer/v1/signer_service_pb.js';
 import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
 import { compileMethodPlans, type MethodPlan } from '../../src/api/contract/method-plan.js';
+import { type ApiKey, keyDigest, newKeyText } from '../../src/core/access/api-key.js';
 import { everyScope } from '../../src/core/access/principal.js';
+import { systemIds } from '../../src/core/ids.js';
+import { openApiKeys } from '../../src/storage/open-api-keys.js';
 import { type AppRig, startAppRig } from '../support/app-rig.js';
 import { apiKey as bootstrapKey } from '../support/service.js';
+import { silentLog } from '../support/stored-samples.js';
+import { waitFor } from '../support/wait-for.js';
 
 const services: readonly DescService[] = [
   TransactionService,
@@ -117,11 +122,13 @@ describe('access to every method, for every scope and kind of key', () => {
       const { key: rest } = await create(`not ${scope}`, { scopes: everyScope.filter((other) => other !== scope) });
       callers.push({ name: `all but ${scope}`, key: rest, expected: (plan) => (plan.scope === scope ? '403 SCOPE_MISSING' : 'allowed') });
     }
-    const elsewhere = await create('elsewhere', { relayer_ids: ['r2'] });
-    const unlessRelayer = ({ relayer }: MethodPlan): Verdict => (relayer === 'any' ? 'allowed' : '403 RELAYER_NOT_ALLOWED');
+    const scopes = everyScope.filter((scope) => scope !== 'admin');
+    const unlessAdmin = ({ scope }: MethodPlan, otherwise: Verdict): Verdict => (scope === 'admin' ? '403 SCOPE_MISSING' : otherwise);
+    const elsewhere = await create('elsewhere', { scopes, relayer_ids: ['r2'] });
+    const unlessRelayer = (plan: MethodPlan) => unlessAdmin(plan, plan.relayer === 'any' ? 'allowed' : '403 RELAYER_NOT_ALLOWED');
     callers.push({ name: 'for another relayer', key: elsewhere.key, expected: unlessRelayer });
-    const here = await create('here', { relayer_ids: ['r2', relayerId] });
-    callers.push({ name: 'for this relayer', key: here.key, expected: () => 'allowed' });
+    const here = await create('here', { scopes, relayer_ids: ['r2', relayerId] });
+    callers.push({ name: 'for this relayer', key: here.key, expected: (plan) => unlessAdmin(plan, 'allowed') });
     const deleted = await create('deleted', {});
     callers.push({ name: 'deleted', key: deleted.key, ...refused });
     const expired = await create('expired', { expires_at: '2026-01-01T00:00:01Z' });
@@ -220,21 +227,39 @@ describe('access to every method, for every scope and kind of key', () => {
     });
   }
 
-  it('access: a key for some relayers creates only those relayers and only keys for them', async () => {
-    const { text } = await rig.ask('POST', '/api/v1/api-keys', { body: '{"name":"branch","scopes":["admin"],"relayer_ids":["branch"]}' });
-    const headers = { authorization: `Bearer ${JSON.parse(text).data.key}` };
-    const ask = async (path: string, body: object) => {
-      const { status, headers: told } = await rig.ask('POST', `/api/v1/${path}`, { body: JSON.stringify(body), headers });
-      return `${status} ${told['x-error-reason'] ?? ''}`.trim();
+  it('access: a key with admin cannot be limited to some relayers, over REST and RPC', async () => {
+    const limited = { name: 'branch', scopes: ['sign', 'admin'], relayer_ids: ['branch'] };
+    const { status, text } = await rig.ask('POST', '/api/v1/api-keys', { body: JSON.stringify(limited) });
+    assert.equal(status, 400);
+    assert.match(JSON.parse(text).error, /^scopes must not contain admin if relayer_ids is set/);
+    const scopes = ['API_KEY_SCOPE_SIGN', 'API_KEY_SCOPE_ADMIN'];
+    const overRpc = await rig.ask('POST', '/relayer.v1.ApiKeyService/CreateApiKey', { body: JSON.stringify({ ...limited, scopes }) });
+    assert.deepEqual([overRpc.status, JSON.parse(overRpc.text).code], [400, 'invalid_argument']);
+  });
+
+  it('access: a stored key with admin and a list of relayers cannot borrow the signer of another relayer', async () => {
+    const id = systemIds.timeOrdered();
+    const key = newKeyText(id);
+    const digest = keyDigest(key).toString('hex');
+    const old: ApiKey = {
+      id,
+      name: 'old',
+      scopes: ['sign', 'admin'],
+      relayerIds: ['r1', 'evil'],
+      digest,
+      createdAtMs: 0,
+      expiresAtMs: null,
     };
-    assert.equal(await ask('signers', { id: 'branch', type: 'plain', config: { key: '05'.repeat(32) } }), '201');
-    const relayer = { name: 'Branch', network: 'local', network_type: 'evm', paused: false, signer_id: 'branch' };
-    assert.equal(await ask('relayers', relayer), '403 RELAYER_NOT_ALLOWED');
-    assert.equal(await ask('relayers', { ...relayer, id: 'other' }), '403 RELAYER_NOT_ALLOWED');
-    assert.equal(await ask('relayers', { ...relayer, id: 'branch' }), '201');
-    assert.equal(await ask('api-keys', { name: 'more', scopes: ['admin'] }), '403 RELAYER_NOT_ALLOWED');
-    assert.equal(await ask('api-keys', { name: 'more', scopes: ['sign'], relayer_ids: ['branch'] }), '403 SCOPE_MISSING');
-    assert.equal(await ask('api-keys', { name: 'less', scopes: ['admin'], relayer_ids: ['branch'] }), '201');
+    const store = await openApiKeys(rig.home.env.DATABASE_URL ?? assert.fail(), { log: silentLog });
+    await store.commit([store.change.insertApiKey(old)]);
+    await store.close();
+    const headers = { authorization: `Bearer ${key}` };
+    await waitFor('the key to be accepted', async () =>
+      (await rig.ask('GET', '/metrics', { headers })).status === 200 ? true : undefined,
+    );
+    const evil = { id: 'evil', name: 'Evil', network: 'local', network_type: 'evm', paused: false, signer_id: 'signer-r2' };
+    const { status, headers: told } = await rig.ask('POST', '/api/v1/relayers', { body: JSON.stringify(evil), headers });
+    assert.deepEqual([status, told['x-error-reason']], [403, 'SCOPE_MISSING']);
   });
 
   async function check(plan: MethodPlan, ask: (plan: MethodPlan, key: string | undefined) => Promise<Verdict>): Promise<void> {

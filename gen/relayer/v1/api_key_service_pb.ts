@@ -97,7 +97,7 @@ export type CreateApiKeyRequest = Message<"relayer.v1.CreateApiKeyRequest"> & {
   scopes: ApiKeyScope[];
 
   /**
-   * The ids of the relayers that it may use, at most 1000; they need not exist yet. Empty: all.
+   * The ids of the relayers that it may use, at most 1000; they need not exist yet. Empty: all. Not allowed with the scope `admin`.
    *
    * @generated from field: repeated string relayer_ids = 3;
    */
@@ -300,7 +300,7 @@ export enum ApiKeyScope {
   NOTIFICATIONS = 4,
 
   /**
-   * Manage relayers, signers, networks and API keys.
+   * Manage relayers, signers, networks and API keys. A key with a list of relayers cannot have it.
    *
    * @generated from enum value: API_KEY_SCOPE_ADMIN = 5;
    */

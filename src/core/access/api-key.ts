@@ -37,14 +37,14 @@ export function keyDigest(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
 
-/** Returns the caller that this key stands for. `ended` aborts when the key is revoked or expires. */
+/**
+ * Returns the caller that this key stands for. `ended` aborts when the key is revoked or expires.
+ *
+ * Signers and networks belong to no relayer, so `admin` would lift the key's list of relayers: a stored key that has both acts without
+ * `admin`.
+ */
 export function principalFromApiKey({ id, name, scopes, relayerIds, expiresAtMs }: ApiKey, ended: AbortSignal | null): Principal {
-  const relayers = relayerIds.length === 0 ? null : new Set(relayerIds);
-  return { keyId: id, name, scopes: new Set(scopes), relayers, expiresAtMs, ended };
-}
-
-/** True if the caller may use every relayer of the key. Otherwise it may neither see nor revoke the key. */
-export function mayManageKey(caller: Principal, { relayerIds }: Pick<ApiKey, 'relayerIds'>): boolean {
-  const { relayers } = caller;
-  return relayers === null || (relayerIds.length > 0 && relayerIds.every((id) => relayers.has(id)));
+  const all = { keyId: id, name, expiresAtMs, ended };
+  if (relayerIds.length === 0) return { ...all, scopes: new Set(scopes), relayers: null };
+  return { ...all, scopes: new Set(scopes.filter((scope) => scope !== 'admin')), relayers: new Set(relayerIds) };
 }

@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
 import type { SaveResponse } from '../access/idempotency.js';
-import { mayUseRelayer, type Principal } from '../access/principal.js';
 import { entryIdFromText, taken } from '../entry-id.js';
 import { DomainError, invalidField } from '../errors.js';
 import type { Exclusively } from '../exclusively.js';
@@ -52,19 +51,12 @@ export interface NewRelayer {
 }
 
 /**
- * Creates a relayer and starts it. Calls no node. A caller whose key is limited to some relayers may create only those. Throws
- * `FIELD_INVALID`, `ID_EXISTS` (the id, or the account on its chain), `RELAYER_NOT_ALLOWED`.
+ * Creates a relayer and starts it. Calls no node. Throws `FIELD_INVALID`, and `ID_EXISTS` (the id, or the account on its chain).
  */
-export function createRelayer(
-  deps: RelayerDeps,
-  wanted: NewRelayer,
-  caller: Principal,
-  saveResponse: SaveResponse<Relayer> = () => [],
-): Promise<Relayer> {
+export function createRelayer(deps: RelayerDeps, wanted: NewRelayer, saveResponse: SaveResponse<Relayer> = () => []): Promise<Relayer> {
   const { store, ids, secretBox, registry, exclusively } = deps;
   return exclusively(async () => {
     const id = wanted.id === undefined ? ids.random() : entryIdFromText(wanted.id);
-    checkCaller(caller, wanted.id);
     const { relayer, signer } = await relayerFrom(deps, { ...wanted, id });
     await checkNotification(store, relayer.notificationId);
     checkTaken(deps, relayer);
@@ -72,12 +64,6 @@ export function createRelayer(
     await registry.start(relayer, signer);
     return relayer;
   });
-}
-
-function checkCaller(caller: Principal, id: string | undefined): void {
-  if (caller.relayers === null || (id !== undefined && mayUseRelayer(caller, id))) return;
-  const sentence = 'your API key is limited to some relayers; set id to one of them';
-  throw new DomainError('forbidden', 'RELAYER_NOT_ALLOWED', sentence);
 }
 
 async function relayerFrom(

@@ -24,11 +24,11 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof
     },
     async listApiKeys(request, context) {
       const page = pageOf(request, callOf(context));
-      const found = await listApiKeys(deps, page.query, principalOf(context));
+      const found = await listApiKeys(deps, page.query);
       return { apiKeys: found.items.map(protoOfApiKey), pagination: paginationOf(page, found) };
     },
-    async deleteApiKey({ apiKeyId }, context) {
-      await deleteApiKey(deps, apiKeyId, principalOf(context));
+    async deleteApiKey({ apiKeyId }) {
+      await deleteApiKey(deps, apiKeyId);
       return {};
     },
   };

@@ -28,8 +28,8 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
       const { items, pagination } = sliceOf(visible.toReversed(), pageOf(request, callOf(context)));
       return { relayers: items.map(protoOfRelayer), pagination };
     },
-    createRelayer: replayable(RelayerService.method.createRelayer, async (request, context, saveResponse) => {
-      const relayer = await createRelayer(deps, newRelayerFromProto(request), principalOf(context), (created) =>
+    createRelayer: replayable(RelayerService.method.createRelayer, async (request, _context, saveResponse) => {
+      const relayer = await createRelayer(deps, newRelayerFromProto(request), (created) =>
         saveResponse({ relayer: protoOfRelayer(created) }),
       );
       return { relayer: protoOfRelayer(relayer) };
