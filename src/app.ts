@@ -23,9 +23,11 @@ import { createServices, isBuilt } from './api/services/services.js';
 import { protoOfTransaction } from './api/services/transactions/transaction.js';
 import type { LoadedConfig } from './config/config-file.js';
 import { packageFile, packageVersion } from './config/package-version.js';
+import { ConfigError } from './config/problem.js';
 import type { Settings } from './config/settings.js';
 import { configInForce } from './config-in-force.js';
 import { createAuthenticate } from './core/access/authenticate.js';
+import { createFingerprint, openDatabaseSecret } from './core/access/database-secret.js';
 import { createIdempotency, startStoredResponseCleaner } from './core/access/idempotency.js';
 import { createKeyRing } from './core/access/key-ring.js';
 import { createExclusively } from './core/exclusively.js';
@@ -56,6 +58,7 @@ import { startRetention } from './webhooks/retention.js';
 const shutdownDeadlineMs = 10_000;
 /** How long a webhook receiver may take to answer. */
 const webhookTimeoutMs = 15_000;
+const anotherKey = 'is not the key that this database was created with; set that key, and use relayer rotate-encryption-key to replace it';
 
 /** The parts that tests may wrap; nothing else does. */
 export interface AppParts {
@@ -110,6 +113,8 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     const opened = await parts.openStore(settings.databaseUrl, { log, meter: metrics.meter });
     releasers.push(() => opened.store.close());
     const store = wakeOnEvents(opened.store, () => delivery.wake());
+    const databaseSecret = await openDatabaseSecret({ store, secretBox });
+    if (databaseSecret === null) throw new ConfigError([{ path: 'STORAGE_ENCRYPTION_KEY', problem: anotherKey }]);
     const keys = createKeyRing({ store, clock, log });
     await keys.start();
     releasers.push(() => keys.stop());
@@ -205,7 +210,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       keys,
     });
     const plans = compileMethodPlans(served.map(({ service }) => service));
-    const serveOnce = createServeOnce(createIdempotency({ store, clock }), secretBox);
+    const serveOnce = createServeOnce(createIdempotency({ store, clock }), createFingerprint(databaseSecret));
     const interceptors = [
       createErrorInterceptor({ log }),
       createAudit({ plans, log }),

@@ -1,4 +1,3 @@
-import { forgottenFingerprint } from '../core/access/stored-response.js';
 import type { Changes } from '../core/ports/store.js';
 import { isFinal, type Transaction } from '../core/transaction/transaction.js';
 import { BoundChange, guarded, step } from './bound-change.js';
@@ -13,8 +12,19 @@ import { rowFromTransaction } from './statements/transactions.js';
 
 /** The builders of changes. */
 export function createChanges(statements: Statements): Changes {
-  const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, storedResponses, apiKeys, definitions } =
-    statements;
+  const {
+    transactions,
+    attempts,
+    lanes,
+    notifications,
+    fileEntries,
+    events,
+    deliveryAttempts,
+    storedResponses,
+    apiKeys,
+    definitions,
+    databaseSecret,
+  } = statements;
 
   function insertTransaction(transaction: Transaction): BoundChange {
     const row = rowFromTransaction(transaction);
@@ -82,8 +92,8 @@ export function createChanges(statements: Statements): Changes {
       new BoundChange('markNotificationGone', [step(notifications.markGone, { id, revision, gone_at_ms: goneAtMs })]),
     putStoredResponse: (response) =>
       new BoundChange('putStoredResponse', [step(storedResponses.put, storedResponseMapping.toRow(response))]),
-    forgetFingerprints: () =>
-      new BoundChange('forgetFingerprints', [step(storedResponses.forgetFingerprints, { fingerprint: forgottenFingerprint })]),
+    insertDatabaseSecret: (sealed) => new BoundChange('insertDatabaseSecret', [guarded(databaseSecret.insert, { number: 1, sealed })]),
+    resealDatabaseSecret: (sealed) => new BoundChange('resealDatabaseSecret', [guarded(databaseSecret.reseal, { number: 1, sealed })]),
     deleteExpiredStoredResponses: (nowMs, limit) =>
       new BoundChange('deleteExpiredStoredResponses', [step(storedResponses.deleteExpired, { now_ms: nowMs, limit })]),
     insertApiKey: (key) => new BoundChange('insertApiKey', [guarded(apiKeys.insert, apiKeyMapping.toRow(key))]),

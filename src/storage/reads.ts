@@ -47,8 +47,19 @@ function paddedToPowerOfTwo<V>(values: readonly V[]): readonly V[] {
 
 /** Makes the reads of a store. */
 export function createReads(statements: Statements, query: Query): Reads {
-  const { transactions, attempts, lanes, notifications, fileEntries, events, deliveryAttempts, storedResponses, apiKeys, definitions } =
-    statements;
+  const {
+    transactions,
+    attempts,
+    lanes,
+    notifications,
+    fileEntries,
+    events,
+    deliveryAttempts,
+    storedResponses,
+    apiKeys,
+    definitions,
+    databaseSecret,
+  } = statements;
 
   async function withAttempts(rows: readonly EventRow[]): Promise<readonly DeliveryRecord[]> {
     if (rows.length === 0) return [];
@@ -113,6 +124,7 @@ export function createReads(statements: Statements, query: Query): Reads {
       return rows.map(storedResponseMapping.fromRow)[0];
     },
     firstStoredResponseExpiryMs: async () => (await query(storedResponses.firstExpiry, {}))[0]?.expires_at_ms,
+    databaseSecret: async () => (await query(databaseSecret.sealed, { number: 1 }))[0]?.sealed,
     apiKeys: async () => (await query(apiKeys.all, {})).map(apiKeyMapping.fromRow),
     definitions: async (kind) => (await query(definitions.ofKind, { kind })).map(definitionMapping.fromRow),
     fileEntries: (kind) => query(fileEntries.ofKind, { kind }),

@@ -183,6 +183,12 @@ export interface InstanceTable {
   checked_at_ms: number;
 }
 
+/** One row, number 1: the sealed secret of the database. */
+export interface DatabaseSecretTable {
+  number: number;
+  sealed: string;
+}
+
 /** All tables by name. */
 export interface Schema {
   transactions: TransactionTable;
@@ -198,4 +204,5 @@ export interface Schema {
   api_keys: ApiKeyTable;
   definitions: DefinitionTable;
   instances: InstanceTable;
+  database_secret: DatabaseSecretTable;
 }

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { SecretBox } from '../core/ports/secret-box.js';
 
 const algorithm = 'aes-256-gcm';
@@ -49,11 +49,5 @@ export function createSecretBox(keyBase64: string): SecretBox {
     }
   }
 
-  /** Derives a key per purpose, so that a digest reveals nothing about a sealed secret. */
-  function digest(bytes: Uint8Array, purpose: string): string {
-    const purposeKey = createHmac('sha256', key).update(`digest of ${purpose}`).digest();
-    return createHmac('sha256', purposeKey).update(bytes).digest('hex');
-  }
-
-  return { seal, open, digest };
+  return { seal, open };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import Sqlite from 'better-sqlite3';
@@ -74,22 +74,22 @@ it('rotate-encryption-key: encrypts a copy of a live database with the new key, 
   }
 
   const sealed = await sealedIn(copy);
-  assert.equal(sealed.size, 3);
+  assert.equal(sealed.size, 4);
   const stranger = await rotate(copy, randomBytes(32).toString('base64'), newKey);
   assert.deepEqual([stranger.exitCode, stranger.stdout], [2, '']);
   assert.match(
     stranger.stderr,
-    /^error: STORAGE_ENCRYPTION_KEY does not decrypt the secrets of notification made, notification filed, signer kept; nothing was changed\n$/,
+    /^error: STORAGE_ENCRYPTION_KEY does not decrypt the secrets of the database, notification made, notification filed, signer kept; nothing was changed\n$/,
   );
   assert.deepEqual(await sealedIn(copy), sealed);
 
   assert.deepEqual(await rotate(copy, oldKey, `${newKey}\n`), {
     exitCode: 0,
-    stdout: 'encrypted 3 secrets with the new key\nstart the service with the new key in STORAGE_ENCRYPTION_KEY\n',
+    stdout: 'encrypted 4 secrets with the new key\nstart the service with the new key in STORAGE_ENCRYPTION_KEY\n',
     stderr: '',
   });
   const renewed = await sealedIn(copy);
-  assert.equal(renewed.size, 3);
+  assert.equal(renewed.size, 4);
   assert.deepEqual(
     [...renewed].filter((text) => sealed.has(text)),
     [],
@@ -97,7 +97,7 @@ it('rotate-encryption-key: encrypts a copy of a live database with the new key, 
   );
   assert.deepEqual(await rotate(copy, oldKey, newKey), {
     exitCode: 0,
-    stdout: 'nothing to rotate: the new key already decrypts all 3 secrets\nstart the service with the new key in STORAGE_ENCRYPTION_KEY\n',
+    stdout: 'nothing to rotate: the new key already decrypts all 4 secrets\nstart the service with the new key in STORAGE_ENCRYPTION_KEY\n',
     stderr: '',
   });
 
@@ -114,8 +114,28 @@ it('rotate-encryption-key: encrypts a copy of a live database with the new key, 
   }
   await assert.rejects(
     launchService(elsewhere(home, copy, oldKey)).listening,
-    /ended with 2[\s\S]*STORAGE_ENCRYPTION_KEY: cannot decrypt the stored secret of .*another key/,
+    /ended with 2[\s\S]*STORAGE_ENCRYPTION_KEY: is not the key that this database was created with/,
   );
+});
+
+it('serve: refuses another encryption key before it stores anything, although the database holds only webhook keys', async (test: TestContext) => {
+  const home = await createServiceHome({ rpcUrl });
+  test.after(() => home.remove());
+  const service = await startServiceHere(home);
+  const made = { id: 'made', type: 'webhook', url: 'https://example.com/hook', signing_key: signingKeys.made };
+  assert.equal(await call(service.baseUrl, 'POST', '/notifications', made), 201);
+  await service.stop();
+  const file = join(home.dir, 'relayer.db');
+  const before = await sealedIn(file);
+  assert.equal(before.size, 2);
+  const config = join(home.dir, 'config.json');
+  const filed = { id: 'filed', type: 'webhook', url: 'https://example.com/hook', signing_key: { type: 'plain', value: signingKeys.filed } };
+  await writeFile(config, JSON.stringify({ ...JSON.parse(await readFile(config, 'utf8')), notifications: [filed] }));
+  await assert.rejects(
+    startServiceHere(elsewhere(home, file, randomBytes(32).toString('base64'))),
+    /STORAGE_ENCRYPTION_KEY: is not the key that this database was created with/,
+  );
+  assert.deepEqual(await sealedIn(file), before);
 });
 
 it('rotate-encryption-key: reports a wrong input in one sentence and creates no database', async () => {

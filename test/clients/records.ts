@@ -14,7 +14,7 @@ const common = { id: '019a9f3c-52d1-7c0e-9d3b-2f6a1c8e4b70', relayerId: 'r1', st
 const transactions = {
   evm: create(TransactionSchema, {
     ...common,
-    network: { case: 'evm', value: { from: '0x00', value: '1', nonce: 7n, isCanceled: false } },
+    network: { case: 'evm', value: { fromAddress: '0x00', value: '1', nonce: 7n, isCanceled: false } },
   }),
   stellar: create(TransactionSchema, {
     ...common,

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { createFingerprint, databaseSecretPurpose, openDatabaseSecret } from '../../src/core/access/database-secret.js';
 import { createIdempotency } from '../../src/core/access/idempotency.js';
 import { rotateEncryptionKey } from '../../src/core/access/rotate-encryption-key.js';
 import { signingKeyPurpose } from '../../src/core/notification/signing-key.js';
+import type { SecretBox } from '../../src/core/ports/secret-box.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { createSecretBox } from '../../src/storage/secret-box.js';
 import { aNotification, aStoredResponse, silentLog } from '../support/stored-samples.js';
@@ -35,7 +37,6 @@ export function rotationContract(name: string, newDatabaseUrl: () => Promise<str
           ...[...notifications, aNotification({ id: 'unsigned' })].map((notification) => change.insertNotification(notification)),
           change.putDefinition(definition),
           change.putDefinition(plain),
-          change.putStoredResponse(aStoredResponse({ fingerprint: from.digest(Buffer.from('payload'), 'idempotent request') })),
         ]);
 
         assert.deepEqual(await rotateEncryptionKey({ store, from, to }), { kind: 'rotated', secrets: 361 });
@@ -93,17 +94,38 @@ export function rotationContract(name: string, newDatabaseUrl: () => Promise<str
       }
     });
 
-    test('keeps stored responses but forgets their fingerprints', async () => {
+    test('keeps the fingerprints of stored responses comparable', async () => {
       const { store } = await openStore(await newDatabaseUrl(), { log: silentLog });
       try {
         const [from, to] = [newBox(), newBox()];
-        const response = aStoredResponse({ fingerprint: from.digest(Buffer.from('payload'), 'idempotent request') });
+        const fingerprintUnder = async (secretBox: SecretBox, text: string) => {
+          const secret = await openDatabaseSecret({ store, secretBox });
+          return createFingerprint(secret ?? assert.fail('the key does not open the database secret'))(Buffer.from(text));
+        };
+        const response = aStoredResponse({ fingerprint: await fingerprintUnder(from, 'payload') });
         await store.commit([store.change.putStoredResponse(response)]);
-        assert.deepEqual(await rotateEncryptionKey({ store, from, to }), { kind: 'rotated', secrets: 0 });
+        assert.deepEqual(await rotateEncryptionKey({ store, from, to }), { kind: 'rotated', secrets: 1 });
         const { begin } = createIdempotency({ store, clock: { nowMs: () => 0 } });
-        const begun = await begin(response, to.digest(Buffer.from('payload'), 'idempotent request'));
-        assert.deepEqual(begun.replay, response.response);
-        await assert.rejects(begin(response, null), { reason: 'IDEMPOTENCY_KEY_REUSED' });
+        assert.deepEqual((await begin(response, await fingerprintUnder(to, 'payload'))).replay, response.response);
+        await assert.rejects(begin(response, await fingerprintUnder(to, 'another')), { reason: 'IDEMPOTENCY_KEY_REUSED' });
+      } finally {
+        await store.close();
+      }
+    });
+
+    test('a database refuses another encryption key than the one that it was first started with', async () => {
+      const { store } = await openStore(await newDatabaseUrl(), { log: silentLog });
+      try {
+        const [first, second, third] = [newBox(), newBox(), newBox()];
+        const secret = await openDatabaseSecret({ store, secretBox: first });
+        assert.equal(secret?.length, 32);
+        assert.equal(await openDatabaseSecret({ store, secretBox: second }), null);
+        assert.deepEqual(await rotateEncryptionKey({ store, from: second, to: third }), { kind: 'not_opened', owners: ['the database'] });
+        assert.deepEqual(await rotateEncryptionKey({ store, from: first, to: second }), { kind: 'rotated', secrets: 1 });
+        assert.equal(await openDatabaseSecret({ store, secretBox: first }), null);
+        assert.deepEqual(await openDatabaseSecret({ store, secretBox: second }), secret);
+        const otherSecret = second.seal('another', databaseSecretPurpose);
+        await assert.rejects(store.commit([store.change.insertDatabaseSecret(otherSecret)]), { change: 'insertDatabaseSecret' });
       } finally {
         await store.close();
       }

@@ -11,7 +11,6 @@ import {
 import type { HandlerContext } from '@connectrpc/connect';
 import type { Idempotency, SaveResponse } from '../../core/access/idempotency.js';
 import { DomainError } from '../../core/errors.js';
-import type { SecretBox } from '../../core/ports/secret-box.js';
 import { type Call, callOf } from './call.js';
 import type { MethodPlan } from './method-plan.js';
 import { addWarnings } from './warnings.js';
@@ -24,11 +23,11 @@ export type ServeOnce = <R>(plan: MethodPlan, message: Message, call: Call, serv
 
 const keyPattern = /^[\x21-\x7e]{1,255}$/;
 
-/** Creates the gate's side of idempotency. */
-export function createServeOnce({ begin }: Idempotency, secretBox: Pick<SecretBox, 'digest'>): ServeOnce {
-  /** The same for equal requests, whatever the protocol; unknown fields are left out. A digest, because a request may hold a secret. */
+/** Creates the gate's side of idempotency. `fingerprint` is a keyed digest, because a request may hold a secret. */
+export function createServeOnce({ begin }: Idempotency, fingerprint: (bytes: Uint8Array) => string): ServeOnce {
+  /** The same for equal requests, whatever the protocol; unknown fields are left out. */
   function fingerprintOf(input: DescMessage, message: Message): string {
-    return secretBox.digest(toBinary(input, message, { writeUnknownFields: false }), 'idempotent request');
+    return fingerprint(toBinary(input, message, { writeUnknownFields: false }));
   }
 
   return async (plan, message, call, serve) => {

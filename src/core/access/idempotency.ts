@@ -3,7 +3,7 @@ import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { Change, Changes, Reads, Store } from '../ports/store.js';
 import { type Repeating, repeat } from '../repeat.js';
-import { forgottenFingerprint, type StoredResponse, type StoredResponseKey, storedResponseLifeMs } from './stored-response.js';
+import { type StoredResponse, type StoredResponseKey, storedResponseLifeMs } from './stored-response.js';
 
 /**
  * Returns the changes that store the response to a call, to commit together with the call's effect; empty if the call has no idempotency
@@ -84,8 +84,7 @@ export function createIdempotency({ store, clock }: IdempotencyDeps): Idempotenc
 function nothingRuns(): void {}
 
 function replayOf(stored: StoredResponse, fingerprint: string | null): Uint8Array {
-  const isSame = stored.fingerprint === fingerprint || (stored.fingerprint === forgottenFingerprint && fingerprint !== null);
-  if (isSame) return stored.response;
+  if (stored.fingerprint === fingerprint) return stored.response;
   throw new DomainError('unprocessable', 'IDEMPOTENCY_KEY_REUSED', 'the idempotency key was already used for a different request');
 }
 

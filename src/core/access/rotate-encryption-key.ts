@@ -1,6 +1,7 @@
 import { signingKeyPurpose } from '../notification/signing-key.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Change, Definition, Store } from '../ports/store.js';
+import { databaseSecretPurpose } from './database-secret.js';
 
 /** What the rotation works with. Nothing else may use the store during the rotation. */
 export interface RotationDeps {
@@ -32,11 +33,10 @@ const definitionKinds: readonly Definition['kind'][] = ['relayer', 'signer', 'ne
 const pageSize = 100;
 
 /**
- * Seals every stored secret under the new key, in one commit: either all of them or none. The same commit forgets the fingerprints of
- * idempotent calls, because the old key made them; the stored responses remain.
+ * Seals every stored secret under the new key, the database's own included, in one commit: either all of them or none.
  */
 export async function rotateEncryptionKey({ store, from, to }: RotationDeps): Promise<Rotation> {
-  const all = [...(await sealedNotifications(store)), ...(await sealedDefinitions(store))];
+  const all = [...(await sealedDatabaseSecret(store)), ...(await sealedNotifications(store)), ...(await sealedDefinitions(store))];
   const secrets = all.reduce((sum, { texts }) => sum + texts.length, 0);
   const notOpened = all.filter(({ texts, purpose }) => !texts.every((text) => opens(from, text, purpose)));
   if (notOpened.length > 0) {
@@ -44,7 +44,7 @@ export async function rotateEncryptionKey({ store, from, to }: RotationDeps): Pr
     return wasDone ? { kind: 'done_before', secrets } : { kind: 'not_opened', owners: notOpened.map(({ owner }) => owner) };
   }
   const changes = all.map(({ texts, purpose, changeTo }) => changeTo(texts.map((text) => to.seal(from.open(text, purpose), purpose))));
-  await store.commit([...changes, store.change.forgetFingerprints()]);
+  await store.commit(changes);
   return { kind: 'rotated', secrets };
 }
 
@@ -55,6 +55,13 @@ function opens(box: Pick<SecretBox, 'open'>, text: string, purpose: string): boo
   } catch {
     return false;
   }
+}
+
+async function sealedDatabaseSecret({ read, change }: RotationDeps['store']): Promise<readonly Sealed[]> {
+  const sealed = await read.databaseSecret();
+  if (sealed === undefined) return [];
+  const changeTo = ([text = sealed]: readonly string[]) => change.resealDatabaseSecret(text);
+  return [{ owner: 'the database', purpose: databaseSecretPurpose, texts: [sealed], changeTo }];
 }
 
 async function sealedNotifications({ read, change }: RotationDeps['store']): Promise<readonly Sealed[]> {

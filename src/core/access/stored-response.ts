@@ -11,15 +11,9 @@ export interface StoredResponseKey {
   readonly idempotencyKey: string;
 }
 
-/**
- * Fingerprints are made with the encryption key, so those of another encryption key cannot be compared. Then every payload counts as the
- * same, since a wrong answer does less harm than doing the call twice.
- */
-export const forgottenFingerprint = '';
-
 /** The response of a call, stored so that the same call again returns it and does nothing. */
 export interface StoredResponse extends StoredResponseKey {
-  /** Identifies the payload; `forgottenFingerprint` if it can no longer be compared. */
+  /** Identifies the payload. */
   readonly fingerprint: string;
   /** The serialized response; only the API knows its format. */
   readonly response: Uint8Array;

@@ -4,6 +4,4 @@ export interface SecretBox {
   seal(plainText: string, purpose: string): string;
   /** Throws if the text was changed, or sealed for another purpose or under another key. Never falls back to plain text. */
   open(sealed: string, purpose: string): string;
-  /** Returns a keyed digest, 64 hex digits. Without the key, guesses cannot be tested against a stolen database. */
-  digest(bytes: Uint8Array, purpose: string): string;
 }

@@ -122,8 +122,10 @@ export interface Changes {
   markNotificationGone(notification: Pick<Notification, 'id' | 'revision'>, goneAtMs: number): Change;
   /** Stores a response in place of one with the same key; never fails. */
   putStoredResponse(response: StoredResponse): Change;
-  /** Sets the fingerprints of all stored responses to `forgottenFingerprint`; never fails. */
-  forgetFingerprints(): Change;
+  /** Stores the sealed secret of the database; fails if it has one. */
+  insertDatabaseSecret(sealed: string): Change;
+  /** Writes the secret sealed again; fails if there is none. */
+  resealDatabaseSecret(sealed: string): Change;
   /** Deletes up to `limit` stored responses that have expired at `nowMs`, oldest first; never fails. */
   deleteExpiredStoredResponses(nowMs: number, limit: number): Change;
   /** Fails if the id is taken. */
@@ -172,6 +174,8 @@ export interface Reads {
   storedResponse(key: StoredResponseKey, nowMs: number): Promise<StoredResponse | undefined>;
   /** The earliest expiry among all stored responses, past or future; undefined if there is none. */
   firstStoredResponseExpiryMs(): Promise<number | undefined>;
+  /** The sealed secret of the database; undefined before its first start. */
+  databaseSecret(): Promise<string | undefined>;
   /** All API keys, newest first. */
   apiKeys(): Promise<readonly ApiKey[]>;
   /** In the order in which they were first written. */

@@ -185,6 +185,11 @@ async function createAccess(db: Kysely<unknown>, dialect: Dialect): Promise<void
     .execute();
   await db.schema.createIndex('stored_responses_by_expiry').on('stored_responses').columns(['expires_at_ms']).execute();
   await db.schema
+    .createTable('database_secret')
+    .addColumn('number', 'integer', (column) => column.primaryKey().notNull())
+    .addColumn('sealed', 'text', (column) => column.notNull())
+    .execute();
+  await db.schema
     .createTable('api_keys')
     .addColumn('seq', dialect.sequenceType, (column) => dialect.sequence(column))
     .addColumn('id', 'text', (column) => column.notNull().unique())

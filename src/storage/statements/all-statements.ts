@@ -1,6 +1,7 @@
 import type { Dialect } from '../dialect.js';
 import { apiKeyStatements } from './api-keys.js';
 import { attemptStatements } from './attempts.js';
+import { databaseSecretStatements } from './database-secret.js';
 import { definitionStatements, fileEntryStatements } from './definitions.js';
 import { deliveryAttemptStatements, eventStatements } from './events.js';
 import { instanceStatements } from './instances.js';
@@ -26,5 +27,6 @@ export function compileStatements({ builder }: Dialect) {
     apiKeys: apiKeyStatements(builder),
     definitions: definitionStatements(builder),
     instances: instanceStatements(builder),
+    databaseSecret: databaseSecretStatements(builder),
   };
 }

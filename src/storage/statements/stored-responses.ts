@@ -49,10 +49,6 @@ export function storedResponseStatements(db: Kysely<Schema>) {
         .where('expires_at_ms', '>', values.now_ms),
     ),
 
-    forgetFingerprints: statement<Pick<StoredResponseRow, 'fingerprint'>, never>('stored_responses_forget_fingerprints', (values) =>
-      db.updateTable('stored_responses').set(pick(values, ['fingerprint'])),
-    ),
-
     firstExpiry: statement<object, Pick<StoredResponseRow, 'expires_at_ms'>>('stored_responses_first_expiry', () =>
       db.selectFrom('stored_responses').select('expires_at_ms').orderBy('expires_at_ms').limit(sql.lit(1)),
     ),

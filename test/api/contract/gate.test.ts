@@ -9,7 +9,7 @@ import { SendTransactionResponseSchema, TransactionService } from '../../../gen/
 import { relayerOf } from '../../../src/api/contract/call.js';
 import { createServeOnce, replayable } from '../../../src/api/contract/stored-response.js';
 
-import { createSecretBox } from '../../../src/storage/secret-box.js';
+import { createFingerprint } from '../../../src/core/access/database-secret.js';
 import { anyone, restricted } from '../../support/rest-rig.js';
 import { createRpcRig } from '../../support/rpc-rig.js';
 
@@ -39,7 +39,7 @@ const { client } = createRpcRig(TransactionService, implementation);
 const { client: restrictedClient } = createRpcRig(TransactionService, implementation, restricted);
 const amount = 'must be an integer from 0 to 2^128-1 (340282366920938463463374607431768211455)';
 
-const secretBox = createSecretBox(Buffer.alloc(32).toString('base64'));
+const fingerprint = createFingerprint(Buffer.alloc(32));
 
 describe('gate', () => {
   it('gate: passes a valid request with its relayer', async () => {
@@ -134,7 +134,7 @@ describe('gate', () => {
     };
     const idempotency = {
       keys: ['one'],
-      serveOnce: createServeOnce({ begin: async () => idempotentCall }, secretBox),
+      serveOnce: createServeOnce({ begin: async () => idempotentCall }, fingerprint),
     };
     const rigs = [anyone, restricted].map((principal) => createRpcRig(TransactionService, implementation, principal, idempotency));
     const [of, ofRestricted] = rigs.map((rig) => rig.client);
@@ -148,7 +148,7 @@ describe('gate', () => {
     const answer = async (...keys: string[]) => {
       const serveOnce = createServeOnce(
         { begin: async ({ idempotencyKey }) => assert.fail(new Error(`begun with ${idempotencyKey}`)) },
-        secretBox,
+        fingerprint,
       );
       const rig = createRpcRig(TransactionService, implementation, anyone, { keys, serveOnce });
       const refusal = await told(rig.client.sendTransaction({ relayerId: 'nobody' }));

@@ -20,5 +20,6 @@ insert into stored_responses (key_id, method, idempotency_key, fingerprint, resp
   values ('bootstrap', '/relayer.v1.TransactionService/SendTransaction', 'one', 'abab', 'AQID', 9000000000000);
 insert into api_keys (id, name, scopes, relayer_ids, digest, created_at_ms) values ('key', 'shop', '["transactions:read"]', '[]', 'abab', 1763600000000);
 insert into definitions (kind, id, content, sealed) values ('relayer', 'main', '{"name":"main","cap":{"$int":"9007199254740993"}}', 'v1.abc');
+insert into database_secret values (1, 'v1.abc');
 insert into file_entries values ('notification', 'hook', 1);
 insert into instances values (1, 'host-1', 1, 1763600000000, 1763600000000);

@@ -19,6 +19,7 @@ create table "delivery_attempts" ("seq" integer primary key autoincrement, "even
 create index "delivery_attempts_of_event" on "delivery_attempts" ("event_id", "seq");
 create table "stored_responses" ("seq" integer primary key autoincrement, "key_id" text not null, "method" text not null, "idempotency_key" text not null, "fingerprint" text not null, "response" text not null, "expires_at_ms" bigint not null, constraint "stored_responses_key" unique ("key_id", "method", "idempotency_key"));
 create index "stored_responses_by_expiry" on "stored_responses" ("expires_at_ms");
+create table "database_secret" ("number" integer not null primary key, "sealed" text not null);
 create table "api_keys" ("seq" integer primary key autoincrement, "id" text not null unique, "name" text not null, "scopes" text not null, "relayer_ids" text not null, "digest" text not null, "created_at_ms" bigint not null, "expires_at_ms" bigint);
 create table "definitions" ("seq" integer primary key autoincrement, "kind" text not null, "id" text not null, "content" text, "sealed" text, constraint "definitions_key" unique ("kind", "id"));
 create table "file_entries" ("kind" text not null, "id" text not null, "revision" bigint not null, constraint "file_entries_key" primary key ("kind", "id"));

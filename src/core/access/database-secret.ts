@@ -1,0 +1,49 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import type { SecretBox } from '../ports/secret-box.js';
+import { ConflictError, type Store } from '../ports/store.js';
+
+/** What the database's secret is sealed for. */
+export const databaseSecretPurpose = 'database';
+const secretBytes = 32;
+
+/** What opening the secret works with. */
+export interface DatabaseSecretDeps {
+  readonly store: Pick<Store, 'commit'> & {
+    readonly read: Pick<Store['read'], 'databaseSecret'>;
+    readonly change: Pick<Store['change'], 'insertDatabaseSecret'>;
+  };
+  readonly secretBox: Pick<SecretBox, 'open' | 'seal'>;
+}
+
+/**
+ * Opens the secret of the database: random bytes that the first start makes and seals. It tells whether the encryption key is the database's
+ * key before anything else is sealed with it. Returns null if the key does not open it.
+ */
+export async function openDatabaseSecret(deps: DatabaseSecretDeps): Promise<Buffer | null> {
+  const { store, secretBox } = deps;
+  const stored = await store.read.databaseSecret();
+  if (stored !== undefined) {
+    try {
+      return Buffer.from(secretBox.open(stored, databaseSecretPurpose), 'base64');
+    } catch {
+      return null;
+    }
+  }
+  const secret = randomBytes(secretBytes);
+  try {
+    await store.commit([store.change.insertDatabaseSecret(secretBox.seal(secret.toString('base64'), databaseSecretPurpose))]);
+    return secret;
+  } catch (error) {
+    if (!(error instanceof ConflictError)) throw error;
+    // Another instance was faster.
+    return openDatabaseSecret(deps);
+  }
+}
+
+/**
+ * Creates the digest that tells equal requests from different ones, 64 hex digits. Without the secret, guesses cannot be tested against a
+ * stolen database. A rotation of the encryption key keeps the secret, so fingerprints stay comparable.
+ */
+export function createFingerprint(databaseSecret: Buffer): (bytes: Uint8Array) => string {
+  return (bytes) => createHmac('sha256', databaseSecret).update(bytes).digest('hex');
+}
