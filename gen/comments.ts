@@ -72,7 +72,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.ErrorReason.ERROR_REASON_SCOPE_MISSING": "The API key lacks the scope that the method needs.",
   "relayer.v1.ErrorReason.ERROR_REASON_RELAYER_NOT_ALLOWED": "The API key may not use this relayer.",
   "relayer.v1.ErrorReason.ERROR_REASON_RATE_LIMITED": "The rate limit of the API key is exceeded. `Retry-After` says when to try again.",
-  "relayer.v1.ErrorReason.ERROR_REASON_BODY_TOO_LARGE": "The body is over 1 MiB.",
+  "relayer.v1.ErrorReason.ERROR_REASON_BODY_TOO_LARGE": "The body is over 1 MiB, or over 64 KiB for a method without a rate limit.",
   "relayer.v1.ErrorReason.ERROR_REASON_CONTENT_TYPE_UNSUPPORTED": "The content type of the body is not supported.",
   "relayer.v1.ErrorReason.ERROR_REASON_BODY_MALFORMED": "The body is malformed.",
   "relayer.v1.ErrorReason.ERROR_REASON_FIELD_UNKNOWN": "The body has a field that is unknown in every shape of the request.",

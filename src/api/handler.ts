@@ -67,7 +67,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         checkScope(principal, target.scope);
         if (target.rateLimited) rateLimit?.(principal, headers);
       }
-      checkBodySize(request);
+      checkBodySize(request, target.maxBodyBytes);
       watched.within(() => serve(target));
     } catch (error) {
       fail(error);

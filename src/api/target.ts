@@ -1,5 +1,6 @@
 import type { UniversalHandler } from '@connectrpc/connect/protocol';
 import type { MethodPlan, RequiredScope } from './contract/method-plan.js';
+import { maxUnlimitedBodyBytes } from './contract/shared-errors.js';
 import type { Page } from './http/page.js';
 import type { RestGateway } from './rest/gateway.js';
 import type { RestMatch } from './rest/routes.js';
@@ -19,6 +20,7 @@ interface Access {
   readonly label: string;
   readonly scope: RequiredScope;
   readonly rateLimited: boolean;
+  readonly maxBodyBytes: number;
 }
 
 /** The routes of all protocols. */
@@ -59,12 +61,20 @@ export function createTargets({
     const page = pageByPath.get(path.endsWith('/') ? path.slice(0, -1) : path);
     if (page !== undefined) {
       if (verb !== 'GET') return { kind: 'wrong_verb', rpc: false, allow: ['GET', 'HEAD'] };
-      return { kind: 'page', rpc: false, page, label: page.path, scope: page.scope, rateLimited: false };
+      return {
+        kind: 'page',
+        rpc: false,
+        page,
+        label: page.path,
+        scope: page.scope,
+        rateLimited: false,
+        maxBodyBytes: maxUnlimitedBodyBytes,
+      };
     }
     const match = rest.match(verb, path);
     if (match.kind === 'route') {
-      const { label, scope, rateLimited } = match.plan;
-      return { kind: 'rest', rpc: false, match, label, scope, rateLimited };
+      const { label, scope, rateLimited, maxBodyBytes } = match.plan;
+      return { kind: 'rest', rpc: false, match, label, scope, rateLimited, maxBodyBytes };
     }
     if (match.kind === 'wrong_verb') return { kind: 'wrong_verb', rpc: false, allow: match.allow };
     return { kind: 'none', rpc: rpcPathPattern.test(path) || rpcProtocolOf(contentType) !== 'connect' };
@@ -79,7 +89,8 @@ function rpcTargetsOf(handlers: ReadonlyMap<string, UniversalHandler>, plans: re
       const scope = plan?.scope ?? standardScopes[handler.service.typeName];
       if (scope === undefined) throw new Error(`${path} declares no scope`);
       const label = `${handler.service.name}.${handler.method.name}`;
-      return [path, { kind: 'rpc' as const, rpc: true as const, handler, label, scope, rateLimited: plan?.rateLimited ?? false }];
+      const { rateLimited, maxBodyBytes } = plan ?? { rateLimited: false, maxBodyBytes: maxUnlimitedBodyBytes };
+      return [path, { kind: 'rpc' as const, rpc: true as const, handler, label, scope, rateLimited, maxBodyBytes }];
     }),
   );
 }

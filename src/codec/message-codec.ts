@@ -3,7 +3,6 @@ import { DurationSchema, FieldMaskSchema, TimestampSchema } from '@bufbuild/prot
 import { message as messageOption } from '../../gen/relayer/rest/v1/options_pb.js';
 import { enumCodec } from './enum-codec.js';
 import { checkFieldRules, fieldRulesOf, integerRangeOf, restNameOf } from './field-rules.js';
-import { nonEmptyDescription } from './non-empty-lists.js';
 import { addKey, type Compiler, heldIn, type MemberWriter, type ObjectCodec, readObject, writeObject } from './object-codec.js';
 import type { Properties, ValueCodec } from './reading.js';
 import {
@@ -19,6 +18,7 @@ import {
   stringCodec,
   timestampCodec,
 } from './scalar-codecs.js';
+import { nonEmptyDescription } from './strict-fields.js';
 import { addUnion } from './union-codec.js';
 
 /** Compiles codecs from descriptors, each message once. Throws, naming field or message, if an option makes no sense. */
@@ -74,7 +74,11 @@ export class CodecCompiler implements Compiler {
       read(value, path, reading) {
         if (!Array.isArray(value)) return reading.refuse(path, 'must be an array');
         if (nonEmpty && value.length === 0) return reading.refuse(path, nonEmptyDescription);
-        const items = value.map((one, index) => item.read(one, `${path}[${index}]`, reading));
+        const items: unknown[] = [];
+        for (const [index, one] of value.entries()) {
+          items.push(item.read(one, `${path}[${index}]`, reading));
+          if (reading.isHopeless) return undefined;
+        }
         return items.includes(undefined) ? undefined : items;
       },
       write: (value) => `[${(value as unknown[]).map((one) => item.write(one)).join(',')}]`,

@@ -83,6 +83,7 @@ export function readObject(codec: ObjectCodec, object: JsonObject, prefix: strin
   const shape = codec.flat?.choose(reading, context);
   const part = shape && (create(shape.codec.desc) as unknown as Properties);
   for (const [key, value] of object) {
+    if (reading.isHopeless) break;
     const own = codec.keys.get(key);
     if (own !== undefined) own.read(message, value, prefix + key, reading, context);
     else if (codec.flat !== null) readShapeKey(codec.flat, key, value, { codec, shape, part, context }, reading);

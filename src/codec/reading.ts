@@ -1,5 +1,4 @@
-import type { Warning } from '../core/errors.js';
-import { DomainError, type FieldProblem, invalidField } from '../core/errors.js';
+import { type DomainError, type FieldProblem, invalidFields, maxProblems, type Warning } from '../core/errors.js';
 import type { NetworkType } from '../core/relayer/network.js';
 import { shownName } from '../core/safe-text.js';
 import type { JsonValue } from '../json/json-value.js';
@@ -18,17 +17,11 @@ export interface ValueCodec {
 /** A message as its properties. Codecs are compiled from descriptors, so they know names and kinds, not types. */
 export type Properties = Record<string, unknown>;
 
-/** Bounds the memory that a hostile body can take. */
-const maxProblems = 1_000;
-
 /** Collects what is wrong with one body, query or configuration entry while it is read. */
 export class Reading {
-  /** The first value that does not fit: reported late, after the checks of the relayer. */
-  problem: DomainError | null = null;
-  /** The first field that no shape of the body defines: reported early. */
-  unknown: DomainError | null = null;
-  /** All problems of both kinds, in the order of the text. */
+  /** In the order of the text, but for unknown fields, which come first: they explain others. */
   readonly problems: FieldProblem[] = [];
+  #unknown = 0;
 
   /**
    * `networkType` is that of the relayer; undefined if the request names none, an unknown one, or one that the key may not use.
@@ -40,29 +33,35 @@ export class Reading {
     readonly foreign: 'ignored' | 'refused' = 'ignored',
   ) {}
 
+  /** True if there are more problems than anyone wants to know: reading on would only cost time. */
+  get isHopeless(): boolean {
+    return this.problems.length >= maxProblems;
+  }
+
+  /** The error with all problems; null if there are none. */
+  get problem(): DomainError | null {
+    if (this.problems.length === 0) return null;
+    return invalidFields(this.problems, this.#unknown === 0 ? 'FIELD_INVALID' : 'FIELD_UNKNOWN');
+  }
+
   /** Notes that the value at `path` does not fit. `description` completes a sentence that begins with the path. */
   refuse(path: string, description: string): undefined {
-    this.problem ??= invalidField(path, description);
-    this.#add({ field: path, description });
+    if (!this.isHopeless) this.problems.push({ field: path, description });
     return undefined;
   }
 
   /** Notes a field that is not among `known`. */
   refuseUnknown(prefix: string, key: string, known: Iterable<string>, kind = 'field'): void {
-    if (this.problems.length >= maxProblems && this.unknown !== null) return;
+    if (this.isHopeless) return;
     const field = prefix + shownName(key);
     const likely = likelyName(key, known);
     const description = likely === undefined ? `is not a known ${kind}` : `is not a known ${kind}; did you mean \`${likely}\`?`;
-    this.unknown ??= new DomainError('invalid', 'FIELD_UNKNOWN', `${field} ${description}`, { fields: [{ field, description }] });
-    this.#add({ field, description });
+    this.problems.splice(this.#unknown, 0, { field, description });
+    this.#unknown += 1;
   }
 
   /** Adds a warning for the caller. */
   warn(message: string): void {
     this.warnings.push({ level: 'warn', message });
-  }
-
-  #add(problem: FieldProblem): void {
-    if (this.problems.length < maxProblems) this.problems.push(problem);
   }
 }

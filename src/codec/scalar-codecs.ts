@@ -6,6 +6,7 @@ import { integerDigitsOf, JsonNumber, type JsonValue, jsonTextOf } from '../json
 import { allowedRangeOf, amountDescription, isAmount, rangeDescription } from './field-bounds.js';
 import { fieldRulesOf, type IntegerRange, integerRangeOf, isLong, scalarTypeOf } from './field-rules.js';
 import type { Reading, ValueCodec } from './reading.js';
+import { maxLongCharacters } from './strict-fields.js';
 
 /** Half of a surrogate pair, which JSON can escape but UTF-8 cannot hold. */
 const loneSurrogate = /\p{Surrogate}/u;
@@ -14,9 +15,6 @@ const hexPattern = /^(?:0x)?((?:[0-9a-fA-F]{2})*)$/;
 
 /** Standard alphabet, padded. */
 const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-
-/** No 64-bit integer has more characters, except for zeros in front. */
-const maxLongCharacters = 40;
 
 const longPattern = /^-?[0-9]+$/;
 

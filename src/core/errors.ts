@@ -191,14 +191,14 @@ export function invalidField(field: string, description: string): DomainError {
 /** Problems that the sentence names. */
 const namedProblems = 3;
 
-/** Problems that the error carries: over gRPC they travel in trailers, which clients limit to a few kilobytes. */
-const carriedProblems = 20;
+/** Problems that an error carries: over gRPC they travel in trailers, which clients limit to 8 KiB. Reading a body stops at as many. */
+export const maxProblems = 40;
 
 /** A 400 about several fields. */
-export function invalidFields(fields: readonly FieldProblem[]): DomainError {
+export function invalidFields(fields: readonly FieldProblem[], reason: 'FIELD_INVALID' | 'FIELD_UNKNOWN' = 'FIELD_INVALID'): DomainError {
   const named = fields.slice(0, namedProblems).map(({ field, description }) => `${field} ${description}`);
   const more = fields.length > namedProblems ? `; and ${fields.length - namedProblems} more` : '';
-  return new DomainError('invalid', 'FIELD_INVALID', named.join('; ') + more, { fields: fields.slice(0, carriedProblems) });
+  return new DomainError('invalid', reason, named.join('; ') + more, { fields: fields.slice(0, maxProblems) });
 }
 
 /** Throws `FIELD_INVALID` with the problems, if there are any. */

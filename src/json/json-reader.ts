@@ -26,11 +26,42 @@ export function jsonFromText(text: string): JsonValue {
   return new Scanner(text).document();
 }
 
-/** Reads a JSON text in UTF-8. A byte order mark is an error unless it is allowed: editors put it into files. Throws JsonError. */
-export function jsonFromBytes(bytes: Buffer, { allowByteOrderMark = false } = {}): JsonValue {
+/**
+ * Reads a JSON text in UTF-8 with at most `maxValues` values. A byte order mark is an error unless it is allowed: editors put it into files.
+ * Throws JsonError.
+ */
+export function jsonFromBytes(bytes: Buffer, { allowByteOrderMark = false, maxValues = Number.POSITIVE_INFINITY } = {}): JsonValue {
   if (!isUtf8(bytes)) throw new JsonError('is not valid UTF-8');
   const text = bytes.toString('utf8');
+  if (hasMoreValues(text, maxValues)) throw new JsonError(`has more than ${maxValues} values`);
   return jsonFromText(allowByteOrderMark && text.startsWith('\ufeff') ? text.slice(1) : text);
+}
+
+/**
+ * True if a JSON text has more values than the limit, nested ones included. Counts commas and opening brackets outside of strings, which costs
+ * a hundredth of reading the text.
+ */
+export function hasMoreValues(text: string, limit: number): boolean {
+  // Every value has at least one character.
+  if (text.length <= limit) return false;
+  let count = 0;
+  for (let at = 0; at < text.length && count <= limit; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfString(text, at);
+    else if (code === comma || code === openBrace || code === openBracket) count += 1;
+  }
+  return count > limit;
+}
+
+/** Returns the index of the quote that closes a string: the first behind its start that is not escaped, which an even number of backslashes precedes. */
+function endOfString(text: string, start: number): number {
+  for (let end = start; ; ) {
+    end = text.indexOf('"', end + 1);
+    if (end === -1) return text.length;
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === backslash) backslashes += 1;
+    if (backslashes % 2 === 0) return end;
+  }
 }
 
 /**
@@ -213,18 +244,10 @@ class Scanner {
     while (isSpace(this.text.charCodeAt(this.#at))) this.#at += 1;
   }
 
-  /** Goes past a string: to the first quote behind it that is not escaped, which an even number of backslashes precedes. */
   #skipString(): void {
-    const start = this.#at;
-    for (let end = start; ; ) {
-      end = this.text.indexOf('"', end + 1);
-      if (end === -1) throw this.#syntaxError('a string is not closed', start);
-      let backslashes = 0;
-      while (this.text.charCodeAt(end - 1 - backslashes) === backslash) backslashes += 1;
-      if (backslashes % 2 === 1) continue;
-      this.#at = end + 1;
-      return;
-    }
+    const end = endOfString(this.text, this.#at);
+    if (end === this.text.length) throw this.#syntaxError('a string is not closed', this.#at);
+    this.#at = end + 1;
   }
 
   /** Goes past a value without reading it. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { DeliveryRecord } from '../core/notification/notification.js';
 import type { OpenTransaction, PageOf, PageQuery, Reads } from '../core/ports/store.js';
 import type { Attempt, TransactionStatus, TransactionView } from '../core/transaction/transaction.js';
@@ -9,7 +10,7 @@ import { definitionMapping } from './statements/definitions.js';
 import { deliveryAttemptMapping, type EventRow, eventMapping } from './statements/events.js';
 import { notificationMapping } from './statements/notifications.js';
 import { storedResponseMapping } from './statements/stored-responses.js';
-import { attemptFromJoinedRow, type TransactionViewRow, transactionFromRow } from './statements/transactions.js';
+import { attemptFromJoinedRow, type TransactionViewRow, transactionFromRow, type Walked } from './statements/transactions.js';
 
 /** Runs a read on committed rows. */
 export type Query = <P extends object, R>(statement: Statement<P, R>, values: P) => Promise<readonly R[]>;
@@ -43,6 +44,31 @@ function paddedToPowerOfTwo<V>(values: readonly V[]): readonly V[] {
   if (values.length === 0) return values;
   const length = 2 ** Math.ceil(Math.log2(values.length));
   return [...values, ...values.slice(-1).flatMap((last) => Array<V>(length - values.length).fill(last))];
+}
+
+/** Rows that one query walks over: few enough that nothing else waits long. SQLite answers in this thread. */
+const stride = 4_000;
+
+/** Walks over at most `limit` rows before a `seq`, newest first. */
+type Walk = (part: { readonly before: number; readonly limit: number }) => Promise<readonly Walked[]>;
+
+/**
+ * Walks over the next `wanted` rows of a list, newest first. Returns how many there were, and the `seq` that the rest of the list is before.
+ * A page far back is found this way; an offset would do the same in one go, while everything else waits.
+ */
+async function walkOver(walk: Walk, wanted: number, from = Number.MAX_SAFE_INTEGER): Promise<{ before: number; count: number }> {
+  let before = from;
+  let count = 0;
+  while (count < wanted) {
+    const limit = Math.min(stride, wanted - count);
+    const [walked] = await walk({ before, limit });
+    if (walked === undefined || walked.last === null) break;
+    count += walked.count;
+    before = walked.last;
+    if (walked.count < limit) break;
+    await setImmediate();
+  }
+  return { before, count };
 }
 
 /** Makes the reads of a store. */
@@ -87,8 +113,10 @@ export function createReads(statements: Statements, query: Query): Reads {
     const totals = await query(transactions.totals, { relayer_id: relayerId });
     const total = totals.filter((row) => statuses.has(row.status)).reduce((sum, row) => sum + row.total, 0);
     if (offset >= total) return { items: [], total };
-    const values = { ...numbered('status', [...statuses]), relayer_id: relayerId, limit, offset, depth: offset + limit };
-    const rows = await query(transactions.pageOfStatuses(statuses.size), values);
+    const values = { ...numbered('status', [...statuses]), relayer_id: relayerId };
+    const walk: Walk = (part) => query(transactions.walkStatuses(statuses.size), { ...values, ...part });
+    const { before } = await walkOver(walk, offset);
+    const rows = await query(transactions.pageOfStatuses(statuses.size), { ...values, before, limit });
     return { items: rows.map(viewFromRow), total };
   }
 
@@ -148,10 +176,11 @@ export function createReads(statements: Statements, query: Query): Reads {
     delivery: async (notificationId, eventId) =>
       (await withAttempts(await query(events.byId, { notification_id: notificationId, id: eventId })))[0],
     deliveries: async (notificationId, { offset, limit }) => {
-      const [count] = await query(events.totalOf, { notification_id: notificationId });
-      const total = count?.total ?? 0;
-      const rows = offset < total ? await query(events.pageOf, { notification_id: notificationId, limit, offset }) : [];
-      return { items: await withAttempts(rows), total };
+      const walk: Walk = (part) => query(events.walk, { notification_id: notificationId, ...part });
+      const { before, count } = await walkOver(walk, offset);
+      const { count: rest } = await walkOver(walk, Number.POSITIVE_INFINITY, before);
+      const rows = rest > 0 ? await query(events.pageOf, { notification_id: notificationId, before, limit }) : [];
+      return { items: await withAttempts(rows), total: count + rest };
     },
     finishedEventIds: async (beforeMs, limit) => (await query(events.finished, { before_ms: beforeMs, limit })).map(({ id }) => id),
   };

@@ -40,7 +40,7 @@ function read<T extends DescMessage>(desc: T, text: string): MessageShape<T> | s
   const warnings: Warning[] = [];
   const reading = new Reading(undefined, warnings);
   const message = codecOf(desc).read(jsonFromText(text), 'x', reading);
-  const refused = reading.unknown ?? reading.problem;
+  const refused = reading.problem;
   if (refused !== null) return refused.message;
   // What was read is a message that protobuf itself can carry.
   return fromBinary(desc, toBinary(desc, message as MessageShape<T>));

@@ -5,11 +5,11 @@ import { Retry, reason as reasonOption } from '../../gen/relayer/rest/v1/options
 import { ErrorReasonSchema } from '../../gen/relayer/v1/errors_pb.js';
 import { invalidFields, type ReasonRules, reasonRules } from '../../src/core/errors.js';
 
-it('invalidFields: names the first three problems, and carries at most twenty', () => {
-  const fields = Array.from({ length: 30 }, (_, index) => ({ field: `list[${index}]`, description: 'is wrong' }));
+it('invalidFields: names the first three problems, and carries at most 40', () => {
+  const fields = Array.from({ length: 50 }, (_, index) => ({ field: `list[${index}]`, description: 'is wrong' }));
   const error = invalidFields(fields);
-  assert.equal(error.message, 'list[0] is wrong; list[1] is wrong; list[2] is wrong; and 27 more');
-  assert.deepEqual(error.fields, fields.slice(0, 20));
+  assert.equal(error.message, 'list[0] is wrong; list[1] is wrong; list[2] is wrong; and 47 more');
+  assert.deepEqual(error.fields, fields.slice(0, 40));
   assert.equal(invalidFields(fields.slice(0, 2)).message, 'list[0] is wrong; list[1] is wrong');
 });
 

@@ -8,6 +8,7 @@ import { createServiceHome, type RunningService, startService } from '../support
 import { waitFor } from '../support/wait-for.js';
 import type { Attack, Ground } from './attack.js';
 import { bodyAttacks } from './bodies.hostile.js';
+import { attackByCost } from './costly.hostile.js';
 import { frameAttacks } from './frames.hostile.js';
 import { http1Attacks } from './http1.hostile.js';
 import { http2Attacks } from './http2.hostile.js';
@@ -55,6 +56,8 @@ try {
 }
 await service.kill();
 if (positionals.length === 0) await attackTls({ home, isShort, say, violation: (sentence) => violation('TLS', sentence) });
+if (positionals.length === 0 || positionals.includes('cost'))
+  await attackByCost({ say, violation: (sentence) => violation('cost', sentence) });
 await anvil.stop();
 await home.remove();
 if (violations > 0) {

@@ -35,6 +35,8 @@ export interface Target {
   sockets(): number;
   /** Its memory after it has collected its garbage. */
   settle(): Promise<Memory>;
+  /** The longest time, in milliseconds, that the process stood still since the last look. */
+  stallMs(): Promise<number>;
 }
 
 /** Mebibytes. */
@@ -42,6 +44,8 @@ export interface Memory {
   readonly rss: number;
   /** JavaScript's heap and what belongs to it outside. */
   readonly held: number;
+  /** The longest time, in milliseconds, that the process stood still since the last look. */
+  readonly stallMs: number;
 }
 
 const defaultPatienceMs = 8_000;
@@ -136,8 +140,8 @@ export function createTarget(service: RunningService): Target {
     const before = service.output().length;
     process.kill(pid, 'SIGUSR2');
     const line = await waitFor('the collection of garbage', () => /^.*"msg":"collected".*$/m.exec(service.output().slice(before))?.[0]);
-    const { heldBytes } = JSON.parse(line) as { heldBytes: number };
-    return { rss: residentOf(pid), held: inMebibytes(heldBytes) };
+    const { heldBytes, stallMs } = JSON.parse(line) as { heldBytes: number; stallMs: number };
+    return { rss: residentOf(pid), held: inMebibytes(heldBytes), stallMs };
   }
 
   async function settle(): Promise<Memory> {
@@ -164,6 +168,7 @@ export function createTarget(service: RunningService): Target {
     lives: () => startTimeOf(pid) === startTime,
     sockets: () => socketsOf(pid, port),
     settle,
+    stallMs: async () => (await collect()).stallMs,
   };
 }
 

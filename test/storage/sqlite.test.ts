@@ -167,6 +167,8 @@ describe('sqlite only', () => {
       transactions.totals,
       transactions.pageOfStatuses(1),
       transactions.pageOfStatuses(3),
+      transactions.walkStatuses(1),
+      transactions.walkStatuses(3),
       transactions.openOfLane,
       transactions.openLanes,
       attempts.ofTransaction,
@@ -181,7 +183,7 @@ describe('sqlite only', () => {
       events.due,
       events.byId,
       events.pageOf,
-      events.totalOf,
+      events.walk,
       events.finished,
       events.releaseNext,
       events.redeliver,
@@ -195,7 +197,8 @@ describe('sqlite only', () => {
       const plan = planOf(read);
       const scans = plan.filter(
         (line) =>
-          /^SCAN (?!CONSTANT|found|newest|target|\(subquery)/.test(line) && !/USING (COVERING )?INDEX (transactions_open)/.test(line),
+          /^SCAN (?!CONSTANT|found|newest|walked|target|\(subquery)/.test(line) &&
+          !/USING (COVERING )?INDEX (transactions_open)/.test(line),
       );
       assert.deepEqual(scans, [], `${read.name}: ${plan.join('; ')}`);
     }
@@ -203,7 +206,7 @@ describe('sqlite only', () => {
     assert.match(planOf(transactions.openLanes).join(), /transactions_open/);
     assert.match(planOf(events.due).join(), /events_next/);
     assert.match(planOf(events.pendingCount).join(), /COVERING INDEX events_pending/);
-    assert.match(planOf(events.totalOf).join(), /COVERING INDEX events_of_notification/);
+    assert.match(planOf(events.walk).join(), /COVERING INDEX events_of_notification/);
     assert.match(planOf(events.finished).join(), /events_finished/);
     assert.match(planOf(events.holdLater).join(), /events_pending/);
     assert.doesNotMatch(planOf(transactions.page).join(), /TEMP B-TREE/);

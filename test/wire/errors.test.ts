@@ -467,19 +467,29 @@ describe('every error of the contract, over REST and every RPC protocol', () => 
     assert.equal((await first).status, 201);
   });
 
-  it('413 Payload Too Large: the body is above the limit', async () => {
-    const body = Buffer.alloc(1_048_577, 0x20);
-    const told: Told = {
+  it('413 Payload Too Large: the body is above the limit, which is lower without a rate limit', async () => {
+    const told = (limit: number): Told => ({
       status: 413,
       code: 'ResourceExhausted',
       reason: 'BODY_TOO_LARGE',
       message: 'Payload Too Large',
-      error: 'the body is larger than the limit of 1048576 bytes',
-      metadata: { limit_bytes: '1048576' },
-    };
-    checkRest(await rig.ask('POST', '/api/v1/notifications', { body }), told);
-    const request = { url: 'x'.repeat(1_048_577) };
-    for (const asker of askers) await checkRpc(asker, { verb: '', path: '', method: createNotification, request }, told);
+      error: `the body is larger than the limit of ${limit} bytes`,
+      metadata: { limit_bytes: String(limit) },
+    });
+    const limits = [
+      ['/api/v1/notifications', createNotification, 65_536],
+      ['/api/v1/relayers/r1/transactions', sendTransaction, 1_048_576],
+    ] as const;
+    for (const [path, method, limit] of limits) {
+      checkRest(await rig.ask('POST', path, { body: Buffer.alloc(limit + 1, 0x20) }), told(limit));
+      const chunked = { 'transfer-encoding': 'chunked', 'content-length': undefined };
+      checkRest(await rig.ask('POST', path, { body: Buffer.alloc(limit + 1, 0x20), headers: chunked }), told(limit));
+      const request = { idempotency_key: 'x'.repeat(limit + 1), relayer_id: 'x'.repeat(limit + 1), url: 'x'.repeat(limit + 1) };
+      const fitting = Object.fromEntries(
+        Object.entries(request).filter(([name]) => method.input.fields.some((field) => field.name === name)),
+      );
+      for (const asker of askers) await checkRpc(asker, { verb: '', path: '', method, request: fitting }, told(limit));
+    }
   });
 
   it('415 Unsupported Media Type: the content type is not JSON', async () => {

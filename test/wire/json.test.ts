@@ -111,9 +111,24 @@ describe('bodies', () => {
   it('body: nesting is limited to 64 levels', async () => {
     const nested = (depth: number) => `{"to":"${to}","value":1,"operations":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
     assert.equal(said(await post(nested(64))), '200');
-    for (const depth of [65, 1000, 500_000]) {
+    for (const depth of [65, 1000, 9_000]) {
       assert.match(said(await post(nested(depth))), /^400 BODY_MALFORMED: the body is nested deeper than 64 levels at line 1, column \d+$/);
     }
+  });
+
+  it('body: at most 10000 values are read', async () => {
+    const values = (count: number) =>
+      `{"to":"${to}","value":1,"operations":[${Array(count - 3)
+        .fill('"],["')
+        .join()}]}`;
+    assert.equal(said(await post(values(10_000))), '200');
+    assert.equal(said(await post(values(10_001))), '400 BODY_MALFORMED: the body has more than 10000 values');
+    assert.equal(said(await post(`${'['.repeat(500_000)}`)), '400 BODY_MALFORMED: the body has more than 10000 values');
+  });
+
+  it('body: reading stops at 40 mistakes, and the error names the first three', async () => {
+    const body = Object.fromEntries(Array.from({ length: 9_000 }, (_, index) => [`key${index}`, index]));
+    assert.match(said(await post(JSON.stringify(body))), /^400 FIELD_UNKNOWN: key0 is not a known field; .*; and 37 more$/);
   });
 
   it('body: must be UTF-8', async () => {

@@ -79,7 +79,7 @@ export enum ErrorReason {
   RATE_LIMITED = 7,
 
   /**
-   * The body is over 1 MiB.
+   * The body is over 1 MiB, or over 64 KiB for a method without a rate limit.
    *
    * @generated from enum value: ERROR_REASON_BODY_TOO_LARGE = 8;
    */

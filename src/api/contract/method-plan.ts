@@ -2,6 +2,7 @@ import { type DescMethod, type DescService, getOption, hasOption } from '@bufbui
 import { http } from '../../../gen/google/api/annotations_pb.js';
 import { method as methodRules, RelayerRule, Scope } from '../../../gen/relayer/rest/v1/options_pb.js';
 import { type ErrorReason, errorReasons } from '../../core/errors.js';
+import { maxBodyBytes, maxUnlimitedBodyBytes } from './shared-errors.js';
 
 /** What a caller needs: nothing, any valid key, or a key with a scope. */
 export type RequiredScope = 'public' | 'authenticated' | 'transactions:read' | 'transactions:write' | 'sign' | 'notifications' | 'admin';
@@ -31,6 +32,7 @@ export interface MethodPlan {
   readonly label: string;
   readonly scope: RequiredScope;
   readonly rateLimited: boolean;
+  readonly maxBodyBytes: number;
   readonly idempotent: boolean;
   /** True if a success changes something or uses a key: such calls are audited. */
   readonly writes: boolean;
@@ -89,6 +91,7 @@ function compileMethodPlan(method: DescMethod): MethodPlan {
     label: `${method.parent.name}.${method.name}`,
     scope,
     rateLimited: rules.rateLimited,
+    maxBodyBytes: rules.rateLimited ? maxBodyBytes : maxUnlimitedBodyBytes,
     idempotent: rules.idempotent,
     writes: httpPlan?.verb !== 'GET' && !readingScopes.has(scope),
     relayer,

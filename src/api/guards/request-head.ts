@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors.js';
-import { bodyTooLarge, maxBodyBytes } from '../contract/shared-errors.js';
+import { bodyTooLarge } from '../contract/shared-errors.js';
 import { type ApiRequest, headerValuesOf } from '../http/header.js';
 
 const requestIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
@@ -32,6 +32,6 @@ function hostInvalid(sentence: string): DomainError {
 }
 
 /** Throws `too_large` BODY_TOO_LARGE if the announced length is over the limit. Readers of bodies count the bytes that arrive, too. */
-export function checkBodySize(request: ApiRequest): void {
-  if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw bodyTooLarge();
+export function checkBodySize(request: ApiRequest, limit: number): void {
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw bodyTooLarge(limit);
 }

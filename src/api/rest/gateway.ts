@@ -58,7 +58,7 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
     if (plan.http === null || plan.method.methodKind !== 'unary' || endpoint === undefined)
       throw new Error(`${plan.rpcPath} has no REST route`);
     try {
-      const body = endpoint.hasBody ? await readBody(exchange.request) : null;
+      const body = endpoint.hasBody ? await readBody(exchange.request, plan.maxBodyBytes) : null;
       if (endpoint.hasBody && body === null) return;
       const reading = new Reading(shapeFor(params.relayer_id, call), call.warnings);
       const message = endpoint.read({ params, query: exchange.query, body }, reading);

@@ -1,7 +1,8 @@
+import { maxValues } from '../../codec/value-limit.js';
 import { DomainError } from '../../core/errors.js';
 import { JsonError, jsonFromBytes } from '../../json/json-reader.js';
 import type { JsonObject, JsonValue } from '../../json/json-value.js';
-import { bodyTooLarge, maxBodyBytes } from '../contract/shared-errors.js';
+import { bodyTooLarge } from '../contract/shared-errors.js';
 import type { ApiRequest } from '../http/header.js';
 
 /** Parameters other than the charset do not change how JSON is read. */
@@ -12,28 +13,28 @@ const foreignCharset = /(?:^|;)[\t ]*charset[\t ]*=[\t ]*(?!"?utf-8"?[\t ]*(?:;|
  * Reads the body's JSON object; null if the caller left before its end. Rejects with `too_large` BODY_TOO_LARGE, `unsupported_media_type`
  * CONTENT_TYPE_UNSUPPORTED, or `invalid` BODY_MALFORMED.
  */
-export async function readBody(request: ApiRequest): Promise<JsonObject | null> {
-  const bytes = await readBytes(request);
+export async function readBody(request: ApiRequest, limit: number): Promise<JsonObject | null> {
+  const bytes = await readBytes(request, limit);
   if (bytes === null) return null;
   if (bytes.length > 0) checkContentType(request.headers['content-type']);
   return objectFromBody(bytes);
 }
 
 /** Rejects as soon as the body is over the limit, and reads no further. Uses events: `for await` costs ten times as much. */
-function readBytes(request: ApiRequest): Promise<Buffer | null> {
+function readBytes(request: ApiRequest, limit: number): Promise<Buffer | null> {
   if (request.destroyed || request.aborted) return Promise.resolve(null);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
     const onData = (chunk: Buffer): void => {
       bytes += chunk.length;
-      if (bytes <= maxBodyBytes) {
+      if (bytes <= limit) {
         chunks.push(chunk);
         return;
       }
       request.off('data', onData);
       request.pause();
-      reject(bodyTooLarge());
+      reject(bodyTooLarge(limit));
     };
     request.on('data', onData);
     request.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes)));
@@ -60,7 +61,7 @@ export function objectFromBody(bytes: Buffer): JsonObject {
 
 function jsonFromBody(bytes: Buffer): JsonValue {
   try {
-    return jsonFromBytes(bytes);
+    return jsonFromBytes(bytes, { maxValues });
   } catch (error) {
     if (error instanceof JsonError) throw malformed(error.message);
     throw error;

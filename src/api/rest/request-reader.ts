@@ -21,8 +21,8 @@ export interface RequestParts {
 }
 
 /**
- * Reads a request into its message. Throws early errors (an unknown field or parameter). Late errors go to `reading.problem`, and the
- * message lacks the value.
+ * Reads a request into its message. Notes in `reading` what does not fit; the message lacks those values. Throws if the query is not
+ * percent-encoded UTF-8.
  */
 export type RequestReader = (parts: RequestParts, reading: Reading) => Message;
 
@@ -49,7 +49,6 @@ export function compileRequestReader(plan: MethodPlan, compiler: CodecCompiler):
       const value = read(texts[field.name] ?? '', field.name, reading);
       if (value !== undefined) message[field.localName] = value;
     }
-    if (reading.unknown !== null) throw reading.unknown;
     return message as unknown as Message;
   };
 }
@@ -69,8 +68,8 @@ function pathVariable(plan: MethodPlan, name: string): { readonly field: DescFie
 }
 
 /**
- * Compiles the reader of a query string into these fields; with none, every parameter is unknown. Unknown parameters and malformed
- * percent-encoding are early errors; values that do not parse, and repeated parameters of fields that are no lists, are late ones.
+ * Compiles the reader of a query string into these fields; with none, every parameter is unknown. Throws if it is not percent-encoded
+ * UTF-8; every other problem is noted.
  */
 function compileQuery(fields: readonly DescField[]): (query: string, target: Properties, reading: Reading) => void {
   const readers = new Map(fields.map((field) => [restNameOf(field), { field, read: textReaderOf(field) }]));

@@ -44,7 +44,7 @@ function thrownByReader(error: ConnectError): DomainError | null {
     case undefined:
       return null;
     case 'BODY_TOO_LARGE':
-      return bodyTooLarge();
+      return bodyTooLarge(Number(info.metadata.limit_bytes));
     case 'FIELD_INVALID': {
       const fields = error
         .findDetails(BadRequestSchema)

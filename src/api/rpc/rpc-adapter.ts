@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { JsonReadOptions } from '@bufbuild/protobuf';
+import type { DescMessage, JsonReadOptions } from '@bufbuild/protobuf';
 import {
   Code,
   ConnectError,
@@ -11,12 +11,15 @@ import {
 } from '@connectrpc/connect';
 import type { Compression, UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { compressionBrotli, compressionGzip, universalResponseToNodeResponse } from '@connectrpc/connect-node';
-import { NonEmptyLists } from '../../codec/non-empty-lists.js';
+import { StrictFields } from '../../codec/strict-fields.js';
+import { hasTooManyValues, maxValues } from '../../codec/value-limit.js';
 import { DomainError, invalidFields } from '../../core/errors.js';
 import type { Log } from '../../core/ports/log.js';
+import { hasMoreValues } from '../../json/json-reader.js';
 import { callKey } from '../contract/call.js';
 import { connectErrorFromDomainError } from '../contract/errors.js';
-import { bodyTooLarge, maxBodyBytes } from '../contract/shared-errors.js';
+import type { MethodPlan } from '../contract/method-plan.js';
+import { bodyTooLarge, maxBodyBytes, tooManyValues } from '../contract/shared-errors.js';
 import { breakOff } from '../http/answer.js';
 import { type ApiRequest, type ApiResponse, headersOf } from '../http/header.js';
 import { encodeGrpcMessagePlainly, rpcProtocolOf } from './protocol-error.js';
@@ -54,17 +57,18 @@ function hasLoneSurrogate(text: string): boolean {
   return isFound;
 }
 
-/** The only place where the text of a JSON message is at hand: an empty list that limits would be read as one that is not set. */
-function strictJsonOptions(lists: NonEmptyLists): Partial<JsonReadOptions> & { textDecoder: object } {
+/** The only place where the text of a JSON message is at hand: for what protobuf's reader accepts but must not, or reads only at great cost. */
+function strictJsonOptions(fields: StrictFields): Partial<JsonReadOptions> & { textDecoder: object } {
   const decode = (bytes: Uint8Array): string => {
     const text = utf8.decode(bytes);
+    if (hasMoreValues(text, maxValues)) throw connectErrorFromDomainError(tooManyValues(), null);
     if (surrogateEscape.test(text) && hasLoneSurrogate(text)) {
       throw connectErrorFromDomainError(
         new DomainError('invalid', 'BODY_MALFORMED', 'the body is not well-formed: it contains half of a surrogate pair'),
         null,
       );
     }
-    const problem = lists.problemIn(text);
+    const problem = fields.problemIn(text);
     if (problem !== undefined) throw connectErrorFromDomainError(invalidFields([problem]), null);
     return text;
   };
@@ -87,6 +91,7 @@ export interface RpcAdapterOptions {
   /** Aborts when the service begins to stop, which ends all streams. */
   readonly shutdownSignal: AbortSignal;
   readonly log: Log;
+  readonly plans: readonly MethodPlan[];
 }
 
 /** Connect's handlers, fed with Node's requests. */
@@ -107,19 +112,19 @@ export interface RpcAdapter {
  * Creates the adapter. It replaces that of connect-node, which builds a URL from the caller's Host outside any promise (`Host: 1.2.3.4.5`
  * ends the process), prints to the console, and destroys the connection of a caller whose body is too large instead of answering.
  */
-export function createRpcAdapter({ services, interceptors, shutdownSignal, log }: RpcAdapterOptions): RpcAdapter {
+export function createRpcAdapter({ services, interceptors, shutdownSignal, log, plans }: RpcAdapterOptions): RpcAdapter {
   // Every open stream listens to it, and Node warns about more than ten listeners.
   setMaxListeners(0, shutdownSignal);
-  const lists = new NonEmptyLists();
+  const maxBytes = new Map(plans.map((plan) => [plan.rpcPath, plan.maxBodyBytes]));
+  const fields = new StrictFields();
   const router = createConnectRouter({
     interceptors: [noteRead, ...interceptors],
-    acceptCompression: [limited(compressionGzip), limited(compressionBrotli)],
-    jsonOptions: strictJsonOptions(lists),
+    jsonOptions: strictJsonOptions(fields),
     readMaxBytes: maxBodyBytes,
     maxTimeoutMs,
   });
-  services(router);
-  for (const { method } of router.handlers) lists.add(method.input);
+  services({ ...router, service: (service, implementation, options) => addMethods(router, service, implementation, options) });
+  for (const { method } of router.handlers) fields.add(method.input);
 
   /**
    * The signal of a stream: aborts when the caller leaves or the service begins to stop. A unary call runs to its end and does not listen
@@ -156,7 +161,9 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log }
       url: `http://relayer${request.url ?? ''}`,
       header: headersOf(request),
       body:
-        handler.method.methodKind === 'unary' || handler.method.methodKind === 'server_streaming' ? limitedBody(request) : bodyOf(request),
+        handler.method.methodKind === 'unary' || handler.method.methodKind === 'server_streaming'
+          ? countedBody(limitedBody(request, maxBytes.get(handler.requestPath) ?? maxBodyBytes), request, handler.method.input)
+          : bodyOf(request),
       signal: isUnary ? caller.signal : untilStop(caller.signal, response),
       contextValues: values,
     })
@@ -178,6 +185,15 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log }
   }
 
   return { handlers: new Map(router.handlers.map((handler) => [handler.requestPath, handler])), serve };
+}
+
+/** Registers each method alone, because what its messages may hold is known only where they are decompressed. */
+function addMethods(router: ConnectRouter, ...[service, implementation, options]: Parameters<ConnectRouter['service']>): ConnectRouter {
+  for (const method of service.methods) {
+    const acceptCompression = [compressionGzip, compressionBrotli].map((compression) => limited(compression, method.input));
+    router.service({ ...service, methods: [method] }, implementation, { ...options, acceptCompression });
+  }
+  return router;
 }
 
 /**
@@ -254,15 +270,16 @@ async function* bodyOf(request: ApiRequest): AsyncGenerator<Uint8Array> {
 }
 
 /** Yields the body of a call with one request message, up to the limit, whatever length was announced. */
-async function* limitedBody(request: ApiRequest): AsyncGenerator<Uint8Array> {
+async function* limitedBody(request: ApiRequest, maxBytes: number): AsyncGenerator<Uint8Array> {
   const isEnveloped = rpcProtocolOf(request.headers['content-type']) !== 'connect';
-  const limit = isEnveloped ? maxBodyBytes + envelopeBytes : maxBodyBytes;
+  const limit = isEnveloped ? maxBytes + envelopeBytes : maxBytes;
   let received = 0;
   for await (const chunk of bodyOf(request)) {
     // Connect rejects by the announced length too, but without a reason.
-    if (isEnveloped && received === 0 && announcedLengthOf(chunk) > maxBodyBytes) throw connectErrorFromDomainError(bodyTooLarge(), null);
+    if (isEnveloped && received === 0 && announcedLengthOf(chunk) > maxBytes)
+      throw connectErrorFromDomainError(bodyTooLarge(maxBytes), null);
     received += chunk.byteLength;
-    if (received > limit) throw connectErrorFromDomainError(bodyTooLarge(), null);
+    if (received > limit) throw connectErrorFromDomainError(bodyTooLarge(maxBytes), null);
     yield chunk;
   }
 }
@@ -272,15 +289,31 @@ function announcedLengthOf(chunk: Uint8Array): number {
   return chunk.byteLength < envelopeBytes ? 0 : new DataView(chunk.buffer, chunk.byteOffset).getUint32(1);
 }
 
-/** Gives a reason to the rejection of a compressed message that is over the limit when decompressed. */
-function limited(compression: Compression): Compression {
+/** Yields the body as one chunk. Throws if its message, uncompressed and binary, has too many values. */
+async function* countedBody(chunks: AsyncIterable<Uint8Array>, request: ApiRequest, input: DescMessage): AsyncGenerator<Uint8Array> {
+  const body = await wholeOf(chunks);
+  const contentType = request.headers['content-type'] ?? '';
+  const isEnveloped = rpcProtocolOf(contentType) !== 'connect';
+  const isPlain = isEnveloped ? body[0] === 0 : (request.headers['content-encoding'] ?? 'identity') === 'identity';
+  if (isPlain && !contentType.includes('json') && hasTooManyValues(input, isEnveloped ? body.subarray(envelopeBytes) : body)) {
+    throw connectErrorFromDomainError(tooManyValues(), null);
+  }
+  yield body;
+}
+
+/** Gives a reason to the rejection of a compressed message that is over a limit when decompressed. */
+function limited(compression: Compression, input: DescMessage): Compression {
   return {
     ...compression,
-    decompress: (bytes, readMaxBytes) =>
-      compression.decompress(bytes, readMaxBytes).catch((error: unknown) => {
+    async decompress(bytes, readMaxBytes) {
+      const message = await compression.decompress(bytes, readMaxBytes).catch((error: unknown) => {
         throw error instanceof ConnectError && error.code === Code.ResourceExhausted
           ? connectErrorFromDomainError(bodyTooLarge(), null)
           : error;
-      }),
+      });
+      // The text of a JSON message is no protobuf message; it is counted when it is decoded.
+      if (hasTooManyValues(input, message)) throw connectErrorFromDomainError(tooManyValues(), null);
+      return message;
+    },
   };
 }

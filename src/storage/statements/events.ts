@@ -3,6 +3,7 @@ import type { DeliveryAttempt, OutboxEvent } from '../../core/notification/notif
 import { recordMapping } from '../record-mapping.js';
 import type { DeliveryAttemptTable, EventTable, Flag, Schema } from '../schema.js';
 import { perCount, pick, statement } from '../statement.js';
+import type { Walked } from './transactions.js';
 
 /** An event's columns, without those that the store gives it. */
 export type EventRow = Omit<Selectable<EventTable>, 'seq' | 'waits_behind'>;
@@ -51,10 +52,27 @@ interface EventIds {
   readonly [event: `event_${number}`]: string;
 }
 
+/** A notification's newest events before a `seq`. */
+interface NewestOf {
+  readonly notification_id: string;
+  readonly before: number;
+  readonly limit: number;
+}
+
 /** Statements on the outbox. Conditions of partial indexes are written as constants: a database uses such an index only if a statement repeats them. */
 export function eventStatements(db: Kysely<Schema>) {
   const { columns } = eventMapping;
   const isPending = sql<boolean>`status = 'pending'`;
+
+  function newestOf(values: NewestOf) {
+    return db
+      .selectFrom('events')
+      .select('seq')
+      .where('notification_id', '=', values.notification_id)
+      .where('seq', '<', values.before)
+      .orderBy('seq', 'desc')
+      .limit(values.limit);
+  }
 
   return {
     insert: statement<EventRow, never>('events_insert', (values) =>
@@ -195,28 +213,13 @@ export function eventStatements(db: Kysely<Schema>) {
     ),
 
     /** Selects the page on the index alone: rows are wide. */
-    pageOf: statement<{ notification_id: string; limit: number; offset: number }, EventRow>('events_page', (values) =>
-      db
-        .selectFrom('events')
-        .select(columns)
-        .where('seq', 'in', (eb) =>
-          eb
-            .selectFrom('events as paged')
-            .select('paged.seq')
-            .where('paged.notification_id', '=', values.notification_id)
-            .orderBy('paged.seq', 'desc')
-            .limit(values.limit)
-            .offset(values.offset),
-        )
-        .orderBy('seq', 'desc'),
+    pageOf: statement<NewestOf, EventRow>('events_page', (values) =>
+      db.selectFrom('events').select(columns).where('seq', 'in', newestOf(values)).orderBy('seq', 'desc'),
     ),
 
-    /** Counts on the index each time: a stored total would cost a write per event. */
-    totalOf: statement<{ notification_id: string }, { total: number }>('events_total', (values) =>
-      db
-        .selectFrom('events')
-        .select((eb) => eb.fn.countAll<number>().as('total'))
-        .where('notification_id', '=', values.notification_id),
+    /** Walks over as many rows in the index. Totals are counted this way each time: a stored one would cost a write per event. */
+    walk: statement<NewestOf, Walked>('events_walk', (values) =>
+      db.selectFrom(newestOf(values).as('walked')).select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('seq').as('last')]),
     ),
 
     finished: statement<{ before_ms: number; limit: number }, { id: string }>('events_finished', (values) =>

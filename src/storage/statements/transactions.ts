@@ -66,12 +66,18 @@ interface OldestRow {
   readonly shares_slot: Flag;
 }
 
+/** Rows that were walked over. */
+export interface Walked {
+  readonly count: number;
+  /** The `seq` of the oldest; null if there is none. */
+  readonly last: number | null;
+}
+
 interface StatusPage {
   readonly relayer_id: string;
+  /** Rows from this `seq` on are left out. */
+  readonly before: number;
   readonly limit: number;
-  readonly offset: number;
-  /** `offset + limit`: the number of rows to read of each status. */
-  readonly depth: number;
   /** `status_0`, `status_1`, ... */
   readonly [status: `status_${number}`]: TransactionStatus;
 }
@@ -142,6 +148,31 @@ export function transactionStatements(db: Kysely<Schema>) {
           .columns(['relayer_id', 'status'])
           .doUpdateSet((eb) => ({ total: eb('transaction_totals.total', '+', eb.ref('excluded.total')) })),
       );
+
+  /**
+   * Selects the newest of each status from the index and merges them: with one condition for all statuses, a database may sort all rows.
+   */
+  function newestInStatuses(statusCount: number, values: StatusPage) {
+    const newestOf = (index: number) =>
+      db
+        .selectFrom(
+          db
+            .selectFrom('transactions')
+            .select('seq')
+            .where('relayer_id', '=', values.relayer_id)
+            .where('status', '=', values[`status_${index}`] as TransactionStatus)
+            .where('seq', '<', values.before)
+            .orderBy('seq', 'desc')
+            .limit(values.limit)
+            .as('newest'),
+        )
+        .select('seq');
+    const found = Array.from({ length: statusCount - 1 }, (_, index) => newestOf(index + 1)).reduce(
+      (union, next) => union.unionAll(next),
+      newestOf(0),
+    );
+    return db.selectFrom(found.as('found')).select('seq').orderBy('seq', 'desc').limit(values.limit);
+  }
 
   return {
     insert: statement<TransactionRow, never>('transactions_insert', (values) =>
@@ -218,32 +249,20 @@ export function transactionStatements(db: Kysely<Schema>) {
         ),
     ),
 
-    /**
-     * A page of the transactions in `statusCount` statuses. Reads the newest of each status from the index and merges them: with one condition
-     * for all statuses, a database may sort all rows.
-     */
+    /** A page of the transactions in `statusCount` statuses. */
     pageOfStatuses: perCount((statusCount) =>
-      statement<StatusPage, TransactionViewRow>(`transactions_page_of_${statusCount}`, (values) => {
-        const newestOf = (index: number) =>
-          db
-            .selectFrom(
-              db
-                .selectFrom('transactions')
-                .select('seq')
-                .where('relayer_id', '=', values.relayer_id)
-                .where('status', '=', values[`status_${index}`] as TransactionStatus)
-                .orderBy('seq', 'desc')
-                .limit(values.depth)
-                .as('newest'),
-            )
-            .select('seq');
-        const found = Array.from({ length: statusCount - 1 }, (_, index) => newestOf(index + 1)).reduce(
-          (union, next) => union.unionAll(next),
-          newestOf(0),
-        );
-        const page = db.selectFrom(found.as('found')).select('seq').orderBy('seq', 'desc').limit(values.limit).offset(values.offset);
-        return views().where('transactions.seq', 'in', page).orderBy('transactions.seq', 'desc');
-      }),
+      statement<StatusPage, TransactionViewRow>(`transactions_page_of_${statusCount}`, (values) =>
+        views().where('transactions.seq', 'in', newestInStatuses(statusCount, values)).orderBy('transactions.seq', 'desc'),
+      ),
+    ),
+
+    /** Walks over as many rows in the index: their number and the oldest of them. */
+    walkStatuses: perCount((statusCount) =>
+      statement<StatusPage, Walked>(`transactions_walk_${statusCount}`, (values) =>
+        db
+          .selectFrom(newestInStatuses(statusCount, values).as('walked'))
+          .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('seq').as('last')]),
+      ),
     ),
 
     /** The open transactions of a lane, oldest first, with a row per attempt, oldest first. */

@@ -232,12 +232,17 @@ describe('REST body', () => {
     ]);
   });
 
-  it('body: rejects an unknown field early', async () => {
-    const unknown = '400 FIELD_UNKNOWN gasLimit is not a known field';
-    assert.equal(await refusal('POST', transactions('evm'), '{"value":-1,"gasLimit":1}'), unknown);
-    assert.equal(await refusal('POST', transactions('nobody'), '{"gasLimit":1}'), unknown);
-    assert.equal(await refusal('POST', transactions('paused'), '{"gasLimit":1}'), unknown);
-    assert.equal(await refusal('POST', transactions('stellar'), { body: '{"gasLimit":1}', principal: restricted }), unknown);
+  it('body: rejects an unknown field together with the other mistakes, after the key’s list, the relayer and its state', async () => {
+    assert.equal(
+      await refusal('POST', transactions('evm'), '{"value":-1,"gasLimit":1}'),
+      `400 FIELD_UNKNOWN gasLimit is not a known field; value must be an integer from 0 to 2^128-1 (340282366920938463463374607431768211455)`,
+    );
+    assert.match(await refusal('POST', transactions('nobody'), '{"gasLimit":1}'), /^404 RELAYER_NOT_FOUND /);
+    assert.match(await refusal('POST', transactions('paused'), '{"gasLimit":1}'), /^403 RELAYER_PAUSED /);
+    assert.match(
+      await refusal('POST', transactions('stellar'), { body: '{"gasLimit":1}', principal: restricted }),
+      /^403 RELAYER_NOT_ALLOWED /,
+    );
     assert.equal(
       await refusal('POST', transactions('evm'), '{"valu":1}'),
       '400 FIELD_UNKNOWN valu is not a known field; did you mean `value`?',

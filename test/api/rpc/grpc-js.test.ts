@@ -52,7 +52,7 @@ test('grpc-js: reads the error of a guard with its sentence', async () => {
   const large = { notificationId: 'n'.repeat(3_000_000) };
   await assert.rejects(call('getNotification', large), {
     code: status.RESOURCE_EXHAUSTED,
-    details: 'the body is larger than the limit of 1048576 bytes',
+    details: 'the body is larger than the limit of 65536 bytes',
   });
 });
 

@@ -86,7 +86,12 @@ test('reflection: returns the files of the contract for clients', async () => {
   const files = answer.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
   assert.deepEqual(
     files.map(({ name }) => name),
-    ['relayer/v1/notification_service.proto', 'google/protobuf/timestamp.proto', 'relayer/v1/common.proto'],
+    [
+      'relayer/v1/notification_service.proto',
+      'google/protobuf/duration.proto',
+      'google/protobuf/timestamp.proto',
+      'relayer/v1/common.proto',
+    ],
   );
   const ours = files.filter((file) => file.package === 'relayer.v1');
   for (const file of ours) assert.deepEqual(toJson(FileDescriptorProtoSchema, file), wanted.get(file.name), file.name);

@@ -258,7 +258,10 @@ const errorWords: Readonly<Record<ErrorKind, readonly [when: string, example: st
     'A call with this `Idempotency-Key` is still running',
     'a request with this idempotency key is still running; retry to get its response',
   ],
-  too_large: ['The body is larger than 1 MiB', 'the body is larger than the limit of 1048576 bytes'],
+  too_large: [
+    'The body is larger than 1 MiB, or 64 KiB for methods without a rate limit',
+    'the body is larger than the limit of 1048576 bytes',
+  ],
   unsupported_media_type: ['The body is not UTF-8 JSON', 'the body must be application/json, in UTF-8'],
   unprocessable: ['The `Idempotency-Key` was used for a different request', 'the idempotency key was already used for a different request'],
   rate_limited: ['The API key is over its rate limit; `Retry-After` says when to retry', 'the key is over its rate limit; retry in 1 s'],
