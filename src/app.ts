@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { ConnectRouter } from '@connectrpc/connect';
+import type { buildConnector } from 'undici';
 import { Health } from '../gen/grpc/health/v1/health_pb.js';
 import { createAudit } from './api/contract/audit.js';
 import { createErrorInterceptor } from './api/contract/errors.js';
@@ -32,11 +33,12 @@ import { createIdempotency, startStoredResponseCleaner } from './core/access/ide
 import { createKeyRing } from './core/access/key-ring.js';
 import { createExclusively } from './core/exclusively.js';
 import { systemIds } from './core/ids.js';
+import { createNodeUrlPolicy, type NodeUrlPolicy } from './core/network/node-url-policy.js';
 import { eventFor, relayerEventFor } from './core/notification/events.js';
 import { type Clock, systemClock } from './core/ports/clock.js';
 import type { Log } from './core/ports/log.js';
 import type { RecordEvent, RecordRelayerState } from './core/ports/record-event.js';
-import type { Telemetry } from './core/ports/telemetry.js';
+import type { Meter, Telemetry } from './core/ports/telemetry.js';
 import { isActive, type Relayer } from './core/relayer/relayer.js';
 import { createRelayerRegistry } from './core/relayer/relayer-registry.js';
 import { createFeed } from './core/transaction/feed.js';
@@ -53,6 +55,7 @@ import { openStore, wakeOnEvents } from './storage/open-store.js';
 import { createSecretBox } from './storage/secret-box.js';
 import { createDelivery } from './webhooks/delivery.js';
 import { startRetention } from './webhooks/retention.js';
+import { createGuardedConnector } from './webhooks/target-guard.js';
 
 /** How long running calls and webhook deliveries may continue during a shutdown. */
 const shutdownDeadlineMs = 10_000;
@@ -144,7 +147,18 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     }
 
     // Signers, chains and relayers.
-    const chains = openChains({ rpcTimeoutMs: settings.rpcTimeoutMs, log, telemetry });
+    const nodeUrls = createNodeUrlPolicy(
+      { allowedHosts: settings.rpcAllowedHosts, blockPrivate: settings.rpcBlockPrivateIps },
+      [...config.networks.map(({ rpcUrls }) => rpcUrls), ...config.relayers.map(({ customRpcUrls }) => customRpcUrls)]
+        .flat()
+        .map(({ url }) => url),
+    );
+    const chains = openChains({
+      rpcTimeoutMs: settings.rpcTimeoutMs,
+      log,
+      telemetry: { ...telemetry, meter: withKnownHosts(telemetry.meter, nodeUrls) },
+      connectorFor: guardedConnectorFor(nodeUrls, settings.rpcTimeoutMs),
+    });
     releasers.push(() => chains.close());
     const { directory, signers } = await openRelayers(inForce, chains);
 
@@ -208,6 +222,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       allowPrivateTargets,
       relayersUsing,
       keys,
+      nodeUrls,
     });
     const plans = compileMethodPlans(served.map(({ service }) => service));
     const serveOnce = createServeOnce(createIdempotency({ store, clock }), createFingerprint(databaseSecret));
@@ -283,6 +298,22 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
 
 function idsOf(entries: readonly { readonly id: string }[]): ReadonlySet<string> {
   return new Set(entries.map(({ id }) => id));
+}
+
+/** Counts nodes that callers named by API as one. */
+function withKnownHosts(meter: Meter, nodeUrls: NodeUrlPolicy): Meter {
+  return {
+    ...meter,
+    nodeAsked: (network, host, ...rest) => meter.nodeAsked(network, nodeUrls.isConfiguredHost(host) ? host : 'set by API', ...rest),
+  };
+}
+
+/** Guards the connections to RPC URLs that callers set by API, as those to webhooks are. */
+function guardedConnectorFor(nodeUrls: NodeUrlPolicy, timeoutMs: number): (url: string) => buildConnector.connector | undefined {
+  const { allowedHosts, blockPrivate } = nodeUrls;
+  if (allowedHosts.size === 0 && !blockPrivate) return () => undefined;
+  const connector = createGuardedConnector({ allowPrivateTargets: !blockPrivate, allowedHosts, timeoutMs });
+  return (url) => (nodeUrls.isConfigured(url) ? undefined : connector);
 }
 
 async function readTls({ tlsCertFile, tlsKeyFile }: Settings): Promise<{ certPem: string; keyPem: string } | null> {

@@ -1,3 +1,4 @@
+import type { RpcOptions } from './chains/rpc/endpoint.js';
 import { networkIdOf } from './core/network/networks.js';
 import type { Chain } from './core/ports/chain.js';
 import type { Log } from './core/ports/log.js';
@@ -8,6 +9,7 @@ import type { Chains } from './core/relayer/relayer-registry.js';
 /** Options that every chain is opened with. */
 export interface OpenChainsOptions {
   readonly rpcTimeoutMs: number;
+  readonly connectorFor?: RpcOptions['connectorFor'];
   readonly log: Log;
   readonly telemetry: Telemetry;
 }

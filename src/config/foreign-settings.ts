@@ -17,7 +17,6 @@ const noQueue = 'has no effect: this service needs no external queue';
 const noTuning = 'has no effect: this service has no such setting';
 const logOutput = 'has no effect: the log is JSON lines on standard output';
 const metrics = 'has no effect: metrics are always on, at /metrics of APP_PORT';
-const onlyFileUrls = 'the service calls only URLs from the configuration file and the API; unset it';
 
 const foreign: readonly ForeignSetting[] = [
   {
@@ -32,8 +31,6 @@ const foreign: readonly ForeignSetting[] = [
     effect: 'problem',
     sentence: 'is not supported yet: only one instance can use a database; unset it',
   },
-  { name: 'RPC_ALLOWED_HOSTS', effect: 'problem', sentence: `is not supported: ${onlyFileUrls}` },
-  { name: 'RPC_BLOCK_PRIVATE_IPS', harmless: ['false'], effect: 'problem', sentence: `is not supported: ${onlyFileUrls}` },
   { name: 'REPOSITORY_STORAGE_TYPE', harmless: ['in_memory', 'inmemory', 'in-memory'], effect: 'notice', sentence: noRedis },
   { name: 'REDIS_*', effect: 'notice', sentence: noRedis },
   { name: 'QUEUE_BACKEND', harmless: ['redis'], effect: 'notice', sentence: noQueue },

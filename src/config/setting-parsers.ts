@@ -96,3 +96,12 @@ function listed(input: string): readonly string[] {
     .map((part) => part.trim())
     .filter((part) => part !== '');
 }
+
+/** Accepts host names and addresses without ports, separated by commas. */
+export function hosts(input: string): Parsed<ReadonlySet<string>> {
+  const names = input.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()]));
+  const parsed = names.map((name) => (URL.canParse(`http://${name}`) ? new URL(`http://${name}`) : undefined));
+  const isHost = (url: URL | undefined, index: number) => url !== undefined && url.hostname === names[index]?.toLowerCase();
+  if (!parsed.every(isHost)) return { problem: 'must be host names without ports, separated by commas' };
+  return { value: new Set(parsed.flatMap((url) => url?.hostname ?? [])) };
+}

@@ -5,6 +5,7 @@ import {
   apiKey,
   base64Key,
   databaseUrl,
+  hosts,
   hoursOrOff,
   integer,
   logLevels,
@@ -128,6 +129,18 @@ const table = {
     default: '10000',
     doc: 'Timeout of a call to an RPC node, in milliseconds.',
     parse: integer(1, 600_000),
+  }),
+  rpcAllowedHosts: setting({
+    name: 'RPC_ALLOWED_HOSTS',
+    default: '',
+    doc: 'Hosts that RPC URLs set by API can have, separated by commas; empty: all. RPC URLs of the configuration are not limited.',
+    parse: hosts,
+  }),
+  rpcBlockPrivateIps: setting({
+    name: 'RPC_BLOCK_PRIVATE_IPS',
+    default: 'false',
+    doc: 'true refuses RPC URLs set by API that lead to private, loopback or metadata addresses.',
+    parse: trueOrFalse,
   }),
   transactionExpirationHours: setting({
     name: 'TRANSACTION_EXPIRATION_HOURS',

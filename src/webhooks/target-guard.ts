@@ -7,6 +7,7 @@ import { isReservedAddress, isReservedHost } from '../core/notification/reserved
 /** Thrown instead of connecting to a target that is not allowed. */
 export class TargetRefusedError extends Error {
   override readonly name = 'TargetRefusedError';
+  readonly code = 'TARGET_REFUSED';
 }
 
 /** Returns all addresses of a host name. */
@@ -14,8 +15,10 @@ export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 /** The dependencies of the guard. */
 export interface TargetGuardDeps {
-  /** Allows every target. */
+  /** Allows private and reserved addresses. */
   readonly allowPrivateTargets: boolean;
+  /** Hosts that may be dialled, in lower case; absent or empty: all. */
+  readonly allowedHosts?: ReadonlySet<string>;
   /** The time limit of connecting, including name resolution. */
   readonly timeoutMs: number;
   /** Default: the operating system's resolver. */
@@ -27,9 +30,13 @@ export interface TargetGuardDeps {
  * resolves differently a moment later cannot bypass the check. If one address of a name is reserved, the connector uses none of them.
  */
 export function createGuardedConnector(deps: TargetGuardDeps): buildConnector.connector {
-  const { allowPrivateTargets, timeoutMs, resolve = resolveBySystem } = deps;
+  const { allowPrivateTargets, allowedHosts = new Set(), timeoutMs, resolve = resolveBySystem } = deps;
   const connect = buildConnector({ timeout: timeoutMs, lookup: guardedLookup(resolve, allowPrivateTargets) });
   return (options, callback) => {
+    if (allowedHosts.size > 0 && !allowedHosts.has(options.hostname.toLowerCase())) {
+      callback(new TargetRefusedError('the host is not one of the allowed hosts'), null);
+      return;
+    }
     // Sockets do no lookup for a literal address.
     if (!allowPrivateTargets && isReservedHost(options.hostname))
       callback(new TargetRefusedError('the host is local, private or reserved; set a public URL'), null);

@@ -3,9 +3,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { type Anvil, startAnvil } from '../support/anvil.js';
+import { startHttpReceiver } from '../support/http-receiver.js';
 import { type RestClient, restClient } from '../support/rest-client.js';
 import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.js';
-import { createServiceHome, databaseBytes, type RunningService, type ServiceHome, startService } from '../support/service.js';
+import { apiKey, createServiceHome, databaseBytes, type RunningService, type ServiceHome, startService } from '../support/service.js';
 import { startServiceHere } from '../support/service-here.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -13,6 +14,11 @@ const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 /** Of the key that is all ones. */
 const madeAddress = '0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1';
 const madeKey = '01'.repeat(32);
+
+async function metricsOf({ baseUrl }: RunningService): Promise<{ readonly text: string }> {
+  const answer = await fetch(`${baseUrl}/metrics`, { headers: { authorization: `Bearer ${apiKey}` } });
+  return { text: await answer.text() };
+}
 
 describe('relayers, signers and networks over the API', () => {
   let anvil: Anvil;
@@ -32,6 +38,37 @@ describe('relayers, signers and networks over the API', () => {
   afterEach(async () => {
     await service?.stop();
     await home?.remove();
+  });
+
+  it('RPC URLs set by API: RPC_ALLOWED_HOSTS and RPC_BLOCK_PRIVATE_IPS are honoured when one is set and when it is dialled', async (test) => {
+    const inner = await startHttpReceiver(test, (response) => response.end('{}'));
+    const url = inner.url('/');
+    await make({ custom_rpc_urls: [url] });
+    await waitFor('the node to be asked', () => inner.requests[0]);
+    const { text } = await metricsOf(service);
+    assert.match(text, /relayer_node_calls_total\{network="local",host="set by API"\}/);
+    assert.ok(!text.includes(`:${inner.port}"`), text);
+    for (const [env, sentence] of [
+      [{ RPC_BLOCK_PRIVATE_IPS: 'true' }, /must not point to a private, loopback, .*RPC_BLOCK_PRIVATE_IPS is true$/],
+      [{ RPC_ALLOWED_HOSTS: 'rpc.example.com, node.example.com' }, /must have a host that RPC_ALLOWED_HOSTS lists$/],
+    ] as const) {
+      assert.equal(await service.stop(), 0);
+      const asked = inner.requests.length;
+      service = await startServiceHere({ ...home, env: { ...home.env, ...env } });
+      for (const [verb, path, body] of [
+        ['PATCH', '/networks/evm:local', { rpc_urls: [url] }],
+        ['PATCH', '/relayers/made', { custom_rpc_urls: [`http://localhost:${inner.port}/`] }],
+      ] as const) {
+        const { status, body: told } = await rest(verb, path, body);
+        assert.equal(status, 400, JSON.stringify(told));
+        assert.match(told.error, sentence);
+      }
+      // The operator's own URL has the same host, and is not limited.
+      assert.equal((await rest('PATCH', '/networks/evm:local', { rpc_urls: [anvil.url] })).status, 200);
+      await untilStatus('r1', await sendThrough('r1'), 'confirmed');
+      await waitFor('the refusal', () => (service.output().includes('TARGET_REFUSED') ? true : undefined));
+      assert.equal(inner.requests.length, asked, 'the stored URL is not dialled');
+    }
   });
 
   async function restart(start: (home: ServiceHome) => Promise<RunningService> = startServiceHere): Promise<void> {

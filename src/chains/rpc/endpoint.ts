@@ -1,3 +1,4 @@
+import type { buildConnector } from 'undici';
 import type { NodeCalls } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
 import type { Telemetry } from '../../core/ports/telemetry.js';
@@ -18,6 +19,8 @@ export interface RpcOptions<N extends Network = Network> {
   readonly rpcUrls: readonly RpcUrl[];
   /** Limit for one request to one URL, including the connection. */
   readonly rpcTimeoutMs: number;
+  /** Returns what opens the connections to a URL that is not trusted; undefined: it is trusted. */
+  readonly connectorFor?: ((url: string) => buildConnector.connector | undefined) | undefined;
   readonly log: Log;
   readonly telemetry?: Telemetry;
 }
@@ -41,7 +44,7 @@ export interface Endpoint extends Pick<CircuitBreaker, 'isTripped' | 'isProbeDue
 }
 
 /** What an endpoint needs. */
-export interface EndpointOptions extends Required<Omit<RpcOptions, 'rpcUrls'>> {
+export interface EndpointOptions extends Required<Omit<RpcOptions, 'rpcUrls' | 'connectorFor'>>, Pick<RpcOptions, 'connectorFor'> {
   readonly url: RpcUrl;
   readonly dialect: NodeDialect;
   /** The genesis hash that it must have; null while it is unknown. Verified together with the identity. */
@@ -49,7 +52,16 @@ export interface EndpointOptions extends Required<Omit<RpcOptions, 'rpcUrls'>> {
 }
 
 /** Opens an endpoint; sends nothing yet. Errors and logs contain only the host of the URL. */
-export function createEndpoint({ url, dialect, genesisHash, network, rpcTimeoutMs, log, telemetry }: EndpointOptions): Endpoint {
+export function createEndpoint({
+  url,
+  dialect,
+  genesisHash,
+  network,
+  rpcTimeoutMs,
+  connectorFor,
+  log,
+  telemetry,
+}: EndpointOptions): Endpoint {
   const networkName = network.name;
   const target = rpcTargetFrom(url.url, networkName);
   const { host } = target;
@@ -59,7 +71,7 @@ export function createEndpoint({ url, dialect, genesisHash, network, rpcTimeoutM
   const onLost = () => {
     verification = null;
   };
-  const client = createHttpClient({ target, networkName, timeoutMs: rpcTimeoutMs, onLost, telemetry });
+  const client = createHttpClient({ target, networkName, timeoutMs: rpcTimeoutMs, onLost, telemetry, connect: connectorFor?.(url.url) });
   const breaker = createCircuitBreaker(networkName, host, dialect.identity?.expected ?? 'the known genesis block', log);
   /** The most calls per request that the endpoint has not rejected. */
   let maxBatch = Number.POSITIVE_INFINITY;

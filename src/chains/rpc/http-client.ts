@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { type Dispatcher, Pool } from 'undici';
+import { type buildConnector, type Dispatcher, Pool } from 'undici';
 import type { NodeCalls } from '../../core/ports/chain.js';
 import type { Telemetry } from '../../core/ports/telemetry.js';
 import { percentDecoded, secretPartsOf } from '../../core/safe-text.js';
@@ -46,6 +46,8 @@ export interface HttpClientOptions {
   /** Called when a connection ends: the next one may lead to another node. */
   readonly onLost: () => void;
   readonly telemetry: Telemetry;
+  /** Opens the connections; absent: undici does. */
+  readonly connect?: buildConnector.connector | undefined;
 }
 
 /** Reads an RPC URL. Its error does not contain the URL. */
@@ -63,12 +65,12 @@ export function rpcTargetFrom(text: string, networkName: string): RpcTarget {
 }
 
 /** Opens a pool of keep-alive connections. */
-export function createHttpClient({ target, networkName, timeoutMs, onLost, telemetry }: HttpClientOptions): HttpClient {
+export function createHttpClient({ target, networkName, timeoutMs, onLost, telemetry, connect }: HttpClientOptions): HttpClient {
   const { meter, tracer } = telemetry;
   const { host } = target;
   const pool = new Pool(target.origin, {
     connections: 64,
-    connect: { timeout: Math.min(connectTimeoutMs, timeoutMs) },
+    connect: connect ?? { timeout: Math.min(connectTimeoutMs, timeoutMs) },
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     maxResponseSize: maxResponseBytes,

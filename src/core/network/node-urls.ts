@@ -2,6 +2,7 @@ import { type FieldProblem, throwProblems } from '../errors.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Definition } from '../ports/store.js';
 import type { RpcUrl } from '../relayer/network.js';
+import type { NodeUrlPolicy } from './node-url-policy.js';
 
 const maxUrls = 20;
 const maxLength = 2048;
@@ -16,13 +17,17 @@ export function maskedUrl(url: string): string {
 
 /**
  * Returns what is wrong with a list of nodes: each must be http or https, at most 20, at least one with a weight above 0. The sentences never
- * have the address, which may hold a provider's key. A masked address is refused: a caller that sends back what an answer showed would lose the
+ * have the address, which may hold a provider's key. The policy is for URLs that the API sets. A masked address is refused: a caller that sends back what an answer showed would lose the
  * key.
  */
-export function nodeUrlProblems(field: string, urls: readonly RpcUrl[]): readonly FieldProblem[] {
+export function nodeUrlProblems(
+  field: string,
+  urls: readonly RpcUrl[],
+  policy?: Pick<NodeUrlPolicy, 'problemOf'>,
+): readonly FieldProblem[] {
   if (urls.length > maxUrls) return [{ field, description: `must have at most ${maxUrls} items` }];
   const problems = urls.flatMap(({ url }, index) => {
-    const description = httpUrlProblem(url);
+    const description = httpUrlProblem(url) ?? policy?.problemOf(url);
     return description === undefined ? [] : [{ field: `${field}[${index}].url`, description }];
   });
   const noneIsUsed = urls.length > 0 && urls.every(({ weight }) => weight === 0);
@@ -30,8 +35,8 @@ export function nodeUrlProblems(field: string, urls: readonly RpcUrl[]): readonl
 }
 
 /** Checks a list of nodes. Throws `FIELD_INVALID`. */
-export function checkNodeUrls(field: string, urls: readonly RpcUrl[]): void {
-  throwProblems(nodeUrlProblems(field, urls));
+export function checkNodeUrls(field: string, urls: readonly RpcUrl[], policy?: Pick<NodeUrlPolicy, 'problemOf'>): void {
+  throwProblems(nodeUrlProblems(field, urls, policy));
 }
 
 /** Returns what is wrong with the address of a node or an explorer; undefined: nothing. */

@@ -6,6 +6,7 @@ import type { Store } from '../ports/store.js';
 import type { Network, RpcUrl } from '../relayer/network.js';
 import type { RelayerRegistry } from '../relayer/relayer-registry.js';
 import { getNetwork, type Networks, networkIdOf } from './networks.js';
+import type { NodeUrlPolicy } from './node-url-policy.js';
 import { checkNodeUrls, sealedUrls } from './node-urls.js';
 
 /** What `updateNetwork` works with. */
@@ -16,6 +17,7 @@ export interface UpdateNetworkDeps {
   readonly directory: Pick<Directory, 'relayers'>;
   readonly registry: Pick<RelayerRegistry, 'change'>;
   readonly exclusively: Exclusively;
+  readonly nodeUrls: Pick<NodeUrlPolicy, 'problemOf'>;
 }
 
 /**
@@ -23,11 +25,11 @@ export interface UpdateNetworkDeps {
  * once. Calls no node. Throws `NETWORK_NOT_FOUND`, `FIELD_INVALID`.
  */
 export function updateNetwork(deps: UpdateNetworkDeps, id: string, rpcUrls: readonly RpcUrl[]): Promise<Network> {
-  const { store, secretBox, networks, directory, registry, exclusively } = deps;
+  const { store, secretBox, networks, directory, registry, exclusively, nodeUrls } = deps;
   return exclusively(async () => {
     const before = getNetwork(networks, id);
     if (rpcUrls.length === 0) throw invalidField('rpc_urls', 'must have at least one item');
-    checkNodeUrls('rpc_urls', rpcUrls);
+    checkNodeUrls('rpc_urls', rpcUrls, nodeUrls);
     const network: Network = { ...before, rpcUrls };
     const key = { kind: 'network', id } as const;
     await store.commit([store.change.putDefinition({ ...key, content: {}, sealed: sealedUrls(secretBox, key, rpcUrls) })]);

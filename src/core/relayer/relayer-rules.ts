@@ -1,5 +1,6 @@
 import { nameProblems } from '../entry-id.js';
 import { type FieldProblem, throwProblems } from '../errors.js';
+import type { NodeUrlPolicy } from '../network/node-url-policy.js';
 import { nodeUrlProblems } from '../network/node-urls.js';
 import type { Relayer, RelayerPolicies } from './relayer.js';
 
@@ -12,10 +13,10 @@ type Parts = Partial<Pick<Relayer, 'name' | 'customRpcUrls' | 'policies'>>;
 /**
  * Checks parts of a relayer by the rules that hold for every way in: the API and the configuration file. Throws `FIELD_INVALID` with all problems.
  */
-export function checkRelayerParts({ name, customRpcUrls, policies }: Parts): void {
+export function checkRelayerParts({ name, customRpcUrls, policies }: Parts, nodeUrls?: Pick<NodeUrlPolicy, 'problemOf'>): void {
   throwProblems([
     ...(name === undefined ? [] : nameProblems(name)),
-    ...(customRpcUrls === undefined ? [] : nodeUrlProblems('custom_rpc_urls', customRpcUrls)),
+    ...(customRpcUrls === undefined ? [] : nodeUrlProblems('custom_rpc_urls', customRpcUrls, nodeUrls)),
     ...(policies === undefined ? [] : policyProblems(policies)),
   ]);
 }

@@ -5,6 +5,7 @@ import { DomainError, invalidField } from '../errors.js';
 import type { Exclusively } from '../exclusively.js';
 import type { Ids } from '../ids.js';
 import { type Networks, networkIdOf } from '../network/networks.js';
+import type { NodeUrlPolicy } from '../network/node-url-policy.js';
 import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Signer } from '../ports/signer.js';
@@ -33,6 +34,7 @@ export interface RelayerDeps {
   /** Ids of the configuration file's relayers: the store must remember that one of them was deleted. */
   readonly fileRelayers: ReadonlySet<string>;
   readonly exclusively: Exclusively;
+  readonly nodeUrls: Pick<NodeUrlPolicy, 'problemOf'>;
 }
 
 /** A relayer as requested. */
@@ -71,7 +73,7 @@ async function relayerFrom(
   wanted: NewRelayer & { readonly id: string },
 ): Promise<{ readonly relayer: Relayer; readonly signer: Signer }> {
   const { id, name, networkType, paused, policies, signerId, notificationId, customRpcUrls } = wanted;
-  checkRelayerParts(wanted);
+  checkRelayerParts(wanted, deps.nodeUrls);
   const network = deps.networks.find(networkIdOf({ type: networkType, name: wanted.network }));
   if (network === undefined) throw invalidField('network', `must be the name of a configured ${networkType} network`);
   const held = deps.signers.find(signerId);
@@ -117,7 +119,7 @@ export function updateRelayer(deps: RelayerDeps, id: string, changeOf: (relayer:
     const before = requireRelayer(directory, id);
     const change = changeOf(before);
     if (Object.keys(change).length === 0) return before;
-    checkRelayerParts(change);
+    checkRelayerParts(change, deps.nodeUrls);
     if (change.notificationId !== undefined) await checkNotification(store, change.notificationId);
     const relayer = { ...before, ...change };
     await store.commit([store.change.putDefinition(definitionFromRelayer(secretBox, relayer))]);
