@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { ConnectRouter } from '@connectrpc/connect';
 import type { buildConnector } from 'undici';
 import { Health } from '../gen/grpc/health/v1/health_pb.js';
-import { createAudit } from './api/contract/audit.js';
+import { createAudit, createRefusalAudit } from './api/contract/audit.js';
 import { createErrorInterceptor } from './api/contract/errors.js';
 import { createGate } from './api/contract/gate.js';
 import { compileMethodPlans } from './api/contract/method-plan.js';
@@ -36,7 +36,7 @@ import { systemIds } from './core/ids.js';
 import { createNodeUrlPolicy, type NodeUrlPolicy } from './core/network/node-url-policy.js';
 import { eventFor, relayerEventFor } from './core/notification/events.js';
 import { type Clock, systemClock } from './core/ports/clock.js';
-import type { Log } from './core/ports/log.js';
+import type { AuditLog, Log } from './core/ports/log.js';
 import type { RecordEvent, RecordRelayerState } from './core/ports/record-event.js';
 import type { Meter, Telemetry } from './core/ports/telemetry.js';
 import { isActive, type Relayer } from './core/relayer/relayer.js';
@@ -90,7 +90,7 @@ export interface App {
  *
  * Throws ConfigError, DatabaseLockedError, or the error of opening a port or a database, after closing everything that it opened.
  */
-export async function startApp(settings: Settings, config: LoadedConfig, log: Log, parts: AppParts = realParts): Promise<App> {
+export async function startApp(settings: Settings, config: LoadedConfig, log: Log & AuditLog, parts: AppParts = realParts): Promise<App> {
   const { clock } = parts;
   const ids = systemIds;
   const metrics = createMetrics({ version: packageVersion(), clock });
@@ -259,6 +259,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       shutdownSignal: stopping.signal,
       log,
       telemetry,
+      auditRefusal: createRefusalAudit(log, clock),
     });
     const server = createServer({
       host: settings.host,

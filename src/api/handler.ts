@@ -1,6 +1,7 @@
 import { createContextValues } from '@connectrpc/connect';
 import { DomainError } from '../core/errors.js';
 import { noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
+import type { AuditRefusal } from './contract/audit.js';
 import { type Call, callKey, noStoredResponse } from './contract/call.js';
 import type { MethodPlan } from './contract/method-plan.js';
 import { type Authenticate, checkScope, principalOf } from './guards/access.js';
@@ -29,6 +30,8 @@ export interface HandlerOptions extends RpcAdapterOptions {
   /** Returns ids that sort by time. */
   readonly newRequestId: () => string;
   readonly telemetry?: Telemetry;
+  /** Writes the audit line of a key that the guards refuse. */
+  readonly auditRefusal: AuditRefusal;
 }
 
 /**
@@ -36,7 +39,7 @@ export interface HandlerOptions extends RpcAdapterOptions {
  * RPC or a page. It never throws. Creating it throws if a registered method declares no scope.
  */
 export function createHandler(options: HandlerOptions): (request: ApiRequest, response: ApiResponse) => void {
-  const { rest, authenticate, rateLimit, cors, newRequestId, log, telemetry = noTelemetry } = options;
+  const { rest, authenticate, rateLimit, cors, newRequestId, log, telemetry = noTelemetry, auditRefusal } = options;
   const watch = createRequestWatch(log, telemetry);
   const rpc = createRpcAdapter(options);
   const targetOf = createTargets({ ...options, rpcHandlers: rpc.handlers });
@@ -47,6 +50,8 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     const requestId = requestIdOf(request, newRequestId);
     const headers: Header[] = [['x-request-id', requestId], ...cors.answerHeaders(request)];
     const target = targetOf(method, path, request.headers['content-type']);
+    // Read now: the socket of a caller that left has none.
+    const callerAddress = request.socket?.remoteAddress ?? null;
     const watched = watch({ request, response, path, requestId, target });
 
     // Requests and answers may break off; without listeners that would end the process.
@@ -93,6 +98,8 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     function exchange() {
       const call: Call = {
         requestId,
+        callerAddress,
+        auditFacts: {},
         principal: watched.principal,
         warnings: [],
         bodyProblem: null,
@@ -120,6 +127,9 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
       }
       const failure = error instanceof DomainError ? error : new DomainError('internal', 'INTERNAL', 'Internal Server Error');
       watched.failure = failure;
+      if (failure.kind === 'unauthenticated' || failure.kind === 'forbidden') {
+        auditRefusal({ requestId, callerAddress, principal: watched.principal, method: 'label' in target ? target.label : null, failure });
+      }
       if (failure.kind === 'unauthenticated') headers.push(['www-authenticate', 'Bearer']);
       if (target.kind === 'wrong_verb') headers.push(['allow', target.allow.join(', ')]);
       // RPC has it beside its details.

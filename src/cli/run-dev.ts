@@ -4,6 +4,7 @@ import { type Environment, processEnvironment } from '../config/environment.js';
 import { loadSettings } from '../config/settings.js';
 import { curveOf } from '../core/relayer/network.js';
 import { initKeccak } from '../crypto/keccak.js';
+import { openAuditLog } from '../observability/audit-log.js';
 import { createLogger } from '../observability/logger.js';
 import { writeLine } from './output.js';
 import { startEvmSandbox } from './sandbox/evm-sandbox.js';
@@ -26,7 +27,7 @@ export async function runDev(homeDir: string): Promise<void> {
     await initKeccak();
     const home = await openSandboxHome(homeDir);
     const settings = loadSettings(sandboxEnvironment(processEnvironment(), home));
-    const log = createLogger({ level: settings.logLevel });
+    const log = { ...createLogger({ level: settings.logLevel }), ...(await openAuditLog(settings.auditLogFile)) };
     const { sandboxRpcPort, sandboxBlockTimeSeconds } = settings;
 
     const chains: SandboxChain[] = [];

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
+import { openAuditLog } from '../observability/audit-log.js';
 import { createLogger } from '../observability/logger.js';
 import { CliError } from './cli-error.js';
 import { loadConfiguration, settingsHelp } from './load-configuration.js';
@@ -20,7 +21,7 @@ export function registerServe(program: Command): void {
 
 async function serve(): Promise<void> {
   const { settings, config } = await loadConfiguration(processEnvironment());
-  const log = createLogger({ level: settings.logLevel });
+  const log = { ...createLogger({ level: settings.logLevel }), ...(await openAuditLog(settings.auditLogFile)) };
   for (const notice of [...settings.notices, ...config.notices]) log.warn({}, notice);
   const { startApp } = await import('../app.js');
   const app = await startApp(settings, config, log);

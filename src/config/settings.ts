@@ -110,6 +110,12 @@ const table = {
     doc: `Minimum log level: ${logLevels.join(', ')}.`,
     parse: oneOf(logLevels),
   }),
+  auditLogFile: setting({
+    name: 'AUDIT_LOG_FILE',
+    default: '',
+    doc: 'File that audit lines are appended to; empty: they are in the log. LOG_LEVEL has no effect on them.',
+    parse: optionalText,
+  }),
   // Secret, since it may hold a token.
   otlpEndpoint: setting({
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',

@@ -34,6 +34,7 @@ test('settings: have defaults', () => {
     tlsCertFile: null,
     tlsKeyFile: null,
     logLevel: 'info',
+    auditLogFile: null,
     otlpEndpoint: null,
     otelServiceName: 'relayer-service',
     rpcTimeoutMs: 10_000,

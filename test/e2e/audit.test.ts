@@ -1,14 +1,21 @@
 import assert from 'node:assert/strict';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
+import { hashMessage } from 'ethers';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
-import { type AppRig, type Ask, startAppRig } from '../support/app-rig.js';
-import { apiKey } from '../support/service.js';
+import { type AppRig, type Ask, askRest, startAppRig } from '../support/app-rig.js';
+import { apiKey, createServiceHome } from '../support/service.js';
+import { startServiceHere } from '../support/service-here.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
 
 const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 const secret = 'a signing key that no log may have';
-const who = { keyId: 'bootstrap', keyName: 'bootstrap' };
+const address = '127.0.0.1';
+const who = { address, keyId: 'bootstrap', keyName: 'bootstrap' };
 
 describe('the audit log', () => {
   let rig: AppRig;
@@ -64,7 +71,93 @@ describe('the audit log', () => {
     const headers = { authorization: `Bearer ${key}` };
     const [line] = await linesOf('POST', '/relayers/r1/sign', { body: '{"message":"hello"}', headers });
     const method = '/relayer.v1.SigningService/SignData';
-    assert.deepEqual(line, { requestId: 'my-request', keyId: id, keyName: 'signing only', method, relayer_id: 'r1', outcome: 'OK' });
+    const digest = hashMessage('hello');
+    assert.deepEqual(line, {
+      requestId: 'my-request',
+      address,
+      keyId: id,
+      keyName: 'signing only',
+      method,
+      relayer_id: 'r1',
+      digest,
+      outcome: 'OK',
+    });
+  });
+
+  it('audit: a line says what was changed, and what a created key may do', async () => {
+    const facts = async (verb: string, path: string, body: object) => {
+      const [{ requestId, address, keyId, keyName, method, ...rest }] = (await linesOf(verb, path, { body: JSON.stringify(body) })) as [
+        Record<string, string>,
+      ];
+      return rest;
+    };
+    const rpcUrls = ['http://127.0.0.1:7/provider-key'];
+    assert.deepEqual(await facts('PATCH', '/networks/evm:local', { rpc_urls: rpcUrls }), {
+      network_id: 'evm:local',
+      from: 'http://127.0.0.1:9/***',
+      to: 'http://127.0.0.1:7/***',
+      outcome: 'OK',
+    });
+    const { api_key_id: _, ...key } = await facts('POST', '/api-keys', { name: 'x', scopes: ['sign'], relayer_ids: ['r1', 'r2'] });
+    assert.deepEqual(key, { scopes: 'sign', relayers: 'r1 r2', expires_at: 'never', outcome: 'OK' });
+    assert.deepEqual(await facts('PATCH', '/relayers/r2', { paused: true }), {
+      relayer_id: 'r2',
+      changed: 'paused',
+      from: '{"paused":false}',
+      to: '{"paused":true}',
+      outcome: 'OK',
+    });
+    await rig.ask('PATCH', '/api/v1/relayers/r2', { body: '{"paused":false}' });
+    const update = { url: 'https://hooks.acme.com/secret-path-2', signing_key: secret };
+    assert.deepEqual(await facts('PATCH', '/notifications/hook', update), {
+      notification_id: 'hook',
+      changed: 'url signing_key',
+      outcome: 'OK',
+    });
+  });
+
+  it('audit: refused keys have a line without the key, and cannot flood the log', async () => {
+    const headers = { authorization: 'Bearer rk_guessed-guessed-guessed-guessed' };
+    const refused = { requestId: 'my-request', address, keyId: null, keyName: null };
+    assert.deepEqual(await linesOf('GET', '/relayers', { headers }), [
+      { ...refused, method: 'RelayerService.ListRelayers', outcome: 'CREDENTIALS_INVALID' },
+    ]);
+    const { text } = await rig.ask('POST', '/api/v1/api-keys', { body: '{"name":"reader","scopes":["transactions:read"]}' });
+    const { id, key } = JSON.parse(text).data as { readonly id: string; readonly key: string };
+    const [line] = await linesOf('POST', '/relayers/r1/sign', { body: '{}', headers: { authorization: `Bearer ${key}` } });
+    assert.deepEqual(line, {
+      ...refused,
+      keyId: id,
+      keyName: 'reader',
+      method: 'SigningService.SignData',
+      outcome: 'SCOPE_MISSING',
+    });
+    const before = rig.audited.length;
+    for (let count = 0; count < 500; count += 1) await rig.ask('GET', '/api/v1/relayers', { headers });
+    assert.ok(rig.audited.length - before < 200, `${rig.audited.length - before} lines`);
+    const later = await waitFor('a line that counts those left out', async () => {
+      await rig.ask('GET', '/api/v1/relayers', { headers });
+      return (rig.audited as readonly { readonly suppressed?: number }[]).find(({ suppressed = 0 }) => suppressed > 0);
+    });
+    assert.ok(later);
+  });
+
+  it('audit: lines are written whatever LOG_LEVEL says, to AUDIT_LOG_FILE if it is set', async (test) => {
+    const file = join(await temporaryFolder(), 'audit.log');
+    for (const env of [{ LOG_LEVEL: 'error' }, { LOG_LEVEL: 'error', AUDIT_LOG_FILE: file }]) {
+      const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9', env });
+      test.after(() => home.remove());
+      const service = await startServiceHere(home);
+      const { status } = await askRest(service.port, 'POST', '/api/v1/relayers/r1/sign', { body: '{"message":"hello"}' });
+      assert.equal(status, 200);
+      await service.stop();
+      const lines = () => ('AUDIT_LOG_FILE' in env ? readFileSync(file, 'utf8') : service.output());
+      const line = await waitFor('the line', () => /^.*"msg":"audit".*$/m.exec(lines())?.[0]);
+      const { level, time, digest } = JSON.parse(line) as Record<string, string>;
+      assert.deepEqual([level, digest], ['audit', hashMessage('hello')]);
+      assert.match(time ?? '', /^\d{4}-.*Z$/);
+    }
+    assert.equal(statSync(file).mode & 0o777, 0o600);
   });
 
   it('audit: reads have no line', async () => {
@@ -82,6 +175,6 @@ describe('the audit log', () => {
 
   it('audit: no line holds a secret', () => {
     const text = JSON.stringify(rig.audited);
-    for (const word of [secret, 'secret-path', 'rk_', apiKey]) assert.ok(!text.includes(word));
+    for (const word of [secret, 'secret-path', '"rk_', ' rk_', 'provider-key', 'guessed', apiKey]) assert.ok(!text.includes(word));
   });
 });

@@ -181,7 +181,7 @@ export function closeOf(socket: Socket): Promise<void> {
 function isHarmless(line: string): boolean {
   try {
     const { level, status = 0 } = JSON.parse(line) as { level: string; status?: number };
-    return (level === 'info' || level === 'warn') && status !== 500;
+    return (level === 'info' || level === 'warn' || level === 'audit') && status !== 500;
   } catch {
     return false;
   }

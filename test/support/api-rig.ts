@@ -112,6 +112,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     cors: createCors(new Set(options.origins ?? [])),
     newRequestId,
     shutdownSignal: shutdown.signal,
+    auditRefusal: () => undefined,
     log,
   });
   const server = createServer({

@@ -7,7 +7,7 @@ import { loadConfiguration } from '../../src/cli/load-configuration.js';
 import { createAuthenticate } from '../../src/core/access/authenticate.js';
 import { everyScope, type Principal, type Scope } from '../../src/core/access/principal.js';
 import { type Clock, systemClock } from '../../src/core/ports/clock.js';
-import type { Log } from '../../src/core/ports/log.js';
+import type { AuditLog, Log } from '../../src/core/ports/log.js';
 import type { Change, Store } from '../../src/core/ports/store.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { apiKey, createEd25519Home, createServiceHome, type Ed25519HomeOptions, type ServiceHome } from './service.js';
@@ -89,10 +89,13 @@ export async function startAppRig({
   const { settings, config } = await loadConfiguration(home.env);
   const errors: string[] = [];
   const audited: object[] = [];
-  const info: Log['info'] = (fields, message) => {
-    if (message === 'audit') audited.push(fields);
+  const log: Log & AuditLog = {
+    debug() {},
+    info() {},
+    warn() {},
+    error: (_fields, message) => void errors.push(message),
+    audit: (fields) => void audited.push(fields),
   };
-  const log: Log = { debug() {}, info, warn() {}, error: (_fields, message) => void errors.push(message) };
   let stored: Store | undefined;
   let isHeld: (change: Change) => boolean = () => false;
   let held: Promise<void> = Promise.resolve();

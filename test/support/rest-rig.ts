@@ -92,6 +92,8 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
     const [path = '', query = ''] = (request.url ?? '').split('?');
     const call: Call = {
       requestId: 'request-1',
+      callerAddress: null,
+      auditFacts: {},
       principal,
       warnings: [],
       bodyProblem: null,

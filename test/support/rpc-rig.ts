@@ -34,6 +34,8 @@ export function createRpcRig<T extends DescService>(
   const guards: Interceptor = (next) => (request) => {
     const call: Call = {
       requestId: 'request-1',
+      callerAddress: null,
+      auditFacts: {},
       principal,
       warnings: [],
       bodyProblem: null,

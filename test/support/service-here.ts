@@ -1,5 +1,6 @@
 import { startApp } from '../../src/app.js';
 import { loadConfiguration } from '../../src/cli/load-configuration.js';
+import { openAuditLog } from '../../src/observability/audit-log.js';
 import { createLogger } from '../../src/observability/logger.js';
 import type { RunningService, ServiceHome } from './service.js';
 
@@ -13,7 +14,10 @@ export async function startServiceHere(home: ServiceHome): Promise<RunningServic
     output += line;
   };
   const { settings, config } = await loadConfiguration(home.env);
-  const log = createLogger({ level: settings.logLevel, destination: { write } });
+  const log = {
+    ...createLogger({ level: settings.logLevel, destination: { write } }),
+    ...(await openAuditLog(settings.auditLogFile, { write })),
+  };
   for (const notice of [...settings.notices, ...config.notices]) log.warn({}, notice);
   const app = await startApp(settings, config, log);
   return {

@@ -1,12 +1,12 @@
 import type { ApiKey } from '../../src/core/access/api-key.js';
 import type { StoredResponse } from '../../src/core/access/stored-response.js';
 import type { Notification, OutboxEvent } from '../../src/core/notification/notification.js';
-import type { Log } from '../../src/core/ports/log.js';
+import type { AuditLog, Log } from '../../src/core/ports/log.js';
 import type { EvmAttemptFields } from '../../src/core/transaction/evm.js';
 import type { Attempt, LaneId, Transaction } from '../../src/core/transaction/transaction.js';
 
 /** Drops every line. */
-export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+export const silentLog: Log & AuditLog = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, audit: () => {} };
 
 /** The lane of the samples. */
 export const sampleLane: LaneId = { chain: 'evm:31337', account: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' };

@@ -1,14 +1,17 @@
 import { type DescMethod, type Message, ScalarType } from '@bufbuild/protobuf';
 import type { Interceptor } from '@connectrpc/connect';
-import type { Log } from '../../core/ports/log.js';
+import { createTokenBuckets } from '../../core/access/token-bucket.js';
+import type { DomainError } from '../../core/errors.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { AuditLog } from '../../core/ports/log.js';
 import { shownName } from '../../core/safe-text.js';
-import { callOf } from './call.js';
+import { type Call, callOf } from './call.js';
 import { domainErrorOf } from './errors.js';
 import type { MethodPlan } from './method-plan.js';
 
 export interface AuditDeps {
   readonly plans: readonly MethodPlan[];
-  readonly log: Log;
+  readonly log: AuditLog;
 }
 
 /** The ids in a call, by name (`relayer_id`). Only ids: other fields may hold secrets. */
@@ -24,8 +27,8 @@ interface Audited {
 
 /**
  * Creates the interceptor that writes an audit line for each call that writes, whether it succeeds or not: the key's id and name, the
- * method and its ids, the outcome (`OK` or the error's reason), and the request id. `replayed` marks an answer by an idempotency key, which
- * did nothing. Refusals by guards are in the request's own log line, with the key's id.
+ * method and its ids, the caller's address, what was signed or changed, the outcome (`OK` or the error's reason), and the request id.
+ * `replayed` marks an answer by an idempotency key, which did nothing.
  */
 export function createAudit({ plans, log }: AuditDeps): Interceptor {
   const written = new Map<DescMethod, Audited>(plans.filter(({ writes }) => writes).map((plan) => [plan.method, auditedFrom(plan)]));
@@ -35,12 +38,8 @@ export function createAudit({ plans, log }: AuditDeps): Interceptor {
     const call = callOf({ values: request.contextValues });
     const asked = idsOfRequest(plan, request.message);
     const writeLine = (outcome: string, ids: Ids) => {
-      const { requestId, principal } = call;
-      const who = { requestId, keyId: principal?.keyId ?? null, keyName: principal?.name ?? null };
-      log.info(
-        { ...who, method: plan.rpcPath, ...ids, outcome, ...(call.storedResponse.replay === null ? {} : { replayed: true }) },
-        'audit',
-      );
+      const replayed = call.storedResponse.replay === null ? {} : { replayed: true };
+      log.audit({ ...whoOf(call), method: plan.rpcPath, ...ids, ...call.auditFacts, outcome, ...replayed });
     };
     try {
       const response = await next(request);
@@ -50,6 +49,37 @@ export function createAudit({ plans, log }: AuditDeps): Interceptor {
       writeLine(domainErrorOf(error).reason, asked);
       throw error;
     }
+  };
+}
+
+function whoOf({ requestId, callerAddress, principal }: Pick<Call, 'requestId' | 'callerAddress' | 'principal'>) {
+  return { requestId, address: callerAddress, keyId: principal?.keyId ?? null, keyName: principal?.name ?? null };
+}
+
+/** A key that the guards refused, or its absence. */
+export interface Refusal extends Pick<Call, 'requestId' | 'callerAddress' | 'principal'> {
+  /** The label of the method; null: unknown. */
+  readonly method: string | null;
+  readonly failure: DomainError;
+}
+
+/** Writes the audit line of a refused key. */
+export type AuditRefusal = (refusal: Refusal) => void;
+
+/** Lines about refused keys: anyone can cause them, and they must not flood the log. */
+const refusalLimits = { perSecond: 5, burst: 50 };
+
+/** Creates the writer of audit lines about keys that the guards refuse. The line after the limit says how many it lacks. */
+export function createRefusalAudit(log: AuditLog, clock: Clock): AuditRefusal {
+  const lines = createTokenBuckets(refusalLimits, clock);
+  let suppressed = 0;
+  return ({ method, failure, ...who }) => {
+    if (!lines.take('refusals').allowed) {
+      suppressed += 1;
+      return;
+    }
+    log.audit({ ...whoOf(who), method, outcome: failure.reason, ...(suppressed === 0 ? {} : { suppressed }) });
+    suppressed = 0;
   };
 }
 

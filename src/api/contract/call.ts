@@ -8,6 +8,10 @@ import type { Relayer } from '../../core/relayer/relayer.js';
 /** What is known about a call besides its message; the same for RPC and REST, carried in Connect's context values. */
 export interface Call {
   readonly requestId: string;
+  /** The address that the request came from; null if the connection is gone. */
+  readonly callerAddress: string | null;
+  /** What the audit line of the call says besides ids and outcome. Never secrets. */
+  readonly auditFacts: Record<string, string>;
   /** Null if the method needs no key. */
   readonly principal: Principal | null;
   /** Warnings for `metadata.logs`; any layer may add some. */

@@ -1,4 +1,5 @@
 import { invalidField } from '../../core/errors.js';
+import type { SignedForCaller } from '../../core/ports/chain.js';
 import type { Ed25519Signer } from '../../core/ports/signer.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
@@ -6,12 +7,6 @@ import { requireAllowed, restrictsAccounts } from './policy.js';
 import { readTransaction } from './read-transaction.js';
 import { signatureText } from './sign.js';
 import { base64From, transactionBytes } from './wire.js';
-
-/** A signed transaction (base64) and the relayer's signature (base58). */
-export interface SignedForCaller {
-  readonly transaction: string;
-  readonly signature: string;
-}
 
 /**
  * Adds the relayer's signature to a caller's transaction without asking a node; others may sign before or after.
@@ -33,5 +28,6 @@ export async function signForeignTransaction(text: string, relayer: Relayer, sig
   requireAllowed('transaction', message, relayer);
   const own = await signer.sign(messageBytes);
   const signed = signatures.map((signature, at) => (at === index ? own : signature));
-  return { transaction: base64From(transactionBytes(signed, messageBytes)), signature: signatureText(own) };
+  const [first = own] = signed;
+  return { transaction: base64From(transactionBytes(signed, messageBytes)), signature: signatureText(own), hash: signatureText(first) };
 }

@@ -1,5 +1,6 @@
 import { xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors.js';
+import type { SignedForCaller } from '../../core/ports/chain.js';
 import type { Ed25519Signer } from '../../core/ports/signer.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
@@ -21,7 +22,7 @@ export async function signForeignTransaction(
   text: string,
   relayer: Relayer,
   signer: Ed25519Signer,
-): Promise<{ readonly transaction: string; readonly signature: string }> {
+): Promise<SignedForCaller> {
   const envelope = readXdrField(xdr.TransactionEnvelope, text, field, 'a TransactionEnvelope');
   const { hash, signatures } = partsOf(envelope, networkId, relayer);
   const signature = await signatureOf(hash, signer);
@@ -29,7 +30,7 @@ export async function signForeignTransaction(
   if (!isSigned && signatures.length >= maxSignatures) throw invalidField(field, `already has ${maxSignatures} signatures, the maximum`);
   // This changes the envelope itself.
   if (!isSigned) signatures.push(signature);
-  return { transaction: envelope.toXDR('base64'), signature: signature.signature().toString('base64') };
+  return { transaction: envelope.toXDR('base64'), signature: signature.signature().toString('base64'), hash: hash.toString('hex') };
 }
 
 interface EnvelopeParts {

@@ -222,9 +222,16 @@ export interface Unsequenced {
 export interface SignForeign {
   /**
    * Adds the relayer's signature to a caller's transaction, both in base64 as the network writes them. `signature` is base64 on Stellar, base58
-   * on Solana. Throws DomainError (400) naming the field. Calls no node.
+   * on Solana; `hash` names the transaction on its network. Throws DomainError (400) naming the field. Calls no node.
    */
-  sign(transaction: string, relayer: Relayer, signer: Signer): Promise<{ readonly transaction: string; readonly signature: string }>;
+  sign(transaction: string, relayer: Relayer, signer: Signer): Promise<SignedForCaller>;
+}
+
+/** What a caller's transaction became. */
+export interface SignedForCaller {
+  readonly transaction: string;
+  readonly signature: string;
+  readonly hash: string;
 }
 
 /** A node's answer to a forwarded call; JSON texts keep every digit that the node wrote. */

@@ -5,3 +5,8 @@ export interface Log {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
+
+/** Who did what, whatever the log level is. */
+export interface AuditLog {
+  audit(fields: object): void;
+}

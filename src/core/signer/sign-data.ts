@@ -5,13 +5,19 @@ import type { EvmSignature } from '../transaction/evm.js';
 /** Returns the Keccak-256 hash of bytes: 32 bytes. */
 export type Keccak256 = (bytes: Uint8Array) => Uint8Array;
 
+/** A signature, and the digest that it is for: `0x` and 64 hex digits. */
+export interface SignedDigest {
+  readonly digest: string;
+  readonly signature: EvmSignature;
+}
+
 const hash32 = /^(?:0x)?([0-9a-fA-F]{64})$/;
 
 /** Signs the UTF-8 bytes of a message by EIP-191, version 0x45 (`personal_sign`). */
-export async function signData(keccak256: Keccak256, signer: Secp256k1Signer, message: string): Promise<EvmSignature> {
+export async function signData(keccak256: Keccak256, signer: Secp256k1Signer, message: string): Promise<SignedDigest> {
   const bytes = Buffer.from(message, 'utf8');
   const prefix = Buffer.from(`\x19Ethereum Signed Message:\n${bytes.length}`, 'latin1');
-  return signer.signDigest(keccak256(Buffer.concat([prefix, bytes])));
+  return signDigest(signer, keccak256(Buffer.concat([prefix, bytes])));
 }
 
 /**
@@ -22,13 +28,17 @@ export async function signTypedData(
   keccak256: Keccak256,
   signer: Secp256k1Signer,
   typedData: { readonly domainSeparator: string; readonly hashStructMessage: string },
-): Promise<EvmSignature> {
+): Promise<SignedDigest> {
   const preimage = Buffer.allocUnsafe(66);
   preimage[0] = 0x19;
   preimage[1] = 0x01;
   preimage.write(digitsOf('domain_separator', typedData.domainSeparator), 2, 'hex');
   preimage.write(digitsOf('hash_struct_message', typedData.hashStructMessage), 34, 'hex');
-  return signer.signDigest(keccak256(preimage));
+  return signDigest(signer, keccak256(preimage));
+}
+
+async function signDigest(signer: Secp256k1Signer, digest: Uint8Array): Promise<SignedDigest> {
+  return { digest: `0x${Buffer.from(digest).toString('hex')}`, signature: await signer.signDigest(digest) };
 }
 
 function digitsOf(field: string, text: string): string {

@@ -7,6 +7,7 @@ import type { ApiKey as DomainApiKey } from '../../../core/access/api-key.js';
 import { type ApiKeyDeps, createApiKey, deleteApiKey, listApiKeys } from '../../../core/access/api-keys.js';
 import type { Scope } from '../../../core/access/principal.js';
 import { invalidField } from '../../../core/errors.js';
+import { shownName } from '../../../core/safe-text.js';
 import { callOf, principalOf } from '../../contract/call.js';
 import { pageOf, paginationOf } from '../list-page.js';
 import { presentTime } from '../present.js';
@@ -19,6 +20,11 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof
     async createApiKey({ name, scopes, relayerIds, expiresAt }, context) {
       const expiresAtMs = expiresAt === undefined ? null : timeMsOf(expiresAt);
       const wanted = { name, scopes: scopesFromProto(scopes), relayerIds, expiresAtMs };
+      Object.assign(callOf(context).auditFacts, {
+        scopes: wanted.scopes.join(' '),
+        relayers: relayerIds.length === 0 ? 'all' : relayerIds.map(shownName).join(' '),
+        expires_at: expiresAtMs === null ? 'never' : new Date(expiresAtMs).toISOString(),
+      });
       const { apiKey, text } = await createApiKey(deps, wanted, principalOf(context));
       return { apiKey: protoOfApiKey(apiKey), key: text };
     },

@@ -45,6 +45,8 @@ export function createNotificationService(deps: NotificationServiceDeps): Servic
     ),
     async updateNotification({ notificationId, signingKey, type, url }, context) {
       checkType(type);
+      const changed = [...(url === undefined ? [] : ['url']), ...(signingKey === undefined ? [] : ['signing_key'])];
+      callOf(context).auditFacts.changed = changed.join(' ');
       return answerOf(await updateNotification(deps, { id: notificationId, signingKey, url }), callOf(context));
     },
     async getNotification({ notificationId }) {

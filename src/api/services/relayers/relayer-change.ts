@@ -5,6 +5,7 @@ import { SolanaPoliciesSchema } from '../../../../gen/relayer/v1/solana_pb.js';
 import { StellarPoliciesSchema } from '../../../../gen/relayer/v1/stellar_pb.js';
 import { type PoliciesMessage, policiesFromProto, protoOfPolicies, rpcUrlFromProto } from '../../../codec/relayer-values.js';
 import { invalidField } from '../../../core/errors.js';
+import { maskedUrl } from '../../../core/network/node-urls.js';
 import type { NetworkType } from '../../../core/relayer/network.js';
 import type { Relayer, RelayerPolicies } from '../../../core/relayer/relayer.js';
 import type { RelayerChange } from '../../../core/relayer/relayers.js';
@@ -72,4 +73,15 @@ function changedPolicies(base: RelayerPolicies, said: PoliciesMessage, paths: re
 function required<T>(field: string, value: T | undefined): T {
   if (value === undefined) throw invalidField(field, 'cannot be removed');
   return value;
+}
+
+/** What an audit line says about a change: the fields, and the values that matter and are no secrets. URLs hold providers' keys. */
+export function auditedChange(before: Relayer, change: RelayerChange): Record<string, string> {
+  const shown = ({ paused, policies, notificationId, customRpcUrls }: RelayerChange) =>
+    JSON.stringify({ paused, policies, notificationId, customRpcUrls: customRpcUrls?.map(({ url }) => maskedUrl(url)) }, (_name, value) =>
+      typeof value === 'bigint' ? value.toString() : value,
+    );
+  const names = Object.keys(change) as (keyof RelayerChange)[];
+  const old = Object.fromEntries(names.map((name) => [name, before[name]])) as RelayerChange;
+  return { changed: names.join(' '), from: shown(old), to: shown(change) };
 }

@@ -11,7 +11,7 @@ import { replayable } from '../../contract/stored-response.js';
 import { pageOf, sliceOf } from '../list-page.js';
 import { present } from '../present.js';
 import { protoOfBalance, protoOfRelayer, protoOfRelayerStatus } from './relayer.js';
-import { relayerChangeFromProto } from './relayer-change.js';
+import { auditedChange, relayerChangeFromProto } from './relayer-change.js';
 
 export type RelayerServiceDeps = RelayerDeps & RelayerStatusDeps;
 
@@ -34,8 +34,12 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
       );
       return { relayer: protoOfRelayer(relayer) };
     }),
-    async updateRelayer(request) {
-      const relayer = await updateRelayer(deps, request.relayerId, (before) => relayerChangeFromProto(before, request));
+    async updateRelayer(request, context) {
+      const relayer = await updateRelayer(deps, request.relayerId, (before) => {
+        const change = relayerChangeFromProto(before, request);
+        Object.assign(callOf(context).auditFacts, auditedChange(before, change));
+        return change;
+      });
       return { relayer: protoOfRelayer(relayer) };
     },
     async deleteRelayer({ relayerId }) {

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import type { ServiceImpl } from '@connectrpc/connect';
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import {
   type SignedTransaction,
   type SigningService,
@@ -10,8 +10,8 @@ import { DomainError, invalidField } from '../../../core/errors.js';
 import type { Directory } from '../../../core/ports/directory.js';
 import type { Secp256k1Signer } from '../../../core/ports/signer.js';
 import type { Relayer } from '../../../core/relayer/relayer.js';
-import { type Keccak256, signData, signTypedData } from '../../../core/signer/sign-data.js';
-import { relayerOf } from '../../contract/call.js';
+import { type Keccak256, type SignedDigest, signData, signTypedData } from '../../../core/signer/sign-data.js';
+import { callOf, relayerOf } from '../../contract/call.js';
 import { protoOfSignature } from '../transactions/evm-transaction.js';
 
 function signedTransactionOf(
@@ -21,6 +21,11 @@ function signedTransactionOf(
   return network === 'stellar'
     ? { case: network, value: create(StellarSignedTransactionSchema, { signedXdr: transaction, signature }) }
     : { case: network, value: create(SolanaSignedTransactionSchema, { transaction, signature }) };
+}
+
+function answerOf(context: HandlerContext, { digest, signature }: SignedDigest) {
+  callOf(context).auditFacts.digest = digest;
+  return { signature: protoOfSignature(signature) };
 }
 
 /** Implements `relayer.v1.SigningService`. */
@@ -43,13 +48,12 @@ export function createSigningService(deps: {
 
   return {
     async signTypedData(request, context) {
-      const signature = await signTypedData(deps.keccak256, evmSignerOf(relayerOf(context)), request);
-      return { signature: protoOfSignature(signature) };
+      return answerOf(context, await signTypedData(deps.keccak256, evmSignerOf(relayerOf(context)), request));
     },
     async signData(request, context) {
       const signer = evmSignerOf(relayerOf(context));
       if (request.message === undefined) throw invalidField('message', 'is required');
-      return { signature: protoOfSignature(await signData(deps.keccak256, signer, request.message)) };
+      return answerOf(context, await signData(deps.keccak256, signer, request.message));
     },
     async signTransaction({ transaction }, context) {
       const relayer = relayerOf(context);
@@ -59,6 +63,7 @@ export function createSigningService(deps: {
         throw new Error(`${relayer.networkType} transactions cannot be signed without sending them`);
       const unsigned = transaction.case === 'stellar' ? transaction.value.unsignedXdr : transaction.value.transaction;
       const signed = await signForeign.sign(unsigned, relayer, deps.directory.signerOf(relayer));
+      callOf(context).auditFacts.hash = signed.hash;
       return { result: { network: signedTransactionOf(transaction.case, signed) } };
     },
   };

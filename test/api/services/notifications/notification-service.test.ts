@@ -32,6 +32,8 @@ async function startClient(test: TestContext) {
   });
   const call: Call = {
     requestId: 'r',
+    callerAddress: null,
+    auditFacts: {},
     principal: null,
     warnings: [],
     bodyProblem: null,

@@ -1,0 +1,27 @@
+import { type DestinationStream, pino, stdTimeFunctions } from 'pino';
+import type { AuditLog } from '../core/ports/log.js';
+import { perTurn, standardOutput } from './standard-output.js';
+import { withoutSecrets } from './without-secrets.js';
+
+/**
+ * Opens the audit log: JSON lines with the level `audit`, which no log level switches off. They are appended to the file, readable by its owner
+ * only, or are in the log if `file` is null. Throws if the file cannot be opened.
+ */
+export async function openAuditLog(file: string | null, destination: DestinationStream = standardOutput()): Promise<AuditLog> {
+  const output = file === null ? destination : perTurn(await openFile(file));
+  return {
+    audit(fields) {
+      const text = JSON.stringify({ ...withoutSecrets(fields), msg: 'audit' });
+      output.write(`{"level":"audit"${stdTimeFunctions.isoTime()},${text.slice(1)}\n`);
+    },
+  };
+}
+
+function openFile(dest: string): Promise<DestinationStream> {
+  return new Promise((resolve, reject) => {
+    // A line is written before the next turn of the loop, so that a kill loses hardly any.
+    const stream = pino.destination({ dest, append: true, sync: true, mode: 0o600 });
+    stream.once('ready', () => resolve(stream));
+    stream.once('error', (cause: unknown) => reject(new Error(`cannot open AUDIT_LOG_FILE ${dest}`, { cause })));
+  });
+}
