@@ -106,7 +106,7 @@ function grpcAsker(baseUrl: string): RpcAsker {
 }
 
 /** Reads a grpc-js error with its details. */
-function connectErrorFrom(error: grpc.ServiceError): ConnectError {
+export function connectErrorFrom(error: grpc.ServiceError): ConnectError {
   const headers = new Headers({ 'grpc-status': String(error.code) });
   const [details] = error.metadata.get('grpc-status-details-bin');
   if (details !== undefined) headers.set('grpc-status-details-bin', Buffer.from(details).toString('base64'));

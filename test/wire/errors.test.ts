@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
-import type { DescMethodUnary, JsonValue } from '@bufbuild/protobuf';
+import { create, type DescMethodUnary, fromBinary, type JsonValue, type Message, type MessageShape, toBinary } from '@bufbuild/protobuf';
+import grpc from '@grpc/grpc-js';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
 import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
@@ -8,7 +10,7 @@ import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.
 import { type ErrorReason, type ReasonRules, reasonRules } from '../../src/core/errors.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { type AppRig, type Ask, keys, type RestAnswer, startAppRig } from '../support/app-rig.js';
-import { type RpcAsker, rpcAskers } from '../support/rpc-askers.js';
+import { connectErrorFrom, type RpcAsker, rpcAnswerOf, rpcAskers } from '../support/rpc-askers.js';
 import { waitFor } from '../support/wait-for.js';
 
 const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
@@ -412,6 +414,31 @@ describe('every error of the contract, over REST and every RPC protocol', () => 
     }
     const missing = { ...RelayerService.method.getRelayer, name: 'Nothing' } as DescMethodUnary;
     for (const asker of askers) await checkRpc(asker, { verb: '', path: '', method: missing, request: {} }, told);
+  });
+
+  it('404 Not found: the error of a stream has the request id in its trailers, and all details', async () => {
+    const client = new grpc.Client(`127.0.0.1:${rig.port}`, grpc.credentials.createInsecure());
+    const metadata = new grpc.Metadata();
+    metadata.set('authorization', `Bearer ${keys.reader}`);
+    metadata.set('x-request-id', 'watch-1');
+    const { input, output } = TransactionService.method.watchTransactions;
+    const call = client.makeServerStreamRequest(
+      '/relayer.v1.TransactionService/WatchTransactions',
+      (message: Message) => Buffer.from(toBinary(input, message as MessageShape<typeof input>)),
+      (bytes) => fromBinary(output, bytes),
+      create(input, { relayerId: 'nobody' }) as Message,
+      metadata,
+    );
+    call.resume();
+    const [error] = (await once(call, 'error')) as [grpc.ServiceError];
+    client.close();
+    assert.deepEqual(error.metadata.get('x-request-id'), ['watch-1']);
+    const told = rpcAnswerOf(connectErrorFrom(error));
+    assert.ok(!told.ok);
+    assert.deepEqual(
+      [told.code, told.info?.reason, told.resource, told.requestId],
+      ['NotFound', 'RELAYER_NOT_FOUND', { type: 'relayer.v1.Relayer', name: 'nobody' }, 'watch-1'],
+    );
   });
 
   it('404 Not found: the transaction belongs to another relayer', async () => {

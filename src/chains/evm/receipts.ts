@@ -97,12 +97,14 @@ function receiptFrom(answer: unknown): Receipt | null {
 }
 
 /** Returns what the transaction used and paid. A malformed fact is unknown: it must not keep the transaction from being settled. */
-function factsFrom({ gasUsed, effectiveGasPrice, l1Fee }: Answer): MinedFacts {
+function factsFrom({ gasUsed, effectiveGasPrice, l1Fee, operatorFeeScalar, operatorFeeConstant }: Answer): MinedFacts {
   const used = amountFrom(gasUsed);
   const priceWei = amountFrom(effectiveGasPrice);
   // What a rollup charges on top of gas to publish the transaction.
-  const l1FeeWei = l1Fee === undefined || l1Fee === null ? 0n : amountFrom(l1Fee);
-  const feePaid = used === null || priceWei === null || l1FeeWei === null ? null : used * priceWei + l1FeeWei;
+  const l1FeeWei = amountFrom(l1Fee ?? '0x0');
+  // OP stack networks can charge an operator fee too. Receipts have only its parameters, and its formula depends on the network's version.
+  const hasOperatorFee = [operatorFeeScalar, operatorFeeConstant].some((parameter) => amountFrom(parameter ?? '0x0') !== 0n);
+  const feePaid = used === null || priceWei === null || l1FeeWei === null || hasOperatorFee ? null : used * priceWei + l1FeeWei;
   return { gasUsed: used !== null && used < 2n ** 64n ? used : null, feePaid, returnValueXdr: null };
 }
 

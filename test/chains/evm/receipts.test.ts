@@ -50,6 +50,16 @@ async function factsAtNode(hash: string | undefined): Promise<MinedFacts> {
 describe('receipts', () => {
   const receiptsWith: readonly (readonly [what: string, fields: object, facts: Pick<MinedFacts, 'gasUsed' | 'feePaid'>])[] = [
     ['adds the L1 fee of a rollup to the fee', { l1Fee: '0x7' }, { gasUsed: 21_000n, feePaid: 42_007n }],
+    [
+      'shows no fee if the network charges an operator fee, which it does not name',
+      { l1Fee: '0x7', operatorFeeScalar: '0x0', operatorFeeConstant: '0x1' },
+      { gasUsed: 21_000n, feePaid: null },
+    ],
+    [
+      'adds the L1 fee if the operator fee is zero',
+      { l1Fee: '0x7', operatorFeeScalar: '0x0', operatorFeeConstant: '0x0' },
+      { gasUsed: 21_000n, feePaid: 42_007n },
+    ],
     ['shows no fee if the price is missing', { effectiveGasPrice: undefined }, { gasUsed: 21_000n, feePaid: null }],
     ['shows no facts that are malformed, and settles all the same', { gasUsed: 'much', l1Fee: {} }, { gasUsed: null, feePaid: null }],
     ['shows no gas beyond 64 bits', { gasUsed: `0x1${'0'.repeat(16)}` }, { gasUsed: null, feePaid: 2n ** 65n }],
