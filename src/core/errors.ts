@@ -122,7 +122,7 @@ type OptionalKey<R extends ErrorReason> =
   Rules<R> extends infer T ? (T extends { optional: readonly (infer K extends string)[] } ? K : never) : never;
 
 /** The metadata of an error: the values that its sentence names. */
-type Metadata<R extends ErrorReason> = { readonly [K in RequiredKey<R>]: string } & { readonly [K in OptionalKey<R>]?: string };
+export type ErrorMetadata<R extends ErrorReason> = { readonly [K in RequiredKey<R>]: string } & { readonly [K in OptionalKey<R>]?: string };
 
 /** An invalid field of the request. `field` is its REST path (`value`, `operations[0].amount`). */
 export interface FieldProblem {
@@ -178,8 +178,8 @@ export const DomainError: {
     reason: R,
     publicMessage: string,
     ...options: [RequiredKey<R>] extends [never]
-      ? [options?: DomainErrorOptions & { readonly metadata?: Metadata<R> }]
-      : [options: DomainErrorOptions & { readonly metadata: Metadata<R> }]
+      ? [options?: DomainErrorOptions & { readonly metadata?: ErrorMetadata<R> }]
+      : [options: DomainErrorOptions & { readonly metadata: ErrorMetadata<R> }]
   ): Failure;
 } = Failure;
 

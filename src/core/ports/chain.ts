@@ -1,3 +1,4 @@
+import type { ErrorMetadata } from '../errors.js';
 import type { Network } from '../relayer/network.js';
 import type { Relayer } from '../relayer/relayer.js';
 import type { EvmDraft, EvmRequest } from '../transaction/evm.js';
@@ -60,8 +61,8 @@ export interface Refusal {
   /** A sentence for the caller and for `status_reason`. */
   readonly sentence: string;
   readonly lasting: boolean;
-  /** The values that the sentence names, as `reasonRules` names them. */
-  readonly metadata?: Readonly<Record<string, string>>;
+  /** The values that the sentence names. */
+  readonly metadata?: ErrorMetadata<'INSUFFICIENT_FUNDS' | 'GAS_PRICE_CAP_EXCEEDED' | 'REPLACEMENT_UNDERPRICED' | 'FIELD_INVALID'>;
 }
 
 /** True if the chain refused to make an attempt. */
