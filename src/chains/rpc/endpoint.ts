@@ -140,7 +140,7 @@ export function createEndpoint({
     const answer = settledFromBatch(response, calls, responder);
     if (answer.kind === 'answered') return answer.settled;
     if (answer.kind === 'too large') {
-      // Only what was not answered is asked again: the rest has been acted on.
+      // The calls with an answer have been acted on: only the others follow in smaller batches.
       const half = Math.max(1, Math.floor(calls.length / 2));
       const open = calls.flatMap((call, index) => (answer.settled[index] === null ? [{ call, index }] : []));
       const again = await inParts(

@@ -81,7 +81,8 @@ function lowered(live: EvmPrice, choice: PriceChoice): EvmPrice | Refusal {
   const least = leastBid(choice);
   const lowest: EvmPrice = live.kind === 'legacy' ? { kind: 'legacy', gasPriceWei: least.maxFeePerGasWei } : { kind: 'eip1559', ...least };
   const price = choice.minimum === null ? lowest : raisedTo(lowest, choice.minimum);
-  if (choice.explicit === null && maxCostPerGasWei(price) < maxCostPerGasWei(live)) return price;
+  // A tenth less at least: each attempt is stored for good.
+  if (choice.explicit === null && maxCostPerGasWei(price) * 10n <= maxCostPerGasWei(live) * 9n) return price;
   const sentence = 'waiting: no RPC node accepts a transaction that may cost so much, and a lower price would not be mined';
   return { refused: 'bump_limit', sentence, lasting: false };
 }

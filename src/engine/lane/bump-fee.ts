@@ -103,8 +103,11 @@ function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: H
   if (state.obstacle?.because === 'content' || isExpired(open, nowMs)) return null;
   const sinceBlock = lowest !== null && lowest.sinceBlock > state.waitingSinceBlock ? lowest.sinceBlock : state.waitingSinceBlock;
   const waitedBlocks = Number(head.number - sinceBlock);
-  if (state.obstacle?.because === 'cost') return waitedBlocks >= 1 ? 'too_expensive' : null;
   const attempts = attemptsInSlot(open);
+  if (state.obstacle?.because === 'cost') {
+    const tries = attempts.filter((attempt) => lane.transactions.stateOf(attempt)?.obstacle?.because === 'cost').length;
+    return waitedBlocks >= 2 ** (tries - 1) ? 'too_expensive' : null;
+  }
   if (state.isUnderpriced && state.takenAtMs === null) {
     const demands = attempts.filter((attempt) => lane.transactions.stateOf(attempt)?.isUnderpriced).length;
     if (demands <= maxDemands) return waitedBlocks >= 2 ** (demands - 1) ? 'demanded' : null;

@@ -46,7 +46,8 @@ function newestTaken({ transactions }: LaneContext, open: OpenTransaction): Atte
 export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
   let askedAtMs = 0;
   let askedAtHash = '';
-  /** Consecutive looks that found nothing. */
+  /** The attempt that nodes did not know, and the consecutive looks that found nothing of it. */
+  let lostHash: string | null = null;
   let losses = 0;
   let nextAtBlock = 0n;
   return async (head) => {
@@ -67,6 +68,9 @@ export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (hea
       return;
     }
     if (isKnown === false) {
+      // The lane advances: a small pool takes what comes next only when it is sent again.
+      if (lowest.hash !== lostHash) [losses, nextAtBlock] = [0, 0n];
+      lostHash = lowest.hash;
       if (head.number < nextAtBlock) return;
       losses += 1;
       nextAtBlock = head.number + 2n ** BigInt(Math.min(losses - 1, maxDoublings));

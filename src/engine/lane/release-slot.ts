@@ -2,7 +2,7 @@ import { DomainError } from '../../core/errors.js';
 import { maxCost } from '../../core/fees/price.js';
 import type { Head } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { attemptsInSlot, outbid } from '../../core/transaction/outbid.js';
+import { attemptsInSlot, earlierAlike, outbid } from '../../core/transaction/outbid.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 import { isUnavailable, type LaneContext } from './lane-context.js';
 
@@ -21,7 +21,7 @@ const minAnswers = 3;
 export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<void> {
   /** The balance is read once per head. */
   let askedAtHash: string | null = null;
-  let blocked: { readonly hash: string; readonly sinceBlock: bigint; readonly sinceMs: number } | null = null;
+  let blocked: { readonly nonce: bigint | null; readonly sinceBlock: bigint; readonly sinceMs: number } | null = null;
 
   return async (head) => {
     if (askedAtHash === head.hash) return;
@@ -32,14 +32,19 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
     const state = live == null ? undefined : transactions.stateOf(live);
     const isCandidate = lowest?.transaction.intent === 'content' && live != null && state?.takenAtMs === null;
     const othersWait = transactions.inFlightCount() > 1 || transactions.waitingCount() > 0;
-    const obstacle = state?.obstacle ?? null;
-    const isRefused = obstacle !== null && obstacle.answers >= minAnswers;
+    const obstacles =
+      lowest === undefined || live == null
+        ? []
+        : [live, ...earlierAlike(lowest, live)].flatMap((one) => transactions.stateOf(one)?.obstacle ?? []);
+    const [obstacle] = obstacles;
+    const isRefused = obstacle !== undefined && obstacles.reduce((sum, { answers }) => sum + answers, 0) >= minAnswers;
     if (!isCandidate || isHeld(lane, lowest) || !(isRefused || (othersWait && (await isUnpayable(lane, lowest))))) {
       blocked = null;
       return;
     }
     const nowMs = lane.deps.clock.nowMs();
-    if (blocked?.hash !== live.hash) blocked = { hash: live.hash, sinceBlock: head.number, sinceMs: nowMs };
+    // New attempts that nodes refuse as well give it no new patience.
+    if (blocked?.nonce !== live.nonce) blocked = { nonce: live.nonce, sinceBlock: head.number, sinceMs: nowMs };
     const { blocks, ms } = isRefused && obstacle.because !== 'content' ? longPatience : patience;
     if (head.number - blocked.sinceBlock < blocks || nowMs - blocked.sinceMs < ms) return;
     // The nodes' own words say best why a rejected attempt failed.

@@ -74,6 +74,21 @@ describe('attempts that nodes refuse', () => {
     assert.equal((await rig.transaction(id)).status, 'confirmed');
   });
 
+  it('an attempt that nodes refuse for its cost is not signed again at every block while the market falls, and is released in the end', async (test) => {
+    const rig = await startLaneRig(test);
+    rig.chain.setRefusal(({ valueWei }: ModelTransaction) => (valueWei === 7n ? refusedWith('cost') : null));
+    rig.chain.setBaseFee(10n ** 9n);
+    const id = await rig.send({ valueWei: 7n });
+    for (let block = 0, baseFeeWei = 10n ** 9n; block < 70; block += 1) {
+      baseFeeWei = (baseFeeWei * 7n) / 8n;
+      rig.chain.setBaseFee(baseFeeWei);
+      await rig.pass(1, 9);
+    }
+    assert.equal((await rig.transaction(id)).status, 'failed');
+    const attempts = await rig.attempts(id);
+    assert.ok(attempts.length <= 8, `${attempts.length} attempts`);
+  });
+
   for (const because of ['content', 'cost', 'words'] as const) {
     it(`a slot whose attempt every node refuses for good (${because}) is released, and those behind it go`, async (test) => {
       const rig = await startLaneRig(test);
