@@ -142,6 +142,8 @@ export interface EvmRigOptions {
   readonly policies?: Partial<EvmPolicies>;
   /** Default: 1000 ether. */
   readonly fundsWei?: bigint;
+  /** Gives an account wei; default: as anvil does. */
+  readonly fund?: (account: string, wei: bigint) => Promise<void>;
 }
 
 /** The engine on an EVM node. */
@@ -154,7 +156,8 @@ export async function startEvmRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options: Ev
   await initKeccak();
   const network = evmNetwork({ averageBlockTimeMs: 400, rpcUrls: [{ url: anvil.url, weight: 100 }], ...options.network });
   const signer = createLocalSigner({ id: 's1', privateKey: randomBytes(32) });
-  await setBalance(anvil, signer.address, options.fundsWei ?? 10n ** 21n);
+  const { fund = (account, wei) => setBalance(anvil, account, wei) } = options;
+  await fund(signer.address, options.fundsWei ?? 10n ** 21n);
   const relayer: Relayer = { ...evmRelayer(signer.address, options.policies), network };
   const chain = createEvmChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
   const makeBlock = () => anvil.rpc('anvil_mine', ['0x1']);
