@@ -8,6 +8,9 @@ const patience: Readonly<Record<Speed, { readonly blocks: number; readonly ms: n
   safeLow: { blocks: 12, ms: 300_000 },
 };
 
+/** On faster chains a block counts as this long: no transaction is included in the time of one such block. */
+const minBlockMs = 1_000;
+
 /** Patience doubles with every attempt up to this factor: the market moves, but ever more attempts do not help. */
 const maxFactor = 16;
 
@@ -26,5 +29,6 @@ export interface Waiting {
 export function isEscalationDue({ speed, versions, waitedMs, waitedBlocks }: Waiting): boolean {
   const factor = Math.min(2 ** (versions - 1), maxFactor);
   const { blocks, ms } = patience[speed];
-  return waitedBlocks >= 1 && (waitedBlocks >= blocks * factor || waitedMs >= ms * factor);
+  const isPassedBy = waitedBlocks >= blocks * factor && waitedMs >= blocks * factor * minBlockMs;
+  return waitedBlocks >= 1 && (isPassedBy || waitedMs >= ms * factor);
 }

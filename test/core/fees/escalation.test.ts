@@ -20,10 +20,15 @@ describe('fee bump schedule', () => {
       ['safeLow', 12, 300_000],
     ] as const;
     for (const [speed, blocks, ms] of cases) {
-      assert.equal(isEscalationDue({ speed, versions: 1, waitedMs: 0, waitedBlocks: blocks }), true);
+      assert.equal(isEscalationDue({ speed, versions: 1, waitedMs: blocks * 1_000, waitedBlocks: blocks }), true);
       assert.equal(isEscalationDue({ speed, versions: 1, waitedMs: ms - 1, waitedBlocks: blocks - 1 }), false);
       assert.equal(isEscalationDue({ speed, versions: 1, waitedMs: ms, waitedBlocks: 1 }), true);
     }
+  });
+
+  it('a fee bump is not due after three blocks of a quarter of a second', () => {
+    assert.equal(isEscalationDue({ speed: 'fast', versions: 1, waitedMs: 750, waitedBlocks: 3 }), false);
+    assert.equal(isEscalationDue({ speed: 'fast', versions: 1, waitedMs: 3_000, waitedBlocks: 12 }), true);
   });
 
   it('a fee bump is never due without a new block', () => {
@@ -53,7 +58,8 @@ describe('fee bump schedule', () => {
   });
 
   it('the patience doubles with every attempt, up to sixteen times', () => {
-    const due = (versions: number, waitedBlocks: number) => isEscalationDue({ speed: 'fast', versions, waitedMs: 0, waitedBlocks });
+    const due = (versions: number, waitedBlocks: number) =>
+      isEscalationDue({ speed: 'fast', versions, waitedMs: waitedBlocks * 1_000, waitedBlocks });
     for (const [versions, blocks] of [
       [1, 3],
       [2, 6],
