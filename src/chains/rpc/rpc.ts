@@ -48,7 +48,7 @@ export interface Rpc {
   ): Promise<T>;
   /** Uses only nodes with this genesis block from now on. */
   expectGenesis(hash: string): void;
-  /** The genesis hash of an endpoint that has another one; null if there is none. */
+  /** The genesis hash of the first endpoint if all of them have another one than expected, else null: one that is down may have the right one. */
   foreignGenesis(): string | null;
   /** Requests sent to all endpoints. */
   calls(): NodeCalls;
@@ -175,7 +175,10 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
     expectGenesis(hash) {
       genesis = hash;
     },
-    foreignGenesis: () => endpoints.map((endpoint) => endpoint.foreignGenesis()).find((hash) => hash !== null) ?? null,
+    foreignGenesis() {
+      const hashes = endpoints.map((endpoint) => endpoint.foreignGenesis());
+      return hashes.includes(null) ? null : (hashes[0] ?? null);
+    },
     calls() {
       const calls = endpoints.map((endpoint) => endpoint.calls());
       return { http: calls.reduce((sum, { http }) => sum + http, 0), items: calls.reduce((sum, { items }) => sum + items, 0) };

@@ -251,7 +251,7 @@ export interface Chain {
   genesisHash(): Promise<string>;
   /** From now on uses only nodes with this genesis block; every new connection verifies it. */
   expectGenesis(hash: string): void;
-  /** Returns the genesis block of a node that was left out because it has another one; null: none was. */
+  /** Returns the genesis block of a node if every node was left out because it has another one; else null. */
   foreignGenesis(): string | null;
   head(): Promise<Head>;
   /** In the network's smallest unit: wei, stroops, lamports. */

@@ -320,6 +320,33 @@ describe('chain ID', () => {
   });
 });
 
+describe('genesis block', () => {
+  const hashOf = (digit: string) => `0x${digit.repeat(64)}`;
+  const nodeFrom = (test: TestContext, genesis: string, isDown: () => boolean = () => false) =>
+    startFakeNode(test, (request) =>
+      isDown()
+        ? 'hang up'
+        : answering(request, ({ method }) =>
+            method === 'eth_getBlockByNumber' ? { number: '0x0', hash: genesis, timestamp: '0x1', gasLimit: '0x1' } : null,
+          ),
+    );
+
+  it('genesis block: is foreign only if every endpoint has another one', async (test) => {
+    let isDown = false;
+    const [bad, good] = [await nodeFrom(test, hashOf('b')), await nodeFrom(test, hashOf('a'), () => isDown)];
+    const { rpc } = open(test, heavy(bad.url), light(good.url));
+    rpc.expectGenesis(hashOf('a'));
+    await ask(rpc, 'eth_x');
+    isDown = true;
+    await isUnavailable(ask(rpc, 'eth_x'));
+    assert.equal(rpc.foreignGenesis(), null);
+    const { rpc: alone } = open(test, heavy(bad.url));
+    alone.expectGenesis(hashOf('a'));
+    await isUnavailable(ask(alone, 'eth_x'));
+    assert.equal(alone.foreignGenesis(), hashOf('b'));
+  });
+});
+
 describe('batches', () => {
   const calls = (count: number, method = 'eth_x') =>
     Array.from({ length: count }, (_, index) => ({ method, params: [`0x${index.toString(16)}`], read: asIs }));
