@@ -1,4 +1,5 @@
 import type { BlockRange, Receipt } from '../../core/ports/chain.js';
+import { monotonicMs } from '../../core/ports/clock.js';
 import type { MinedFacts } from '../../core/transaction/transaction.js';
 import { type Answer, listFrom, objectFrom } from '../rpc/answer.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
@@ -9,6 +10,9 @@ import { hashFrom, quantityFrom, quantityOf } from './answer.js';
 /** With this many transactions per block, fetching all receipts of a block costs less than fetching single ones. */
 const minHashesPerBlock = 25n;
 
+/** After a node's answer that it has no such method. */
+const withoutForMs = 10 * 60_000;
+
 /** Finds receipts of transactions. */
 export interface Receipts {
   /** See `Sequence.receipts`. Throws `NODE_UNAVAILABLE`. */
@@ -18,8 +22,9 @@ export interface Receipts {
 }
 
 /** Fetches single receipts in batches, or all receipts of a block if that costs less and the nodes support it. */
-export function createReceipts(rpc: Rpc): Receipts {
-  let supportsBlockReceipts = true;
+export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Receipts {
+  /** Set when a node lacks the method. The pause ends, since another node may answer behind the same URL. */
+  let withoutUntilMs = 0;
 
   async function byHash(hashes: readonly string[], found: Map<string, Receipt>): Promise<void> {
     const settled = await rpc.batch(hashes.map(receiptCall), { first: 'head' });
@@ -42,7 +47,7 @@ export function createReceipts(rpc: Rpc): Receipts {
         }
       } catch (error) {
         if (!(error instanceof NodeError)) throw error;
-        if (error.code === -32601 || /method|not supported|unsupported/i.test(error.message)) supportsBlockReceipts = false;
+        if (error.code === -32601 || /method|not supported|unsupported/i.test(error.message)) withoutUntilMs = nowMs() + withoutForMs;
         return;
       }
     }
@@ -52,7 +57,8 @@ export function createReceipts(rpc: Rpc): Receipts {
     async find(hashes, blocks) {
       const found = new Map<string, Receipt>();
       const count = blocks.to - blocks.from + 1n;
-      if (supportsBlockReceipts && count > 0n && BigInt(hashes.length) >= minHashesPerBlock * count) await byBlock(hashes, blocks, found);
+      if (nowMs() >= withoutUntilMs && count > 0n && BigInt(hashes.length) >= minHashesPerBlock * count)
+        await byBlock(hashes, blocks, found);
       const missing = hashes.filter((hash) => !found.has(hash));
       if (missing.length > 0) await byHash(missing, found);
       return found;

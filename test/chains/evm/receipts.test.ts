@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { AbiCoder } from 'ethers';
+import { evmDialect } from '../../../src/chains/evm/dialect.js';
 import type { EvmChain } from '../../../src/chains/evm/evm-chain.js';
+import { createReceipts } from '../../../src/chains/evm/receipts.js';
+import { createRpc } from '../../../src/chains/rpc/rpc.js';
 import { DomainError } from '../../../src/core/errors.js';
 import type { Attempt, MinedFacts } from '../../../src/core/transaction/transaction.js';
 import { initKeccak } from '../../../src/crypto/keccak.js';
 import { type Anvil, startAnvil } from '../../support/anvil.js';
 import { openChain, signedAttempt } from '../../support/chain-rig.js';
-import { broadcastOne, contractThat, evmRelayer } from '../../support/evm.js';
+import { broadcastOne, contractThat, evmNetwork, evmRelayer, rememberingLog } from '../../support/evm.js';
 import { answering, FakeError, relayed, startFakeNode } from '../../support/fake-node.js';
 
 let node: Anvil;
@@ -126,6 +129,29 @@ describe('receipts', () => {
       assert.equal((await chain.sequence.receipts(hashes, { from: head.number, to: head.number })).size, 60);
       assert.equal(since().length, asked);
     }
+  });
+
+  it('receipts: come per block again ten minutes after a node rejected eth_getBlockReceipts', async (test) => {
+    let nowMs = 0;
+    const asked: string[] = [];
+    const fake = await startFakeNode(test, (request) =>
+      answering(request, ({ method }) => {
+        asked.push(method);
+        return method === 'eth_getBlockReceipts' ? new FakeError(-32601, 'no such method') : null;
+      }),
+    );
+    const rpcUrls = [{ url: fake.url, weight: 1 }];
+    const rpc = createRpc({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, evmDialect(31337n));
+    test.after(() => rpc.close());
+    const receipts = createReceipts(rpc, () => nowMs);
+    const hashes = Array.from({ length: 30 }, (_, index) => `0x${index.toString(16).padStart(64, '0')}`);
+    const perBlock = async (): Promise<number> => {
+      await receipts.find(hashes, { from: 1n, to: 1n });
+      return asked.splice(0).filter((method) => method === 'eth_getBlockReceipts').length;
+    };
+    assert.deepEqual([await perBlock(), await perBlock()], [1, 0]);
+    nowMs += 10 * 60_000;
+    assert.equal(await perBlock(), 1);
   });
 
   it('receipts: swapped, malformed and missing ones are never accepted', async (test) => {
