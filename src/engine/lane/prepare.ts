@@ -118,6 +118,9 @@ function judged({ transactions, settled, deps }: LaneContext, { transaction }: O
   else if (record.rejected?.sentence !== sentence) record.rejected = { sentence, heads: 1, lastHash: settled.hash, sinceMs: nowMs };
   else if (record.rejected.lastHash !== settled.hash)
     record.rejected = { ...record.rejected, heads: record.rejected.heads + 1, lastHash: settled.hash };
+  // An earlier transaction that is not mined yet may be what this one needs.
+  if (refusal.refused === 'reverts' && transactions.inFlightCount() > 0)
+    return { ...refusal, sentence: `waiting: ${sentence}; will be decided when earlier transactions are mined`, lasting: false };
   const isAnswer = record.rejected !== null && record.rejected.heads >= rejection.heads && nowMs - record.rejected.sinceMs >= rejection.ms;
   return isAnswer ? { ...refusal, sentence: `no RPC node accepts it: ${sentence}`, lasting: true } : refusal;
 }

@@ -5,7 +5,7 @@ import type { BroadcastOutcome } from '../../../src/core/ports/chain.js';
 import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
 import { evmFieldsOf, wanted } from '../../support/evm.js';
 import { startLaneRig } from '../../support/lane-rig.js';
-import { type ModelTransaction, puzzlingData } from '../../support/model-chain.js';
+import { type ModelTransaction, puzzlingData, refusedData } from '../../support/model-chain.js';
 import { modelRelayer } from '../../support/model-lane.js';
 
 const refusedWith = (because: 'content' | 'cost' | 'words'): BroadcastOutcome => ({
@@ -133,6 +133,20 @@ describe('transactions that nodes reject in unknown words', () => {
     const after = await rig.transaction(id);
     assert.deepEqual([after.status, after.statusReason], ['failed', 'no RPC node accepts it: the RPC node answered "no"']);
     assert.equal((await rig.attempts(id)).length, 0);
+  });
+});
+
+describe('transactions that would revert', () => {
+  it('wait while earlier ones of the account are not mined, and fail when they are', async (test) => {
+    const rig = await startLaneRig(test);
+    const first = await rig.send();
+    const second = await rig.send({ data: refusedData });
+    await rig.pass(3);
+    const { status, statusReason } = await rig.transaction(second);
+    assert.deepEqual([status, statusReason], ['pending', 'waiting: it would revert; will be decided when earlier transactions are mined']);
+    await rig.pass(2, 9);
+    assert.notEqual((await rig.transaction(first)).mined, null);
+    assert.equal((await rig.transaction(second)).status, 'failed');
   });
 });
 
