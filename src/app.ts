@@ -35,7 +35,7 @@ import { createExclusively } from './core/exclusively.js';
 import { systemIds } from './core/ids.js';
 import { createNodeUrlPolicy, type NodeUrlPolicy } from './core/network/node-url-policy.js';
 import { eventFor, relayerEventFor } from './core/notification/events.js';
-import { type Clock, systemClock } from './core/ports/clock.js';
+import { type Clock, monotonicMs, systemClock } from './core/ports/clock.js';
 import type { AuditLog, Log } from './core/ports/log.js';
 import type { RecordEvent, RecordRelayerState } from './core/ports/record-event.js';
 import type { Meter, Telemetry } from './core/ports/telemetry.js';
@@ -180,7 +180,8 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
     };
     const feed = createFeed();
     const journal = createJournal({ log, telemetry, clock });
-    const engine = createEngine({ store, directory, recordEvent, recordRelayerState, feed, journal, clock, ids, log });
+    const engineClock = { nowMs: () => clock.nowMs(), elapsedMs: monotonicMs };
+    const engine = createEngine({ store, directory, recordEvent, recordRelayerState, feed, journal, clock: engineClock, ids, log });
     await engine.start();
     metrics.show({
       relayers: () =>

@@ -1,6 +1,6 @@
 import type { Ids } from '../core/ids.js';
 import type { Chain } from '../core/ports/chain.js';
-import type { Clock } from '../core/ports/clock.js';
+import type { DurationClock } from '../core/ports/clock.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Lanes } from '../core/ports/lanes.js';
 import type { Log } from '../core/ports/log.js';
@@ -22,7 +22,7 @@ export interface EngineDeps {
   readonly recordRelayerState: RecordRelayerState;
   readonly feed: Feed;
   readonly journal: Journal;
-  readonly clock: Clock;
+  readonly clock: DurationClock;
   readonly ids: Ids;
   readonly log: Log;
 }

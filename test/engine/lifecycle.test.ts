@@ -195,7 +195,7 @@ describe('the engine on a real EVM node', () => {
       await anvil.rpc('anvil_dropTransaction', [shown?.hash]);
     }
     // The same relayer again, in a new engine on the same store.
-    const engine = createEngine({ ...before.deps, recordRelayerState: () => [], log: silentLog });
+    const engine = createEngine({ ...before.deps, clock: before.clock, recordRelayerState: () => [], log: silentLog });
     await engine.start();
     try {
       await before.until(late.transaction.id, 'submitted');

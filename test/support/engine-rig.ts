@@ -5,7 +5,7 @@ import { createSolanaChain } from '../../src/chains/solana/solana-chain.js';
 import { createStellarChain } from '../../src/chains/stellar/stellar-chain.js';
 import { systemIds } from '../../src/core/ids.js';
 import type { Chain } from '../../src/core/ports/chain.js';
-import type { Clock } from '../../src/core/ports/clock.js';
+import { type DurationClock, monotonicMs } from '../../src/core/ports/clock.js';
 import type { Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store.js';
 import { type ChangeableDirectory, createDirectory } from '../../src/core/relayer/create-directory.js';
@@ -32,7 +32,7 @@ import { silentLog } from './stored-samples.js';
 import { waitFor } from './wait-for.js';
 
 /** A clock that a test moves ahead of the machine's. */
-export interface MovableClock extends Clock {
+export interface MovableClock extends DurationClock {
   moveOn(ms: number): void;
 }
 
@@ -77,6 +77,7 @@ async function startEngine({ folder, relayer, signer, chain, engineChain = chain
   let aheadMs = 0;
   const clock: MovableClock = {
     nowMs: () => Date.now() + aheadMs,
+    elapsedMs: () => monotonicMs() + aheadMs,
     moveOn: (ms) => {
       aheadMs += ms;
     },

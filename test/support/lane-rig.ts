@@ -37,6 +37,8 @@ export interface LaneRig {
   pass(blocks: number, mostPerBlock?: number, ms?: number): Promise<void>;
   /** Kills the process and starts another on the same store. */
   restart(): Promise<void>;
+  /** Sets the machine's clock back. */
+  setBack(ms: number): void;
   transaction(id: string): Promise<Transaction>;
   attempts(id: string): Promise<readonly Attempt[]>;
 }
@@ -44,7 +46,8 @@ export interface LaneRig {
 /** Starts it; it stops with the test. */
 export async function startLaneRig(test: TestContext, { network = {}, policies = {} }: LaneRigOptions = {}): Promise<LaneRig> {
   let nowMs = 1_800_000_000_000;
-  const clock = { nowMs: () => nowMs };
+  let elapsedMs = 0;
+  const clock = { nowMs: () => nowMs, elapsedMs: () => elapsedMs };
   const relayer = modelRelayer('r1', { requiredConfirmations: 3, ...network }, policies);
   const chain = createModelChain(relayer.network, relayer.address, answersAll);
   const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
@@ -56,6 +59,7 @@ export async function startLaneRig(test: TestContext, { network = {}, policies =
 
   async function see(ms = 1_500): Promise<void> {
     nowMs += ms;
+    elapsedMs += ms;
     lane.look();
     await lane.flow();
     assert.deepEqual(lane.surprises, []);
@@ -81,6 +85,9 @@ export async function startLaneRig(test: TestContext, { network = {}, policies =
       lane.kill();
       lane = await startModelLane(relayer, chain, store, clock);
       await see();
+    },
+    setBack(ms) {
+      nowMs -= ms;
     },
     async transaction(id) {
       const view = await store.read.transaction(id);

@@ -1,5 +1,5 @@
 import { createIds } from '../../src/core/ids.js';
-import type { Clock } from '../../src/core/ports/clock.js';
+import type { Clock, DurationClock } from '../../src/core/ports/clock.js';
 import type { Log } from '../../src/core/ports/log.js';
 import type { Secp256k1Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store.js';
@@ -54,8 +54,9 @@ export async function startModelLane(
   relayer: Relayer,
   chain: Pick<ModelChain, 'connect' | 'travelling'>,
   store: Store,
-  clock: Clock,
+  wallClock: Clock & Partial<DurationClock>,
 ): Promise<ModelLane> {
+  const clock: DurationClock = { elapsedMs: wallClock.nowMs, ...wallClock };
   const connection = chain.connect();
   const mortal = mortalStore(store);
   const surprises: string[] = [];
@@ -86,7 +87,7 @@ export async function startModelLane(
   };
   const lane: Lane = createLane({
     id: laneOf(relayer),
-    deps: { ...deps, recordRelayerState: () => [] },
+    deps: { ...deps, clock, recordRelayerState: () => [] },
     chain: connection.chain,
     log,
     relayer: () => relayer,

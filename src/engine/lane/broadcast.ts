@@ -32,18 +32,18 @@ export async function broadcast(lane: LaneContext): Promise<void> {
     for (;;) {
       const batch = dueAttempts(lane);
       if (batch.length === 0 || lane.isStopped()) return;
-      const nowMs = lane.deps.clock.nowMs();
+      const elapsedMs = lane.deps.clock.elapsedMs();
       // One request can carry only one trace.
       const traced = batch.find(({ span }) => span !== null)?.span ?? null;
       const outcomes = await lane.deps.journal.within(traced, () => lane.chain.broadcastAll(batch.map(({ attempt }) => attempt.raw)));
       for (const [index, one] of batch.entries()) {
         const outcome = outcomes[index] ?? { kind: 'unknown', sentence: 'the RPC node did not answer' };
-        note(lane, one.attempt, outcome, nowMs);
+        note(lane, one.attempt, outcome, elapsedMs);
         // The next batch does not wait until this is stored.
-        recording.push(record(lane, one, outcome, nowMs));
+        recording.push(record(lane, one, outcome, lane.deps.clock.nowMs()));
       }
       // Nothing above the lowest nonce can be mined before it: while nodes make that one wait, sending the others again is useless.
-      if (outcomes[0]?.kind === 'wait' && batch[0]?.attempt.nonce !== null) lane.broadcastPausedUntilMs = nowMs + retryAfterMs;
+      if (outcomes[0]?.kind === 'wait' && batch[0]?.attempt.nonce !== null) lane.broadcastPausedUntilMs = elapsedMs + retryAfterMs;
     }
   } finally {
     await Promise.all(recording);
@@ -52,7 +52,8 @@ export async function broadcast(lane: LaneContext): Promise<void> {
 
 function dueAttempts(lane: LaneContext): readonly Broadcast[] {
   const nowMs = lane.deps.clock.nowMs();
-  if (lane.settled === null || nowMs < lane.broadcastPausedUntilMs) return [];
+  const elapsedMs = lane.deps.clock.elapsedMs();
+  if (lane.settled === null || elapsedMs < lane.broadcastPausedUntilMs) return [];
   const due: Omit<Broadcast, 'span'>[] = [];
   for (const open of lane.transactions.untaken()) {
     const live = shownAttempt(open.transaction, open.attempts);
@@ -60,7 +61,8 @@ function dueAttempts(lane: LaneContext): readonly Broadcast[] {
     if (live === null || isExpired(open, nowMs)) continue;
     for (const attempt of [keptAttempt(lane, open, live), live]) {
       const state = attempt === null ? undefined : lane.transactions.stateOf(attempt);
-      if (attempt !== null && state !== undefined && state.takenAtMs === null && nowMs >= state.notBeforeMs) due.push({ open, attempt });
+      if (attempt !== null && state !== undefined && state.takenAtMs === null && elapsedMs >= state.notBeforeMs)
+        due.push({ open, attempt });
     }
   }
   due.sort((a, b) => Number((a.attempt.nonce ?? 0n) - (b.attempt.nonce ?? 0n)));
@@ -81,9 +83,9 @@ function isTaken({ kind }: BroadcastOutcome): boolean {
   return kind === 'accepted' || kind === 'known';
 }
 
-function note(lane: LaneContext, attempt: Attempt, outcome: BroadcastOutcome, nowMs: number): void {
+function note(lane: LaneContext, attempt: Attempt, outcome: BroadcastOutcome, elapsedMs: number): void {
   if (isTaken(outcome)) {
-    lane.transactions.noteTaken(attempt, nowMs);
+    lane.transactions.noteTaken(attempt, elapsedMs);
     return;
   }
   const state = lane.transactions.stateOf(attempt);
@@ -95,7 +97,7 @@ function note(lane: LaneContext, attempt: Attempt, outcome: BroadcastOutcome, no
     const answers = state.obstacle?.because === because ? (state.obstacle?.answers ?? 0) + 1 : 1;
     state.obstacle = because === undefined || !('sentence' in outcome) ? null : { because, sentence: outcome.sentence, answers };
   }
-  state.notBeforeMs = nowMs + Math.min(longestRetryMs, retryAfterMs * 2 ** Math.max(0, state.refusals - 1));
+  state.notBeforeMs = elapsedMs + Math.min(longestRetryMs, retryAfterMs * 2 ** Math.max(0, state.refusals - 1));
   if (outcome.kind === 'underpriced') state.isUnderpriced = true;
 }
 

@@ -44,7 +44,7 @@ export function createFeeBumper(lane: LaneContext, sequence: Sequence): (head: H
     const [first] = lane.transactions.minable(lane.chainNonce);
     const nonce = first?.transaction.nonce ?? null;
     if (nonce === null) lowest = null;
-    else if (lowest?.nonce !== nonce) lowest = { nonce, sinceBlock: head.number, sinceMs: lane.deps.clock.nowMs() };
+    else if (lowest?.nonce !== nonce) lowest = { nonce, sinceBlock: head.number, sinceMs: lane.deps.clock.elapsedMs() };
     await bumpFees(lane, sequence, head, lowest);
   };
 }
@@ -96,11 +96,11 @@ function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: H
   if (state === undefined) return null;
   if (state.waitingSinceBlock === null) {
     state.waitingSinceBlock = head.number;
+    state.waitingSinceMs = lane.deps.clock.elapsedMs();
     return null;
   }
-  const nowMs = lane.deps.clock.nowMs();
   // No price helps if no block can include it, and expired content must not be sent any more.
-  if (state.obstacle?.because === 'content' || isExpired(open, nowMs)) return null;
+  if (state.obstacle?.because === 'content' || isExpired(open, lane.deps.clock.nowMs())) return null;
   const sinceBlock = lowest !== null && lowest.sinceBlock > state.waitingSinceBlock ? lowest.sinceBlock : state.waitingSinceBlock;
   const waitedBlocks = Number(head.number - sinceBlock);
   const attempts = attemptsInSlot(open);
@@ -115,7 +115,7 @@ function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: H
   const isDue = isEscalationDue({
     speed: speedOf(open.transaction.content),
     versions: attempts.length,
-    waitedMs: nowMs - Math.max(live.createdAtMs, lowest?.sinceMs ?? 0),
+    waitedMs: lane.deps.clock.elapsedMs() - Math.max(state.waitingSinceMs, lowest?.sinceMs ?? 0),
     waitedBlocks,
   });
   return isDue ? 'waited' : null;

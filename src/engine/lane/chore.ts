@@ -9,7 +9,7 @@ const maxRetryMs = 10_000;
 /** What a chore needs of its lane. */
 export interface ChoreDeps {
   readonly log: Log;
-  readonly clock: { nowMs(): number };
+  readonly clock: { elapsedMs(): number };
   readonly relayerId: () => string;
 }
 
@@ -28,7 +28,7 @@ export function createChore<A extends readonly unknown[]>(
 
   function fail(error: unknown): void {
     failures += 1;
-    notBeforeMs = clock.nowMs() + Math.min(maxRetryMs, firstRetryMs * 2 ** (failures - 1));
+    notBeforeMs = clock.elapsedMs() + Math.min(maxRetryMs, firstRetryMs * 2 ** (failures - 1));
     // The state was read again: the next run decides anew.
     if (error instanceof ConflictError) return;
     const detail = error instanceof Error ? error.message : String(error);
@@ -39,7 +39,7 @@ export function createChore<A extends readonly unknown[]>(
   }
 
   return async (...args) => {
-    if (failures > 0 && clock.nowMs() < notBeforeMs) return;
+    if (failures > 0 && clock.elapsedMs() < notBeforeMs) return;
     try {
       await task(...args);
     } catch (error) {

@@ -14,9 +14,10 @@ const retryAfterMs = 1_000;
  */
 export async function expire(lane: LaneContext): Promise<void> {
   const nowMs = lane.deps.clock.nowMs();
+  const elapsedMs = lane.deps.clock.elapsedMs();
   const { transactions } = lane;
   for (const open of [...transactions.waiting(), ...transactions.slotted(), ...transactions.unsequenced()]) {
-    if (isExpired(open, nowMs) && nowMs >= (transactions.tracked(open.transaction.id)?.notBeforeMs ?? 0))
+    if (isExpired(open, nowMs) && elapsedMs >= (transactions.tracked(open.transaction.id)?.notBeforeMs ?? 0))
       await expireOne(lane, open, nowMs);
   }
 }
@@ -51,7 +52,7 @@ async function expireOne(lane: LaneContext, open: OpenTransaction, nowMs: number
     if (error instanceof Overtaken) return;
     if (!(error instanceof DomainError)) throw error;
     const record = lane.transactions.tracked(id);
-    if (record !== undefined) record.notBeforeMs = nowMs + retryAfterMs;
+    if (record !== undefined) record.notBeforeMs = lane.deps.clock.elapsedMs() + retryAfterMs;
     if (!isUnavailable(error))
       lane.log.warn(
         { transaction: id, reason: error.reason, detail: error.message },

@@ -1,5 +1,6 @@
 import { DomainError } from '../../core/errors.js';
 import type { Chain, Head } from '../../core/ports/chain.js';
+import type { DurationClock } from '../../core/ports/clock.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import type { Log } from '../../core/ports/log.js';
 import type { RecordRelayerState } from '../../core/ports/record-event.js';
@@ -12,6 +13,7 @@ import type { OpenTransactions } from './open-transactions.js';
 /** The dependencies of a lane, beyond those of the callers' use cases. */
 export interface LaneWork extends TransactionDeps {
   readonly recordRelayerState: RecordRelayerState;
+  readonly clock: DurationClock;
 }
 
 /**
@@ -48,7 +50,7 @@ export interface LaneContext {
   isBalanceLow: boolean;
   /** The head at which the balance was read because a send was refused; null: none yet. */
   balanceReadAtHash: string | null;
-  /** No broadcast before: nodes hold the lowest attempt back. */
+  /** No broadcast before this `elapsedMs`: nodes hold the lowest attempt back. */
   broadcastPausedUntilMs: number;
   /** True once nothing new may begin. */
   isStopped(): boolean;

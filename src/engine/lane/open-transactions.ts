@@ -4,7 +4,7 @@ import type { OpenTransaction } from '../../core/ports/store.js';
 import { type Attempt, isFinal, isSigned, type TransactionStatus } from '../../core/transaction/transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 
-/** What the lane has learnt about one attempt. Nothing of it is stored: a restart learns it again. */
+/** What the lane has learnt about one attempt. Nothing of it is stored: a restart learns it again. Times are of the clock's `elapsedMs`. */
 export interface AttemptState {
   /** When a node accepted it; null: none has. */
   takenAtMs: number | null;
@@ -22,6 +22,8 @@ export interface AttemptState {
   isDead: boolean;
   /** The block at which it was first seen waiting as the live attempt; null: not yet. */
   waitingSinceBlock: bigint | null;
+  /** The `elapsedMs` of that moment. */
+  waitingSinceMs: number;
 }
 
 /** An open transaction and what the lane has learnt about it; dropped when the transaction becomes final. */
@@ -191,6 +193,7 @@ export function createOpenTransactions(): OpenTransactions {
       obstacle: null,
       isDead: false,
       waitingSinceBlock: null,
+      waitingSinceMs: 0,
     };
     record.attempts.set(hash, state);
     return state;

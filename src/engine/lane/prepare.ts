@@ -67,6 +67,7 @@ export async function prepare(lane: LaneContext): Promise<void> {
 
 function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly OpenTransaction[] {
   const nowMs = lane.deps.clock.nowMs();
+  const elapsedMs = lane.deps.clock.elapsedMs();
   const candidates: OpenTransaction[] = [];
   const { transactions, chain } = lane;
   // Without room the queue is not walked: it may be long, and this runs at every send.
@@ -76,7 +77,7 @@ function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly 
   for (const open of transactions.waiting()) {
     if (candidates.length === batchSize || (slots <= 0 && unsequencedRoom <= 0)) break;
     const { id, content } = open.transaction;
-    if (tried.has(id) || isExpired(open, nowMs) || nowMs < (transactions.tracked(id)?.notBeforeMs ?? 0)) continue;
+    if (tried.has(id) || isExpired(open, nowMs) || elapsedMs < (transactions.tracked(id)?.notBeforeMs ?? 0)) continue;
     const isUnsequenced = chain.isUnsequenced(content);
     if ((isUnsequenced ? unsequencedRoom : slots) <= 0) continue;
     if (isUnsequenced) unsequencedRoom -= 1;
@@ -112,7 +113,7 @@ async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Pro
 function judged({ transactions, settled, deps }: LaneContext, { transaction }: OpenTransaction, refusal: Refusal): Refusal {
   const record = transactions.tracked(transaction.id);
   if (record === undefined || settled === null) return refusal;
-  const nowMs = deps.clock.nowMs();
+  const nowMs = deps.clock.elapsedMs();
   const { sentence } = refusal;
   if (refusal.refused !== 'rejected') record.rejected = null;
   else if (record.rejected?.sentence !== sentence) record.rejected = { sentence, heads: 1, lastHash: settled.hash, sinceMs: nowMs };
@@ -132,7 +133,7 @@ async function holdBack(
   pauseMs = retryAfterMs,
 ): Promise<void> {
   const record = lane.transactions.tracked(seen.id);
-  if (record !== undefined) record.notBeforeMs = lane.deps.clock.nowMs() + pauseMs;
+  if (record !== undefined) record.notBeforeMs = lane.deps.clock.elapsedMs() + pauseMs;
   await lane.move(seen.id, ({ transaction }) => {
     if (transaction.revision !== seen.revision) return null;
     if (obstacle.lasting) return { steps: [failed(transaction, failureOf[obstacle.refused], obstacle.sentence)] };

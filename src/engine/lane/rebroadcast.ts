@@ -51,7 +51,7 @@ export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (hea
   let losses = 0;
   let nextAtBlock = 0n;
   return async (head) => {
-    const nowMs = lane.deps.clock.nowMs();
+    const nowMs = lane.deps.clock.elapsedMs();
     if (askedAtHash === head.hash && nowMs - askedAtMs < askAgainAfterMs) return;
     const [first] = lane.transactions.minable(lane.chainNonce);
     const lowest = first && newestTaken(lane, first);
@@ -62,7 +62,7 @@ export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (hea
     // A newer attempt may have replaced it in the pool meanwhile.
     if (newestTaken(lane, lane.transactions.get(first.transaction.id) ?? first) !== lowest) return;
     if (isKnown === true) {
-      if (losses > 0) await lane.move(first.transaction.id, ({ transaction }) => whenPooled(transaction, nowMs));
+      if (losses > 0) await lane.move(first.transaction.id, ({ transaction }) => whenPooled(transaction, lane.deps.clock.nowMs()));
       losses = 0;
       nextAtBlock = 0n;
       return;

@@ -42,7 +42,7 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
       blocked = null;
       return;
     }
-    const nowMs = lane.deps.clock.nowMs();
+    const nowMs = lane.deps.clock.elapsedMs();
     // New attempts that nodes refuse as well give it no new patience.
     if (blocked?.nonce !== live.nonce) blocked = { nonce: live.nonce, sinceBlock: head.number, sinceMs: nowMs };
     const { blocks, ms } = isRefused && obstacle.because !== 'content' ? longPatience : patience;

@@ -82,7 +82,7 @@ async function land(
 function resend(lane: LaneContext, open: OpenTransaction): void {
   const live = open.attempts.at(-1);
   const takenAtMs = live && lane.transactions.stateOf(live)?.takenAtMs;
-  if (takenAtMs != null && lane.deps.clock.nowMs() - takenAtMs >= resendAfterMs) lane.transactions.forgetTaken(open);
+  if (takenAtMs != null && lane.deps.clock.elapsedMs() - takenAtMs >= resendAfterMs) lane.transactions.forgetTaken(open);
 }
 
 /** All of its attempts are dead. */
@@ -92,10 +92,10 @@ async function endOrSignAgain(lane: LaneContext, seen: OpenTransaction, whyDead:
     await lane.move(id, ({ transaction }) => (transaction.intent === intent ? { steps: [endedDead(transaction)] } : null));
     return;
   }
-  const nowMs = lane.deps.clock.nowMs();
+  const { clock } = lane.deps;
   const record = lane.transactions.tracked(id);
-  if (record === undefined || lane.isStopped() || nowMs < record.notBeforeMs || isExpired(seen, nowMs)) return;
-  record.notBeforeMs = nowMs + retryAfterMs;
+  if (record === undefined || lane.isStopped() || clock.elapsedMs() < record.notBeforeMs || isExpired(seen, clock.nowMs())) return;
+  record.notBeforeMs = clock.elapsedMs() + retryAfterMs;
   const wanted = { content: queued ?? content, validUntilMs };
   const draft = await lane.chain.draft({ relayer: lane.relayer(), ...wanted, outbids: [] }).catch(nullIfUnavailable);
   if (draft === null) return;

@@ -136,6 +136,21 @@ describe('transactions that nodes reject in unknown words', () => {
   });
 });
 
+describe('a clock that is set back', () => {
+  it('holds up neither broadcasts nor fee bumps', async (test) => {
+    const rig = await startLaneRig(test);
+    rig.chain.setRefusal(() => refusedWith('words'));
+    const id = await rig.send();
+    rig.setBack(3_600_000);
+    rig.chain.setRefusal(null);
+    await rig.pass(2);
+    assert.equal(rig.chain.pool.size, 1);
+    rig.chain.setBaseFee(205n);
+    await rig.pass(10);
+    assert.equal((await rig.attempts(id)).length, 2);
+  });
+});
+
 describe('transactions that would revert', () => {
   it('wait while earlier ones of the account are not mined, and fail when they are', async (test) => {
     const rig = await startLaneRig(test);

@@ -10,7 +10,7 @@ function startChore(task: () => Promise<void>) {
   const lines: string[] = [];
   const note = (level: string) => (_: object, message: string) => void lines.push(`${level}: ${message}`);
   const log: Log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') };
-  const run = createChore('test', { log, clock: { nowMs: () => nowMs }, relayerId: () => 'r1' }, task);
+  const run = createChore('test', { log, clock: { elapsedMs: () => nowMs }, relayerId: () => 'r1' }, task);
   return { run, lines, wait: (ms: number) => (nowMs += ms) };
 }
 
