@@ -62,5 +62,5 @@ export async function missingPrograms(programs: readonly string[]): Promise<read
 }
 
 function lastLines(text: string): string {
-  return text.split('\n').slice(-60).join('\n');
+  return text.split('\n').slice(-150).join('\n');
 }

@@ -22,10 +22,10 @@ export interface Sandbox {
   stop(): Promise<number | null>;
 }
 
-/** Starts it and resolves when it is ready. Its chain mines only when told. */
-export async function startSandbox(env: Readonly<Record<string, string>> = {}): Promise<Sandbox> {
+/** Starts it, by default in a folder that is removed with the test, and resolves when it is ready. Its chain mines only when told. */
+export async function startSandbox(env: Readonly<Record<string, string>> = {}, folder?: string): Promise<Sandbox> {
   const child = spawn(process.execPath, [programFile, 'dev'], {
-    cwd: await temporaryFolder(),
+    cwd: folder ?? (await temporaryFolder()),
     env: { PATH: process.env.PATH, SANDBOX_BLOCK_TIME: '0', SANDBOX_RPC_PORT: String(await freePort()), APP_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

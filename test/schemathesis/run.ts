@@ -1,0 +1,59 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { missingPrograms, runCommand } from '../clients/client-project.js';
+import { pythonWith } from '../clients/openapi/tools.js';
+import { type Sandbox, startSandbox } from '../support/sandbox.js';
+import { checksLeftOut, operationsLeftOut } from './known-failures.js';
+
+/*
+ * Calls every operation of the OpenAPI document with generated requests, valid and invalid, and checks each response against the document:
+ *
+ *     npm run test:schemathesis                          a few cases
+ *     npm run test:schemathesis -- --max-examples 100    more; further options are Schemathesis's own
+ *
+ * It runs once per network, on a relayer of the sandbox.
+ */
+
+const relayers = ['sandbox', 'sandbox-stellar', 'sandbox-solana'];
+const defaults = ['--max-examples', '5', '--seed', '1'];
+
+const missing = await missingPrograms(['python3']);
+if (missing.length > 0) process.stdout.write(`0 passed, 0 failed, ${relayers.length} skipped: ${missing.join(', ')} not found\n`);
+else await run();
+
+async function run(): Promise<void> {
+  const program = join(dirname(await pythonWith('schemathesis-4.32.5', ['schemathesis==4.32.5'])), 'schemathesis');
+  const folder = await mkdtemp(join(tmpdir(), 'relayer-schemathesis-'));
+  const sandbox = await startSandbox({ RATE_LIMIT_REQUESTS_PER_SECOND: '0', SANDBOX_BLOCK_TIME: '1' }, folder);
+  for (const { name, reason } of [...operationsLeftOut, ...checksLeftOut]) process.stdout.write(`left out: ${name}: ${reason}\n`);
+  let failed = 0;
+  try {
+    for (const relayerId of relayers) if (!(await passes(program, relayerId, sandbox, folder))) failed += 1;
+  } finally {
+    await sandbox.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+  process.stdout.write(`${relayers.length - failed} passed, ${failed} failed, 0 skipped\n`);
+  process.exitCode = failed > 0 ? 1 : 0;
+}
+
+async function passes(program: string, relayerId: string, { url, token }: Sandbox, folder: string): Promise<boolean> {
+  const config = join(folder, 'schemathesis.toml');
+  await writeFile(config, `headers = { Authorization = "Bearer ${token}" }\n[parameters]\n"path.relayer_id" = "${relayerId}"\n`);
+  const leftOut = operationsLeftOut.filter(({ onlyOn }) => onlyOn !== relayerId);
+  const args = [
+    ...['--config-file', config, 'run', `${url}/openapi.json`],
+    ...['--checks', 'all', '--exclude-checks', checksLeftOut.map(({ name }) => name).join(',')],
+    ...leftOut.flatMap(({ name }) => ['--exclude-operation-id', name]),
+    ...['--continue-on-failure', '--no-color', ...defaults, ...process.argv.slice(2)],
+  ];
+  try {
+    const output = await runCommand(program, args, { cwd: folder });
+    process.stdout.write(`${relayerId}: ${/\d+ generated.*/.exec(output)?.[0] ?? output}\n`);
+    return true;
+  } catch (error) {
+    process.stdout.write(`${relayerId}: ${error instanceof Error ? error.message : error}\n`);
+    return false;
+  }
+}
