@@ -40,7 +40,7 @@ export interface MethodPlan {
   readonly relayer: 'any' | 'exists' | 'active';
   /** Returns the fixed text of the error if the relayer does not exist. */
   relayerNotFoundText(relayerId: string): string;
-  /** Reasons of NOT_FOUND, ALREADY_EXISTS and UNIMPLEMENTED that do not follow from the path and the other options. */
+  /** Reasons of errors that do not follow from the path, the body and the other options. */
   readonly reasons: readonly ErrorReason[];
   /** Null: RPC only. */
   readonly http: HttpPlan | null;

@@ -75,8 +75,8 @@ export type MethodRules = Message<"relayer.rest.v1.MethodRules"> & {
   bare: boolean;
 
   /**
-   * Reasons (`ErrorReason` without its prefix) with which the method returns NOT_FOUND, ALREADY_EXISTS or UNIMPLEMENTED, beyond those that follow from its
-   * path and its other options. The OpenAPI document lists them.
+   * Reasons (`ErrorReason` without its prefix) with which the method returns INVALID_ARGUMENT, FAILED_PRECONDITION, NOT_FOUND, ALREADY_EXISTS or
+   * UNIMPLEMENTED, beyond those that follow from its path, its body and its other options. The OpenAPI document lists them.
    *
    * @generated from field: repeated string reasons = 8;
    */

@@ -31,19 +31,20 @@ interface ReasonText {
   readonly text: string;
 }
 
-/** Returns the error responses that operations share, by name: `BadRequest`, `Unauthorized` ... */
+/** The statuses whose reasons differ from operation to operation. */
+const ownStatuses: ReadonlySet<number> = new Set([400, 404, 409]);
+
+/** Returns the error responses that operations share, by name: `Unauthorized`, `Forbidden` ... */
 export function errorComponents(): Readonly<Record<string, Schema>> {
-  return Object.fromEntries([...kindsByStatus(errorKinds)].map(([, kinds]) => [nameOf(kinds), errorResponse(kinds, reasonsOf(kinds))]));
+  const shared = [...kindsByStatus(errorKinds)].filter(([status]) => !ownStatuses.has(status));
+  return Object.fromEntries(shared.map(([, kinds]) => [nameOf(kinds), errorResponse(kinds, reasonsOf(kinds))]));
 }
 
 /** Returns the error responses of a method by status. `isBuilt`: the method is implemented. */
 export function methodErrors(plan: MethodPlan, http: HttpPlan, isBuilt: boolean): Readonly<Record<string, Schema>> {
   const kinds = errorKinds.filter((kind) => canAnswer(plan, http, isBuilt, kind));
   return Object.fromEntries(
-    [...kindsByStatus(kinds)].map(([status, some]) => [
-      status,
-      status === 404 || status === 409 ? ownResponse(plan, http, some) : errorRef(some),
-    ]),
+    [...kindsByStatus(kinds)].map(([status, some]) => [status, ownStatuses.has(status) ? ownResponse(plan, http, some) : errorRef(some)]),
   );
 }
 
@@ -60,6 +61,7 @@ function canAnswer(plan: MethodPlan, http: HttpPlan, isBuilt: boolean, kind: Err
     case 'not_found':
       return http.template.includes('{');
     case 'already_exists':
+    case 'precondition':
       return declares(plan, kind);
     case 'aborted':
     case 'unprocessable':
@@ -70,7 +72,7 @@ function canAnswer(plan: MethodPlan, http: HttpPlan, isBuilt: boolean, kind: Err
     case 'rate_limited':
       return plan.rateLimited;
     case 'unimplemented':
-      return !isBuilt || declares(plan, kind) || hasNetworkShapes(plan);
+      return !isBuilt || (!http.hasBody && declares(plan, kind)) || hasNetworkShapes(plan);
     default:
       return true;
   }
@@ -86,9 +88,17 @@ function hasNetworkShapes({ method }: MethodPlan): boolean {
   return method.input.oneofs.some((oneof) => unionRulesOf(oneof).selector.case === 'relayerNetwork');
 }
 
-/** Returns a response with the reasons that the method's options name, and those of the resources in its path. */
+/** Returns a response with the reasons that the method's options name, and those that follow from its path and body. */
 function ownResponse(plan: MethodPlan, http: HttpPlan, kinds: readonly ErrorKind[]): Schema {
-  const known = [...plan.reasons, ...notFoundReasons(http), 'IDEMPOTENCY_KEY_RUNNING'];
+  const known = [
+    // A read that a network does not support is 501.
+    ...plan.reasons.filter((reason) => reason !== 'NOT_SUPPORTED_ON_NETWORK' || http.hasBody),
+    ...notFoundReasons(http),
+    // Every operation refuses unknown and malformed query parameters.
+    ...['HOST_INVALID', 'FIELD_UNKNOWN', 'FIELD_INVALID'],
+    ...(http.hasBody ? ['BODY_MALFORMED'] : []),
+    ...(plan.idempotent ? ['IDEMPOTENCY_KEY_INVALID', 'IDEMPOTENCY_KEY_RUNNING'] : []),
+  ];
   const reasons = reasonsOf(kinds).filter(({ reason }) => known.includes(reason));
   const relayerText = plan.relayerNotFoundText('<relayer_id>');
   return errorResponse(

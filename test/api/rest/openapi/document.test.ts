@@ -77,6 +77,24 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('lists for each 400 only the reasons that can occur', () => {
+    const reasonsOf = (id: string) => {
+      const { headers } = document.operation(id).responses[400] as { headers: Record<string, { schema: { enum: string[] } }> };
+      return headers['X-Error-Reason']?.schema.enum ?? [];
+    };
+    const operationsWith = (reason: string) =>
+      document.operations.filter((one) => '400' in one.responses && reasonsOf(one.id).includes(reason));
+    const idsWith = (reason: string) => operationsWith(reason).map(({ id }) => id);
+    assert.deepEqual(reasonsOf('getTransaction'), ['HOST_INVALID', 'FIELD_UNKNOWN', 'FIELD_INVALID']);
+    assert.deepEqual(idsWith('REPLACEMENT_UNDERPRICED'), ['replaceTransaction', 'cancelTransaction']);
+    assert.deepEqual(idsWith('TRANSACTION_MINED'), ['replaceTransaction', 'cancelTransaction']);
+    assert.deepEqual(idsWith('NOT_SUPPORTED_ON_NETWORK'), ['signTypedData', 'signData', 'signTransaction']);
+    assert.deepEqual(idsWith('WEBHOOK_TARGET_REFUSED'), ['createNotification', 'updateNotification']);
+    for (const reason of ['NOTIFICATION_IN_USE', 'RELAYER_IN_USE', 'IN_USE', 'CANCEL_NOT_POSSIBLE'])
+      assert.equal(idsWith(reason).length, 1, reason);
+    assert.ok(operationsWith('BODY_MALFORMED').every(({ hasBody }) => hasBody));
+  });
+
   it('lists every error of the contract in the introduction', () => {
     const shown = JSON.stringify(document.json);
     for (const { httpStatus, text } of Object.values(errorTable)) assert.ok(shown.includes(`| ${httpStatus} | \`${text}\` |`), text);
