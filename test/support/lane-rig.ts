@@ -37,6 +37,8 @@ export interface LaneRig {
   pass(blocks: number, mostPerBlock?: number, ms?: number): Promise<void>;
   /** Kills the process and starts another on the same store. */
   restart(): Promise<void>;
+  /** The number of calls of this name to the node so far. */
+  asked(name: string): number;
   /** Sets the machine's clock back. */
   setBack(ms: number): void;
   transaction(id: string): Promise<Transaction>;
@@ -47,6 +49,8 @@ export interface LaneRig {
 export async function startLaneRig(test: TestContext, { network = {}, policies = {} }: LaneRigOptions = {}): Promise<LaneRig> {
   let nowMs = 1_800_000_000_000;
   let elapsedMs = 0;
+  /** Each call travels twice: there and back. */
+  const counts = new Map<string, number>();
   const clock = { nowMs: () => nowMs, elapsedMs: () => elapsedMs };
   const relayer = modelRelayer('r1', { requiredConfirmations: 3, ...network }, policies);
   const chain = createModelChain(relayer.network, relayer.address, answersAll);
@@ -61,7 +65,7 @@ export async function startLaneRig(test: TestContext, { network = {}, policies =
     nowMs += ms;
     elapsedMs += ms;
     lane.look();
-    await lane.flow();
+    await lane.flow((name) => counts.set(name, (counts.get(name) ?? 0) + 0.5));
     assert.deepEqual(lane.surprises, []);
   }
 
@@ -86,6 +90,7 @@ export async function startLaneRig(test: TestContext, { network = {}, policies =
       lane = await startModelLane(relayer, chain, store, clock);
       await see();
     },
+    asked: (name) => counts.get(name) ?? 0,
     setBack(ms) {
       nowMs -= ms;
     },

@@ -58,9 +58,8 @@ async function fundsRefusal(deps: DraftDeps, account: string, costWei: bigint, m
     deps.rpc.ask('eth_getBalance', [account, 'latest'], (answer) => quantityFrom(answer, 'balance'), first === undefined ? {} : { first });
   const neededWei = costWei + mustRemainWei;
   if ((await deps.memory.recall(key, () => ask())) >= neededWei) return null;
-  // The account may just have received funds.
-  deps.memory.forget(key);
-  const balanceWei = await deps.memory.recall(key, () => ask('head'));
+  // The node may lag. The one that reported the head decides, once per block for all that waits.
+  const balanceWei = await deps.memory.recall(`${key} at the head`, () => ask('head'));
   if (balanceWei >= neededWei) return null;
   const rest = mustRemainWei === 0n ? '' : `, and ${mustRemainWei} wei must remain`;
   const sentence = `insufficient balance: the account has ${balanceWei} wei, the transaction may cost ${costWei} wei${rest}`;

@@ -31,6 +31,8 @@ export interface Tracked {
   open: OpenTransaction;
   /** Preparing or expiring it is not tried again before. */
   notBeforeMs: number;
+  /** The head at which the balance or the price cap forbade it, and until when that head counts; null: neither did. */
+  forbidden: { readonly atHash: string; readonly untilMs: number } | null;
   /** What every node answers to it before it is signed, in words that are not in our tables, and at how many heads; null: nothing. */
   rejected: { readonly sentence: string; readonly heads: number; readonly lastHash: string; readonly sinceMs: number } | null;
   /** Counts while its nonce is used on chain and no attempt of ours explains it; null: no such mystery. */
@@ -227,7 +229,7 @@ export function createOpenTransactions(): OpenTransactions {
       }
       const before = records.get(id);
       if (before === undefined) {
-        const record = { open, notBeforeMs: 0, rejected: null, unexplained: null, attempts: new Map() };
+        const record = { open, notBeforeMs: 0, forbidden: null, rejected: null, unexplained: null, attempts: new Map() };
         records.set(id, record);
         add(record, false);
         noteUntaken(record);

@@ -1,5 +1,5 @@
 import { maxCost } from '../../core/fees/price.js';
-import { type Draft, failureOf, isRefusal, type Refusal } from '../../core/ports/chain.js';
+import { type Draft, failureOf, type Head, isRefusal, type Refusal } from '../../core/ports/chain.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import { smallestUnits } from '../../core/relayer/network.js';
 import { maxInFlightOf, minBalanceOf } from '../../core/relayer/relayer.js';
@@ -8,6 +8,7 @@ import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import { commitMoves, duplicateOf, type PlannedMove, takeNonces, waitingReason, waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
 import { type LaneContext, noteSigned, nullIfUnavailable } from './lane-context.js';
+import type { Tracked } from './open-transactions.js';
 
 /** The maximum number of transactions signed and stored in one commit: more would hold the event loop for longer than 10 ms. */
 const batchSize = 50;
@@ -18,6 +19,8 @@ const retryAfterMs = 500;
 /** The same for one that no node answered about: each try can last as long as a node may take, and others wait for it. */
 const retryUnansweredAfterMs = 2_000;
 
+/** What the balance or the price cap forbids is not drafted again at the same head, unless no new one comes for this long. */
+const forbiddenForMs = 3_000;
 /** The same words of every node at this many heads, and for this long, are an answer even if they are unknown. */
 const rejection = { heads: 5, ms: 60_000 };
 
@@ -77,7 +80,9 @@ function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly 
   for (const open of transactions.waiting()) {
     if (candidates.length === batchSize || (slots <= 0 && unsequencedRoom <= 0)) break;
     const { id, content } = open.transaction;
-    if (tried.has(id) || isExpired(open, nowMs) || elapsedMs < (transactions.tracked(id)?.notBeforeMs ?? 0)) continue;
+    const record = transactions.tracked(id);
+    if (tried.has(id) || isExpired(open, nowMs) || elapsedMs < (record?.notBeforeMs ?? 0)) continue;
+    if (record?.forbidden?.atHash === lane.settled?.hash && elapsedMs < (record?.forbidden?.untilMs ?? 0)) continue;
     const isUnsequenced = chain.isUnsequenced(content);
     if ((isUnsequenced ? unsequencedRoom : slots) <= 0) continue;
     if (isUnsequenced) unsequencedRoom -= 1;
@@ -113,6 +118,7 @@ async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Pro
 function judged({ transactions, settled, deps }: LaneContext, { transaction }: OpenTransaction, refusal: Refusal): Refusal {
   const record = transactions.tracked(transaction.id);
   if (record === undefined || settled === null) return refusal;
+  if (refusal.refused === 'insufficient_funds' || refusal.refused === 'above_cap') forbid(record, settled, deps.clock.elapsedMs());
   const nowMs = deps.clock.elapsedMs();
   const { sentence } = refusal;
   if (refusal.refused !== 'rejected') record.rejected = null;
@@ -124,6 +130,10 @@ function judged({ transactions, settled, deps }: LaneContext, { transaction }: O
     return { ...refusal, sentence: `waiting: ${sentence}; will be decided when earlier transactions are mined`, lasting: false };
   const isAnswer = record.rejected !== null && record.rejected.heads >= rejection.heads && nowMs - record.rejected.sinceMs >= rejection.ms;
   return isAnswer ? { ...refusal, sentence: `no RPC node accepts it: ${sentence}`, lasting: true } : refusal;
+}
+
+function forbid(record: Tracked, { hash }: Head, elapsedMs: number): void {
+  record.forbidden = { atHash: hash, untilMs: elapsedMs + forbiddenForMs };
 }
 
 async function holdBack(
@@ -156,6 +166,8 @@ async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Prom
       continue;
     }
     const sentence = `waiting: insufficient balance: it can cost ${cost} ${unit}, but only ${free < 0n ? 0n : free} ${unit} are not reserved; will send when the account is funded`;
+    const record = lane.transactions.tracked(one.open.transaction.id);
+    if (record !== undefined && lane.settled !== null) forbid(record, lane.settled, lane.deps.clock.elapsedMs());
     await holdBack(lane, one.open, { sentence, lasting: false });
   }
   return affordable;

@@ -509,7 +509,7 @@ describe('gas limit', () => {
 });
 
 describe('funds', () => {
-  it('funds: must cover value, gas and the minimum balance; the balance is read again before a refusal', async () => {
+  it('funds: must cover value, gas and the minimum balance; the balance is read again at the next block', async () => {
     const chain = openChain();
     const content = { valueWei: 1000n, gasLimit: 21_000n, pricing: { kind: 'legacy', gasPriceWei: 2n * gwei } } as const;
     const policies = evmPolicies({ minBalanceWei: 500n });
@@ -519,7 +519,17 @@ describe('funds', () => {
     assert.deepEqual([refused, lasting], ['insufficient_funds', false]);
     assert.match(sentence, new RegExp(`has ${needed - 1n} wei, the transaction may cost ${needed - 500n} wei, and 500 wei must remain`));
     await anvil.rpc('anvil_setBalance', [account, `0x${needed.toString(16)}`]);
+    await anvil.mine();
+    await chain.head();
     await drafted(chain, content, { policies });
+  });
+
+  it('funds: any number of refusals at one block read the balance twice', async () => {
+    const chain = openChain();
+    await chain.head();
+    const before = chain.calls().items;
+    await Promise.all(Array.from({ length: 30 }, (_, index) => refusal(chain, { valueWei: 10n ** 24n + BigInt(index) })));
+    assert.equal(chain.calls().items - before, 2);
   });
 
   it('funds: refuses a value above the balance before it estimates', async () => {

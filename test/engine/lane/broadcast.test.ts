@@ -136,6 +136,24 @@ describe('transactions that nodes reject in unknown words', () => {
   });
 });
 
+describe('an account that cannot pay', () => {
+  it('drafts each waiting transaction once per head, and all go when it is funded', async (test) => {
+    const rig = await startLaneRig(test, { policies: { maxInFlight: 50 } });
+    rig.chain.setFunds(0n);
+    const ids: string[] = [];
+    for (let count = 0; count < 20; count += 1) ids.push(await rig.send());
+    await rig.pass(1);
+    const before = rig.asked('draft');
+    for (let looks = 0; looks < 4; looks += 1) await rig.see(600);
+    assert.equal(rig.asked('draft') - before, 0);
+    await rig.pass(1);
+    assert.equal(rig.asked('draft') - before, 20);
+    rig.chain.setFunds(10n ** 18n);
+    await rig.pass(5, 20);
+    for (const id of ids) assert.equal((await rig.transaction(id)).status, 'confirmed');
+  });
+});
+
 describe('a clock that is set back', () => {
   it('holds up neither broadcasts nor fee bumps', async (test) => {
     const rig = await startLaneRig(test);
