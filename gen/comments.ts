@@ -288,7 +288,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.DeliveryStatus.DELIVERY_STATUS_UNSPECIFIED": "Not set.",
   "relayer.v1.DeliveryStatus.DELIVERY_STATUS_PENDING": "The service will send it, or send it again.",
   "relayer.v1.DeliveryStatus.DELIVERY_STATUS_DELIVERED": "The receiver returned 2xx.",
-  "relayer.v1.DeliveryStatus.DELIVERY_STATUS_DEAD": "The service gave up: the retry schedule has ended, the receiver returned 410 (gone), or its address is\nnot allowed. The delivery stays listed, can be repeated, and delays no other event.",
+  "relayer.v1.DeliveryStatus.DELIVERY_STATUS_DEAD": "The service gave up: the retry schedule has ended, or the receiver returned 410 (gone). The delivery stays listed, can be repeated, and delays no other event.",
   "relayer.v1.NotificationService": "Manages notifications: the URLs that events are delivered to, and the keys that sign the deliveries.",
   "relayer.v1.NotificationService.CreateNotification": "Creates a notification. Errors: INVALID_ARGUMENT, ALREADY_EXISTS (`NOTIFICATION_EXISTS`).",
   "relayer.v1.NotificationService.UpdateNotification": "Updates a notification. Absent fields keep their values. After a key change, the previous key keeps\nsigning `webhook-signature` alongside the new one for 24 hours; removing the key ends that. A receiver that\nreturned 410 (gone) gets deliveries again. Errors: INVALID_ARGUMENT, NOT_FOUND.",

@@ -115,7 +115,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     }
 
     async function writePage(page: Page): Promise<void> {
-      const { status, contentType, headers: own = [], body } = await page.render(request);
+      const { status, contentType, headers: own = [], body } = await page.render(request, watched.principal);
       writeAnswer(request, response, { status, headers: [...headers, ['content-type', contentType], ...own], body });
     }
 

@@ -124,8 +124,8 @@ function settledEvent({ clock, retrySeconds }: DeliverEventDeps, event: OutboxEv
   const attempts = event.attempts + 1;
   const ended = { id: event.id, attempts, nextAttemptAtMs: nowMs };
   if (isSuccess(outcome)) return { ...ended, status: 'delivered' };
-  // 410 Gone is permanent, and a refused address would be refused again.
-  const isPermanent = outcome.kind === 'answered' ? outcome.httpStatus === goneStatus : outcome.kind !== 'unanswered';
+  // A reserved address is not permanent: one bad answer of a resolver must not end an event.
+  const isPermanent = outcome.kind === 'answered' ? outcome.httpStatus === goneStatus : outcome.kind === 'withheld';
   if (isPermanent) return { ...ended, status: 'dead' };
   const retryAfter = outcome.kind === 'answered' ? outcome.retryAfter : undefined;
   const nextAttemptAtMs = nextAttemptMs({ attempts, retrySeconds, retryAfter, nowMs, random: Math.random() });

@@ -1,6 +1,5 @@
 import { type Dispatcher, request } from 'undici';
 import { outsideText, secretPartsOf, withoutParts } from '../core/safe-text.js';
-import { TargetRefusedError } from './target-guard.js';
 
 /** The outcome of one HTTP request. All outcomes are expected, so nothing is thrown. */
 export type PostOutcome =
@@ -12,9 +11,7 @@ export type PostOutcome =
       /** The beginning of the answer, safe to log: secret parts of the URL are removed. */
       readonly excerpt: string;
     }
-  /** The target is not allowed. */
-  | { readonly kind: 'refused'; readonly error: string }
-  /** The target is unreachable, is too slow, or does not speak HTTP. */
+  /** The target is not allowed, unreachable, too slow, or does not speak HTTP. */
   | { readonly kind: 'unanswered'; readonly error: string };
 
 /** One HTTP request. */
@@ -49,7 +46,7 @@ export async function post(dispatcher: Dispatcher, { url, headers, body, timeout
       excerpt: await excerptOf(answer.body, secretPartsOf(new URL(url))),
     };
   } catch (error) {
-    return { kind: error instanceof TargetRefusedError ? 'refused' : 'unanswered', error: messageOf(error) };
+    return { kind: 'unanswered', error: messageOf(error) };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', end);

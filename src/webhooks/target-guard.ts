@@ -62,13 +62,17 @@ async function checkedAddresses(
   hostname: string,
   allowPrivateTargets: boolean,
 ): Promise<readonly [LookupAddress, ...LookupAddress[]]> {
-  const [first, ...others] = await resolve(hostname);
-  if (first === undefined) throw new Error('the host name has no address');
-  const addresses = [first, ...others] as const;
-  if (!allowPrivateTargets && addresses.some(({ address }) => isReservedAddress(address))) {
-    throw new TargetRefusedError('the host name resolves to a local, private or reserved address; set a public URL');
+  if (allowPrivateTargets) {
+    const [first, ...others] = await resolve(hostname);
+    if (first === undefined) throw new Error('the host name has no address');
+    return [first, ...others];
   }
-  return addresses;
+  // One error for both: the caller that set the URL must not learn which names the resolver of this network knows.
+  const [first, ...others] = await resolve(hostname).catch((): readonly LookupAddress[] => []);
+  if (first === undefined || [first, ...others].some(({ address }) => isReservedAddress(address))) {
+    throw new TargetRefusedError('the host name does not resolve to a public address; set a public URL');
+  }
+  return [first, ...others];
 }
 
 function resolveBySystem(hostname: string): Promise<readonly LookupAddress[]> {

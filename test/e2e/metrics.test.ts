@@ -150,6 +150,24 @@ describe('metrics after traffic', () => {
     for (const samples of scraped.samples.values()) for (const { labels } of samples) assert.ok(!('transaction' in labels));
   });
 
+  it('metrics: a key that is limited to relayers sees only their samples', async () => {
+    const { body } = await rest(service.baseUrl, 'POST', '/api-keys', { name: 'x', scopes: ['sign'], relayer_ids: ['r2'] });
+    const { body: own } = await rest(service.baseUrl, 'POST', '/api-keys', { name: 'x', scopes: ['sign'], relayer_ids: ['r1'] });
+    const samples = async (key: string) => {
+      const answer = await fetch(`${service.baseUrl}/metrics`, { headers: { authorization: `Bearer ${key}` } });
+      return (await answer.text()).split('\n').filter((line) => !line.startsWith('#'));
+    };
+    const foreign = await samples(body.data.key);
+    assert.deepEqual(
+      foreign.filter((line) => line.includes('r1')),
+      [],
+    );
+    assert.ok(foreign.some((line) => line.startsWith('relayer_build_info')));
+    const seen = await samples(own.data.key);
+    assert.ok(seen.includes('relayer_active{relayer="r1"} 1'), seen.join('\n'));
+    assert.ok(seen.some((line) => /^relayer_transactions_total\{relayer="r1",status="canceled"\}/.test(line)));
+  });
+
   it('metrics: the page needs a key with any scope', async () => {
     assert.equal((await fetch(`${service.baseUrl}/metrics`)).status, 401);
     const { body } = await rest(service.baseUrl, 'POST', '/api-keys', { name: 'scraper', scopes: ['transactions:read'] });

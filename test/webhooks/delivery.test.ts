@@ -245,14 +245,17 @@ describe('delivery', () => {
     assert.equal(left.length, 1);
   });
 
-  it('ends an event whose target is not allowed', async (test) => {
+  it('tries an event again whose target is not allowed, without connecting', async (test) => {
     const receiver = await startHttpReceiver(test, ok);
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(`http://hooks.acme.com:${receiver.port}/`), 'tx-1');
     const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
-    outbox.deliver({ allowPrivateTargets: false, resolve });
+    outbox.deliver({ allowPrivateTargets: false, resolve, retrySeconds: [0.01, 0.01] });
     const given = await waitFor('the end', () => outbox.logged('webhook failed; no more attempts')[0]);
-    assert.equal(given.fields.error, 'the host name resolves to a local, private or reserved address; set a public URL');
+    assert.deepEqual(
+      [given.fields.attempt, given.fields.error],
+      [3, 'the host name does not resolve to a public address; set a public URL'],
+    );
     assert.equal(receiver.requests.length, 0);
   });
 

@@ -32,8 +32,8 @@ describe('target guard', () => {
         const url = `${scheme}://hooks.acme.com:${receiver.port}/`;
         const outcome = await postVia(test, url, { allowPrivateTargets: false, resolve: async () => addresses });
         assert.deepEqual(outcome, {
-          kind: 'refused',
-          error: 'the host name resolves to a local, private or reserved address; set a public URL',
+          kind: 'unanswered',
+          error: 'the host name does not resolve to a public address; set a public URL',
         });
         assert.equal(receiver.requests.length, 0);
       });
@@ -49,7 +49,7 @@ describe('target guard', () => {
         return [loopback];
       };
       const outcome = await postVia(test, `http://${host}:${receiver.port}/`, { allowPrivateTargets: false, resolve });
-      assert.deepEqual(outcome, { kind: 'refused', error: 'the host is local, private or reserved; set a public URL' });
+      assert.deepEqual(outcome, { kind: 'unanswered', error: 'the host is local, private or reserved; set a public URL' });
       assert.deepEqual([receiver.requests.length, asked], [0, []]);
     });
   }
@@ -68,11 +68,13 @@ describe('target guard', () => {
     assert.equal(receiver.requests[0]?.path, '/x?y=1');
   });
 
-  it('returns an error for a name that does not resolve', async (test) => {
-    const resolve = () => Promise.reject(new Error('getaddrinfo ENOTFOUND hooks.acme.com'));
-    const outcome = await postVia(test, 'https://hooks.acme.com/', { allowPrivateTargets: false, resolve });
-    assert.deepEqual(outcome, { kind: 'unanswered', error: 'getaddrinfo ENOTFOUND hooks.acme.com' });
-    const empty = await postVia(test, 'https://hooks.acme.com/', { allowPrivateTargets: false, resolve: async () => [] });
-    assert.deepEqual(empty, { kind: 'unanswered', error: 'the host name has no address' });
+  it('returns the same error for a name that does not resolve as for one that resolves to a reserved address', async (test) => {
+    const unknown = () => Promise.reject(new Error('getaddrinfo ENOTFOUND hooks.acme.com'));
+    for (const resolve of [unknown, async () => [], async () => [loopback]]) {
+      const outcome = await postVia(test, 'https://hooks.acme.com/', { allowPrivateTargets: false, resolve });
+      assert.deepEqual(outcome, { kind: 'unanswered', error: 'the host name does not resolve to a public address; set a public URL' });
+    }
+    const told = await postVia(test, 'https://hooks.acme.com/', { allowPrivateTargets: true, resolve: unknown });
+    assert.deepEqual(told, { kind: 'unanswered', error: 'getaddrinfo ENOTFOUND hooks.acme.com' });
   });
 });

@@ -743,8 +743,7 @@ export enum DeliveryStatus {
   DELIVERED = 2,
 
   /**
-   * The service gave up: the retry schedule has ended, the receiver returned 410 (gone), or its address is
-   * not allowed. The delivery stays listed, can be repeated, and delays no other event.
+   * The service gave up: the retry schedule has ended, or the receiver returned 410 (gone). The delivery stays listed, can be repeated, and delays no other event.
    *
    * @generated from enum value: DELIVERY_STATUS_DEAD = 3;
    */

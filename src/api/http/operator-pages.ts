@@ -1,3 +1,4 @@
+import { mayUseRelayer, type Principal } from '../../core/access/principal.js';
 import type { Readiness } from '../contract/readiness.js';
 import type { Page } from './page.js';
 
@@ -30,11 +31,26 @@ export interface MetricsText {
   readonly contentType: string;
 }
 
-/** The service's metrics in Prometheus' text format. Any valid key may read them. */
+/** A sample of one relayer. */
+const relayerLabel = /[{,]relayer="([^"]*)"/;
+
+/** The service's metrics in Prometheus' text format. Any valid key may read them; one that is limited to relayers sees only theirs. */
 export function createMetricsPage(metrics: MetricsText): Page {
   return {
     path: '/metrics',
     scope: 'authenticated',
-    render: async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.text() }),
+    async render(_request, principal) {
+      const text = await metrics.text();
+      return { status: 200, contentType: metrics.contentType, body: principal?.relayers == null ? text : textFor(principal, text) };
+    },
   };
+}
+
+/** Leaves out the samples of relayers that the caller may not use. */
+function textFor(principal: Principal, text: string): string {
+  const isVisible = (line: string): boolean => {
+    const relayerId = relayerLabel.exec(line)?.[1];
+    return line.startsWith('#') || relayerId === undefined || mayUseRelayer(principal, relayerId);
+  };
+  return text.split('\n').filter(isVisible).join('\n');
 }

@@ -1,3 +1,4 @@
+import type { Principal } from '../../core/access/principal.js';
 import type { ApiRequest, Header } from './header.js';
 
 /** The answer of a page. */
@@ -15,5 +16,6 @@ export interface Page {
   readonly path: string;
   /** `authenticated`: any valid key. */
   readonly scope: 'public' | 'authenticated';
-  render(request: ApiRequest): PageAnswer | Promise<PageAnswer>;
+  /** `principal` is null if no key is needed. */
+  render(request: ApiRequest, principal: Principal | null): PageAnswer | Promise<PageAnswer>;
 }
