@@ -68,9 +68,11 @@ export interface AppParts {
   readonly openStore: typeof openStore;
   readonly createAuthenticate: typeof createAuthenticate;
   readonly clock: Clock;
+  /** How long a watch may be silent. */
+  readonly watchHeartbeatMs: number;
 }
 
-const realParts: AppParts = { openStore, createAuthenticate, clock: systemClock };
+const realParts: AppParts = { openStore, createAuthenticate, clock: systemClock, watchHeartbeatMs: 20_000 };
 
 /** The whole service. */
 export interface App {
@@ -90,8 +92,14 @@ export interface App {
  *
  * Throws ConfigError, DatabaseLockedError, or the error of opening a port or a database, after closing everything that it opened.
  */
-export async function startApp(settings: Settings, config: LoadedConfig, log: Log & AuditLog, parts: AppParts = realParts): Promise<App> {
-  const { clock } = parts;
+export async function startApp(
+  settings: Settings,
+  config: LoadedConfig,
+  log: Log & AuditLog,
+  wrapped: Partial<AppParts> = {},
+): Promise<App> {
+  const parts = { ...realParts, ...wrapped };
+  const { clock, watchHeartbeatMs } = parts;
   const ids = systemIds;
   const metrics = createMetrics({ version: packageVersion(), clock });
   const releasers: (() => Promise<unknown>)[] = [];
@@ -215,6 +223,7 @@ export async function startApp(settings: Settings, config: LoadedConfig, log: Lo
       lanes: engine,
       recordEvent,
       feed,
+      watchHeartbeatMs,
       journal,
       clock,
       ids,

@@ -29,9 +29,10 @@ async function run(baseUrl: string, token: string, relayerId: string): Promise<v
   say(`sent ${transactionId}`);
   await transactions.replaceTransaction({ relayerId, transactionId, transaction: { case: 'evm', value: { to, value: '2' } } }, { headers });
   say('replaced');
-  for await (const { transaction } of transactions.watchTransactions({ relayerId, transactionId }, { headers })) {
-    const status = transaction?.status ?? TransactionStatus.UNSPECIFIED;
-    say(`is ${TransactionStatus[status].toLowerCase()} ${transaction?.hash ?? ''}`);
+  for await (const { event } of transactions.watchTransactions({ relayerId, transactionId }, { headers })) {
+    if (event.case !== 'transaction') continue;
+    const { status, hash } = event.value;
+    say(`is ${TransactionStatus[status].toLowerCase()} ${hash ?? ''}`);
     if (status >= TransactionStatus.CONFIRMED) break;
   }
 

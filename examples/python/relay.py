@@ -71,6 +71,8 @@ def send_replace_and_watch(channel, metadata):
         transaction_service_pb2.WatchTransactionsRequest(relayer_id=RELAYER, transaction_id=sent.id), metadata=metadata
     )
     for change in watched:
+        if change.WhichOneof("event") != "transaction":
+            continue
         status = change.transaction.status
         name = transaction_pb2.TransactionStatus.Name(status).removeprefix("TRANSACTION_STATUS_").lower()
         say(f"is {name} {change.transaction.hash}")

@@ -49,9 +49,10 @@ async function sendReplaceAndWatch(): Promise<void> {
   });
   say('replaced');
 
-  for await (const { transaction } of transactions.watchTransactions({ relayerId, transactionId })) {
-    const status = transaction?.status ?? TransactionStatus.UNSPECIFIED;
-    say(`is ${TransactionStatus[status].toLowerCase()} ${transaction?.hash ?? ''}`);
+  for await (const { event } of transactions.watchTransactions({ relayerId, transactionId })) {
+    if (event.case !== 'transaction') continue;
+    const { status, hash } = event.value;
+    say(`is ${TransactionStatus[status].toLowerCase()} ${hash ?? ''}`);
     if (status >= TransactionStatus.CONFIRMED) break;
   }
 }

@@ -17,6 +17,7 @@ export type ErrorKind =
   | 'method_not_allowed'
   | 'already_exists'
   | 'aborted'
+  | 'stale'
   | 'too_large'
   | 'unsupported_media_type'
   | 'unprocessable'
@@ -89,8 +90,10 @@ export const reasonRules = {
     ],
   },
   EXECUTION_REVERTED: { retry: 'after_change' },
-  READER_TOO_SLOW: { retry: 'after_delay', metadata: ['limit'] },
   CANCEL_NOT_POSSIBLE: { retry: 'never', metadata: ['transaction_id'] },
+  REVISION_MISMATCH: { retry: 'never', metadata: ['transaction_id', 'revision'] },
+  RESUME_TOKEN_EXPIRED: { retry: 'never' },
+  TOO_MANY_STREAMS: { retry: 'after_delay', metadata: ['limit'] },
   NOTIFICATION_NOT_FOUND: { retry: 'never', metadata: ['notification_id'], resource: 'relayer.v1.Notification' },
   NOTIFICATION_EXISTS: { retry: 'never', metadata: ['notification_id'] },
   NOTIFICATION_IN_USE: { retry: 'after_change', metadata: ['relayer_ids'] },

@@ -24,18 +24,22 @@ export function createChanges(statements: Statements): Changes {
     apiKeys,
     definitions,
     databaseSecret,
+    changePositions,
+    databaseIds,
   } = statements;
 
   function insertTransaction(transaction: Transaction): BoundChange {
     const row = rowFromTransaction(transaction);
     const insert = guarded(transactions.insert, row);
-    return new BoundChange('insertTransaction', isFinal(transaction.status) ? [insert, step(transactions.addInserted, row)] : [insert]);
+    const count = isFinal(transaction.status) ? [step(transactions.addInserted, row)] : [];
+    return new BoundChange('insertTransaction', [step(changePositions.take, row), insert, ...count]);
   }
 
   function updateTransaction(next: Transaction): BoundChange {
     const row = { ...rowFromTransaction(next), revision_before: next.revision - 1 };
     const update = guarded(transactions.update, row);
-    return new BoundChange('updateTransaction', isFinal(next.status) ? [step(transactions.addFinished, row), update] : [update]);
+    const count = isFinal(next.status) ? [step(transactions.addFinished, row)] : [];
+    return new BoundChange('updateTransaction', [step(changePositions.take, row), ...count, update]);
   }
 
   return {
@@ -44,12 +48,14 @@ export function createChanges(statements: Statements): Changes {
     endTransaction: (id, endedAtMs) => new BoundChange('endTransaction', [step(transactions.end, { id, ended_at_ms: endedAtMs })]),
     removeTransaction: (id) =>
       new BoundChange('removeTransaction', [
+        step(changePositions.noteRemoved, { id }),
         step(transactions.subtractFinished, { id }),
         step(attempts.deleteOf, { transaction_id: id }),
         step(events.deleteFinishedOf, { order_key: id }),
         guarded(transactions.deleteFinal, { id }),
       ]),
     moveTransaction: (id, from, to) => new BoundChange('moveTransaction', [guarded(transactions.moveOrdinal, { id, from, to })]),
+    replaceDatabaseId: (id) => new BoundChange('replaceDatabaseId', [step(databaseIds.replace, { number: 1, id })]),
     insertAttempt: (attempt) => new BoundChange('insertAttempt', [guarded(attempts.insert, rowFromAttempt(attempt))]),
     openLane: ({ chain, account }, nextNonce) =>
       new BoundChange('openLane', [step(lanes.open, { chain, account, next_nonce: nextNonce.toString() })]),

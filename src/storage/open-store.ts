@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { systemClock } from '../core/ports/clock.js';
 import type { Log } from '../core/ports/log.js';
@@ -27,11 +28,12 @@ async function lockDatabase(databaseUrl: string, log: Log): Promise<{ locked: Lo
   return { locked: await lockPostgres(address.connectionString, log), statements: compileStatements(postgres) };
 }
 
-/** Records this process as the holder, for the error of a process that finds the lock taken. */
-async function recordHolder({ runBatch }: Database, { instances }: Statements): Promise<void> {
+/** Gives a new database its id, and records this process as the holder, for the error of a process that finds the lock taken. */
+async function recordHolder({ runBatch }: Database, { instances, databaseIds }: Statements): Promise<void> {
   const nowMs = systemClock.nowMs();
   const row = { number: 1, host: hostname(), pid: process.pid, since_ms: nowMs, checked_at_ms: nowMs };
-  const [outcome] = await runBatch([[new BoundChange('recordHolder', [step(instances.record, row)])]]);
+  const identify = step(databaseIds.insertIfMissing, { number: 1, id: randomUUID() });
+  const [outcome] = await runBatch([[new BoundChange('recordHolder', [step(instances.record, row), identify])]]);
   if (outcome !== undefined) throw outcome;
 }
 

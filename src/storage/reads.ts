@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { DeliveryRecord } from '../core/notification/notification.js';
-import type { OpenTransaction, PageOf, PageQuery, Reads } from '../core/ports/store.js';
+import type { ChangedTransaction, OpenTransaction, PageOf, PageQuery, Reads } from '../core/ports/store.js';
 import type { Attempt, TransactionStatus, TransactionView } from '../core/transaction/transaction.js';
 import type { Statement } from './statement.js';
 import type { Statements } from './statements/all-statements.js';
@@ -10,13 +10,23 @@ import { definitionMapping } from './statements/definitions.js';
 import { deliveryAttemptMapping, type EventRow, eventMapping } from './statements/events.js';
 import { notificationMapping } from './statements/notifications.js';
 import { storedResponseMapping } from './statements/stored-responses.js';
-import { attemptFromJoinedRow, type TransactionViewRow, transactionFromRow, type Walked } from './statements/transactions.js';
+import {
+  attemptFromJoinedRow,
+  type ChangedTransactionRow,
+  type TransactionViewRow,
+  transactionFromRow,
+  type Walked,
+} from './statements/transactions.js';
 
 /** Runs a read on committed rows. */
 export type Query = <P extends object, R>(statement: Statement<P, R>, values: P) => Promise<readonly R[]>;
 
 function viewFromRow(row: TransactionViewRow): TransactionView {
   return { transaction: transactionFromRow(row), shown: attemptFromJoinedRow(row) };
+}
+
+function changedFromRow(row: ChangedTransactionRow): ChangedTransaction {
+  return { view: viewFromRow(row), place: row.seq, position: row.position };
 }
 
 /** Gathers rows, one per attempt and ordered by transaction, into one item per transaction. */
@@ -85,6 +95,8 @@ export function createReads(statements: Statements, query: Query): Reads {
     apiKeys,
     definitions,
     databaseSecret,
+    changePositions,
+    databaseIds,
   } = statements;
 
   async function withAttempts(rows: readonly EventRow[]): Promise<readonly DeliveryRecord[]> {
@@ -140,6 +152,22 @@ export function createReads(statements: Statements, query: Query): Reads {
       return rows.map((row) => ({ id: row.id, place: row.ordinal, endedAtMs: row.ended_at_ms, sharesSlot: row.shares_slot === 1 }));
     },
     openTransactions: async ({ chain, account }) => openFromRows(await query(transactions.openOfLane, { chain, account })),
+    changePositions: async (relayerId) => {
+      const [row] = await query(changePositions.of, { relayer_id: relayerId });
+      return { last: row?.position ?? 0, removedThrough: row?.removed_through ?? 0 };
+    },
+    changesAfter: async (relayerId, after, limit) =>
+      (await query(transactions.changedAfter, { relayer_id: relayerId, after, limit })).map(changedFromRow),
+    changeAfter: async (id, after) => (await query(transactions.oneChangedAfter, { id, after })).map(changedFromRow)[0],
+    openUnchanged: async (relayerId, { chain, account }, { afterPlace, upTo, limit }) => {
+      const values = { relayer_id: relayerId, chain, account, after_seq: afterPlace, up_to: upTo, limit };
+      return (await query(transactions.openUnchanged, values)).map(changedFromRow);
+    },
+    databaseId: async () => {
+      const [row] = await query(databaseIds.id, { number: 1 });
+      if (row === undefined) throw new Error('the database has no id');
+      return row.id;
+    },
     openLanes: () => query(transactions.openLanes, {}),
     nextNonce: async ({ chain, account }) => {
       const [lane] = await query(lanes.nextNonce, { chain, account });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Log } from '../core/ports/log.js';
@@ -36,6 +37,8 @@ export async function restore(databaseUrl: string, backup: string | null, log: L
 async function endWaitingIn(databaseUrl: string, log: Log): Promise<Ended> {
   const { store } = await openStore(databaseUrl, { log });
   try {
+    // The original may have given positions away since the backup, which this database now uses for other changes.
+    await store.commit([store.change.replaceDatabaseId(randomUUID())]);
     return await endWaiting(store, Date.now());
   } finally {
     await store.close();

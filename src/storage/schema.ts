@@ -39,6 +39,7 @@ export interface TransactionTable {
   /** Exact JSON. */
   mined_facts: string | null;
   created_at_ms: number;
+  updated_at_ms: number;
   sent_at_ms: number | null;
   confirmed_at_ms: number | null;
   valid_until_ms: number | null;
@@ -47,6 +48,24 @@ export interface TransactionTable {
   /** Null until the status is final. */
   ended_at_ms: Generated<number | null>;
   revision: number;
+  /** The position of its last change among the changes of its relayer, see `ChangePositionTable`. */
+  position: number;
+}
+
+/**
+ * The last position that a change of a relayer's transactions took. It only grows, also when transactions are removed; `removed_through` is the
+ * highest position of a removed transaction.
+ */
+export interface ChangePositionTable {
+  relayer_id: string;
+  position: number;
+  removed_through: number;
+}
+
+/** One row, number 1: a random id of the database. Restoring a backup changes it, because positions then start again from the backup's. */
+export interface DatabaseIdTable {
+  number: number;
+  id: string;
 }
 
 /** The number of a relayer's transactions in each final status. Transactions in open statuses are few, so reads count them. */
@@ -192,6 +211,7 @@ export interface DatabaseSecretTable {
 /** All tables by name. */
 export interface Schema {
   transactions: TransactionTable;
+  change_positions: ChangePositionTable;
   transaction_totals: TransactionTotalTable;
   attempts: AttemptTable;
   lanes: LaneTable;
@@ -205,4 +225,5 @@ export interface Schema {
   definitions: DefinitionTable;
   instances: InstanceTable;
   database_secret: DatabaseSecretTable;
+  database_ids: DatabaseIdTable;
 }

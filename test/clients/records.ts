@@ -8,7 +8,14 @@ import { writeObject } from '../../src/codec/object-codec.js';
 
 const compiler = new CodecCompiler();
 const createdAt = timestampFromMs(Date.parse('2026-01-15T09:30:00Z'));
-const common = { id: '019a9f3c-52d1-7c0e-9d3b-2f6a1c8e4b70', relayerId: 'r1', status: TransactionStatus.CONFIRMED, createdAt };
+const common = {
+  id: '019a9f3c-52d1-7c0e-9d3b-2f6a1c8e4b70',
+  relayerId: 'r1',
+  status: TransactionStatus.CONFIRMED,
+  createdAt,
+  revision: 5n,
+  updatedAt: createdAt,
+};
 
 /** One record of each network. The fee is not exact as a floating-point number. */
 const transactions = {

@@ -468,12 +468,13 @@ describe('requests', () => {
 });
 
 describe('answers', () => {
-  const record = { id: 't', relayerId: 'r', status: 1, createdAt: { seconds: 1_795_168_800n, nanos: 5_999_999 } };
+  const time = { seconds: 1_795_168_800n, nanos: 5_999_999 };
+  const record = { id: 't', relayerId: 'r', status: 1, createdAt: time, revision: 9n, updatedAt: time };
 
   it('have every key of an EVM record, null if the value is unknown', () => {
     assert.equal(
       renderTransaction(create(TransactionSchema, { ...record, network: { case: 'evm', value: { fromAddress: '0xA', value: '0' } } })),
-      '{"id":"t","relayer_id":"r","status":"pending","status_reason":null,"created_at":"2026-11-20T10:00:00.005Z","sent_at":null,"confirmed_at":null,"hash":null,"from":"0xA","to":null,"value":"0","data":null,"nonce":null,"gas_limit":null,"gas_price":null,"max_fee_per_gas":null,"max_priority_fee_per_gas":null,"speed":null,"signature":null,"is_canceled":false,"failure_reason":null,"block_number":null,"gas_used":null,"fee_paid":null}',
+      '{"id":"t","relayer_id":"r","status":"pending","status_reason":null,"created_at":"2026-11-20T10:00:00.005Z","sent_at":null,"confirmed_at":null,"hash":null,"from":"0xA","to":null,"value":"0","data":null,"nonce":null,"gas_limit":null,"gas_price":null,"max_fee_per_gas":null,"max_priority_fee_per_gas":null,"speed":null,"signature":null,"is_canceled":false,"revision":9,"updated_at":"2026-11-20T10:00:00.005Z","failure_reason":null,"block_number":null,"gas_used":null,"fee_paid":null}',
     );
     assert.equal(
       write(EvmTransactionSchema, { nonce: 0n, gasLimit: 2n ** 63n, speed: 4, signature: { r: 'r', s: 's', sig: 'x', v: 27 } }),
@@ -490,12 +491,15 @@ describe('answers', () => {
     );
     assert.match(
       stellar,
-      /"hash":null,"source_account":"GA","fee":340282366920938463463374607431768211455,"sequence_number":"7","transaction_result_xdr":null,"failure_reason":null,"block_number":null,"gas_used":null,"fee_paid":null\}$/,
+      /"hash":null,"source_account":"GA","fee":340282366920938463463374607431768211455,"sequence_number":"7","transaction_result_xdr":null,"revision":9,"updated_at":"2026-11-20T10:00:00.005Z","failure_reason":null,"block_number":null,"gas_used":null,"fee_paid":null\}$/,
     );
     const solana = renderTransaction(
       create(TransactionSchema, { ...record, network: { case: 'solana', value: { transaction: 'AA==', signature: 's' } } }),
     );
-    assert.match(solana, /"hash":null,"transaction":"AA==","signature":"s","instructions":\[\],"failure_reason":null,/);
+    assert.match(
+      solana,
+      /"hash":null,"transaction":"AA==","signature":"s","instructions":\[\],"revision":9,"updated_at":"[^"]+","failure_reason":null,/,
+    );
   });
 
   it('have exact numbers, and leave out what is not set', () => {

@@ -52,6 +52,9 @@ export function migrationContract(dialect: Dialect, newDatabase: () => Promise<R
           assert.equal((await read.transactionsOf('relayer-1', ['failed'], { offset: 0, limit: 10 })).total, 1);
           const lane = { chain: 'evm:31337', account: '0xA' };
           assert.equal((await read.openTransactions(lane))[0]?.attempts[0]?.raw, '0x02');
+          assert.equal((await read.changesAfter('relayer-1', 1, 10))[0]?.view.transaction.id, 'failed');
+          assert.deepEqual(await read.changePositions('relayer-1'), { last: 2, removedThrough: 0 });
+          assert.equal(await read.databaseId(), 'database-1');
           assert.deepEqual([await read.nextNonce(lane), await read.genesisHash(lane.chain)], [8n, '0xaa']);
           const hook = aNotification({ id: 'hook', sealedSigningKey: 'v1.abc' });
           assert.deepEqual(await read.notification('hook'), hook);

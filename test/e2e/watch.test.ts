@@ -1,35 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createClient } from '@connectrpc/connect';
-import { createGrpcWebTransport } from '@connectrpc/connect-node';
-import grpc from '@grpc/grpc-js';
-import protoLoader from '@grpc/proto-loader';
 import { parseEther } from 'ethers';
-import { TransactionStatus } from '../../gen/relayer/v1/transaction_pb.js';
-import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { rest, rpcCallers } from '../support/callers.js';
-import { apiKey, createServiceHome, type RunningService, type ServiceHome, startService } from '../support/service.js';
+import { createServiceHome, type RunningService, type ServiceHome, startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
+import { type Watch, type Watcher, type WatchMessage, watchersByName } from '../support/watchers.js';
 
 const transfer = { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value: '1' };
 const order = ['PENDING', 'SENT', 'SUBMITTED', 'MINED', 'CONFIRMED'];
-
-interface Seen {
-  readonly id: string;
-  readonly status: string;
-}
-
-/** A stream that is read with a client that is not ours. A stream that the service refuses or breaks off throws the name of its code. */
-interface Watch extends AsyncIterable<Seen> {
-  cancel(): void;
-}
-
-interface Watcher {
-  readonly protocol: string;
-  watch(transactionId: string): Watch;
-  close(): void;
-}
 
 describe('watch, find by nonce, cancel all', () => {
   let anvil: Anvil;
@@ -42,7 +21,7 @@ describe('watch, find by nonce, cancel all', () => {
     home = await createServiceHome({ rpcUrl: anvil.url, policies: { max_in_flight: 2 } });
     await anvil.rpc('anvil_setBalance', [home.address, `0x${parseEther('1000').toString(16)}`]);
     service = await startService(home);
-    watchers = [grpcWatcher(service.baseUrl), grpcWebWatcher(service.baseUrl)];
+    watchers = Object.values(watchersByName).map((create) => create(service.baseUrl));
   });
 
   after(async () => {
@@ -66,16 +45,14 @@ describe('watch, find by nonce, cancel all', () => {
     });
   }
 
-  for (const index of [0, 1]) {
-    const protocol = ['gRPC', 'gRPC-Web'][index];
-
-    it(`watch one over ${protocol}: streams the record, each change until it is final, then ends`, async () => {
+  for (const [index, protocol] of Object.keys(watchersByName).entries()) {
+    it(`watch one with ${protocol}: streams the record, each change until it is final, then ends`, async () => {
       const watcher = watchers[index];
       assert.ok(watcher);
       const id = await send();
       await until(id, 'submitted');
       const seen: string[] = [];
-      for await (const one of watcher.watch(id)) {
+      for await (const one of watcher.watch({ transactionId: id })) {
         assert.equal(one.id, id);
         if (seen.length === 0) await anvil.mine();
         seen.push(one.status);
@@ -88,21 +65,21 @@ describe('watch, find by nonce, cancel all', () => {
       );
       // What is final already is told once.
       const again: string[] = [];
-      for await (const { status } of watcher.watch(id)) again.push(status);
+      for await (const { status } of watcher.watch({ transactionId: id })) again.push(status);
       assert.deepEqual(again, ['CONFIRMED']);
     });
 
-    it(`watch a relayer over ${protocol}: streams its open transactions, then every change`, async () => {
+    it(`watch a relayer with ${protocol}: streams its open transactions, that they are complete, then every change`, async () => {
       const watcher = watchers[index];
       assert.ok(watcher);
       const open = [await send(), await send()];
       for (const id of open) await until(id, 'submitted');
-      const watch = watcher.watch('');
-      const seen: Seen[] = [];
+      const watch = watcher.watch();
+      const seen: WatchMessage[] = [];
       let later: string | undefined;
       for await (const one of watch) {
         seen.push(one);
-        if (seen.length === 2) {
+        if (seen.length === 3) {
           later = await send();
           await anvil.mine();
         }
@@ -111,8 +88,8 @@ describe('watch, find by nonce, cancel all', () => {
       }
       watch.cancel();
       assert.deepEqual(
-        seen.slice(0, 2),
-        open.map((id) => ({ id, status: 'SUBMITTED' })),
+        seen.slice(0, 3).map(({ event, id, status }) => [event, id, status]),
+        [...open.map((id) => ['transaction', id, 'SUBMITTED']), ['snapshot_complete', '', '']],
       );
       for (const id of [...open, later]) {
         const statuses = seen.filter((one) => one.id === id).map(({ status }) => status);
@@ -122,10 +99,11 @@ describe('watch, find by nonce, cancel all', () => {
       assert.equal(seen.find(({ id }) => id === later)?.status, 'PENDING');
     });
 
-    it(`watch over ${protocol}: an unknown transaction is NOT_FOUND`, async () => {
+    it(`watch with ${protocol}: an unknown transaction is NOT_FOUND, and garbage for a token FAILED_PRECONDITION`, async () => {
       const watcher = watchers[index];
       assert.ok(watcher);
-      await assert.rejects(read(watcher.watch('0193a1f0-0000-7000-8000-000000000000')), { message: 'NOT_FOUND' });
+      await assert.rejects(read(watcher.watch({ transactionId: '0193a1f0-0000-7000-8000-000000000000' })), { message: 'NOT_FOUND' });
+      await assert.rejects(read(watcher.watch({ resumeToken: 'garbage' })), { message: 'FAILED_PRECONDITION' });
     });
   }
 
@@ -201,7 +179,7 @@ describe('watch, find by nonce, cancel all', () => {
     await until(id, 'submitted');
     const reading = watchers.map(async (watcher) => {
       const seen: string[] = [];
-      const watch = watcher.watch(id);
+      const watch = watcher.watch({ transactionId: id });
       try {
         for await (const { status } of watch) {
           seen.push(status);
@@ -213,7 +191,7 @@ describe('watch, find by nonce, cancel all', () => {
       }
     });
     let begun = 0;
-    await waitFor('both streams', () => (begun === 2 ? true : undefined));
+    await waitFor('all streams', () => (begun === watchers.length ? true : undefined));
     assert.equal(await service.stop(), 0);
     // Neither callers who left nor the end is an error of the service's.
     assert.doesNotMatch(service.output(), /"level":(50|60)/);
@@ -221,8 +199,8 @@ describe('watch, find by nonce, cancel all', () => {
   });
 });
 
-async function read(watch: Watch): Promise<readonly Seen[]> {
-  const seen: Seen[] = [];
+async function read(watch: Watch): Promise<readonly WatchMessage[]> {
+  const seen: WatchMessage[] = [];
   for await (const one of watch) seen.push(one);
   return seen;
 }
@@ -233,67 +211,5 @@ function resultOf(result: any) {
     queued: result.queued_for_cancellation_transaction_ids ?? [],
     failed: result.failed_to_queue_transaction_ids ?? [],
     total: result.total_processed ?? 0,
-  };
-}
-
-const codeNames = new Map(Object.entries(grpc.status).map(([name, code]) => [code as unknown, name]));
-
-/** `@grpc/grpc-js`, with the definitions loaded from `proto/` at run time. */
-function grpcWatcher(baseUrl: string): Watcher {
-  const definition = protoLoader.loadSync('relayer/v1/transaction_service.proto', {
-    includeDirs: ['proto'],
-    keepCase: true,
-    enums: String,
-  });
-  const root = grpc.loadPackageDefinition(definition) as unknown as {
-    relayer: { v1: { TransactionService: grpc.ServiceClientConstructor } };
-  };
-  const client = new root.relayer.v1.TransactionService(new URL(baseUrl).host, grpc.credentials.createInsecure());
-  const metadata = new grpc.Metadata();
-  metadata.set('authorization', `Bearer ${apiKey}`);
-  type Call = (message: object, metadata: grpc.Metadata) => grpc.ClientReadableStream<{ transaction: Seen }>;
-  return {
-    protocol: 'gRPC',
-    watch(transactionId) {
-      const watchTransactions = (client as unknown as { WatchTransactions: Call }).WatchTransactions.bind(client);
-      const stream = watchTransactions({ relayer_id: 'r1', transaction_id: transactionId }, metadata);
-      return {
-        cancel: () => stream.cancel(),
-        async *[Symbol.asyncIterator]() {
-          try {
-            for await (const { transaction } of stream as AsyncIterable<{ transaction: Seen }>)
-              yield { id: transaction.id, status: transaction.status.replace('TRANSACTION_STATUS_', '') };
-          } catch (error) {
-            throw new Error(codeNames.get((error as grpc.ServiceError).code));
-          }
-        },
-      };
-    },
-    close: () => client.close(),
-  };
-}
-
-/** The Connect client for gRPC-Web, over HTTP/1.1. */
-function grpcWebWatcher(baseUrl: string): Watcher {
-  const client = createClient(TransactionService, createGrpcWebTransport({ baseUrl, httpVersion: '1.1' }));
-  return {
-    protocol: 'gRPC-Web',
-    watch(transactionId) {
-      const canceling = new AbortController();
-      const headers = { authorization: `Bearer ${apiKey}` };
-      const stream = client.watchTransactions({ relayerId: 'r1', transactionId }, { headers, signal: canceling.signal });
-      return {
-        cancel: () => canceling.abort(),
-        async *[Symbol.asyncIterator]() {
-          try {
-            for await (const { transaction } of stream)
-              yield { id: transaction?.id ?? '', status: TransactionStatus[transaction?.status ?? 0] ?? '' };
-          } catch (error) {
-            throw new Error(codeNames.get((error as { code: number }).code));
-          }
-        },
-      };
-    },
-    close() {},
   };
 }

@@ -150,4 +150,24 @@ describe('replacing and canceling', () => {
     const { shown } = await rig.until(transaction.id, 'confirmed');
     assert.equal(shown?.version, 3);
   });
+
+  it('replace and cancel: of several at once that expect the same revision, one stores an attempt and the others are stale', async () => {
+    const { transaction } = await rig.send();
+    const { revision } = (await rig.until(transaction.id, 'submitted')).transaction;
+    const expectedRevision = BigInt(revision);
+    const outcomes = await Promise.allSettled([
+      replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted({ valueWei: 11n }), { expectedRevision }),
+      cancelTransaction(rig.deps, rig.relayer, transaction.id, expectedRevision),
+      replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted({ valueWei: 12n }), { expectedRevision }),
+    ]);
+    const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+    assert.deepEqual(
+      refused.map(({ kind, reason }: DomainError) => [kind, reason]),
+      [
+        ['stale', 'REVISION_MISMATCH'],
+        ['stale', 'REVISION_MISMATCH'],
+      ],
+    );
+    assert.equal((await rig.attempts(transaction.id)).length, 2);
+  });
 });

@@ -3,12 +3,15 @@ import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { postgres } from '../../src/storage/dialect.js';
 import { openStore } from '../../src/storage/open-store.js';
+import { compileStatements } from '../../src/storage/statements/all-statements.js';
 import { migrationContract } from '../contracts/migration.contract.js';
 import { removalContract } from '../contracts/removal.contract.js';
 import { rotationContract } from '../contracts/rotation.contract.js';
 import { storeContract } from '../contracts/store.contract.js';
+import { watchContract } from '../contracts/watch.contract.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { aTransaction, silentLog } from '../support/stored-samples.js';
+import { waitFor } from '../support/wait-for.js';
 
 let server: TestPostgres;
 before(async () => {
@@ -19,6 +22,7 @@ after(() => server.stop());
 storeContract('postgres', () => server.newDatabase());
 removalContract('postgres', () => server.newDatabase());
 rotationContract('postgres', () => server.newDatabase());
+watchContract('postgres', () => server.newDatabase());
 
 migrationContract(postgres, async () => {
   const databaseUrl = await server.newDatabase();
@@ -121,6 +125,35 @@ describe('postgres only', () => {
     const latin = new URL(databaseUrl);
     latin.pathname = '/latin';
     await assert.rejects(openStore(latin.href, { log: silentLog }), /has encoding LATIN1; create one with encoding UTF8/);
+  });
+
+  test('two writers take positions in the order in which their commits become visible', async () => {
+    const databaseUrl = await server.newDatabase();
+    const { store } = await openStore(databaseUrl, { log: silentLog });
+    const statements = compileStatements(postgres);
+    const take = { text: statements.changePositions.take.sql, values: statements.changePositions.take.bind({ relayer_id: 'r' }) };
+    const positionOf = { text: statements.changePositions.of.sql, values: statements.changePositions.of.bind({ relayer_id: 'r' }) };
+    const [early, late] = [new pg.Client(databaseUrl), new pg.Client(databaseUrl)];
+    await Promise.all([early.connect(), late.connect()]);
+    try {
+      await early.query('begin');
+      await early.query(take);
+      await late.query('begin');
+      const taken = late.query(take);
+      await waitFor('the second writer to wait for the first', async () => {
+        const waiting = await asAdmin(databaseUrl, 'select 1 from pg_locks where not granted');
+        return waiting.length > 0 ? true : undefined;
+      });
+      await early.query('commit');
+      await taken;
+      const { rows } = await late.query(positionOf);
+      assert.equal(Number(rows[0]?.position), 2);
+      await late.query('commit');
+      assert.equal((await store.read.changePositions('r')).last, 2);
+    } finally {
+      await Promise.all([early.end(), late.end()]);
+      await store.close();
+    }
   });
 
   test('a text that PostgreSQL cannot store fails only its own list', async () => {

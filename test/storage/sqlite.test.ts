@@ -15,6 +15,7 @@ import { migrationContract } from '../contracts/migration.contract.js';
 import { removalContract } from '../contracts/removal.contract.js';
 import { rotationContract } from '../contracts/rotation.contract.js';
 import { storeContract } from '../contracts/store.contract.js';
+import { watchContract } from '../contracts/watch.contract.js';
 import { migrationNames } from '../support/released-migrations.js';
 import { aTransaction, silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -30,6 +31,7 @@ function newFile(): string {
 storeContract('sqlite', async () => `sqlite:${newFile()}`);
 removalContract('sqlite', async () => `sqlite:${newFile()}`);
 rotationContract('sqlite', async () => `sqlite:${newFile()}`);
+watchContract('sqlite', async () => `sqlite:${newFile()}`);
 migrationContract(sqlite, async () => {
   const file = newFile();
   mkdirSync(dirname(file), { recursive: true });

@@ -26,6 +26,7 @@ export function aTransaction(over: Partial<Transaction> & Pick<Transaction, 'id'
     liveVersion: null,
     mined: null,
     createdAtMs: 1_763_600_000_000,
+    updatedAtMs: 1_763_600_000_000,
     sentAtMs: null,
     confirmedAtMs: null,
     validUntilMs: null,

@@ -146,8 +146,8 @@ describe('a Solana transaction', () => {
   it('Solana transaction: the record has the common fields and those of Solana', async () => {
     const { status, body } = await send(bodyOf({ instructions: [transfer()] }));
     assert.equal(status, 200);
-    const { id, created_at, ...record } = body.data;
-    assert.ok(id && created_at);
+    const { id, created_at, updated_at, ...record } = body.data;
+    assert.ok(id && created_at && updated_at);
     assert.deepEqual(record, {
       relayer_id: 'r1',
       status: 'pending',
@@ -158,6 +158,7 @@ describe('a Solana transaction', () => {
       transaction: '',
       signature: null,
       instructions: bodyOf({ instructions: [transfer()] }).instructions,
+      revision: 1,
       failure_reason: null,
       block_number: null,
       gas_used: null,

@@ -484,7 +484,7 @@ describe('accepted Stellar requests', () => {
   it('Stellar request: the answer is the record of the transaction', async () => {
     const { data } = (await taken({ network: 'local', operations: [pay] })) as { data: Record<string, unknown> };
     assert.deepEqual(
-      { ...data, id: '', created_at: '' },
+      { ...data, id: '', created_at: '', updated_at: '' },
       {
         id: '',
         relayer_id: 'r1',
@@ -498,6 +498,8 @@ describe('accepted Stellar requests', () => {
         fee: 0,
         sequence_number: '0',
         transaction_result_xdr: null,
+        revision: 1,
+        updated_at: '',
         failure_reason: null,
         block_number: null,
         gas_used: null,

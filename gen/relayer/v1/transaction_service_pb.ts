@@ -24,7 +24,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/transaction_service.proto.
  */
 export const file_relayer_v1_transaction_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRyZWxheWVyL3YxL3RyYW5zYWN0aW9uX3NlcnZpY2UucHJvdG8SCnJlbGF5ZXIudjEioQIKFlNlbmRUcmFuc2FjdGlvblJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIwCgNldm0YAiABKAsyIS5yZWxheWVyLnYxLkV2bVRyYW5zYWN0aW9uUmVxdWVzdEgAEjgKB3N0ZWxsYXIYAyABKAsyJS5yZWxheWVyLnYxLlN0ZWxsYXJUcmFuc2FjdGlvblJlcXVlc3RIABI2CgZzb2xhbmEYBCABKAsyJC5yZWxheWVyLnYxLlNvbGFuYVRyYW5zYWN0aW9uUmVxdWVzdEgAEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAGIAQFCFQoLdHJhbnNhY3Rpb24SBtrzGAIIAUISChBfaWRlbXBvdGVuY3lfa2V5IncKF1NlbmRUcmFuc2FjdGlvblJlc3BvbnNlEiwKC3RyYW5zYWN0aW9uGAEgASgLMhcucmVsYXllci52MS5UcmFuc2FjdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSK8AgoZUmVwbGFjZVRyYW5zYWN0aW9uUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEjAKA2V2bRgCIAEoCzIhLnJlbGF5ZXIudjEuRXZtVHJhbnNhY3Rpb25SZXF1ZXN0SAASOAoHc3RlbGxhchgDIAEoCzIlLnJlbGF5ZXIudjEuU3RlbGxhclRyYW5zYWN0aW9uUmVxdWVzdEgAEjYKBnNvbGFuYRgEIAEoCzIkLnJlbGF5ZXIudjEuU29sYW5hVHJhbnNhY3Rpb25SZXF1ZXN0SAASFgoOdHJhbnNhY3Rpb25faWQYBSABKAkSJAoPaWRlbXBvdGVuY3lfa2V5GCggASgJQgbS8xgCYAFIAYgBAUIVCgt0cmFuc2FjdGlvbhIG2vMYAggBQhIKEF9pZGVtcG90ZW5jeV9rZXkiegoaUmVwbGFjZVRyYW5zYWN0aW9uUmVzcG9uc2USLAoLdHJhbnNhY3Rpb24YASABKAsyFy5yZWxheWVyLnYxLlRyYW5zYWN0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIkYKGENhbmNlbFRyYW5zYWN0aW9uUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEhYKDnRyYW5zYWN0aW9uX2lkGAIgASgJInkKGUNhbmNlbFRyYW5zYWN0aW9uUmVzcG9uc2USLAoLdHJhbnNhY3Rpb24YASABKAsyFy5yZWxheWVyLnYxLlRyYW5zYWN0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIjYKIENhbmNlbFBlbmRpbmdUcmFuc2FjdGlvbnNSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkikAEKIUNhbmNlbFBlbmRpbmdUcmFuc2FjdGlvbnNSZXNwb25zZRI7CgZyZXN1bHQYASABKAsyKy5yZWxheWVyLnYxLkNhbmNlbFBlbmRpbmdUcmFuc2FjdGlvbnNSZXN1bHQSLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEilAEKH0NhbmNlbFBlbmRpbmdUcmFuc2FjdGlvbnNSZXN1bHQSLwoncXVldWVkX2Zvcl9jYW5jZWxsYXRpb25fdHJhbnNhY3Rpb25faWRzGAEgAygJEicKH2ZhaWxlZF90b19xdWV1ZV90cmFuc2FjdGlvbl9pZHMYAiADKAkSFwoPdG90YWxfcHJvY2Vzc2VkGAMgASgNIkMKFUdldFRyYW5zYWN0aW9uUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEhYKDnRyYW5zYWN0aW9uX2lkGAIgASgJInYKFkdldFRyYW5zYWN0aW9uUmVzcG9uc2USLAoLdHJhbnNhY3Rpb24YASABKAsyFy5yZWxheWVyLnYxLlRyYW5zYWN0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIloKHEdldFRyYW5zYWN0aW9uQnlOb25jZVJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIcCgVub25jZRgCIAEoBEII0vMYBAgBUAFIAIgBAUIICgZfbm9uY2UifQodR2V0VHJhbnNhY3Rpb25CeU5vbmNlUmVzcG9uc2USLAoLdHJhbnNhY3Rpb24YASABKAsyFy5yZWxheWVyLnYxLlRyYW5zYWN0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIqwBChdMaXN0VHJhbnNhY3Rpb25zUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEhkKBHBhZ2UYAiABKA1CBtLzGAI4AUgAiAEBEh0KCHBlcl9wYWdlGAMgASgNQgbS8xgCOAFIAYgBARItCgZzdGF0dXMYBCADKA4yHS5yZWxheWVyLnYxLlRyYW5zYWN0aW9uU3RhdHVzQgcKBV9wYWdlQgsKCV9wZXJfcGFnZSKlAQoYTGlzdFRyYW5zYWN0aW9uc1Jlc3BvbnNlEi0KDHRyYW5zYWN0aW9ucxgBIAMoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SKgoKcGFnaW5hdGlvbhgCIAEoCzIWLnJlbGF5ZXIudjEuUGFnaW5hdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSKRAQoTTGlzdEF0dGVtcHRzUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEhYKDnRyYW5zYWN0aW9uX2lkGAIgASgJEhkKBHBhZ2UYAyABKA1CBtLzGAI4AUgAiAEBEh0KCHBlcl9wYWdlGAQgASgNQgbS8xgCOAFIAYgBAUIHCgVfcGFnZUILCglfcGVyX3BhZ2UimQEKFExpc3RBdHRlbXB0c1Jlc3BvbnNlEiUKCGF0dGVtcHRzGAEgAygLMhMucmVsYXllci52MS5BdHRlbXB0EioKCnBhZ2luYXRpb24YAiABKAsyFi5yZWxheWVyLnYxLlBhZ2luYXRpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiXgoYV2F0Y2hUcmFuc2FjdGlvbnNSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSGwoOdHJhbnNhY3Rpb25faWQYAiABKAlIAIgBAUIRCg9fdHJhbnNhY3Rpb25faWQiSQoZV2F0Y2hUcmFuc2FjdGlvbnNSZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24y3hAKElRyYW5zYWN0aW9uU2VydmljZRLYAQoPU2VuZFRyYW5zYWN0aW9uEiIucmVsYXllci52MS5TZW5kVHJhbnNhY3Rpb25SZXF1ZXN0GiMucmVsYXllci52MS5TZW5kVHJhbnNhY3Rpb25SZXNwb25zZSJ8yvMYNggEEAEgAjABQhRSRUNFSVZFUl9OT1RfQUxMT1dFREIWR0FTX1BSSUNFX0NBUF9FWENFRURFRILT5JMCPDoBKmILdHJhbnNhY3Rpb24iKi9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3RyYW5zYWN0aW9ucxKeAwoSUmVwbGFjZVRyYW5zYWN0aW9uEiUucmVsYXllci52MS5SZXBsYWNlVHJhbnNhY3Rpb25SZXF1ZXN0GiYucmVsYXllci52MS5SZXBsYWNlVHJhbnNhY3Rpb25SZXNwb25zZSK4AsrzGOABCAQQASACMAFCEVRSQU5TQUNUSU9OX01JTkVEQhVUUkFOU0FDVElPTl9DT05GSVJNRURCElRSQU5TQUNUSU9OX0ZBSUxFREITVFJBTlNBQ1RJT05fRVhQSVJFREIUVFJBTlNBQ1RJT05fQ0FOQ0VMRURCF1JFUExBQ0VNRU5UX1VOREVSUFJJQ0VEQhZHQVNfUFJJQ0VfQ0FQX0VYQ0VFREVEQhJJTlNVRkZJQ0lFTlRfRlVORFNCEkVYRUNVVElPTl9SRVZFUlRFREIUUkVDRUlWRVJfTk9UX0FMTE9XRUSC0+STAk06ASpiC3RyYW5zYWN0aW9uGjsvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMve3RyYW5zYWN0aW9uX2lkfRKVAwoRQ2FuY2VsVHJhbnNhY3Rpb24SJC5yZWxheWVyLnYxLkNhbmNlbFRyYW5zYWN0aW9uUmVxdWVzdBolLnJlbGF5ZXIudjEuQ2FuY2VsVHJhbnNhY3Rpb25SZXNwb25zZSKyAsrzGN0BCAQQASACQhFUUkFOU0FDVElPTl9NSU5FREIVVFJBTlNBQ1RJT05fQ09ORklSTUVEQhJUUkFOU0FDVElPTl9GQUlMRURCE1RSQU5TQUNUSU9OX0VYUElSRURCFFRSQU5TQUNUSU9OX0NBTkNFTEVEQhdSRVBMQUNFTUVOVF9VTkRFUlBSSUNFREIWR0FTX1BSSUNFX0NBUF9FWENFRURFREISSU5TVUZGSUNJRU5UX0ZVTkRTQhJFWEVDVVRJT05fUkVWRVJURURCE0NBTkNFTF9OT1RfUE9TU0lCTEWC0+STAkpiC3RyYW5zYWN0aW9uKjsvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMve3RyYW5zYWN0aW9uX2lkfRLGAQoZQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9ucxIsLnJlbGF5ZXIudjEuQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1JlcXVlc3QaLS5yZWxheWVyLnYxLkNhbmNlbFBlbmRpbmdUcmFuc2FjdGlvbnNSZXNwb25zZSJMyvMYBggEEAEgAoLT5JMCPGIGcmVzdWx0KjIvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMvcGVuZGluZxKzAQoOR2V0VHJhbnNhY3Rpb24SIS5yZWxheWVyLnYxLkdldFRyYW5zYWN0aW9uUmVxdWVzdBoiLnJlbGF5ZXIudjEuR2V0VHJhbnNhY3Rpb25SZXNwb25zZSJayvMYBggDEAEgAYLT5JMCSmILdHJhbnNhY3Rpb24SOy9hcGkvdjEvcmVsYXllcnMve3JlbGF5ZXJfaWR9L3RyYW5zYWN0aW9ucy97dHJhbnNhY3Rpb25faWR9EuIBChVHZXRUcmFuc2FjdGlvbkJ5Tm9uY2USKC5yZWxheWVyLnYxLkdldFRyYW5zYWN0aW9uQnlOb25jZVJlcXVlc3QaKS5yZWxheWVyLnYxLkdldFRyYW5zYWN0aW9uQnlOb25jZVJlc3BvbnNlInTK8xggCAMQASABQhhOT1RfU1VQUE9SVEVEX09OX05FVFdPUkuC0+STAkpiC3RyYW5zYWN0aW9uEjsvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMvYnktbm9uY2Uve25vbmNlfRKpAQoQTGlzdFRyYW5zYWN0aW9ucxIjLnJlbGF5ZXIudjEuTGlzdFRyYW5zYWN0aW9uc1JlcXVlc3QaJC5yZWxheWVyLnYxLkxpc3RUcmFuc2FjdGlvbnNSZXNwb25zZSJKyvMYBggDEAEgAYLT5JMCOmIMdHJhbnNhY3Rpb25zEiovYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMSswEKDExpc3RBdHRlbXB0cxIfLnJlbGF5ZXIudjEuTGlzdEF0dGVtcHRzUmVxdWVzdBogLnJlbGF5ZXIudjEuTGlzdEF0dGVtcHRzUmVzcG9uc2UiYMrzGAYIAxABIAGC0+STAlBiCGF0dGVtcHRzEkQvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMve3RyYW5zYWN0aW9uX2lkfS9hdHRlbXB0cxJuChFXYXRjaFRyYW5zYWN0aW9ucxIkLnJlbGF5ZXIudjEuV2F0Y2hUcmFuc2FjdGlvbnNSZXF1ZXN0GiUucmVsYXllci52MS5XYXRjaFRyYW5zYWN0aW9uc1Jlc3BvbnNlIgrK8xgGCAMQASABMAFCjgEKDmNvbS5yZWxheWVyLnYxQhdUcmFuc2FjdGlvblNlcnZpY2VQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common, file_relayer_v1_evm, file_relayer_v1_solana, file_relayer_v1_stellar, file_relayer_v1_transaction]);
+  fileDesc("CiRyZWxheWVyL3YxL3RyYW5zYWN0aW9uX3NlcnZpY2UucHJvdG8SCnJlbGF5ZXIudjEioQIKFlNlbmRUcmFuc2FjdGlvblJlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCRIwCgNldm0YAiABKAsyIS5yZWxheWVyLnYxLkV2bVRyYW5zYWN0aW9uUmVxdWVzdEgAEjgKB3N0ZWxsYXIYAyABKAsyJS5yZWxheWVyLnYxLlN0ZWxsYXJUcmFuc2FjdGlvblJlcXVlc3RIABI2CgZzb2xhbmEYBCABKAsyJC5yZWxheWVyLnYxLlNvbGFuYVRyYW5zYWN0aW9uUmVxdWVzdEgAEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAGIAQFCFQoLdHJhbnNhY3Rpb24SBtrzGAIIAUISChBfaWRlbXBvdGVuY3lfa2V5IncKF1NlbmRUcmFuc2FjdGlvblJlc3BvbnNlEiwKC3RyYW5zYWN0aW9uGAEgASgLMhcucmVsYXllci52MS5UcmFuc2FjdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSL9AgoZUmVwbGFjZVRyYW5zYWN0aW9uUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEjAKA2V2bRgCIAEoCzIhLnJlbGF5ZXIudjEuRXZtVHJhbnNhY3Rpb25SZXF1ZXN0SAASOAoHc3RlbGxhchgDIAEoCzIlLnJlbGF5ZXIudjEuU3RlbGxhclRyYW5zYWN0aW9uUmVxdWVzdEgAEjYKBnNvbGFuYRgEIAEoCzIkLnJlbGF5ZXIudjEuU29sYW5hVHJhbnNhY3Rpb25SZXF1ZXN0SAASFgoOdHJhbnNhY3Rpb25faWQYBSABKAkSKQoRZXhwZWN0ZWRfcmV2aXNpb24YHiABKARCCdLzGAVgAaABAUgBiAEBEiQKD2lkZW1wb3RlbmN5X2tleRgoIAEoCUIG0vMYAmABSAKIAQFCFQoLdHJhbnNhY3Rpb24SBtrzGAIIAUIUChJfZXhwZWN0ZWRfcmV2aXNpb25CEgoQX2lkZW1wb3RlbmN5X2tleSJ6ChpSZXBsYWNlVHJhbnNhY3Rpb25SZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEihwEKGENhbmNlbFRyYW5zYWN0aW9uUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEhYKDnRyYW5zYWN0aW9uX2lkGAIgASgJEikKEWV4cGVjdGVkX3JldmlzaW9uGB4gASgEQgnS8xgFYAGgAQFIAIgBAUIUChJfZXhwZWN0ZWRfcmV2aXNpb24ieQoZQ2FuY2VsVHJhbnNhY3Rpb25SZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiNgogQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1JlcXVlc3QSEgoKcmVsYXllcl9pZBgBIAEoCSKQAQohQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1Jlc3BvbnNlEjsKBnJlc3VsdBgBIAEoCzIrLnJlbGF5ZXIudjEuQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1Jlc3VsdBIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSKUAQofQ2FuY2VsUGVuZGluZ1RyYW5zYWN0aW9uc1Jlc3VsdBIvCidxdWV1ZWRfZm9yX2NhbmNlbGxhdGlvbl90cmFuc2FjdGlvbl9pZHMYASADKAkSJwofZmFpbGVkX3RvX3F1ZXVlX3RyYW5zYWN0aW9uX2lkcxgCIAMoCRIXCg90b3RhbF9wcm9jZXNzZWQYAyABKA0iQwoVR2V0VHJhbnNhY3Rpb25SZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSFgoOdHJhbnNhY3Rpb25faWQYAiABKAkidgoWR2V0VHJhbnNhY3Rpb25SZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEiWgocR2V0VHJhbnNhY3Rpb25CeU5vbmNlUmVxdWVzdBISCgpyZWxheWVyX2lkGAEgASgJEhwKBW5vbmNlGAIgASgEQgjS8xgECAFQAUgAiAEBQggKBl9ub25jZSJ9Ch1HZXRUcmFuc2FjdGlvbkJ5Tm9uY2VSZXNwb25zZRIsCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb24SLgoIbWV0YWRhdGEYAyABKAsyHC5yZWxheWVyLnYxLlJlc3BvbnNlTWV0YWRhdGEirAEKF0xpc3RUcmFuc2FjdGlvbnNSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSGQoEcGFnZRgCIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYAyABKA1CBtLzGAI4AUgBiAEBEi0KBnN0YXR1cxgEIAMoDjIdLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb25TdGF0dXNCBwoFX3BhZ2VCCwoJX3Blcl9wYWdlIqUBChhMaXN0VHJhbnNhY3Rpb25zUmVzcG9uc2USLQoMdHJhbnNhY3Rpb25zGAEgAygLMhcucmVsYXllci52MS5UcmFuc2FjdGlvbhIqCgpwYWdpbmF0aW9uGAIgASgLMhYucmVsYXllci52MS5QYWdpbmF0aW9uEi4KCG1ldGFkYXRhGAMgASgLMhwucmVsYXllci52MS5SZXNwb25zZU1ldGFkYXRhIpEBChNMaXN0QXR0ZW1wdHNSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSFgoOdHJhbnNhY3Rpb25faWQYAiABKAkSGQoEcGFnZRgDIAEoDUIG0vMYAjgBSACIAQESHQoIcGVyX3BhZ2UYBCABKA1CBtLzGAI4AUgBiAEBQgcKBV9wYWdlQgsKCV9wZXJfcGFnZSKZAQoUTGlzdEF0dGVtcHRzUmVzcG9uc2USJQoIYXR0ZW1wdHMYASADKAsyEy5yZWxheWVyLnYxLkF0dGVtcHQSKgoKcGFnaW5hdGlvbhgCIAEoCzIWLnJlbGF5ZXIudjEuUGFnaW5hdGlvbhIuCghtZXRhZGF0YRgDIAEoCzIcLnJlbGF5ZXIudjEuUmVzcG9uc2VNZXRhZGF0YSKKAQoYV2F0Y2hUcmFuc2FjdGlvbnNSZXF1ZXN0EhIKCnJlbGF5ZXJfaWQYASABKAkSGwoOdHJhbnNhY3Rpb25faWQYAiABKAlIAIgBARIZCgxyZXN1bWVfdG9rZW4YAyABKAlIAYgBAUIRCg9fdHJhbnNhY3Rpb25faWRCDwoNX3Jlc3VtZV90b2tlbiLRAQoZV2F0Y2hUcmFuc2FjdGlvbnNSZXNwb25zZRIuCgt0cmFuc2FjdGlvbhgBIAEoCzIXLnJlbGF5ZXIudjEuVHJhbnNhY3Rpb25IABI5ChFzbmFwc2hvdF9jb21wbGV0ZRgCIAEoCzIcLnJlbGF5ZXIudjEuU25hcHNob3RDb21wbGV0ZUgAEioKCWhlYXJ0YmVhdBgDIAEoCzIVLnJlbGF5ZXIudjEuSGVhcnRiZWF0SAASFAoMcmVzdW1lX3Rva2VuGAQgASgJQgcKBWV2ZW50IhIKEFNuYXBzaG90Q29tcGxldGUiCwoJSGVhcnRiZWF0Mt4QChJUcmFuc2FjdGlvblNlcnZpY2US2AEKD1NlbmRUcmFuc2FjdGlvbhIiLnJlbGF5ZXIudjEuU2VuZFRyYW5zYWN0aW9uUmVxdWVzdBojLnJlbGF5ZXIudjEuU2VuZFRyYW5zYWN0aW9uUmVzcG9uc2UifMrzGDYIBBABIAIwAUIUUkVDRUlWRVJfTk9UX0FMTE9XRURCFkdBU19QUklDRV9DQVBfRVhDRUVERUSC0+STAjw6ASpiC3RyYW5zYWN0aW9uIiovYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMSngMKElJlcGxhY2VUcmFuc2FjdGlvbhIlLnJlbGF5ZXIudjEuUmVwbGFjZVRyYW5zYWN0aW9uUmVxdWVzdBomLnJlbGF5ZXIudjEuUmVwbGFjZVRyYW5zYWN0aW9uUmVzcG9uc2UiuALK8xjgAQgEEAEgAjABQhFUUkFOU0FDVElPTl9NSU5FREIVVFJBTlNBQ1RJT05fQ09ORklSTUVEQhJUUkFOU0FDVElPTl9GQUlMRURCE1RSQU5TQUNUSU9OX0VYUElSRURCFFRSQU5TQUNUSU9OX0NBTkNFTEVEQhdSRVBMQUNFTUVOVF9VTkRFUlBSSUNFREIWR0FTX1BSSUNFX0NBUF9FWENFRURFREISSU5TVUZGSUNJRU5UX0ZVTkRTQhJFWEVDVVRJT05fUkVWRVJURURCFFJFQ0VJVkVSX05PVF9BTExPV0VEgtPkkwJNOgEqYgt0cmFuc2FjdGlvbho7L2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zL3t0cmFuc2FjdGlvbl9pZH0SlQMKEUNhbmNlbFRyYW5zYWN0aW9uEiQucmVsYXllci52MS5DYW5jZWxUcmFuc2FjdGlvblJlcXVlc3QaJS5yZWxheWVyLnYxLkNhbmNlbFRyYW5zYWN0aW9uUmVzcG9uc2UisgLK8xjdAQgEEAEgAkIRVFJBTlNBQ1RJT05fTUlORURCFVRSQU5TQUNUSU9OX0NPTkZJUk1FREISVFJBTlNBQ1RJT05fRkFJTEVEQhNUUkFOU0FDVElPTl9FWFBJUkVEQhRUUkFOU0FDVElPTl9DQU5DRUxFREIXUkVQTEFDRU1FTlRfVU5ERVJQUklDRURCFkdBU19QUklDRV9DQVBfRVhDRUVERURCEklOU1VGRklDSUVOVF9GVU5EU0ISRVhFQ1VUSU9OX1JFVkVSVEVEQhNDQU5DRUxfTk9UX1BPU1NJQkxFgtPkkwJKYgt0cmFuc2FjdGlvbio7L2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zL3t0cmFuc2FjdGlvbl9pZH0SxgEKGUNhbmNlbFBlbmRpbmdUcmFuc2FjdGlvbnMSLC5yZWxheWVyLnYxLkNhbmNlbFBlbmRpbmdUcmFuc2FjdGlvbnNSZXF1ZXN0Gi0ucmVsYXllci52MS5DYW5jZWxQZW5kaW5nVHJhbnNhY3Rpb25zUmVzcG9uc2UiTMrzGAYIBBABIAKC0+STAjxiBnJlc3VsdCoyL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zL3BlbmRpbmcSswEKDkdldFRyYW5zYWN0aW9uEiEucmVsYXllci52MS5HZXRUcmFuc2FjdGlvblJlcXVlc3QaIi5yZWxheWVyLnYxLkdldFRyYW5zYWN0aW9uUmVzcG9uc2UiWsrzGAYIAxABIAGC0+STAkpiC3RyYW5zYWN0aW9uEjsvYXBpL3YxL3JlbGF5ZXJzL3tyZWxheWVyX2lkfS90cmFuc2FjdGlvbnMve3RyYW5zYWN0aW9uX2lkfRLiAQoVR2V0VHJhbnNhY3Rpb25CeU5vbmNlEigucmVsYXllci52MS5HZXRUcmFuc2FjdGlvbkJ5Tm9uY2VSZXF1ZXN0GikucmVsYXllci52MS5HZXRUcmFuc2FjdGlvbkJ5Tm9uY2VSZXNwb25zZSJ0yvMYIAgDEAEgAUIYTk9UX1NVUFBPUlRFRF9PTl9ORVRXT1JLgtPkkwJKYgt0cmFuc2FjdGlvbhI7L2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zL2J5LW5vbmNlL3tub25jZX0SqQEKEExpc3RUcmFuc2FjdGlvbnMSIy5yZWxheWVyLnYxLkxpc3RUcmFuc2FjdGlvbnNSZXF1ZXN0GiQucmVsYXllci52MS5MaXN0VHJhbnNhY3Rpb25zUmVzcG9uc2UiSsrzGAYIAxABIAGC0+STAjpiDHRyYW5zYWN0aW9ucxIqL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zErMBCgxMaXN0QXR0ZW1wdHMSHy5yZWxheWVyLnYxLkxpc3RBdHRlbXB0c1JlcXVlc3QaIC5yZWxheWVyLnYxLkxpc3RBdHRlbXB0c1Jlc3BvbnNlImDK8xgGCAMQASABgtPkkwJQYghhdHRlbXB0cxJEL2FwaS92MS9yZWxheWVycy97cmVsYXllcl9pZH0vdHJhbnNhY3Rpb25zL3t0cmFuc2FjdGlvbl9pZH0vYXR0ZW1wdHMSbgoRV2F0Y2hUcmFuc2FjdGlvbnMSJC5yZWxheWVyLnYxLldhdGNoVHJhbnNhY3Rpb25zUmVxdWVzdBolLnJlbGF5ZXIudjEuV2F0Y2hUcmFuc2FjdGlvbnNSZXNwb25zZSIKyvMYBggDEAEgATABQo4BCg5jb20ucmVsYXllci52MUIXVHJhbnNhY3Rpb25TZXJ2aWNlUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_google_api_annotations, file_relayer_rest_v1_options, file_relayer_v1_common, file_relayer_v1_evm, file_relayer_v1_solana, file_relayer_v1_stellar, file_relayer_v1_transaction]);
 
 /**
  * A transaction to send.
@@ -167,6 +167,14 @@ export type ReplaceTransactionRequest = Message<"relayer.v1.ReplaceTransactionRe
   transactionId: string;
 
   /**
+   * The revision that the record must have. If it has another, the call changes nothing: ABORTED, `REVISION_MISMATCH`. Absent: any.
+   * In REST this is the header `If-Match`.
+   *
+   * @generated from field: optional uint64 expected_revision = 30;
+   */
+  expectedRevision?: bigint | undefined;
+
+  /**
    * Makes the call safe to repeat, like the metadata `idempotency-key`: 1 to 255 visible ASCII characters. If both are sent, they must be equal.
    * The service stores the response of a successful call for 24 hours, and returns it if the same request arrives again with the same key; the
    * response then has the metadata `idempotency-replayed: true`.
@@ -230,6 +238,14 @@ export type CancelTransactionRequest = Message<"relayer.v1.CancelTransactionRequ
    * @generated from field: string transaction_id = 2;
    */
   transactionId: string;
+
+  /**
+   * The revision that the record must have. If it has another, the call changes nothing: ABORTED, `REVISION_MISMATCH`. Absent: any.
+   * In REST this is the header `If-Match`.
+   *
+   * @generated from field: optional uint64 expected_revision = 30;
+   */
+  expectedRevision?: bigint | undefined;
 };
 
 /**
@@ -636,6 +652,13 @@ export type WatchTransactionsRequest = Message<"relayer.v1.WatchTransactionsRequ
    * @generated from field: optional string transaction_id = 2;
    */
   transactionId?: string | undefined;
+
+  /**
+   * The `resume_token` of the last message that the caller got from a watch with the same ids. Absent: none.
+   *
+   * @generated from field: optional string resume_token = 3;
+   */
+  resumeToken?: string | undefined;
 };
 
 /**
@@ -646,17 +669,49 @@ export const WatchTransactionsRequestSchema: GenMessage<WatchTransactionsRequest
   messageDesc(file_relayer_v1_transaction_service, 17);
 
 /**
- * A record, sent at the start and at each change.
+ * A message of a watch.
  *
  * @generated from message relayer.v1.WatchTransactionsResponse
  */
 export type WatchTransactionsResponse = Message<"relayer.v1.WatchTransactionsResponse"> & {
   /**
-   * The current record.
+   * The content. Ignore a case that you do not know.
    *
-   * @generated from field: relayer.v1.Transaction transaction = 1;
+   * @generated from oneof relayer.v1.WatchTransactionsResponse.event
    */
-  transaction?: Transaction | undefined;
+  event: {
+    /**
+     * The current state of a record.
+     *
+     * @generated from field: relayer.v1.Transaction transaction = 1;
+     */
+    value: Transaction;
+    case: "transaction";
+  } | {
+    /**
+     * Everything up to now was delivered.
+     *
+     * @generated from field: relayer.v1.SnapshotComplete snapshot_complete = 2;
+     */
+    value: SnapshotComplete;
+    case: "snapshotComplete";
+  } | {
+    /**
+     * The watch is alive, and nothing has changed.
+     *
+     * @generated from field: relayer.v1.Heartbeat heartbeat = 3;
+     */
+    value: Heartbeat;
+    case: "heartbeat";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * A watch that begins with this token delivers everything after this message. It stays valid after a restart of the service.
+   * Opaque; do not read it.
+   *
+   * @generated from field: string resume_token = 4;
+   */
+  resumeToken: string;
 };
 
 /**
@@ -665,6 +720,36 @@ export type WatchTransactionsResponse = Message<"relayer.v1.WatchTransactionsRes
  */
 export const WatchTransactionsResponseSchema: GenMessage<WatchTransactionsResponse> = /*@__PURE__*/
   messageDesc(file_relayer_v1_transaction_service, 18);
+
+/**
+ * Everything up to now was delivered: the snapshot, or what changed since the resume token.
+ *
+ * @generated from message relayer.v1.SnapshotComplete
+ */
+export type SnapshotComplete = Message<"relayer.v1.SnapshotComplete"> & {
+};
+
+/**
+ * Describes the message relayer.v1.SnapshotComplete.
+ * Use `create(SnapshotCompleteSchema)` to create a new message.
+ */
+export const SnapshotCompleteSchema: GenMessage<SnapshotComplete> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_transaction_service, 19);
+
+/**
+ * Nothing has changed for 20 seconds.
+ *
+ * @generated from message relayer.v1.Heartbeat
+ */
+export type Heartbeat = Message<"relayer.v1.Heartbeat"> & {
+};
+
+/**
+ * Describes the message relayer.v1.Heartbeat.
+ * Use `create(HeartbeatSchema)` to create a new message.
+ */
+export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_transaction_service, 20);
 
 /**
  * Sends transactions through a relayer, replaces and cancels them until they are mined, and reports their state.
@@ -687,7 +772,7 @@ export const TransactionService: GenService<{
    * Replaces the content of a transaction that is not mined yet. It keeps its id and its slot.
    * A pending transaction is changed in place. A signed one gets a new attempt that outbids the earlier ones; it is signed and stored when the call returns.
    * Errors: those of SendTransaction, NOT_FOUND (transaction), FAILED_PRECONDITION (`TRANSACTION_MINED` and others if it is too late),
-   * INVALID_ARGUMENT (`REPLACEMENT_UNDERPRICED` states the minimum, `GAS_PRICE_CAP_EXCEEDED`), UNAVAILABLE (no RPC node is reachable; nothing changed).
+   * ABORTED (`REVISION_MISMATCH`), INVALID_ARGUMENT (`REPLACEMENT_UNDERPRICED` states the minimum, `GAS_PRICE_CAP_EXCEEDED`), UNAVAILABLE (no RPC node is reachable; nothing changed).
    *
    * @generated from rpc relayer.v1.TransactionService.ReplaceTransaction
    */
@@ -698,7 +783,7 @@ export const TransactionService: GenService<{
   },
   /**
    * Cancels a transaction that is not mined yet: at once if it is pending, otherwise by a self-transfer that outbids it in its slot.
-   * A second call changes nothing. Errors: NOT_FOUND, FAILED_PRECONDITION (if it is too late), UNAVAILABLE.
+   * A second call changes nothing. Errors: NOT_FOUND, FAILED_PRECONDITION (if it is too late), ABORTED (`REVISION_MISMATCH`), UNAVAILABLE.
    *
    * @generated from rpc relayer.v1.TransactionService.CancelTransaction
    */
@@ -758,8 +843,13 @@ export const TransactionService: GenService<{
     output: typeof ListAttemptsResponseSchema;
   },
   /**
-   * Watches transactions. With an id: that record, then its changes. Without an id: the relayer's records that are not final, then all changes.
-   * The service disconnects a reader that is too slow with RESOURCE_EXHAUSTED.
+   * Watches transactions. With an id: that record, then its changes until it is final. Without an id: the relayer's records that are not final,
+   * `snapshot_complete`, then all changes. With a `resume_token`: every record that changed since that message, final ones included,
+   * `snapshot_complete` unless an id is watched, then all changes.
+   * The response headers and a first message arrive at once. After 20 seconds without a message the service sends a heartbeat.
+   * A record arrives at least once after its last change. Its revisions only grow; a slow reader does not get those in between.
+   * Errors: NOT_FOUND, FAILED_PRECONDITION (`RESUME_TOKEN_EXPIRED`), RESOURCE_EXHAUSTED (`TOO_MANY_STREAMS`: at most 50 open streams per API key),
+   * UNAVAILABLE (the service is stopping; resume with the token of the last message).
    *
    * @generated from rpc relayer.v1.TransactionService.WatchTransactions
    */

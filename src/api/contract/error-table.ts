@@ -21,6 +21,7 @@ export const errorTable: Readonly<Record<ErrorKind, ErrorRow>> = {
   method_not_allowed: { httpStatus: 405, code: Code.Unimplemented, text: 'Method Not Allowed' },
   already_exists: { httpStatus: 409, code: Code.AlreadyExists, text: 'Conflict' },
   aborted: { httpStatus: 409, code: Code.Aborted, text: 'Conflict' },
+  stale: { httpStatus: 412, code: Code.Aborted, text: 'Precondition Failed' },
   too_large: { httpStatus: 413, code: Code.ResourceExhausted, text: 'Payload Too Large' },
   unsupported_media_type: { httpStatus: 415, code: Code.InvalidArgument, text: 'Unsupported Media Type' },
   unprocessable: { httpStatus: 422, code: Code.FailedPrecondition, text: 'Unprocessable Content' },

@@ -9,6 +9,7 @@ import type { NetworkType } from '../../core/relayer/network.js';
 import type { Call } from '../contract/call.js';
 import { domainErrorOf } from '../contract/errors.js';
 import type { MethodPlan } from '../contract/method-plan.js';
+import { headerValuesOf } from '../http/header.js';
 import { composeDispatch, type Dispatch, isUnary, RestContext } from './dispatch.js';
 import { type RestExchange, writeError, writeJson } from './exchange.js';
 import { readBody } from './read-body.js';
@@ -61,7 +62,10 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
       const body = endpoint.hasBody ? await readBody(exchange.request, plan.maxBodyBytes) : null;
       if (endpoint.hasBody && body === null) return;
       const reading = new Reading(shapeFor(params.relayer_id, call), call.warnings);
-      const message = endpoint.read({ params, query: exchange.query, body }, reading);
+      const message = endpoint.read(
+        { params, query: exchange.query, body, ifMatch: headerValuesOf(exchange.request, 'if-match') },
+        reading,
+      );
       call.bodyProblem = reading.problem;
       const context = new RestContext(endpoint.method, exchange, call);
       const text = endpoint.write(await endpoint.dispatch(message, context));

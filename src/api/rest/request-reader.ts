@@ -8,6 +8,7 @@ import { type TextReader, textReaderOf } from '../../codec/text-reader.js';
 import { invalidField } from '../../core/errors.js';
 import type { JsonObject } from '../../json/json-value.js';
 import type { MethodPlan } from '../contract/method-plan.js';
+import { compileIfMatch } from './if-match.js';
 import { parsePathTemplate } from './path-template.js';
 
 /** The parts of a request that are read into its message. */
@@ -18,6 +19,8 @@ export interface RequestParts {
   readonly query: string;
   /** Null if the method has no body. */
   readonly body: JsonObject | null;
+  /** The values of `If-Match`. */
+  readonly ifMatch: readonly string[];
 }
 
 /**
@@ -42,9 +45,11 @@ export function compileRequestReader(plan: MethodPlan, compiler: CodecCompiler):
   }
   const codec = plan.http.hasBody ? compiler.object(input, taken) : null;
   const readQuery = compileQuery(plan.http.hasBody ? [] : input.fields.filter((field) => !taken.has(field.name)));
-  return ({ params: texts, query, body }, reading) => {
+  const readIfMatch = compileIfMatch(input.fields);
+  return ({ params: texts, query, body, ifMatch }, reading) => {
     const message = codec !== null && body !== null ? readBody(codec, body, mask, reading) : (create(input) as unknown as Properties);
     readQuery(query, message, reading);
+    readIfMatch(ifMatch, message, reading);
     for (const { field, read } of params) {
       const value = read(texts[field.name] ?? '', field.name, reading);
       if (value !== undefined) message[field.localName] = value;

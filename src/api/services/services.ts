@@ -8,14 +8,13 @@ import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
 import type { UpdateNetworkDeps } from '../../core/network/update-network.js';
 import type { Keccak256 } from '../../core/signer/sign-data.js';
-import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
 import { type ApiKeyServiceDeps, createApiKeyService } from './api-keys/api-key-service.js';
 import { createNetworkService } from './networks/network-service.js';
 import { createNotificationService, type NotificationServiceDeps } from './notifications/notification-service.js';
 import { createRelayerService, type RelayerServiceDeps } from './relayers/relayer-service.js';
 import { createSignerService, type SignerServiceDeps } from './signers/signer-service.js';
 import { createSigningService } from './signing/signing-service.js';
-import { createTransactionService } from './transactions/transaction-service.js';
+import { createTransactionService, type TransactionServiceDeps } from './transactions/transaction-service.js';
 
 /** A service and its implementation; a missing method answers UNIMPLEMENTED. */
 export interface ServedService {
@@ -28,7 +27,7 @@ export function isBuilt(served: readonly ServedService[], method: DescMethod): b
   return served.some(({ service, implementation }) => service.typeName === method.parent.typeName && method.localName in implementation);
 }
 
-export type ServicesDeps = TransactionDeps &
+export type ServicesDeps = TransactionServiceDeps &
   NotificationServiceDeps &
   RelayerServiceDeps &
   SignerServiceDeps &

@@ -54,6 +54,23 @@ export interface OpenTransaction {
   readonly attempts: readonly Attempt[];
 }
 
+/** A transaction as its last change left it. */
+export interface ChangedTransaction {
+  readonly view: TransactionView;
+  /** Its place in the order of acceptance. */
+  readonly place: number;
+  /** The position of its last change among those of its relayer; they become visible in this order. */
+  readonly position: number;
+}
+
+/** How far the changes of a relayer's transactions have come. */
+export interface ChangePositions {
+  /** The position of the last change; 0: none. */
+  readonly last: number;
+  /** The highest position of a removed transaction; 0: none was removed. */
+  readonly removedThrough: number;
+}
+
 /** An entry that the configuration file wrote, and its revision then. At another revision, the API has changed it since. */
 export interface FileEntry {
   readonly kind: 'notification';
@@ -101,6 +118,8 @@ export interface Changes {
   openLane(lane: LaneId, nextNonce: bigint): Change;
   /** Sets the lane's next nonce; fails if it is not `from`. */
   moveLane(lane: LaneId, from: bigint, to: bigint): Change;
+  /** Gives the database another id, so that tokens from its earlier life are refused; never fails. */
+  replaceDatabaseId(id: string): Change;
   /** Stores the chain's genesis block; fails if another one is stored. */
   insertChain(chain: string, genesisHash: string): Change;
   insertEvent(event: OutboxEvent): Change;
@@ -163,6 +182,19 @@ export interface Reads {
   oldestTransactions(relayerId: string, limit: number): Promise<readonly OldTransaction[]>;
   /** A lane's open transactions, oldest first by acceptance. */
   openTransactions(lane: LaneId): Promise<readonly OpenTransaction[]>;
+  changePositions(relayerId: string): Promise<ChangePositions>;
+  /** A relayer's transactions that changed after a position, in the order of their last changes. */
+  changesAfter(relayerId: string, after: number, limit: number): Promise<readonly ChangedTransaction[]>;
+  /** One transaction, if it changed after a position. */
+  changeAfter(transactionId: string, after: number): Promise<ChangedTransaction | undefined>;
+  /** A relayer's open transactions without changes after `upTo`, oldest first by acceptance, from after a place on. */
+  openUnchanged(
+    relayerId: string,
+    lane: LaneId,
+    range: { readonly afterPlace: number; readonly upTo: number; readonly limit: number },
+  ): Promise<readonly ChangedTransaction[]>;
+  /** A random id that a restore changes. */
+  databaseId(): Promise<string>;
   /** Lanes that have open transactions. */
   openLanes(): Promise<readonly LaneId[]>;
   /** The lane's next nonce; undefined before its first. */

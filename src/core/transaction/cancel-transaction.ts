@@ -4,7 +4,7 @@ import type { Move } from '../ports/lanes.js';
 import type { OpenTransaction } from '../ports/store.js';
 import { laneOf, type Relayer } from '../relayer/relayer.js';
 import { findTransaction } from './find-transaction.js';
-import { endedUnsigned, givenUp, requireWaiting } from './lifecycle.js';
+import { endedUnsigned, givenUp, requireRevision, requireWaiting } from './lifecycle.js';
 import { outbid } from './outbid.js';
 import type { TransactionDeps } from './send-transaction.js';
 import { isSigned, type Transaction, type TransactionView } from './transaction.js';
@@ -13,22 +13,34 @@ import { viewOf } from './transaction-changes.js';
 /**
  * Cancels a waiting transaction. An unsigned one ends at once. A signed one is outbid in its slot by an attempt that does nothing; an
  * unsequenced one is not broadcast again, and ends when its attempts are dead.
- * A second cancel changes nothing. Throws 404; 400 if it no longer waits or cannot be canceled; 503 with nothing changed.
+ * A second cancel changes nothing. Throws 404; 400 if it no longer waits or cannot be canceled; 412 for another revision than the expected one
+ * (null: any); 503 with nothing changed.
  */
-export async function cancelTransaction(deps: TransactionDeps, relayer: Relayer, transactionId: string): Promise<TransactionView> {
+export async function cancelTransaction(
+  deps: TransactionDeps,
+  relayer: Relayer,
+  transactionId: string,
+  expectedRevision: bigint | null = null,
+): Promise<TransactionView> {
   const chain = deps.directory.chainOf(relayer);
-  // If another cancel comes first, the next round finds it.
-  const require = ({ transaction }: OpenTransaction) => isCancelAccepted(transaction) || requireWaiting(transaction, 'canceled');
+  const require = ({ transaction }: Pick<OpenTransaction, 'transaction'>) => {
+    // If another cancel comes first, the next round finds it.
+    if (!isCancelAccepted(transaction)) requireWaiting(transaction, 'canceled');
+    requireRevision(transaction, expectedRevision);
+  };
   for (;;) {
     const view = await findTransaction(deps.store.read, relayer.id, transactionId);
     const { transaction } = view;
+    require(view);
     if (isCancelAccepted(transaction)) return view;
-    requireWaiting(transaction, 'canceled');
     const seen = { transaction, attempts: await deps.store.read.attemptsOf(transactionId) };
     const canceled =
       isSigned(transaction) && transaction.nonce !== null
         ? await outbid(deps, relayer, seen, { purpose: 'cancel', replacement: null, require })
-        : await deps.lanes.move(transaction, transactionId, (current) => withoutNodes(chain, current));
+        : await deps.lanes.move(transaction, transactionId, (current) => {
+            require(current);
+            return withoutNodes(chain, current);
+          });
     if (canceled !== null) return viewOf(canceled);
   }
 }
@@ -36,7 +48,6 @@ export async function cancelTransaction(deps: TransactionDeps, relayer: Relayer,
 /** The cancel that needs no node; null: the transaction has changed and needs `outbid`. */
 function withoutNodes(chain: Chain, { transaction, attempts }: OpenTransaction): Move | null {
   if (isCancelAccepted(transaction)) return null;
-  requireWaiting(transaction, 'canceled');
   if (!isSigned(transaction)) return { steps: [endedUnsigned(transaction, 'canceled', 'canceled before it was signed')] };
   if (transaction.nonce !== null) return null;
   for (const attempt of attempts) {

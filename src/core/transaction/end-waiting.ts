@@ -23,7 +23,7 @@ export async function endWaiting({ read, change, commit }: Pick<Store, 'read' | 
   for (let first = 0; first < waiting.length; first += batchSize) {
     const batch = waiting.slice(first, first + batchSize);
     const changes = batch.map((transaction) => [
-      change.updateTransaction(failed(transaction, 'unresolvable', reason)),
+      change.updateTransaction({ ...failed(transaction, 'unresolvable', reason), updatedAtMs: nowMs }),
       change.endTransaction(transaction.id, nowMs),
     ]);
     await commit(changes.flat());

@@ -1,115 +1,105 @@
-import { DomainError } from '../errors.js';
-import type { Reads } from '../ports/store.js';
-import { laneOf, type Relayer } from '../relayer/relayer.js';
-import { findTransaction } from './find-transaction.js';
-import { isFinal, type TransactionView } from './transaction.js';
-import { viewOf } from './transaction-changes.js';
+import type { ChangedTransaction } from '../ports/store.js';
+import type { TransactionView } from './transaction.js';
 
-/** A reader's subscription to the feed. */
+/** The transactions that a reader follows: all of a relayer, or one. */
+export interface Topic {
+  readonly relayerId: string;
+  /** Null: all. */
+  readonly transactionId: string | null;
+}
+
+/** Reads the next changes of a topic after a position from the store, in order. */
+export type LoadChanges = (after: number) => Promise<readonly ChangedTransaction[]>;
+
+/** A reader's subscription to a topic. It holds no changes: a slow reader finds them in the store. */
 export interface Subscription {
-  /** Resolves to the next change; undefined after `close`. Throws `READER_TOO_SLOW` if the reader was dropped. */
-  next(): Promise<TransactionView | undefined>;
+  /** Returns the next changes after a position. Readers that ask for the same ones share one read, and get the same objects. */
+  next(after: number): Promise<readonly ChangedTransaction[]>;
+  /** Resolves when something may have changed since the last `next`, when the time is over, or after `close`. */
+  wait(timeoutMs: number): Promise<'changed' | 'timeout' | 'closed'>;
   close(): void;
 }
 
-/** Publishes every change of a transaction to readers in this process, after its commit. */
+/** Tells the readers in this process that transactions have changed. The changes themselves are in the store. */
 export interface Feed {
+  /** Wakes the readers of a transaction; after the commit of its change. */
   publish(view: TransactionView): void;
-  /** Delivers the changes from now on that `wants` accepts. */
-  subscribe(wants: (view: TransactionView) => boolean): Subscription;
+  /** `load` reads the topic; all subscriptions to a topic must read the same. */
+  subscribe(topic: Topic, load: LoadChanges): Subscription;
 }
 
-/** The maximum number of changes that wait for a reader; one that falls further behind is dropped. */
-const maxBacklog = 1_000;
+/** The readers of a topic, and the changes that they read last. */
+interface Readers {
+  readonly wakers: Set<() => void>;
+  shared: { readonly after: number; readonly changes: Promise<readonly ChangedTransaction[]> } | null;
+}
 
 /** Creates a feed without readers. */
 export function createFeed(): Feed {
-  const readers = new Set<(view: TransactionView) => void>();
-  return {
-    publish(view) {
-      for (const deliver of readers) deliver(view);
-    },
-    subscribe(wants) {
-      let backlog: TransactionView[] = [];
-      let isDropped = false;
-      let isClosed = false;
-      let wake: (() => void) | null = null;
+  const topics = new Map<string, Readers>();
 
-      function deliver(view: TransactionView): void {
-        if (!wants(view)) return;
-        if (backlog.length >= maxBacklog) {
-          isDropped = true;
-          backlog = [];
-          readers.delete(deliver);
-        } else {
-          backlog.push(view);
-        }
-        wake?.();
+  return {
+    publish({ transaction: { relayerId, id } }) {
+      for (const transactionId of [null, id]) {
+        const readers = topics.get(keyOf({ relayerId, transactionId }));
+        if (readers === undefined) continue;
+        readers.shared = null;
+        for (const wake of readers.wakers) wake();
       }
-      readers.add(deliver);
+    },
+    subscribe(topic, load) {
+      const key = keyOf(topic);
+      const readers: Readers = topics.get(key) ?? { wakers: new Set(), shared: null };
+      topics.set(key, readers);
+      let isChanged = true;
+      let isClosed = false;
+      let stopWaiting: (() => void) | null = null;
+      const wake = () => {
+        isChanged = true;
+        stopWaiting?.();
+      };
+      readers.wakers.add(wake);
 
       return {
-        async next() {
-          for (;;) {
-            if (isDropped) {
-              const sentence = `the watch is more than ${maxBacklog} changes behind; start a new watch`;
-              throw new DomainError('rate_limited', 'READER_TOO_SLOW', sentence, { metadata: { limit: String(maxBacklog) } });
-            }
-            const view = backlog.shift();
-            if (view !== undefined || isClosed) return view;
+        next(after) {
+          // A change that is published from here on may be missing in what is read, so it must end the next wait.
+          isChanged = false;
+          if (readers.shared?.after === after) return readers.shared.changes;
+          const shared = { after, changes: load(after) };
+          readers.shared = shared;
+          shared.changes.catch(() => {
+            if (readers.shared === shared) readers.shared = null;
+          });
+          return shared.changes;
+        },
+        async wait(timeoutMs) {
+          if (!isChanged && !isClosed) {
             await new Promise<void>((resolve) => {
-              wake = resolve;
+              const timer = setTimeout(resolve, timeoutMs);
+              stopWaiting = () => {
+                clearTimeout(timer);
+                resolve();
+              };
             });
-            wake = null;
+            stopWaiting = null;
           }
+          if (isClosed) return 'closed';
+          if (isChanged) return 'changed';
+          // After a silence the reader looks again: another process, or a commit whose answer was lost, publishes nothing.
+          readers.shared = null;
+          return 'timeout';
         },
         close() {
           isClosed = true;
-          readers.delete(deliver);
-          wake?.();
+          readers.wakers.delete(wake);
+          if (readers.wakers.size === 0 && topics.get(key) === readers) topics.delete(key);
+          stopWaiting?.();
         },
       };
     },
   };
 }
 
-/**
- * With a `transactionId`, yields that transaction, then each of its changes until it is final. Without, yields the relayer's open transactions,
- * then every change of any. Ends when `signal` aborts. Throws 404, and `READER_TOO_SLOW` if its reader is.
- */
-export async function* watchTransactions(
-  { read, feed }: { readonly read: Reads; readonly feed: Feed },
-  relayer: Relayer,
-  transactionId: string | null,
-  signal: AbortSignal,
-): AsyncGenerator<TransactionView, void, void> {
-  const subscription = feed.subscribe(
-    ({ transaction }) => transaction.relayerId === relayer.id && (transactionId ?? transaction.id) === transaction.id,
-  );
-  const close = () => subscription.close();
-  signal.addEventListener('abort', close, { once: true });
-  if (signal.aborted) close();
-  try {
-    // Changes that arrive during this read come twice; the revision shows which are old.
-    const seen = new Map<string, number>();
-    const present =
-      transactionId === null
-        ? (await read.openTransactions(laneOf(relayer))).filter(({ transaction }) => transaction.relayerId === relayer.id).map(viewOf)
-        : [await findTransaction(read, relayer.id, transactionId)];
-    for (const view of present) {
-      seen.set(view.transaction.id, view.transaction.revision);
-      yield view;
-      if (transactionId !== null && isFinal(view.transaction.status)) return;
-    }
-    for (let view = await subscription.next(); view !== undefined && !signal.aborted; view = await subscription.next()) {
-      const { id, revision, status } = view.transaction;
-      if (revision <= (seen.get(id) ?? 0)) continue;
-      if (isFinal(status)) seen.delete(id);
-      yield view;
-      if (transactionId !== null && isFinal(status)) return;
-    }
-  } finally {
-    signal.removeEventListener('abort', close);
-    subscription.close();
-  }
+function keyOf({ relayerId, transactionId }: Topic): string {
+  return JSON.stringify([relayerId, transactionId]);
 }

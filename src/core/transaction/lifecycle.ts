@@ -248,6 +248,13 @@ export function requireWaiting(transaction: Transaction, verb: 'replaced' | 'can
     });
 }
 
+/** Throws 412 if the transaction has another revision than the caller expects. Null: any will do. */
+export function requireRevision({ id, revision }: Transaction, expected: bigint | null): void {
+  if (expected === null || BigInt(revision) === expected) return;
+  const sentence = `the transaction has revision ${revision}, not ${expected}; read it again`;
+  throw new DomainError('stale', 'REVISION_MISMATCH', sentence, { metadata: { transaction_id: id, revision: String(revision) } });
+}
+
 type StateReason = `TRANSACTION_${'MINED' | 'CONFIRMED' | 'FAILED' | 'EXPIRED' | 'CANCELED'}`;
 
 function stateThatForbids(transaction: Transaction): { reason: StateReason; words: string } | null {

@@ -5,11 +5,18 @@ import type { Move } from '../ports/lanes.js';
 import type { OpenTransaction } from '../ports/store.js';
 import type { Relayer } from '../relayer/relayer.js';
 import { findTransaction } from './find-transaction.js';
-import { replacedInPlace, replacementQueued, requireWaiting } from './lifecycle.js';
+import { replacedInPlace, replacementQueued, requireRevision, requireWaiting } from './lifecycle.js';
 import { outbid, type Replacement } from './outbid.js';
 import type { TransactionDeps } from './send-transaction.js';
 import { type Content, isSigned, type Transaction, type TransactionView } from './transaction.js';
 import { viewOf } from './transaction-changes.js';
+
+/** How to replace. */
+export interface ReplaceOptions {
+  /** The revision that the transaction must have; null: any. */
+  readonly expectedRevision?: bigint | null;
+  readonly saveResponse?: SaveResponse<TransactionView>;
+}
 
 /** Throws 400 if the new content could be mined beside the earlier attempts instead of in their place. */
 function requireSameSlot(chain: Chain, transaction: Transaction, content: Content): void {
@@ -26,21 +33,24 @@ function requireSameSlot(chain: Chain, transaction: Transaction, content: Conten
  *
  * An unsigned transaction is changed in place, without a call to a node. Otherwise the new attempt is estimated, priced above all earlier ones,
  * checked for funds, signed and stored before this resolves. If attempts cannot outbid one another, the new content is queued, in place of
- * an earlier queued replacement. Throws 404; 400 for a bad request, a state that allows no replacement, or an attempt that cannot be made; 503
- * `NODE_UNAVAILABLE` with nothing changed.
+ * an earlier queued replacement. Throws 404; 400 for a bad request, a state that allows no replacement, or an attempt that cannot be made;
+ * 412 for another revision than the expected one; 503 `NODE_UNAVAILABLE` with nothing changed.
  */
 export async function replaceTransaction(
   deps: TransactionDeps,
   relayer: Relayer,
   transactionId: string,
   request: ContentRequest,
-  saveResponse?: SaveResponse<TransactionView>,
+  { expectedRevision = null, saveResponse }: ReplaceOptions = {},
 ): Promise<TransactionView> {
   const chain = deps.directory.chainOf(relayer);
   const wantedOver = (earlier: Content | null) => chain.contentOf(request, { relayer, nowMs: deps.clock.nowMs(), earlier });
   // A bad body is reported before a missing transaction. Absent fields may default to the transaction's, so the body is read again below.
   wantedOver(null);
-  const require = (current: OpenTransaction) => requireWaiting(current.transaction, 'replaced');
+  const require = ({ transaction }: OpenTransaction) => {
+    requireWaiting(transaction, 'replaced');
+    requireRevision(transaction, expectedRevision);
+  };
   const replacementOf = ({ transaction }: OpenTransaction): Replacement => {
     const { content, validUntilMs } = wantedOver(transaction.queued ?? transaction.content);
     requireSameSlot(chain, transaction, content);
@@ -61,8 +71,8 @@ export async function replaceTransaction(
 
   for (;;) {
     const { transaction } = await findTransaction(deps.store.read, relayer.id, transactionId);
-    requireWaiting(transaction, 'replaced');
     const seen = { transaction, attempts: await deps.store.read.attemptsOf(transactionId) };
+    require(seen);
     const replaced =
       !isSigned(transaction) || mustQueue(seen)
         ? await deps.lanes.move(transaction, transactionId, withoutNodes)

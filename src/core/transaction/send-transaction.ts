@@ -56,6 +56,7 @@ export function newTransaction(
   content: Content,
   { validUntilMs, traceParent }: Pick<Transaction, 'validUntilMs' | 'traceParent'>,
 ): Transaction {
+  const createdAtMs = clock.nowMs();
   return {
     id: ids.timeOrdered(),
     relayerId: relayer.id,
@@ -70,7 +71,8 @@ export function newTransaction(
     nonce: null,
     liveVersion: null,
     mined: null,
-    createdAtMs: clock.nowMs(),
+    createdAtMs,
+    updatedAtMs: createdAtMs,
     sentAtMs: null,
     confirmedAtMs: null,
     validUntilMs,

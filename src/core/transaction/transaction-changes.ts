@@ -17,11 +17,13 @@ export function transactionChanges(
 ): { readonly after: OpenTransaction; readonly changes: readonly Change[] } {
   const attempts = move.newAttempt === undefined ? before.attempts : [...before.attempts, move.newAttempt];
   const changes: Change[] = move.newAttempt === undefined ? [] : [deps.store.change.insertAttempt(move.newAttempt)];
+  const nowMs = deps.clock.nowMs();
   let previous = before.transaction;
-  for (const step of move.steps) {
+  for (const decided of move.steps) {
+    const step = { ...decided, updatedAtMs: Math.max(nowMs, previous.updatedAtMs) };
     changes.push(deps.store.change.updateTransaction(step));
-    if (isFinal(step.status)) changes.push(deps.store.change.endTransaction(step.id, deps.clock.nowMs()));
-    const hasEvent = step.status !== previous.status || (move.tell === true && step === move.steps.at(-1));
+    if (isFinal(step.status)) changes.push(deps.store.change.endTransaction(step.id, nowMs));
+    const hasEvent = step.status !== previous.status || (move.tell === true && decided === move.steps.at(-1));
     if (hasEvent) changes.push(...deps.recordEvent(relayer, viewOf({ transaction: step, attempts })));
     previous = step;
   }

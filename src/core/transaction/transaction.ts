@@ -90,6 +90,8 @@ export interface Transaction extends LaneId {
   /** The mined attempt; null: none is known to be mined. */
   readonly mined: MinedAt | null;
   readonly createdAtMs: number;
+  /** The last change of the record; never goes back, even if the clock does. */
+  readonly updatedAtMs: number;
   /** First broadcast; never changes afterwards. */
   readonly sentAtMs: number | null;
   /** Set only with status `confirmed`. */

@@ -40,8 +40,7 @@ export async function commitMoves(
   for (const { before, move, after, isNew } of moves) {
     if (isNew) deps.journal.accepted(before, noOrigin);
     deps.journal.moved(before, move, after);
-    // Streams see every step, as webhooks do.
-    for (const step of move.steps) deps.feed.publish(viewOf({ ...after, transaction: step }));
+    deps.feed.publish(viewOf(after));
     lane.transactions.put(after);
     if (move.newAttempt !== undefined) lane.wakeBroadcast();
     if (!isSigned(after.transaction)) lane.wakePrepare();

@@ -46,19 +46,28 @@ async function createTransactions(db: Kysely<unknown>, dialect: Dialect): Promis
     .addColumn('mined_succeeded', 'integer')
     .addColumn('mined_facts', 'text')
     .addColumn('created_at_ms', 'bigint', (column) => column.notNull())
+    .addColumn('updated_at_ms', 'bigint', (column) => column.notNull())
     .addColumn('sent_at_ms', 'bigint')
     .addColumn('confirmed_at_ms', 'bigint')
     .addColumn('valid_until_ms', 'bigint')
     .addColumn('ended_at_ms', 'bigint')
     .addColumn('trace_parent', 'text')
     .addColumn('revision', 'bigint', (column) => column.notNull())
+    .addColumn('position', 'bigint', (column) => column.notNull())
     .execute();
   const index = (name: string) => db.schema.createIndex(name).on('transactions');
-  // A relayer's whole list by page number; its list by status; the open transactions of a lane.
+  // A relayer's whole list by page number; its list by status; its latest changes; the open transactions of a lane.
   await index('transactions_by_ordinal').unique().columns(['relayer_id', 'ordinal']).execute();
   await index('transactions_by_status').columns(['relayer_id', 'status', 'seq']).execute();
+  await index('transactions_by_position').columns(['relayer_id', 'position']).execute();
   await index('transactions_open').columns(['chain', 'account', 'seq']).where(openTransaction).execute();
 
+  await db.schema
+    .createTable('change_positions')
+    .addColumn('relayer_id', 'text', (column) => column.primaryKey().notNull())
+    .addColumn('position', 'bigint', (column) => column.notNull())
+    .addColumn('removed_through', 'bigint', (column) => column.notNull())
+    .execute();
   await db.schema
     .createTable('transaction_totals')
     .addColumn('relayer_id', 'text', (column) => column.notNull())
@@ -115,6 +124,11 @@ async function createLanesAndInstances(db: Kysely<unknown>): Promise<void> {
     .addColumn('pid', 'integer', (column) => column.notNull())
     .addColumn('since_ms', 'bigint', (column) => column.notNull())
     .addColumn('checked_at_ms', 'bigint', (column) => column.notNull())
+    .execute();
+  await db.schema
+    .createTable('database_ids')
+    .addColumn('number', 'integer', (column) => column.primaryKey().notNull())
+    .addColumn('id', 'text', (column) => column.notNull())
     .execute();
 }
 

@@ -1,6 +1,8 @@
 import type { Dialect } from '../dialect.js';
 import { apiKeyStatements } from './api-keys.js';
 import { attemptStatements } from './attempts.js';
+import { changePositionStatements } from './change-positions.js';
+import { databaseIdStatements } from './database-ids.js';
 import { databaseSecretStatements } from './database-secret.js';
 import { definitionStatements, fileEntryStatements } from './definitions.js';
 import { deliveryAttemptStatements, eventStatements } from './events.js';
@@ -28,5 +30,7 @@ export function compileStatements({ builder }: Dialect) {
     definitions: definitionStatements(builder),
     instances: instanceStatements(builder),
     databaseSecret: databaseSecretStatements(builder),
+    changePositions: changePositionStatements(builder),
+    databaseIds: databaseIdStatements(builder),
   };
 }

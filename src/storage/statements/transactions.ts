@@ -12,7 +12,7 @@ import type { Flag, Schema, TransactionTable } from '../schema.js';
 import { perCount, pick, statement } from '../statement.js';
 import { type AttemptRow, attemptColumns, attemptFromRow } from './attempts.js';
 
-type TransactionRow = Omit<Selectable<TransactionTable>, 'seq' | 'ordinal' | 'ended_at_ms'>;
+type TransactionRow = Omit<Selectable<TransactionTable>, 'seq' | 'ordinal' | 'ended_at_ms' | 'position'>;
 /** The columns of `MinedAt`, null together before the transaction is mined. */
 const minedColumns = ['mined_version', 'mined_block_number', 'mined_block_hash', 'mined_succeeded', 'mined_facts'] as const;
 type MinedRow = { readonly [C in (typeof minedColumns)[number]]: NonNullable<TransactionRow[C]> };
@@ -32,6 +32,7 @@ const mapping = recordMapping<Transaction, TransactionRow, Exclude<keyof Transac
     nonce: decimalText('nonce'),
     liveVersion: 'live_version',
     createdAtMs: 'created_at_ms',
+    updatedAtMs: 'updated_at_ms',
     sentAtMs: 'sent_at_ms',
     confirmedAtMs: 'confirmed_at_ms',
     validUntilMs: 'valid_until_ms',
@@ -55,6 +56,9 @@ type JoinedAttemptRow = { readonly [C in keyof AttemptRow as `attempt_${C}`]: At
 
 /** A transaction beside one of its attempts. */
 export type TransactionViewRow = TransactionRow & JoinedAttemptRow;
+
+/** A transaction with its attempt, its place in the order of acceptance and the position of its last change. */
+export type ChangedTransactionRow = TransactionViewRow & { readonly seq: number; readonly position: number };
 
 /** A row to write, and the revision that must be stored now. */
 type TransactionUpdateRow = TransactionRow & { readonly revision_before: number };
@@ -138,6 +142,13 @@ export function transactionStatements(db: Kysely<Schema>) {
       .select(transactionSelection)
       .select(attemptSelection);
 
+  /** The same, with what orders them for watches. */
+  const changedViews = () => views().select(['transactions.seq', 'transactions.position']);
+
+  /** The position that the same commit has just taken, see `changePositionStatements`. */
+  const takenPosition = (relayerId: string) =>
+    sql<number>`(select change_positions.position from change_positions where change_positions.relayer_id = ${relayerId})`;
+
   const addToTotal = (from: Expression<{ relayer_id: string; status: TransactionStatus; total: number }>) =>
     db
       .insertInto('transaction_totals')
@@ -179,6 +190,7 @@ export function transactionStatements(db: Kysely<Schema>) {
       db.insertInto('transactions').values({
         ...pick(values, transactionColumns),
         ordinal: sql<number>`coalesce((select max(ordinal) from transactions where relayer_id = ${values.relayer_id}), 0) + 1`,
+        position: takenPosition(values.relayer_id),
       }),
     ),
 
@@ -186,7 +198,7 @@ export function transactionStatements(db: Kysely<Schema>) {
     update: statement<TransactionUpdateRow, never>('transactions_update', (values) =>
       db
         .updateTable('transactions')
-        .set(pick(values, changingColumns))
+        .set({ ...pick(values, changingColumns), position: takenPosition(values.relayer_id) })
         .where('id', '=', values.id)
         .where('revision', '=', values.revision_before)
         .where((eb) => eb.or([isOpen('status'), eb('status', '=', values.status)])),
@@ -277,6 +289,37 @@ export function transactionStatements(db: Kysely<Schema>) {
         .where(isOpen('transactions.status'))
         .orderBy('transactions.seq')
         .orderBy('attempts.version'),
+    ),
+
+    /** A relayer's transactions that changed after a position, in the order of their last changes. */
+    changedAfter: statement<{ relayer_id: string; after: number; limit: number }, ChangedTransactionRow>(
+      'transactions_changed_after',
+      (values) =>
+        changedViews()
+          .where('transactions.relayer_id', '=', values.relayer_id)
+          .where('transactions.position', '>', values.after)
+          .orderBy('transactions.position')
+          .limit(values.limit),
+    ),
+
+    /** One transaction, if it changed after a position. */
+    oneChangedAfter: statement<{ id: string; after: number }, ChangedTransactionRow>('transactions_one_changed_after', (values) =>
+      changedViews().where('transactions.id', '=', values.id).where('transactions.position', '>', values.after),
+    ),
+
+    /** A relayer's open transactions that have not changed after a position, oldest first by acceptance. */
+    openUnchanged: statement<LaneId & { relayer_id: string; after_seq: number; up_to: number; limit: number }, ChangedTransactionRow>(
+      'transactions_open_unchanged',
+      (values) =>
+        changedViews()
+          .where('transactions.chain', '=', values.chain)
+          .where('transactions.account', '=', values.account)
+          .where(isOpen('transactions.status'))
+          .where('transactions.relayer_id', '=', values.relayer_id)
+          .where('transactions.seq', '>', values.after_seq)
+          .where('transactions.position', '<=', values.up_to)
+          .orderBy('transactions.seq')
+          .limit(values.limit),
     ),
 
     end: statement<{ id: string; ended_at_ms: number }, never>('transactions_end', (values) =>

@@ -21,6 +21,7 @@ const view: TransactionView = {
     liveVersion: null,
     mined: null,
     createdAtMs: 0,
+    updatedAtMs: 0,
     sentAtMs: null,
     confirmedAtMs: null,
     validUntilMs: null,

@@ -1,94 +1,85 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
-import { DomainError } from '../../../src/core/errors.js';
-import type { Reads } from '../../../src/core/ports/store.js';
-import { createFeed, watchTransactions } from '../../../src/core/transaction/feed.js';
+import type { ChangedTransaction } from '../../../src/core/ports/store.js';
+import { createFeed } from '../../../src/core/transaction/feed.js';
 import type { TransactionView } from '../../../src/core/transaction/transaction.js';
-import { relayers } from '../../support/rest-rig.js';
+import { deferred } from '../../support/deferred.js';
 import { aTransaction } from '../../support/stored-samples.js';
 
-const change = (id: string, revision = 1): TransactionView => ({ transaction: aTransaction({ id, revision }), shown: null });
-const isTooSlow = (error: unknown) => error instanceof DomainError && error.kind === 'rate_limited' && error.reason === 'READER_TOO_SLOW';
+const relayerTopic = { relayerId: 'relayer-1', transactionId: null };
+const view = (id: string, relayerId = 'relayer-1'): TransactionView => ({ transaction: aTransaction({ id, relayerId }), shown: null });
+const changed = (id: string, position: number): ChangedTransaction => ({ view: view(id), place: 1, position });
+/** Longer than any test; a wait that ends by it has failed. */
+const longMs = 60_000;
 
 describe('the feed', () => {
-  it('feed: delivers to every reader the changes it wants, in order, from its subscription on', async () => {
+  it('feed: wakes the readers of the transaction and of its relayer, and no others', async () => {
     const feed = createFeed();
-    feed.publish(change('before'));
-    const all = feed.subscribe(() => true);
-    const some = feed.subscribe(({ transaction }) => transaction.id === 'b');
-    const published = [change('a'), change('b'), change('b', 2)];
-    for (const one of published) feed.publish(one);
-    assert.deepEqual([await all.next(), await all.next(), await all.next()], published);
-    assert.deepEqual([await some.next(), await some.next()], published.slice(1));
+    const none = async () => [];
+    const all = feed.subscribe(relayerTopic, none);
+    const one = feed.subscribe({ relayerId: 'relayer-1', transactionId: 'a' }, none);
+    const other = feed.subscribe({ relayerId: 'relayer-1', transactionId: 'b' }, none);
+    const elsewhere = feed.subscribe({ relayerId: 'relayer-2', transactionId: null }, none);
+    const readers = [all, one, other, elsewhere];
+    for (const reader of readers) await reader.next(0);
+    const waits = readers.map((reader) => reader.wait(longMs));
+    feed.publish(view('a'));
+    assert.deepEqual(await Promise.all(waits.slice(0, 2)), ['changed', 'changed']);
+    for (const reader of readers) reader.close();
+    assert.deepEqual(await Promise.all(waits.slice(2)), ['closed', 'closed']);
   });
 
-  it('feed: wakes a waiting reader', async () => {
+  it('feed: a change that is published while a reader reads ends its next wait at once', async () => {
     const feed = createFeed();
-    const reader = feed.subscribe(() => true);
-    const next = reader.next();
-    const one = change('a');
-    feed.publish(one);
-    assert.equal(await next, one);
+    const loading = deferred();
+    const reader = feed.subscribe(relayerTopic, () => loading.promise.then(() => []));
+    const page = reader.next(0);
+    feed.publish(view('a'));
+    loading.resolve();
+    assert.deepEqual(await page, []);
+    assert.equal(await reader.wait(longMs), 'changed');
+    reader.close();
   });
 
-  it('feed: ends for a reader that closes, after the changes already delivered', async () => {
+  it('feed: readers at the same position share one read and get the same objects until something changes', async () => {
     const feed = createFeed();
-    const waiting = feed.subscribe(() => true);
-    const next = waiting.next();
-    waiting.close();
-    assert.equal(await next, undefined);
-
-    const behind = feed.subscribe(() => true);
-    const last = change('a');
-    feed.publish(last);
-    behind.close();
-    feed.publish(change('after'));
-    assert.deepEqual([await behind.next(), await behind.next(), await behind.next()], [last, undefined, undefined]);
+    let reads = 0;
+    const load = async (after: number) => {
+      reads += 1;
+      return [changed('a', after + 1)];
+    };
+    const readers = Array.from({ length: 10 }, () => feed.subscribe(relayerTopic, load));
+    const pages = await Promise.all(readers.map((reader) => reader.next(4)));
+    assert.equal(reads, 1);
+    assert.equal(new Set(pages.map(([first]) => first)).size, 1);
+    feed.publish(view('a'));
+    const later = await Promise.all(readers.map((reader) => reader.next(4)));
+    assert.equal(reads, 2);
+    assert.notEqual(later[0]?.[0], pages[0]?.[0]);
+    for (const reader of readers) reader.close();
   });
 
-  it('feed: drops only a reader that is more than a thousand changes behind', async () => {
+  it('feed: a failed read is tried again by the next reader', async () => {
     const feed = createFeed();
-    const slow = feed.subscribe(() => true);
-    const quick = feed.subscribe(() => true);
-    for (let index = 0; index < 1_000; index += 1) {
-      feed.publish(change('a', index));
-      assert.equal((await quick.next())?.transaction.revision, index);
-    }
-    assert.equal((await slow.next())?.transaction.revision, 0);
-    feed.publish(change('a', 1_000));
-    feed.publish(change('a', 1_001));
-    await assert.rejects(slow.next(), isTooSlow);
-    await assert.rejects(slow.next(), isTooSlow);
-    assert.equal((await quick.next())?.transaction.revision, 1_000);
+    let reads = 0;
+    const reader = feed.subscribe(relayerTopic, async () => {
+      reads += 1;
+      if (reads === 1) throw new Error('the store is away');
+      return [];
+    });
+    await assert.rejects(reader.next(0), { message: 'the store is away' });
+    assert.deepEqual(await reader.next(0), []);
+    reader.close();
   });
 
-  it('feed: loses and reorders nothing for readers of any pace within the limit', async () => {
-    const paces = fc.array(fc.record({ publish: fc.nat({ max: 40 }), read: fc.nat({ max: 40 }) }), { maxLength: 20 });
-    await fc.assert(
-      fc.asyncProperty(paces, async (steps) => {
-        const feed = createFeed();
-        const reader = feed.subscribe(() => true);
-        let published = 0;
-        let read = 0;
-        for (const step of steps) {
-          for (let count = 0; count < step.publish; count += 1) feed.publish(change('a', published++));
-          for (let count = 0; count < step.read && read < published; count += 1)
-            assert.equal((await reader.next())?.transaction.revision, read++);
-        }
-        reader.close();
-        while (read < published) assert.equal((await reader.next())?.transaction.revision, read++);
-        assert.equal(await reader.next(), undefined);
-      }),
-    );
+  it('feed: a reader that nothing wakes reads again after the time limit', async () => {
+    const feed = createFeed();
+    const pages = [[], [changed('a', 1)]];
+    const reader = feed.subscribe(relayerTopic, async () => pages.shift() ?? []);
+    assert.deepEqual(await reader.next(0), []);
+    assert.equal(await reader.wait(1), 'timeout');
+    assert.equal((await reader.next(0)).length, 1);
+    reader.close();
+    assert.equal(await reader.wait(longMs), 'closed');
   });
-});
-
-it('watch: ends at once if its signal aborted before it began', async () => {
-  const relayer = relayers.get('evm') ?? assert.fail('there is none');
-  const view = { transaction: aTransaction({ id: 'a', relayerId: relayer.id, status: 'pending' }), shown: null };
-  const read = { transaction: async () => view } as Partial<Reads> as Reads;
-  const views = watchTransactions({ read, feed: createFeed() }, relayer, 'a', AbortSignal.abort());
-  assert.deepEqual(await views.next(), { done: false, value: view });
-  assert.deepEqual(await views.next(), { done: true, value: undefined });
 });

@@ -1,11 +1,12 @@
-insert into transactions (ordinal, id, relayer_id, chain, account, status, intent, content, nonce, live_version, created_at_ms, sent_at_ms, revision)
+insert into transactions (ordinal, id, relayer_id, chain, account, status, intent, content, nonce, live_version, created_at_ms, updated_at_ms, sent_at_ms, revision, position)
   values (1, 'sent', 'relayer-1', 'evm:31337', '0xA', 'sent', 'content',
     '{"network":"evm","to":null,"valueWei":{"$int":"5"},"data":"0x00","gasLimit":null,"pricing":{"kind":"speed","speed":"fast"}}',
-    '7', 1, 1763600000000, 1763600000001, 2);
-insert into transactions (ordinal, id, relayer_id, chain, account, status, status_reason, intent, content, created_at_ms, ended_at_ms, revision)
+    '7', 1, 1763600000000, 1763600000001, 1763600000001, 2, 1);
+insert into transactions (ordinal, id, relayer_id, chain, account, status, status_reason, intent, content, created_at_ms, updated_at_ms, ended_at_ms, revision, position)
   values (2, 'failed', 'relayer-1', 'evm:31337', '0xA', 'failed', 'execution reverted', 'content',
     '{"network":"evm","to":null,"valueWei":{"$int":"5"},"data":"0x00","gasLimit":null,"pricing":{"kind":"speed","speed":"fast"}}',
-    1763600000000, 1763600000002, 3);
+    1763600000000, 1763600000002, 1763600000002, 3, 2);
+insert into change_positions values ('relayer-1', 2, 0);
 insert into transaction_totals values ('relayer-1', 'failed', 1);
 insert into attempts (transaction_id, version, chain, account, nonce, purpose, hash, raw, fields, created_at_ms)
   values ('sent', 1, 'evm:31337', '0xA', '7', 'content', '0x01', '0x02', '{"network":"evm","gasLimit":{"$int":"21000"}}', 1763600000001);
@@ -23,3 +24,4 @@ insert into definitions (kind, id, content, sealed) values ('relayer', 'main', '
 insert into database_secret values (1, 'v1.abc');
 insert into file_entries values ('notification', 'hook', 1);
 insert into instances values (1, 'host-1', 1, 1763600000000, 1763600000000);
+insert into database_ids values (1, 'database-1');

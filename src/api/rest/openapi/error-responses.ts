@@ -1,4 +1,4 @@
-import { unionRulesOf } from '../../../codec/field-rules.js';
+import { fieldRulesOf, unionRulesOf } from '../../../codec/field-rules.js';
 import { type ErrorKind, type ErrorReason, errorReasons } from '../../../core/errors.js';
 import { errorTable } from '../../contract/error-table.js';
 import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
@@ -66,6 +66,8 @@ function canAnswer(plan: MethodPlan, http: HttpPlan, isBuilt: boolean, kind: Err
     case 'aborted':
     case 'unprocessable':
       return plan.idempotent;
+    case 'stale':
+      return plan.method.input.fields.some((field) => fieldRulesOf(field).ifMatch);
     case 'too_large':
     case 'unsupported_media_type':
       return http.hasBody;
@@ -224,8 +226,10 @@ const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = {
   RECEIVER_NOT_ALLOWED: ['invalid'],
   INSUFFICIENT_FUNDS: ['precondition'],
   EXECUTION_REVERTED: ['invalid'],
-  // Only streams have it, and they are RPC only.
-  READER_TOO_SLOW: [],
+  REVISION_MISMATCH: ['stale'],
+  // Only streams have these, and they are RPC only.
+  RESUME_TOKEN_EXPIRED: [],
+  TOO_MANY_STREAMS: [],
   NOTIFICATION_NOT_FOUND: ['not_found'],
   NOTIFICATION_EXISTS: ['already_exists'],
   NOTIFICATION_IN_USE: ['precondition'],
@@ -268,6 +272,7 @@ const errorWords: Readonly<Record<ErrorKind, readonly [when: string, example: st
     'A call with this `Idempotency-Key` is still running',
     'a request with this idempotency key is still running; retry to get its response',
   ],
+  stale: ['The record has another revision than `If-Match`', 'the transaction has revision 5, not 3; read it again'],
   too_large: [
     'The body is larger than 1 MiB, or 64 KiB for methods without a rate limit',
     'the body is larger than the limit of 1048576 bytes',

@@ -37,6 +37,8 @@ export const pendingTransaction = {
   speed: 'fast',
   signature: null,
   is_canceled: false,
+  revision: 1,
+  updated_at: createdAt,
   failure_reason: null,
   block_number: null,
   gas_used: null,
@@ -53,9 +55,18 @@ const signed = {
   signature,
 };
 
-export const sentTransaction = { ...pendingTransaction, ...signed, status: 'submitted', sent_at: '2026-01-15T09:30:00.214Z' };
+const sentAt = '2026-01-15T09:30:00.214Z';
 
-export const replacedTransaction = { ...sentTransaction, to: exampleIds.otherReceiver, value: '2', speed: 'fastest' };
+export const sentTransaction = { ...pendingTransaction, ...signed, status: 'submitted', sent_at: sentAt, revision: 3, updated_at: sentAt };
+
+export const replacedTransaction = {
+  ...sentTransaction,
+  to: exampleIds.otherReceiver,
+  value: '2',
+  speed: 'fastest',
+  revision: 4,
+  updated_at: '2026-01-15T09:31:12.805Z',
+};
 
 export const attempt = {
   ...signed,

@@ -2,6 +2,7 @@ import type { DescField, DescMethod } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import { fieldRulesOf, integerRangeOf, restNameOf, scalarTypeOf } from '../../../codec/field-rules.js';
 import type { HttpPlan, MethodPlan } from '../../contract/method-plan.js';
+import { ifMatchPattern } from '../if-match.js';
 import { parsePathTemplate } from '../path-template.js';
 import { commentOf } from './comment.js';
 import { parameterExample } from './examples.js';
@@ -19,6 +20,14 @@ export const parameterComponents: Readonly<Record<string, Schema>> = {
       'Makes the call safe to repeat. The service stores the response of a successful call for 24 hours, and returns it, with the header `Idempotency-Replayed: true`, if the same request arrives again with the same key. The same key with a different request returns 422; a repeated request while the first one runs returns 409. 1 to 255 visible ASCII characters.',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
   },
+  IfMatch: {
+    name: 'If-Match',
+    in: 'header',
+    required: false,
+    description:
+      'Makes the call change the record only if it still has this revision, in quotes: `"3"`. With another revision the call returns 412 and changes nothing. `*` allows every revision.',
+    schema: { type: 'string', pattern: ifMatchPattern.source },
+  },
 };
 
 /** The parameters of a request, and the fields that are not keys of its body. */
@@ -31,6 +40,7 @@ export interface Parameters {
 export function parametersOf(plan: MethodPlan, http: HttpPlan, compiler: SchemaCompiler): Parameters {
   const { fields } = plan.method.input;
   const names = parsePathTemplate(http.template).flatMap((segment) => (segment.kind === 'variable' ? [segment.name] : []));
+  const guarded = fields.filter((field) => fieldRulesOf(field).ifMatch);
   const taken = new Set([
     ...names,
     ...fields
@@ -41,7 +51,10 @@ export function parametersOf(plan: MethodPlan, http: HttpPlan, compiler: SchemaC
   const inQuery = http.hasBody
     ? []
     : fields.filter(({ name }) => !taken.has(name)).map((field) => parameter(plan.method, field, 'query', compiler));
-  const inHeader = plan.idempotent ? [refTo('parameters', 'IdempotencyKey')] : [];
+  const inHeader = [
+    ...(plan.idempotent ? [refTo('parameters', 'IdempotencyKey')] : []),
+    ...(guarded.length > 0 ? [refTo('parameters', 'IfMatch')] : []),
+  ];
   return { parameters: [...inPath, ...inQuery, ...inHeader], taken };
 }
 

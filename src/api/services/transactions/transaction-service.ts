@@ -1,20 +1,24 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import { TransactionService } from '../../../../gen/relayer/v1/transaction_service_pb.js';
-import { DomainError, invalidField } from '../../../core/errors.js';
+import { invalidField } from '../../../core/errors.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../../core/transaction/cancel-transaction.js';
-import { watchTransactions } from '../../../core/transaction/feed.js';
 import { findByNonce, findTransaction } from '../../../core/transaction/find-transaction.js';
 import { replaceTransaction } from '../../../core/transaction/replace-transaction.js';
 import { sendTransaction, type TransactionDeps } from '../../../core/transaction/send-transaction.js';
 import type { TransactionView } from '../../../core/transaction/transaction.js';
-import { callOf, principalOf, relayerOf } from '../../contract/call.js';
-import { keyEnded } from '../../contract/shared-errors.js';
+import { callOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
 import { pageOf, paginationOf, sliceOf } from '../list-page.js';
 import { contentRequestOf, protoOfAttempt, protoOfTransaction, statusOf } from './transaction.js';
+import { createWatch } from './watch.js';
+
+export type TransactionServiceDeps = TransactionDeps & {
+  /** How long a watch may be silent. */
+  readonly watchHeartbeatMs: number;
+};
 
 /** Implements `relayer.v1.TransactionService`. */
-export function createTransactionService(deps: TransactionDeps): Partial<ServiceImpl<typeof TransactionService>> {
+export function createTransactionService(deps: TransactionServiceDeps): Partial<ServiceImpl<typeof TransactionService>> {
   const { read } = deps.store;
   return {
     sendTransaction: replayable(TransactionService.method.sendTransaction, async (request, context, saveResponse) => {
@@ -23,13 +27,14 @@ export function createTransactionService(deps: TransactionDeps): Partial<Service
       return { transaction: protoOfTransaction(view) };
     }),
     replaceTransaction: replayable(TransactionService.method.replaceTransaction, async (request, context, saveResponse) => {
-      const view = await replaceTransaction(deps, relayerOf(context), request.transactionId, contentRequestOf(request), (replaced) =>
-        saveResponse({ transaction: protoOfTransaction(replaced) }),
-      );
+      const view = await replaceTransaction(deps, relayerOf(context), request.transactionId, contentRequestOf(request), {
+        expectedRevision: request.expectedRevision ?? null,
+        saveResponse: (replaced) => saveResponse({ transaction: protoOfTransaction(replaced) }),
+      });
       return { transaction: protoOfTransaction(view) };
     }),
     async cancelTransaction(request, context) {
-      const view = await cancelTransaction(deps, relayerOf(context), request.transactionId);
+      const view = await cancelTransaction(deps, relayerOf(context), request.transactionId, request.expectedRevision ?? null);
       return { transaction: protoOfTransaction(view) };
     },
     async cancelPendingTransactions(_request, context) {
@@ -47,27 +52,7 @@ export function createTransactionService(deps: TransactionDeps): Partial<Service
       if (nonce === undefined) throw invalidField('nonce', 'is required');
       return { transaction: protoOfTransaction(await findByNonce(read, relayerOf(context), nonce)) };
     },
-    async *watchTransactions(request, context) {
-      const transactionId = request.transactionId || null;
-      const { ended } = principalOf(context);
-      const end = new AbortController();
-      const onEnd = () => end.abort();
-      for (const signal of [context.signal, ended]) {
-        signal?.addEventListener('abort', onEnd);
-        // A signal that has aborted already fires no event.
-        if (signal?.aborted) onEnd();
-      }
-      try {
-        for await (const view of watchTransactions({ read, feed: deps.feed }, relayerOf(context), transactionId, end.signal)) {
-          yield { transaction: protoOfTransaction(view) };
-        }
-      } finally {
-        for (const signal of [context.signal, ended]) signal?.removeEventListener('abort', onEnd);
-      }
-      // A regular end of the stream would mean that the transaction is final.
-      if (ended?.aborted) throw keyEnded();
-      if (context.signal.aborted) throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the service is stopping; start a new watch');
-    },
+    watchTransactions: createWatch({ read, feed: deps.feed, heartbeatMs: deps.watchHeartbeatMs }),
     async getTransaction(request) {
       return { transaction: protoOfTransaction(await findTransaction(read, request.relayerId, request.transactionId)) };
     },

@@ -82,6 +82,8 @@ export function protoOfTransaction(view: TransactionView): Transaction {
     ...presentTime('confirmedAt', transaction.confirmedAtMs),
     ...present('hash', shown?.hash ?? null),
     network: networkRecordOf(view),
+    revision: BigInt(transaction.revision),
+    updatedAt: timestampFromMs(transaction.updatedAtMs),
     ...(transaction.status === 'failed' && transaction.failureReason !== null
       ? { failureReason: protoOfFailure[transaction.failureReason] }
       : {}),
