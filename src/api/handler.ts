@@ -7,6 +7,7 @@ import type { MethodPlan } from './contract/method-plan.js';
 import { type Authenticate, checkScope, principalOf } from './guards/access.js';
 import type { RateLimit } from './guards/rate-limit.js';
 import { checkBodySize, checkHost, requestIdOf } from './guards/request-head.js';
+import { createStreamLimit, streamLimits } from './guards/stream-limit.js';
 import { breakOff, drainAfterAnswer, writeAnswer } from './http/answer.js';
 import type { Cors } from './http/cors.js';
 import { type ApiRequest, type ApiResponse, type Header, headerValuesOf } from './http/header.js';
@@ -40,6 +41,7 @@ export interface HandlerOptions extends RpcAdapterOptions {
  */
 export function createHandler(options: HandlerOptions): (request: ApiRequest, response: ApiResponse) => void {
   const { rest, authenticate, rateLimit, cors, newRequestId, log, telemetry = noTelemetry, auditRefusal } = options;
+  const openStream = createStreamLimit(streamLimits);
   const watch = createRequestWatch(log, telemetry);
   const rpc = createRpcAdapter(options);
   const targetOf = createTargets({ ...options, rpcHandlers: rpc.handlers });
@@ -86,6 +88,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         case 'rpc':
           checkContentType(found.handler, request);
           checkDeadline(request);
+          if (found.handler.method.methodKind !== 'unary') response.once('close', openStream(watched.principal));
           for (const [name, value] of headers) response.setHeader(name, value);
           rpc.serve(found.handler, request, response, createContextValues().set(callKey, exchange().call), fail);
           return;

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Client, Code, ConnectError, createClient, type Transport } from '@connectrpc/connect';
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
+import { ErrorInfoSchema } from '../../gen/google/rpc/error_details_pb.js';
+import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
+import { type AppRig, keys, startAppRig } from '../support/app-rig.js';
+import { apiKey } from '../support/service.js';
+import { waitFor } from '../support/wait-for.js';
+
+const headers = { authorization: `Bearer ${apiKey}` };
+const perKey = 50;
+
+const transports: Readonly<Record<string, (baseUrl: string) => Transport>> = {
+  gRPC: (baseUrl) => createGrpcTransport({ baseUrl }),
+  'gRPC-Web': (baseUrl) => createGrpcWebTransport({ baseUrl, httpVersion: '2' }),
+  Connect: (baseUrl) => createConnectTransport({ baseUrl, httpVersion: '2' }),
+};
+
+describe('open streams', () => {
+  let rig: AppRig;
+
+  before(async () => {
+    rig = await startAppRig();
+  });
+
+  after(() => rig.stop());
+
+  for (const [protocol, create] of Object.entries(transports)) {
+    it(`streams over ${protocol}: of 250 watches of one key on one connection, 50 open, and its other calls are answered`, async () => {
+      const client = createClient(TransactionService, create(rig.baseUrl));
+      const ending = new AbortController();
+      const outcomes = await Promise.all(Array.from({ length: 250 }, () => openWatch(client, headers, ending.signal)));
+      const refused = outcomes.filter((outcome) => outcome instanceof ConnectError);
+      assert.equal(outcomes.length - refused.length, perKey);
+      const [first] = refused;
+      assert.equal(first?.code, Code.ResourceExhausted);
+      assert.equal(first.rawMessage, 'the key has 50 open streams, the maximum; end one before you open another');
+      assert.equal(first.findDetails(ErrorInfoSchema)[0]?.reason, 'TOO_MANY_STREAMS');
+      assert.deepEqual((await client.listTransactions({ relayerId: 'r1' }, { headers })).transactions, []);
+      // Another key has room.
+      assert.equal(await openWatch(client, { authorization: `Bearer ${keys.reader}` }, ending.signal), 'open');
+      ending.abort();
+      const next = new AbortController();
+      await waitFor('room after the watches ended', async () =>
+        (await openWatch(client, headers, next.signal)) === 'open' ? true : undefined,
+      );
+      next.abort();
+    });
+  }
+});
+
+/** Resolves when the first message or an error has arrived. */
+async function openWatch(
+  client: Client<typeof TransactionService>,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+): Promise<'open' | ConnectError> {
+  try {
+    const stream = client.watchTransactions({ relayerId: 'r1' }, { headers, signal })[Symbol.asyncIterator]();
+    const { value } = await stream.next();
+    assert.equal(value?.event.case, 'snapshotComplete');
+    return 'open';
+  } catch (error) {
+    if (error instanceof ConnectError) return error;
+    throw error;
+  }
+}
