@@ -10,13 +10,8 @@ import { definitionMapping } from './statements/definitions.js';
 import { deliveryAttemptMapping, type EventRow, eventMapping } from './statements/events.js';
 import { notificationMapping } from './statements/notifications.js';
 import { storedResponseMapping } from './statements/stored-responses.js';
-import {
-  attemptFromJoinedRow,
-  type ChangedTransactionRow,
-  type TransactionViewRow,
-  transactionFromRow,
-  type Walked,
-} from './statements/transactions.js';
+import type { ChangedTransactionRow } from './statements/transaction-changes.js';
+import { attemptFromJoinedRow, type TransactionViewRow, transactionFromRow, type Walked } from './statements/transactions.js';
 
 /** Runs a read on committed rows. */
 export type Query = <P extends object, R>(statement: Statement<P, R>, values: P) => Promise<readonly R[]>;
@@ -97,6 +92,7 @@ export function createReads(statements: Statements, query: Query): Reads {
     databaseSecret,
     changePositions,
     databaseIds,
+    transactionChanges,
   } = statements;
 
   async function withAttempts(rows: readonly EventRow[]): Promise<readonly DeliveryRecord[]> {
@@ -157,11 +153,11 @@ export function createReads(statements: Statements, query: Query): Reads {
       return { last: row?.position ?? 0, removedThrough: row?.removed_through ?? 0 };
     },
     changesAfter: async (relayerId, after, limit) =>
-      (await query(transactions.changedAfter, { relayer_id: relayerId, after, limit })).map(changedFromRow),
-    changeAfter: async (id, after) => (await query(transactions.oneChangedAfter, { id, after })).map(changedFromRow)[0],
+      (await query(transactionChanges.changedAfter, { relayer_id: relayerId, after, limit })).map(changedFromRow),
+    changeAfter: async (id, after) => (await query(transactionChanges.oneChangedAfter, { id, after })).map(changedFromRow)[0],
     openUnchanged: async (relayerId, { chain, account }, { afterPlace, upTo, limit }) => {
       const values = { relayer_id: relayerId, chain, account, after_seq: afterPlace, up_to: upTo, limit };
-      return (await query(transactions.openUnchanged, values)).map(changedFromRow);
+      return (await query(transactionChanges.openUnchanged, values)).map(changedFromRow);
     },
     databaseId: async () => {
       const [row] = await query(databaseIds.id, { number: 1 });

@@ -182,6 +182,34 @@ export function watchContract(name: string, newDatabaseUrl: () => Promise<string
       assert.equal(message && shortIdOf(message), 'a pending 1');
     });
 
+    test('a reader that does not read causes no reads and holds nothing; it then gets the last state of each record', async () => {
+      const relayer = newRelayer();
+      let current = transactionOf(relayer, 'a');
+      await write('insert', current);
+      let reads = 0;
+      const counted: Store['read'] = {
+        ...store.read,
+        changesAfter: (...args) => {
+          reads += 1;
+          return store.read.changesAfter(...args);
+        },
+      };
+      const end = new AbortController();
+      const deps = { read: counted, feed, heartbeatMs: noHeartbeatMs };
+      const messages = watchTransactions(deps, { relayer, transactionId: null, resumeToken: null }, end.signal);
+      const seen = [await messages.next(), await messages.next()];
+      const readsBefore = reads;
+      for (let change = 0; change < 300; change += 1) {
+        current = next(current, { statusReason: `reason ${change}` });
+        await write('update', current);
+      }
+      assert.equal(reads, readsBefore);
+      seen.push(await messages.next());
+      end.abort();
+      const texts = seen.map(({ value }) => (value === undefined ? 'the end' : shortIdOf(value)));
+      assert.deepEqual(texts, ['a pending 1', 'snapshot_complete', 'a pending 301']);
+    });
+
     test('a watch ends if its signal aborted before it began', async () => {
       const relayer = newRelayer();
       const watching = watch(relayer);

@@ -38,6 +38,7 @@ export interface AppRigOptions {
   readonly rpcUrl?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
+  readonly watchHeartbeatMs?: number;
   /** Webhooks of the configuration file; the first gets the events of r1 and r2. */
   readonly notifications?: readonly { readonly id: string; readonly type: 'webhook'; readonly url: string }[];
 }
@@ -81,6 +82,7 @@ export async function startAppRig({
   rpcUrl = 'http://127.0.0.1:9',
   env = {},
   clock = systemClock,
+  watchHeartbeatMs = 20_000,
   notifications = [],
 }: AppRigOptions = {}): Promise<AppRig> {
   const [told] = notifications;
@@ -102,6 +104,7 @@ export async function startAppRig({
   let heldCount = 0;
   const app = await startApp(settings, config, log, {
     clock,
+    watchHeartbeatMs,
     async openStore(url, options) {
       const opened = await openStore(url, options);
       stored = opened.store;

@@ -10,6 +10,7 @@ import { instanceStatements } from './instances.js';
 import { laneStatements } from './lanes.js';
 import { notificationStatements } from './notifications.js';
 import { storedResponseStatements } from './stored-responses.js';
+import { transactionChangeStatements } from './transaction-changes.js';
 import { transactionStatements } from './transactions.js';
 
 /** All statements, compiled for one dialect. */
@@ -19,6 +20,7 @@ export type Statements = ReturnType<typeof compileStatements>;
 export function compileStatements({ builder }: Dialect) {
   return {
     transactions: transactionStatements(builder),
+    transactionChanges: transactionChangeStatements(builder),
     attempts: attemptStatements(builder),
     lanes: laneStatements(builder),
     notifications: notificationStatements(builder),

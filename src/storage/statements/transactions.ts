@@ -57,9 +57,6 @@ type JoinedAttemptRow = { readonly [C in keyof AttemptRow as `attempt_${C}`]: At
 /** A transaction beside one of its attempts. */
 export type TransactionViewRow = TransactionRow & JoinedAttemptRow;
 
-/** A transaction with its attempt, its place in the order of acceptance and the position of its last change. */
-export type ChangedTransactionRow = TransactionViewRow & { readonly seq: number; readonly position: number };
-
 /** A row to write, and the revision that must be stored now. */
 type TransactionUpdateRow = TransactionRow & { readonly revision_before: number };
 
@@ -124,26 +121,26 @@ export function attemptFromJoinedRow(row: JoinedAttemptRow): Attempt | null {
  * True for a transaction that may still change. Statements and partial indexes both write the statuses as constants: a database uses a partial
  * index only if a statement repeats the index's condition.
  */
-function isOpen(statusColumn: string): RawBuilder<boolean> {
+export function isOpen(statusColumn: string): RawBuilder<boolean> {
   return sql<boolean>`${sql.ref(statusColumn)} in (${sql.join(openStatuses.map((status) => sql.lit(status)))})`;
+}
+
+/** Transactions, each with the attempt that its record shows: the mined one, else the live one. */
+export function transactionViews(db: Kysely<Schema>) {
+  return db
+    .selectFrom('transactions')
+    .leftJoin('attempts', (join) =>
+      join
+        .onRef('attempts.transaction_id', '=', 'transactions.id')
+        .on((eb) => eb('attempts.version', '=', eb.fn.coalesce('transactions.mined_version', 'transactions.live_version'))),
+    )
+    .select(transactionSelection)
+    .select(attemptSelection);
 }
 
 /** Statements on transactions and their totals. */
 export function transactionStatements(db: Kysely<Schema>) {
-  /** Transactions, each with the attempt that its record shows: the mined one, else the live one. */
-  const views = () =>
-    db
-      .selectFrom('transactions')
-      .leftJoin('attempts', (join) =>
-        join
-          .onRef('attempts.transaction_id', '=', 'transactions.id')
-          .on((eb) => eb('attempts.version', '=', eb.fn.coalesce('transactions.mined_version', 'transactions.live_version'))),
-      )
-      .select(transactionSelection)
-      .select(attemptSelection);
-
-  /** The same, with what orders them for watches. */
-  const changedViews = () => views().select(['transactions.seq', 'transactions.position']);
+  const views = () => transactionViews(db);
 
   /** The position that the same commit has just taken, see `changePositionStatements`. */
   const takenPosition = (relayerId: string) =>
@@ -289,37 +286,6 @@ export function transactionStatements(db: Kysely<Schema>) {
         .where(isOpen('transactions.status'))
         .orderBy('transactions.seq')
         .orderBy('attempts.version'),
-    ),
-
-    /** A relayer's transactions that changed after a position, in the order of their last changes. */
-    changedAfter: statement<{ relayer_id: string; after: number; limit: number }, ChangedTransactionRow>(
-      'transactions_changed_after',
-      (values) =>
-        changedViews()
-          .where('transactions.relayer_id', '=', values.relayer_id)
-          .where('transactions.position', '>', values.after)
-          .orderBy('transactions.position')
-          .limit(values.limit),
-    ),
-
-    /** One transaction, if it changed after a position. */
-    oneChangedAfter: statement<{ id: string; after: number }, ChangedTransactionRow>('transactions_one_changed_after', (values) =>
-      changedViews().where('transactions.id', '=', values.id).where('transactions.position', '>', values.after),
-    ),
-
-    /** A relayer's open transactions that have not changed after a position, oldest first by acceptance. */
-    openUnchanged: statement<LaneId & { relayer_id: string; after_seq: number; up_to: number; limit: number }, ChangedTransactionRow>(
-      'transactions_open_unchanged',
-      (values) =>
-        changedViews()
-          .where('transactions.chain', '=', values.chain)
-          .where('transactions.account', '=', values.account)
-          .where(isOpen('transactions.status'))
-          .where('transactions.relayer_id', '=', values.relayer_id)
-          .where('transactions.seq', '>', values.after_seq)
-          .where('transactions.position', '<=', values.up_to)
-          .orderBy('transactions.seq')
-          .limit(values.limit),
     ),
 
     end: statement<{ id: string; ended_at_ms: number }, never>('transactions_end', (values) =>

@@ -34,7 +34,10 @@ export function createWatch(deps: WatchDeps): ServiceImpl<typeof TransactionServ
     }
     // A regular end of the stream would mean that the transaction is final.
     if (ended?.aborted) throw keyEnded();
-    if (context.signal.aborted) throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the service is stopping; start a new watch');
+    if (context.signal.aborted) {
+      const sentence = 'the service is stopping; start the watch again with its last resume_token';
+      throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', sentence);
+    }
   };
 }
 

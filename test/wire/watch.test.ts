@@ -8,6 +8,7 @@ import { encodeEnvelope } from '@connectrpc/connect/protocol';
 import { WatchTransactionsRequestSchema } from '../../gen/relayer/v1/transaction_service_pb.js';
 import { type AppRig, startAppRig } from '../support/app-rig.js';
 import { apiKey } from '../support/service.js';
+import { watchersByName } from '../support/watchers.js';
 
 const path = '/relayer.v1.TransactionService/WatchTransactions';
 const message = create(WatchTransactionsRequestSchema, { relayerId: 'r1' });
@@ -36,6 +37,31 @@ describe('WatchTransactions on an idle relayer', () => {
   for (const type of [...enveloped, 'application/grpc+proto', 'application/grpc+json']) {
     it(`watch: ${type} over HTTP/2 gets its response headers within ${limitMs} ms`, async () => {
       await quickest(() => headersOverHttp2(rig.baseUrl, type));
+    });
+  }
+});
+
+describe('a silent watch', () => {
+  let rig: AppRig;
+
+  before(async () => {
+    rig = await startAppRig({ watchHeartbeatMs: 50 });
+  });
+
+  after(() => rig.stop());
+
+  for (const [name, create] of Object.entries(watchersByName)) {
+    it(`watch with ${name}: heartbeats follow snapshot_complete, each with a token`, async () => {
+      const watcher = create(rig.baseUrl);
+      const events: string[] = [];
+      const watch = watcher.watch();
+      for await (const { event, resumeToken } of watch) {
+        assert.notEqual(resumeToken, '');
+        if (events.push(event) === 3) break;
+      }
+      watch.cancel();
+      watcher.close();
+      assert.deepEqual(events, ['snapshot_complete', 'heartbeat', 'heartbeat']);
     });
   }
 });
