@@ -1,5 +1,5 @@
 import { maxCost } from '../../core/fees/price.js';
-import type { Obstacle } from '../../core/ports/chain.js';
+import type { Draft, Obstacle, Refusal } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { type Attempt, isFinal, isSigned, type TransactionStatus } from '../../core/transaction/transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
@@ -26,6 +26,9 @@ export interface AttemptState {
   waitingSinceMs: number;
 }
 
+/** A draft or why there is none (null: no node answered), or what was thrown. */
+export type Drafting = { readonly outcome: Draft | Refusal | null } | { readonly error: unknown };
+
 /** An open transaction and what the lane has learnt about it; dropped when the transaction becomes final. */
 export interface Tracked {
   open: OpenTransaction;
@@ -33,6 +36,8 @@ export interface Tracked {
   notBeforeMs: number;
   /** The head at which the balance or the price cap forbade it, and until when that head counts; null: neither did. */
   forbidden: { readonly atHash: string; readonly untilMs: number } | null;
+  /** Its draft while nodes are slow to answer, made from this revision; null: none is under way. */
+  drafting: { readonly revision: number; readonly done: Promise<Drafting>; isDone: boolean } | null;
   /** What every node answers to it before it is signed, in words that are not in our tables, and at how many heads; null: nothing. */
   rejected: { readonly sentence: string; readonly heads: number; readonly lastHash: string; readonly sinceMs: number } | null;
   /** Counts while its nonce is used on chain and no attempt of ours explains it; null: no such mystery. */
@@ -229,7 +234,7 @@ export function createOpenTransactions(): OpenTransactions {
       }
       const before = records.get(id);
       if (before === undefined) {
-        const record = { open, notBeforeMs: 0, forbidden: null, rejected: null, unexplained: null, attempts: new Map() };
+        const record = { open, notBeforeMs: 0, forbidden: null, drafting: null, rejected: null, unexplained: null, attempts: new Map() };
         records.set(id, record);
         add(record, false);
         noteUntaken(record);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { maxCost } from '../../core/fees/price.js';
 import { type Draft, failureOf, type Head, isRefusal, type Refusal } from '../../core/ports/chain.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
@@ -24,6 +25,9 @@ const forbiddenForMs = 3_000;
 /** The same words of every node at this many heads, and for this long, are an answer even if they are unknown. */
 const rejection = { heads: 5, ms: 60_000 };
 
+/** Other transactions do not wait longer for nodes to estimate one. */
+const slowDraftMs = 500;
+
 /** Why a transaction cannot be signed now. */
 type Obstacle = Refusal | { readonly sentence: string; readonly lasting: false };
 
@@ -49,18 +53,20 @@ export async function prepare(lane: LaneContext): Promise<void> {
     const candidates = dueCandidates(lane, tried);
     if (candidates.length === 0) return;
     for (const { transaction } of candidates) tried.add(transaction.id);
-    const outcomes = await Promise.all(candidates.map((open) => draftOf(lane, open).catch(nullIfUnavailable)));
+    const outcomes = await Promise.all(candidates.map((open) => draftInTime(lane, open)));
     // If nodes answer nothing at all, this throws: then no transaction is to blame.
     if (outcomes.includes(null)) await lane.chain.balanceOf(lane.id.account);
     const drafted: Drafted[] = [];
     for (const [index, outcome] of outcomes.entries()) {
       const open = candidates[index];
-      if (open === undefined || outcome === undefined) continue;
+      if (open === undefined || outcome === undefined || outcome === 'slow') continue;
       if (outcome === null) await holdBack(lane, open, unanswered, retryUnansweredAfterMs);
       else if (isRefusal(outcome)) await holdBack(lane, open, judged(lane, open, outcome));
       else drafted.push({ open, draft: outcome });
     }
-    const isShort = outcomes.some((outcome) => outcome !== null && isRefusal(outcome) && outcome.refused === 'insufficient_funds');
+    const isShort = outcomes.some(
+      (outcome) => typeof outcome === 'object' && outcome !== null && isRefusal(outcome) && outcome.refused === 'insufficient_funds',
+    );
     if (isShort) await checkBalance(lane);
     if (drafted.length === 0) continue;
     const affordable = await withinFunds(lane, drafted);
@@ -82,6 +88,7 @@ function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly 
     const { id, content } = open.transaction;
     const record = transactions.tracked(id);
     if (tried.has(id) || isExpired(open, nowMs) || elapsedMs < (record?.notBeforeMs ?? 0)) continue;
+    if (record?.drafting?.isDone === false) continue;
     if (record?.forbidden?.atHash === lane.settled?.hash && elapsedMs < (record?.forbidden?.untilMs ?? 0)) continue;
     const isUnsequenced = chain.isUnsequenced(content);
     if ((isUnsequenced ? unsequencedRoom : slots) <= 0) continue;
@@ -100,6 +107,38 @@ function usedCount({ transactions, chainNonce }: LaneContext): number {
     used += 1;
   }
   return used;
+}
+
+/**
+ * Drafts a transaction, or returns `slow` if nodes take longer than others should wait. The draft goes on then, wakes the loop when it is done, and is used
+ * in that round if the transaction has not changed.
+ */
+async function draftInTime(lane: LaneContext, open: OpenTransaction): Promise<Draft | Refusal | null | 'slow'> {
+  const record = lane.transactions.tracked(open.transaction.id);
+  if (record === undefined) return 'slow';
+  const { revision } = open.transaction;
+  if (record.drafting?.revision !== revision) {
+    const done = draftOf(lane, open)
+      .catch(nullIfUnavailable)
+      .then((outcome) => ({ outcome }))
+      .catch((error: unknown) => ({ error }));
+    record.drafting = { revision, done, isDone: false };
+  }
+  const { drafting } = record;
+  const timeout = new AbortController();
+  const slow = delay(slowDraftMs, null, { signal: timeout.signal }).catch(() => null);
+  const drafted = await Promise.race([drafting.done, slow]);
+  timeout.abort();
+  if (drafted === null) {
+    void drafting.done.then(() => {
+      drafting.isDone = true;
+      lane.wakePrepare();
+    });
+    return 'slow';
+  }
+  record.drafting = null;
+  if ('error' in drafted) throw drafted.error;
+  return drafted.outcome;
 }
 
 async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Promise<Draft | Refusal> {

@@ -3,10 +3,12 @@ import { describe, it } from 'node:test';
 import { maxCostPerGasWei } from '../../../src/core/fees/price.js';
 import type { BroadcastOutcome } from '../../../src/core/ports/chain.js';
 import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
+import { sendTransaction } from '../../../src/core/transaction/send-transaction.js';
 import { evmFieldsOf, wanted } from '../../support/evm.js';
 import { startLaneRig } from '../../support/lane-rig.js';
 import { type ModelTransaction, puzzlingData, refusedData } from '../../support/model-chain.js';
 import { modelRelayer } from '../../support/model-lane.js';
+import { waitFor } from '../../support/wait-for.js';
 
 const refusedWith = (because: 'content' | 'cost' | 'words'): BroadcastOutcome => ({
   kind: because === 'words' ? 'unknown' : 'wait',
@@ -133,6 +135,27 @@ describe('transactions that nodes reject in unknown words', () => {
     const after = await rig.transaction(id);
     assert.deepEqual([after.status, after.statusReason], ['failed', 'no RPC node accepts it: the RPC node answered "no"']);
     assert.equal((await rig.attempts(id)).length, 0);
+  });
+});
+
+describe('a transaction that nodes are slow to estimate', () => {
+  it('holds up no other one, and goes when they have answered', async (test) => {
+    const rig = await startLaneRig(test);
+    await rig.see();
+    const { deps } = rig.lane();
+    const slow = (await sendTransaction(deps, modelRelayer('r1', { requiredConfirmations: 3 }), wanted({ valueWei: 1n }))).transaction.id;
+    await rig.lane().rest();
+    const [held] = rig.chain.travelling;
+    assert.equal(held?.name, 'draft');
+    const next = (await sendTransaction(deps, modelRelayer('r1', { requiredConfirmations: 3 }), wanted({ valueWei: 2n }))).transaction.id;
+    await waitFor('the next one to be submitted', async () => {
+      for (const one of [...rig.chain.travelling]) if (one !== held) one.letGo('answered');
+      return (await rig.transaction(next)).status === 'submitted' ? true : undefined;
+    });
+    assert.equal((await rig.transaction(slow)).status, 'pending');
+    held?.letGo('answered');
+    await rig.pass(5, 9);
+    assert.deepEqual([(await rig.transaction(slow)).status, (await rig.attempts(slow)).length], ['confirmed', 1]);
   });
 });
 
