@@ -58,7 +58,7 @@ export function createTargets({
       return allow.includes(method) ? rpcTarget : { kind: 'wrong_verb', rpc: true, allow };
     }
     const verb = method === 'HEAD' ? 'GET' : method;
-    const page = pageByPath.get(path.endsWith('/') ? path.slice(0, -1) : path);
+    const page = pageByPath.get(path !== '/' && path.endsWith('/') ? path.slice(0, -1) : path);
     if (page !== undefined) {
       if (verb !== 'GET') return { kind: 'wrong_verb', rpc: false, allow: ['GET', 'HEAD'] };
       return {

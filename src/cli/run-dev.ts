@@ -1,6 +1,7 @@
 import { startApp } from '../app.js';
 import type { LoadedConfig } from '../config/config-file.js';
 import { type Environment, processEnvironment } from '../config/environment.js';
+import { bundledNetworkList } from '../config/network-entries.js';
 import { loadSettings } from '../config/settings.js';
 import { curveOf } from '../core/relayer/network.js';
 import { initKeccak } from '../crypto/keccak.js';
@@ -86,7 +87,8 @@ function sandboxEnvironment(env: Environment, home: SandboxHome): Environment {
 function sandboxConfig(home: SandboxHome, chains: readonly SandboxChain[], receiverUrl: string): LoadedConfig {
   const { passphrase } = home;
   return {
-    networks: chains.map(({ network }) => network),
+    // Those of the service too, so that relayers can be created on them.
+    networks: [...chains.map(({ network }) => network), ...bundledNetworkList()],
     signers: [
       { id: 'sandbox-secp256k1', path: home.secp256k1KeystorePath, passphrase },
       { id: 'sandbox-ed25519', path: home.ed25519KeystorePath, passphrase },

@@ -98,6 +98,11 @@ export function networkEntries(entries: readonly FileEntry[], env: Environment, 
   return { networks, declared: (type) => declared[type], notices };
 }
 
+/** Returns the bundled networks. */
+export function bundledNetworkList(): readonly Network[] {
+  return networkEntries([], {}, new Problems()).networks;
+}
+
 function bundledEntries(): readonly FileEntry[] {
   return bundledNetworks.map((network) => ({
     value: jsonFromText(JSON.stringify(network)),

@@ -409,7 +409,7 @@ describe('every error of the contract, over REST and every RPC protocol', () => 
       message: 'Not found',
       error: 'this path does not exist',
     };
-    for (const path of ['/', '/api', '/api/v1', '/api/v1/nothing', '/api/v2/relayers', '/api/v1/relayers/r1/nothing', '/favicon.ico']) {
+    for (const path of ['/api', '/api/v1', '/api/v1/nothing', '/api/v2/relayers', '/api/v1/relayers/r1/nothing', '/favicon.ico']) {
       checkRest(await rig.ask('GET', path, { headers: { authorization: undefined } }), told);
     }
     const missing = { ...RelayerService.method.getRelayer, name: 'Nothing' } as DescMethodUnary;

@@ -96,9 +96,10 @@ export const newRelayer = {
   ...anyRelayer,
   id: 'payouts',
   name: 'Payouts',
+  network: 'sepolia',
   policies: { whitelist_receivers: [exampleIds.receiver], gas_price_cap: 100000000000 },
-  signer_id: 'treasury',
-  address: exampleIds.treasuryAddress,
+  signer_id: 'sandbox-secp256k1',
+  address: exampleIds.relayerAddress,
 };
 
 export const notification = { id: 'my-backend', type: 'webhook', url: 'https://backend.example.com/relayer-events', has_signing_key: true };
@@ -129,6 +130,20 @@ export const network = {
   required_confirmations: 1,
   features: ['eip1559'],
   symbol: 'ETH',
+};
+
+export const changedNetwork = {
+  ...network,
+  id: 'evm:sepolia',
+  name: 'sepolia',
+  rpc_urls: [
+    { url: 'https://sepolia.drpc.org/***', weight: 100 },
+    { url: 'https://rpc.example.com/***', weight: 1 },
+  ],
+  explorer_urls: ['https://sepolia.etherscan.io'],
+  average_blocktime_ms: 12000,
+  chain_id: 11155111,
+  required_confirmations: 6,
 };
 
 export const key = {

@@ -2,13 +2,14 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import * as records from './example-records.js';
 
 /*
- * The examples work on the service that `npm start` runs, in the order of their story: create the signer `treasury`, the relayer `payouts` and
- * the notification `my-backend`, use them, delete them. A test executes each of them there. Ids that the service makes have no example.
+ * The examples work on the service that `npm start` runs. What `/docs` prefills names what that service has from its start: each call that
+ * is filled in as a whole succeeds, and none changes the sandbox's own relayers. Calls that change or delete something have no example of
+ * its id. A test executes each example.
  */
 
 /** The examples of a method. */
 interface MethodExamples {
-  /** Path variables, if they differ from those of other methods. */
+  /** Path variables, if they differ from those of other methods; undefined: no example. */
   readonly parameters?: Readonly<Record<string, unknown>>;
   /** Bodies by name. The name begins with the type of the network, if the body depends on it. */
   readonly requests?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
@@ -21,21 +22,18 @@ export function examplesOf(method: DescMethod): MethodExamples {
   return methodExamples[`${method.parent.name}.${method.name}`] ?? {};
 }
 
-/** Returns the example of a path variable; undefined if the service makes its value. */
+/** Returns the example of a path variable; undefined if the caller must choose its value. */
 export function parameterExample(method: DescMethod, name: string): unknown {
-  return examplesOf(method).parameters?.[name] ?? parameterExamples[name];
+  const { parameters = {} } = examplesOf(method);
+  return name in parameters ? parameters[name] : parameterExamples[name];
 }
 
 const parameterExamples: Readonly<Record<string, unknown>> = {
   relayer_id: 'sandbox',
-  nonce: 0,
-  notification_id: 'my-backend',
-  signer_id: 'treasury',
+  notification_id: 'sandbox-webhook',
+  signer_id: 'sandbox-secp256k1',
   network_id: 'evm:sandbox',
 };
-
-/** The relayer that the examples create, change and delete. */
-const ownRelayer = { parameters: { relayer_id: 'payouts' } };
 
 const evmContent = {
   evm: {
@@ -132,7 +130,9 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
     requests: { text: { summary: 'A message, signed by an EVM relayer', value: { message: 'Hello, relayer!' } } },
     ...signing,
   },
+  // The relayer has no example: the envelope must be one of its own account.
   'SigningService.SignTransaction': {
+    parameters: { relayer_id: undefined },
     requests: {
       stellar: {
         summary: 'Stellar: an envelope, by the relayer `sandbox-stellar`; its account is the source',
@@ -154,6 +154,7 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
     answer: done(records.notification),
   },
   'NotificationService.UpdateNotification': {
+    parameters: { notification_id: undefined },
     requests: {
       url: { summary: 'A new URL; the signing key does not change', value: { url: 'https://backend.example.com/other-events' } },
       key: { summary: 'Remove the signing key', value: { signing_key: '' } },
@@ -162,7 +163,10 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
   },
   'NotificationService.GetNotification': { answer: done(records.notification) },
   'NotificationService.ListNotifications': { answer: page(records.notification) },
-  'NotificationService.DeleteNotification': { answer: done(null) },
+  'NotificationService.DeleteNotification': {
+    parameters: { notification_id: undefined },
+    answer: done(null),
+  },
   'NotificationService.ListDeliveries': { answer: page(records.delivery) },
   'NotificationService.RedeliverDelivery': { answer: done(records.newDelivery) },
   'NotificationService.TestNotification': { answer: done({ ...records.newDelivery, event: 'test' }) },
@@ -175,9 +179,9 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
         value: {
           id: 'payouts',
           name: 'Payouts',
-          network: 'sandbox',
+          network: 'sepolia',
           network_type: 'evm',
-          signer_id: 'treasury',
+          signer_id: 'sandbox-secp256k1',
           policies: { gas_price_cap: 100000000000, whitelist_receivers: [records.exampleIds.receiver] },
         },
       },
@@ -185,14 +189,14 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
     answer: done(records.newRelayer),
   },
   'RelayerService.UpdateRelayer': {
-    ...ownRelayer,
+    parameters: { relayer_id: undefined },
     requests: {
       pause: { summary: 'Pause the relayer', value: { paused: true } },
       policy: { summary: 'Set one policy and remove another', value: { policies: { gas_price_cap: 200000000000, min_balance: null } } },
     },
     answer: done({ ...records.newRelayer, paused: true }),
   },
-  'RelayerService.DeleteRelayer': { ...ownRelayer, answer: done(null) },
+  'RelayerService.DeleteRelayer': { parameters: { relayer_id: undefined }, answer: done(null) },
   'RelayerService.GetRelayerStatus': {
     answer: done({
       network_type: 'evm',
@@ -223,17 +227,21 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
   },
   'SignerService.GetSigner': { answer: done(records.signer) },
   'SignerService.ListSigners': { answer: page(records.signer) },
-  'SignerService.DeleteSigner': { answer: done(null) },
+  'SignerService.DeleteSigner': {
+    parameters: { signer_id: undefined },
+    answer: done(null),
+  },
   'NetworkService.GetNetwork': { answer: done(records.network) },
   'NetworkService.ListNetworks': { answer: page(records.network) },
   'NetworkService.UpdateNetwork': {
+    parameters: { network_id: 'evm:sepolia' },
     requests: {
       nodes: {
         summary: 'Two RPC endpoints; the second one gets few calls',
-        value: { rpc_urls: ['http://127.0.0.1:8545', { url: 'https://rpc.example.com/v1/secret', weight: 1 }] },
+        value: { rpc_urls: ['https://sepolia.drpc.org', { url: 'https://rpc.example.com/v1/secret', weight: 1 }] },
       },
     },
-    answer: done({ ...records.network, rpc_urls: [...records.network.rpc_urls, { url: 'https://rpc.example.com/***', weight: 1 }] }),
+    answer: done(records.changedNetwork),
   },
   'ApiKeyService.CreateApiKey': {
     requests: {

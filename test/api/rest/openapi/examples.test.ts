@@ -24,6 +24,39 @@ before(async () => {
 });
 after(() => sandbox?.stop());
 
+describe('each call that the reference page prefills', () => {
+  it('succeeds in a fresh sandbox and leaves its relayers as they are', async () => {
+    const relayersBefore = await listed('listRelayers');
+    const failures: string[] = [];
+    for (const operation of document.operations.filter(isPrefilled)) {
+      const [body] = Object.values(operation.requests);
+      const answer = await send(operation, pathOf(operation, examplesOfPath(operation)), body);
+      if (answer.status !== successOf(operation)) failures.push(`${operation.id}: ${answer.status} ${answer.text}`);
+    }
+    assert.deepEqual(failures, []);
+    for (const [id, name] of [
+      ['deleteRelayer', 'relayer_id'],
+      ['deleteSigner', 'signer_id'],
+      ['deleteNotification', 'notification_id'],
+    ] as const) {
+      const operation = document.operation(id);
+      assert.equal((await send(operation, pathOf(operation, { [name]: String(madeByExamples[name]) }))).status, 200, id);
+    }
+    assert.deepEqual(await listed('listRelayers'), relayersBefore);
+    const ids = document.operations.filter(isPrefilled).map(({ id }) => id);
+    for (const id of ['sendTransaction', 'signTypedData', 'createRelayer', 'createNotification', 'callRpc', 'updateNetwork'])
+      assert.ok(ids.includes(id), id);
+    for (const id of ['deleteRelayer', 'updateRelayer', 'deleteSigner']) assert.ok(!ids.includes(id), id);
+  });
+
+  it('has the bundled networks beside the local chains', async () => {
+    const operation = document.operation('listNetworks');
+    const { text } = await send(operation, '/api/v1/networks?per_page=100');
+    const names = JSON.parse(text).data.map(({ id }: { id: string }) => id);
+    for (const id of ['evm:sandbox', 'evm:mainnet', 'evm:sepolia', 'stellar:testnet', 'solana:devnet']) assert.ok(names.includes(id), id);
+  });
+});
+
 describe('each example of the document', () => {
   it('succeeds on a relayer of its network, with the status of the document', async () => {
     const executed: string[] = [];
@@ -66,6 +99,29 @@ describe('each example of the document', () => {
     }
   });
 });
+
+/** The resources that the examples create, and a nonce that a transaction has: what has no example in a path. */
+const madeByExamples: Readonly<Record<string, string>> = {
+  relayer_id: 'payouts',
+  notification_id: 'my-backend',
+  signer_id: 'treasury',
+  nonce: '0',
+};
+
+function examplesOfPath({ parameters }: Operation): Record<string, string> {
+  const shown = parameters.filter((one) => one.in === 'path' && one.example !== undefined);
+  return Object.fromEntries(shown.map(({ name, example }) => [name, String(example)]));
+}
+
+/** True if the page fills in every part of the call. */
+function isPrefilled(operation: Operation): boolean {
+  return operation.parameters.every((one) => one.in !== 'path' || one.example !== undefined);
+}
+
+async function listed(operationId: string): Promise<unknown> {
+  const operation = document.operation(operationId);
+  return JSON.parse((await send(operation, pathOf(operation, {}))).text).data;
+}
 
 /** The examples of a body by name; without a body, the call itself. */
 function examplesOf({ hasBody, requests }: Operation): readonly (readonly [string, unknown])[] {
@@ -119,10 +175,8 @@ function successOf({ responses, description }: Operation): number {
 
 /** The path with the examples of its variables, and newly made resources for the ids that the service makes. */
 async function pathTo(operation: Operation, relayerId: string): Promise<string> {
-  const values: Record<string, string> = {};
-  for (const { name, in: place, example } of operation.parameters)
-    if (place === 'path' && example !== undefined) values[name] = String(example);
-  if (values.relayer_id === relayers.evm) values.relayer_id = relayerId;
+  const values: Record<string, string> = { ...madeByExamples, ...examplesOfPath(operation) };
+  if (values.relayer_id === relayers.evm || operation.id === 'signTransaction') values.relayer_id = relayerId;
   const makers: Readonly<Record<string, () => Promise<string>>> = {
     transaction_id: () => made('sendTransaction', { relayer_id: relayerId }, networkNameOf(relayerId)),
     delivery_id: () => made('testNotification', values, ''),
@@ -132,7 +186,7 @@ async function pathTo(operation: Operation, relayerId: string): Promise<string> 
     const make = makers[name];
     if (make !== undefined) values[name] = await make();
   }
-  if ('nonce' in values && relayerId === relayers.evm) {
+  if (operation.id === 'getTransactionByNonce' && relayerId === relayers.evm) {
     const id = await made('sendTransaction', { relayer_id: relayerId }, 'evm');
     await untilRecord(relayerId, id, ({ hash }) => hash !== null);
   }
@@ -172,11 +226,11 @@ async function untilRecord(
   );
 }
 
-/** The example with the port of the local chain, and with the relayer's account in place of the placeholder, in texts and in base64. */
+/** The example with the relayer's account in place of the placeholder, in texts and in base64. */
 async function inSandbox(body: unknown, name: string): Promise<unknown> {
   const network = networkOf(name);
   if (body === undefined) return body;
-  if (network === 'evm') return JSON.parse(JSON.stringify(body).replaceAll('http://127.0.0.1:8545', sandbox.rpcUrls.evm));
+  if (network === 'evm') return body;
   const operation = document.operation('getRelayer');
   const { address } = JSON.parse((await send(operation, pathOf(operation, { relayer_id: relayers[network] }))).text).data;
   const text = JSON.stringify(body).replaceAll(placeholders[network], address);

@@ -33,9 +33,17 @@ export function createContractPages(fileOf: (name: string) => URL): readonly Pag
   return [page('contract.zip', 'application/zip'), page('contract.binpb', 'application/octet-stream')];
 }
 
+/** Leads a browser that opens the service's address to the reference page. */
+const rootPage: Page = {
+  path: '/',
+  scope: 'public',
+  render: () => ({ status: 302, contentType: 'text/plain; charset=utf-8', headers: [['location', '/docs']], body: 'See /docs\n' }),
+};
+
 /** Creates the reference page at `/docs` and its assets: Swagger UI from its package, with our own style and script. */
 export function createDocsPages(): readonly Page[] {
   return [
+    rootPage,
     createStaticPage({
       path: '/docs',
       contentType: 'text/html; charset=utf-8',

@@ -27,6 +27,12 @@ describe('the reference page', () => {
     }
   });
 
+  it('is where a browser gets to from the address of the service, without a key', async () => {
+    const answer = await rig.ask('GET', '/', { headers: { authorization: undefined } });
+    assert.equal(answer.status, 302);
+    assert.equal(answer.headers.location, '/docs');
+  });
+
   it('serves no other file of its packages', async () => {
     for (const path of [
       '/docs/package.json',
