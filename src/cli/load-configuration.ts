@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { type LoadedConfig, loadConfig } from '../config/config-file.js';
 import type { Environment } from '../config/environment.js';
 import { fileProblem } from '../config/json-file.js';
@@ -7,6 +7,9 @@ import { loadSettings, readSetting, type Settings, settings as settingsTable } f
 import type { CurvesOfKeystore } from '../config/signer-entries.js';
 import { KeystoreError } from '../signers/local/keystore-error.js';
 import { curvesOfKeystore } from '../signers/local/open-signer.js';
+
+/** The bits of a file's mode that let its group or everyone read it. */
+const readableByOthers = 0o044;
 
 /** Reads the settings and the configuration file. Throws ConfigError with every problem of both. */
 export async function loadConfiguration(env: Environment): Promise<{ readonly settings: Settings; readonly config: LoadedConfig }> {
@@ -17,7 +20,17 @@ export async function loadConfiguration(env: Environment): Promise<{ readonly se
     return loadConfig({ ...source, curvesOfKeystore: curvesOfKeystoreFile });
   });
   if (settings === undefined || config === undefined) throw new ConfigError(problems);
-  return { settings, config };
+  const notices = [...config.notices, ...(await openKeystores(config))];
+  return { settings, config: { ...config, notices } };
+}
+
+/** Warns of keystores that other users of the machine can read: only the passphrase protects those keys. */
+async function openKeystores({ signers }: LoadedConfig): Promise<readonly string[]> {
+  const paths = [...new Set(signers.map(({ path }) => path))];
+  const modes = await Promise.all(paths.map(async (path) => ({ path, mode: (await stat(path)).mode })));
+  return modes
+    .filter(({ mode }) => (mode & readableByOthers) !== 0)
+    .map(({ path }) => `the keystore ${path} can be read by other users; run chmod 600 on it`);
 }
 
 /** Returns the result of `load`. If it throws ConfigError, adds the problems to the list and returns undefined. */

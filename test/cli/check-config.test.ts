@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { cheapKeystore } from '../support/cheap-keystore.js';
@@ -8,8 +9,9 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 
 const settings = { API_KEY: 'k'.repeat(32), STORAGE_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'), KEY_PASSPHRASE: 'hunter2' };
 
-async function folderWithKeystore(change: Readonly<Record<string, unknown>> = {}): Promise<string> {
+async function folderWithKeystore(change: Readonly<Record<string, unknown>> = {}, mode = 0o600): Promise<string> {
   const folder = await temporaryFolder({ 'key.json': await cheapKeystore(Buffer.alloc(32, 1), 'hunter2') });
+  await chmod(join(folder, 'key.json'), mode);
   return temporaryFolder({
     'config.json': sampleConfig({
       signers: [sampleSigner({ config: { path: join(folder, 'key.json'), passphrase: { type: 'env', value: 'KEY_PASSPHRASE' } } })],
@@ -25,6 +27,19 @@ test('check-config: accepts a valid configuration and notes a variable without e
     stdout: 'configuration is valid: 1 relayer, 1 network, 1 signer, 1 notification\n',
     stderr: 'note: REDIS_URL has no effect: this service needs no Redis; it stores everything in DATABASE_URL\n',
   });
+});
+
+test('check-config: notes a keystore that other users can read', async () => {
+  for (const [mode, noted] of [
+    [0o600, false],
+    [0o640, true],
+    [0o604, true],
+  ] as const) {
+    const env = { ...settings, CONFIG_DIR: await folderWithKeystore({}, mode) };
+    const { exitCode, stderr } = await runCli(['check-config'], env);
+    assert.equal(exitCode, 0);
+    assert.equal(/^note: the keystore \/.*\/key.json can be read by other users; run chmod 600 on it\n$/.test(stderr), noted, stderr);
+  }
 });
 
 test('check-config: reports the problems of settings and file together, without a stack or a secret', async () => {

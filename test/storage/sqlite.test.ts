@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -65,6 +65,27 @@ migrationContract(sqlite, async () => {
 });
 
 describe('sqlite only', () => {
+  test('only the owner can read the database, its log, its lock and the folder that is made for it', async () => {
+    const file = newFile();
+    const open = async () => (await openStore(`sqlite:${file}`, { log: silentLog })).store;
+    const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+    const umask = process.umask(0o022);
+    try {
+      await (await open()).close();
+      chmodSync(file, 0o644);
+      const store = await open();
+      await store.checkWritable();
+      assert.deepEqual(
+        ['', '-wal', '-shm', '.lock'].map((end) => modeOf(file + end)),
+        ['600', '600', '600', '600'],
+      );
+      assert.equal(modeOf(dirname(file)), '700');
+      await store.close();
+    } finally {
+      process.umask(umask);
+    }
+  });
+
   test('all paths of one database file share one lock', async () => {
     const file = newFile();
     const { store } = await openStore(`sqlite:${file}`, { log: silentLog });

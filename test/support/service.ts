@@ -101,7 +101,7 @@ async function makeHome(options: CommonHomeOptions, network: NetworkParts): Prom
   const { networkType, networkFields, keystore, address, privateKey } = network;
   const dir = await mkdtemp(join(tmpdir(), 'relayer-test-'));
   const path = join(dir, 'keystore.json');
-  await writeFile(path, keystore);
+  await writeFile(path, keystore, { mode: 0o600 });
   const relayer = {
     id: 'r1',
     name: 'Relayer One',

@@ -29,7 +29,9 @@ const scryptN = 131_072;
 const maxScryptBytes = 512 * 1024 * 1024;
 /** Sixteen times the work of geth's most expensive setting. */
 const maxScryptWork = 2 ** 25;
-const maxPbkdf2Rounds = 10_000_000;
+/** Sixteen times geth's. Each 32 bytes of the key cost all rounds again. */
+const maxPbkdf2Rounds = 2 ** 22;
+const pbkdf2BlockBytes = 32;
 
 /** Returns the key derivation for a new keystore, with a random salt. */
 export function newKeyDerivation(): KeyDerivation {
@@ -42,10 +44,9 @@ export async function deriveKey(derivation: KeyDerivation, passphrase: Buffer): 
   const saltBytes = Buffer.from(kdfparams.salt.replace(/^0x/, ''), 'hex');
   if (derivation.kdf === 'pbkdf2') {
     const { c } = derivation.kdfparams;
-    if (c > maxPbkdf2Rounds) {
-      throw new KeystoreError('too_costly', `the keystore's pbkdf2 c is ${c}; it must be at most ${maxPbkdf2Rounds}`);
-    }
-    return pbkdf2Async(passphrase, saltBytes, c, kdfparams.dklen, 'sha256');
+    const most = Math.floor(maxPbkdf2Rounds / Math.ceil(kdfparams.dklen / pbkdf2BlockBytes));
+    if (c > most) throw new KeystoreError('too_costly', `the keystore's pbkdf2 c is ${c}; it must be at most ${most}`);
+    return withPermit(() => pbkdf2Async(passphrase, saltBytes, c, kdfparams.dklen, 'sha256'));
   }
   const { n, r, p } = derivation.kdfparams;
   if (!Number.isInteger(Math.log2(n))) throw new KeystoreError('malformed', `the keystore's scrypt n is ${n}; it must be a power of two`);
@@ -70,7 +71,7 @@ function scryptAsync(
   });
 }
 
-/** Each derivation needs 128 MiB or more, so at most two run at once. */
+/** Each derivation needs a processor, and scrypt 128 MiB or more, so at most two run at once. */
 const permits = 2;
 let permitsInUse = 0;
 const queue: (() => void)[] = [];

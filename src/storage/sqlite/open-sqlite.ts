@@ -1,3 +1,4 @@
+import { chmodSync, closeSync, openSync } from 'node:fs';
 import type Sqlite from 'better-sqlite3';
 import { Kysely, SqliteAdapter, SqliteDialect } from 'kysely';
 import type { Database, LockedDatabase } from '../database.js';
@@ -12,6 +13,7 @@ import { takeSqliteLock } from './sqlite-lock.js';
 
 /** How long to wait for another program that locks the file for a moment, such as a backup tool. */
 const busyTimeoutMs = 5_000;
+const ownerOnly = 0o600;
 
 /** Makes kysely run the migrations of SQLite in a transaction too: a kill must not leave half a migration. */
 class MigratingDialect extends SqliteDialect {
@@ -24,8 +26,21 @@ class MigratingDialect extends SqliteDialect {
   }
 }
 
+/** Lets only the owner read the database: it holds callers' data and sealed secrets. SQLite gives its log the mode of the file. */
+function restrictMode(file: string): void {
+  closeSync(openSync(file, 'a', ownerOnly));
+  for (const path of [file, `${file}-wal`, `${file}-shm`, `${file}.lock`]) {
+    try {
+      chmodSync(path, ownerOnly);
+    } catch {
+      // It is missing, or belongs to another user who decided.
+    }
+  }
+}
+
 function openWriter(file: string): Sqlite.Database {
   return openSqliteFile(file, { timeout: busyTimeoutMs }, (writer) => {
+    restrictMode(file);
     requireNoBackup(writer);
     writer.pragma('journal_mode = WAL');
     // In WAL mode, a lower level loses acknowledged commits at a power failure.

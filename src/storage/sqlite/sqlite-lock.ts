@@ -15,7 +15,7 @@ export interface SqliteLock {
 
 function realFile(file: string): string {
   const path = resolve(file);
-  mkdirSync(dirname(path), { recursive: true });
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   return existsSync(path) ? realpathSync(path) : join(realpathSync(dirname(path)), basename(path));
 }
 

@@ -43,6 +43,20 @@ describe('Ethereum keystore', () => {
     }
   });
 
+  it('the service refuses a pbkdf2 keystore with too many rounds, and one with a long key that repeats them', async () => {
+    const keystore = JSON.parse(pbkdf2Keystore('x'));
+    for (const [params, most] of [
+      [{ c: 4_194_305 }, 4_194_304],
+      [{ c: 131_073, dklen: 1024 }, 131_072],
+    ] as const) {
+      const costly = { ...keystore, crypto: { ...keystore.crypto, kdfparams: { ...keystore.crypto.kdfparams, ...params } } };
+      await assert.rejects(openKeystore(JSON.stringify(costly), 'x'), {
+        problem: 'too_costly',
+        message: `the keystore's pbkdf2 c is ${params.c}; it must be at most ${most}`,
+      });
+    }
+  });
+
   it('the service opens a pbkdf2 keystore from geth, which does not normalize passphrases', async () => {
     const opened = await openKeystore(pbkdf2Keystore('ﬁne'), 'ﬁne');
     assert.deepEqual([opened.address, opened.privateKey], [wallet.address, key]);
