@@ -35,6 +35,7 @@ import { createExclusively } from './core/exclusively.js';
 import { systemIds } from './core/ids.js';
 import { createNodeUrlPolicy, type NodeUrlPolicy } from './core/network/node-url-policy.js';
 import { eventFor, relayerEventFor } from './core/notification/events.js';
+import { withSealedUrls } from './core/notification/sealed-urls.js';
 import { type Clock, monotonicMs, systemClock } from './core/ports/clock.js';
 import type { AuditLog, Log } from './core/ports/log.js';
 import type { RecordEvent, RecordRelayerState } from './core/ports/record-event.js';
@@ -123,7 +124,10 @@ export async function startApp(
     // The store and its outbox.
     const opened = await parts.openStore(settings.databaseUrl, { log, meter: metrics.meter });
     releasers.push(() => opened.store.close());
-    const store = wakeOnEvents(opened.store, () => delivery.wake());
+    const store = withSealedUrls(
+      wakeOnEvents(opened.store, () => delivery.wake()),
+      secretBox,
+    );
     const databaseSecret = await openDatabaseSecret({ store, secretBox });
     if (databaseSecret === null) throw new ConfigError([{ path: 'STORAGE_ENCRYPTION_KEY', problem: anotherKey }]);
     const keys = createKeyRing({ store, clock, log });

@@ -85,11 +85,12 @@ export function createChanges(statements: Statements): Changes {
       new BoundChange('updateNotification', [
         guarded(notifications.update, { ...notificationMapping.toRow(next), revision_before: next.revision - 1 }),
       ]),
-    resealNotification: ({ id, revision, sealedSigningKey, retiredKeys }) =>
+    resealNotification: ({ id, revision, url, sealedSigningKey, retiredKeys }) =>
       new BoundChange('resealNotification', [
         guarded(notifications.reseal, {
           id,
           revision,
+          url,
           sealed_signing_key: sealedSigningKey,
           retired_keys: JSON.stringify(retiredKeys),
         }),

@@ -110,6 +110,7 @@ export interface NotificationTable {
   seq: Generated<number>;
   id: string;
   type: Notification['type'];
+  /** Sealed. */
   url: string;
   sealed_signing_key: string | null;
   /** JSON of `RetiredKey[]`. */

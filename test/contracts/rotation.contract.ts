@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { createFingerprint, databaseSecretPurpose, openDatabaseSecret } from '../../src/core/access/database-secret.js';
 import { createIdempotency } from '../../src/core/access/idempotency.js';
 import { rotateEncryptionKey } from '../../src/core/access/rotate-encryption-key.js';
+import { urlPurpose } from '../../src/core/notification/sealed-urls.js';
 import { signingKeyPurpose } from '../../src/core/notification/signing-key.js';
 import type { SecretBox } from '../../src/core/ports/secret-box.js';
 import { openStore } from '../../src/storage/open-store.js';
@@ -22,9 +23,11 @@ export function rotationContract(name: string, newDatabaseUrl: () => Promise<str
         const [from, to] = [newBox(), newBox()];
         const ids = Array.from({ length: 120 }, (_, number) => `hook-${number}`);
         const sealedOf = (id: string, text: string) => from.seal(text, signingKeyPurpose(id));
+        const sealedUrl = (id: string) => from.seal(`https://example.com/${id}`, urlPurpose(id));
         const notifications = ids.map((id) =>
           aNotification({
             id,
+            url: sealedUrl(id),
             revision: 3,
             goneAtMs: 5,
             sealedSigningKey: sealedOf(id, `key of ${id}`),
@@ -34,18 +37,21 @@ export function rotationContract(name: string, newDatabaseUrl: () => Promise<str
         const definition = { kind: 'signer', id: 'made', content: { type: 'local' }, sealed: from.seal('secret', 'signer:made') } as const;
         const plain = { kind: 'relayer', id: 'plain', content: null, sealed: null } as const;
         await store.commit([
-          ...[...notifications, aNotification({ id: 'unsigned' })].map((notification) => change.insertNotification(notification)),
+          ...[...notifications, aNotification({ id: 'unsigned', url: sealedUrl('unsigned') })].map((notification) =>
+            change.insertNotification(notification),
+          ),
           change.putDefinition(definition),
           change.putDefinition(plain),
         ]);
 
-        assert.deepEqual(await rotateEncryptionKey({ store, from, to }), { kind: 'rotated', secrets: 361 });
+        assert.deepEqual(await rotateEncryptionKey({ store, from, to }), { kind: 'rotated', secrets: 482 });
 
         const { items } = await read.notifications({ offset: 0, limit: 200 });
         assert.equal(items.length, 121);
         for (const [index, id] of ids.entries()) {
           const found = items.find((notification) => notification.id === id);
           assert.ok(found?.sealedSigningKey);
+          assert.equal(to.open(found.url, urlPurpose(id)), `https://example.com/${id}`);
           assert.equal(to.open(found.sealedSigningKey, signingKeyPurpose(id)), `key of ${id}`);
           assert.deepEqual(
             found.retiredKeys.map((key) => [to.open(key.sealedSigningKey, signingKeyPurpose(id)), key.retiredAtMs]),
@@ -57,16 +63,15 @@ export function rotationContract(name: string, newDatabaseUrl: () => Promise<str
           for (const { sealedSigningKey } of [found, ...found.retiredKeys]) {
             assert.throws(() => from.open(sealedSigningKey ?? '', signingKeyPurpose(id)), /with another key/);
           }
-          const { sealedSigningKey: _, retiredKeys: __, ...rest } = found;
-          const { sealedSigningKey: ___, retiredKeys: ____, ...before } = notifications[index] ?? found;
-          assert.deepEqual(rest, before);
+          const secrets = { url: '', sealedSigningKey: null, retiredKeys: [] };
+          assert.deepEqual({ ...found, ...secrets }, { ...(notifications[index] ?? found), ...secrets });
         }
         const [signer] = await read.definitions('signer');
         assert.equal(to.open(signer?.sealed ?? '', 'signer:made'), 'secret');
         assert.throws(() => from.open(signer?.sealed ?? '', 'signer:made'));
         assert.deepEqual(await read.definitions('relayer'), [plain]);
 
-        assert.deepEqual(await rotateEncryptionKey({ store, from, to }), { kind: 'done_before', secrets: 361 });
+        assert.deepEqual(await rotateEncryptionKey({ store, from, to }), { kind: 'done_before', secrets: 482 });
       } finally {
         await store.close();
       }
@@ -76,8 +81,16 @@ export function rotationContract(name: string, newDatabaseUrl: () => Promise<str
       const { store } = await openStore(await newDatabaseUrl(), { log: silentLog });
       try {
         const [from, to, stranger] = [newBox(), newBox(), newBox()];
-        const mine = aNotification({ id: 'mine', sealedSigningKey: from.seal('a', signingKeyPurpose('mine')) });
-        const theirs = aNotification({ id: 'theirs', sealedSigningKey: stranger.seal('b', signingKeyPurpose('theirs')) });
+        const mine = aNotification({
+          id: 'mine',
+          url: from.seal('https://a.example', urlPurpose('mine')),
+          sealedSigningKey: from.seal('a', signingKeyPurpose('mine')),
+        });
+        const theirs = aNotification({
+          id: 'theirs',
+          url: from.seal('https://b.example', urlPurpose('theirs')),
+          sealedSigningKey: stranger.seal('b', signingKeyPurpose('theirs')),
+        });
         const swapped = { kind: 'network', id: 'n', content: {}, sealed: from.seal('[]', 'network:other') } as const;
         await store.commit([
           store.change.insertNotification(mine),

@@ -1,3 +1,4 @@
+import { urlPurpose } from '../notification/sealed-urls.js';
 import { signingKeyPurpose } from '../notification/signing-key.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Change, Definition, Store } from '../ports/store.js';
@@ -22,8 +23,7 @@ export type Rotation =
 interface Sealed {
   /** Shown to people. */
   readonly owner: string;
-  readonly purpose: string;
-  readonly texts: readonly string[];
+  readonly texts: readonly { readonly text: string; readonly purpose: string }[];
   /** Returns the change that stores the secrets sealed again. */
   changeTo(texts: readonly string[]): Change;
 }
@@ -38,17 +38,17 @@ const pageSize = 100;
 export async function rotateEncryptionKey({ store, from, to }: RotationDeps): Promise<Rotation> {
   const all = [...(await sealedDatabaseSecret(store)), ...(await sealedNotifications(store)), ...(await sealedDefinitions(store))];
   const secrets = all.reduce((sum, { texts }) => sum + texts.length, 0);
-  const notOpened = all.filter(({ texts, purpose }) => !texts.every((text) => opens(from, text, purpose)));
+  const notOpened = all.filter(({ texts }) => !texts.every((text) => opens(from, text)));
   if (notOpened.length > 0) {
-    const wasDone = all.every(({ texts, purpose }) => texts.every((text) => opens(to, text, purpose)));
+    const wasDone = all.every(({ texts }) => texts.every((text) => opens(to, text)));
     return wasDone ? { kind: 'done_before', secrets } : { kind: 'not_opened', owners: notOpened.map(({ owner }) => owner) };
   }
-  const changes = all.map(({ texts, purpose, changeTo }) => changeTo(texts.map((text) => to.seal(from.open(text, purpose), purpose))));
+  const changes = all.map(({ texts, changeTo }) => changeTo(texts.map(({ text, purpose }) => to.seal(from.open(text, purpose), purpose))));
   await store.commit(changes);
   return { kind: 'rotated', secrets };
 }
 
-function opens(box: Pick<SecretBox, 'open'>, text: string, purpose: string): boolean {
+function opens(box: Pick<SecretBox, 'open'>, { text, purpose }: Sealed['texts'][number]): boolean {
   try {
     box.open(text, purpose);
     return true;
@@ -61,24 +61,25 @@ async function sealedDatabaseSecret({ read, change }: RotationDeps['store']): Pr
   const sealed = await read.databaseSecret();
   if (sealed === undefined) return [];
   const changeTo = ([text = sealed]: readonly string[]) => change.resealDatabaseSecret(text);
-  return [{ owner: 'the database', purpose: databaseSecretPurpose, texts: [sealed], changeTo }];
+  return [{ owner: 'the database', texts: [{ text: sealed, purpose: databaseSecretPurpose }], changeTo }];
 }
 
 async function sealedNotifications({ read, change }: RotationDeps['store']): Promise<readonly Sealed[]> {
   const found: Sealed[] = [];
   for (let offset = 0; ; offset += pageSize) {
     const { items, total } = await read.notifications({ offset, limit: pageSize });
-    for (const { id, revision, sealedSigningKey, retiredKeys } of items) {
-      if (sealedSigningKey === null) continue;
+    for (const { id, revision, url, sealedSigningKey, retiredKeys } of items) {
+      const keys = sealedSigningKey === null ? [] : [sealedSigningKey, ...retiredKeys.map((key) => key.sealedSigningKey)];
+      const texts = [{ text: url, purpose: urlPurpose(id) }, ...keys.map((text) => ({ text, purpose: signingKeyPurpose(id) }))];
       found.push({
         owner: `notification ${id}`,
-        purpose: signingKeyPurpose(id),
-        texts: [sealedSigningKey, ...retiredKeys.map((key) => key.sealedSigningKey)],
-        changeTo: ([present = sealedSigningKey, ...retired]) =>
+        texts,
+        changeTo: ([sealedUrl = url, present, ...retired]) =>
           change.resealNotification({
             id,
             revision,
-            sealedSigningKey: present,
+            url: sealedUrl,
+            sealedSigningKey: present ?? null,
             retiredKeys: retiredKeys.map((key, index) => ({ ...key, sealedSigningKey: retired[index] ?? key.sealedSigningKey })),
           }),
       });
@@ -92,12 +93,10 @@ async function sealedDefinitions({ read, change }: RotationDeps['store']): Promi
   return definitions.flat().flatMap((definition): readonly Sealed[] => {
     const { kind, id, sealed } = definition;
     if (sealed === null) return [];
-    const purpose = `${kind}:${id}`;
     return [
       {
         owner: `${kind} ${id}`,
-        purpose,
-        texts: [sealed],
+        texts: [{ text: sealed, purpose: `${kind}:${id}` }],
         changeTo: ([text = sealed]) => change.putDefinition({ ...definition, sealed: text }),
       },
     ];

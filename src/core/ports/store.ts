@@ -135,8 +135,8 @@ export interface Changes {
   insertNotification(notification: Notification): Change;
   /** Writes `next`; fails unless its revision is one more than the stored one. */
   updateNotification(next: Notification): Change;
-  /** Writes the sealed signing keys and keeps the revision; fails if the revision is another. */
-  resealNotification(notification: Pick<Notification, 'id' | 'revision' | 'sealedSigningKey' | 'retiredKeys'>): Change;
+  /** Writes the sealed URL and signing keys and keeps the revision; fails if the revision is another. */
+  resealNotification(notification: Pick<Notification, 'id' | 'revision' | 'url' | 'sealedSigningKey' | 'retiredKeys'>): Change;
   /** Sets `goneAtMs` unless the revision is another by now; never fails. */
   markNotificationGone(notification: Pick<Notification, 'id' | 'revision'>, goneAtMs: number): Change;
   /** Stores a response in place of one with the same key; never fails. */

@@ -34,12 +34,12 @@ export function notificationStatements(db: Kysely<Schema>) {
         .where('revision', '=', values.revision_before),
     ),
 
-    reseal: statement<Pick<NotificationRow, 'id' | 'revision' | 'sealed_signing_key' | 'retired_keys'>, never>(
+    reseal: statement<Pick<NotificationRow, 'id' | 'revision' | 'url' | 'sealed_signing_key' | 'retired_keys'>, never>(
       'notifications_reseal',
       (values) =>
         db
           .updateTable('notifications')
-          .set(pick(values, ['sealed_signing_key', 'retired_keys']))
+          .set(pick(values, ['url', 'sealed_signing_key', 'retired_keys']))
           .where('id', '=', values.id)
           .where('revision', '=', values.revision),
     ),

@@ -1,0 +1,34 @@
+import type { SecretBox } from '../ports/secret-box.js';
+import type { Store } from '../ports/store.js';
+import type { Notification } from './notification.js';
+
+/** What a notification's URL is sealed for. */
+export function urlPurpose(id: string): string {
+  return `notification-url:${id}`;
+}
+
+/** Returns the same store, which seals the URLs of notifications: the path of a webhook is often its only credential. */
+export function withSealedUrls(store: Store, secretBox: Pick<SecretBox, 'open' | 'seal'>): Store {
+  const { read, change } = store;
+  const sealed = (notification: Notification) => ({ ...notification, url: secretBox.seal(notification.url, urlPurpose(notification.id)) });
+  const opened = (notification: Notification) => ({ ...notification, url: secretBox.open(notification.url, urlPurpose(notification.id)) });
+  return {
+    ...store,
+    read: {
+      ...read,
+      async notification(id) {
+        const stored = await read.notification(id);
+        return stored && opened(stored);
+      },
+      async notifications(page) {
+        const { items, total } = await read.notifications(page);
+        return { items: items.map(opened), total };
+      },
+    },
+    change: {
+      ...change,
+      insertNotification: (notification) => change.insertNotification(sealed(notification)),
+      updateNotification: (next) => change.updateNotification(sealed(next)),
+    },
+  };
+}
