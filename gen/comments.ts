@@ -215,7 +215,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.Notification.has_signing_key": "True if deliveries are signed.",
   "relayer.v1.CreateNotificationRequest": "A notification to create.",
   "relayer.v1.CreateNotificationRequest.id": "1 to 36 characters from `A-Z a-z 0-9 _ -`. Absent: a UUID.",
-  "relayer.v1.CreateNotificationRequest.signing_key": "The key that signs the deliveries: 1 to 1024 printable ASCII characters (a warning below 32).\nAfter the prefix `whsec_` it must be the base64 text of 24 to 64 bytes. Absent or empty: none.",
+  "relayer.v1.CreateNotificationRequest.signing_key": "The key that signs the deliveries: any text of at most 8192 bytes in UTF-8 (a warning below 32 characters).\n`whsec_` followed by base64 of 24 to 64 bytes is a key in that form; followed by anything else it is plain text,\nwith a warning. Absent or empty: none.",
   "relayer.v1.CreateNotificationRequest.type": "The type.",
   "relayer.v1.CreateNotificationRequest.url": "http or https, at most 2048 characters, no user info, not a private address. Required.",
   "relayer.v1.CreateNotificationRequest.idempotency_key": "Makes the call safe to repeat, like the metadata `idempotency-key`: 1 to 255 visible ASCII characters. If both are sent, they must be equal.\nThe service stores the response of a successful call for 24 hours, and returns it if the same request arrives again with the same key; the\nresponse then has the metadata `idempotency-replayed: true`.",

@@ -19,9 +19,9 @@ export type Properties = Record<string, unknown>;
 
 /** Collects what is wrong with one body, query or configuration entry while it is read. */
 export class Reading {
-  /** In the order of the text, but for unknown fields, which come first: they explain others. */
+  /** In the order of the text. */
   readonly problems: FieldProblem[] = [];
-  #unknown = 0;
+  readonly #unknown = new Set<FieldProblem>();
 
   /**
    * `networkType` is that of the relayer; undefined if the request names none, an unknown one, or one that the key may not use.
@@ -38,10 +38,11 @@ export class Reading {
     return this.problems.length >= maxProblems;
   }
 
-  /** The error with all problems; null if there are none. */
+  /** The error with all problems, unknown fields first, because they explain others; null if there are none. */
   get problem(): DomainError | null {
     if (this.problems.length === 0) return null;
-    return invalidFields(this.problems, this.#unknown === 0 ? 'FIELD_INVALID' : 'FIELD_UNKNOWN');
+    const others = this.problems.filter((problem) => !this.#unknown.has(problem));
+    return invalidFields([...this.#unknown, ...others], this.#unknown.size === 0 ? 'FIELD_INVALID' : 'FIELD_UNKNOWN');
   }
 
   /** Notes that the value at `path` does not fit. `description` completes a sentence that begins with the path. */
@@ -56,8 +57,9 @@ export class Reading {
     const field = prefix + shownName(key);
     const likely = likelyName(key, known);
     const description = likely === undefined ? `is not a known ${kind}` : `is not a known ${kind}; did you mean \`${likely}\`?`;
-    this.problems.splice(this.#unknown, 0, { field, description });
-    this.#unknown += 1;
+    const problem = { field, description };
+    this.problems.push(problem);
+    this.#unknown.add(problem);
   }
 
   /** Adds a warning for the caller. */

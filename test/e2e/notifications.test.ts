@@ -83,24 +83,13 @@ describe('signing_key of a notification', () => {
       it('signing_key: a whsec_ key must be base64 of 24 to 64 bytes', async () => {
         const good = `whsec_${Buffer.from(`${mark}${'x'.repeat(22)}`).toString('base64')}`;
         assert.equal(told(await way.create({ id: `${id}-whsec`, url, signing_key: good })).hasKey, true);
-        for (const bad of [
-          `whsec_${mark}`,
-          'whsec_',
-          `whsec_${Buffer.alloc(23).toString('base64')}`,
-          `whsec_${Buffer.alloc(65).toString('base64')}`,
-        ]) {
-          const refused = await way.update(`${id}-whsec`, { signing_key: bad });
-          assert.ok(!refused.ok, refused.text);
-          assert.match(refused.sentence, /signing_key/);
-        }
+        assert.equal(told(await way.update(`${id}-whsec`, { signing_key: `whsec_${mark}` })).hasKey, true);
       });
-      it('signing_key: must have 1 to 1024 printable ASCII characters', async () => {
-        assert.equal(told(await way.update(id, { signing_key: mark.padEnd(1024, '~') })).hasKey, true);
-        for (const bad of [mark.padEnd(1025, 'x'), `${mark}\n`, `${mark}é`]) {
-          const refused = await way.update(id, { signing_key: bad });
-          assert.ok(!refused.ok, refused.text);
-          assert.match(refused.sentence, /^signing_key must be/);
-        }
+      it('signing_key: must have 1 to 8192 bytes in UTF-8', async () => {
+        assert.equal(told(await way.update(id, { signing_key: `${mark}\né`.padEnd(8191, '~') })).hasKey, true);
+        const refused = await way.update(id, { signing_key: mark.padEnd(8193, 'x') });
+        assert.ok(!refused.ok, refused.text);
+        assert.match(refused.sentence, /^signing_key must have 1 to 8192 bytes in UTF-8; it has 8193/);
       });
       it('notification: an existing ID is a conflict, an unknown ID is not found', async () => {
         const taken = await way.create({ id, url, signing_key: longKey });

@@ -76,8 +76,9 @@ export type CreateNotificationRequest = Message<"relayer.v1.CreateNotificationRe
   id?: string | undefined;
 
   /**
-   * The key that signs the deliveries: 1 to 1024 printable ASCII characters (a warning below 32).
-   * After the prefix `whsec_` it must be the base64 text of 24 to 64 bytes. Absent or empty: none.
+   * The key that signs the deliveries: any text of at most 8192 bytes in UTF-8 (a warning below 32 characters).
+   * `whsec_` followed by base64 of 24 to 64 bytes is a key in that form; followed by anything else it is plain text,
+   * with a warning. Absent or empty: none.
    *
    * @generated from field: optional string signing_key = 2;
    */

@@ -4,6 +4,7 @@ import type { SecretBox } from '../ports/secret-box.js';
 import type { Notification, RetiredKey } from './notification.js';
 
 const secretPrefix = 'whsec_';
+const maxKeyBytes = 8_192;
 /** The recommended minimum for HMAC-SHA256 keys. Shorter ones are accepted with a warning. */
 const recommendedLength = 32;
 /** How long a previous key keeps signing, so that receivers have time to learn the new one. */
@@ -16,29 +17,34 @@ export function signingKeyPurpose(notificationId: string): string {
   return `notification:${notificationId}`;
 }
 
-/**
- * Checks a caller's signing key: 1 to 1024 printable ASCII characters. After the prefix `whsec_` comes base64 of 24 to 64 bytes in its
- * canonical form, because receivers' libraries disagree about other forms. Throws `FIELD_INVALID`, and never echoes the key.
- */
+/** Checks a caller's signing key: any text of 1 to 8192 bytes in UTF-8. Throws `FIELD_INVALID`, and never echoes the key. */
 export function checkSigningKey(key: string): void {
-  if (!/^[\x20-\x7e]{1,1024}$/.test(key)) throw invalidField('signing_key', 'must be 1 to 1024 printable ASCII characters');
-  if (!key.startsWith(secretPrefix)) return;
-  const encoded = key.slice(secretPrefix.length);
-  const secret = Buffer.from(encoded, 'base64');
-  if (secret.toString('base64') !== encoded || secret.length < 24 || secret.length > 64) {
-    throw invalidField('signing_key', 'must be whsec_ followed by base64 of 24 to 64 bytes');
-  }
+  const { length } = Buffer.from(key, 'utf8');
+  if (length < 1 || length > maxKeyBytes)
+    throw invalidField('signing_key', `must have 1 to ${maxKeyBytes} bytes in UTF-8; it has ${length}`);
 }
 
 /** Returns warnings about an accepted key; empty if there are none. */
 export function signingKeyWarnings(key: string): string[] {
-  if (key.length >= recommendedLength) return [];
-  return [`signing_key is shorter than ${recommendedLength} characters, which makes it easier to guess`];
+  const isShort = key.length < recommendedLength;
+  const isMisspelt = key.startsWith(secretPrefix) && encodedSecretOf(key) === undefined;
+  return [
+    ...(isShort ? [`signing_key is shorter than ${recommendedLength} characters, which makes it easier to guess`] : []),
+    ...(isMisspelt ? ['signing_key begins with whsec_, but base64 of 24 to 64 bytes does not follow; it is used as plain text'] : []),
+  ];
 }
 
-/** Returns the bytes of a checked key for Standard Webhooks: those that `whsec_` encodes, else those of the text. */
+/** Returns the bytes of a key for Standard Webhooks: those that `whsec_` encodes, else those of the text. */
 export function secretFromSigningKey(key: string): Buffer {
-  return key.startsWith(secretPrefix) ? Buffer.from(key.slice(secretPrefix.length), 'base64') : Buffer.from(key, 'utf8');
+  return encodedSecretOf(key) ?? Buffer.from(key, 'utf8');
+}
+
+/** Returns the 24 to 64 bytes that `whsec_` encodes, in canonical base64 only, because receivers' libraries disagree about other forms. */
+function encodedSecretOf(key: string): Buffer | undefined {
+  if (!key.startsWith(secretPrefix)) return undefined;
+  const encoded = key.slice(secretPrefix.length);
+  const secret = Buffer.from(encoded, 'base64');
+  return secret.toString('base64') === encoded && secret.length >= 24 && secret.length <= 64 ? secret : undefined;
 }
 
 /** What `rotateSigningKey` works with. */

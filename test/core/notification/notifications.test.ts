@@ -88,7 +88,7 @@ describe('creating a notification', () => {
     ['a line end after the id', { id: 'ab\n', url, signingKey: undefined }, 'FIELD_INVALID'],
     ['no url', { id: undefined, url: '', signingKey: undefined }, 'FIELD_INVALID'],
     ['a private url', { id: undefined, url: 'http://10.1/', signingKey: undefined }, 'WEBHOOK_TARGET_REFUSED'],
-    ['a malformed key', { id: undefined, url, signingKey: 'whsec_short' }, 'FIELD_INVALID'],
+    ['a key that is too long', { id: undefined, url, signingKey: 'x'.repeat(8193) }, 'FIELD_INVALID'],
   ] as const) {
     it(`create: rejects ${what} and stores nothing`, async (test) => {
       const deps = await openDeps(test);
@@ -138,7 +138,7 @@ describe('updating a notification', () => {
     const update = (change: object) => updateNotification(deps, { id: 'n', url: undefined, signingKey: undefined, ...change });
     await assert.rejects(update({ url: '' }), failure('invalid', 'FIELD_INVALID'));
     await assert.rejects(update({ url: 'http://localhost/' }), failure('invalid', 'WEBHOOK_TARGET_REFUSED'));
-    await assert.rejects(update({ signingKey: 'pässwörd' }), failure('invalid', 'FIELD_INVALID'));
+    await assert.rejects(update({ signingKey: 'x'.repeat(8193) }), failure('invalid', 'FIELD_INVALID'));
     await assert.rejects(update({ id: 'other' }), notFound);
   });
 });
