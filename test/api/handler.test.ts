@@ -148,7 +148,7 @@ const refusals = [
     status: 429,
     reason: 'BODY_TOO_LARGE',
     text: 'Payload Too Large',
-    values: { limit_bytes: '1048576' },
+    values: { limit_bytes: '65536' },
   },
   {
     what: 'a malformed authority',
