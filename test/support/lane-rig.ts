@@ -22,6 +22,8 @@ const answersAll = { ...createRandom(1), chance: () => true };
 export interface LaneRigOptions {
   readonly network?: Partial<EvmNetwork>;
   readonly policies?: Partial<EvmPolicies>;
+  /** True: this commit is done, but its answer is lost, which the lane logs as an error. */
+  readonly losesAnswer?: () => boolean;
 }
 
 /** One lane on a model chain, with a clock that only the test moves. */
@@ -46,7 +48,7 @@ export interface LaneRig {
 }
 
 /** Starts it; it stops with the test. */
-export async function startLaneRig(test: TestContext, { network = {}, policies = {} }: LaneRigOptions = {}): Promise<LaneRig> {
+export async function startLaneRig(test: TestContext, { network = {}, policies = {}, losesAnswer }: LaneRigOptions = {}): Promise<LaneRig> {
   let nowMs = 1_800_000_000_000;
   let elapsedMs = 0;
   /** Each call travels twice: there and back. */
@@ -54,7 +56,14 @@ export async function startLaneRig(test: TestContext, { network = {}, policies =
   const clock = { nowMs: () => nowMs, elapsedMs: () => elapsedMs };
   const relayer = modelRelayer('r1', { requiredConfirmations: 3, ...network }, policies);
   const chain = createModelChain(relayer.network, relayer.address, answersAll);
-  const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
+  const { store: opened } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
+  const store: Store = {
+    ...opened,
+    async commit(changes) {
+      await opened.commit(changes);
+      if (losesAnswer?.() === true) throw new Error('the answer to a commit was lost');
+    },
+  };
   let lane = await startModelLane(relayer, chain, store, clock);
   test.after(async () => {
     lane.kill();
@@ -66,7 +75,7 @@ export async function startLaneRig(test: TestContext, { network = {}, policies =
     elapsedMs += ms;
     lane.look();
     await lane.flow((name) => counts.set(name, (counts.get(name) ?? 0) + 0.5));
-    assert.deepEqual(lane.surprises, []);
+    if (losesAnswer === undefined) assert.deepEqual(lane.surprises, []);
   }
 
   return {

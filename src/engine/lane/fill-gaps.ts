@@ -2,7 +2,7 @@ import { type Head, isRefusal, type Sequence } from '../../core/ports/chain.js';
 import { signed, slotTerms } from '../../core/transaction/lifecycle.js';
 import { newTransaction } from '../../core/transaction/send-transaction.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
-import type { Attempt } from '../../core/transaction/transaction.js';
+import { type Attempt, isFinal } from '../../core/transaction/transaction.js';
 import { commitMoves, takeNonces } from './commit-moves.js';
 import type { LaneContext } from './lane-context.js';
 
@@ -41,7 +41,7 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
     for (const nonce of empty) {
       const { mined, versions } = await lane.deps.store.read.slot(lane.id, nonce);
       if (mined !== null) finals.push(mined);
-      else if (await isGap(head, nonce)) gaps.push({ nonce, attempts: versions });
+      else if ((await isGap(head, nonce)) && !(await isOurs(lane, nonce, versions))) gaps.push({ nonce, attempts: versions });
     }
     lookedAtHash = head.hash;
     if (gaps.length > maxGaps) {
@@ -58,6 +58,16 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
     if (taken > 0)
       lane.log.warn({ relayer: lane.relayer().id, head: head.number, taken }, 'the chain was rewound: final transactions were rebroadcast');
   };
+}
+
+/** True if an open transaction has the nonce after all: it was committed without an answer, so the index did not know it. */
+async function isOurs(lane: LaneContext, nonce: bigint, versions: readonly Attempt[]): Promise<boolean> {
+  const unknown = new Set(versions.map(({ transactionId }) => transactionId).filter((id) => lane.transactions.get(id) === undefined));
+  for (const id of unknown) {
+    const transaction = (await lane.deps.store.read.transaction(id))?.transaction;
+    if (transaction !== undefined && !isFinal(transaction.status) && transaction.nonce === nonce) await lane.reload([id]);
+  }
+  return lane.transactions.atNonce(nonce) !== undefined;
 }
 
 /**
