@@ -26,7 +26,7 @@ const forbiddenForMs = 3_000;
 const rejection = { heads: 5, ms: 60_000 };
 
 /** Other transactions do not wait longer for nodes to estimate one. */
-const slowDraftMs = 500;
+const slowDraftMs = 2_000;
 
 /** Why a transaction cannot be signed now. */
 type Obstacle = Refusal | { readonly sentence: string; readonly lasting: false };
