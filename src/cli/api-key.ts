@@ -6,6 +6,7 @@ import { everyScope, type Scope } from '../core/access/principal.js';
 import { instantFromRfc3339 } from '../core/rfc3339.js';
 import { createLogger } from '../observability/logger.js';
 import type { ApiKeyStore } from '../storage/open-api-keys.js';
+import { checkDatabaseExists } from './check-database-exists.js';
 import { CliError } from './cli-error.js';
 import { writeLine, writeNote } from './output.js';
 
@@ -17,7 +18,7 @@ interface CreateOptions {
 }
 
 const databaseHelp = `
-Reads DATABASE_URL only. A running service accepts a new key and rejects a revoked one within 2 seconds.`;
+Reads DATABASE_URL only; the database must exist (relayer serve and relayer migrate create it). A running service accepts a new key and rejects a revoked one within 2 seconds.`;
 
 /** `relayer api-key create|list|delete`: manages the keys that callers use besides `API_KEY`. */
 export function registerApiKey(program: Command): void {
@@ -90,7 +91,9 @@ async function withKeys(work: (store: ApiKeyStore) => Promise<void>): Promise<vo
   const { openApiKeys } = await import('../storage/open-api-keys.js');
   const { DomainError } = await import('../core/errors.js');
   const log = createLogger({ level: 'warn', destination: process.stderr });
-  const store = await openApiKeys(readSetting(processEnvironment(), 'databaseUrl'), { log });
+  const databaseUrl = readSetting(processEnvironment(), 'databaseUrl');
+  await checkDatabaseExists(databaseUrl);
+  const store = await openApiKeys(databaseUrl, { log });
   try {
     await work(store);
   } catch (error) {

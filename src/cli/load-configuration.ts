@@ -14,14 +14,15 @@ const readableByOthers = 0o044;
 /** Reads the settings and the configuration file. Throws ConfigError with every problem of both. */
 export async function loadConfiguration(env: Environment): Promise<{ readonly settings: Settings; readonly config: LoadedConfig }> {
   const problems: Problem[] = [];
-  const settings = await collect(problems, () => loadSettings(env));
-  const config = await collect(problems, () => {
+  const notices: string[] = [];
+  const settings = await collect(problems, notices, () => loadSettings(env));
+  const config = await collect(problems, notices, () => {
     const source = { dir: readSetting(env, 'configDir'), fileName: readSetting(env, 'configFileName'), env };
     return loadConfig({ ...source, curvesOfKeystore: curvesOfKeystoreFile });
   });
-  if (settings === undefined || config === undefined) throw new ConfigError(problems);
-  const notices = [...config.notices, ...(await openKeystores(config))];
-  return { settings, config: { ...config, notices } };
+  if (settings === undefined || config === undefined)
+    throw new ConfigError(problems, [...notices, ...(settings?.notices ?? []), ...(config?.notices ?? [])]);
+  return { settings, config: { ...config, notices: [...config.notices, ...(await openKeystores(config))] } };
 }
 
 /** Warns of keystores that other users of the machine can read: only the passphrase protects those keys. */
@@ -33,13 +34,14 @@ async function openKeystores({ signers }: LoadedConfig): Promise<readonly string
     .map(({ path }) => `the keystore ${path} can be read by other users; run chmod 600 on it`);
 }
 
-/** Returns the result of `load`. If it throws ConfigError, adds the problems to the list and returns undefined. */
-async function collect<T>(problems: Problem[], load: () => T | Promise<T>): Promise<T | undefined> {
+/** Returns the result of `load`. If it throws ConfigError, adds its problems and notices to the lists and returns undefined. */
+async function collect<T>(problems: Problem[], notices: string[], load: () => T | Promise<T>): Promise<T | undefined> {
   try {
     return await load();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     problems.push(...error.problems);
+    notices.push(...error.notices);
     return undefined;
   }
 }

@@ -60,6 +60,7 @@ function reportError(error: unknown): 0 | 1 | 2 {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof ConfigError) {
     const { length } = error.problems;
+    for (const notice of error.notices) writeNote(`note: ${notice}`);
     writeNote(`error: the configuration has ${length === 1 ? '1 problem' : `${length} problems`}:`);
     for (const { path, problem } of error.problems) writeNote(`  ${path}: ${problem}`);
     return 2;

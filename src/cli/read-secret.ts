@@ -12,6 +12,9 @@ interface SecretRequest {
   readonly twice: boolean;
 }
 
+/** How environment variables are written. */
+const variablePattern = /^[A-Z][A-Z_]{0,63}$/;
+
 /** Larger than any key and passphrase. */
 const maxPipedCharacters = 64 * 1024;
 
@@ -43,9 +46,10 @@ export function createSecretReader(): (request: SecretRequest) => Promise<string
 
 function secretFromEnvironment(what: string, envName: string): string {
   const secret = processEnvironment()[envName];
-  // The message omits the name, since a user may have passed the secret itself.
-  if (secret === undefined || secret === '') throw new CliError(`the environment variable for the ${what} is not set`, 2);
-  return secret;
+  if (secret !== undefined && secret !== '') return secret;
+  // A user may have passed the secret itself: only what cannot be one, by convention, is shown.
+  const name = variablePattern.test(envName) ? `${envName} ` : '';
+  throw new CliError(`the environment variable ${name}for the ${what} is not set`, 2);
 }
 
 async function pipedLines(): Promise<string[]> {

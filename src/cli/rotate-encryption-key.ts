@@ -1,10 +1,9 @@
-import { access } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
-import { fileProblem } from '../config/json-file.js';
 import { base64Key } from '../config/setting-parsers.js';
 import { readSetting } from '../config/settings.js';
 import { createLogger } from '../observability/logger.js';
+import { checkDatabaseExists } from './check-database-exists.js';
 import { CliError } from './cli-error.js';
 import { writeLine } from './output.js';
 import { createSecretReader } from './read-secret.js';
@@ -39,7 +38,7 @@ async function rotate({ newKeyEnv }: RotateOptions): Promise<void> {
   const newKey = keyFromText(await createSecretReader()({ what: 'new key', envName: newKeyEnv, twice: true }));
   if (newKey === oldKey) throw new CliError('the new key is the same as STORAGE_ENCRYPTION_KEY; create a different one', 2);
 
-  await checkDatabase(databaseUrl);
+  await checkDatabaseExists(databaseUrl);
   const { openStore } = await import('../storage/open-store.js');
   const { createSecretBox } = await import('../storage/secret-box.js');
   const { rotateEncryptionKey } = await import('../core/access/rotate-encryption-key.js');
@@ -56,16 +55,6 @@ async function rotate({ newKeyEnv }: RotateOptions): Promise<void> {
   } finally {
     await store.close();
   }
-}
-
-/** Fails if the SQLite file is missing: opening it would create an empty database, which has no secrets to rotate. */
-async function checkDatabase(databaseUrl: string): Promise<void> {
-  const { addressFromUrl } = await import('../storage/database-url.js');
-  const address = addressFromUrl(databaseUrl);
-  if (address.dialect !== 'sqlite') return;
-  await access(address.file).catch((error: unknown) => {
-    throw new CliError(`the database file ${address.file} ${fileProblem(error)}`, 2);
-  });
 }
 
 function keyFromText(text: string): string {

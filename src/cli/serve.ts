@@ -1,5 +1,8 @@
+import { createServer } from 'node:net';
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
+import { ConfigError } from '../config/problem.js';
+import type { Settings } from '../config/settings.js';
 import { openAuditLog } from '../observability/audit-log.js';
 import { createLogger } from '../observability/logger.js';
 import { CliError } from './cli-error.js';
@@ -19,10 +22,23 @@ export function registerServe(program: Command): void {
     .action(serve);
 }
 
+/** Finds a taken port before anything is opened. Throws ConfigError. */
+async function checkPortIsFree({ host, port }: Settings): Promise<void> {
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', reject);
+    probe.listen({ host, port }, () => probe.close(() => resolve()));
+  }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error;
+    throw new ConfigError([{ path: 'APP_PORT', problem: `the port ${port} on ${host} is already in use; set another port` }]);
+  });
+}
+
 async function serve(): Promise<void> {
   const { settings, config } = await loadConfiguration(processEnvironment());
   const log = { ...createLogger({ level: settings.logLevel }), ...(await openAuditLog(settings.auditLogFile)) };
   for (const notice of [...settings.notices, ...config.notices]) log.warn({}, notice);
+  await checkPortIsFree(settings);
   const { startApp } = await import('../app.js');
   const app = await startApp(settings, config, log);
   log.info({ host: app.host, port: app.port, relayers: config.relayers.length }, 'listening');

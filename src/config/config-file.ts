@@ -56,13 +56,14 @@ export async function loadConfig({ dir, fileName, env, curvesOfKeystore }: Confi
   if (!document.has('relayers')) problems.add('relayers', 'is required');
   const relayers = relayerEntries(entriesOf('relayers'), references, env, problems);
 
-  if (problems.list.length > 0) throw new ConfigError(problems.list);
+  const notices = [...networks.notices, ...notifications.notices];
+  if (problems.list.length > 0) throw new ConfigError(problems.list, notices);
   return {
     networks: networks.networks,
     relayers,
     signers: signers.signers,
     notifications: notifications.notifications,
-    notices: [...networks.notices, ...notifications.notices],
+    notices,
   };
 }
 

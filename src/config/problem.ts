@@ -12,10 +12,13 @@ export interface Problem {
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly Problem[];
+  /** Sentences about what has no effect. */
+  readonly notices: readonly string[];
 
-  constructor(problems: readonly Problem[]) {
+  constructor(problems: readonly Problem[], notices: readonly string[] = []) {
     super(problems.map(({ path, problem }) => `${path}: ${problem}`).join('\n'));
     this.problems = problems;
+    this.notices = notices;
   }
 }
 

@@ -33,10 +33,10 @@ export function trueOrFalse(input: string): Parsed<boolean> {
   return { problem: 'must be true or false' };
 }
 
-/** Accepts one of these texts. */
+/** Accepts one of these lower-case texts, in any case. */
 export function oneOf<T extends string>(choices: readonly T[]): (input: string) => Parsed<T> {
   return (input) => {
-    const value = choices.find((choice) => choice === input);
+    const value = choices.find((choice) => choice === input.toLowerCase());
     return value === undefined ? { problem: `must be one of ${choices.join(', ')}` } : { value };
   };
 }

@@ -201,7 +201,7 @@ export function loadSettings(env: Environment): Settings {
   }
   const foreign = foreignSettings(env);
   problems.push(...foreign.problems);
-  if (problems.length > 0) throw new ConfigError(problems);
+  if (problems.length > 0) throw new ConfigError(problems, foreign.notices);
   // Every key of the table was read, each with its own parser.
   return { ...(values as SettingValues), notices: foreign.notices };
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { runCli } from '../support/run-cli.js';
@@ -7,7 +8,9 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 async function newDatabase(): Promise<{ readonly DATABASE_URL: string }> {
-  return { DATABASE_URL: `sqlite:${join(await temporaryFolder(), 'relayer.db')}` };
+  const env = { DATABASE_URL: `sqlite:${join(await temporaryFolder(), 'relayer.db')}` };
+  assert.equal((await runCli(['migrate'], env)).exitCode, 0);
+  return env;
 }
 
 test('api-key: create prints only the key, list never shows it, delete revokes it', async () => {
@@ -29,6 +32,15 @@ test('api-key: create prints only the key, list never shows it, delete revokes i
     stdout: '',
     stderr: `error: API key with ID ${id} not found\n`,
   });
+});
+
+test('api-key: creates no database in a wrong folder', async () => {
+  const file = join(await temporaryFolder(), 'none.db');
+  for (const args of [['create', '--name', 'x', '--scope', 'sign'], ['list'], ['delete', 'x']]) {
+    const { exitCode, stderr } = await runCli(['api-key', ...args], { DATABASE_URL: `sqlite:${file}` });
+    assert.deepEqual([exitCode, stderr], [2, `error: the database file ${file} does not exist\n`]);
+  }
+  assert.ok(!existsSync(file));
 });
 
 test('api-key create: reports a wrong option in one sentence with exit code 2', async () => {

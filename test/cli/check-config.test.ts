@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { cheapKeystore } from '../support/cheap-keystore.js';
@@ -27,6 +30,26 @@ test('check-config: accepts a valid configuration and notes a variable without e
     stdout: 'configuration is valid: 1 relayer, 1 network, 1 signer, 1 notification\n',
     stderr: 'note: REDIS_URL has no effect: this service needs no Redis; it stores everything in DATABASE_URL\n',
   });
+});
+
+test('check-config: notes what has no effect although there are problems, and takes LOG_LEVEL in any case', async () => {
+  const env = { ...settings, CONFIG_DIR: await folderWithKeystore(), REDIS_URL: 'redis://redis', LOG_LEVEL: 'INFO', APP_PORT: 'x' };
+  const { exitCode, stderr } = await runCli(['check-config'], env);
+  assert.equal(exitCode, 2);
+  assert.match(stderr, /^note: REDIS_URL has no effect: .*\nerror: the configuration has 1 problem:\n {2}APP_PORT: /);
+});
+
+test('serve: finds a taken port before it opens anything', async (test) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  test.after(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  const file = join(await temporaryFolder(), 'relayer.db');
+  const env = { ...settings, CONFIG_DIR: await folderWithKeystore(), APP_PORT: `${port}`, DATABASE_URL: `sqlite:${file}` };
+  const { exitCode, stderr } = await runCli(['serve'], env);
+  assert.equal(exitCode, 2);
+  assert.match(stderr, new RegExp(`APP_PORT: the port ${port} on 127.0.0.1 is already in use; set another port`));
+  assert.ok(!existsSync(file));
 });
 
 test('check-config: notes a keystore that other users can read', async () => {

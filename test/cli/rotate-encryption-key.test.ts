@@ -147,7 +147,7 @@ it('rotate-encryption-key: reports a wrong input in one sentence and creates no 
     [env, [], key, /^error: the new key is the same as STORAGE_ENCRYPTION_KEY; create a different one\n$/],
     [env, [], 'hunter2', /^error: the new key must be base64 of exactly 32 bytes; to create one: openssl rand -base64 32\n$/],
     [env, [], '', /^error: new key is missing; /],
-    [env, ['--new-key-env', 'NOT_SET'], '', /^error: the environment variable for the new key is not set\n$/],
+    [env, ['--new-key-env', 'NOT_SET'], '', /^error: the environment variable NOT_SET for the new key is not set\n$/],
     [{ DATABASE_URL: env.DATABASE_URL }, [], key, /^error: the configuration has 1 problem:\n {2}STORAGE_ENCRYPTION_KEY: is required\. /],
   ];
   for (const [variables, args, input, sentence] of wrong) {
