@@ -5,7 +5,7 @@ import { buildConnector } from 'undici';
 import { isReservedAddress, isReservedHost } from '../core/notification/reserved-host.js';
 
 /** Thrown instead of connecting to a target that is not allowed. */
-export class TargetRefusedError extends Error {
+class TargetRefusedError extends Error {
   override readonly name = 'TargetRefusedError';
   readonly code = 'TARGET_REFUSED';
 }

@@ -188,8 +188,10 @@ it("config file: loads the existing relayer's files and variables unchanged", as
     settings.notices.map((notice) => notice.split(' ')[0]),
     ['METRICS_PORT', 'REDIS_URL'],
   );
-  assert.equal(config.notices.length, 1);
-  assert.match(config.notices[0] ?? '', /horizon_url has no effect/);
+  const [horizon, keystore, ...others] = config.notices;
+  assert.match(horizon ?? '', /horizon_url has no effect/);
+  assert.match(keystore ?? '', /^the keystore .* can be read by other users/);
+  assert.deepEqual(others, []);
   assert.deepEqual(
     config.relayers.map(({ id, network, paused }) => [id, network.type, network.name, network.rpcUrls.map(({ url }) => url)[0], paused]),
     [
