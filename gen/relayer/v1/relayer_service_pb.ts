@@ -818,14 +818,14 @@ export type CallRpcRequest = Message<"relayer.v1.CallRpcRequest"> & {
   method: string;
 
   /**
-   * The parameters as JSON text: an array or an object. Absent: none.
+   * The parameters: an array or an object; over RPC as JSON text. Absent: none.
    *
    * @generated from field: optional string params = 4;
    */
   params?: string | undefined;
 
   /**
-   * The id that the response repeats, as JSON text: a string, an integer or null. Absent: 1.
+   * The id that the response repeats: a string, an integer or null; over RPC as JSON text. Absent: 1.
    *
    * @generated from field: optional string id = 5;
    */
@@ -881,7 +881,7 @@ export type JsonRpcAnswer = Message<"relayer.v1.JsonRpcAnswer"> & {
   jsonrpc: string;
 
   /**
-   * The id of the call, as JSON text.
+   * The id of the call; over RPC as JSON text.
    *
    * @generated from field: string id = 2;
    */
@@ -894,7 +894,7 @@ export type JsonRpcAnswer = Message<"relayer.v1.JsonRpcAnswer"> & {
    */
   outcome: {
     /**
-     * The result as JSON text, exactly as the node wrote it.
+     * The result, exactly as the node wrote it; over RPC as JSON text.
      *
      * @generated from field: string result = 3;
      */
@@ -946,7 +946,7 @@ export type JsonRpcError = Message<"relayer.v1.JsonRpcError"> & {
   description: string;
 
   /**
-   * Additional data from the node, such as revert data, as JSON text. Not set if there is none.
+   * Additional data from the node, such as revert data; over RPC as JSON text. Not set if there is none.
    *
    * @generated from field: optional string data = 4;
    */

@@ -20,7 +20,7 @@ export const openApiClients: readonly ClientProject[] = [
     name: 'openapi-generator: Java',
     programs: ['java', 'mvn'],
     async build(folder, target) {
-      await openApiGenerate('java', folder, target, ['--additional-properties=hideGenerationTimestamp=true']);
+      await openApiGenerate('java', folder, target, []);
       await copySource('java/Client.java', join(folder, 'src/main/java/com/example/Client.java'));
       await runCommand('mvn', ['-q', '-B', 'compile', 'dependency:build-classpath', '-Dmdep.outputFile=classpath'], { cwd: folder });
     },
