@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { missingPrograms, runCommand } from '../clients/client-project.js';
 import { pythonWith } from '../clients/openapi/tools.js';
+import { missingPrograms, runCommand } from '../clients/run-command.js';
 import { type Sandbox, startSandbox } from '../support/sandbox.js';
 import { checksLeftOut, operationsLeftOut } from './known-failures.js';
 

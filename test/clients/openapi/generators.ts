@@ -1,12 +1,29 @@
 import { copyFile, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type ClientProject, type ClientTarget, environmentOf, runCommand } from '../client-project.js';
+import { runCommand } from '../run-command.js';
+import type { Client } from '../suite.js';
 import { npmPackages, oapiCodegen, openApiGenerator, pythonWith } from './tools.js';
 
 /*
  * One client per generator, from the `/openapi.json` of the running service. Each folder beside this file has the program that uses the
  * generated code; docs/clients.md shows the same commands.
  */
+
+/** What a client needs to call the service. */
+export interface ClientTarget {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** A folder of responses and events as the service writes them, which the client decodes without a call. */
+  readonly recordsFolder: string;
+}
+
+/** A client that a generator makes from the OpenAPI document. */
+export interface OpenApiClient extends Client {
+  /** Generates and compiles in this empty folder. */
+  build(folder: string, target: ClientTarget): Promise<void>;
+  /** Runs the client; resolves to what it printed. */
+  run(folder: string, target: ClientTarget): Promise<string>;
+}
 
 /** Where the program of each client is. */
 const sources = 'test/clients/openapi';
@@ -15,9 +32,9 @@ const pythonRequirements = ['urllib3==2.7.0', 'pydantic==2.12.3', 'python-dateut
 const fetchPackages = ['typescript@5.9.3', '@types/node@20.19.24'];
 
 /** All clients. */
-export const openApiClients: readonly ClientProject[] = [
+export const openApiClients: readonly OpenApiClient[] = [
   {
-    name: 'openapi-generator: Java',
+    name: 'openapi-generator-java',
     programs: ['java', 'mvn'],
     async build(folder, target) {
       await openApiGenerate('java', folder, target, []);
@@ -31,7 +48,7 @@ export const openApiClients: readonly ClientProject[] = [
       }),
   },
   {
-    name: 'openapi-generator: Python',
+    name: 'openapi-generator-python',
     programs: ['java', 'mvn', 'python3'],
     async build(folder, target) {
       await openApiGenerate('python', folder, target, ['--package-name', 'relayer']);
@@ -43,7 +60,7 @@ export const openApiClients: readonly ClientProject[] = [
     },
   },
   {
-    name: 'openapi-generator: TypeScript',
+    name: 'openapi-generator-typescript',
     programs: ['java', 'mvn', 'npm'],
     async build(folder, target) {
       await openApiGenerate('typescript-fetch', join(folder, 'relayer'), target, ['--additional-properties=importFileExtension=.js']);
@@ -53,7 +70,7 @@ export const openApiClients: readonly ClientProject[] = [
     run: (folder, target) => runCommand(process.execPath, ['out/client.js'], { cwd: folder, env: environmentOf(target) }),
   },
   {
-    name: 'openapi-generator: Go',
+    name: 'openapi-generator-go',
     programs: ['java', 'mvn', 'go'],
     async build(folder, target) {
       await openApiGenerate('go', join(folder, 'relayer'), target, [
@@ -116,6 +133,11 @@ export const openApiClients: readonly ClientProject[] = [
     run: (folder, target) => runCommand(process.execPath, ['out/client.js'], { cwd: folder, env: environmentOf(target) }),
   },
 ];
+
+/** Returns the environment in which a client finds the service. */
+function environmentOf({ baseUrl, apiKey, recordsFolder }: ClientTarget): Readonly<Record<string, string>> {
+  return { RELAYER_URL: baseUrl, RELAYER_API_KEY: apiKey, RECORDS_FOLDER: recordsFolder };
+}
 
 async function openApiGenerate(generator: string, output: string, { baseUrl }: ClientTarget, more: readonly string[]): Promise<void> {
   await mkdir(output, { recursive: true });

@@ -8,7 +8,7 @@ export interface ExactNumbers {
 }
 
 /** JavaScript reads a JSON number as a floating-point number: there, only texts are exact. */
-const inexact: readonly string[] = ['openapi-generator: TypeScript', 'openapi-typescript'];
+const inexact: readonly string[] = ['openapi-generator-typescript', 'openapi-typescript'];
 
 /** Returns what is wrong with the output of a client. */
 export function problemsOf(client: string, output: string, { balance, gasPriceCap }: ExactNumbers): readonly string[] {

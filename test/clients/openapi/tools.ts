@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { runCommand } from '../client-project.js';
+import { runCommand } from '../run-command.js';
 
 /*
  * The generators, in the versions that the tests pin. Each is fetched once by its registry's own client into a folder of the user's cache.

@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { AttemptPurpose, AttemptSchema, TransactionSchema, TransactionStatus } from '../../gen/relayer/v1/transaction_pb.js';
-import { CodecCompiler } from '../../src/codec/message-codec.js';
-import { writeObject } from '../../src/codec/object-codec.js';
+import { AttemptPurpose, AttemptSchema, TransactionSchema, TransactionStatus } from '../../../gen/relayer/v1/transaction_pb.js';
+import { CodecCompiler } from '../../../src/codec/message-codec.js';
+import { writeObject } from '../../../src/codec/object-codec.js';
 
 const compiler = new CodecCompiler();
 const createdAt = timestampFromMs(Date.parse('2026-01-15T09:30:00Z'));

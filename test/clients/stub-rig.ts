@@ -1,0 +1,158 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { startAnvil } from '../support/anvil.js';
+import { freePort } from '../support/free-port.js';
+import { restClient } from '../support/rest-client.js';
+import { apiKey, createServiceHome, startService } from '../support/service.js';
+import { waitFor } from '../support/wait-for.js';
+
+/** Two services on one real node, for programs of other languages: one without TLS and limits, one with TLS and a small rate limit. */
+export interface StubRig {
+  /** The first service. */
+  readonly baseUrl: string;
+  /**
+   * Runs a program and returns the lines that it prints. The program finds the services, their key, relayer and CA in its environment, and controls
+   * the rig by what it prints: `mine` mines a block, `restart` stops the first service and starts it again, `traffic 200` sends as many
+   * transactions, mines until all are final, and writes `<id> <revision>` of each to the program's input, then `end`.
+   */
+  run(command: readonly string[], folder: string): Promise<readonly string[]>;
+  stop(): Promise<void>;
+}
+
+/** A program that waits for what never comes is ended after this time. */
+const programTimeoutMs = 300_000;
+
+/** Starts the node and both services. */
+export async function startStubRig(): Promise<StubRig> {
+  const anvil = await startAnvil({ noMining: true });
+  const port = String(await freePort());
+  const home = await createServiceHome({ rpcUrl: anvil.url, env: { APP_PORT: port } });
+  const folder = await mkdtemp(join(tmpdir(), 'relayer-clients-'));
+  const { authority, settings } = makeCertificate(folder);
+  const limitedHome = await createServiceHome({
+    rpcUrl: anvil.url,
+    env: { ...settings, RATE_LIMIT_REQUESTS_PER_SECOND: '5', RATE_LIMIT_BURST_SIZE: '5' },
+  });
+  for (const { address } of [home, limitedHome]) await anvil.rpc('anvil_setBalance', [address, '0xffffffffffffffffffff']);
+  let service = await startService(home);
+  const limited = await startService(limitedHome);
+  const call = restClient(() => service.baseUrl);
+  const transactions = `/relayers/${home.relayerId}/transactions`;
+  const env = {
+    RELAYER_TARGET: `127.0.0.1:${port}`,
+    RELAYER_TLS_TARGET: `localhost:${limited.port}`,
+    RELAYER_TLS_CA: authority,
+    RELAYER_KEY: apiKey,
+    RELAYER_ID: home.relayerId,
+  };
+
+  /** Mines once the node's pool has the newest attempt of every transaction. */
+  async function mine(): Promise<void> {
+    await waitFor('the node to have every transaction', async () => {
+      const { body } = await call('GET', `${transactions}?status=pending&status=sent&status=submitted&per_page=100`);
+      const known = await Promise.all(
+        body.data.map(async ({ status, hash }: { status: string; hash: string | null }) => {
+          return status === 'submitted' && (await anvil.rpc('eth_getTransactionByHash', [hash])) !== null;
+        }),
+      );
+      return known.every(Boolean) ? true : undefined;
+    });
+    await anvil.mine();
+  }
+
+  /** Sends, and returns a line about each of the final records. */
+  async function traffic(count: number): Promise<readonly string[]> {
+    const ids = await Promise.all(
+      Array.from({ length: count }, async () => {
+        const { body } = await call('POST', transactions, { to: '0x00000000000000000000000000000000000000A2', value: 1, gas_limit: 21000 });
+        return String(body.data.id);
+      }),
+    );
+    const open = ['pending', 'sent', 'submitted', 'mined'].map((status) => `status=${status}`).join('&');
+    await waitFor(
+      `${count} transactions to be confirmed`,
+      async () => {
+        await anvil.mine();
+        const { body } = await call('GET', `${transactions}?${open}`);
+        return body.pagination.total_items === 0 ? true : undefined;
+      },
+      120_000,
+    );
+    return Promise.all(
+      ids.map(async (id) => {
+        const { body } = await call('GET', `${transactions}/${id}`);
+        return `${id} ${body.data.revision}`;
+      }),
+    );
+  }
+
+  const actions: Readonly<Record<string, (count: number) => Promise<readonly string[]>>> = {
+    mine: async () => {
+      await mine();
+      return [];
+    },
+    restart: async () => {
+      await service.stop();
+      service = await startService(home);
+      return [];
+    },
+    traffic: async (count) => [...(await traffic(count)), 'end'],
+  };
+
+  return {
+    baseUrl: service.baseUrl,
+    run([program = '', ...args], cwd) {
+      const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, timeout: programTimeoutMs });
+      const lines: string[] = [];
+      let errors = '';
+      child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+      // A program that has ended reads no more; its exit code says why.
+      child.stdin.on('error', () => {});
+      let obeyed: Promise<unknown> = Promise.resolve();
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        lines.push(line);
+        const [word = '', count = '1'] = line.split(' ');
+        const action = actions[word];
+        if (action === undefined) return;
+        obeyed = obeyed
+          .then(async () => {
+            for (const answer of await action(Number(count))) child.stdin.write(`${answer}\n`);
+          })
+          .catch((error: unknown) => {
+            errors += String(error);
+            child.kill('SIGKILL');
+          });
+      });
+      return new Promise((resolve, reject) => {
+        child.once('error', reject);
+        child.once('close', async (code, signal) => {
+          await obeyed;
+          if (code === 0) resolve(lines);
+          else reject(new Error(`${program} ${args.join(' ')} ended with ${code ?? signal}:\n${lines.join('\n')}\n${errors}`));
+        });
+      });
+    },
+    async stop() {
+      await Promise.all([service.stop(), limited.stop()]);
+      await anvil.stop();
+      await Promise.all([home.remove(), limitedHome.remove(), rm(folder, { recursive: true })]);
+    },
+  };
+}
+
+/** Makes an authority, and a certificate of it for localhost; returns the settings that name them. rustls refuses a server with an authority's own. */
+function makeCertificate(folder: string): { readonly authority: string; readonly settings: Readonly<Record<string, string>> } {
+  const [authorityKey, authority] = [join(folder, 'ca-key.pem'), join(folder, 'ca.pem')];
+  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const request = (args: readonly string[]) => {
+    const algorithm = ['-nodes', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'];
+    execFileSync('openssl', ['req', '-x509', '-days', '1', ...algorithm, ...args], { stdio: 'ignore' });
+  };
+  request(['-subj', '/CN=Test authority', '-keyout', authorityKey, '-out', authority]);
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-addext', 'basicConstraints=CA:FALSE'];
+  request([...names, '-CA', authority, '-CAkey', authorityKey, '-keyout', key, '-out', certificate]);
+  return { authority, settings: { TLS_KEY_FILE: key, TLS_CERT_FILE: certificate } };
+}

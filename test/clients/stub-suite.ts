@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { runCommand } from './run-command.js';
+import { type StubRig, startStubRig } from './stub-rig.js';
+import type { Client, ClientSuite } from './suite.js';
+
+/*
+ * Clients with stubs, one per language: generated from the contract that a running service hands out, by the commands that docs/api.md shows.
+ */
+
+/** A client of one language. Its project is the folder of its name. */
+interface StubClient extends Client {
+  /** Starts the built client, from its folder. */
+  readonly run: readonly string[];
+  /** Starts a program that links the stubs together with Google's packages, the official health package and a team's own option. */
+  readonly links: readonly string[];
+}
+
+/** What every client does, in the words that it prints. */
+const steps = ['watch', 'send', 'replace', 'confirmed', 'list', 'sign', 'errors', 'deadline', 'retry over TLS', 'reconnect', 'cut watches'];
+
+/** The clients with stubs. */
+export const stubSuite: ClientSuite<StubClient> = {
+  clients: [
+    { name: 'go', programs: ['go', 'protoc'], run: ['./client.out'], links: ['./links.out'] },
+    { name: 'python', programs: ['python3'], run: ['venv/bin/python', 'client.py'], links: ['venv/bin/python', 'links.py'] },
+    {
+      name: 'java',
+      programs: ['java', 'mvn'],
+      run: ['java', '-cp', 'target/client.jar', 'example.Client'],
+      links: ['java', '-cp', 'target/client.jar', 'example.Links'],
+    },
+    { name: 'rust', programs: ['cargo', 'protoc'], run: ['target/debug/client'], links: ['target/debug/links'] },
+    { name: 'cpp', programs: ['g++', 'make', 'pkg-config', 'protoc', 'grpc_cpp_plugin'], run: ['./client.out'], links: ['./links.out'] },
+  ],
+  async start() {
+    const rig = await startStubRig();
+    return {
+      async check({ name, run, links }) {
+        const startedAt = performance.now();
+        const folder = await layProject(name, rig);
+        await runCommand('bash', ['build.sh'], { cwd: folder });
+        const buildSeconds = ((performance.now() - startedAt) / 1000).toFixed(0);
+        assert.deepEqual(await rig.run(links, folder), ['linked']);
+        const lines = await rig.run(run, folder);
+        assert.deepEqual(
+          lines.filter((line) => line.startsWith('done ')),
+          steps.map((step) => `done ${step}`),
+        );
+        return [`${buildSeconds} s of it to build`, ...lines.filter((line) => line.startsWith('headers of '))];
+      },
+      stop: rig.stop,
+    };
+  },
+};
+
+/**
+ * Copies a client's project to where its build outputs survive from run to run, with what the service publishes in it and the team's own option
+ * beside it.
+ */
+async function layProject(name: string, { baseUrl }: StubRig): Promise<string> {
+  const root = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'relayer-clients', 'stubs');
+  const folder = join(root, name);
+  await mkdir(folder, { recursive: true });
+  for (const each of [name, 'inhouse']) await cp(join('test/clients', each), join(root, each), { recursive: true });
+  for (const file of ['contract.zip', 'contract.binpb']) {
+    const response = await fetch(`${baseUrl}/${file}`);
+    assert.equal(response.status, 200);
+    await writeFile(join(folder, file), new Uint8Array(await response.arrayBuffer()));
+  }
+  await rm(join(folder, 'contract'), { recursive: true, force: true });
+  // Python unpacks it, since a small machine may lack unzip.
+  execFileSync('python3', ['-m', 'zipfile', '-e', 'contract.zip', 'contract'], { cwd: folder });
+  return folder;
+}
