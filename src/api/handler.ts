@@ -103,6 +103,7 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         requestId,
         callerAddress,
         auditFacts: {},
+        fieldNames: target.rpc ? 'proto' : 'rest',
         principal: watched.principal,
         warnings: [],
         bodyProblem: null,

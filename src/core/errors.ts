@@ -127,7 +127,7 @@ type OptionalKey<R extends ErrorReason> =
 /** The metadata of an error: the values that its sentence names. */
 export type ErrorMetadata<R extends ErrorReason> = { readonly [K in RequiredKey<R>]: string } & { readonly [K in OptionalKey<R>]?: string };
 
-/** An invalid field of the request. `field` is its REST path (`value`, `operations[0].amount`). */
+/** An invalid field of the request. `field` is its REST path (`value`, `operations[0].amount`); RPC callers get its proto path (`evm.value`). */
 export interface FieldProblem {
   readonly field: string;
   readonly description: string;
@@ -202,6 +202,23 @@ export function invalidFields(fields: readonly FieldProblem[], reason: 'FIELD_IN
   const named = fields.slice(0, namedProblems).map(({ field, description }) => `${field} ${description}`);
   const more = fields.length > namedProblems ? `; and ${fields.length - namedProblems} more` : '';
   return new DomainError('invalid', reason, named.join('; ') + more, { fields: fields.slice(0, maxProblems) });
+}
+
+/** Returns the error with other names for its fields, in its sentence too. */
+export function withFieldNames(error: DomainError, nameOf: (field: string) => string): DomainError {
+  const fields = error.fields.map(({ field, description }) => ({ field: nameOf(field), description }));
+  let sentence = error.message;
+  error.fields.forEach(({ field, description }, index) => {
+    sentence = sentence.replace(`${field} ${description}`, () => `${fields[index]?.field} ${description}`);
+  });
+  const { kind, reason, metadata, fixedText, retryAfterMs, cause } = error;
+  return new Failure(kind, reason, sentence, {
+    fields,
+    metadata,
+    cause,
+    ...(fixedText === undefined ? {} : { fixedText }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
 }
 
 /** Throws `FIELD_INVALID` with the problems, if there are any. */

@@ -102,6 +102,7 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
       failure: null,
       relayer: null,
       idempotencyKeys: [],
+      fieldNames: 'rest',
       storedResponse: noStoredResponse,
     };
     const exchange = {

@@ -44,6 +44,7 @@ export function createRpcRig<T extends DescService>(
       failure: null,
       relayer: null,
       idempotencyKeys: keys,
+      fieldNames: 'proto',
       storedResponse: noStoredResponse,
     };
     request.contextValues.set(callKey, call);

@@ -342,14 +342,16 @@ async function checkRpc(asker: RpcAsker, call: Call, told: Told): Promise<void> 
     retry === 'never' ? '-1' : waits === null ? undefined : String(waits),
     requestId,
   ]);
+  // Over RPC a violation has the path of its field as the caller wrote it.
+  const path = 'evm' in Object(call.request) ? 'evm.' : '';
   assert.deepEqual(
     { protocol: asker.protocol, code, sentence, info, fields, resource },
     {
       protocol: asker.protocol,
       code: told.code,
-      sentence: told.error,
+      sentence: told.fields ? path + told.error : told.error,
       info: { reason: told.reason, domain: 'relayer.v1', metadata: { message: told.message, ...told.metadata } },
-      fields: told.fields ?? [],
+      fields: (told.fields ?? []).map(({ field, description }) => ({ field: path + field, description })),
       resource: type === undefined || name === undefined ? undefined : { type, name },
     },
   );

@@ -222,11 +222,11 @@ describe('numbers on the wire', () => {
       for (const token of refused.filter((token) => token.startsWith('"'))) {
         const answer = await ask({ value: JSON.parse(token) });
         assert.ok(!answer.ok, `${asker.protocol} ${token}`);
-        assert.deepEqual(answer.fields, [{ field: 'value', description: amountBound }], `${asker.protocol} ${token}`);
+        assert.deepEqual(answer.fields, [{ field: 'evm.value', description: amountBound }], `${asker.protocol} ${token}`);
       }
       const tooLarge = await ask({ value: '1', gas_limit: '9223372036854775808' });
       assert.ok(!tooLarge.ok);
-      assert.deepEqual(tooLarge.fields, [{ field: 'gas_limit', description: 'must be an integer from 0 to 9223372036854775807' }]);
+      assert.deepEqual(tooLarge.fields, [{ field: 'evm.gas_limit', description: 'must be an integer from 0 to 9223372036854775807' }]);
       asker.close();
     }
   });

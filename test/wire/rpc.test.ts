@@ -144,7 +144,7 @@ describe('unknown enum numbers', () => {
     for (const asker of askers) {
       const answer = await asker.ask(sendTransaction, { relayer_id: 'r1', evm: { to, value: '1', speed: 99 } });
       assert.ok(!answer.ok, asker.protocol);
-      assert.deepEqual(answer.fields, [{ field: 'speed', description: 'must be one of fastest, fast, average, safeLow' }]);
+      assert.deepEqual(answer.fields, [{ field: 'evm.speed', description: 'must be one of fastest, fast, average, safeLow' }]);
     }
   });
 });

@@ -71,7 +71,7 @@ async function restRefusal(asked: ReturnType<typeof send>): Promise<readonly str
   return [`${status} ${headers.get('x-error-reason')}`, body.error, body.message];
 }
 
-/** What it says by every RPC protocol, which must be the same. */
+/** What it says by every RPC protocol, which must be the same, without the name of the union's case in the path of a violation. */
 async function rpcRefusal(method: Parameters<RpcAsker['ask']>[0], message: JsonValue): Promise<readonly string[]> {
   const answers = await Promise.all(
     askers.map(async ({ ask }) => {
@@ -79,7 +79,8 @@ async function rpcRefusal(method: Parameters<RpcAsker['ask']>[0], message: JsonV
       assert.ok(!answer.ok);
       const [field] = answer.fields;
       assert.ok(field === undefined || answer.sentence === `${field.field} ${field.description}`);
-      return [`${answer.code} ${answer.info?.reason}`, answer.sentence, answer.info?.metadata.message ?? ''];
+      assert.ok(field === undefined || field.field.startsWith('solana.'), field?.field);
+      return [`${answer.code} ${answer.info?.reason}`, answer.sentence.replace(/^solana\./, ''), answer.info?.metadata.message ?? ''];
     }),
   );
   const [first = []] = answers;

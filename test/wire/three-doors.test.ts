@@ -265,16 +265,20 @@ function connectDoor(path: string, messageOf: (entry: Readonly<Record<string, un
     const { status, text } = await rig.ask('POST', `/relayer.v1.${path}`, { body: JSON.stringify(messageOf(entry)) });
     if (status === 200) return 'accepted';
     assert.equal(status, 400, text);
-    // Where Connect reads the message, a path is as the caller wrote it.
-    return JSON.parse(text).message.replace('evm.whitelist_receivers', 'policies.whitelist_receivers');
+    return withRestPaths(JSON.parse(text).message);
   };
 }
 
 function grpcDoor(method: Parameters<RpcAsker['ask']>[0], messageOf: (entry: Readonly<Record<string, unknown>>) => JsonObject): Door {
   return async (entry) => {
     const answer = await grpc.ask(method, messageOf(entry));
-    return answer.ok ? 'accepted' : answer.sentence;
+    return answer.ok ? 'accepted' : withRestPaths(answer.sentence);
   };
+}
+
+/** Over RPC a violation has the path of its field as the caller wrote it, where REST has one key for the policies of any network. */
+function withRestPaths(sentence: string): string {
+  return sentence.replace(/(?<=^|; )(?:evm|stellar|solana)\./g, 'policies.');
 }
 
 /** An entry in protobuf JSON. */

@@ -12,6 +12,8 @@ export interface Call {
   readonly callerAddress: string | null;
   /** What the audit line of the call says besides ids and outcome. Never secrets. */
   readonly auditFacts: Record<string, string>;
+  /** Whose names of fields the caller uses, and reads in errors. */
+  readonly fieldNames: 'rest' | 'proto';
   /** Null if the method needs no key. */
   readonly principal: Principal | null;
   /** Warnings for `metadata.logs`; any layer may add some. */

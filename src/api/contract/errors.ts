@@ -1,5 +1,5 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
-import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
+import { Code, ConnectError, type Interceptor, type StreamRequest, type UnaryRequest } from '@connectrpc/connect';
 import {
   BadRequestSchema,
   ErrorInfoSchema,
@@ -7,9 +7,10 @@ import {
   ResourceInfoSchema,
   RetryInfoSchema,
 } from '../../../gen/google/rpc/error_details_pb.js';
-import { DomainError, type ReasonRules, reasonRules } from '../../core/errors.js';
+import { protoPathOf } from '../../codec/proto-path.js';
+import { DomainError, type ReasonRules, reasonRules, withFieldNames } from '../../core/errors.js';
 import type { Log } from '../../core/ports/log.js';
-import { callKey } from './call.js';
+import { type Call, callKey } from './call.js';
 import { errorTable } from './error-table.js';
 import { bodyTooLarge } from './shared-errors.js';
 
@@ -92,7 +93,7 @@ export function createErrorInterceptor({ log }: { readonly log: Log }): Intercep
       const call = request.contextValues.get(callKey);
       const requestId = call?.requestId ?? null;
       if (error instanceof ConnectError && isCallerGone(error)) return requestId === null ? error : withRequestInfo(error, requestId);
-      const domainError = domainErrorOf(error);
+      const domainError = inCallersNames(domainErrorOf(error), request, call);
       if (call !== undefined) call.failure = domainError;
       if (domainError.kind === 'internal') {
         log.error(
@@ -114,6 +115,12 @@ export function createErrorInterceptor({ log }: { readonly log: Log }): Intercep
       throw reported(error);
     }
   };
+}
+
+/** Names the fields of an error as the caller wrote them. */
+function inCallersNames(error: DomainError, request: UnaryRequest | StreamRequest, call: Call | undefined): DomainError {
+  if (error.fields.length === 0 || request.stream || call?.fieldNames !== 'proto') return error;
+  return withFieldNames(error, (field) => protoPathOf(request.method.input, request.message, field));
 }
 
 /** True if the caller left or its deadline passed: nothing failed, and there is no reader. */

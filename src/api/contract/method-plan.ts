@@ -1,6 +1,6 @@
 import { type DescMethod, type DescService, getOption, hasOption } from '@bufbuild/protobuf';
 import { http } from '../../../gen/google/api/annotations_pb.js';
-import { method as methodRules, RelayerRule, Scope } from '../../../gen/relayer/rest/v1/options_pb.js';
+import { type MethodRules, method as methodRules, RelayerRule, Scope } from '../../../gen/relayer/rest/v1/options_pb.js';
 import { type ErrorReason, errorReasons } from '../../core/errors.js';
 import { maxBodyBytes, maxUnlimitedBodyBytes } from './shared-errors.js';
 
@@ -21,6 +21,8 @@ export interface HttpPlan {
   readonly successStatus: number;
   /** True: the response field is the whole answer, without the envelope. */
   readonly bare: boolean;
+  /** True: the body is a JSON merge patch, whose keys are the request's `update_mask`. */
+  readonly mergePatch: boolean;
 }
 
 /** The options of one method, read once at start. Guards, gate and REST follow them. */
@@ -83,7 +85,7 @@ function compileMethodPlan(method: DescMethod): MethodPlan {
   if (rules.idempotent && method.input.field.idempotencyKey?.fieldKind !== 'scalar') {
     throw new Error(`${name} is idempotent, but its request has no idempotency_key`);
   }
-  const httpPlan = hasOption(method, http) ? compileHttpPlan(method, name, rules.successStatus || 200, rules.bare) : null;
+  const httpPlan = hasOption(method, http) ? compileHttpPlan(method, name, rules) : null;
   const notFoundText = rules.relayerNotFoundText || 'Not found';
   return {
     method,
@@ -107,7 +109,7 @@ function knownReason(text: string, method: string): ErrorReason {
   return reason;
 }
 
-function compileHttpPlan(method: DescMethod, name: string, successStatus: number, bare: boolean): HttpPlan {
+function compileHttpPlan(method: DescMethod, name: string, { successStatus, bare, mergePatch }: MethodRules): HttpPlan {
   const rule = getOption(method, http);
   if (method.methodKind !== 'unary') throw new Error(`${name} is a stream, which REST cannot serve`);
   if (rule.pattern.case === undefined || rule.pattern.case === 'custom') throw new Error(`${name} has a verb that REST does not serve`);
@@ -121,7 +123,8 @@ function compileHttpPlan(method: DescMethod, name: string, successStatus: number
     template: rule.pattern.value,
     hasBody: rule.body === '*',
     responseField: rule.responseBody === '' ? null : rule.responseBody,
-    successStatus,
+    successStatus: successStatus || 200,
     bare,
+    mergePatch,
   };
 }

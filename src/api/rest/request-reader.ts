@@ -46,8 +46,9 @@ export function compileRequestReader(plan: MethodPlan, compiler: CodecCompiler):
   const codec = plan.http.hasBody ? compiler.object(input, taken) : null;
   const readQuery = compileQuery(plan.http.hasBody ? [] : input.fields.filter((field) => !taken.has(field.name)));
   const readIfMatch = compileIfMatch(input.fields);
+  const filledMask = plan.http.mergePatch ? mask : undefined;
   return ({ params: texts, query, body, ifMatch }, reading) => {
-    const message = codec !== null && body !== null ? readBody(codec, body, mask, reading) : (create(input) as unknown as Properties);
+    const message = codec !== null && body !== null ? readBody(codec, body, filledMask, reading) : (create(input) as unknown as Properties);
     readQuery(query, message, reading);
     readIfMatch(ifMatch, message, reading);
     for (const { field, read } of params) {

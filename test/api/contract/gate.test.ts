@@ -102,17 +102,17 @@ describe('gate', () => {
   it('gate: checks the bounds of all fields last', async () => {
     const evm = (value: object) => told(client.sendTransaction({ relayerId: 'evm', transaction: { case: 'evm', value } }));
     for (const value of ['', '-1', '1.5', '0x', '1e21', '340282366920938463463374607431768211456']) {
-      assert.equal(await evm({ value }), `InvalidArgument FIELD_INVALID value ${amount} [Bad Request]`, value);
+      assert.equal(await evm({ value }), `InvalidArgument FIELD_INVALID evm.value ${amount} [Bad Request]`, value);
     }
-    assert.equal(await evm({ maxFeePerGas: 'x' }), `InvalidArgument FIELD_INVALID max_fee_per_gas ${amount} [Bad Request]`);
+    assert.equal(await evm({ maxFeePerGas: 'x' }), `InvalidArgument FIELD_INVALID evm.max_fee_per_gas ${amount} [Bad Request]`);
     assert.equal(
       await evm({ gasLimit: 2n ** 63n }),
-      'InvalidArgument FIELD_INVALID gas_limit must be an integer from 0 to 9223372036854775807 [Bad Request]',
+      'InvalidArgument FIELD_INVALID evm.gas_limit must be an integer from 0 to 9223372036854775807 [Bad Request]',
     );
     const payment = { operation: { case: 'payment' as const, value: { amount: 0n } } };
     assert.equal(
       await told(client.sendTransaction({ relayerId: 'stellar', transaction: { case: 'stellar', value: { operations: [{}, payment] } } })),
-      'InvalidArgument FIELD_INVALID operations[1].amount must be an integer from 1 to 9223372036854775807 [Bad Request]',
+      'InvalidArgument FIELD_INVALID stellar.operations[1].payment.amount must be an integer from 1 to 9223372036854775807 [Bad Request]',
     );
     assert.equal(
       await told(client.listTransactions({ relayerId: 'evm', page: 0 })),
@@ -121,7 +121,7 @@ describe('gate', () => {
     const { client: relayerClient } = createRpcRig(RelayerService, {});
     assert.equal(
       await told(relayerClient.updateRelayer({ relayerId: 'evm', policies: { case: 'evm', value: { gasPriceCap: '-1' } } })),
-      `InvalidArgument FIELD_INVALID policies.gas_price_cap ${amount} [Bad Request]`,
+      `InvalidArgument FIELD_INVALID evm.gas_price_cap ${amount} [Bad Request]`,
     );
   });
 

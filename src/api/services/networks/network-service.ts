@@ -1,6 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect';
-import type { NetworkService } from '../../../../gen/relayer/v1/network_service_pb.js';
+import { type NetworkService, UpdateNetworkRequestSchema } from '../../../../gen/relayer/v1/network_service_pb.js';
 import { rpcUrlFromProto } from '../../../codec/relayer-values.js';
+import { maskedPaths } from '../../../codec/update-mask.js';
 import { getNetwork } from '../../../core/network/networks.js';
 import { maskedUrl } from '../../../core/network/node-urls.js';
 import { type UpdateNetworkDeps, updateNetwork } from '../../../core/network/update-network.js';
@@ -23,7 +24,8 @@ export function createNetworkService(deps: UpdateNetworkDeps): ServiceImpl<typeo
       const { items, pagination } = sliceOf(deps.networks.all().toReversed(), pageOf(request, callOf(context)));
       return { networks: items.map(protoOfNetwork), pagination };
     },
-    async updateNetwork({ networkId, rpcUrls }, context) {
+    async updateNetwork({ networkId, rpcUrls, updateMask }, context) {
+      maskedPaths(UpdateNetworkRequestSchema, updateMask, ['rpc_urls']);
       const before = deps.networks.find(networkId);
       const network = await updateNetwork(deps, networkId, rpcUrls.map(rpcUrlFromProto));
       Object.assign(callOf(context).auditFacts, { from: shownUrls(before), to: shownUrls(network) });

@@ -10,7 +10,10 @@ import {
   NotificationSchema,
   NotificationService,
   NotificationType,
+  type UpdateNotificationRequest,
+  UpdateNotificationRequestSchema,
 } from '../../../../gen/relayer/v1/notification_service_pb.js';
+import { maskedPaths } from '../../../codec/update-mask.js';
 import { invalidField } from '../../../core/errors.js';
 import { listDeliveries, redeliverDelivery, testNotification } from '../../../core/notification/deliveries.js';
 import type { DeliveryRecord, Notification, OutboxEvent } from '../../../core/notification/notification.js';
@@ -19,6 +22,7 @@ import {
   deleteNotification,
   getNotification,
   listNotifications,
+  type NotificationChange,
   type NotificationDeps,
   type NotificationWritten,
   updateNotification,
@@ -43,11 +47,12 @@ export function createNotificationService(deps: NotificationServiceDeps): Servic
         return { notification: messageOf(notification) };
       },
     ),
-    async updateNotification({ notificationId, signingKey, type, url }, context) {
-      checkType(type);
+    async updateNotification(request, context) {
+      checkType(request.type);
+      const { signingKey, url } = changesOf(request);
       const changed = [...(url === undefined ? [] : ['url']), ...(signingKey === undefined ? [] : ['signing_key'])];
       callOf(context).auditFacts.changed = changed.join(' ');
-      return answerOf(await updateNotification(deps, { id: notificationId, signingKey, url }), callOf(context));
+      return answerOf(await updateNotification(deps, { id: request.notificationId, signingKey, url }), callOf(context));
     },
     async getNotification({ notificationId }) {
       return { notification: messageOf(await getNotification(deps, notificationId)) };
@@ -77,6 +82,15 @@ export function createNotificationService(deps: NotificationServiceDeps): Servic
       return { delivery: protoOfDelivery(delivery) };
     },
   };
+}
+
+/** Returns what a request changes: the paths of its mask, or without a mask the fields that are set. */
+function changesOf({ signingKey, url, updateMask }: UpdateNotificationRequest): Omit<NotificationChange, 'id'> {
+  const paths = maskedPaths(UpdateNotificationRequestSchema, updateMask, ['signing_key', 'url', 'type']);
+  if (paths === undefined) return { signingKey, url };
+  if (paths.includes('url') && url === undefined) throw invalidField('url', 'cannot be removed');
+  // The empty key removes it.
+  return { signingKey: paths.includes('signing_key') ? (signingKey ?? '') : undefined, url: paths.includes('url') ? url : undefined };
 }
 
 /** Rejects unknown numbers, which an enum over RPC may hold. */

@@ -1,9 +1,10 @@
 import { clearField, clone, type DescMessage, isFieldSet, type Message } from '@bufbuild/protobuf';
 import { EvmPoliciesSchema } from '../../../../gen/relayer/v1/evm_pb.js';
-import type { UpdateRelayerRequest } from '../../../../gen/relayer/v1/relayer_service_pb.js';
+import { type UpdateRelayerRequest, UpdateRelayerRequestSchema } from '../../../../gen/relayer/v1/relayer_service_pb.js';
 import { SolanaPoliciesSchema } from '../../../../gen/relayer/v1/solana_pb.js';
 import { StellarPoliciesSchema } from '../../../../gen/relayer/v1/stellar_pb.js';
 import { type PoliciesMessage, policiesFromProto, protoOfPolicies, rpcUrlFromProto } from '../../../codec/relayer-values.js';
+import { maskedPaths } from '../../../codec/update-mask.js';
 import { invalidField } from '../../../core/errors.js';
 import { maskedUrl } from '../../../core/network/node-urls.js';
 import type { NetworkType } from '../../../core/relayer/network.js';
@@ -22,7 +23,8 @@ const schemas: Readonly<Record<NetworkType, DescMessage>> = {
  */
 export function relayerChangeFromProto(relayer: Relayer, request: UpdateRelayerRequest): RelayerChange {
   const type = relayer.networkType;
-  const paths = request.updateMask?.paths.length ? request.updateMask.paths : pathsThatAreSet(request);
+  const changeable = ['name', 'paused', 'notification_id', 'custom_rpc_urls', type];
+  const paths = maskedPaths(UpdateRelayerRequestSchema, request.updateMask, changeable) ?? pathsThatAreSet(request);
   const policyPaths: string[] = [];
   const change: { -readonly [K in keyof RelayerChange]: RelayerChange[K] } = {};
   for (const path of paths) {

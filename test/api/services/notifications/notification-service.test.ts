@@ -42,6 +42,7 @@ async function startClient(test: TestContext) {
     failure: null,
     relayer: null,
     idempotencyKeys: [],
+    fieldNames: 'proto',
     storedResponse: noStoredResponse,
   };
   const errors: unknown[] = [];

@@ -87,6 +87,27 @@ describe('relayer change', () => {
     });
   });
 
+  it('relayer change: takes paths in lowerCamelCase, and * for all fields', () => {
+    assert.deepEqual(changeOf({ updateMask: { paths: ['notificationId', 'evm.gasPriceCap'] } }), {
+      notificationId: null,
+      policies: { ...evm, gasPriceCapWei: null },
+    });
+    assert.deepEqual(changeOf({ name: 'n', paused: true, updateMask: { paths: ['*'] } }), {
+      name: 'n',
+      paused: true,
+      notificationId: null,
+      customRpcUrls: [],
+      policies: defaultPolicies.evm,
+    });
+    assert.equal(refusal({ updateMask: { paths: ['*'] } }), 'FIELD_INVALID name');
+  });
+
+  it('relayer change: names a path that cannot change', () => {
+    const sentence =
+      'update_mask has the path signer_id, which cannot change; allowed are *, name, paused, notification_id, custom_rpc_urls, evm';
+    assert.throws(() => changeOf({ updateMask: { paths: ['name', 'signer_id'] } }), { message: sentence });
+  });
+
   for (const [what, request, expected] of [
     ['a name cannot be removed', { updateMask: { paths: ['name'] } }, 'FIELD_INVALID name'],
     ['whether it is paused neither', { updateMask: { paths: ['paused'] } }, 'FIELD_INVALID paused'],

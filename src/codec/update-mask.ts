@@ -1,0 +1,26 @@
+import type { DescMessage } from '@bufbuild/protobuf';
+import type { FieldMask } from '@bufbuild/protobuf/wkt';
+import { invalidField } from '../core/errors.js';
+import { shownName } from '../core/safe-text.js';
+
+/**
+ * Returns the paths of an update's mask by proto names; undefined if there is none, or an empty one. `changeable` are the fields that can change;
+ * `*` names all of them. Paths may be in lowerCamelCase, as JSON has them. Throws `FIELD_INVALID`, naming a path that cannot change.
+ */
+export function maskedPaths(desc: DescMessage, mask: FieldMask | undefined, changeable: readonly string[]): readonly string[] | undefined {
+  if (mask === undefined || mask.paths.length === 0) return undefined;
+  if (mask.paths.includes('*')) return changeable;
+  return mask.paths.map((path) => {
+    const [first = '', ...rest] = protoNamesOf(desc, path.split('.')) ?? [];
+    if (changeable.includes(first)) return [first, ...rest].join('.');
+    throw invalidField('update_mask', `has the path ${shownName(path)}, which cannot change; allowed are *, ${changeable.join(', ')}`);
+  });
+}
+
+function protoNamesOf(desc: DescMessage, [first, ...rest]: readonly string[]): readonly string[] | undefined {
+  const field = desc.fields.find(({ name, jsonName }) => name === first || jsonName === first);
+  if (field === undefined) return undefined;
+  if (rest.length === 0) return [field.name];
+  const inner = field.fieldKind === 'message' ? protoNamesOf(field.message, rest) : undefined;
+  return inner && [field.name, ...inner];
+}
