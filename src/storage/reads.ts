@@ -106,24 +106,27 @@ export function createReads(statements: Statements, query: Query): Reads {
   }
 
   /** A transaction accepted between the two reads is missing; one removed between them still counts in the total. */
-  async function allOf(relayerId: string, { offset, limit }: PageQuery): Promise<PageOf<TransactionView>> {
+  async function allOf(relayerId: string, { offset, limit, after }: PageQuery): Promise<PageOf<TransactionView>> {
     const [ordinals] = await query(transactions.ordinals, { relayer_id: relayerId });
     const last = ordinals?.last ?? 0;
     const total = last - (ordinals?.first ?? 1) + 1;
     if (offset >= total) return { items: [], total };
-    const rows = await query(transactions.page, { relayer_id: relayerId, highest: last - offset, limit });
+    const [position] = after === undefined ? [] : await query(transactions.position, { id: after });
+    const highest = position === undefined ? last - offset : position.ordinal - 1;
+    const rows = await query(transactions.page, { relayer_id: relayerId, highest, limit });
     return { items: rows.map(viewFromRow), total };
   }
 
   /** Total and page are two reads: a change between them may show in the page only. */
   async function someOf(relayerId: string, statuses: ReadonlySet<TransactionStatus>, page: PageQuery): Promise<PageOf<TransactionView>> {
-    const { offset, limit } = page;
+    const { offset, limit, after } = page;
     const totals = await query(transactions.totals, { relayer_id: relayerId });
     const total = totals.filter((row) => statuses.has(row.status)).reduce((sum, row) => sum + row.total, 0);
     if (offset >= total) return { items: [], total };
     const values = { ...numbered('status', [...statuses]), relayer_id: relayerId };
     const walk: Walk = (part) => query(transactions.walkStatuses(statuses.size), { ...values, ...part });
-    const { before } = await walkOver(walk, offset);
+    const [position] = after === undefined ? [] : await query(transactions.position, { id: after });
+    const before = position === undefined ? (await walkOver(walk, offset)).before : position.seq;
     const rows = await query(transactions.pageOfStatuses(statuses.size), { ...values, before, limit });
     return { items: rows.map(viewFromRow), total };
   }
@@ -180,10 +183,10 @@ export function createReads(statements: Statements, query: Query): Reads {
     apiKeys: async () => (await query(apiKeys.all, {})).map(apiKeyMapping.fromRow),
     definitions: async (kind) => (await query(definitions.ofKind, { kind })).map(definitionMapping.fromRow),
     fileEntries: (kind) => query(fileEntries.ofKind, { kind }),
-    notifications: async ({ offset, limit }) => {
+    notifications: async ({ offset, limit, after = '' }) => {
       const [count] = await query(notifications.total, {});
       const total = count?.total ?? 0;
-      const rows = offset < total ? await query(notifications.page, { limit, offset }) : [];
+      const rows = offset < total ? await query(notifications.page, { limit, offset, after }) : [];
       return { items: rows.map(notificationMapping.fromRow), total };
     },
     pendingTargets: async (nowMs) => {
@@ -199,11 +202,12 @@ export function createReads(statements: Statements, query: Query): Reads {
     pendingEventCount: async (limit) => (await query(events.pendingCount, { limit }))[0]?.total ?? 0,
     delivery: async (notificationId, eventId) =>
       (await withAttempts(await query(events.byId, { notification_id: notificationId, id: eventId })))[0],
-    deliveries: async (notificationId, { offset, limit }) => {
+    deliveries: async (notificationId, { offset, limit, after }) => {
       const walk: Walk = (part) => query(events.walk, { notification_id: notificationId, ...part });
       const { before, count } = await walkOver(walk, offset);
       const { count: rest } = await walkOver(walk, Number.POSITIVE_INFINITY, before);
-      const rows = rest > 0 ? await query(events.pageOf, { notification_id: notificationId, before, limit }) : [];
+      const [position] = after === undefined ? [] : await query(events.position, { id: after });
+      const rows = rest > 0 ? await query(events.pageOf, { notification_id: notificationId, before: position?.seq ?? before, limit }) : [];
       return { items: await withAttempts(rows), total: count + rest };
     },
     finishedEventIds: async (beforeMs, limit) => (await query(events.finished, { before_ms: beforeMs, limit })).map(({ id }) => id),

@@ -181,6 +181,9 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       });
       assert.deepEqual(await store.read.notifications({ offset: 1, limit: 1 }), { items: [aNotification({ id: 'plain' })], total: 2 });
       assert.deepEqual(await store.read.notifications({ offset: 1e21, limit: 1 }), { items: [], total: 2 });
+      const [newest, oldest] = (await store.read.notifications({ offset: 0, limit: 10 })).items;
+      assert.deepEqual(await store.read.notifications({ offset: 0, limit: 10, after: newest?.id ?? '' }), { items: [oldest], total: 2 });
+      assert.deepEqual(await store.read.notifications({ offset: 0, limit: 10, after: oldest?.id ?? '' }), { items: [], total: 2 });
     });
 
     test('reads the body of an event byte for byte', async () => {
@@ -443,6 +446,13 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       ];
       for (const statuses of filters) {
         const expected = newestFirst.filter((id) => statuses.length === 0 || statuses.includes(statusOf(Number(id.slice(2)))));
+        for (const after of expected.slice(0, 12)) {
+          const page = await read.transactionsOf('relayer-1', statuses, { offset: 0, limit: 5, after });
+          assert.deepEqual(
+            [page.items.map(({ transaction }) => transaction.id), page.total],
+            [olderThan(expected, after, 5), expected.length],
+          );
+        }
         for (const [offset, limit] of [
           [0, 10],
           [7, 5],
@@ -789,4 +799,9 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       await store.close();
     });
   });
+}
+
+function olderThan(newestFirst: readonly string[], id: string, limit: number): readonly string[] {
+  const start = newestFirst.indexOf(id) + 1;
+  return newestFirst.slice(start, start + limit);
 }

@@ -104,6 +104,78 @@ describe('messages of the RPC contract', () => {
     assert.match(await refusalOf(RelayerService.method.createRelayer, policies), /FIELD_INVALID: evm\.gas_price_cap must/);
   });
 
+  it('pages by token repeat and miss no record while new ones arrive, in every list', async () => {
+    const { listTransactions } = TransactionService.method;
+    const send = async () => {
+      const body = '{"to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","value":1,"data":"0xabcd"}';
+      return JSON.parse((await rig.ask('POST', '/api/v1/relayers/r2/transactions', { body })).text).data.id as string;
+    };
+    const sent: string[] = [];
+    for (let count = 0; count < 5; count++) sent.unshift(await send());
+    for (const status of [[], ['TRANSACTION_STATUS_PENDING', 'TRANSACTION_STATUS_SENT']]) {
+      const seen: string[] = [];
+      for (let token = '', pages = 0; pages === 0 || token !== ''; pages++) {
+        const asked = { relayer_id: 'r2', page_size: 2, page_token: token, status, view: 'RECORD_VIEW_BASIC' };
+        const [answer] = await responsesOf(listTransactions, asked);
+        const { transactions, next_page_token: next } = answer as { transactions: { id: string; evm: object }[]; next_page_token?: string };
+        seen.push(...transactions.map(({ id }) => id));
+        for (const { evm } of transactions) assert.ok(!('data' in evm));
+        token = next ?? '';
+        await send();
+      }
+      assert.deepEqual(seen.slice(-5), sent);
+      assert.equal(new Set(seen).size, seen.length);
+    }
+    const [whole] = await responsesOf(listTransactions, { relayer_id: 'r2', page_size: 1 });
+    assert.equal((whole as { transactions: { evm: { data: string } }[] }).transactions[0]?.evm.data, '0xabcd');
+    const stranger = Buffer.from(sent[0] ?? '').toString('base64url');
+    assert.match(await refusalOf(listTransactions, { relayer_id: 'r1', page_token: stranger }), /FIELD_INVALID: page_token is not a token/);
+    const byRest = await rig.ask('GET', '/api/v1/relayers/r2/transactions?page_size=1');
+    assert.equal(byRest.headers['x-error-reason'], 'FIELD_UNKNOWN');
+    assert.deepEqual(Object.keys(JSON.parse((await rig.ask('GET', '/api/v1/relayers/r2/transactions')).text)), [
+      'success',
+      'data',
+      'error',
+      'pagination',
+    ]);
+    // The other lists.
+    for (const [method, name] of [
+      [RelayerService.method.listRelayers, 'relayers'],
+      [NotificationService.method.listNotifications, 'notifications'],
+      [ApiKeyService.method.listApiKeys, 'api_keys'],
+    ] as const) {
+      const [all] = await responsesOf(method, { page_size: 100 });
+      const ids = (page: Record<string, JsonValue> | undefined) =>
+        (page?.[name] as { id: string }[] | undefined)?.map(({ id }) => id) ?? [];
+      assert.ok(ids(all).length > 1, name);
+      const seen: string[] = [];
+      for (let token = '', pages = 0; pages === 0 || token !== ''; pages++) {
+        const [page] = await responsesOf(method, { page_size: 1, page_token: token });
+        seen.push(...ids(page));
+        token = String(page?.next_page_token ?? '');
+      }
+      assert.deepEqual(seen, ids(all), name);
+    }
+  });
+
+  it('a page that gRPC clients would refuse for its size has fewer records, a warning and a token', async () => {
+    const body = `{"to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","value":1,"data":"0x${'ab'.repeat(120_000)}"}`;
+    for (let count = 0; count < 20; count++) await rig.ask('POST', '/api/v1/relayers/r1/transactions', { body });
+    const { listTransactions } = TransactionService.method;
+    for (const answer of await responsesOf(listTransactions, { relayer_id: 'r1', page_size: 20 })) {
+      const { transactions, metadata, next_page_token: token } = answer as Record<string, JsonValue>;
+      const { length } = transactions as JsonValue[];
+      assert.ok(length > 5 && length < 20, String(length));
+      assert.match(JSON.stringify(metadata), /since more would exceed 3 MiB/);
+      const [next] = await responsesOf(listTransactions, { relayer_id: 'r1', page_size: 20, page_token: String(token) });
+      assert.equal((next?.transactions as JsonValue[] | undefined)?.length, 20 - length);
+    }
+    const [basic] = await responsesOf(listTransactions, { relayer_id: 'r1', page_size: 20, view: 'RECORD_VIEW_BASIC' });
+    assert.equal((basic?.transactions as JsonValue[] | undefined)?.length, 20);
+    const byRest = await rig.ask('GET', '/api/v1/relayers/r1/transactions?per_page=20');
+    assert.equal(JSON.parse(byRest.text).data.length, 20);
+  });
+
   it('a nonce that is not set is refused, and 0 is a nonce', async () => {
     assert.equal(await refusalOf(getTransactionByNonce, { relayer_id: 'r1' }), 'InvalidArgument FIELD_INVALID: nonce is required');
     assert.match(await refusalOf(getTransactionByNonce, { relayer_id: 'r1', nonce: 0 }), /^NotFound TRANSACTION_NOT_FOUND/);

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/common.proto.
  */
 export const file_relayer_v1_common: GenFile = /*@__PURE__*/
-  fileDesc("ChdyZWxheWVyL3YxL2NvbW1vbi5wcm90bxIKcmVsYXllci52MSJRCgpQYWdpbmF0aW9uEhQKDGN1cnJlbnRfcGFnZRgBIAEoDRIQCghwZXJfcGFnZRgCIAEoDRIbCgt0b3RhbF9pdGVtcxgDIAEoBEIG0vMYAggBIkYKEFJlc3BvbnNlTWV0YWRhdGESIgoEbG9ncxgBIAMoCzIULnJlbGF5ZXIudjEuTG9nRW50cnkSDgoGdHJhY2VzGAIgAygJIkAKCExvZ0VudHJ5EiMKBWxldmVsGAEgASgOMhQucmVsYXllci52MS5Mb2dMZXZlbBIPCgdtZXNzYWdlGAIgASgJKnQKC05ldHdvcmtUeXBlEhwKGE5FVFdPUktfVFlQRV9VTlNQRUNJRklFRBAAEhQKEE5FVFdPUktfVFlQRV9FVk0QARIYChRORVRXT1JLX1RZUEVfU1RFTExBUhACEhcKE05FVFdPUktfVFlQRV9TT0xBTkEQAyqgAQoITG9nTGV2ZWwSGQoVTE9HX0xFVkVMX1VOU1BFQ0lGSUVEEAASEQoNTE9HX0xFVkVMX0xPRxABEhIKDkxPR19MRVZFTF9JTkZPEAISEwoPTE9HX0xFVkVMX0VSUk9SEAMSEgoOTE9HX0xFVkVMX1dBUk4QBBITCg9MT0dfTEVWRUxfREVCVUcQBRIUChBMT0dfTEVWRUxfUkVTVUxUEAZCggEKDmNvbS5yZWxheWVyLnYxQgtDb21tb25Qcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_relayer_rest_v1_options]);
+  fileDesc("ChdyZWxheWVyL3YxL2NvbW1vbi5wcm90bxIKcmVsYXllci52MSJRCgpQYWdpbmF0aW9uEhQKDGN1cnJlbnRfcGFnZRgBIAEoDRIQCghwZXJfcGFnZRgCIAEoDRIbCgt0b3RhbF9pdGVtcxgDIAEoBEIG0vMYAggBIkYKEFJlc3BvbnNlTWV0YWRhdGESIgoEbG9ncxgBIAMoCzIULnJlbGF5ZXIudjEuTG9nRW50cnkSDgoGdHJhY2VzGAIgAygJIkAKCExvZ0VudHJ5EiMKBWxldmVsGAEgASgOMhQucmVsYXllci52MS5Mb2dMZXZlbBIPCgdtZXNzYWdlGAIgASgJKnQKC05ldHdvcmtUeXBlEhwKGE5FVFdPUktfVFlQRV9VTlNQRUNJRklFRBAAEhQKEE5FVFdPUktfVFlQRV9FVk0QARIYChRORVRXT1JLX1RZUEVfU1RFTExBUhACEhcKE05FVFdPUktfVFlQRV9TT0xBTkEQAypWCgpSZWNvcmRWaWV3EhsKF1JFQ09SRF9WSUVXX1VOU1BFQ0lGSUVEEAASFQoRUkVDT1JEX1ZJRVdfQkFTSUMQARIUChBSRUNPUkRfVklFV19GVUxMEAIqoAEKCExvZ0xldmVsEhkKFUxPR19MRVZFTF9VTlNQRUNJRklFRBAAEhEKDUxPR19MRVZFTF9MT0cQARISCg5MT0dfTEVWRUxfSU5GTxACEhMKD0xPR19MRVZFTF9FUlJPUhADEhIKDkxPR19MRVZFTF9XQVJOEAQSEwoPTE9HX0xFVkVMX0RFQlVHEAUSFAoQTE9HX0xFVkVMX1JFU1VMVBAGQoIBCg5jb20ucmVsYXllci52MUILQ29tbW9uUHJvdG9QAVoUcmVsYXllci92MTtyZWxheWVydjGqAgpSZWxheWVyLlYxugIJUmVsYXllclYxygIKUmVsYXllclxWMeICFlJlbGF5ZXJcVjFcR1BCTWV0YWRhdGHqAgtSZWxheWVyOjpWMWIGcHJvdG8z", [file_relayer_rest_v1_options]);
 
 /**
  * The position of a page in its list.
@@ -22,7 +22,7 @@ export const file_relayer_v1_common: GenFile = /*@__PURE__*/
  */
 export type Pagination = Message<"relayer.v1.Pagination"> & {
   /**
-   * The requested page, from 1.
+   * The requested page, from 1; always 1 if the page was requested by a token.
    *
    * @generated from field: uint32 current_page = 1;
    */
@@ -148,6 +148,40 @@ export const NetworkTypeSchema: GenEnum<NetworkType> = /*@__PURE__*/
   enumDesc(file_relayer_v1_common, 0);
 
 /**
+ * Which fields the records of a list have.
+ *
+ * @generated from enum relayer.v1.RecordView
+ */
+export enum RecordView {
+  /**
+   * Not set: all fields.
+   *
+   * @generated from enum value: RECORD_VIEW_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Without call data, XDR and transactions in wire form, which can be large.
+   *
+   * @generated from enum value: RECORD_VIEW_BASIC = 1;
+   */
+  BASIC = 1,
+
+  /**
+   * All fields.
+   *
+   * @generated from enum value: RECORD_VIEW_FULL = 2;
+   */
+  FULL = 2,
+}
+
+/**
+ * Describes the enum relayer.v1.RecordView.
+ */
+export const RecordViewSchema: GenEnum<RecordView> = /*@__PURE__*/
+  enumDesc(file_relayer_v1_common, 1);
+
+/**
  * The level of a log entry.
  *
  * @generated from enum relayer.v1.LogLevel
@@ -207,5 +241,5 @@ export enum LogLevel {
  * Describes the enum relayer.v1.LogLevel.
  */
 export const LogLevelSchema: GenEnum<LogLevel> = /*@__PURE__*/
-  enumDesc(file_relayer_v1_common, 1);
+  enumDesc(file_relayer_v1_common, 2);
 

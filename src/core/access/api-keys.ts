@@ -2,7 +2,7 @@ import { checkName, entryIdFromText } from '../entry-id.js';
 import { DomainError, invalidField } from '../errors.js';
 import type { Ids } from '../ids.js';
 import type { Clock } from '../ports/clock.js';
-import { ConflictError, type PageOf, type PageQuery, type Store } from '../ports/store.js';
+import { ConflictError, type Store } from '../ports/store.js';
 import { shownName } from '../safe-text.js';
 import { type ApiKey, keyDigest, newKeyText } from './api-key.js';
 import type { KeyRing } from './key-ring.js';
@@ -108,11 +108,7 @@ function apiKeyNotFound(id: string): DomainError {
   });
 }
 
-/** Lists the keys, newest first. A page past the end is empty and has the true total. */
-export async function listApiKeys(
-  { store }: { readonly store: Pick<ApiKeyDeps['store'], 'read'> },
-  { offset, limit }: PageQuery,
-): Promise<PageOf<ApiKey>> {
-  const keys = await store.read.apiKeys();
-  return { items: keys.slice(offset, offset + limit), total: keys.length };
+/** Lists the keys, newest first. */
+export async function listApiKeys({ store }: { readonly store: Pick<ApiKeyDeps['store'], 'read'> }): Promise<readonly ApiKey[]> {
+  return store.read.apiKeys();
 }

@@ -25,10 +25,11 @@ export class ConflictError extends Error {
   }
 }
 
-/** A page of a list: `limit` items after `offset`, newest first. */
+/** A page of a list: `limit` items after `offset`, newest first. With `after`, only items older than the one with this id. */
 export interface PageQuery {
   readonly offset: number;
   readonly limit: number;
+  readonly after?: string;
 }
 
 /** The items of a page, and the number of items in the whole list. */

@@ -217,6 +217,11 @@ export function eventStatements(db: Kysely<Schema>) {
       db.selectFrom('events').select(columns).where('seq', 'in', newestOf(values)).orderBy('seq', 'desc'),
     ),
 
+    /** Where an event is in its list. */
+    position: statement<{ id: string }, { seq: number }>('events_position', (values) =>
+      db.selectFrom('events').select('seq').where('id', '=', values.id),
+    ),
+
     /** Walks over as many rows in the index. Totals are counted this way each time: a stored one would cost a write per event. */
     walk: statement<NewestOf, Walked>('events_walk', (values) =>
       db.selectFrom(newestOf(values).as('walked')).select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('seq').as('last')]),

@@ -2,7 +2,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { Notification } from '../../core/notification/notification.js';
 import { json, recordMapping } from '../record-mapping.js';
 import type { NotificationTable, Schema } from '../schema.js';
-import { pick, statement } from '../statement.js';
+import { pick, seqBefore, statement } from '../statement.js';
 
 type NotificationRow = Omit<Selectable<NotificationTable>, 'seq'>;
 
@@ -60,8 +60,14 @@ export function notificationStatements(db: Kysely<Schema>) {
       db.selectFrom('notifications').select(columns).where('id', '=', values.id),
     ),
 
-    page: statement<{ limit: number; offset: number }, NotificationRow>('notifications_page', (values) =>
-      db.selectFrom('notifications').select(columns).orderBy('seq', 'desc').limit(values.limit).offset(values.offset),
+    page: statement<{ limit: number; offset: number; after: string }, NotificationRow>('notifications_page', (values) =>
+      db
+        .selectFrom('notifications')
+        .select(columns)
+        .where('seq', '<', seqBefore('notifications', values.after))
+        .orderBy('seq', 'desc')
+        .limit(values.limit)
+        .offset(values.offset),
     ),
 
     /** Counts each time: operators make notifications by hand, so they are few. */

@@ -233,6 +233,11 @@ export function transactionStatements(db: Kysely<Schema>) {
       ]);
     }),
 
+    /** Where a transaction is in the lists of its relayer. */
+    position: statement<{ id: string }, { ordinal: number; seq: number }>('transactions_position', (values) =>
+      db.selectFrom('transactions').select(['ordinal', 'seq']).where('id', '=', values.id),
+    ),
+
     /** The page that begins at ordinal `highest` and goes down. */
     page: statement<{ relayer_id: string; highest: number; limit: number }, TransactionViewRow>('transactions_page', (values) =>
       views()

@@ -88,12 +88,13 @@ describe('creating a key', () => {
 });
 
 describe('managing keys', () => {
-  it('list: newest first, in pages with the true total', async (test) => {
+  it('list: newest first', async (test) => {
     const deps = await openDeps(test);
     for (const name of ['one', 'two', 'three']) await createApiKey(deps, { ...wanted, name }, null);
-    const page = await listApiKeys(deps, { offset: 1, limit: 1 });
-    assert.deepEqual([page.items.map(({ name }) => name), page.total], [['two'], 3]);
-    assert.deepEqual(await listApiKeys(deps, { offset: 3, limit: 1 }), { items: [], total: 3 });
+    assert.deepEqual(
+      (await listApiKeys(deps)).map(({ name }) => name),
+      ['three', 'two', 'one'],
+    );
   });
 
   it('delete: revokes the key at once; a second delete fails', async (test) => {

@@ -9,7 +9,7 @@ import type { Scope } from '../../../core/access/principal.js';
 import { invalidField } from '../../../core/errors.js';
 import { shownName } from '../../../core/safe-text.js';
 import { callOf, principalOf } from '../../contract/call.js';
-import { pageOf, paginationOf } from '../list-page.js';
+import { type Listing, listAnswer, pageOf, sliceOf } from '../list-page.js';
 import { presentTime } from '../present.js';
 
 export type ApiKeyServiceDeps = ApiKeyDeps;
@@ -30,8 +30,9 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof
     },
     async listApiKeys(request, context) {
       const page = pageOf(request, callOf(context));
-      const found = await listApiKeys(deps, page.query);
-      return { apiKeys: found.items.map(protoOfApiKey), pagination: paginationOf(page, found) };
+      const found = sliceOf(await listApiKeys(deps), page, ({ id }) => id);
+      const { records: apiKeys, ...rest } = listAnswer(page, found, listing, callOf(context));
+      return { apiKeys, ...rest };
     },
     async deleteApiKey({ apiKeyId }) {
       await deleteApiKey(deps, apiKeyId);
@@ -57,6 +58,8 @@ function scopesFromProto(wanted: readonly ApiKeyScope[]): readonly Scope[] {
     return scope;
   });
 }
+
+const listing: Listing<DomainApiKey, ApiKey> = { desc: ApiKeySchema, record: protoOfApiKey, idOf: ({ id }) => id };
 
 /** Without the key itself, which only its creation returns. */
 function protoOfApiKey({ id, name, scopes, relayerIds, createdAtMs, expiresAtMs }: DomainApiKey): ApiKey {

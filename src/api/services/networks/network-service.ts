@@ -1,18 +1,25 @@
 import type { ServiceImpl } from '@connectrpc/connect';
-import { type NetworkService, UpdateNetworkRequestSchema } from '../../../../gen/relayer/v1/network_service_pb.js';
+import {
+  type Network,
+  NetworkSchema,
+  type NetworkService,
+  UpdateNetworkRequestSchema,
+} from '../../../../gen/relayer/v1/network_service_pb.js';
 import { rpcUrlFromProto } from '../../../codec/relayer-values.js';
 import { maskedPaths } from '../../../codec/update-mask.js';
-import { getNetwork } from '../../../core/network/networks.js';
+import { getNetwork, networkIdOf } from '../../../core/network/networks.js';
 import { maskedUrl } from '../../../core/network/node-urls.js';
 import { type UpdateNetworkDeps, updateNetwork } from '../../../core/network/update-network.js';
-import type { Network } from '../../../core/relayer/network.js';
+import type { Network as DomainNetwork } from '../../../core/relayer/network.js';
 import { callOf } from '../../contract/call.js';
-import { pageOf, sliceOf } from '../list-page.js';
+import { type Listing, listAnswer, pageOf, sliceOf } from '../list-page.js';
 import { protoOfNetwork } from './network.js';
 
-function shownUrls(network: Network | undefined): string {
+function shownUrls(network: DomainNetwork | undefined): string {
   return network?.rpcUrls.map(({ url }) => maskedUrl(url)).join(' ') ?? '';
 }
+
+const listing: Listing<DomainNetwork, Network> = { desc: NetworkSchema, record: protoOfNetwork, idOf: ({ id }) => id };
 
 /** Implements `relayer.v1.NetworkService`. */
 export function createNetworkService(deps: UpdateNetworkDeps): ServiceImpl<typeof NetworkService> {
@@ -21,8 +28,10 @@ export function createNetworkService(deps: UpdateNetworkDeps): ServiceImpl<typeo
       return { network: protoOfNetwork(getNetwork(deps.networks, networkId)) };
     },
     listNetworks(request, context) {
-      const { items, pagination } = sliceOf(deps.networks.all().toReversed(), pageOf(request, callOf(context)));
-      return { networks: items.map(protoOfNetwork), pagination };
+      const page = pageOf(request, callOf(context));
+      const found = sliceOf(deps.networks.all().toReversed(), page, networkIdOf);
+      const { records: networks, ...rest } = listAnswer(page, found, listing, callOf(context));
+      return { networks, ...rest };
     },
     async updateNetwork({ networkId, rpcUrls, updateMask }, context) {
       maskedPaths(UpdateNetworkRequestSchema, updateMask, ['rpc_urls']);

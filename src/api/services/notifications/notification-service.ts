@@ -29,7 +29,7 @@ import {
 } from '../../../core/notification/notifications.js';
 import { type Call, callOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
-import { pageOf, paginationOf } from '../list-page.js';
+import { type Listing, listAnswer, pageOf, pageTokenInvalid } from '../list-page.js';
 import { present } from '../present.js';
 
 export type NotificationServiceDeps = NotificationDeps;
@@ -59,8 +59,11 @@ export function createNotificationService(deps: NotificationServiceDeps): Servic
     },
     async listNotifications(request, context) {
       const page = pageOf(request, callOf(context));
+      const { after } = page.query;
+      if (after !== undefined && (await deps.store.read.notification(after)) === undefined) throw pageTokenInvalid();
       const found = await listNotifications(deps, page.query);
-      return { notifications: found.items.map(messageOf), pagination: paginationOf(page, found) };
+      const { records: notifications, ...rest } = listAnswer(page, found, listing, callOf(context));
+      return { notifications, ...rest };
     },
     async deleteNotification({ notificationId }) {
       await deleteNotification(deps, notificationId);
@@ -68,8 +71,11 @@ export function createNotificationService(deps: NotificationServiceDeps): Servic
     },
     async listDeliveries({ notificationId, ...request }, context) {
       const page = pageOf(request, callOf(context));
+      const { after } = page.query;
+      if (after !== undefined && (await deps.store.read.delivery(notificationId, after)) === undefined) throw pageTokenInvalid();
       const found = await listDeliveries(deps, notificationId, page.query);
-      return { deliveries: found.items.map(protoOfDelivery), pagination: paginationOf(page, found) };
+      const { records: deliveries, ...rest } = listAnswer(page, found, deliveryListing, callOf(context));
+      return { deliveries, ...rest };
     },
     async redeliverDelivery({ notificationId, deliveryId }, context) {
       const { delivery, warnings } = await redeliverDelivery(deps, notificationId, deliveryId);
@@ -92,6 +98,9 @@ function changesOf({ signingKey, url, updateMask }: UpdateNotificationRequest): 
   // The empty key removes it.
   return { signingKey: paths.includes('signing_key') ? (signingKey ?? '') : undefined, url: paths.includes('url') ? url : undefined };
 }
+
+const listing: Listing<Notification, NotificationMessage> = { desc: NotificationSchema, record: messageOf, idOf: ({ id }) => id };
+const deliveryListing: Listing<DeliveryRecord, Delivery> = { desc: DeliverySchema, record: protoOfDelivery, idOf: ({ id }) => id };
 
 /** Rejects unknown numbers, which an enum over RPC may hold. */
 function checkType(type: NotificationType): void {

@@ -1,14 +1,21 @@
 import { create } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
-import { type JsonRpcAnswer, JsonRpcAnswerSchema, RelayerService } from '../../../../gen/relayer/v1/relayer_service_pb.js';
+import {
+  type JsonRpcAnswer,
+  JsonRpcAnswerSchema,
+  type Relayer,
+  RelayerSchema,
+  RelayerService,
+} from '../../../../gen/relayer/v1/relayer_service_pb.js';
 import { newRelayerFromProto } from '../../../codec/relayer-values.js';
 import { mayUseRelayer } from '../../../core/access/principal.js';
 import { type AnsweredCall, callRpc } from '../../../core/relayer/call-rpc.js';
+import type { Relayer as DomainRelayer } from '../../../core/relayer/relayer.js';
 import { type RelayerStatusDeps, relayerBalance, relayerStatus } from '../../../core/relayer/relayer-status.js';
 import { createRelayer, deleteRelayer, type RelayerDeps, updateRelayer } from '../../../core/relayer/relayers.js';
 import { callOf, principalOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
-import { pageOf, sliceOf } from '../list-page.js';
+import { type Listing, listAnswer, pageOf, sliceOf } from '../list-page.js';
 import { present } from '../present.js';
 import { protoOfBalance, protoOfRelayer, protoOfRelayerStatus } from './relayer.js';
 import { auditedChange, relayerChangeFromProto } from './relayer-change.js';
@@ -25,8 +32,10 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
     listRelayers(request, context) {
       const principal = principalOf(context);
       const visible = directory.relayers().filter(({ id }) => mayUseRelayer(principal, id));
-      const { items, pagination } = sliceOf(visible.toReversed(), pageOf(request, callOf(context)));
-      return { relayers: items.map(protoOfRelayer), pagination };
+      const page = pageOf(request, callOf(context));
+      const found = sliceOf(visible.toReversed(), page, ({ id }) => id);
+      const { records: relayers, ...rest } = listAnswer(page, found, listing, callOf(context));
+      return { relayers, ...rest };
     },
     createRelayer: replayable(RelayerService.method.createRelayer, async (request, _context, saveResponse) => {
       const relayer = await createRelayer(deps, newRelayerFromProto(request), (created) =>
@@ -60,6 +69,8 @@ export function createRelayerService(deps: RelayerServiceDeps): ServiceImpl<type
     },
   };
 }
+
+const listing: Listing<DomainRelayer, Relayer> = { desc: RelayerSchema, record: protoOfRelayer, idOf: ({ id }) => id };
 
 function protoOfAnswer({ idJson, answer }: AnsweredCall): JsonRpcAnswer {
   if ('resultJson' in answer) {

@@ -4,7 +4,7 @@ import { type CreateSignerRequest, type Signer, SignerSchema, type SignerService
 import { invalidField } from '../../../core/errors.js';
 import { createSigner, deleteSigner, getSigner, type HeldSigner, type NewSigner, type SignerDeps } from '../../../core/signer/signers.js';
 import { callOf } from '../../contract/call.js';
-import { pageOf, sliceOf } from '../list-page.js';
+import { type Listing, listAnswer, pageOf, sliceOf } from '../list-page.js';
 import { present } from '../present.js';
 
 export type SignerServiceDeps = SignerDeps;
@@ -19,8 +19,10 @@ export function createSignerService(deps: SignerServiceDeps): ServiceImpl<typeof
       return { signer: protoOfSigner(getSigner(deps.signers, signerId)) };
     },
     listSigners(request, context) {
-      const { items, pagination } = sliceOf(deps.signers.all().toReversed(), pageOf(request, callOf(context)));
-      return { signers: items.map(protoOfSigner), pagination };
+      const page = pageOf(request, callOf(context));
+      const found = sliceOf(deps.signers.all().toReversed(), page, ({ id }) => id);
+      const { records: signers, ...rest } = listAnswer(page, found, listing, callOf(context));
+      return { signers, ...rest };
     },
     async deleteSigner({ signerId }) {
       await deleteSigner(deps, signerId);
@@ -40,6 +42,8 @@ function secretFrom({ config }: CreateSignerRequest): NewSigner['secret'] {
   if (passphrase === undefined) throw invalidField('config.passphrase', 'is required with a keystore');
   return { keystore: secret.value, passphrase };
 }
+
+const listing: Listing<HeldSigner, Signer> = { desc: SignerSchema, record: protoOfSigner, idOf: ({ id }) => id };
 
 function protoOfSigner({ id, evmAddress }: HeldSigner): Signer {
   return create(SignerSchema, { id, config: { case: 'local', value: present('evmAddress', evmAddress) } });

@@ -1,14 +1,16 @@
 import type { ServiceImpl } from '@connectrpc/connect';
+import { type Attempt, AttemptSchema, type Transaction, TransactionSchema } from '../../../../gen/relayer/v1/transaction_pb.js';
 import { TransactionService } from '../../../../gen/relayer/v1/transaction_service_pb.js';
 import { invalidField } from '../../../core/errors.js';
 import { cancelPendingTransactions, cancelTransaction } from '../../../core/transaction/cancel-transaction.js';
 import { findByNonce, findTransaction } from '../../../core/transaction/find-transaction.js';
 import { replaceTransaction } from '../../../core/transaction/replace-transaction.js';
 import { sendTransaction, type TransactionDeps } from '../../../core/transaction/send-transaction.js';
-import type { TransactionView } from '../../../core/transaction/transaction.js';
+import type { Attempt as DomainAttempt, TransactionView } from '../../../core/transaction/transaction.js';
 import { callOf, relayerOf } from '../../contract/call.js';
 import { replayable } from '../../contract/stored-response.js';
-import { pageOf, paginationOf, sliceOf } from '../list-page.js';
+import { type Listing, listAnswer, pageOf, pageTokenInvalid, sliceOf } from '../list-page.js';
+import { viewedAttempt, viewedTransaction } from './record-view.js';
 import { contentRequestOf, protoOfAttempt, protoOfTransaction, statusOf } from './transaction.js';
 import { createWatch } from './watch.js';
 
@@ -59,14 +61,23 @@ export function createTransactionService(deps: TransactionServiceDeps): Partial<
     async listTransactions(request, context) {
       const page = pageOf(request, callOf(context));
       const statuses = request.status.map(statusOf).filter((status) => status !== undefined);
+      const { after } = page.query;
+      const last = after === undefined ? undefined : await read.transaction(after);
+      if (after !== undefined && last?.transaction.relayerId !== request.relayerId) throw pageTokenInvalid();
       const found = await read.transactionsOf(request.relayerId, statuses, page.query);
-      return { transactions: found.items.map(protoOfTransaction), pagination: paginationOf(page, found) };
+      const record = (view: TransactionView) => viewedTransaction(protoOfTransaction(view), request.view);
+      const listing: Listing<TransactionView, Transaction> = { desc: TransactionSchema, record, idOf: ({ id }) => id };
+      const { records: transactions, ...rest } = listAnswer(page, found, listing, callOf(context));
+      return { transactions, ...rest };
     },
     async listAttempts(request, context) {
       const page = pageOf(request, callOf(context));
       const { transaction } = await findTransaction(read, request.relayerId, request.transactionId);
-      const { items, pagination } = sliceOf((await read.attemptsOf(transaction.id)).toReversed(), page);
-      return { attempts: items.map((attempt) => protoOfAttempt(attempt, transaction.mined?.version)), pagination };
+      const found = sliceOf((await read.attemptsOf(transaction.id)).toReversed(), page, ({ version }) => String(version));
+      const record = (attempt: DomainAttempt) => viewedAttempt(protoOfAttempt(attempt, transaction.mined?.version), request.view);
+      const listing: Listing<DomainAttempt, Attempt> = { desc: AttemptSchema, record, idOf: ({ version }) => String(version) };
+      const { records: attempts, ...rest } = listAnswer(page, found, listing, callOf(context));
+      return { attempts, ...rest };
     },
   };
 }
