@@ -106,7 +106,10 @@ describe('memos', () => {
       'x.value must be hexadecimal, with an even number of digits, or an array of integers from 0 to 255',
     );
     assert.equal(read(MemoSpecSchema, '{"type":"text","value":"a","valeu":1}'), 'x.valeu is not a known field; did you mean `value`?');
-    assert.equal(read(MemoSpecSchema, '{"type":"text","valu":"a"}'), 'x.valu is not a known field; did you mean `value`?; x.value is required');
+    assert.equal(
+      read(MemoSpecSchema, '{"type":"text","valu":"a"}'),
+      'x.valu is not a known field; did you mean `value`?; x.value is required',
+    );
   });
 });
 
