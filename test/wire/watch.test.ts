@@ -41,6 +41,30 @@ describe('WatchTransactions on an idle relayer', () => {
   }
 });
 
+describe('a watch with a deadline', () => {
+  let rig: AppRig;
+
+  before(async () => {
+    rig = await startAppRig();
+  });
+
+  after(() => rig.stop());
+
+  it('watch: ends with DEADLINE_EXCEEDED at a deadline that its caller does not enforce itself', async () => {
+    const session = connect(rig.baseUrl);
+    try {
+      const authorization = `Bearer ${apiKey}`;
+      const headers = { 'content-type': 'application/grpc+proto', te: 'trailers', authorization, 'grpc-timeout': '200m' };
+      const stream = session.request({ ':method': 'POST', ':path': path, ...headers });
+      stream.resume().end(bodyOf('application/grpc+proto'));
+      const [trailers] = await once(stream, 'trailers', { signal: AbortSignal.timeout(patienceMs) });
+      assert.equal(trailers['grpc-status'], '4');
+    } finally {
+      session.destroy();
+    }
+  });
+});
+
 describe('a silent watch', () => {
   let rig: AppRig;
 

@@ -1,6 +1,6 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { EmptySchema } from '@bufbuild/protobuf/wkt';
-import type { ServiceImpl } from '@connectrpc/connect';
+import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import {
   type TransactionService,
   type WatchTransactionsResponse,
@@ -34,7 +34,9 @@ export function createWatch(deps: WatchDeps): ServiceImpl<typeof TransactionServ
     }
     // A regular end of the stream would mean that the transaction is final.
     if (ended?.aborted) throw keyEnded();
-    if (context.signal.aborted) {
+    const { aborted, reason } = context.signal;
+    if (aborted && reason instanceof ConnectError && reason.code === Code.DeadlineExceeded) throw reason;
+    if (aborted) {
       const sentence = 'the service is stopping; start the watch again with its last resume_token';
       throw new DomainError('unavailable', 'SERVICE_UNAVAILABLE', sentence);
     }
