@@ -175,7 +175,7 @@ impl Client {
         Ok(())
     }
 
-    /// A watch never ends by itself: only the deadline can end it. tonic itself looks at it until the headers arrive, so the service ends the stream.
+    /// A watch never ends by itself: only the deadline can end it. tonic ends a stream's body by the `grpc-timeout` that the service obeys.
     async fn deadline(&mut self) -> Result<(), Failure> {
         let mut request = Request::new(WatchTransactionsRequest { relayer_id: self.relayer_id.clone(), ..Default::default() });
         request.set_timeout(Duration::from_millis(300));
