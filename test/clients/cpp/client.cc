@@ -136,14 +136,14 @@ class Client {
     std::set<std::string> seen;
     ListTransactionsRequest request;
     request.set_relayer_id(relayer_id);
-    request.set_per_page(2);
-    for (int number = 1;; number++) {
-      request.set_page(number);
+    request.set_page_size(2);
+    request.set_view(RECORD_VIEW_BASIC);
+    do {
       ListTransactionsResponse page;
       Check(transactions_->ListTransactions(Call().get(), request, &page));
       for (const auto& record : page.transactions()) Require(seen.insert(record.id()).second, record.id() + " is on two pages");
-      if (page.transactions().empty()) break;
-    }
+      request.set_page_token(page.next_page_token());
+    } while (!request.page_token().empty());
     Require(seen.size() >= 5, std::to_string(seen.size()) + " of 5 transactions are listed");
     Say("mine");
     Done("list");
@@ -172,7 +172,7 @@ class Client {
     const auto info = DetailOf<google::rpc::ErrorInfo>(invalid);
     Require(info.domain() == "relayer.v1" && !info.reason().empty(), info.DebugString());
     const auto violations = DetailOf<google::rpc::BadRequest>(invalid);
-    Require(violations.field_violations(0).field() == "to", violations.DebugString());
+    Require(violations.field_violations(0).field() == "evm.to", violations.DebugString());
 
     GetTransactionRequest unknown;
     unknown.set_relayer_id(relayer_id);

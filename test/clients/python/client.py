@@ -10,7 +10,7 @@ import uuid
 import grpc
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
-from relayer.v1 import evm_pb2, relayer_service_pb2, relayer_service_pb2_grpc
+from relayer.v1 import common_pb2, evm_pb2, relayer_service_pb2, relayer_service_pb2_grpc
 from relayer.v1 import signing_service_pb2, signing_service_pb2_grpc
 from relayer.v1 import transaction_pb2, transaction_service_pb2 as messages, transaction_service_pb2_grpc
 
@@ -91,16 +91,18 @@ def replace(transaction_id):
 def list_by_token():
     for number in range(4):
         send(3000 + number)
-    seen, number = set(), 0
+    seen, token = set(), ""
     while True:
-        number += 1
-        request = messages.ListTransactionsRequest(relayer_id=RELAYER_ID, page=number, per_page=2)
+        request = messages.ListTransactionsRequest(
+            relayer_id=RELAYER_ID, page_size=2, page_token=token, view=common_pb2.RECORD_VIEW_BASIC
+        )
         page = transactions.ListTransactions(request, metadata=METADATA)
-        if not page.transactions:
-            break
         for record in page.transactions:
             assert record.id not in seen, record.id
             seen.add(record.id)
+        token = page.next_page_token
+        if not token:
+            break
     assert len(seen) >= 5, seen
     say("mine")
     say("done list")
@@ -140,7 +142,7 @@ def errors():
     )
     assert code == grpc.StatusCode.INVALID_ARGUMENT, code
     assert details["ErrorInfo"].domain == "relayer.v1" and details["ErrorInfo"].reason, details
-    assert details["BadRequest"].field_violations[0].field == "to", details
+    assert details["BadRequest"].field_violations[0].field == "evm.to", details
     code, details = failure(
         transactions.GetTransaction, messages.GetTransactionRequest(relayer_id=RELAYER_ID, transaction_id="none")
     )

@@ -155,18 +155,17 @@ func (c client) list(ctx context.Context) {
 		c.send(ctx, "", fmt.Sprint(3000+i))
 	}
 	seen := map[string]bool{}
-	for number := uint32(1); ; number++ {
+	token := ""
+	for pages := 0; pages == 0 || token != ""; pages++ {
 		page, err := c.transactions.ListTransactions(ctx, &relayer.ListTransactionsRequest{
-			RelayerId: c.relayerID, Page: proto(number), PerPage: proto(uint32(2)),
+			RelayerId: c.relayerID, PageSize: proto(uint32(2)), PageToken: token, View: relayer.RecordView_RECORD_VIEW_BASIC,
 		})
 		check(err)
-		if len(page.Transactions) == 0 {
-			break
-		}
 		for _, t := range page.Transactions {
 			require(!seen[t.Id], "%s is on two pages", t.Id)
 			seen[t.Id] = true
 		}
+		token = page.NextPageToken
 	}
 	require(len(seen) >= 5, "%d of 5 transactions are listed", len(seen))
 	say("mine")
@@ -193,7 +192,7 @@ func (c client) errors(ctx context.Context) {
 	require(status.Code(err) == codes.InvalidArgument, "a bad receiver is %v", err)
 	info, violations := detail[*errdetails.ErrorInfo](err), detail[*errdetails.BadRequest](err)
 	require(info.Domain == "relayer.v1" && info.Reason != "", "ErrorInfo %v", info)
-	require(violations.FieldViolations[0].Field == "to", "violations %v", violations)
+	require(violations.FieldViolations[0].Field == "evm.to", "violations %v", violations)
 
 	_, err = c.transactions.GetTransaction(ctx, &relayer.GetTransactionRequest{RelayerId: c.relayerID, TransactionId: "none"})
 	require(status.Code(err) == codes.NotFound, "an unknown transaction is %v", err)

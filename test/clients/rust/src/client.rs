@@ -124,19 +124,22 @@ impl Client {
             self.send(None, value).await?;
         }
         let mut seen = HashSet::new();
-        for number in 1.. {
+        let mut page_token = String::new();
+        loop {
             let request = ListTransactionsRequest {
                 relayer_id: self.relayer_id.clone(),
-                page: Some(number),
-                per_page: Some(2),
+                page_size: Some(2),
+                page_token,
+                view: RecordView::Basic.into(),
                 ..Default::default()
             };
             let page = self.transactions.list_transactions(request).await?.into_inner();
-            if page.transactions.is_empty() {
-                break;
-            }
             for record in page.transactions {
                 assert!(seen.insert(record.id.clone()), "{} is on two pages", record.id);
+            }
+            page_token = page.next_page_token;
+            if page_token.is_empty() {
+                break;
             }
         }
         assert!(seen.len() >= 5, "{} of 5 transactions are listed", seen.len());
@@ -164,7 +167,7 @@ impl Client {
         let info = invalid.get_details_error_info().ok_or("no ErrorInfo")?;
         assert!(info.domain == "relayer.v1" && !info.reason.is_empty(), "{info:?}");
         let violations = invalid.get_details_bad_request().ok_or("no BadRequest")?.field_violations;
-        assert_eq!(violations[0].field, "to");
+        assert_eq!(violations[0].field, "evm.to");
 
         let unknown = GetTransactionRequest { relayer_id: self.relayer_id.clone(), transaction_id: "none".into() };
         let missing = self.transactions.get_transaction(unknown).await.expect_err("there is no such transaction");

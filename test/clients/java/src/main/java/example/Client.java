@@ -9,6 +9,7 @@ import com.relayer.v1.EvmTransactionRequest;
 import com.relayer.v1.GetRelayerRequest;
 import com.relayer.v1.GetTransactionRequest;
 import com.relayer.v1.ListTransactionsRequest;
+import com.relayer.v1.RecordView;
 import com.relayer.v1.RelayerServiceGrpc;
 import com.relayer.v1.ReplaceTransactionRequest;
 import com.relayer.v1.SendTransactionRequest;
@@ -173,13 +174,12 @@ public final class Client {
   private void list() {
     for (int value = 3000; value < 3004; value++) send(transactions, "", value);
     Set<String> seen = new HashSet<>();
-    ListTransactionsRequest.Builder request = ListTransactionsRequest.newBuilder().setRelayerId(RELAYER_ID).setPage(1).setPerPage(2);
-    while (true) {
+    ListTransactionsRequest.Builder request = ListTransactionsRequest.newBuilder().setRelayerId(RELAYER_ID).setPageSize(2).setView(RecordView.RECORD_VIEW_BASIC);
+    do {
       var page = transactions.listTransactions(request.build());
-      if (page.getTransactionsCount() == 0) break;
       for (Transaction record : page.getTransactionsList()) require(seen.add(record.getId()), record.getId() + " is on two pages");
-      request.setPage(request.getPage() + 1);
-    }
+      request.setPageToken(page.getNextPageToken());
+    } while (!request.getPageToken().isEmpty());
     require(seen.size() >= 5, seen.size() + " of 5 transactions are listed");
     say("mine");
     done("list");
@@ -206,7 +206,7 @@ public final class Client {
     ErrorInfo info = detail(invalid, ErrorInfo.class);
     require(info.getDomain().equals("relayer.v1") && !info.getReason().isEmpty(), "ErrorInfo " + info);
     String field = detail(invalid, BadRequest.class).getFieldViolations(0).getField();
-    require(field.equals("to"), "the violation is of " + field);
+    require(field.equals("evm.to"), "the violation is of " + field);
 
     var unknown = GetTransactionRequest.newBuilder().setRelayerId(RELAYER_ID).setTransactionId("none").build();
     StatusRuntimeException missing = failure(() -> transactions.getTransaction(unknown));
