@@ -12,21 +12,7 @@ import { rowFromTransaction } from './statements/transactions.js';
 
 /** The builders of changes. */
 export function createChanges(statements: Statements): Changes {
-  const {
-    transactions,
-    attempts,
-    lanes,
-    notifications,
-    fileEntries,
-    events,
-    deliveryAttempts,
-    storedResponses,
-    apiKeys,
-    definitions,
-    databaseSecret,
-    changePositions,
-    databaseIds,
-  } = statements;
+  const { transactions, attempts, lanes, notifications, events, deliveryAttempts, storedResponses, changePositions } = statements;
 
   function insertTransaction(transaction: Transaction): BoundChange {
     const row = rowFromTransaction(transaction);
@@ -55,7 +41,7 @@ export function createChanges(statements: Statements): Changes {
         guarded(transactions.deleteFinal, { id }),
       ]),
     moveTransaction: (id, from, to) => new BoundChange('moveTransaction', [guarded(transactions.moveOrdinal, { id, from, to })]),
-    replaceDatabaseId: (id) => new BoundChange('replaceDatabaseId', [step(databaseIds.replace, { number: 1, id })]),
+    replaceDatabaseId: (id) => new BoundChange('replaceDatabaseId', [step(statements.databaseIds.replace, { number: 1, id })]),
     insertAttempt: (attempt) => new BoundChange('insertAttempt', [guarded(attempts.insert, rowFromAttempt(attempt))]),
     openLane: ({ chain, account }, nextNonce) =>
       new BoundChange('openLane', [step(lanes.open, { chain, account, next_nonce: nextNonce.toString() })]),
@@ -99,16 +85,19 @@ export function createChanges(statements: Statements): Changes {
       new BoundChange('markNotificationGone', [step(notifications.markGone, { id, revision, gone_at_ms: goneAtMs })]),
     putStoredResponse: (response) =>
       new BoundChange('putStoredResponse', [step(storedResponses.put, storedResponseMapping.toRow(response))]),
-    insertDatabaseSecret: (sealed) => new BoundChange('insertDatabaseSecret', [guarded(databaseSecret.insert, { number: 1, sealed })]),
-    resealDatabaseSecret: (sealed) => new BoundChange('resealDatabaseSecret', [guarded(databaseSecret.reseal, { number: 1, sealed })]),
+    insertDatabaseSecret: (sealed) =>
+      new BoundChange('insertDatabaseSecret', [guarded(statements.databaseSecret.insert, { number: 1, sealed })]),
+    resealDatabaseSecret: (sealed) =>
+      new BoundChange('resealDatabaseSecret', [guarded(statements.databaseSecret.reseal, { number: 1, sealed })]),
     deleteExpiredStoredResponses: (nowMs, limit) =>
       new BoundChange('deleteExpiredStoredResponses', [step(storedResponses.deleteExpired, { now_ms: nowMs, limit })]),
-    insertApiKey: (key) => new BoundChange('insertApiKey', [guarded(apiKeys.insert, apiKeyMapping.toRow(key))]),
-    deleteApiKey: (id) => new BoundChange('deleteApiKey', [guarded(apiKeys.delete, { id })]),
-    putDefinition: (definition) => new BoundChange('putDefinition', [step(definitions.put, definitionMapping.toRow(definition))]),
-    deleteDefinition: ({ kind, id }) => new BoundChange('deleteDefinition', [step(definitions.delete, { kind, id })]),
-    putFileEntry: ({ kind, id, revision }) => new BoundChange('putFileEntry', [step(fileEntries.put, { kind, id, revision })]),
-    deleteFileEntry: ({ kind, id }) => new BoundChange('deleteFileEntry', [step(fileEntries.delete, { kind, id })]),
+    insertApiKey: (key) => new BoundChange('insertApiKey', [guarded(statements.apiKeys.insert, apiKeyMapping.toRow(key))]),
+    deleteApiKey: (id) => new BoundChange('deleteApiKey', [guarded(statements.apiKeys.delete, { id })]),
+    putDefinition: (definition) =>
+      new BoundChange('putDefinition', [step(statements.definitions.put, definitionMapping.toRow(definition))]),
+    deleteDefinition: ({ kind, id }) => new BoundChange('deleteDefinition', [step(statements.definitions.delete, { kind, id })]),
+    putFileEntry: ({ kind, id, revision }) => new BoundChange('putFileEntry', [step(statements.fileEntries.put, { kind, id, revision })]),
+    deleteFileEntry: ({ kind, id }) => new BoundChange('deleteFileEntry', [step(statements.fileEntries.delete, { kind, id })]),
     deleteNotification: ({ id, revision }) =>
       new BoundChange('deleteNotification', [
         guarded(notifications.delete, { id, revision }),
