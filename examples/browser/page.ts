@@ -2,7 +2,7 @@
 import { createClient, type Transport } from '@connectrpc/connect';
 import type { UniversalClientFn } from '@connectrpc/connect/protocol';
 import { createTransport } from '@connectrpc/connect/protocol-grpc-web';
-import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
+import { EventType, NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
 import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionStatus } from '../../gen/relayer/v1/transaction_pb.js';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
@@ -50,7 +50,7 @@ async function run(baseUrl: string, token: string, relayerId: string): Promise<v
   // A page cannot receive webhooks. The sandbox's receiver prints each one and whether its signature is valid.
   const notifications = createClient(NotificationService, transport);
   const { delivery } = await notifications.testNotification({ notificationId: 'sandbox-webhook' }, { headers });
-  say(`webhook ${delivery?.event}: on its way`);
+  say(`webhook ${EventType[delivery?.event ?? 0]?.toLowerCase()}: on its way`);
 }
 
 /** Does the same as `createGrpcWebTransport` of `@connectrpc/connect-web`, which you should use in your own app. */

@@ -3,9 +3,10 @@ import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 
 /**
  * The maximum number of values in a body, nested ones included. A value costs far more time than its bytes: without the limit, a body of 1 MiB
- * holds half a million messages, and reading it stops everything else for half a second.
+ * holds half a million messages, and reading it stops everything else for half a second. A body whose two lists have the most items that they may
+ * have (10,000) is below it.
  */
-export const maxValues = 10_000;
+export const maxValues = 25_000;
 
 /** The protobuf library refuses deeper nesting. */
 const maxDepth = 100;
