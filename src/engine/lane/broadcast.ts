@@ -12,7 +12,10 @@ import { isUnpooled } from './rebroadcast.js';
 
 /** The maximum number of attempts in one request to a node. */
 const batchSize = 50;
-/** An attempt that no node accepted is sent again after this time, which doubles with each refusal up to the longest. */
+/**
+ * An attempt that no node accepted is sent again after this time, which doubles with each refusal up to the longest. For the lowest nonce it does not
+ * double: nodes that keep no gaps refuse all others until they accept that one.
+ */
 const retryAfterMs = 1_000;
 const longestRetryMs = 8_000;
 
@@ -24,7 +27,8 @@ interface Broadcast {
 
 /**
  * Broadcasts the live attempts that no node has accepted yet: unsequenced ones first, then by nonce, one batch at a time, since nodes accept nonces best
- * in order. While nodes refuse a live attempt, an earlier one that does the same stays the one to send. "Already known" is success. An answer never fails a transaction: a stored attempt counts as broadcast, and only the chain decides.
+ * in order. While nodes refuse a live attempt, an earlier one that does the same stays the one to send. "Already known" is success. An answer never
+ * fails a transaction: a stored attempt counts as broadcast, and only the chain decides.
  */
 export async function broadcast(lane: LaneContext): Promise<void> {
   const recording: Promise<void>[] = [];
@@ -55,20 +59,35 @@ function dueAttempts(lane: LaneContext): readonly Broadcast[] {
   const elapsedMs = lane.deps.clock.elapsedMs();
   if (lane.settled === null || elapsedMs < lane.broadcastPausedUntilMs) return [];
   const due: Omit<Broadcast, 'span'>[] = [];
+  const lowest = lowestUntaken(lane);
   for (const open of lane.transactions.untaken()) {
     const live = shownAttempt(open.transaction, open.attempts);
     // What has expired is not wanted any more, also before a self-transfer could replace it.
     if (live === null || isExpired(open, nowMs)) continue;
     for (const attempt of [keptAttempt(lane, open, live), live]) {
       const state = attempt === null ? undefined : lane.transactions.stateOf(attempt);
-      if (attempt !== null && state !== undefined && state.takenAtMs === null && elapsedMs >= state.notBeforeMs)
-        due.push({ open, attempt });
+      if (attempt === null || state === undefined || state.takenAtMs !== null) continue;
+      const pauseMs = open.transaction.nonce === lowest ? retryAfterMs : longerWith(state.refusals);
+      if (state.refusedAtMs === null || elapsedMs >= state.refusedAtMs + pauseMs) due.push({ open, attempt });
     }
   }
   due.sort((a, b) => Number((a.attempt.nonce ?? 0n) - (b.attempt.nonce ?? 0n)));
   return due
     .slice(0, batchSize)
     .map((one) => ({ ...one, span: lane.deps.journal.step('transaction broadcast', one.open.transaction, 'client') }));
+}
+
+/** The lowest nonce whose live attempt no node has accepted; null: none. */
+function lowestUntaken({ transactions }: LaneContext): bigint | null {
+  let lowest: bigint | null = null;
+  for (const { transaction } of transactions.untaken()) {
+    if (transaction.nonce !== null && (lowest === null || transaction.nonce < lowest)) lowest = transaction.nonce;
+  }
+  return lowest;
+}
+
+function longerWith(refusals: number): number {
+  return Math.min(longestRetryMs, retryAfterMs * 2 ** Math.max(0, refusals - 1));
 }
 
 /** The attempt to send while nodes refuse the live one: the newest earlier one that they accepted, or might. Null: none, or the live one is not refused. */
@@ -97,7 +116,7 @@ function note(lane: LaneContext, attempt: Attempt, outcome: BroadcastOutcome, el
     const answers = state.obstacle?.because === because ? (state.obstacle?.answers ?? 0) + 1 : 1;
     state.obstacle = because === undefined || !('sentence' in outcome) ? null : { because, sentence: outcome.sentence, answers };
   }
-  state.notBeforeMs = elapsedMs + Math.min(longestRetryMs, retryAfterMs * 2 ** Math.max(0, state.refusals - 1));
+  state.refusedAtMs = elapsedMs;
   if (outcome.kind === 'underpriced') state.isUnderpriced = true;
 }
 

@@ -8,8 +8,8 @@ import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 export interface AttemptState {
   /** When a node accepted it; null: none has. */
   takenAtMs: number | null;
-  /** Not broadcast before. */
-  notBeforeMs: number;
+  /** When its last broadcast failed; null: none has since a node accepted it. */
+  refusedAtMs: number | null;
   /** A node refused it because it bids too little. */
   isUnderpriced: boolean;
   /** A node accepted it once; pools forget, but it may be accepted again. */
@@ -193,7 +193,7 @@ export function createOpenTransactions(): OpenTransactions {
     if (known !== undefined) return known;
     const state: AttemptState = {
       takenAtMs: null,
-      notBeforeMs: 0,
+      refusedAtMs: null,
       isUnderpriced: false,
       wasTaken: false,
       refusals: 0,
@@ -274,7 +274,7 @@ export function createOpenTransactions(): OpenTransactions {
       const record = records.get(attempt.transactionId);
       if (state === undefined || record === undefined) return;
       state.takenAtMs = nowMs;
-      state.notBeforeMs = 0;
+      state.refusedAtMs = null;
       state.wasTaken = true;
       state.refusals = 0;
       state.obstacle = null;
