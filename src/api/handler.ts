@@ -15,7 +15,7 @@ import type { Page } from './http/page.js';
 import { createRequestWatch } from './request-watch.js';
 import type { RestGateway } from './rest/gateway.js';
 import { writeProtocolError } from './rpc/protocol-error.js';
-import { checkContentType, checkDeadline } from './rpc/request-checks.js';
+import { acceptedEncodings, maxContentLength, readRpcHead } from './rpc/request-checks.js';
 import { createRpcAdapter, type RpcAdapterOptions } from './rpc/rpc-adapter.js';
 import { createTargets, type Target } from './target.js';
 
@@ -74,7 +74,6 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         checkScope(principal, target.scope);
         if (target.rateLimited) rateLimit?.(principal, headers);
       }
-      checkBodySize(request, target.maxBodyBytes);
       watched.within(() => serve(target));
     } catch (error) {
       fail(error);
@@ -83,19 +82,25 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
     function serve(found: Found): void {
       switch (found.kind) {
         case 'rest':
+          checkBodySize(request, found.maxBodyBytes);
           rest.handle(found.match, exchange()).catch(fail);
           return;
         case 'rpc':
-          checkContentType(found.handler, request);
-          checkDeadline(request);
-          if (found.handler.method.methodKind !== 'unary') response.once('close', openStream(watched.principal));
-          for (const [name, value] of headers) response.setHeader(name, value);
-          rpc.serve(found.handler, request, response, createContextValues().set(callKey, exchange().call), fail);
+          serveRpc(found);
           return;
         case 'page':
+          checkBodySize(request, found.maxBodyBytes);
           writePage(found.page).catch(fail);
           return;
       }
+    }
+
+    function serveRpc({ handler, maxBodyBytes: maxBytes }: Extract<Found, { kind: 'rpc' }>): void {
+      checkBodySize(request, maxBytes, maxContentLength(handler, request.headers['content-type'], maxBytes));
+      const head = readRpcHead(handler, request, query);
+      if (handler.method.methodKind !== 'unary') response.once('close', openStream(watched.principal));
+      for (const [name, value] of headers) response.setHeader(name, value);
+      rpc.serve(handler, { request, response, head, maxBytes, values: createContextValues().set(callKey, exchange().call), fail });
     }
 
     function exchange() {
@@ -135,6 +140,9 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         auditRefusal({ requestId, callerAddress, principal: watched.principal, method: 'label' in target ? target.label : null, failure });
       }
       if (failure.kind === 'unauthenticated') headers.push(['www-authenticate', 'Bearer']);
+      // A caller that streams on would wait for an answer that never comes.
+      if (failure.kind === 'http_version_not_supported') headers.push(['connection', 'close']);
+      if (failure.reason === 'ENCODING_UNSUPPORTED') headers.push(acceptedEncodings(request));
       if (target.kind === 'wrong_verb') headers.push(['allow', target.allow.join(', ')]);
       // RPC has it beside its details.
       if (!target.rpc && failure.retryAfterMs !== undefined) headers.push(['retry-after', String(Math.ceil(failure.retryAfterMs / 1_000))]);

@@ -20,11 +20,14 @@ export type ErrorKind =
   | 'stale'
   | 'too_large'
   | 'unsupported_media_type'
+  | 'http_version_not_supported'
+  | 'protocol_violation'
   | 'unprocessable'
   | 'rate_limited'
   | 'internal'
   | 'unimplemented'
-  | 'unavailable';
+  | 'unavailable'
+  | 'deadline_exceeded';
 
 /** Whether the same call can succeed later; see `relayer.rest.v1.Retry`. */
 export type Retry = 'never' | 'after_change' | 'after_delay';
@@ -57,6 +60,8 @@ export const reasonRules = {
   WRONG_NETWORK_SHAPE: { retry: 'never', metadata: ['shape', 'network_type'] },
   NOT_SUPPORTED_ON_NETWORK: { retry: 'never', metadata: ['network_type'], optional: ['relayer_id'] },
   NOT_IMPLEMENTED: { retry: 'never', optional: ['relayer_id', 'network_type'] },
+  HTTP_VERSION_NOT_SUPPORTED: { retry: 'never' },
+  ENCODING_UNSUPPORTED: { retry: 'never' },
   RELAYER_NOT_FOUND: { retry: 'never', metadata: ['relayer_id'], resource: 'relayer.v1.Relayer' },
   RELAYER_PAUSED: { retry: 'after_change', metadata: ['relayer_id'] },
   RELAYER_DISABLED: { retry: 'after_change', metadata: ['relayer_id', 'disabled_reason'] },
@@ -109,6 +114,7 @@ export const reasonRules = {
   IDEMPOTENCY_KEY_REUSED: { retry: 'never' },
   NODE_UNAVAILABLE: { retry: 'after_delay' },
   SERVICE_UNAVAILABLE: { retry: 'after_delay', optional: ['limit'] },
+  DEADLINE_EXCEEDED: { retry: 'after_change' },
   INTERNAL: { retry: 'after_change' },
 } as const satisfies Readonly<Record<string, ReasonRules>>;
 

@@ -37,12 +37,12 @@ export interface Http2Answer {
   readonly body: Buffer;
 }
 
-/** Sends one request over HTTP/2 on a new connection. */
+/** Sends one request over HTTP/2 on a new connection. `isOpen`: its body does not end. */
 export function requestHttp2(
   origin: string,
   headers: OutgoingHttpHeaders,
   body?: Uint8Array,
-  options: { ca?: string } = {},
+  { isOpen = false, ...options }: { ca?: string; isOpen?: boolean } = {},
 ): Promise<Http2Answer> {
   return new Promise((resolve, reject) => {
     const session = connectHttp2(origin, options);
@@ -65,6 +65,7 @@ export function requestHttp2(
       session.destroy();
       resolve({ headers: answerHeaders, trailers, body: Buffer.concat(chunks) });
     });
-    if (body !== undefined) stream.end(body);
+    if (isOpen) stream.write(body);
+    else if (body !== undefined) stream.end(body);
   });
 }

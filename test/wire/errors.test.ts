@@ -535,7 +535,7 @@ describe('every error of the contract, over REST and every RPC protocol', () => 
       headers: { 'content-type': 'text/plain' },
     });
     assert.equal(rpc.status, 415);
-    assert.equal(JSON.parse(rpc.text).code, 'invalid_argument');
+    assert.equal(JSON.parse(rpc.text).code, 'unknown');
   });
 
   it('500 Internal Server Error: the answer hides the cause and the log has it', async () => {

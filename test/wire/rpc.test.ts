@@ -2,14 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ConnectError } from '@connectrpc/connect';
 import { errorFromJson } from '@connectrpc/connect/protocol-connect';
-import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
-import { trailerParse } from '@connectrpc/connect/protocol-grpc-web';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
 import { type AppRig, type Ask, type RestAnswer, startAppRig } from '../support/app-rig.js';
-import { type Http2Answer, requestHttp2 } from '../support/raw-http.js';
-import { type RpcAnswer, type RpcAsker, rpcAnswerOf, rpcAskers } from '../support/rpc-askers.js';
-import { apiKey } from '../support/service.js';
-import { waitFor } from '../support/wait-for.js';
+import type { Http2Answer } from '../support/raw-http.js';
+import { envelope, errorIn, rawRpc } from '../support/raw-rpc.js';
+import { type RpcAsker, rpcAnswerOf, rpcAskers } from '../support/rpc-askers.js';
 
 const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 const service = '/relayer.v1.TransactionService';
@@ -169,50 +166,8 @@ describe('ids that cannot exist, over RPC', () => {
   });
 });
 
-describe('verbs', () => {
-  it('Connect GET: is not served, since no method is declared free of side effects', async () => {
-    const message = encodeURIComponent('{"relayerId":"r1"}');
-    const answer = await rig.ask('GET', `${service}/ListTransactions?connect=v1&encoding=json&message=${message}`);
-    assert.equal(answer.status, 405);
-    assert.equal(answer.headers.allow, 'POST');
-    assert.deepEqual(toldBy(answer), { code: 'Unimplemented', reason: 'METHOD_NOT_ALLOWED', sentence: 'this path accepts only POST' });
-  });
-});
-
-/** One message in gRPC's envelope. */
-function envelope(message: Uint8Array, flags = 0): Buffer {
-  const head = Buffer.alloc(5);
-  head.writeUInt8(flags);
-  head.writeUInt32BE(message.length, 1);
-  return Buffer.concat([head, message]);
-}
-
-/** A request by the wire. */
-function raw(method: string, contentType: string, body: Uint8Array, headers: Record<string, string> = {}): Promise<Http2Answer> {
-  return requestHttp2(
-    rig.baseUrl,
-    {
-      ':method': 'POST',
-      ':path': `${service}/${method}`,
-      'content-type': contentType,
-      authorization: `Bearer ${apiKey}`,
-      te: 'trailers',
-      ...headers,
-    },
-    body,
-  );
-}
-
-/** The error of an answer, whichever protocol it is in. */
-function errorIn({ headers, trailers, body }: Http2Answer): RpcAnswer {
-  const type = String(headers['content-type']);
-  const entries = Object.entries({ ...headers, ...trailers }).flatMap(([name, value]): [string, string][] =>
-    name.startsWith(':') ? [] : [[name, String(value)]],
-  );
-  if (type.startsWith('application/grpc-web')) return rpcAnswerOf(findTrailerError(trailerParse(body.subarray(5))) ?? new ConnectError(''));
-  if (type.startsWith('application/grpc')) return rpcAnswerOf(findTrailerError(new Headers(entries)) ?? new ConnectError(''));
-  return rpcAnswerOf(errorFromJson(JSON.parse(body.toString()), undefined, new ConnectError('')));
-}
+const raw = (method: string, contentType: string, body: Uint8Array, headers: Record<string, string> = {}): Promise<Http2Answer> =>
+  rawRpc(rig.baseUrl, `${service}/${method}`, contentType, body, headers);
 
 describe('unreadable messages', () => {
   const truncated = Buffer.from([0x0a, 0xff, 0x01]);
@@ -251,7 +206,6 @@ describe('unreadable messages', () => {
     for (const [body, headers] of [
       [Buffer.alloc(0), {}],
       [Buffer.concat([envelope(Buffer.alloc(0)), envelope(Buffer.alloc(0))]), {}],
-      [envelope(Buffer.alloc(0)), { 'grpc-encoding': 'unknown' }],
     ] as const) {
       for (const contentType of ['application/grpc', 'application/grpc-web']) {
         const error = errorIn(await raw('SendTransaction', contentType, body, headers));
@@ -262,61 +216,4 @@ describe('unreadable messages', () => {
   });
 
   it('unreadable messages: none is logged as an error', () => assert.deepEqual(rig.errors, []));
-});
-
-describe('deadlines', () => {
-  const wrong: Readonly<Record<string, readonly string[]>> = {
-    'grpc-timeout': ['', 'x', '1', '1x', '-1S', '1.5S', '123456789S', '25H', '99999999H', '86400001m'],
-    'connect-timeout-ms': ['x', '-1', '1.5', '86400001', '9999999999', '99999999999'],
-  };
-  for (const [name, values] of Object.entries(wrong)) {
-    it(`deadline: ${name} is refused by its name if it is malformed or above one day`, async () => {
-      const types = name === 'grpc-timeout' ? ['application/grpc', 'application/grpc-web'] : ['application/json', 'application/proto'];
-      for (const value of values) {
-        for (const type of types) {
-          const error = errorIn(await raw('ListTransactions', type, Buffer.from('{}'), { [name]: value }));
-          assert.ok(!error.ok);
-          assert.deepEqual([error.code, error.info?.reason, error.fields[0]?.field], ['InvalidArgument', 'FIELD_INVALID', name], value);
-        }
-      }
-    });
-  }
-
-  it('deadline: a call that runs past it is finished, and answered to a caller that still waits', async () => {
-    const message = Buffer.from(JSON.stringify({ relayerId: 'r2', evm: { to, value: '1' } }));
-    const release = rig.holdCommits(({ name }) => name === 'insertTransaction');
-    const deadlineMs = 20;
-    const startedAtMs = Date.now();
-    const calls = [
-      raw('SendTransaction', 'application/grpc+json', envelope(message), { 'grpc-timeout': `${deadlineMs}m` }),
-      raw('SendTransaction', 'application/grpc-web+json', envelope(message), { 'grpc-timeout': `${deadlineMs}m` }),
-      raw('SendTransaction', 'application/json', message, { 'connect-timeout-ms': String(deadlineMs) }),
-    ];
-    try {
-      await waitFor('all calls to run', () => (rig.heldCommits() === calls.length ? true : undefined));
-      await waitFor('the deadlines to pass', () => (Date.now() > startedAtMs + 10 * deadlineMs ? true : undefined));
-    } finally {
-      release();
-    }
-    for (const answer of await Promise.all(calls)) {
-      assert.equal(answer.headers[':status'], 200);
-      assert.match(answer.body.toString(), /"transaction":\{/);
-    }
-    const listed = await rig.ask('GET', '/api/v1/relayers/r2/transactions');
-    assert.equal(JSON.parse(listed.text).pagination.total_items, calls.length);
-    assert.deepEqual(rig.errors, []);
-  });
-
-  it('deadline: clients enforce it themselves', async () => {
-    const release = rig.holdCommits(({ name }) => name === 'insertTransaction');
-    try {
-      for (const asker of askers) {
-        const answer = await asker.ask(sendTransaction, { relayer_id: 'r1', evm: { to, value: '1' } }, {}, 20);
-        assert.ok(!answer.ok, asker.protocol);
-        assert.equal(answer.code, 'DeadlineExceeded', asker.protocol);
-      }
-    } finally {
-      release();
-    }
-  });
 });

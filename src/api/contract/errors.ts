@@ -10,6 +10,7 @@ import {
 import { protoPathOf } from '../../codec/proto-path.js';
 import { DomainError, type ReasonRules, reasonRules, withFieldNames } from '../../core/errors.js';
 import type { Log } from '../../core/ports/log.js';
+import { outsideText } from '../../core/safe-text.js';
 import { type Call, callKey } from './call.js';
 import { errorTable } from './error-table.js';
 import { bodyTooLarge } from './shared-errors.js';
@@ -123,9 +124,9 @@ function inCallersNames(error: DomainError, request: UnaryRequest | StreamReques
   return withFieldNames(error, (field) => protoPathOf(request.method.input, request.message, field));
 }
 
-/** True if the caller left or its deadline passed: nothing failed, and there is no reader. */
+/** True if the caller left: nothing failed, and there is no reader. */
 function isCallerGone(error: ConnectError): boolean {
-  return error.code === Code.Canceled || error.code === Code.DeadlineExceeded;
+  return !(error.cause instanceof DomainError) && (error.code === Code.Canceled || error.code === Code.DeadlineExceeded);
 }
 
 function internal(cause: unknown): DomainError {
@@ -139,9 +140,14 @@ function internal(cause: unknown): DomainError {
  * fault.
  */
 function errorFromReading(error: unknown): unknown {
-  if (!(error instanceof ConnectError) || isCallerGone(error)) return error;
+  if (!(error instanceof ConnectError) || isCallerGone(error) || error.cause instanceof DomainError) return error;
+  return bodyRefused(error);
+}
+
+/** The error for a message that Connect could not read. */
+export function bodyRefused(error: ConnectError): DomainError {
   if (error.code === Code.ResourceExhausted) return bodyTooLarge();
-  return new DomainError('invalid', 'BODY_MALFORMED', 'the body is not well-formed', { cause: error });
+  return new DomainError('invalid', 'BODY_MALFORMED', `the body is not well-formed: ${outsideText(error.rawMessage)}`, { cause: error });
 }
 
 async function* translated<T>(items: AsyncIterable<T>, errorFrom: (error: unknown) => unknown): AsyncIterable<T> {

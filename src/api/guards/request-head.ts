@@ -31,7 +31,10 @@ function hostInvalid(sentence: string): DomainError {
   return new DomainError('invalid', 'HOST_INVALID', sentence);
 }
 
-/** Throws `too_large` BODY_TOO_LARGE if the announced length is over the limit. Readers of bodies count the bytes that arrive, too. */
-export function checkBodySize(request: ApiRequest, limit: number): void {
-  if (Number(request.headers['content-length'] ?? 0) > limit) throw bodyTooLarge(limit);
+/**
+ * Throws `too_large` BODY_TOO_LARGE if the announced length is over that of a body with `limit` bytes. Readers of bodies count the bytes that
+ * arrive, too.
+ */
+export function checkBodySize(request: ApiRequest, limit: number, maxContentLength = limit): void {
+  if (Number(request.headers['content-length'] ?? 0) > maxContentLength) throw bodyTooLarge(limit);
 }

@@ -2,7 +2,16 @@ import { cors } from '@connectrpc/connect';
 import type { ApiRequest, Header } from './header.js';
 
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
-const allowedHeaders = [...cors.allowedHeaders, 'Authorization', 'Idempotency-Key', 'If-Match', 'X-Request-Id'].join(', ');
+const allowedHeaders = [
+  ...cors.allowedHeaders,
+  'Authorization',
+  'Baggage',
+  'Idempotency-Key',
+  'If-Match',
+  'Traceparent',
+  'Tracestate',
+  'X-Request-Id',
+].join(', ');
 const exposedHeaders = [
   ...cors.exposedHeaders,
   'X-Request-Id',

@@ -27,8 +27,27 @@ export function rpcProtocolOf(contentType: string | undefined): RpcProtocol {
   return 'connect';
 }
 
+/** gRPC-Web's content type in its binary form, and in base64, which browsers can read while it arrives. */
+export const binaryWebType = 'application/grpc-web';
+export const textWebType = 'application/grpc-web-text';
+
+/** True for gRPC-Web in base64, with any codec. */
+export function isTextType(contentType: string | undefined): boolean {
+  return contentType?.toLowerCase().startsWith(textWebType) === true;
+}
+
+/** Returns base64 of these bytes, as bytes. */
+export function base64Bytes(bytes: Uint8Array): Uint8Array {
+  return Buffer.from(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64'));
+}
+
 /** Errors of HTTP itself: Connect's specification gives them statuses of their own, which its clients read before any body. */
-const httpFaults: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['path_not_found', 'method_not_allowed', 'unsupported_media_type']);
+const httpFaults: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
+  'path_not_found',
+  'method_not_allowed',
+  'unsupported_media_type',
+  'http_version_not_supported',
+]);
 
 /** Everything but printable ASCII, and the percent sign. */
 const mustBeEncoded = /[^\x20-\x24\x26-\x7e]+/g;
@@ -51,8 +70,27 @@ export function writeProtocolError(
   for (const [name] of advice) failure.metadata.delete(name);
   const contentType = request.headers['content-type'];
   const codec = contentType?.toLowerCase().includes('json') ? 'json' : 'proto';
-  const { status, type, headers: more, body } = answers[rpcProtocolOf(contentType)](failure, codec, error.kind);
-  writeAnswer(request, response, { status, headers: [...headers, ...advice, ['content-type', type], ...more], body });
+  const protocol = rpcProtocolOf(contentType);
+  const answer = isForHttp(error, protocol) ? httpAnswerOf(request, error, failure) : answers[protocol](failure, codec, error.kind);
+  const { status, type, headers: more, body } = answer;
+  const isText = isTextType(contentType) && type.startsWith(binaryWebType);
+  writeAnswer(request, response, {
+    status,
+    headers: [...headers, ...advice, ['content-type', isText ? type.replace(binaryWebType, textWebType) : type], ...more],
+    body: isText && body !== null ? base64Bytes(body) : body,
+  });
+}
+
+/** True if the caller may speak no RPC protocol at all, or not on this version of HTTP. gRPC's status is among the headers, which all can read. */
+function isForHttp({ kind }: DomainError, protocol: RpcProtocol): boolean {
+  return (kind === 'unsupported_media_type' && protocol === 'connect') || (kind === 'http_version_not_supported' && protocol !== 'grpc');
+}
+
+/** Connect's error; as plain text for a caller that does not say that it speaks Connect, since other clients take JSON for a broken answer. */
+function httpAnswerOf(request: ApiRequest, error: DomainError, failure: ConnectError): ProtocolAnswer {
+  const answer = answers.connect(failure, 'json', error.kind);
+  const type = request.headers['connect-protocol-version'] === undefined ? 'text/plain; charset=utf-8' : answer.type;
+  return { ...answer, type, headers: [['x-error-reason', error.reason]] };
 }
 
 interface ProtocolAnswer {
@@ -64,7 +102,12 @@ interface ProtocolAnswer {
 
 const answers: Readonly<Record<RpcProtocol, (failure: ConnectError, codec: 'json' | 'proto', kind: ErrorKind) => ProtocolAnswer>> = {
   // Trailers-only: the status is among the headers, and there is no body.
-  grpc: (failure, codec) => ({ status: 200, type: `application/grpc+${codec}`, headers: [...statusTrailersOf(failure)], body: null }),
+  grpc: (failure, codec, kind) => ({
+    status: kind === 'http_version_not_supported' ? 505 : 200,
+    type: `application/grpc+${codec}`,
+    headers: [...statusTrailersOf(failure)],
+    body: null,
+  }),
   'grpc-web': (failure, codec) => ({
     status: 200,
     type: `application/grpc-web+${codec}`,

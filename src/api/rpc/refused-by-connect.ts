@@ -5,17 +5,15 @@ import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
 import { trailerParse } from '@connectrpc/connect/protocol-grpc-web';
 import { BadRequestSchema, ErrorInfoSchema } from '../../../gen/google/rpc/error_details_pb.js';
 import { DomainError } from '../../core/errors.js';
-import { outsideText } from '../../core/safe-text.js';
+import { bodyRefused } from '../contract/errors.js';
 import { bodyTooLarge } from '../contract/shared-errors.js';
 import type { RpcProtocol } from './protocol-error.js';
-
-/** The flags and the length before the content of an envelope. */
-const envelopeBytes = 5;
+import { envelopeBytes } from './request-body.js';
 
 /**
  * The codes that Connect uses for a message that it cannot read. It reports broken protobuf as `internal`, which would look like our fault.
  */
-const unreadable: ReadonlySet<Code> = new Set([Code.InvalidArgument, Code.Internal]);
+const unreadable: ReadonlySet<Code> = new Set([Code.InvalidArgument, Code.Internal, Code.ResourceExhausted]);
 
 /**
  * Checks an answer that Connect gave by itself, before our code ran. Returns the error that reading the body threw, if it was ours, and
@@ -33,8 +31,7 @@ export async function refusedByConnect(
   const ours = error === undefined ? null : thrownByReader(error);
   if (ours !== null) return ours;
   if (error === undefined || !unreadable.has(error.code)) return { ...answer, body: createAsyncIterable([body]) };
-  const sentence = `the body is not well-formed: ${outsideText(error.rawMessage)}`;
-  return new DomainError('invalid', 'BODY_MALFORMED', sentence, { cause: error });
+  return bodyRefused(error);
 }
 
 /** Returns the error that our readers of bodies throw, out of its details; null if there are none. */
@@ -52,7 +49,7 @@ function thrownByReader(error: ConnectError): DomainError | null {
       return new DomainError('invalid', 'FIELD_INVALID', error.rawMessage, { fields });
     }
     default:
-      return new DomainError('invalid', 'BODY_MALFORMED', error.rawMessage);
+      return new DomainError(error.code === Code.Internal ? 'protocol_violation' : 'invalid', 'BODY_MALFORMED', error.rawMessage);
   }
 }
 

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { DescMessage, JsonReadOptions } from '@bufbuild/protobuf';
+import type { DescMessage, JsonReadOptions, Registry } from '@bufbuild/protobuf';
 import {
   Code,
   ConnectError,
@@ -10,7 +10,7 @@ import {
   type Interceptor,
 } from '@connectrpc/connect';
 import type { Compression, UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
-import { compressionBrotli, compressionGzip, universalResponseToNodeResponse } from '@connectrpc/connect-node';
+import { compressionGzip, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { StrictFields } from '../../codec/strict-fields.js';
 import { hasTooManyValues, maxValues } from '../../codec/value-limit.js';
 import { DomainError, invalidFields } from '../../core/errors.js';
@@ -19,18 +19,29 @@ import { hasMoreValues } from '../../json/json-reader.js';
 import { callKey } from '../contract/call.js';
 import { connectErrorFromDomainError } from '../contract/errors.js';
 import type { MethodPlan } from '../contract/method-plan.js';
-import { bodyTooLarge, maxBodyBytes, tooManyValues } from '../contract/shared-errors.js';
+import { bodyTooLarge, maxUnlimitedBodyBytes, tooManyValues } from '../contract/shared-errors.js';
 import { breakOff } from '../http/answer.js';
-import { type ApiRequest, type ApiResponse, headersOf } from '../http/header.js';
-import { encodeGrpcMessagePlainly, rpcProtocolOf } from './protocol-error.js';
+import type { ApiRequest, ApiResponse } from '../http/header.js';
+import { encodeGrpcMessagePlainly } from './protocol-error.js';
 import { refusedByConnect } from './refused-by-connect.js';
-import { maxTimeoutMs } from './request-checks.js';
-
-/** The flags and the length before a message in gRPC and in Connect's streams; the body limit does not count them. */
-const envelopeBytes = 5;
+import { bodyOf, callerLeft, countedBody } from './request-body.js';
+import { deadlineExceeded, hasOneRequest, type RpcHead } from './request-checks.js';
+import { asText, headersForConnect } from './text-encoding.js';
+import { orAborted, untilAborted } from './until-aborted.js';
 
 /** True once Connect has read the call's message, or hands it over as a stream. */
 const isReadKey = createContextKey(false, { description: 'the request was read' });
+
+/** Aborts when the deadline of the call passes. */
+const deadlineKey = createContextKey<AbortSignal | null>(null, { description: 'the deadline' });
+
+/** Ends a stream at its deadline, whatever it waits for. A unary call needs no interceptor: its answer is not begun. */
+const endAtDeadline: Interceptor = (next) => async (request) => {
+  const deadline = request.contextValues.get(deadlineKey);
+  if (deadline === null || !request.stream) return next(request);
+  const response = await orAborted(next(request), deadline);
+  return response.stream ? { ...response, message: untilAborted(response.message, deadline) } : response;
+};
 
 const noteRead: Interceptor = (next) => (request) => {
   request.contextValues.set(isReadKey, true);
@@ -92,6 +103,8 @@ export interface RpcAdapterOptions {
   readonly shutdownSignal: AbortSignal;
   readonly log: Log;
   readonly plans: readonly MethodPlan[];
+  /** The messages that JSON may hold in a `google.protobuf.Any`. Default: none. */
+  readonly jsonRegistry?: Registry | undefined;
 }
 
 /** Connect's handlers, fed with Node's requests. */
@@ -99,85 +112,95 @@ export interface RpcAdapter {
   /** By path: `/relayer.v1.TransactionService/SendTransaction`. */
   readonly handlers: ReadonlyMap<string, UniversalHandler>;
   /** Reads the body, calls the method and writes the answer. Never throws; calls `fail` if no answer has begun. */
-  serve(
-    handler: UniversalHandler,
-    request: ApiRequest,
-    response: ApiResponse,
-    values: ContextValues,
-    fail: (error: DomainError) => void,
-  ): void;
+  serve(handler: UniversalHandler, exchange: RpcExchange): void;
+}
+
+/** An RPC whose headers have been checked, and its response. */
+export interface RpcExchange {
+  readonly request: ApiRequest;
+  readonly response: ApiResponse;
+  readonly head: RpcHead;
+  /** The maximum size of a message in bytes. */
+  readonly maxBytes: number;
+  readonly values: ContextValues;
+  /** Answers with an error in the caller's own protocol. */
+  readonly fail: (error: DomainError) => void;
 }
 
 /**
  * Creates the adapter. It replaces that of connect-node, which builds a URL from the caller's Host outside any promise (`Host: 1.2.3.4.5`
  * ends the process), prints to the console, and destroys the connection of a caller whose body is too large instead of answering.
  */
-export function createRpcAdapter({ services, interceptors, shutdownSignal, log, plans }: RpcAdapterOptions): RpcAdapter {
+export function createRpcAdapter({ services, interceptors, shutdownSignal, log, plans, jsonRegistry }: RpcAdapterOptions): RpcAdapter {
   // Every open stream listens to it, and Node warns about more than ten listeners.
   setMaxListeners(0, shutdownSignal);
-  const maxBytes = new Map(plans.map((plan) => [plan.rpcPath, plan.maxBodyBytes]));
   const fields = new StrictFields();
   const router = createConnectRouter({
-    interceptors: [noteRead, ...interceptors],
-    jsonOptions: strictJsonOptions(fields),
-    readMaxBytes: maxBodyBytes,
-    maxTimeoutMs,
+    interceptors: [noteRead, ...interceptors, endAtDeadline],
+    jsonOptions: { ...strictJsonOptions(fields), ...(jsonRegistry === undefined ? {} : { registry: jsonRegistry }) },
   });
-  services({ ...router, service: (service, implementation, options) => addMethods(router, service, implementation, options) });
+  services({ ...router, service: (...registration) => addMethods(router, plans, ...registration) });
   for (const { method } of router.handlers) fields.add(method.input);
 
   /**
-   * The signal of a stream: aborts when the caller leaves or the service begins to stop. A unary call runs to its end and does not listen
-   * for the shutdown: one listener per call on a signal as old as the process makes garbage that only full collections free.
+   * Ends a stream when the service begins to stop. A unary call runs to its end and does not listen for the shutdown: one listener per call
+   * on a signal as old as the process makes garbage that only full collections free.
    */
-  function untilStop(caller: AbortSignal, response: ApiResponse): AbortSignal {
-    const ended = new AbortController();
-    const onCallerLeft = () => ended.abort(caller.reason);
-    const onStop = () => ended.abort(shutdownSignal.reason);
-    caller.addEventListener('abort', onCallerLeft);
+  function endOnShutdown(work: AbortController, response: ApiResponse): void {
+    const onStop = () => work.abort(new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the service is stopping'));
     shutdownSignal.addEventListener('abort', onStop);
     response.once('close', () => shutdownSignal.removeEventListener('abort', onStop));
     if (shutdownSignal.aborted) onStop();
-    return ended.signal;
   }
 
-  function serve(
-    handler: UniversalHandler,
-    request: ApiRequest,
-    response: ApiResponse,
-    values: ContextValues,
-    fail: (error: DomainError) => void,
-  ): void {
-    const protocol = rpcProtocolOf(request.headers['content-type']);
-    const caller = new AbortController();
-    response.once('close', () => {
-      if (!response.writableEnded) caller.abort(callerLeft());
-    });
+  /** Ends a call at its deadline: a unary one is answered at once, a stream ends itself. Its work may go on. */
+  function endAtDeadlineOf({ head, response, values, fail }: RpcExchange, work: AbortController, isUnary: boolean): void {
+    if (head.deadlineMs === null) return;
+    const deadline = new AbortController();
+    values.set(deadlineKey, deadline.signal);
+    const timer = setTimeout(() => {
+      const error = deadlineExceeded();
+      deadline.abort(error);
+      if (isUnary && !response.headersSent) fail(error);
+      work.abort(error);
+    }, head.deadlineMs);
+    response.once('close', () => clearTimeout(timer));
+  }
+
+  function serve(handler: UniversalHandler, exchange: RpcExchange): void {
+    const { request, response, head, maxBytes, values, fail } = exchange;
     const isUnary = handler.method.methodKind === 'unary';
     const requestId = values.get(callKey)?.requestId ?? null;
+    // What the method sees: its caller has left, its deadline has passed, or, for a stream, the service stops.
+    const work = new AbortController();
+    let isCallerGone = false;
+    response.once('close', () => {
+      isCallerGone = !response.writableEnded;
+      if (isCallerGone) work.abort(callerLeft());
+    });
+    if (!isUnary) endOnShutdown(work, response);
+    endAtDeadlineOf(exchange, work, isUnary);
+    const rules = { ...head, maxBytes, signal: work.signal };
+    const body = bodyOf(request, rules);
     handler({
       httpVersion: request.httpVersion,
       method: request.method ?? '',
       url: `http://relayer${request.url ?? ''}`,
-      header: headersOf(request),
-      body:
-        handler.method.methodKind === 'unary' || handler.method.methodKind === 'server_streaming'
-          ? countedBody(limitedBody(request, maxBytes.get(handler.requestPath) ?? maxBodyBytes), request, handler.method.input)
-          : bodyOf(request),
-      signal: isUnary ? caller.signal : untilStop(caller.signal, response),
+      header: headersForConnect(request, head),
+      body: hasOneRequest(handler) ? countedBody(body, rules, handler.method.input) : body,
+      signal: work.signal,
       contextValues: values,
     })
       // Not awaited: over HTTP/1 this promise does not settle after a success.
-      .then((answer) => (values.get(isReadKey) ? answer : refusedByConnect(answer, protocol)))
-      .then((answer) =>
-        answer instanceof DomainError
-          ? fail(answer)
-          : isUnary
-            ? writeUnaryAnswer(answer, response, caller.signal, requestId)
-            : universalResponseToNodeResponse(withCompletedTrailers(untilCallerLeft(answer), requestId), response),
-      )
+      .then((answer) => (values.get(isReadKey) ? answer : refusedByConnect(answer, head.protocol)))
+      .then((answer) => {
+        if (isCallerGone || (isUnary && response.headersSent)) return;
+        if (answer instanceof DomainError) return fail(answer);
+        const written = head.isText ? asText(answer) : answer;
+        return isUnary ? writeUnaryAnswer(written, response, requestId) : writeStream(written, response, requestId);
+      })
       .catch((error: unknown) => {
-        if (caller.signal.aborted) return;
+        if (isCallerGone || (isUnary && response.headersSent)) return;
         log.error({ method: handler.requestPath, err: error }, 'an RPC response could not be written');
         if (response.headersSent) breakOff(response);
         else fail(new DomainError('internal', 'INTERNAL', 'Internal Server Error'));
@@ -187,11 +210,16 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log, 
   return { handlers: new Map(router.handlers.map((handler) => [handler.requestPath, handler])), serve };
 }
 
-/** Registers each method alone, because what its messages may hold is known only where they are decompressed. */
-function addMethods(router: ConnectRouter, ...[service, implementation, options]: Parameters<ConnectRouter['service']>): ConnectRouter {
+/** Registers each method alone, because its limits apply where its messages are decompressed. */
+function addMethods(
+  router: ConnectRouter,
+  plans: readonly MethodPlan[],
+  ...[service, implementation, options]: Parameters<ConnectRouter['service']>
+): ConnectRouter {
   for (const method of service.methods) {
-    const acceptCompression = [compressionGzip, compressionBrotli].map((compression) => limited(compression, method.input));
-    router.service({ ...service, methods: [method] }, implementation, { ...options, acceptCompression });
+    const readMaxBytes = plans.find((plan) => plan.method === method)?.maxBodyBytes ?? maxUnlimitedBodyBytes;
+    const acceptCompression = [limited(compressionGzip, method.input)];
+    router.service({ ...service, methods: [method] }, implementation, { ...options, readMaxBytes, acceptCompression });
   }
   return router;
 }
@@ -200,14 +228,9 @@ function addMethods(router: ConnectRouter, ...[service, implementation, options]
  * Writes the answer of a unary call. Reads it to its end first, so that head, body and trailers leave in one packet; connect-node writes
  * and awaits each part. Writes nothing if the caller has left.
  */
-async function writeUnaryAnswer(
-  answer: UniversalServerResponse,
-  response: ApiResponse,
-  caller: AbortSignal,
-  requestId: string | null,
-): Promise<void> {
+async function writeUnaryAnswer(answer: UniversalServerResponse, response: ApiResponse, requestId: string | null): Promise<void> {
   const body = answer.body === undefined ? nothing : await wholeOf(answer.body);
-  if (caller.aborted) return;
+  if (response.destroyed || response.headersSent) return;
   const { header } = answer;
   if (answer.trailer !== undefined && body.length === 0) {
     // A failure. gRPC clients retry only a response that is nothing but trailers, which HTTP/2 sends as the only block of headers.
@@ -228,6 +251,10 @@ async function wholeOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   for await (const chunk of chunks) all.push(chunk);
   const [only = nothing] = all;
   return all.length > 1 ? Buffer.concat(all) : only;
+}
+
+function writeStream(answer: UniversalServerResponse, response: ApiResponse, requestId: string | null): Promise<void> {
+  return universalResponseToNodeResponse(withCompletedTrailers(untilCallerLeft(answer), requestId), response);
 }
 
 /** Encodes the message of a failure plainly and adds the request id: an error that a client catches has trailers, but no headers. */
@@ -256,51 +283,6 @@ function untilCallerLeft(answer: UniversalServerResponse): UniversalServerRespon
   return { ...answer, body: { [Symbol.asyncIterator]: () => ({ next: () => chunks.next(), throw: gone, return: end }) } };
 }
 
-function callerLeft(cause?: unknown): ConnectError {
-  return new ConnectError('the caller disconnected', Code.Canceled, undefined, undefined, cause);
-}
-
-/** Yields the body. A reader that stops early does not destroy the connection, so the answer can still be sent. */
-async function* bodyOf(request: ApiRequest): AsyncGenerator<Uint8Array> {
-  try {
-    yield* request.iterator({ destroyOnReturn: false });
-  } catch (error) {
-    throw callerLeft(error);
-  }
-}
-
-/** Yields the body of a call with one request message, up to the limit, whatever length was announced. */
-async function* limitedBody(request: ApiRequest, maxBytes: number): AsyncGenerator<Uint8Array> {
-  const isEnveloped = rpcProtocolOf(request.headers['content-type']) !== 'connect';
-  const limit = isEnveloped ? maxBytes + envelopeBytes : maxBytes;
-  let received = 0;
-  for await (const chunk of bodyOf(request)) {
-    // Connect rejects by the announced length too, but without a reason.
-    if (isEnveloped && received === 0 && announcedLengthOf(chunk) > maxBytes)
-      throw connectErrorFromDomainError(bodyTooLarge(maxBytes), null);
-    received += chunk.byteLength;
-    if (received > limit) throw connectErrorFromDomainError(bodyTooLarge(maxBytes), null);
-    yield chunk;
-  }
-}
-
-/** Returns the length of the message that begins here: one byte of flags, then a big-endian length. Returns 0 if the chunk is too short. */
-function announcedLengthOf(chunk: Uint8Array): number {
-  return chunk.byteLength < envelopeBytes ? 0 : new DataView(chunk.buffer, chunk.byteOffset).getUint32(1);
-}
-
-/** Yields the body as one chunk. Throws if its message, uncompressed and binary, has too many values. */
-async function* countedBody(chunks: AsyncIterable<Uint8Array>, request: ApiRequest, input: DescMessage): AsyncGenerator<Uint8Array> {
-  const body = await wholeOf(chunks);
-  const contentType = request.headers['content-type'] ?? '';
-  const isEnveloped = rpcProtocolOf(contentType) !== 'connect';
-  const isPlain = isEnveloped ? body[0] === 0 : (request.headers['content-encoding'] ?? 'identity') === 'identity';
-  if (isPlain && !contentType.includes('json') && hasTooManyValues(input, isEnveloped ? body.subarray(envelopeBytes) : body)) {
-    throw connectErrorFromDomainError(tooManyValues(), null);
-  }
-  yield body;
-}
-
 /** Gives a reason to the rejection of a compressed message that is over a limit when decompressed. */
 function limited(compression: Compression, input: DescMessage): Compression {
   return {
@@ -308,7 +290,7 @@ function limited(compression: Compression, input: DescMessage): Compression {
     async decompress(bytes, readMaxBytes) {
       const message = await compression.decompress(bytes, readMaxBytes).catch((error: unknown) => {
         throw error instanceof ConnectError && error.code === Code.ResourceExhausted
-          ? connectErrorFromDomainError(bodyTooLarge(), null)
+          ? connectErrorFromDomainError(bodyTooLarge(readMaxBytes), null)
           : error;
       });
       // The text of a JSON message is no protobuf message; it is counted when it is decoded.

@@ -131,3 +131,32 @@ test('reflection: lets buf curl find a method and call it', async () => {
   ]);
   assert.deepEqual(JSON.parse(stdout), { status: 'SERVING' });
 });
+
+test('reflection: an open stream ends with UNAVAILABLE when the service stops, and does not hold it', async () => {
+  const stopping = await startRig();
+  const transport = transports['gRPC over HTTP/2'];
+  assert.ok(transport);
+  let endRequests: () => void = () => undefined;
+  async function* requests() {
+    yield { messageRequest: { case: 'listServices' as const, value: '*' } };
+    await new Promise<void>((resolve) => {
+      endRequests = resolve;
+    });
+  }
+  const responses = createClient(ServerReflection, transport(`http://127.0.0.1:${stopping.port}`)).serverReflectionInfo(requests(), {
+    headers: { authorization: `Bearer ${signingKey}` },
+  });
+  const answers = responses[Symbol.asyncIterator]();
+  assert.equal((await answers.next()).done, false);
+  const ended = assert.rejects(answers.next(), (error) => {
+    assert.equal(ConnectError.from(error).code, Code.Unavailable);
+    assert.equal(ConnectError.from(error).rawMessage, 'the service is stopping');
+    return true;
+  });
+  const startedAtMs = performance.now();
+  await stopping.stop();
+  await ended;
+  endRequests();
+  // The rig's deadline for a shutdown is 30 s.
+  assert.ok(performance.now() - startedAtMs < 10_000);
+});

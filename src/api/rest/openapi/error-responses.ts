@@ -6,8 +6,11 @@ import { parsePathTemplate } from '../path-template.js';
 import { errorHeaders } from './headers.js';
 import { refTo, type Schema } from './schema.js';
 
-/** All kinds of error. */
-const errorKinds = Object.keys(errorTable) as readonly ErrorKind[];
+/** The kinds of error that only RPC has. */
+const rpcKinds: readonly ErrorKind[] = ['http_version_not_supported', 'protocol_violation', 'deadline_exceeded'];
+
+/** The kinds of error that REST has. */
+const errorKinds = (Object.keys(errorTable) as readonly ErrorKind[]).filter((kind) => !rpcKinds.includes(kind));
 
 /** The body of every error. */
 export const errorSchema: Schema = {
@@ -210,6 +213,8 @@ const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = {
   WRONG_NETWORK_SHAPE: ['invalid'],
   NOT_SUPPORTED_ON_NETWORK: ['invalid', 'unimplemented'],
   NOT_IMPLEMENTED: ['unimplemented'],
+  HTTP_VERSION_NOT_SUPPORTED: ['http_version_not_supported'],
+  ENCODING_UNSUPPORTED: ['unsupported_media_type'],
   RELAYER_NOT_FOUND: ['not_found'],
   RELAYER_PAUSED: ['inactive'],
   RELAYER_DISABLED: ['inactive'],
@@ -245,6 +250,7 @@ const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = {
   IDEMPOTENCY_KEY_REUSED: ['unprocessable'],
   NODE_UNAVAILABLE: ['unavailable'],
   SERVICE_UNAVAILABLE: ['unavailable'],
+  DEADLINE_EXCEEDED: ['deadline_exceeded'],
   INTERNAL: ['internal'],
 };
 
@@ -277,7 +283,7 @@ const errorWords: Readonly<Record<ErrorKind, readonly [when: string, example: st
     'The body is larger than 1 MiB, or 64 KiB for methods without a rate limit',
     'the body is larger than the limit of 1048576 bytes',
   ],
-  unsupported_media_type: ['The body is not UTF-8 JSON', 'the body must be application/json, in UTF-8'],
+  unsupported_media_type: ['The body is not UTF-8 JSON, or is compressed', 'the body must be application/json, in UTF-8'],
   unprocessable: ['The `Idempotency-Key` was used for a different request', 'the idempotency key was already used for a different request'],
   rate_limited: ['The API key is over its rate limit; `Retry-After` says when to retry', 'the key is over its rate limit; retry in 1 s'],
   internal: ['The service failed; its log has the cause under the request id', 'Internal Server Error'],
@@ -286,4 +292,7 @@ const errorWords: Readonly<Record<ErrorKind, readonly [when: string, example: st
     'transactions of this network type are not implemented',
   ],
   unavailable: ['No RPC node is reachable, or the service is stopping or overloaded', 'no RPC node is reachable'],
+  http_version_not_supported: ['The method needs HTTP/2', 'gRPC needs HTTP/2; use gRPC-Web or Connect over HTTP/1.1'],
+  protocol_violation: ['The messages break the RPC protocol', 'a message is flagged as compressed, but the call names no encoding'],
+  deadline_exceeded: ['The deadline of the call passed', 'the deadline passed before the call was answered'],
 };

@@ -1,0 +1,36 @@
+/**
+ * Yields the items until the signal aborts, then throws the signal's reason, even if the source is silent. The source is asked to end, but
+ * not waited for.
+ */
+export async function* untilAborted<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const source = items[Symbol.asyncIterator]();
+  // One listener for the whole stream. Racing each item against one promise would keep every item until that promise settles.
+  let interrupt: () => void = () => undefined;
+  const onAbort = () => interrupt();
+  signal.addEventListener('abort', onAbort);
+  try {
+    for (;;) {
+      const next = await new Promise<IteratorResult<T>>((resolve, reject) => {
+        interrupt = () => reject(signal.reason);
+        if (signal.aborted) interrupt();
+        else source.next().then(resolve, reject);
+      });
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    // A source that waits ends later, or never.
+    source.return?.().catch(() => undefined);
+  }
+}
+
+/** Settles as the work does, or rejects with the signal's reason if that aborts first. */
+export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort);
+    work.finally(() => signal.removeEventListener('abort', onAbort)).then(resolve, reject);
+  });
+}
