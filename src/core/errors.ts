@@ -166,7 +166,11 @@ class Failure extends Error {
     publicMessage: string,
     options: DomainErrorOptions & { readonly metadata?: Readonly<Record<string, string | undefined>> } = {},
   ) {
+    const { stackTraceLimit } = Error;
+    // A refusal is an answer, and floods of them must be cheap. Only a fault of the service is looked for in the code.
+    if (kind !== 'internal') Error.stackTraceLimit = 0;
     super(publicMessage, options.cause === undefined ? undefined : { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.kind = kind;
     this.reason = reason;
     this.metadata = options.metadata ?? {};

@@ -10,6 +10,7 @@ import { createHandler } from '../../src/api/handler.js';
 import { createCors } from '../../src/api/http/cors.js';
 import { createServer } from '../../src/api/http/server.js';
 import { createRestGateway } from '../../src/api/rest/gateway.js';
+import { DomainError } from '../../src/core/errors.js';
 import { conformanceService, suiteErrors } from './service.js';
 
 /*
@@ -90,7 +91,12 @@ function startable() {
  */
 function showSuiteErrors(next: Parameters<Interceptor>[0]): ReturnType<Interceptor> {
   const shown = (error: unknown) => {
-    for (let cause = error; cause instanceof Error; cause = cause.cause) if (suiteErrors.has(cause)) return cause;
+    for (let cause = error; cause instanceof ConnectError || cause instanceof DomainError; cause = cause.cause) {
+      if (!suiteErrors.has(cause)) continue;
+      // The suite's details are encoded already; the service adds the request id to calls that are canceled.
+      if (cause instanceof ConnectError) cause.details = cause.details.filter((detail) => 'type' in detail);
+      return cause;
+    }
     if (error instanceof ConnectError) error.details = [];
     return error;
   };

@@ -18,6 +18,7 @@ import { layFarAndWide } from './slow.hostile.js';
 import { createTarget, type Target } from './target.js';
 import { attackTls } from './tls.hostile.js';
 import { warmUp } from './warm-up.js';
+import { attacksWithoutKey } from './without-key.hostile.js';
 
 /**
  * How much more memory the process may have than after its warm-up, in mebibytes. What its objects take is flat; what is resident keeps some of
@@ -35,9 +36,14 @@ const { values, positionals } = parseArgs({
 });
 const isShort = values.short;
 const random = createRandom(Number(values.seed));
-const attacks: readonly Attack[] = [...http2Attacks, ...http1Attacks, ...bodyAttacks, ...frameAttacks, ...mutationAttacks].filter(
-  ({ name }) => positionals.length === 0 || positionals.some((text) => name.includes(text)),
-);
+const attacks: readonly Attack[] = [
+  ...attacksWithoutKey,
+  ...http2Attacks,
+  ...http1Attacks,
+  ...bodyAttacks,
+  ...frameAttacks,
+  ...mutationAttacks,
+].filter(({ name }) => positionals.length === 0 || positionals.some((text) => name.includes(text)));
 // Children end with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 

@@ -186,3 +186,32 @@ describe('envelopes', () => {
     assert.match(unary.sentence, /^the body is not well-formed: cannot decode message relayer\.v1\.ListTransactionsRequest from JSON/);
   });
 });
+
+describe('methods that need no key', () => {
+  const check = '/grpc.health.v1.Health/Check';
+
+  it('a message of more than 64 KiB is refused, compressed or not', async () => {
+    const json = (length: number) => Buffer.from(JSON.stringify({ service: 'x'.repeat(length) }));
+    for (const [body, headers] of [
+      [json(66_000), {}],
+      [gzipSync(json(1_000_000)), { 'content-encoding': 'gzip' }],
+    ] as const) {
+      const error = errorIn(await rawRpc(rig.baseUrl, check, 'application/json', body, headers));
+      assert.ok(!error.ok);
+      assert.deepEqual(
+        [error.code, error.info?.reason, error.sentence],
+        ['ResourceExhausted', 'BODY_TOO_LARGE', 'the body is larger than the limit of 65536 bytes'],
+      );
+    }
+    const answer = await rawRpc(rig.baseUrl, check, 'application/json', Buffer.from('{}'));
+    assert.match(answer.body.toString(), /"status":/);
+  });
+
+  it('many compressed messages at once are all answered', async () => {
+    const body = gzipSync(Buffer.from('{}'));
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => rawRpc(rig.baseUrl, check, 'application/json', body, { 'content-encoding': 'gzip' })),
+    );
+    for (const answer of answers) assert.match(answer.body.toString(), /"status":/);
+  });
+});

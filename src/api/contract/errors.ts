@@ -13,7 +13,7 @@ import type { Log } from '../../core/ports/log.js';
 import { outsideText } from '../../core/safe-text.js';
 import { type Call, callKey } from './call.js';
 import { errorTable } from './error-table.js';
-import { bodyTooLarge } from './shared-errors.js';
+import { bodyTooLarge, maxBodyBytes } from './shared-errors.js';
 
 /** The domain of our reasons in `ErrorInfo`. */
 const errorDomain = 'relayer.v1';
@@ -44,7 +44,11 @@ export function connectErrorFromDomainError(error: DomainError, requestId: strin
   const row = errorTable[error.kind];
   const { retry, resource }: ReasonRules = reasonRules[error.reason];
   const metadata = Object.entries(error.metadata).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const { stackTraceLimit } = Error;
+  // Its cause has the stack, if there is one to look at.
+  Error.stackTraceLimit = 0;
   const failure = new ConnectError(withUtf8Form(error.message), row.code, undefined, undefined, error);
+  Error.stackTraceLimit = stackTraceLimit;
   const info = Object.fromEntries(metadata.map(([key, value]) => [key, withUtf8Form(value)]));
   failure.details.push({
     desc: ErrorInfoSchema,
@@ -146,7 +150,8 @@ function errorFromReading(error: unknown): unknown {
 
 /** The error for a message that Connect could not read. */
 export function bodyRefused(error: ConnectError): DomainError {
-  if (error.code === Code.ResourceExhausted) return bodyTooLarge();
+  // Connect names the limit, which a service may lower.
+  if (error.code === Code.ResourceExhausted) return bodyTooLarge(Number(/readMaxBytes (\d+)/.exec(error.rawMessage)?.[1] ?? maxBodyBytes));
   return new DomainError('invalid', 'BODY_MALFORMED', `the body is not well-formed: ${outsideText(error.rawMessage)}`, { cause: error });
 }
 

@@ -17,6 +17,37 @@ export function limitStream({ stream }: Http2ServerRequest, limitMs: number): vo
   stream.setTimeout(limitMs);
 }
 
+/** How soon after its start a reset counts as rapid. */
+const rapidMs = 1000;
+/** After this many rapid resets in a row, no call completed in between, the session is destroyed. */
+const maxRapidResets = 50;
+
+/**
+ * Creates the check of a session's calls: true if the call should be handled. A caller that opens calls only to reset them
+ * (CVE-2023-44487) pays nothing for them, so its session is destroyed after some tens. Hundreds more may be read by then, and even an answer
+ * that refuses them costs more than the rest together: they are left alone. A caller that has waited for an answer may reset the call: clients
+ * do so with calls that were refused, and with streams that they have read enough of.
+ */
+export function limitResets(session: ServerHttp2Session): (request: Http2ServerRequest) => boolean {
+  let rapidResets = 0;
+  return ({ stream }) => {
+    if (stream.destroyed || rapidResets >= maxRapidResets) return false;
+    const startedAtMs = performance.now();
+    let isFirstTurn = true;
+    setImmediate(() => {
+      isFirstTurn = false;
+    });
+    stream.once('close', () => {
+      const isAnswered = stream.headersSent && !isFirstTurn;
+      if (stream.rstCode === constants.NGHTTP2_NO_ERROR) rapidResets = 0;
+      else if (!isAnswered && performance.now() - startedAtMs < rapidMs) rapidResets += 1;
+      // Not while the session reads: that would free memory in use.
+      if (rapidResets === maxRapidResets) setImmediate(() => session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM));
+    });
+    return true;
+  };
+}
+
 /**
  * Closes a session that has begun no stream for `idleMs`, and destroys a dead one: after `quietMs` without traffic it sends a PING and
  * waits as long again for the answer. Node keeps a session open that ended by an error of its caller, and then misses that the caller hangs

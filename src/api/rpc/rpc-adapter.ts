@@ -283,12 +283,17 @@ function untilCallerLeft(answer: UniversalServerResponse): UniversalServerRespon
   return { ...answer, body: { [Symbol.asyncIterator]: () => ({ next: () => chunks.next(), throw: gone, return: end }) } };
 }
 
-/** Gives a reason to the rejection of a compressed message that is over a limit when decompressed. */
+/** Decompressions that run at the same time: fewer than the threads that they share with the disk, with DNS and with keystores. */
+const parallelDecompressions = 2;
+
+const inTurn = createTurns(parallelDecompressions);
+
+/** Bounds how many messages are decompressed at once, and gives a reason to the rejection of one that is over a limit then. */
 function limited(compression: Compression, input: DescMessage): Compression {
   return {
     ...compression,
     async decompress(bytes, readMaxBytes) {
-      const message = await compression.decompress(bytes, readMaxBytes).catch((error: unknown) => {
+      const message = await inTurn(() => compression.decompress(bytes, readMaxBytes)).catch((error: unknown) => {
         throw error instanceof ConnectError && error.code === Code.ResourceExhausted
           ? connectErrorFromDomainError(bodyTooLarge(readMaxBytes), null)
           : error;
@@ -297,5 +302,22 @@ function limited(compression: Compression, input: DescMessage): Compression {
       if (hasTooManyValues(input, message)) throw connectErrorFromDomainError(tooManyValues(), null);
       return message;
     },
+  };
+}
+
+/** Returns a function that runs tasks in the order of its calls, at most `parallel` at once. */
+function createTurns(parallel: number): <T>(task: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (task) => {
+    if (running >= parallel) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      return await task();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
   };
 }
