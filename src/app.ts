@@ -48,6 +48,7 @@ import { startTransactionCleaner } from './core/transaction/transaction-cleaner.
 import { initKeccak, keccak256 } from './crypto/keccak.js';
 import { createEngine } from './engine/engine.js';
 import { createMetrics } from './observability/metrics/metrics.js';
+import { createSystemState } from './observability/system-state.js';
 import { openTracer } from './observability/traces/tracer.js';
 import { openChains } from './open-chains.js';
 import { accountOf, openRelayers } from './open-relayers.js';
@@ -260,7 +261,7 @@ export async function startApp(
       interceptors,
       pages: [
         healthPage,
-        createReadyPage(readiness),
+        createReadyPage(readiness, { clock, system: createSystemState(clock) }),
         createMetricsPage(metrics),
         createOpenApiPage({ plans, isBuilt: ({ method }) => isBuilt(served, method), version: packageVersion() }),
         ...createDocsPages(),

@@ -120,7 +120,12 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
         failure: null,
       };
       watched.call = call;
-      return { request, response, call, query, headOnly: method === 'HEAD', headers };
+      return { request, response, call, query, headOnly: method === 'HEAD', headers, takeToken };
+    }
+
+    /** Each call of a batch takes a token, and the guards took that of the first. */
+    function takeToken(): void {
+      if ('rateLimited' in target && target.rateLimited && watched.principal !== null) rateLimit?.(watched.principal, []);
     }
 
     async function writePage(page: Page): Promise<void> {

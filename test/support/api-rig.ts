@@ -18,6 +18,7 @@ import { createAuthenticate } from '../../src/core/access/authenticate.js';
 import type { Principal } from '../../src/core/access/principal.js';
 import type { TokenBucketLimits } from '../../src/core/access/token-bucket.js';
 import { type Clock, systemClock } from '../../src/core/ports/clock.js';
+import { createSystemState } from '../../src/observability/system-state.js';
 
 /** The bootstrap key of the rig. */
 export const testKey = 'test-key-of-at-least-32-characters';
@@ -106,7 +107,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
       serveReflection(router, served);
     },
     interceptors,
-    pages: [healthPage, createReadyPage(readiness)],
+    pages: [healthPage, createReadyPage(readiness, { clock: systemClock, system: createSystemState(systemClock) })],
     authenticate: (token) => (token === signingKey ? signer : bootstrap(token)),
     rateLimit: options.rateLimit === undefined ? null : createRateLimit(options.rateLimit, options.clock ?? systemClock),
     cors: createCors(new Set(options.origins ?? [])),

@@ -112,6 +112,7 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
       query,
       headOnly: request.method === 'HEAD',
       headers: [['x-request-id', 'request-1'] as const],
+      takeToken: () => undefined,
     };
     request.on('error', () => undefined);
     drainAfterAnswer(request, response);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { type AppRig, type Ask, type RestAnswer, startAppRig } from '../support/app-rig.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { requestHttp2 } from '../support/raw-http.js';
@@ -296,6 +297,33 @@ describe('content types', () => {
       assert.equal(said(await rig.ask('POST', sends, { body, headers })), sentence);
     });
   }
+
+  it('content encoding: a body with one other than identity is answered 415', async () => {
+    for (const [encoding, body] of [
+      ['gzip', gzipSync('{}')],
+      ['br', '{}'],
+      ['deflate', '{}'],
+      ['identity, gzip', '{}'],
+    ] as const) {
+      const answer = await rig.ask('POST', sends, { body, headers: { 'content-encoding': encoding } });
+      assert.equal(said(answer), '415 ENCODING_UNSUPPORTED: the body must not have a Content-Encoding', encoding);
+    }
+    const answer = await rig.ask('POST', sends, { body: '{"value":"x"}', headers: { 'content-encoding': 'Identity' } });
+    assert.match(said(answer), /^400 FIELD_INVALID/);
+  });
+
+  it('merge patch: its content type is taken where a PATCH is one, and nowhere else', async () => {
+    const headers = { 'content-type': 'application/merge-patch+json; charset=utf-8' };
+    const patched = await rig.ask('PATCH', '/api/v1/relayers/r2', { body: '{"name":"patched"}', headers });
+    assert.equal(patched.status, 200, patched.text);
+    assert.equal(JSON.parse(patched.text).data.name, 'patched');
+    for (const [verb, path] of [
+      ['POST', sends],
+      ['PATCH', '/api/v1/notifications/n'],
+    ] as const) {
+      assert.match(said(await rig.ask(verb, path, { body: '{}', headers })), /^415 CONTENT_TYPE_UNSUPPORTED/, `${verb} ${path}`);
+    }
+  });
 
   it('content types of RPC: a REST path answers 415 in the envelope', async () => {
     for (const type of ['application/grpc', 'application/grpc-web', 'application/proto', 'application/connect+json']) {

@@ -3,12 +3,13 @@ import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type SendTransactionRequest, TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
 import { compileMethodPlans } from '../../src/api/contract/method-plan.js';
-import { objectFromBody } from '../../src/api/rest/read-body.js';
+import { objectOf } from '../../src/api/rest/read-body.js';
 import { compileRequestReader } from '../../src/api/rest/request-reader.js';
 import { weiOf } from '../../src/api/services/transactions/evm-transaction.js';
 import { compileFieldBounds } from '../../src/codec/field-bounds.js';
 import { CodecCompiler } from '../../src/codec/message-codec.js';
 import { Reading } from '../../src/codec/reading.js';
+import { jsonFromBytes } from '../../src/json/json-reader.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { type AppRig, type RestAnswer, startAppRig } from '../support/app-rig.js';
 import { rpcAskers } from '../support/rpc-askers.js';
@@ -358,7 +359,7 @@ describe('amounts in bodies', () => {
   /** How the service reads it: the body, the message, the bounds, the domain's integer. */
   function amountAsRead(token: string): bigint | undefined {
     const reading = new Reading('evm', []);
-    const body = objectFromBody(Buffer.from(`{"value":${token}}`));
+    const body = objectOf(jsonFromBytes(Buffer.from(`{"value":${token}}`)));
     const message = readRequest({ params: { relayer_id: 'r1' }, query: '', body, ifMatch: [] }, reading) as SendTransactionRequest;
     if (reading.problem !== null || bounds?.(message) !== undefined) return undefined;
     return message.transaction.case === 'evm' ? weiOf(message.transaction.value.value) : undefined;

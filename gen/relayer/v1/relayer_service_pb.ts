@@ -1131,7 +1131,8 @@ export const RelayerService: GenService<{
   /**
    * Forwards a JSON-RPC call to an RPC node of the relayer's network. Only methods that read are allowed.
    * At most 16 calls per network run at the same time; further calls fail with UNAVAILABLE.
-   * In REST the body is the JSON-RPC call and the response is the bare JSON-RPC response. An error of the node is a 200 with `error`.
+   * In REST the body is the JSON-RPC call and the response is the bare JSON-RPC response. An error of the node is a 200 with `error`,
+   * and so is a refused method. A batch of 1 to 50 calls is accepted too; each of its calls counts towards the rate limit.
    * Errors: INVALID_ARGUMENT (also for a method that is not allowed), NOT_FOUND, UNAVAILABLE (no RPC node is reachable).
    *
    * @generated from rpc relayer.v1.RelayerService.CallRpc

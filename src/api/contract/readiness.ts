@@ -12,26 +12,50 @@ export interface Readiness {
 
 /** How long a measurement is reused: reading readiness is public, and measuring writes to the store. */
 const maxAgeMs = 1000;
+/** How long a measurement may take: probes expect an answer within a second, and the store may hang. */
+const maxMeasuringMs = 800;
 
 /**
  * Creates the readiness that the page and the health service share. It is measured at most once a second, and is false as soon as the
- * service begins to stop, or if measuring fails.
+ * service begins to stop, if measuring fails, and while a measurement hangs; another one then begins only after it.
  */
 export function createReadiness(
   measure: () => Promise<Readiness>,
   { clock, shutdownSignal }: { readonly clock: Clock; readonly shutdownSignal: AbortSignal },
 ): () => Promise<Readiness> {
   let latest: { readonly atMs: number; readonly readiness: Promise<Readiness> } | undefined;
+  let running: Promise<Readiness> | null = null;
+
+  function measured(): Promise<Readiness> {
+    running ??= measure()
+      .catch(() => unready('cannot be measured'))
+      .finally(() => {
+        running = null;
+      });
+    return inTime(running);
+  }
+
   return async () => {
     const nowMs = clock.nowMs();
-    if (latest === undefined || Math.abs(nowMs - latest.atMs) >= maxAgeMs) {
-      latest = {
-        atMs: nowMs,
-        readiness: measure().catch(() => ({ ready: false, components: { readiness: 'cannot be measured' }, networks: {} })),
-      };
-    }
+    if (latest === undefined || Math.abs(nowMs - latest.atMs) >= maxAgeMs) latest = { atMs: nowMs, readiness: measured() };
     const readiness = await latest.readiness;
     if (!shutdownSignal.aborted) return readiness;
     return { ...readiness, ready: false, components: { ...readiness.components, service: 'stopping' } };
   };
+}
+
+function unready(problem: string): Readiness {
+  return { ready: false, components: { readiness: problem }, networks: {} };
+}
+
+async function inTime(measuring: Promise<Readiness>): Promise<Readiness> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Readiness>((resolve) => {
+    timer = setTimeout(() => resolve(unready('cannot be measured in time')), maxMeasuringMs);
+  });
+  try {
+    return await Promise.race([measuring, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -1,4 +1,5 @@
 import { mayUseRelayer, type Principal } from '../../core/access/principal.js';
+import type { Clock } from '../../core/ports/clock.js';
 import type { Readiness } from '../contract/readiness.js';
 import type { Page } from './page.js';
 
@@ -9,17 +10,31 @@ export const healthPage: Page = {
   render: () => ({ status: 200, contentType: 'text/plain; charset=utf-8', body: 'OK' }),
 };
 
-/** Readiness: 200 or 503 with `{"ready","status","components","networks"}`. */
-export function createReadyPage(readiness: () => Promise<Readiness>): Page {
+/** What the process holds of the system, as clients of OpenZeppelin Relayer read it. Zeros where the system does not tell. */
+export interface SystemState {
+  readonly fd_count: number;
+  readonly fd_limit: number;
+  readonly fd_usage_percent: number;
+  readonly close_wait_count: number;
+}
+
+/** Readiness: 200 or 503 with `{"ready","status","timestamp","components","networks"}`. */
+export function createReadyPage(
+  readiness: () => Promise<Readiness>,
+  { clock, system }: { readonly clock: Clock; readonly system: () => Promise<SystemState> },
+): Page {
   return {
     path: '/api/v1/ready',
     scope: 'public',
     async render() {
-      const { ready, components, networks } = await readiness();
+      const [{ ready, components, networks }, state] = await Promise.all([readiness(), system()]);
+      const status = ready ? 'healthy' : 'unhealthy';
+      const timestamp = new Date(clock.nowMs()).toISOString();
+      const all = { ...components, system: { status: 'healthy', ...state } };
       return {
         status: ready ? 200 : 503,
         contentType: 'application/json',
-        body: JSON.stringify({ ready, status: ready ? 'ready' : 'not_ready', components, networks }),
+        body: JSON.stringify({ ready, status, timestamp, components: all, networks }),
       };
     },
   };

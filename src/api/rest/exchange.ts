@@ -15,6 +15,8 @@ export interface RestExchange {
   readonly headOnly: boolean;
   /** Headers that the answer carries in addition to those of its content. */
   readonly headers: readonly Header[];
+  /** Takes one more rate-limit token. Throws `rate_limited` RATE_LIMITED if there is none. */
+  takeToken(): void;
 }
 
 /** Both HTTP versions take a flat list of headers, but only one declares it in its types. */

@@ -6,13 +6,15 @@ import { mayUseRelayer } from '../../core/access/principal.js';
 import { DomainError } from '../../core/errors.js';
 import type { Log } from '../../core/ports/log.js';
 import type { NetworkType } from '../../core/relayer/network.js';
+import type { JsonObject } from '../../json/json-value.js';
 import type { Call } from '../contract/call.js';
 import { domainErrorOf } from '../contract/errors.js';
 import type { MethodPlan } from '../contract/method-plan.js';
 import { headerValuesOf } from '../http/header.js';
 import { composeDispatch, type Dispatch, isUnary, RestContext } from './dispatch.js';
 import { type RestExchange, writeError, writeJson } from './exchange.js';
-import { readBody } from './read-body.js';
+import { answerJsonRpc } from './json-rpc.js';
+import { objectOf, readBody } from './read-body.js';
 import { compileRequestReader, type RequestReader } from './request-reader.js';
 import { compileResponseWriter, type ResponseWriter } from './response-writer.js';
 import { compileRoutes, type RestMatch, type RouteMatch } from './routes.js';
@@ -43,6 +45,10 @@ interface Endpoint {
   readonly method: DescMethodUnary;
   readonly successStatus: number;
   readonly hasBody: boolean;
+  /** True: the body is a JSON merge patch. */
+  readonly isMergePatch: boolean;
+  /** True: the body is a JSON-RPC call or a batch of them. */
+  readonly isJsonRpc: boolean;
   readonly read: RequestReader;
   readonly dispatch: Dispatch;
   readonly write: ResponseWriter;
@@ -59,17 +65,19 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
     if (plan.http === null || plan.method.methodKind !== 'unary' || endpoint === undefined)
       throw new Error(`${plan.rpcPath} has no REST route`);
     try {
-      const body = endpoint.hasBody ? await readBody(exchange.request, plan.maxBodyBytes) : null;
-      if (endpoint.hasBody && body === null) return;
-      const reading = new Reading(shapeFor(params.relayer_id, call), call.warnings);
-      const message = endpoint.read(
-        { params, query: exchange.query, body, ifMatch: headerValuesOf(exchange.request, 'if-match') },
-        reading,
-      );
-      call.bodyProblem = reading.problem;
-      const context = new RestContext(endpoint.method, exchange, call);
-      const text = endpoint.write(await endpoint.dispatch(message, context));
-      writeJson(exchange, endpoint.successStatus, text, context.answerHeaders);
+      const body = endpoint.hasBody
+        ? await readBody(exchange.request, { isMergePatch: endpoint.isMergePatch, maxBytes: plan.maxBodyBytes })
+        : { value: null };
+      if (body === null) return;
+      // A query is a mistake of the request as a whole.
+      if (endpoint.isJsonRpc && exchange.query === '') {
+        const callOne = (one: JsonObject) => serve(endpoint, params, one, { ...exchange, call: { ...call, warnings: [] } });
+        const text = await answerJsonRpc(body.value, async (one) => (await callOne(one)).text, exchange.takeToken);
+        writeJson(exchange, endpoint.successStatus, text, []);
+        return;
+      }
+      const { text, headers } = await serve(endpoint, params, endpoint.hasBody ? objectOf(body.value) : null, exchange);
+      writeJson(exchange, endpoint.successStatus, text, headers);
     } catch (error) {
       const failure = domainErrorOf(error);
       // The error interceptor has logged the errors that passed it, and made them ConnectErrors.
@@ -78,6 +86,16 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
       }
       writeError(exchange, failure);
     }
+  }
+
+  /** Calls the method. Rejects with what it throws; errors that passed the interceptors are ConnectErrors. */
+  async function serve(endpoint: Endpoint, params: RouteMatch['params'], body: JsonObject | null, exchange: RestExchange) {
+    const { call } = exchange;
+    const reading = new Reading(shapeFor(params.relayer_id, call), call.warnings);
+    const message = endpoint.read({ params, query: exchange.query, body, ifMatch: headerValuesOf(exchange.request, 'if-match') }, reading);
+    call.bodyProblem = reading.problem;
+    const context = new RestContext(endpoint.method, exchange, call);
+    return { text: endpoint.write(await endpoint.dispatch(message, context)), headers: context.answerHeaders };
   }
 
   /**
@@ -102,6 +120,8 @@ function compileEndpoints({ plans, served, interceptors }: RestGatewayDeps): Rea
       method,
       successStatus: plan.http.successStatus,
       hasBody: plan.http.hasBody,
+      isMergePatch: plan.http.mergePatch,
+      isJsonRpc: plan.http.bare,
       read: compileRequestReader(plan, compiler),
       dispatch: composeDispatch(method, implementations.get(method.parent.typeName) ?? {}, interceptors),
       write: compileResponseWriter(plan, compiler),

@@ -7,17 +7,30 @@ import type { ApiRequest } from '../http/header.js';
 
 /** Parameters other than the charset do not change how JSON is read. */
 const jsonPattern = /^application\/json[\t ]*(?:;(.*))?$/i;
+const jsonOrPatchPattern = /^application\/(?:json|merge-patch\+json)[\t ]*(?:;(.*))?$/i;
 const foreignCharset = /(?:^|;)[\t ]*charset[\t ]*=[\t ]*(?!"?utf-8"?[\t ]*(?:;|$))/i;
 
+/** What a method takes as its body. */
+export interface BodyRules {
+  /** True: `application/merge-patch+json` besides `application/json`. */
+  readonly isMergePatch: boolean;
+  readonly maxBytes: number;
+}
+
 /**
- * Reads the body's JSON object; null if the caller left before its end. Rejects with `too_large` BODY_TOO_LARGE, `unsupported_media_type`
- * CONTENT_TYPE_UNSUPPORTED, or `invalid` BODY_MALFORMED.
+ * Reads the body's JSON value; null if the caller left before its end. An empty body counts as `{}`. Rejects with `too_large`
+ * BODY_TOO_LARGE, `unsupported_media_type` CONTENT_TYPE_UNSUPPORTED or ENCODING_UNSUPPORTED, or `invalid` BODY_MALFORMED.
  */
-export async function readBody(request: ApiRequest, limit: number): Promise<JsonObject | null> {
-  const bytes = await readBytes(request, limit);
+export async function readBody(request: ApiRequest, { isMergePatch, maxBytes }: BodyRules): Promise<{ readonly value: JsonValue } | null> {
+  const bytes = await readBytes(request, maxBytes);
   if (bytes === null) return null;
-  if (bytes.length > 0) checkContentType(request.headers['content-type']);
-  return objectFromBody(bytes);
+  if (bytes.length === 0) return { value: new Map() };
+  checkContentType(request.headers['content-type'], isMergePatch ? jsonOrPatchPattern : jsonPattern);
+  const encoding = request.headers['content-encoding'] ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity') {
+    throw new DomainError('unsupported_media_type', 'ENCODING_UNSUPPORTED', 'the body must not have a Content-Encoding');
+  }
+  return { value: jsonFromBody(bytes) };
 }
 
 /** Rejects as soon as the body is over the limit, and reads no further. Uses events: `for await` costs ten times as much. */
@@ -44,19 +57,17 @@ function readBytes(request: ApiRequest, limit: number): Promise<Buffer | null> {
 }
 
 /** A body without a content type is read as JSON. */
-function checkContentType(contentType: string | undefined): void {
+function checkContentType(contentType: string | undefined, pattern: RegExp): void {
   if (contentType === undefined) return;
-  const match = jsonPattern.exec(contentType);
+  const match = pattern.exec(contentType);
   if (match !== null && !foreignCharset.test(match[1] ?? '')) return;
   throw new DomainError('unsupported_media_type', 'CONTENT_TYPE_UNSUPPORTED', 'the body must be application/json, in UTF-8');
 }
 
-/** Returns the JSON object that a body holds; an empty body counts as `{}`. Throws `BODY_MALFORMED`. */
-export function objectFromBody(bytes: Buffer): JsonObject {
-  if (bytes.length === 0) return new Map();
-  const body = jsonFromBody(bytes);
-  if (!(body instanceof Map)) throw malformed('must be a JSON object');
-  return body;
+/** Returns the JSON object that a body is. Throws `BODY_MALFORMED`. */
+export function objectOf(value: JsonValue): JsonObject {
+  if (!(value instanceof Map)) throw malformed('must be a JSON object');
+  return value;
 }
 
 function jsonFromBody(bytes: Buffer): JsonValue {

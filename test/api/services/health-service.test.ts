@@ -5,6 +5,7 @@ import { Health, HealthCheckResponse_ServingStatus as Serving } from '../../../g
 import { createReadiness, type Readiness } from '../../../src/api/contract/readiness.js';
 import { startRig, transports } from '../../support/api-rig.js';
 import { requestHttp2 } from '../../support/raw-http.js';
+import { waitFor } from '../../support/wait-for.js';
 
 const well: Readiness = { ready: true, components: { store: 'ok' }, networks: { local: 'ok' } };
 const ill: Readiness = { ready: false, components: { store: 'cannot be written' }, networks: { local: 'ok' } };
@@ -21,9 +22,45 @@ test('health: answers OK without a key; readiness answers 200 or 503 with JSON',
     assert.equal(health.body.toString(), 'OK');
     const ready = await requestHttp2(origin, { ':path': '/api/v1/ready' });
     assert.equal(ready.headers[':status'], status);
-    assert.deepEqual(JSON.parse(ready.body.toString()), { status: status === 200 ? 'ready' : 'not_ready', ...readiness });
+    const { timestamp, components, ...rest } = JSON.parse(ready.body.toString());
+    const { system, ...others } = components;
+    assert.deepEqual({ ...rest, components: others }, { status: status === 200 ? 'healthy' : 'unhealthy', ...readiness });
+    assert.ok(Math.abs(Date.parse(timestamp) - Date.now()) < 60_000, timestamp);
+    assert.deepEqual(Object.keys(system), ['status', 'fd_count', 'fd_limit', 'fd_usage_percent', 'close_wait_count']);
+    if (process.platform === 'linux') assert.ok(system.fd_count > 0 && system.fd_limit >= system.fd_count);
     await rig.stop();
   }
+});
+
+test('readiness: answers 503 within a second while the store hangs, and measures again only after it', async () => {
+  let measurements = 0;
+  let release: () => void = () => undefined;
+  const hang = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const rig = await startRig({
+    measure: async () => {
+      measurements += 1;
+      await hang;
+      return well;
+    },
+  });
+  const ask = () => requestHttp2(`http://127.0.0.1:${rig.port}`, { ':path': '/api/v1/ready' });
+  for (let round = 0; round < 2; round += 1) {
+    const startedAtMs = performance.now();
+    const answer = await ask();
+    assert.equal(answer.headers[':status'], 503);
+    assert.equal(JSON.parse(answer.body.toString()).components.readiness, 'cannot be measured in time');
+    // Under load a timer fires late; an unbounded check would wait for ever.
+    assert.ok(performance.now() - startedAtMs < 2_000);
+    await waitFor('the answer to be too old', () => (performance.now() - startedAtMs > 1_100 ? true : undefined));
+  }
+  assert.equal(measurements, 1);
+  release();
+  await waitFor('the store to answer again', async () => {
+    return String((await ask()).headers[':status']) === '200' ? true : undefined;
+  });
+  await rig.stop();
 });
 
 for (const [name, transport] of Object.entries(transports)) {

@@ -2,7 +2,7 @@ import type { MethodPlan } from '../../contract/method-plan.js';
 import { errorComponents, errorSchema, errorTableText } from './error-responses.js';
 import { headerComponents } from './headers.js';
 import { answerSchema, operationOf, tagsOf } from './operation.js';
-import { pagePaths, readinessSchema } from './page-paths.js';
+import { pagePaths, readinessComponentsSchema, readinessSchema, systemStateSchema } from './page-paths.js';
 import { parameterComponents } from './parameters.js';
 import type { Schema } from './schema.js';
 import { SchemaCompiler } from './schema-compiler.js';
@@ -26,6 +26,8 @@ export function openApiDocument({ plans, isBuilt, version }: DocumentParts): Sch
   );
   compiler.add('ErrorEnvelope', errorSchema);
   compiler.add('Readiness', readinessSchema);
+  compiler.add('ReadinessComponents', readinessComponentsSchema);
+  compiler.add('SystemState', systemStateSchema);
   const webhooks = webhooksOf(compiler);
   const paths: Record<string, Record<string, Schema>> = {};
   for (const { plan, http, answer } of routes) {

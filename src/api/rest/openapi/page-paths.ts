@@ -8,19 +8,46 @@ export const readinessSchema: Schema = {
   type: 'object',
   properties: {
     ready: { type: 'boolean', description: 'True if the service can take requests.' },
-    status: { type: 'string', enum: ['ready', 'not_ready'], description: 'The same as a word.' },
-    components: {
-      type: 'object',
-      additionalProperties: { type: 'string' },
-      description: 'The state of each part of the service: `ok`, or the problem.',
-    },
+    status: { type: 'string', enum: ['healthy', 'unhealthy'], description: 'The same as a word.' },
+    timestamp: { type: 'string', format: 'date-time', description: 'When the service answered.' },
+    components: { ...refTo('schemas', 'ReadinessComponents'), description: 'The state of each part of the service.' },
     networks: {
       type: 'object',
       additionalProperties: { type: 'string' },
       description: 'The state of each network: `ok`, `unreachable` or `not seen yet`. It does not affect `ready`.',
     },
   },
-  required: ['ready', 'status', 'components', 'networks'],
+  required: ['ready', 'status', 'timestamp', 'components', 'networks'],
+  additionalProperties: true,
+};
+
+/** The parts that `/api/v1/ready` names. */
+export const readinessComponentsSchema: Schema = {
+  title: 'ReadinessComponents',
+  type: 'object',
+  description: 'The state of each part of the service. Further parts are texts, too, and appear only with a problem.',
+  properties: {
+    store: { type: 'string', description: '`ok`, or the problem of the database.' },
+    lanes: { type: 'string', description: '`ok`, or the problem of the queues of transactions.' },
+    system: { ...refTo('schemas', 'SystemState'), description: 'What the process holds of the system.' },
+  },
+  required: ['system'],
+  additionalProperties: true,
+};
+
+/** What the process holds of the system. */
+export const systemStateSchema: Schema = {
+  title: 'SystemState',
+  type: 'object',
+  description: 'What the process holds of the system. The figures are 0 where the system does not tell them.',
+  properties: {
+    status: { type: 'string', enum: ['healthy'], description: 'Always `healthy`: the figures do not affect `ready`.' },
+    fd_count: { type: 'integer', format: 'int64', minimum: 0, description: 'Open file descriptors.' },
+    fd_limit: { type: 'integer', format: 'int64', minimum: 0, description: 'Maximum number of open file descriptors.' },
+    fd_usage_percent: { type: 'number', format: 'double', minimum: 0, description: 'Open file descriptors in percent of the maximum.' },
+    close_wait_count: { type: 'integer', format: 'int64', minimum: 0, description: 'Connections that only the other side has closed.' },
+  },
+  required: ['status', 'fd_count', 'fd_limit', 'fd_usage_percent', 'close_wait_count'],
   additionalProperties: true,
 };
 

@@ -84,7 +84,8 @@ describe('each error of the document', () => {
       if (!operation.hasBody) continue;
       const path = await freshPath(operation);
       await expect(400, path, {}, '{"a":1,"a":2}');
-      await expect(400, path, {}, '{"no_such_field":1}');
+      // JSON-RPC has errors of its own.
+      if (operation.id !== 'callRpc') await expect(400, path, {}, '{"no_such_field":1}');
       await expect(415, path, { 'content-type': 'text/plain' }, '{}');
       await expect(413, path, {}, `{"a":"${'x'.repeat(1_100_000)}"}`);
     }
