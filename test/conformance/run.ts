@@ -32,6 +32,8 @@ if (!existsSync(runner) || !existsSync(image)) {
 const options = [
   '--mode',
   'server',
+  '--parallel',
+  '4',
   '--conf',
   'test/conformance/config.yaml',
   '--known-failing',
