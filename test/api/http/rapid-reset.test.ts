@@ -58,3 +58,18 @@ test('rapid reset: a caller that cancels calls between completed ones keeps its 
   assert.equal(socket.destroyed, false);
   socket.destroy();
 });
+
+test('rapid reset: a caller that resets calls after their answers keeps its session', async () => {
+  const socket = await openSocket(rig.port);
+  let received = Buffer.alloc(0);
+  socket.on('data', (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk]);
+  });
+  const ids = Array.from({ length: 100 }, (_, index) => index * 2 + 1);
+  socket.write(Buffer.concat([preface, settings(), ...ids.map((id) => headersFrame(id, call, false))]));
+  await waitFor('all answers', () => framesIn(received).filter(({ kind }) => kind === type.headers).length === ids.length || undefined);
+  socket.write(Buffer.concat([...ids.map((id) => frame(type.reset, 0, id, uint32(8))), headersFrame(301, health, true)]));
+  await waitFor('the next call', () => framesIn(received).find(({ kind, stream }) => kind === type.data && stream === 301));
+  assert.equal(socket.destroyed, false);
+  socket.destroy();
+});
