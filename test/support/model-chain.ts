@@ -80,6 +80,8 @@ export interface ModelChain {
   setPruned(isPruned: boolean): void;
   /** Nodes count the pool into the nonce at the newest block, by its number too, as some gateways do. */
   setPoolCounted(isCounted: boolean): void;
+  /** False: nodes accept `puzzlingData`. */
+  setPuzzled(isPuzzled: boolean): void;
 }
 
 const gasLimit = 21_000n;
@@ -88,6 +90,8 @@ export const refusedData = '0xbad0';
 export const revertingData = '0xbad1';
 /** Call data that nodes reject in words that are not in our tables. */
 export const puzzlingData = '0xbad2';
+/** Call data that reverts until the account's first transaction is mined. */
+export const dependentData = '0xbad3';
 
 /** Makes a chain of one block. */
 export function createModelChain(network: Network, account: string, random: Random): ModelChain {
@@ -103,6 +107,7 @@ export function createModelChain(network: Network, account: string, random: Rand
   let heightLie = 0n;
   let receiptLie: ((receipt: Receipt) => Receipt) | null = null;
   let isPoolCounted = false;
+  let isPuzzled = true;
   let serial = 0;
   const pool = new Map<bigint, ModelTransaction>();
   const foreign = new Set<string>();
@@ -253,6 +258,9 @@ export function createModelChain(network: Network, account: string, random: Rand
     setPoolCounted(isCounted) {
       isPoolCounted = isCounted;
     },
+    setPuzzled(isIt) {
+      isPuzzled = isIt;
+    },
     setLag(blocks) {
       lag = blocks;
     },
@@ -293,7 +301,10 @@ export function createModelChain(network: Network, account: string, random: Rand
         ask('draft', (): Draft | Refusal => {
           const isFree = content === 'filler';
           const what = isFree ? fillerOf(account) : onNetwork('evm', content);
-          if (what.data === puzzlingData) return { refused: 'rejected', sentence: 'the RPC node answered "no"', lasting: false };
+          if (what.data === puzzlingData && isPuzzled)
+            return { refused: 'rejected', sentence: 'the RPC node answered "no"', lasting: false };
+          if (what.data === dependentData && nonceIn(seen()) === 0n)
+            return { refused: 'reverts', sentence: 'it would revert', lasting: true };
           if (what.data === refusedData) return { refused: 'reverts', sentence: 'it would revert', lasting: true };
           const chosen = price(policies, what.pricing, outbids, isFree ? 'self_transfer' : 'caller', null);
           if ('refused' in chosen) return chosen;

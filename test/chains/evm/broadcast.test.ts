@@ -79,6 +79,15 @@ describe('broadcastAll', () => {
     assert.ok(outcome?.kind === 'known' || outcome?.kind === 'accepted');
   });
 
+  // Cause: unknown words are final from the first endpoint, and the answer to the copy is ignored: after 20 blocks and 10 minutes the slot is released.
+  it('broadcastAll: a transaction that one endpoint accepts is accepted, whatever words another one uses', { todo: true }, async (test) => {
+    const puzzled = await startFakeNode(test, (request) =>
+      answering(request, ({ method }) => (method === 'eth_chainId' ? null : new FakeError(-32000, 'the moon is full'))),
+    );
+    const accepting = await startFakeNode(test, (request) => answering(request, ({ method }) => (method === 'eth_chainId' ? null : hash)));
+    assert.deepEqual(await openChain(test, [puzzled.url, accepting.url]).chain.broadcastAll(['0x01']), [{ kind: 'accepted' }]);
+  });
+
   it('broadcastAll: tries the next endpoint if the settings of one exclude the transaction', async (test) => {
     const full = await startFakeNode(test, (request) =>
       answering(request, ({ method }) => (method === 'eth_chainId' ? null : new FakeError(-32000, 'txpool is full'))),
