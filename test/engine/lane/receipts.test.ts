@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { startLaneRig } from '../../support/lane-rig.js';
+
+// Cause: a receipt above the head is recorded as mined, and a block above the head is never looked at again, so one wrong answer lasts for good.
+it('one receipt with a block number that is far too high delays no confirmation', { todo: true }, async (test) => {
+  const rig = await startLaneRig(test);
+  const id = await rig.send();
+  rig.chain.setReceiptLie((receipt) => ({ ...receipt, blockNumber: 10n ** 9n }));
+  await rig.pass(1, 9);
+  rig.chain.setReceiptLie(null);
+  await rig.pass(10);
+  await rig.restart();
+  await rig.pass(10);
+  const { status, mined } = await rig.transaction(id);
+  assert.equal(status, 'confirmed', `mined in block ${mined?.blockNumber}`);
+});
+
+it('after such a receipt, a reorg that removes the transaction leads to a rebroadcast', { todo: true }, async (test) => {
+  const rig = await startLaneRig(test);
+  const id = await rig.send();
+  rig.chain.setReceiptLie((receipt) => ({ ...receipt, blockNumber: 10n ** 9n }));
+  await rig.pass(1, 9);
+  rig.chain.setReceiptLie(null);
+  rig.chain.takeBack(1, () => false);
+  await rig.pass(10, 9);
+  const behind = await rig.send();
+  await rig.pass(10, 9);
+  assert.deepEqual([(await rig.transaction(id)).status, (await rig.transaction(behind)).status], ['confirmed', 'confirmed']);
+});
