@@ -33,7 +33,7 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
     isDeep(lane, head, blockNumber),
   );
   const isFinal = isDeepest && (await isShown(lane, sequence, head)) ? (block: bigint) => isDeep(lane, head, block) : () => false;
-  const moves = lookedFor.map((open) => settleOne(lane, open, receipts, { blocks, isFinal }));
+  const moves = lookedFor.map((open) => settleOne(lane, open, receipts, { head, blocks, isFinal }));
   // The others stay where they are, and may have reached the required confirmations.
   for (const open of inBlocks) {
     const { mined } = open.transaction;
@@ -165,6 +165,7 @@ async function receiptsOf(
 
 /** What decides about a receipt. */
 interface Depth {
+  readonly head: Head;
   readonly blocks: BlockView;
   /** True if a block at this height has the required confirmations. */
   isFinal(blockNumber: bigint): boolean;
@@ -174,14 +175,14 @@ async function settleOne(
   lane: LaneContext,
   seen: OpenTransaction,
   receipts: ReadonlyMap<string, Receipt>,
-  { blocks, isFinal }: Depth,
+  { head, blocks, isFinal }: Depth,
 ): Promise<void> {
   const { id } = seen.transaction;
   const record = lane.transactions.tracked(id);
   const found = foundAttempt(seen, receipts);
-  // A receipt in a block that is not there proves nothing.
+  // A receipt in a block that is not there proves nothing. One above the head waits for that head: it might never come.
   const shown = found === null ? null : blocks.shows(found.receipt);
-  if (shown === 'another') return;
+  if (shown === 'another' || (found !== null && found.receipt.blockNumber > head.number)) return;
   if (found !== null) {
     if (record !== undefined) record.unexplained = null;
     const whyFailed = found.receipt.succeeded ? null : await lane.chain.whyFailed(found.receipt, lane.relayer());
