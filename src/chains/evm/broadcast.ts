@@ -63,8 +63,11 @@ function ruleFor(text: string): BroadcastRule | undefined {
   return broadcastTable.find(({ pattern }) => pattern.test(text));
 }
 
-/** A known text overrides the code: besu uses -32005 ("limit exceeded" elsewhere) for a gas limit that is too high. */
+/**
+ * A known text overrides the code: besu uses -32005 ("limit exceeded" elsewhere) for a gas limit that is too high. Unknown words may be those of one node
+ * only: every other one is asked.
+ */
 function isAboutNode(error: NodeError): boolean {
   const rule = ruleFor(error.message);
-  return rule === undefined ? error.isAboutNode : rule.isAboutNode === true;
+  return rule === undefined || rule.isAboutNode === true;
 }
