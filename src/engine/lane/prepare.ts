@@ -6,6 +6,7 @@ import { smallestUnits } from '../../core/relayer/network.js';
 import { maxInFlightOf, minBalanceOf } from '../../core/relayer/relayer.js';
 import { failed, signed } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
+import type { Transaction } from '../../core/transaction/transaction.js';
 import { commitMoves, duplicateOf, type PlannedMove, takeNonces, waitingReason, waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
 import { type LaneContext, noteSigned, nullIfUnavailable } from './lane-context.js';
@@ -62,7 +63,10 @@ export async function prepare(lane: LaneContext): Promise<void> {
       if (open === undefined || outcome === undefined || outcome === 'slow') continue;
       if (outcome === null) await holdBack(lane, open, unanswered, retryUnansweredAfterMs);
       else if (isRefusal(outcome)) await holdBack(lane, open, judged(lane, open, outcome));
-      else drafted.push({ open, draft: outcome });
+      else {
+        forgetRejections(lane, open);
+        drafted.push({ open, draft: outcome });
+      }
     }
     const isShort = outcomes.some(
       (outcome) => typeof outcome === 'object' && outcome !== null && isRefusal(outcome) && outcome.refused === 'insufficient_funds',
@@ -144,13 +148,26 @@ async function draftInTime(lane: LaneContext, open: OpenTransaction): Promise<Dr
 async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Promise<Draft | Refusal> {
   const { journal } = lane.deps;
   const { content, validUntilMs } = transaction;
+  const mayDepend = followsOthers(lane, transaction);
   const span = journal.step('transaction prepared', transaction);
   const request = { relayer: lane.relayer(), content, outbids: [], validUntilMs, nextNonce: lane.nextNonce };
-  const draft = await journal.within(span, () => lane.chain.draft(request));
+  const drafted = await journal.within(span, () => lane.chain.draft(request));
+  const draft = mayDepend ? undecided(drafted) : drafted;
   // Repeated tries without news leave no span.
   if (!isRefusal(draft)) span?.end();
   else if (waitingReason(draft.sentence) !== transaction.statusReason) span?.end(draft.sentence);
   return draft;
+}
+
+/** True if an earlier transaction of the account is not mined yet: it may be what this one needs, and no estimate that begins now has it. */
+function followsOthers({ transactions, chain }: LaneContext, { id, content }: Transaction): boolean {
+  const [oldest] = transactions.waiting();
+  return transactions.inFlightCount() > 0 || (!chain.isUnsequenced(content) && oldest?.transaction.id !== id);
+}
+
+function undecided(draft: Draft | Refusal): Draft | Refusal {
+  if (!isRefusal(draft) || draft.refused !== 'reverts') return draft;
+  return { ...draft, sentence: `waiting: ${draft.sentence}; will be decided when earlier transactions are mined`, lasting: false };
 }
 
 /** Counts the heads at which nodes reject it in the same unknown words, which fail it in the end. */
@@ -164,11 +181,14 @@ function judged({ transactions, settled, deps }: LaneContext, { transaction }: O
   else if (record.rejected?.sentence !== sentence) record.rejected = { sentence, heads: 1, lastHash: settled.hash, sinceMs: nowMs };
   else if (record.rejected.lastHash !== settled.hash)
     record.rejected = { ...record.rejected, heads: record.rejected.heads + 1, lastHash: settled.hash };
-  // An earlier transaction that is not mined yet may be what this one needs.
-  if (refusal.refused === 'reverts' && transactions.inFlightCount() > 0)
-    return { ...refusal, sentence: `waiting: ${sentence}; will be decided when earlier transactions are mined`, lasting: false };
   const isAnswer = record.rejected !== null && record.rejected.heads >= rejection.heads && nowMs - record.rejected.sinceMs >= rejection.ms;
   return isAnswer ? { ...refusal, sentence: `no RPC node accepts it: ${sentence}`, lasting: true } : refusal;
+}
+
+/** Forgets what was rejected before: only rejections in a row count. */
+function forgetRejections({ transactions }: LaneContext, { transaction }: OpenTransaction): void {
+  const record = transactions.tracked(transaction.id);
+  if (record !== undefined) record.rejected = null;
 }
 
 function forbid(record: Tracked, { hash }: Head, elapsedMs: number): void {
