@@ -43,12 +43,18 @@ export type StateTag = 'latest' | 'pending';
 /** Estimates the gas that the transaction uses, or reports why it cannot run. Unknown words are asked of every node. Throws `NODE_UNAVAILABLE`. */
 export async function estimateGas(rpc: Rpc, question: GasQuestion, state: StateTag, options: CallOptions = {}): Promise<bigint | Refusal> {
   try {
-    const asking = { ...options, isAboutNode: (error: NodeError) => error.isAboutNode || knownRefusal(error) === null };
+    const asking = { ...options, isAboutNode: (error: NodeError) => error.isAboutNode || mayBeOfOneNode(error) };
     return await rpc.call('eth_estimateGas', [callOf(question), state], (answer) => quantityFrom(answer, 'gas estimate'), asking);
   } catch (error) {
     if (error instanceof NodeError) return refusalFrom(error);
     throw error;
   }
+}
+
+/** True for unknown words, and for a limit of gas: a node may limit its own estimates, such as geth with `--rpc.gascap`. */
+function mayBeOfOneNode(error: NodeError): boolean {
+  const known = knownRefusal(error);
+  return known === null || known.refused === 'gas_limit';
 }
 
 function callOf({ from, to, valueWei, data }: GasQuestion): object {

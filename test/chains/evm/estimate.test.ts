@@ -65,8 +65,7 @@ describe('gas estimate', () => {
     await assert.rejects(estimateGas(rpc, question, 'latest'), { reason: 'NODE_UNAVAILABLE' });
   });
 
-  // Cause: the refusal `gas_limit` is taken from the first node that answers, although a node's own limit for calls (geth's --rpc.gascap) words it so.
-  it('gas estimate: one node whose own limit for calls is too low does not refuse for the others', { todo: true }, async (test) => {
+  it('gas estimate: one node whose own limit for calls is too low does not refuse for the others', async (test) => {
     assert.equal(await estimate(test, [words('gas required exceeds allowance (1000000)'), '0x1e8480']), 2_000_000n);
   });
 });
