@@ -23,6 +23,8 @@ export interface AttemptOutcomes {
    * - the node does not find the attempt in its history;
    * - that history has every block since the attempt was drafted.
    *
+   * Another endpoint, if there is one, must not find it either.
+   *
    * Without such proof another node may know the attempt; after a day its outcome is unknown. Everything else is open. Throws
    * `NODE_UNAVAILABLE` if no node reports even the newest blocks.
    */
@@ -70,11 +72,15 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
       [positionCall('finalized'), statusesCall(signaturesOf(attempts), true), blocksCall(oldest, height)],
       atHead,
     );
-    for (const [at, { hash, fields }] of attempts.entries()) {
+    const proved = attempts.filter(({ fields }, at) => {
       const isKnown = statuses.slot >= finalized.slot && hasEveryBlock(slots, sinceOf(fields), finalized);
-      const isPast = finalized.height > fields.lastValidBlockHeight;
-      if (isPast && isKnown && statuses.value[at] === null) outcomes.set(hash, dead);
-    }
+      return isKnown && finalized.height > fields.lastValidBlockHeight && statuses.value[at] === null;
+    });
+    if (proved.length === 0) return;
+    // The index of signatures can lack what the blocks have, so another endpoint, if there is one, must not find them either.
+    const { method, params, read } = statusesCall(signaturesOf(proved), true);
+    const { value } = await rpc.ask(method, params, read, { first: 'another' });
+    for (const [at, { hash }] of proved.entries()) if (value[at] === null) outcomes.set(hash, dead);
   }
 
   /** Logs that no node can search. The attempts stay open, and the failure must not stop other chores. */

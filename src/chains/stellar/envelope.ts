@@ -116,6 +116,8 @@ export interface TransactionIdentity {
   /** Plain or muxed. */
   readonly address: string;
   readonly sequence: bigint;
+  /** Of the transaction that uses the sequence number. */
+  readonly signatures: readonly xdr.DecoratedSignature[];
 }
 
 /** Reads the identity of an envelope of any kind. */
@@ -124,21 +126,23 @@ export function identityOf(envelope: xdr.TransactionEnvelope, networkId: Buffer)
     case 'envelopeTypeTxFeeBump': {
       const bump = envelope.feeBump().tx();
       const hash = hashOfFeeBump(networkId, bump).toString('hex');
-      return { ...identityOfTransaction(bump.innerTx().v1().tx(), networkId), hash };
+      return { ...identityOfTransaction(bump.innerTx().v1(), networkId), hash };
     }
     case 'envelopeTypeTxV0':
-      return identityOfTransaction(upgradedFromV0(envelope.v0()).tx(), networkId);
+      return identityOfTransaction(upgradedFromV0(envelope.v0()), networkId);
     default:
-      return identityOfTransaction(envelope.v1().tx(), networkId);
+      return identityOfTransaction(envelope.v1(), networkId);
   }
 }
 
-function identityOfTransaction(transaction: xdr.Transaction, networkId: Buffer): TransactionIdentity {
+function identityOfTransaction(envelope: xdr.TransactionV1Envelope, networkId: Buffer): TransactionIdentity {
+  const transaction = envelope.tx();
   const hash = hashOfTransaction(networkId, transaction).toString('hex');
   return {
     hash,
     innerHash: hash,
     address: addressFromMuxedAccount(transaction.sourceAccount()),
     sequence: transaction.seqNum().toBigInt(),
+    signatures: envelope.signatures(),
   };
 }

@@ -1,4 +1,4 @@
-import { xdr } from '@stellar/stellar-sdk';
+import { Keypair, xdr } from '@stellar/stellar-sdk';
 import type { BlockRange, NoSender, SenderTransaction } from '../../core/ports/chain.js';
 import { listFrom, objectFrom } from '../rpc/answer.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
@@ -7,7 +7,7 @@ import { type Account, readAccount } from './account.js';
 import { accountOf } from './address.js';
 import { integerFrom, textFrom } from './answer.js';
 import { rangeText } from './dialect.js';
-import { identityOf } from './envelope.js';
+import { identityOf, type TransactionIdentity } from './envelope.js';
 import { ledgerName } from './receipts.js';
 import { readXdr } from './xdr-text.js';
 
@@ -98,6 +98,16 @@ async function scan(
   return 'pruned';
 }
 
+/**
+ * True if the account's own key signed the transaction that uses the sequence number. A node's word alone must not give a payment another sequence
+ * number. What other signers of the account send stays unexplained.
+ */
+function isSigned({ innerHash, signatures }: TransactionIdentity, address: string): boolean {
+  const key = Keypair.fromPublicKey(address);
+  const hash = Buffer.from(innerHash, 'hex');
+  return signatures.some((one) => one.signature().length === 64 && key.verify(hash, one.signature()));
+}
+
 function pageFrom(answer: unknown, networkId: Buffer, address: string, sequence: bigint): Page {
   const { transactions, cursor } = objectFrom(answer, 'transactions');
   return {
@@ -112,7 +122,7 @@ function pageFrom(answer: unknown, networkId: Buffer, address: string, sequence:
         blockNumber: number,
         blockHash: ledgerName(number),
         succeeded: status === 'SUCCESS',
-        isWanted: sender !== null && accountOf(sender.address) === address && sender.sequence === sequence,
+        isWanted: sender !== null && accountOf(sender.address) === address && sender.sequence === sequence && isSigned(sender, address),
       };
     }),
     cursor: typeof cursor === 'number' ? String(cursor) : textFrom(cursor ?? '', 'cursor'),

@@ -83,8 +83,7 @@ describe('outcome of an attempt', () => {
     assert.equal((await outcomeOf(attempt)).kind, 'landed');
   });
 
-  // Cause: one endpoint's word for "not in my history" proves an attempt dead, and its content is then signed again: the receiver is paid twice.
-  it('is not dead on the word of one endpoint if another one has it in a block', { todo: true }, async (test) => {
+  it('is not dead on the word of one endpoint if another one has it in a block', async (test) => {
     const { payer, sent, advance, solana, relayer } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
     await advance(600);
