@@ -27,11 +27,13 @@ export async function simulate(rpc: Rpc, content: StellarOperationsContent, sequ
   const envelope = xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx: transaction, signatures: [] }));
   const answer = await rpc
     .call('simulateTransaction', { transaction: envelope.toXDR('base64') }, answerFrom, { first: 'head' })
-    .catch((error: unknown): SimulationAnswer => {
+    .catch((error: unknown): Refusal => {
       if (!(error instanceof NodeError)) throw error;
       if (error.isAboutNode) throw nodeUnavailable(error);
-      return { error: error.message };
+      // A simulation that fails is a result. An error of the call says something about the node, in words that may be unknown.
+      return { refused: 'rejected', sentence: `the RPC node answered "${error.message}"`, lasting: false };
     });
+  if ('refused' in answer) return answer;
   if ('error' in answer) return refusal(`the simulation failed: ${answer.error}`);
   if (answer.needsRestore) return refusal('the contract call uses archived ledger entries; restore them first');
   const { sorobanData, resourceFeeStroops } = answer;

@@ -36,8 +36,8 @@ export interface Tracked {
   notBeforeMs: number;
   /** The head at which the balance or the price cap forbade it, and until when that head counts; null: neither did. */
   forbidden: { readonly atHash: string; readonly untilMs: number } | null;
-  /** Its draft while nodes are slow to answer, made from this revision; null: none is under way. */
-  drafting: { readonly revision: number; readonly done: Promise<Drafting>; isDone: boolean } | null;
+  /** Its draft while nodes are slow to answer, made from this revision, and the head at which it was done; null: none is under way. */
+  drafting: { readonly revision: number; readonly done: Promise<Drafting>; doneAtHash: string | null } | null;
   /** What every node answers to it before it is signed, in words that are not in our tables, and at how many heads; null: nothing. */
   rejected: { readonly sentence: string; readonly heads: number; readonly lastHash: string; readonly sinceMs: number } | null;
   /** Counts while its nonce is used on chain and no attempt of ours explains it; null: no such mystery. */

@@ -92,7 +92,7 @@ function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly 
     const { id, content } = open.transaction;
     const record = transactions.tracked(id);
     if (tried.has(id) || isExpired(open, nowMs) || elapsedMs < (record?.notBeforeMs ?? 0)) continue;
-    if (record?.drafting?.isDone === false) continue;
+    if (record?.drafting != null && record.drafting.doneAtHash === null) continue;
     if (record?.forbidden?.atHash === lane.settled?.hash && elapsedMs < (record?.forbidden?.untilMs ?? 0)) continue;
     const isUnsequenced = chain.isUnsequenced(content);
     if ((isUnsequenced ? unsequencedRoom : slots) <= 0) continue;
@@ -121,12 +121,14 @@ async function draftInTime(lane: LaneContext, open: OpenTransaction): Promise<Dr
   const record = lane.transactions.tracked(open.transaction.id);
   if (record === undefined) return 'slow';
   const { revision } = open.transaction;
-  if (record.drafting?.revision !== revision) {
+  const finished = record.drafting?.doneAtHash ?? null;
+  // A draft that waited for room has the price of an older head.
+  if (record.drafting?.revision !== revision || (finished !== null && finished !== lane.settled?.hash)) {
     const done = draftOf(lane, open)
       .catch(nullIfUnavailable)
       .then((outcome) => ({ outcome }))
       .catch((error: unknown) => ({ error }));
-    record.drafting = { revision, done, isDone: false };
+    record.drafting = { revision, done, doneAtHash: null };
   }
   const { drafting } = record;
   const timeout = new AbortController();
@@ -135,7 +137,7 @@ async function draftInTime(lane: LaneContext, open: OpenTransaction): Promise<Dr
   timeout.abort();
   if (drafted === null) {
     void drafting.done.then(() => {
-      drafting.isDone = true;
+      drafting.doneAtHash = lane.settled?.hash ?? '';
       lane.wakePrepare();
     });
     return 'slow';
