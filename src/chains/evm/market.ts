@@ -66,15 +66,15 @@ interface FeeHistory {
 /** Reads the fee history. If recent blocks paid no priority fee, the node's suggestion counts: it knows the network's minimum. */
 async function readFeeHistory(rpc: Rpc, gasPrice: () => Promise<bigint>): Promise<FeeHistory> {
   const wanted = speeds.map((speed) => percentiles[speed]);
-  const { nextBaseFeeWei, meansWei } = await rpc.ask('eth_feeHistory', [quantityOf(blocksOfHistory), 'latest', wanted], feeHistoryFrom);
-  const isPaid = meansWei.some((mean) => mean !== null);
+  const { nextBaseFeeWei, mediansWei } = await rpc.ask('eth_feeHistory', [quantityOf(blocksOfHistory), 'latest', wanted], feeHistoryFrom);
+  const isPaid = mediansWei.some((median) => median !== null);
   const suggestedWei = isPaid ? null : await suggestedPriority(rpc, nextBaseFeeWei, gasPrice);
   const priorityWei = { safeLow: 0n, average: 0n, fast: 0n, fastest: 0n };
   let slower = 0n;
   for (const [index, speed] of speeds.entries()) {
     // The means of different percentiles leave out different blocks, so a slower speed could cost more.
     const suggested = suggestedWei === null ? defaultPriorityWei(speed) : scaled(suggestedWei, speed);
-    const priority = meansWei[index] ?? suggested;
+    const priority = mediansWei[index] ?? suggested;
     slower = priority > slower ? priority : slower;
     priorityWei[speed] = slower;
   }
@@ -87,20 +87,23 @@ async function suggestedPriority(rpc: Rpc, baseFeeWei: bigint, gasPrice: () => P
   return rpc.ask('eth_maxPriorityFeePerGas', [], (answer) => quantityFrom(answer, 'priority fee')).catch(() => null);
 }
 
-/** Reads the next base fee, and the mean priority fee of each speed; null if the blocks paid none. */
-function feeHistoryFrom(value: unknown): { readonly nextBaseFeeWei: bigint; readonly meansWei: readonly (bigint | null)[] } {
+/** Reads the next base fee, and the median priority fee of each speed; null if the blocks paid none. */
+function feeHistoryFrom(value: unknown): { readonly nextBaseFeeWei: bigint; readonly mediansWei: readonly (bigint | null)[] } {
   const answer = objectFrom(value, 'fee history');
   const baseFees = listFrom(answer.baseFeePerGas, 'base fees');
   const rewards = answer.reward === undefined || answer.reward === null ? [] : listFrom(answer.reward, 'rewards');
   const rows = rewards.map((row) => listFrom(row, 'rewards').map((reward) => quantityFrom(reward, 'reward')));
-  const meansWei = speeds.map((_, index) => meanOfPaid(rows.map((row) => row[index] ?? 0n)));
-  return { nextBaseFeeWei: quantityFrom(baseFees.at(-1), 'base fee'), meansWei };
+  const mediansWei = speeds.map((_, index) => medianOfPaid(rows.map((row) => row[index] ?? 0n)));
+  return { nextBaseFeeWei: quantityFrom(baseFees.at(-1), 'base fee'), mediansWei };
 }
 
-/** Blocks without priority fees are left out: they say nothing about the market. */
-function meanOfPaid(rewards: readonly bigint[]): bigint | null {
-  const paid = rewards.filter((reward) => reward > 0n);
-  return paid.length === 0 ? null : paid.reduce((sum, reward) => sum + reward, 0n) / BigInt(paid.length);
+/**
+ * Blocks without priority fees are left out: they say nothing about the market. The median and not the mean, since one block whose only transaction
+ * paid an absurd fee must not set the price.
+ */
+function medianOfPaid(rewards: readonly bigint[]): bigint | null {
+  const paid = rewards.filter((reward) => reward > 0n).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  return paid[Math.floor(paid.length / 2)] ?? null;
 }
 
 /** The priority fee if recent blocks paid none and the node suggests none: from 0.3 gwei (`safeLow`) to 0.99 gwei (`fastest`). */
