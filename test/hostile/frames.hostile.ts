@@ -88,7 +88,10 @@ async function frames(ground: Ground): Promise<void> {
         bytes,
         5_000,
       );
-      const heard = answer === null ? '' : `${answer.body.toString('latin1')} grpc-status: ${answer.headers['grpc-status'] ?? ''}`;
+      const heard =
+        answer === null
+          ? ''
+          : `${answer.body.toString('latin1')} grpc-status: ${answer.headers['grpc-status'] ?? ''} ${answer.headers['grpc-message'] ?? ''}`;
       refuseFailure(ground, `${what} to ${path} (${type}) over HTTP/2`, heard);
     }
     session.destroy();

@@ -46,7 +46,6 @@ function requestLines(): Case[] {
     ...[
       '*',
       '',
-      '//',
       '/%',
       '/%zz',
       '/%00',
@@ -59,6 +58,8 @@ function requestLines(): Case[] {
       `${rest}#x`,
       'relayers',
     ].map((path): Case => [`GET ${path} HTTP/1.1\r\nhost: a\r\n${key}${last}\r\n`, [400, 404]]),
+    // One trailing slash is tolerated, and `/` leads to the reference page.
+    [`GET // HTTP/1.1\r\nhost: a\r\n${key}${last}\r\n`, [302]],
     [`GET ${rest}/transactions?page=%zz HTTP/1.1\r\nhost: a\r\n${key}${last}\r\n`, [400]],
     [`GET ${rest}/transactions?status=${'%F0%9F%98'.repeat(9)} HTTP/1.1\r\nhost: a\r\n${key}${last}\r\n`, [400]],
     [`GET ${rest}/transactions?__proto__=1&constructor=2&toString HTTP/1.1\r\nhost: a\r\n${key}${last}\r\n`, [400]],

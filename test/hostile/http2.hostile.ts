@@ -99,9 +99,9 @@ async function manyStreams(ground: Ground): Promise<void> {
     5_000,
     first,
   );
-  // A refusal has headers alone.
+  // A refusal has headers alone. Node closes a session that begins far more streams than are allowed at once, perhaps before the first data.
   const served = new Set(framesIn(received).flatMap(({ kind, stream }) => (kind === type.data ? [stream] : []))).size;
-  if (served === 0 || served > 50) ground.violation(`the service served ${served} of 1000 streams of one key at once`);
+  if (served > 50) ground.violation(`the service served ${served} of 1000 streams of one key at once`);
   const held: Socket[] = [];
   const sessions = ground.isShort ? 5 : 80;
   await inLanes(sessions, 20, async () => {
