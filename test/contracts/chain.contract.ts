@@ -81,7 +81,7 @@ export function chainContract(name: string, openRig: () => Promise<ChainRig>, { 
         return outcome?.kind === 'landed' ? outcome.receipt : null;
       }
       const { number } = await rig.chain.head();
-      return (await sequence?.receipts([attempt.hash], { from: 0n, to: number }))?.get(attempt.hash) ?? null;
+      return (await sequence?.receipts([attempt.hash], { from: 0n, to: number }))?.found.get(attempt.hash) ?? null;
     }
 
     const isUnavailable = (error: unknown): boolean => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE';

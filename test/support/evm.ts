@@ -114,7 +114,7 @@ export async function broadcastOne(chain: Chain, raw: string): Promise<Broadcast
 /** Returns the receipt of one transaction, or null if no block holds it. */
 export async function receiptOf(chain: EvmChain, hash: string): Promise<Receipt | null> {
   const { number } = await chain.head();
-  return (await chain.sequence.receipts([hash], { from: 0n, to: number })).get(hash) ?? null;
+  return (await chain.sequence.receipts([hash], { from: 0n, to: number })).found.get(hash) ?? null;
 }
 
 /** An attempt as the engine would store it. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { fillerOf } from '../../src/chains/evm/draft.js';
+import { nodeUnavailable } from '../../src/chains/rpc/node-error.js';
 import { choosePrice, type PriceChoice } from '../../src/core/fees/choose-price.js';
 import { bidOf, maxCostPerGasWei, minimumOutbid } from '../../src/core/fees/price.js';
 import type { BroadcastOutcome, Chain, Draft, Head, Receipt, Refusal, SenderTransaction } from '../../src/core/ports/chain.js';
@@ -76,6 +77,8 @@ export interface ModelChain {
   setPooling(isPooling: boolean): void;
   /** Changes the receipts that nodes return; null: they return what is true. */
   setReceiptLie(lie: ((receipt: Receipt) => Receipt) | null): void;
+  /** No node answers about these: the receipt of a transaction by its hash, or a block by its height. */
+  setSilence(isSilent: (about: string | bigint) => boolean): void;
   /** Nodes have pruned every state: they report a nonce only without a block number. */
   setPruned(isPruned: boolean): void;
   /** Nodes count the pool into the nonce at the newest block, by its number too, as some gateways do. */
@@ -106,6 +109,7 @@ export function createModelChain(network: Network, account: string, random: Rand
   let refusal: ((transaction: ModelTransaction) => BroadcastOutcome | null) | null = null;
   let heightLie = 0n;
   let receiptLie: ((receipt: Receipt) => Receipt) | null = null;
+  let isSilent: (about: string | bigint) => boolean = () => false;
   let isPoolCounted = false;
   let isPuzzled = true;
   let serial = 0;
@@ -252,6 +256,9 @@ export function createModelChain(network: Network, account: string, random: Rand
     setReceiptLie(lie) {
       receiptLie = lie;
     },
+    setSilence(about) {
+      isSilent = about;
+    },
     setPruned(isIt) {
       isPruned = isIt;
     },
@@ -348,7 +355,9 @@ export function createModelChain(network: Network, account: string, random: Rand
           ask('receipts', () => {
             const chain = seen();
             const receipts = hashes.flatMap((hash) => receiptIn(chain, hash) ?? []);
-            return new Map(receipts.map((receipt) => [receipt.hash, receiptLie?.(receipt) ?? receipt]));
+            const unanswered = new Set(hashes.filter((hash) => isSilent(hash) || !random.chance(0.95)));
+            const told = receipts.filter(({ hash }) => !unanswered.has(hash));
+            return { found: new Map(told.map((receipt) => [receipt.hash, receiptLie?.(receipt) ?? receipt])), unanswered };
           }),
         findSender: (_account, nonce, { to }) =>
           ask('findSender', (): SenderTransaction | 'unused' | 'not_found' => {
@@ -357,7 +366,11 @@ export function createModelChain(network: Network, account: string, random: Rand
             const user = chain.flatMap(({ transactions }) => transactions).find((one) => one.nonce === nonce);
             return (user && receiptIn(chain, user.hash)) ?? 'not_found';
           }),
-        blockHash: (height) => ask('blockHash', () => seen()[Number(height)]?.hash ?? null),
+        blockHash: async (height) => {
+          const hash = await ask('blockHash', () => seen()[Number(height)]?.hash ?? null);
+          if (isSilent(height)) throw nodeUnavailable(null);
+          return hash;
+        },
         knows: (hash) => ask('knows', () => [...pool.values()].some((one) => one.hash === hash) || find(seen(), hash) !== undefined),
       },
     };

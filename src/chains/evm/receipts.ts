@@ -1,9 +1,10 @@
-import type { BlockRange, Receipt } from '../../core/ports/chain.js';
+import { DomainError } from '../../core/errors.js';
+import type { BlockRange, Receipt, ReceiptAnswers } from '../../core/ports/chain.js';
 import { monotonicMs } from '../../core/ports/clock.js';
 import type { MinedFacts } from '../../core/transaction/transaction.js';
 import { type Answer, listFrom, objectFrom } from '../rpc/answer.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
-import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
+import { MalformedAnswerError, NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { hashFrom, quantityFrom, quantityOf } from './answer.js';
 
@@ -15,8 +16,8 @@ const withoutForMs = 10 * 60_000;
 
 /** Finds receipts of transactions. */
 export interface Receipts {
-  /** See `Sequence.receipts`. Throws `NODE_UNAVAILABLE`. */
-  find(hashes: readonly string[], blocks: BlockRange): Promise<ReadonlyMap<string, Receipt>>;
+  /** See `Sequence.receipts`. Each is judged alone: one that no node can read delays no other. */
+  find(hashes: readonly string[], blocks: BlockRange): Promise<ReceiptAnswers>;
   /** Returns null if the node knows no block with the transaction. Throws `NODE_UNAVAILABLE`. */
   one(hash: string): Promise<Receipt | null>;
 }
@@ -26,16 +27,19 @@ export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Rec
   /** Set when a node lacks the method. The pause ends, since another node may answer behind the same URL. */
   let withoutUntilMs = 0;
 
-  async function byHash(hashes: readonly string[], found: Map<string, Receipt>): Promise<void> {
+  /** Returns the hashes without an answer. */
+  async function byHash(hashes: readonly string[], found: Map<string, Receipt>): Promise<ReadonlySet<string>> {
     const settled = await rpc.batch(hashes.map(receiptCall), { first: 'head' });
-    settled.forEach((answer, index) => {
-      const hash = hashes[index];
-      if ('error' in answer) throw nodeUnavailable(answer.error);
-      if (hash !== undefined && answer.result !== null) found.set(hash, answer.result);
-    });
+    const unanswered = new Set<string>();
+    for (const [index, hash] of hashes.entries()) {
+      const answer = settled[index];
+      if (answer === undefined || 'error' in answer) unanswered.add(hash);
+      else if (answer.result !== null) found.set(hash, answer.result);
+    }
+    return unanswered;
   }
 
-  /** Searches whole blocks. Stops at a node's error, since `byHash` finds the rest. */
+  /** Searches whole blocks. Stops at the first that no node returns, since `byHash` finds the rest. */
   async function byBlock(hashes: readonly string[], { from, to }: BlockRange, found: Map<string, Receipt>): Promise<void> {
     const wanted = new Map(hashes.map((hash) => [hash.toLowerCase(), hash]));
     for (let block = to; block >= from && found.size < wanted.size; block -= 1n) {
@@ -46,6 +50,7 @@ export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Rec
           if (hash !== undefined) found.set(hash, receipt);
         }
       } catch (error) {
+        if (error instanceof DomainError) return;
         if (!(error instanceof NodeError)) throw error;
         if (error.code === -32601 || /method|not supported|unsupported/i.test(error.message)) withoutUntilMs = nowMs() + withoutForMs;
         return;
@@ -60,8 +65,7 @@ export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Rec
       if (nowMs() >= withoutUntilMs && count > 0n && BigInt(hashes.length) >= minHashesPerBlock * count)
         await byBlock(hashes, blocks, found);
       const missing = hashes.filter((hash) => !found.has(hash));
-      if (missing.length > 0) await byHash(missing, found);
-      return found;
+      return { found, unanswered: missing.length > 0 ? await byHash(missing, found) : new Set() };
     },
     one: async (hash) => {
       const { method, params, read } = receiptCall(hash);

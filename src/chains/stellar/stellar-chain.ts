@@ -74,7 +74,10 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       async receipts(hashes) {
         const views = await readTransactions(rpc, networkId, hashes);
         const receipts = [...views].map(([hash, view]) => receiptFrom(hash, view));
-        return new Map(receipts.flatMap((receipt) => (receipt === null ? [] : [[receipt.hash, receipt]])));
+        return {
+          found: new Map(receipts.flatMap((receipt) => (receipt === null ? [] : [[receipt.hash, receipt]]))),
+          unanswered: new Set(),
+        };
       },
       async blockHash(height) {
         const { method, params, read } = latestLedgerCall;

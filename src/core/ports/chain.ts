@@ -153,6 +153,14 @@ export interface Receipt extends SenderTransaction {
   readonly facts: MinedFacts | null;
 }
 
+/** What nodes answered about the receipts of some transactions. */
+export interface ReceiptAnswers {
+  /** By hash as given. */
+  readonly found: ReadonlyMap<string, Receipt>;
+  /** No node gave a readable answer about these hashes, which proves nothing. */
+  readonly unanswered: ReadonlySet<string>;
+}
+
 /** The outcome of an attempt of an unsequenced transaction. */
 export type AttemptOutcome =
   /** It may still be mined. */
@@ -191,10 +199,10 @@ export interface Sequence {
    */
   findSender(account: string, nonce: bigint, blocks: BlockRange): Promise<SenderTransaction | NoSender>;
   /**
-   * Returns the receipts of the mined ones among these transactions, by hash as given. `blocks` is a hint; receipts in other blocks are found
-   * too. An absent receipt is a node's answer, never a failed call.
+   * Returns the receipts of the mined ones among these transactions. `blocks` is a hint; receipts in other blocks are found too. A receipt that is neither
+   * found nor unanswered is absent by a node's answer.
    */
-  receipts(hashes: readonly string[], blocks: BlockRange): Promise<ReadonlyMap<string, Receipt>>;
+  receipts(hashes: readonly string[], blocks: BlockRange): Promise<ReceiptAnswers>;
   /** Returns the hash of the block at this height; null if there is none. */
   blockHash(height: bigint): Promise<string | null>;
   /** True if a node has the transaction in its pool or in a block; `unreported` if it is in no block and nodes do not report what their pools hold. */

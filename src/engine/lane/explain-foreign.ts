@@ -41,7 +41,12 @@ export function createForeignExplainer(lane: LaneContext, sequence: Sequence): (
 
 type Mystery = { readonly record: Tracked } & NonNullable<Tracked['unexplained']>;
 
-async function explainOne(lane: LaneContext, sequence: Sequence, head: Head, { record, heads, searches }: Mystery): Promise<void> {
+async function explainOne(
+  lane: LaneContext,
+  sequence: Sequence,
+  head: Head,
+  { record, heads, lastHash, searches }: Mystery,
+): Promise<void> {
   const { id, nonce } = record.open.transaction;
   if (nonce === null) return;
   const user = await sequence.findSender(lane.id.account, nonce, { from: 0n, to: head.number }).catch(nullIfUnavailable);
@@ -52,7 +57,7 @@ async function explainOne(lane: LaneContext, sequence: Sequence, head: Head, { r
   }
   // No answer is no search, but others come first next time.
   const isKnown = user !== null && user !== 'not_found' && user !== 'pruned';
-  record.unexplained = { heads, searches: user === null ? searches : isKnown ? 0 : searches + 1, searchedAtBlock: head.number };
+  record.unexplained = { heads, lastHash, searches: user === null ? searches : isKnown ? 0 : searches + 1, searchedAtBlock: head.number };
   if (user === null) return;
   const patience = Math.max(maxEmptySearches, lane.relayer().network.requiredConfirmations);
   const isSearched = !isKnown && searches >= patience && isOld(record.open, lane.deps.clock.nowMs());

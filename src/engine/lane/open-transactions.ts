@@ -42,8 +42,9 @@ export interface Tracked {
   rejected: { readonly sentence: string; readonly heads: number; readonly lastHash: string; readonly sinceMs: number } | null;
   /** Counts while its nonce is used on chain and no attempt of ours explains it; null: no such mystery. */
   unexplained: {
-    /** Consecutive heads that showed it. */
+    /** Consecutive heads that showed it, and the hash of the newest one. */
     readonly heads: number;
+    readonly lastHash: string;
     /** Consecutive searches that found no user of the nonce. */
     readonly searches: number;
     /** The block at which it was searched last; 0: never. */

@@ -1,17 +1,18 @@
-import type { Head, Receipt, Sequence } from '../../core/ports/chain.js';
+import { DomainError } from '../../core/errors.js';
+import type { Head, Receipt, ReceiptAnswers, Sequence } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { mined, reorged, resolved } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import { type Attempt, hashesOf, type MinedAt } from '../../core/transaction/transaction.js';
-import { type LaneContext, nullIfUnavailable } from './lane-context.js';
+import { isUnavailable, type LaneContext, nullIfUnavailable } from './lane-context.js';
 
 /**
  * Brings a lane's transactions with a nonce to the state that the chain shows at a head: mined, back from a reorg, or resolved. Only the chain decides:
  * a slot is resolved by a transaction that is *found in a block* at the required confirmations. A higher account nonce, or a missing receipt, proves
  * nothing.
  *
- * Costs one account nonce for the lane, receipts for slots below it, and one block hash for each block that holds something unconfirmed.
- * Throws `NODE_UNAVAILABLE`.
+ * Costs one account nonce for the lane, receipts for slots below it, and one block hash for each block that holds something unconfirmed. A block or receipt
+ * that no node shows delays only its own transactions. Throws `NODE_UNAVAILABLE`, also if anything went unanswered: then this head is not settled.
  */
 export async function settleSlots(lane: LaneContext, sequence: Sequence, head: Head): Promise<void> {
   const { transactions } = lane;
@@ -28,11 +29,13 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
     ...[...transactions.slotted()].filter((open) => isUsed(open, chainNonce)),
   ];
   const receipts = await receiptsOf(lane, sequence, lookedFor, head);
-  await blocks.read([...receipts.values()].map(({ blockNumber }) => blockNumber));
-  const isDeepest = [...inBlocks.flatMap(({ transaction }) => transaction.mined ?? []), ...receipts.values()].some(({ blockNumber }) =>
+  const found = [...receipts.found.values()];
+  await blocks.read(found.map(({ blockNumber }) => blockNumber));
+  const isAnyDeep = [...inBlocks.flatMap(({ transaction }) => transaction.mined ?? []), ...found].some(({ blockNumber }) =>
     isDeep(lane, head, blockNumber),
   );
-  const isFinal = isDeepest && (await isShown(lane, sequence, head)) ? (block: bigint) => isDeep(lane, head, block) : () => false;
+  const isHeadShown = isAnyDeep ? await isShown(lane, sequence, head).catch(nullIfUnavailable) : false;
+  const isFinal = isHeadShown === true ? (block: bigint) => isDeep(lane, head, block) : () => false;
   const moves = lookedFor.map((open) => settleOne(lane, open, receipts, { head, blocks, isFinal }));
   // The others stay where they are, and may have reached the required confirmations.
   for (const open of inBlocks) {
@@ -46,6 +49,8 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
     if (record !== undefined) record.unexplained = null;
   }
   lane.chainNonce = chainNonce;
+  if (blocks.isUnanswered() || receipts.unanswered.size > 0 || isHeadShown === null)
+    throw new DomainError('unavailable', 'NODE_UNAVAILABLE', 'no RPC node showed some of the blocks or receipts of open transactions');
   lane.settled = head;
 }
 
@@ -135,14 +140,27 @@ interface BlockView {
   read(heights: readonly bigint[]): Promise<void>;
   /** Whether this block is at its height; null: no node shows a block there, which proves nothing. */
   shows(block: Pick<MinedAt, 'blockNumber' | 'blockHash'>): 'same' | 'another' | null;
+  /** True if no node answered about one of them. */
+  isUnanswered(): boolean;
 }
 
 function createBlockView(sequence: Sequence, head: Head): BlockView {
   const hashes = new Map<bigint, string | null>([[head.number, head.hash]]);
+  let isUnanswered = false;
+
+  async function readOne(height: bigint): Promise<void> {
+    try {
+      hashes.set(height, await sequence.blockHash(height));
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      isUnanswered = true;
+    }
+  }
+
   return {
+    isUnanswered: () => isUnanswered,
     async read(heights) {
-      const missing = [...new Set(heights)].filter((height) => height < head.number && !hashes.has(height));
-      await Promise.all(missing.map(async (height) => hashes.set(height, await sequence.blockHash(height))));
+      await Promise.all([...new Set(heights)].filter((height) => height < head.number && !hashes.has(height)).map(readOne));
     },
     shows({ blockNumber, blockHash }) {
       const hash = hashes.get(blockNumber) ?? null;
@@ -151,14 +169,9 @@ function createBlockView(sequence: Sequence, head: Head): BlockView {
   };
 }
 
-async function receiptsOf(
-  lane: LaneContext,
-  sequence: Sequence,
-  open: readonly OpenTransaction[],
-  head: Head,
-): Promise<ReadonlyMap<string, Receipt>> {
+async function receiptsOf(lane: LaneContext, sequence: Sequence, open: readonly OpenTransaction[], head: Head): Promise<ReceiptAnswers> {
   const hashes = open.flatMap((one) => attemptsInSlot(one).flatMap(hashesOf));
-  if (hashes.length === 0) return new Map();
+  if (hashes.length === 0) return { found: new Map(), unanswered: new Set() };
   const from = lane.settled === null ? 0n : lane.settled.number < head.number ? lane.settled.number + 1n : head.number;
   return sequence.receipts(hashes, { from, to: head.number });
 }
@@ -174,12 +187,13 @@ interface Depth {
 async function settleOne(
   lane: LaneContext,
   seen: OpenTransaction,
-  receipts: ReadonlyMap<string, Receipt>,
+  receipts: ReceiptAnswers,
   { head, blocks, isFinal }: Depth,
 ): Promise<void> {
   const { id } = seen.transaction;
   const record = lane.transactions.tracked(id);
-  const found = foundAttempt(seen, receipts);
+  const found = foundAttempt(seen, receipts.found);
+  if (found === null && attemptsInSlot(seen).some((attempt) => hashesOf(attempt).some((hash) => receipts.unanswered.has(hash)))) return;
   // A receipt in a block that is not there proves nothing. One above the head waits for that head: it might never come.
   const shown = found === null ? null : blocks.shows(found.receipt);
   if (shown === 'another' || (found !== null && found.receipt.blockNumber > head.number)) return;
@@ -200,9 +214,10 @@ async function settleOne(
     await lane.move(id, ({ transaction }) => (transaction.mined === null ? null : { steps: [reorged(transaction)] }));
     return;
   }
-  if (record === undefined) return;
+  // A head that is settled again counts once.
+  if (record === undefined || record.unexplained?.lastHash === head.hash) return;
   const { heads, searches, searchedAtBlock } = record.unexplained ?? { heads: 0, searches: 0, searchedAtBlock: 0n };
-  record.unexplained = { heads: heads + 1, searches, searchedAtBlock };
+  record.unexplained = { heads: heads + 1, lastHash: head.hash, searches, searchedAtBlock };
 }
 
 function foundAttempt(open: OpenTransaction, receipts: ReadonlyMap<string, Receipt>): { attempt: Attempt; receipt: Receipt } | null {

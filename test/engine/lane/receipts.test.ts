@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { startLaneRig } from '../../support/lane-rig.js';
+import { type LaneRig, startLaneRig } from '../../support/lane-rig.js';
 
 it('one receipt with a block number that is far too high delays no confirmation', async (test) => {
   const rig = await startLaneRig(test);
@@ -27,3 +27,34 @@ it('after a receipt with a block number that is far too high, a reorg that remov
   await rig.pass(10, 9);
   assert.deepEqual([(await rig.transaction(id)).status, (await rig.transaction(behind)).status], ['confirmed', 'confirmed']);
 });
+
+it('a receipt that no node can read delays no other transaction', async (test) => {
+  const rig = await startLaneRig(test);
+  const ids = [await rig.send(), await rig.send()];
+  const [unreadable] = await rig.attempts(ids[0] ?? '');
+  rig.chain.setSilence((about) => about === unreadable?.hash);
+  await rig.pass(5, 9);
+  assert.deepEqual(await statuses(rig, ids), ['submitted', 'confirmed']);
+  rig.chain.setSilence(() => false);
+  await rig.pass(1, 9);
+  assert.deepEqual(await statuses(rig, ids), ['confirmed', 'confirmed']);
+});
+
+it('a block that no node shows delays no transaction in another block', async (test) => {
+  const rig = await startLaneRig(test);
+  const first = await rig.send();
+  await rig.pass(1, 9);
+  const ids = [first, await rig.send()];
+  await rig.pass(1, 9);
+  const hidden = (await rig.transaction(first)).mined?.blockNumber;
+  rig.chain.setSilence((about) => about === hidden);
+  await rig.pass(5, 9);
+  assert.deepEqual(await statuses(rig, ids), ['mined', 'confirmed']);
+  rig.chain.setSilence(() => false);
+  await rig.pass(1, 9);
+  assert.deepEqual(await statuses(rig, ids), ['confirmed', 'confirmed']);
+});
+
+async function statuses(rig: LaneRig, ids: readonly string[]): Promise<readonly string[]> {
+  return (await Promise.all(ids.map((id) => rig.transaction(id)))).map(({ status }) => status);
+}
