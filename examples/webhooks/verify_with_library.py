@@ -10,6 +10,6 @@ def verify_webhook(signing_key, headers, body):
     headers: a mapping of header names to values.
     body: the exact bytes received.
     """
-    # Text is taken as base64, so a key without `whsec_` must be given as bytes.
+    # The library decodes text as base64, so pass a key without `whsec_` as bytes.
     secret = signing_key if signing_key.startswith("whsec_") else signing_key.encode()
     return Webhook(secret).verify(body, headers)
