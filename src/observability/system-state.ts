@@ -6,7 +6,7 @@ const maxAgeMs = 1000;
 /** The state CLOSE_WAIT in the kernel's tables. */
 const closeWait = /^ *\d+: \S+ \S+ 08 /gm;
 
-/** Creates the reader of what the process holds of the system, from Linux's `/proc`; elsewhere all figures are 0. */
+/** Creates the reader of the system resources that the process uses, from Linux's `/proc`. On other systems all figures are 0. */
 export function createSystemState(clock: Clock): () => ReturnType<typeof readState> {
   let latest: { readonly atMs: number; readonly state: ReturnType<typeof readState> } | undefined;
   return () => {

@@ -337,15 +337,14 @@ export const ApiKeyScopeSchema: GenEnum<ApiKeyScope> = /*@__PURE__*/
 /**
  * Manages API keys. The bootstrap key from the environment (`API_KEY`) is not listed and cannot be deleted.
  *
- * A key cannot grant more than it has: the keys that it creates can have only its own scopes and relayers, and expire no later than it does.
- * A key with a list of relayers can see and delete only keys whose relayers are all in that list.
+ * A key cannot grant more than it has: the keys that it creates can have only its own scopes, and expire no later than it does.
  *
  * @generated from service relayer.v1.ApiKeyService
  */
 export const ApiKeyService: GenService<{
   /**
    * Creates a key. Only this response contains the secret.
-   * Errors: INVALID_ARGUMENT, PERMISSION_DENIED (the caller's key lacks a scope or a relayer that it would grant).
+   * Errors: INVALID_ARGUMENT, PERMISSION_DENIED (the caller's key lacks a scope that it would grant).
    *
    * @generated from rpc relayer.v1.ApiKeyService.CreateApiKey
    */

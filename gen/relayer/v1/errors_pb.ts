@@ -142,7 +142,7 @@ export enum ErrorReason {
   HTTP_VERSION_NOT_SUPPORTED = 16,
 
   /**
-   * The messages have an encoding other than gzip and identity, or the REST body has any.
+   * The messages have an encoding other than gzip and identity, or the REST body has a `Content-Encoding`.
    *
    * @generated from enum value: ERROR_REASON_ENCODING_UNSUPPORTED = 17;
    */
@@ -261,7 +261,7 @@ export enum ErrorReason {
   CANCEL_NOT_POSSIBLE = 42,
 
   /**
-   * The record has another revision than the expected one.
+   * The revision of the record is not the expected one.
    *
    * @generated from enum value: ERROR_REASON_REVISION_MISMATCH = 43;
    */

@@ -314,7 +314,7 @@ export type UpdateNetworkRequest = Message<"relayer.v1.UpdateNetworkRequest"> & 
   rpcUrls: RpcUrl[];
 
   /**
-   * The fields to change: `rpc_urls`, or `*`. Absent: the same.
+   * The fields to change: `rpc_urls`, or `*`. Absent: `rpc_urls`.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 3;
    */

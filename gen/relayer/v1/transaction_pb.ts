@@ -436,7 +436,7 @@ export enum FailureReason {
   INSUFFICIENT_FUNDS = 3,
 
   /**
-   * While the service gave its nonce up, a transaction that the service did not send used that nonce.
+   * While the service was releasing its slot, a foreign transaction used the nonce.
    *
    * @generated from enum value: FAILURE_REASON_DISPLACED = 4;
    */

@@ -262,7 +262,7 @@ export const CancelTransactionRequestSchema: GenMessage<CancelTransactionRequest
  */
 export type CancelTransactionResponse = Message<"relayer.v1.CancelTransactionResponse"> & {
   /**
-   * The record. `is_canceled` is true from now on.
+   * The record. On EVM networks, `is_canceled` is true from now on.
    *
    * @generated from field: relayer.v1.Transaction transaction = 1;
    */
@@ -827,6 +827,7 @@ export const TransactionService: GenService<{
   /**
    * Replaces the content of a transaction that is not mined yet. It keeps its id and its slot.
    * A pending transaction is changed in place. A signed one gets a new attempt that outbids the earlier ones; it is signed and stored when the call returns.
+   * On Solana, the new content of a signed transaction is queued until its earlier attempts can no longer be mined.
    * Errors: those of SendTransaction, NOT_FOUND (transaction), FAILED_PRECONDITION (`TRANSACTION_MINED` and others if it is too late),
    * ABORTED (`REVISION_MISMATCH`), INVALID_ARGUMENT (`REPLACEMENT_UNDERPRICED` states the minimum, `GAS_PRICE_CAP_EXCEEDED`), UNAVAILABLE (no RPC node is reachable; nothing changed).
    *
@@ -839,6 +840,7 @@ export const TransactionService: GenService<{
   },
   /**
    * Cancels a transaction that is not mined yet: at once if it is pending, otherwise by a self-transfer that outbids it in its slot.
+   * On Solana, the service stops sending the transaction, which is canceled when its attempts can no longer be mined.
    * A second call changes nothing. Errors: NOT_FOUND, FAILED_PRECONDITION (if it is too late), ABORTED (`REVISION_MISMATCH`), UNAVAILABLE.
    *
    * @generated from rpc relayer.v1.TransactionService.CancelTransaction

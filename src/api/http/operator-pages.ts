@@ -10,7 +10,7 @@ export const healthPage: Page = {
   render: () => ({ status: 200, contentType: 'text/plain; charset=utf-8', body: 'OK' }),
 };
 
-/** What the process holds of the system, as clients of OpenZeppelin Relayer read it. Zeros where the system does not tell. */
+/** The system resources that the process uses, as clients of OpenZeppelin Relayer read them. Zeros if the operating system does not report them. */
 export interface SystemState {
   readonly fd_count: number;
   readonly fd_limit: number;

@@ -111,7 +111,7 @@ export type ReasonRules = Message<"relayer.rest.v1.ReasonRules"> & {
   retry: Retry;
 
   /**
-   * The keys of `google.rpc.ErrorInfo.metadata` that every error with this reason has, beside `message`.
+   * The keys of `google.rpc.ErrorInfo.metadata` that every error with this reason has, in addition to `message`.
    *
    * @generated from field: repeated string metadata = 2;
    */

@@ -278,7 +278,7 @@ const errorWords: Readonly<Record<ErrorKind, readonly [when: string, example: st
     'A call with this `Idempotency-Key` is still running',
     'a request with this idempotency key is still running; retry to get its response',
   ],
-  stale: ['The record has another revision than `If-Match`', 'the transaction has revision 5, not 3; read it again'],
+  stale: ['The revision of the record is not the one in `If-Match`', 'the transaction has revision 5, not 3; read it again'],
   too_large: [
     'The body is larger than 1 MiB, or 64 KiB for methods without a rate limit',
     'the body is larger than the limit of 1048576 bytes',

@@ -2,9 +2,9 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import * as records from './example-records.js';
 
 /*
- * The examples work on the service that `npm start` runs. What `/docs` prefills names what that service has from its start: each call that
- * is filled in as a whole succeeds, and none changes the sandbox's own relayers. Calls that change or delete something have no example of
- * its id. A test executes each example.
+ * The examples work on the service that `npm start` runs. `/docs` prefills only ids that this service has from its start, so each call that
+ * is prefilled completely succeeds, and none changes the sandbox's own relayers. Methods that change or delete something have no example of
+ * the id. A test executes each example.
  */
 
 /** The examples of a method. */

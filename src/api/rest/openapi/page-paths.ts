@@ -8,7 +8,7 @@ export const readinessSchema: Schema = {
   type: 'object',
   properties: {
     ready: { type: 'boolean', description: 'True if the service can take requests.' },
-    status: { type: 'string', enum: ['healthy', 'unhealthy'], description: 'The same as a word.' },
+    status: { type: 'string', enum: ['healthy', 'unhealthy'], description: '`healthy` if `ready` is true, otherwise `unhealthy`.' },
     timestamp: { type: 'string', format: 'date-time', description: 'When the service answered.' },
     components: { ...refTo('schemas', 'ReadinessComponents'), description: 'The state of each part of the service.' },
     networks: {
@@ -25,21 +25,21 @@ export const readinessSchema: Schema = {
 export const readinessComponentsSchema: Schema = {
   title: 'ReadinessComponents',
   type: 'object',
-  description: 'The state of each part of the service. Further parts are texts, too, and appear only with a problem.',
+  description: 'The state of each part of the service. Other parts appear only if they have a problem, which their text describes.',
   properties: {
     store: { type: 'string', description: '`ok`, or the problem of the database.' },
     lanes: { type: 'string', description: '`ok`, or the problem of the queues of transactions.' },
-    system: { ...refTo('schemas', 'SystemState'), description: 'What the process holds of the system.' },
+    system: { ...refTo('schemas', 'SystemState'), description: 'The system resources that the process uses.' },
   },
   required: ['system'],
   additionalProperties: true,
 };
 
-/** What the process holds of the system. */
+/** The system resources that the process uses. */
 export const systemStateSchema: Schema = {
   title: 'SystemState',
   type: 'object',
-  description: 'What the process holds of the system. The figures are 0 where the system does not tell them.',
+  description: 'The system resources that the process uses. The figures are 0 if the operating system does not report them.',
   properties: {
     status: { type: 'string', enum: ['healthy'], description: 'Always `healthy`: the figures do not affect `ready`.' },
     fd_count: { type: 'integer', format: 'int64', minimum: 0, description: 'Open file descriptors.' },
