@@ -324,7 +324,7 @@ function withKnownHosts(meter: Meter, nodeUrls: NodeUrlPolicy): Meter {
   };
 }
 
-/** Guards the connections to RPC URLs that callers set by API, as those to webhooks are. */
+/** Guards the connections to RPC URLs that callers set through the API, like the connections to webhooks. */
 function guardedConnectorFor(nodeUrls: NodeUrlPolicy, timeoutMs: number): (url: string) => buildConnector.connector | undefined {
   const { allowedHosts, blockPrivate } = nodeUrls;
   if (allowedHosts.size === 0 && !blockPrivate) return () => undefined;

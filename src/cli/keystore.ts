@@ -153,7 +153,7 @@ async function ed25519SeedFrom(text: string): Promise<Buffer> {
   return bytes.length === 32 ? bytes : seedFromPair(bytes);
 }
 
-/** Solana's secret keys end with the public key. A pair that does not match would sign for another account than the user expects. */
+/** Solana's secret keys end with the public key. A pair that does not match would sign for an account that the user does not expect. */
 async function seedFromPair(bytes: Buffer): Promise<Buffer> {
   const { keyFromSeed, publicKeyOf } = await import('../signers/local/ed25519-key.js');
   const seed = bytes.subarray(0, 32);

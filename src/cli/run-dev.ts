@@ -17,7 +17,7 @@ import { startStellarSandbox } from './sandbox/stellar-sandbox.js';
 import { startWebhookReceiver } from './sandbox/webhook-receiver.js';
 import { untilSignalled } from './until-signalled.js';
 
-/** Starts the chains beside the EVM one, with the seconds between blocks. Returns a sentence for the user if a chain is not installed. */
+/** Functions that start the chains other than the EVM one. Each takes the seconds between blocks, and returns a sentence if its chain is not installed. */
 const otherChains: readonly ((blockSeconds: number) => Promise<SandboxChain | string>)[] = [startStellarSandbox, startSolanaSandbox];
 
 /** Runs the sandbox with its files in this folder, until a signal stops it. */
@@ -65,7 +65,7 @@ export async function runDev(homeDir: string): Promise<void> {
   }
 }
 
-/** Returns true if the database of an earlier start holds transactions of another chain than one of these. */
+/** Returns true if the database of an earlier start holds transactions of a chain that is not one of these. */
 async function anyIsNew(chains: readonly SandboxChain[], databaseUrl: string): Promise<boolean> {
   for (const chain of chains) if (await chain.isNewTo(databaseUrl)) return true;
   return false;

@@ -1,6 +1,6 @@
 import type { NetworkType } from '../core/relayer/network.js';
 
-/** A network in the words of the configuration file. TypeScript rather than JSON files: the compiler checks it and puts it next to the program. */
+/** A network with the field names of the configuration file. It is TypeScript, not JSON, so that the compiler checks it and the build contains it. */
 export interface BundledNetwork {
   readonly type: NetworkType;
   readonly network: string;
@@ -18,7 +18,7 @@ export interface BundledNetwork {
   readonly passphrase?: string;
 }
 
-/** Makes a network of a family from its own facts, its explorer and its RPC URLs. It is a main network unless the facts say otherwise. */
+/** Creates a network of a family from its own fields, its explorer and its RPC URLs. It is a main network unless the fields say otherwise. */
 type Family = (
   facts: Pick<BundledNetwork, 'network'> & Partial<BundledNetwork>,
   explorer: string,

@@ -22,20 +22,20 @@ export interface ConfigSource {
 
 /** The configuration file, checked and with defaults filled in; lists are in the order of the file. */
 export interface LoadedConfig {
-  /** The file's own, then the bundled ones; whether a relayer uses them or not. */
+  /** The file's own, then the bundled ones, even if no relayer uses them. */
   readonly networks: readonly Network[];
   readonly relayers: readonly RelayerEntry[];
   readonly signers: readonly LocalSignerEntry[];
   readonly notifications: readonly NotificationEntry[];
-  /** Sentences about settings of the file that have no effect, or should be better. */
+  /** Sentences about settings of the file that have no effect or are insecure. */
   readonly notices: readonly string[];
 }
 
 const sections = ['relayers', 'signers', 'notifications', 'networks', 'plugins'];
 
 /**
- * Reads `config.json` in the format of the existing relayer. Its entries are the API's Create requests: the same codec reads them and the same
- * rules judge them.
+ * Reads `config.json` in the format of OpenZeppelin Relayer. Its entries are the API's Create requests: the same codec reads them and the same
+ * rules check them.
  *
  * Throws ConfigError with every problem and its path in the file (`relayers[2].policies.gas_price_cap`). Opens no keystore and calls no
  * node.

@@ -1,4 +1,4 @@
-/** Environment variables, injected so that tests can say what they are. */
+/** Environment variables, injected so that tests can set them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The process's own environment: the only place that reads it. */

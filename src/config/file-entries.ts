@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from '../json/json-value.js';
 import { likelyName } from '../json/likely-name.js';
 import type { Problems } from './problem.js';
 
-/** One entry of a list in the configuration file, and where it is (`relayers[2]`). */
+/** One entry of a list in the configuration file, and its path (`relayers[2]`). */
 export interface FileEntry {
   readonly value: JsonValue;
   readonly path: string;
@@ -20,7 +20,7 @@ export function fileEntries(value: JsonValue | undefined, path: string, problems
   return [];
 }
 
-/** Returns the object that an entry is; undefined, with the problem noted, if it is not one. */
+/** Returns an entry as an object. If it is not an object, adds the problem and returns undefined. */
 export function objectOf({ value, path }: FileEntry, problems: Problems): JsonObject | undefined {
   if (value instanceof Map) return value;
   problems.add(path, 'must be an object');
@@ -60,7 +60,7 @@ export function readMessage<Desc extends DescMessage>(
   path: string,
   problems: Problems,
 ): MessageShape<Desc> {
-  // What the API ignores with a warning, a policy of another kind of network, its author would miss: the file refuses it.
+  // The API ignores a policy of another network type with a warning, which the author of a file could miss. In the file it is an error.
   const reading = new Reading(undefined, [], 'refused');
   const message = readObject(codec, object, '', reading);
   problems.addFields(path, reading.problems);
@@ -78,7 +78,7 @@ export function requireMembers(object: JsonObject, names: readonly string[], pat
   }
 }
 
-/** The names that a reference may have: a set, or a map by them. */
+/** The names that a reference may have: a set, or a map with these names as keys. */
 type Names = Pick<ReadonlySet<string>, 'has' | 'keys'>;
 
 /** Reports a reference to something that is not in the configuration. `what` begins the sentence: `no signer has the id`. */

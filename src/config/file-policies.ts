@@ -2,7 +2,7 @@ import type { NetworkType } from '../core/relayer/network.js';
 import type { JsonObject, JsonValue } from '../json/json-value.js';
 import type { Problems } from './problem.js';
 
-/** A policy of the existing relayer that the API does not have. It is accepted if its value asks for nothing. */
+/** A policy of OpenZeppelin Relayer that the API does not have. The file may contain it if its value requests nothing. */
 interface ForeignPolicy {
   readonly asksForNothing: (value: JsonValue) => boolean;
   readonly problem: string;
@@ -33,7 +33,7 @@ const foreignPolicies: Readonly<Record<NetworkType, Readonly<Record<string, Fore
   solana: { allowed_tokens: userPaid, fee_margin_percentage: userPaid, swap_config: userPaid },
 };
 
-/** Returns a relayer's policies as the API takes them. Reports policies of the existing relayer that ask for what is not supported. */
+/** Returns a relayer's policies as the API takes them. Reports policies of OpenZeppelin Relayer that request something unsupported. */
 export function apiPolicies(type: NetworkType, policies: JsonObject, path: string, problems: Problems): JsonObject {
   const result: JsonObject = new Map(policies);
   for (const [name, { asksForNothing, problem }] of Object.entries(foreignPolicies[type])) {
@@ -45,7 +45,7 @@ export function apiPolicies(type: NetworkType, policies: JsonObject, path: strin
   return result;
 }
 
-/** On Solana the existing relayer lets users pay unless the file says otherwise, so the file must say it. */
+/** On Solana the default of OpenZeppelin Relayer is that users pay, so the file must set the strategy. */
 function checkStrategy(type: NetworkType, strategy: JsonValue, path: string, problems: Problems): void {
   if (strategy === 'user') problems.add(path, 'must be "relayer": fees that users pay in tokens are not supported');
   else if (strategy === null && type === 'solana')

@@ -1,7 +1,7 @@
 import type { Environment } from './environment.js';
 import type { Problem } from './problem.js';
 
-/** A variable of the existing relayer that this service does not use. */
+/** A variable of OpenZeppelin Relayer that this service does not use. */
 interface ForeignSetting {
   /** A name, or the beginning of a family of names (`REDIS_*`). */
   readonly name: string;
@@ -61,8 +61,8 @@ const foreign: readonly ForeignSetting[] = [
 ];
 
 /**
- * Returns which variables of the existing relayer are set that this service does not use: problems if ignoring them would mislead, notices
- * (whole sentences) if they only have no effect. Never shows values: some hold passwords.
+ * Returns the variables of OpenZeppelin Relayer that are set but not used here: problems if ignoring them would mislead, notices (whole
+ * sentences) if they only have no effect. Never shows values: some hold passwords.
  */
 export function foreignSettings(env: Environment): { readonly problems: readonly Problem[]; readonly notices: readonly string[] } {
   const problems: Problem[] = [];

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { JsonError, jsonFromBytes } from '../json/json-reader.js';
 import type { JsonValue } from '../json/json-value.js';
 
-/** Reads a JSON file, or says why it cannot be used, to be read after its name. */
+/** Reads a JSON file, or returns why it cannot be used, as a text that follows the file's name. */
 export async function readJsonFile(file: string): Promise<{ readonly value: JsonValue } | { readonly problem: string }> {
   try {
     return { value: jsonFromBytes(await readFile(file), { allowByteOrderMark: true }) };
@@ -16,7 +16,7 @@ export function isMissing(error: unknown): boolean {
   return codeOf(error) === 'ENOENT';
 }
 
-/** Returns why a file or folder cannot be used, to be read after its name. */
+/** Returns why a file or folder cannot be used, as a text that follows its name. */
 export function fileProblem(error: unknown): string {
   const code = codeOf(error);
   if (code === 'ENOENT') return 'does not exist';

@@ -12,25 +12,25 @@ import { checkReference, codecOf, declaredNames, type FileEntry, objectOf, readM
 import { Problems } from './problem.js';
 import { resolveUrls } from './secret-reference.js';
 
-/** The kinds of networks, as the file names them. */
+/** The network types, as the file names them. */
 export const networkTypes = ['evm', 'stellar', 'solana'] as const satisfies readonly NetworkType[];
 
-/** The networks of the configuration. A name is used once in each kind. */
+/** The networks of the configuration. A name is unique within its type. */
 export interface NetworkEntries {
   /** Those of the file in its order, then bundled networks that the file does not define itself. */
   readonly networks: readonly Network[];
-  /** Names of the networks of a kind, and of those whose kind is unknown; valid or not. */
+  /** Returns the names of the networks of a type and of those whose type is unknown, valid or not. */
   declared(type: NetworkType): ReadonlySet<string>;
   /** Sentences about settings that have no effect. */
   readonly notices: readonly string[];
 }
 
-/** A network as the file has it: what is absent may come from the network that it is made `from`. */
+/** A network as the file defines it. Absent fields may come from the network in `from`. */
 interface WrittenNetwork {
   readonly type: NetworkType;
   readonly path: string;
   readonly name: string;
-  /** What the API's record of a network has too; references are resolved. */
+  /** The fields that the API's record of a network has too, with references resolved. */
   readonly fields: JsonObject;
   /** The network that it inherits from; empty: none. */
   readonly from: string;
@@ -48,7 +48,7 @@ const codecs = {
   solana: codecOf(NetworkSchema, [...notInFile, ...evmFields, ...stellarFields]),
 };
 
-/** What the file says of a network beside the fields of its record. */
+/** The fields that only the file has, not the API's record of a network. */
 const ownFields: Readonly<Record<NetworkType, readonly string[]>> = {
   evm: ['type', 'network', 'from', 'gas_price_cache'],
   stellar: ['type', 'network', 'from'],
@@ -61,10 +61,10 @@ const requiredFields: Readonly<Record<NetworkType, readonly string[]>> = {
   solana: ['rpc_urls'],
 };
 
-/** Where the chain has one: ledgers close about every five seconds, slots take 0.4. Only how often a node is polled depends on it. */
+/** Ledgers close about every five seconds, slots take 0.4 s; EVM networks have no common block time. Only the polling interval depends on it. */
 const usualBlockTimeMs: Readonly<Partial<Record<NetworkType, number>>> = { stellar: 5_000, solana: 400 };
 
-/** Reads the networks: each as written, then with what it inherits, from bundled networks too. */
+/** Reads the networks as the file defines them, then adds the fields that they inherit, also from bundled networks. */
 export function networkEntries(entries: readonly FileEntry[], env: Environment, problems: Problems): NetworkEntries {
   const declared = { evm: new Set<string>(), stellar: new Set<string>(), solana: new Set<string>() };
   const written = new Map<string, WrittenNetwork>();
@@ -110,7 +110,7 @@ function bundledEntries(): readonly FileEntry[] {
   }));
 }
 
-/** Reads the fields that are there, for their problems; what the network lacks may be inherited. */
+/** Reads the present fields and reports their problems. Absent fields may be inherited. */
 function networkAsWritten(type: NetworkType, object: JsonObject, path: string, env: Environment, problems: Problems): WrittenNetwork {
   const codec = codecs[type];
   const fields: JsonObject = new Map([...object].filter(([name, value]) => !ownFields[type].includes(name) && value !== null));
@@ -150,8 +150,8 @@ function noticesOf(type: NetworkType, object: JsonObject, path: string): readonl
 }
 
 /**
- * Returns the fields of a network with all that it inherits; undefined if that is unknown. A problem is reported at the network that has it.
- * Tags and features are united; every other field replaces the parent's.
+ * Returns the fields of a network with those that it inherits; undefined if these are unknown. Reports a problem at the network that has it.
+ * Tags and features are merged; every other field replaces the parent's.
  */
 function withInherited(network: WrittenNetwork, written: ReadonlyMap<string, WrittenNetwork>, problems: Problems): JsonObject | undefined {
   const { type, path } = network;

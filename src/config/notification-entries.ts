@@ -25,7 +25,7 @@ export interface NotificationEntries {
 
 const codec = codecOf(CreateNotificationRequestSchema);
 
-/** Reads the webhook targets by the API's rules. An entry is what CreateNotification takes, with a reference as its signing key. */
+/** Reads the webhook targets by the API's rules. An entry is a CreateNotification request whose signing key is a reference. */
 export function notificationEntries(entries: readonly FileEntry[], env: Environment, problems: Problems): NotificationEntries {
   const declared = declaredNames(entries, 'id', problems);
   const notices: string[] = [];

@@ -2,9 +2,9 @@ import { DomainError, type FieldProblem } from '../core/errors.js';
 
 /** One thing that is wrong with the configuration. */
 export interface Problem {
-  /** Where: a setting's name (`API_KEY`), or a path in the configuration file (`relayers[2].policies.gas_price_cap`). */
+  /** A setting's name (`API_KEY`), or a path in the configuration file (`relayers[2].policies.gas_price_cap`). */
   readonly path: string;
-  /** What, to be read after the path and a colon. Never has a secret's value. */
+  /** What is wrong, as a text that follows the path and a colon. Never contains a secret. */
   readonly problem: string;
 }
 
@@ -12,7 +12,7 @@ export interface Problem {
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly Problem[];
-  /** Sentences about what has no effect. */
+  /** Sentences about settings that have no effect. */
   readonly notices: readonly string[];
 
   constructor(problems: readonly Problem[], notices: readonly string[] = []) {

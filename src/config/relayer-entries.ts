@@ -13,7 +13,7 @@ import { type NetworkEntries, networkTypes } from './network-entries.js';
 import type { Problem, Problems } from './problem.js';
 import { resolveUrls } from './secret-reference.js';
 
-/** A relayer of the file: everything except what only its signer and its operation show. */
+/** A relayer of the file, without the fields that its signer and its operation determine. */
 export type RelayerEntry = Omit<Relayer, 'address' | 'disabledReason'>;
 
 /** What relayers may refer to. */
@@ -26,7 +26,7 @@ export interface References {
 
 const codec = codecOf(CreateRelayerRequestSchema);
 
-/** Reads the relayers in the order of the file, and checks what they refer to. An entry is what CreateRelayer takes. */
+/** Reads the relayers in the order of the file, and checks what they refer to. An entry is a CreateRelayer request. */
 export function relayerEntries(
   entries: readonly FileEntry[],
   references: References,
@@ -69,7 +69,7 @@ function relayerFrom(
   return { ...wanted, id, network };
 }
 
-/** The entry as the API takes it: references resolved, and without what asks for nothing. */
+/** Returns the entry as the API takes it: with references resolved, and without policies that request nothing. */
 function asRequest(written: JsonObject, type: NetworkType | undefined, path: string, env: Environment, problems: Problems): JsonObject {
   const object: JsonObject = new Map(written);
   const urls = object.get('custom_rpc_urls') ?? null;
@@ -96,7 +96,7 @@ function checkCurve(signerId: string, type: NetworkType, signers: References['si
   problems.add(path, `${has}; ${type} networks need ${needed}. To create one: relayer keystore create --type ${needed}`);
 }
 
-/** The cheap half of `accountProblems`: one signer twice on one chain is one account twice, whatever its address. */
+/** A part of `accountProblems` that needs no address: two relayers with one signer on one chain have the same account. */
 function checkSignerUse({ signerId, network }: RelayerEntry, path: string, userOf: Map<string, string>, problems: Problems): void {
   const account = `${chainKeyOf(network)} ${signerId}`;
   const other = userOf.get(account);
@@ -105,7 +105,7 @@ function checkSignerUse({ signerId, network }: RelayerEntry, path: string, userO
 }
 
 /**
- * Returns the relayers that share an account: two on one (chain, address) would take each other's nonces. For when the signers are open.
+ * Reports the relayers that share an account: two on one (chain, address) would take each other's nonces. Call it when the signers are open.
  *
  * `relayers` are in the order of the file; an address is null if it is unknown; `origin` is where the relayer comes from (`relayers[2]`).
  */

@@ -18,7 +18,7 @@ export function resolveSecret(value: JsonValue, path: string, env: Environment, 
   if (type === 'plain') return text;
   const found = env[text];
   if (found !== undefined && found !== '') return found;
-  // A name is shown only if it can hardly be a secret that someone put here by mistake.
+  // The name is shown only if it is unlikely to be a secret that was put here by mistake.
   const name = /^[A-Z][A-Z0-9]*_[A-Z0-9_]+$/.test(text) ? ` ${text}` : '';
   return refuse(`${path}.value`, `names the environment variable${name}, which is not set`);
 

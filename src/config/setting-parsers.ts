@@ -1,4 +1,4 @@
-/** A setting's value, or what is wrong with its text (to be read after the name and a colon). */
+/** A setting's value, or what is wrong with its text, as a text that follows the name and a colon. */
 export type Parsed<T> = { readonly value: T } | { readonly problem: string };
 
 /** Accepts any text. */

@@ -88,7 +88,7 @@ const table = {
   rateLimitBurst: setting({
     name: 'RATE_LIMIT_BURST_SIZE',
     default: '300',
-    doc: 'Requests that each API key can make in one burst, above the rate.',
+    doc: 'Maximum number of requests that each API key can make at once; the rate limits further requests.',
     parse: integer(1, 1_000_000),
   }),
   corsAllowedOrigins: setting({
@@ -139,13 +139,13 @@ const table = {
   rpcAllowedHosts: setting({
     name: 'RPC_ALLOWED_HOSTS',
     default: '',
-    doc: 'Hosts that RPC URLs set by API can have, separated by commas; empty: all. RPC URLs of the configuration are not limited.',
+    doc: 'Hosts that RPC URLs set through the API can have, separated by commas; empty: all. RPC URLs of the configuration are not limited.',
     parse: hosts,
   }),
   rpcBlockPrivateIps: setting({
     name: 'RPC_BLOCK_PRIVATE_IPS',
     default: 'false',
-    doc: 'true refuses RPC URLs set by API that lead to private, loopback or metadata addresses.',
+    doc: 'true rejects RPC URLs set through the API that lead to private, loopback or metadata addresses.',
     parse: trueOrFalse,
   }),
   transactionExpirationHours: setting({
@@ -175,7 +175,7 @@ export type SettingValues = { readonly [Key in keyof Table]: Table[Key] extends 
 
 /** The settings of the environment. */
 export interface Settings extends SettingValues {
-  /** Sentences about variables of the existing relayer that have no effect. */
+  /** Sentences about variables of OpenZeppelin Relayer that have no effect. */
   readonly notices: readonly string[];
 }
 

@@ -28,7 +28,7 @@ export interface SignerEntries {
 
 const codec = codecOf(CreateSignerRequestSchema);
 
-/** Reads the signers and looks at their keystores. An entry is what CreateSigner takes, with the path of a keystore file in its place. */
+/** Reads the signers and the curves of their keystores. An entry is a CreateSigner request with the path of a keystore file instead of a key. */
 export async function signerEntries(
   entries: readonly FileEntry[],
   env: Environment,
@@ -79,7 +79,7 @@ function keystoreFrom(config: JsonObject, path: string, env: Environment, proble
   return { path: String(file), passphrase: passphrase ?? '' };
 }
 
-/** The content as the API takes it; the keystore's own is read only when the service starts. */
+/** Returns the `config` as the API takes it. The keystore is a placeholder, because the service reads the file only when it starts. */
 function asRequest(config: JsonObject): JsonObject {
   const request: JsonObject = new Map(config);
   request.set('keystore', new Map()).set('passphrase', '');

@@ -108,7 +108,7 @@ async function chainIdAt(rpcUrl: string): Promise<number | null> {
   }
 }
 
-/** Returns true if the database stores another genesis block than the chain has, so its transactions belong to another chain. */
+/** Returns true if the database stores a genesis block that is not the chain's, so its transactions belong to another chain. */
 async function isOtherChain(databaseUrl: string, network: EvmNetwork, log: Log): Promise<boolean> {
   const chain = createEvmChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 5_000, log });
   const { store } = await openStore(databaseUrl, { log });
