@@ -40,8 +40,8 @@ interface Deps {
 }
 
 /**
- * Combines the configuration file with what is stored, at a start, and brings the stored notifications to what the file says. An entry that the API never touched
- * follows the file; one that the API created or changed is kept; one that it deleted stays deleted until it is removed from the file. Throws
+ * Combines the configuration file with the stored changes at a start, and updates the stored notifications to match the file. An entry that the API
+ * never changed follows the file; one that the API created or changed is kept; one that it deleted stays deleted until it is removed from the file. Throws
  * ConfigError if a stored relayer refers to something that the file no longer has.
  */
 export async function configInForce({ store, clock, ...deps }: Deps, config: LoadedConfig): Promise<ConfigInForce> {
@@ -118,7 +118,7 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
   }
 }
 
-/** Returns the box; if it cannot open something, it throws ConfigError: the service was started with another key than before. */
+/** Returns the box, which throws ConfigError if it cannot open a secret: the service was started with a key other than the earlier one. */
 function throwingConfigError(secretBox: SecretBox): SecretBox {
   return {
     ...secretBox,

@@ -32,7 +32,7 @@ export function enumCodec(desc: DescEnum): ValueCodec {
   };
 }
 
-/** What the text of an enum must be. */
+/** Describes the valid texts of an enum, for errors. */
 export function enumDescription(texts: ReadonlyMap<number, string>): string {
   return `must be one of ${[...texts.values()].join(', ')}`;
 }

@@ -13,7 +13,7 @@ const maxAmount = 2n ** 128n - 1n;
 
 const amountPattern = /^(?:[0-9]{1,78}|0x[0-9a-fA-F]{1,64})$/;
 
-/** What an amount must be. */
+/** Describes a valid amount, for errors. */
 export const amountDescription = `must be an integer from 0 to 2^128-1 (${maxAmount})`;
 
 /** Returns the range of an integer field, or of its items: that of its type, narrowed by its options. Throws for other fields. */
@@ -24,7 +24,7 @@ export function allowedRangeOf(field: DescField): IntegerRange {
   return { min, max };
 }
 
-/** What an integer of a range must be. */
+/** Describes a valid integer of a range, for errors. */
 export function rangeDescription(range: IntegerRange): string {
   return `must be an integer from ${range.min} to ${range.max}`;
 }

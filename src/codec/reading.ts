@@ -33,7 +33,7 @@ export class Reading {
     readonly foreign: 'ignored' | 'refused' = 'ignored',
   ) {}
 
-  /** True if there are more problems than anyone wants to know: reading on would only cost time. */
+  /** True if there are as many problems as an error can carry, so that reading on would only cost time. */
   get isHopeless(): boolean {
     return this.problems.length >= maxProblems;
   }

@@ -36,7 +36,7 @@ export function newRelayerFromProto(request: CreateRelayerRequest): NewRelayer {
   };
 }
 
-/** The kinds of networks, as the contract names them. */
+/** The network types of the contract. */
 export const protoOfNetworkType: Readonly<Record<DomainNetworkType, NetworkType>> = {
   evm: NetworkType.EVM,
   stellar: NetworkType.STELLAR,
@@ -45,20 +45,20 @@ export const protoOfNetworkType: Readonly<Record<DomainNetworkType, NetworkType>
 
 const domainTypes = new Map(Object.entries(protoOfNetworkType).map(([type, proto]) => [proto, type as DomainNetworkType]));
 
-/** Returns the kind of network that a caller names; undefined if it names none. */
+/** Returns the network type that a caller names; undefined if it names none. */
 export function networkTypeFromProto(proto: NetworkType): DomainNetworkType | undefined {
   return domainTypes.get(proto);
 }
 
-/** The weight of a node that is given none. */
+/** The weight of an RPC URL without one. */
 const defaultWeight = 100;
 
-/** Returns a node for an answer, its address masked after the host. */
+/** Returns an RPC URL for a response, masked after its host. */
 export function protoOfRpcUrl({ url, weight }: DomainRpcUrl): RpcUrl {
   return create(RpcUrlSchema, { url: maskedUrl(url), weight });
 }
 
-/** Returns a node that a caller names. */
+/** Returns the RPC URL of a request. */
 export function rpcUrlFromProto({ url, weight = defaultWeight }: Pick<RpcUrl, 'url' | 'weight'>): DomainRpcUrl {
   return { url, weight };
 }
@@ -166,7 +166,7 @@ function amountFrom(text: string | undefined): bigint | null {
   return text === undefined ? null : BigInt(text);
 }
 
-/** Protobuf cannot tell an empty list from none: both limit nothing. JSON refuses an empty whitelist before (`non_empty`). */
+/** Protobuf cannot distinguish an empty list from none: both limit nothing. JSON refuses an empty whitelist earlier (`non_empty`). */
 function listFrom(list: readonly string[]): readonly string[] | null {
   return list.length === 0 ? null : list;
 }

@@ -5,7 +5,7 @@ import type { JsonValue } from '../json/json-value.js';
 import { allowedRangeOf, rangeDescription } from './field-bounds.js';
 import { fieldRulesOf, integerRangeOf, isLong, scalarTypeOf } from './field-rules.js';
 
-/** What a list with the option `non_empty` must be. */
+/** Describes a valid list with the option `non_empty`, for errors. */
 export const nonEmptyDescription = 'must not be empty; leave it out to allow all';
 
 /** No 64-bit integer has more characters, except for zeros in front. */
@@ -20,7 +20,7 @@ const longDigits = /"(?:[\s+\-0-9]|\\u00[23][0-9a-fA-F]){41}/;
  */
 export class StrictFields {
   readonly #lists = new Set<string>();
-  /** What each 64-bit integer must be, by its names. */
+  /** The descriptions of valid 64-bit integers, by the names of their fields. */
   readonly #integers = new Map<string, string>();
   readonly #seen = new Set<DescMessage>();
 

@@ -145,7 +145,7 @@ export interface DomainErrorOptions {
   readonly fixedText?: string;
   /** The invalid fields, for `BadRequest` details. */
   readonly fields?: readonly FieldProblem[];
-  /** When the same call may succeed, if that is known better than the reason's rule tells. */
+  /** When the same call may succeed; replaces the default delay. */
   readonly retryAfterMs?: number;
   /** For the log only. */
   readonly cause?: unknown;
@@ -167,7 +167,7 @@ class Failure extends Error {
     options: DomainErrorOptions & { readonly metadata?: Readonly<Record<string, string | undefined>> } = {},
   ) {
     const { stackTraceLimit } = Error;
-    // A refusal is an answer, and floods of them must be cheap. Only a fault of the service is looked for in the code.
+    // Refusals must be cheap, because a caller can cause many of them. Only a fault of the service needs a stack trace.
     if (kind !== 'internal') Error.stackTraceLimit = 0;
     super(publicMessage, options.cause === undefined ? undefined : { cause: options.cause });
     Error.stackTraceLimit = stackTraceLimit;

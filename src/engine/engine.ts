@@ -76,7 +76,7 @@ export function createEngine(deps: EngineDeps): Engine {
     async open(relayer) {
       const before = lanes.get(laneKey(laneOf(relayer)));
       if (before !== undefined) await leave(before);
-      // What is accepted from here on reaches the new lane; what the old one got is stored, and is loaded.
+      // Transactions accepted from here on reach the new lane. Those that the old lane got are stored, and the new lane loads them.
       const opened = addLane(relayer);
       await opened.lane.load();
       watch(opened);

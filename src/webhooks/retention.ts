@@ -3,7 +3,7 @@ import type { Log } from '../core/ports/log.js';
 import type { Store } from '../core/ports/store.js';
 import { pause, type Repeating, repeat } from '../core/repeat.js';
 
-/** What retention works with. */
+/** The dependencies of retention. */
 export interface RetentionDeps {
   readonly store: Store;
   readonly clock: Clock;

@@ -69,7 +69,7 @@ export type AuditRefusal = (refusal: Refusal) => void;
 /** Lines about refused keys: anyone can cause them, and they must not flood the log. */
 const refusalLimits = { perSecond: 5, burst: 50 };
 
-/** Creates the writer of audit lines about keys that the guards refuse. The line after the limit says how many it lacks. */
+/** Creates the writer of audit lines about keys that the guards refuse. The first line after the limit says how many lines were left out. */
 export function createRefusalAudit(log: AuditLog, clock: Clock): AuditRefusal {
   const lines = createTokenBuckets(refusalLimits, clock);
   let suppressed = 0;
@@ -83,7 +83,7 @@ export function createRefusalAudit(log: AuditLog, clock: Clock): AuditRefusal {
   };
 }
 
-/** Finds `relayer_id` and the like. The `id` of a thing to create is logged under the name of that thing. */
+/** Finds ids such as `relayer_id`. The `id` of a resource to create is logged under the name of that resource. */
 function auditedFrom({ method, http, rpcPath }: MethodPlan): Audited {
   const asked = method.input.fields
     .filter((field) => field.fieldKind === 'scalar' && field.scalar === ScalarType.STRING && /(^|_)id$/.test(field.name))
@@ -101,7 +101,7 @@ function idsOfRequest({ asked }: Audited, message: Message): Ids {
   return ids;
 }
 
-/** Returns the id in the response: that of a new thing is not known before. */
+/** Returns the id in the response: that of a new resource is not known before. */
 function idOfResponse({ answered }: Audited, message: Message): Ids {
   if (answered === null) return {};
   const thing = (message as unknown as Record<string, Message | undefined>)[answered.property];

@@ -5,14 +5,14 @@ import { DomainError, type Warning } from '../../core/errors.js';
 import type { Change } from '../../core/ports/store.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 
-/** What is known about a call besides its message; the same for RPC and REST, carried in Connect's context values. */
+/** The facts about a call besides its message; the same for RPC and REST, carried in Connect's context values. */
 export interface Call {
   readonly requestId: string;
   /** The address that the request came from; null if the connection is gone. */
   readonly callerAddress: string | null;
   /** What the audit line of the call says besides ids and outcome. Never secrets. */
   readonly auditFacts: Record<string, string>;
-  /** Whose names of fields the caller uses, and reads in errors. */
+  /** The names of fields that the caller uses, and reads in errors. */
   readonly fieldNames: 'rest' | 'proto';
   /** Null if the method needs no key. */
   readonly principal: Principal | null;

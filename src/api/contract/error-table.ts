@@ -25,7 +25,7 @@ export const errorTable: Readonly<Record<ErrorKind, ErrorRow>> = {
   too_large: { httpStatus: 413, code: Code.ResourceExhausted, text: 'Payload Too Large' },
   unsupported_media_type: { httpStatus: 415, code: Code.Unknown, text: 'Unsupported Media Type' },
   http_version_not_supported: { httpStatus: 505, code: Code.Unimplemented, text: 'HTTP Version Not Supported' },
-  // A fault of the caller that the specification of gRPC answers so.
+  // The caller's fault, although the specification of gRPC prescribes the code INTERNAL.
   protocol_violation: { httpStatus: 400, code: Code.Internal, text: 'Bad Request' },
   unprocessable: { httpStatus: 422, code: Code.FailedPrecondition, text: 'Unprocessable Content' },
   rate_limited: { httpStatus: 429, code: Code.ResourceExhausted, text: 'Too Many Requests' },

@@ -32,7 +32,7 @@ export function domainErrorOf(error: unknown): DomainError {
   return internal(error);
 }
 
-/** When the same call may succeed, for reasons that do not know it better. */
+/** The delay before a retry, for errors that state none. */
 const defaultRetryMs = 1_000;
 
 /**
@@ -45,7 +45,7 @@ export function connectErrorFromDomainError(error: DomainError, requestId: strin
   const { retry, resource }: ReasonRules = reasonRules[error.reason];
   const metadata = Object.entries(error.metadata).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const { stackTraceLimit } = Error;
-  // Its cause has the stack, if there is one to look at.
+  // If a stack trace is needed, its cause has one.
   Error.stackTraceLimit = 0;
   const failure = new ConnectError(withUtf8Form(error.message), row.code, undefined, undefined, error);
   Error.stackTraceLimit = stackTraceLimit;

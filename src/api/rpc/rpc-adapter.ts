@@ -48,7 +48,7 @@ const noteRead: Interceptor = (next) => (request) => {
   return next(request);
 };
 
-/** Refuses bytes that are not UTF-8; by default they would be replaced, and the service would sign something else than what was sent. */
+/** Refuses bytes that are not UTF-8; by default they would be replaced, and the service would sign something other than what was sent. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 const surrogateEscape = /\\u[dD][89a-fA-F]/;

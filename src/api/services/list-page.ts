@@ -24,7 +24,7 @@ type ListCall = Pick<Call, 'warnings' | 'fieldNames'>;
 
 /** The requested page of a list. */
 export interface Page {
-  /** Over RPC it reads one item more than the page has, which tells whether there is a next page. */
+  /** Over RPC it reads one item more than the page has, which shows whether there is a next page. */
   readonly query: PageQuery;
   /** From 1. */
   readonly currentPage: number;
@@ -68,7 +68,7 @@ export interface Listing<T, M extends Message> {
   idOf(record: M): string;
 }
 
-/** What a list answers beside its name for the records. */
+/** The fields of every list response; each response has its own name for `records`. */
 export interface ListAnswer<M> {
   readonly records: M[];
   readonly pagination: Pagination;

@@ -48,7 +48,7 @@ export interface Rpc {
   ): Promise<T>;
   /** Uses only nodes with this genesis block from now on. */
   expectGenesis(hash: string): void;
-  /** The genesis hash of the first endpoint if all of them have another one than expected, else null: one that is down may have the right one. */
+  /** The genesis hash of the first endpoint if every endpoint has an unexpected one, else null: an endpoint that is down may have the expected one. */
   foreignGenesis(): string | null;
   /** Requests sent to all endpoints. */
   calls(): NodeCalls;

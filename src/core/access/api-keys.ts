@@ -8,7 +8,7 @@ import { type ApiKey, keyDigest, newKeyText } from './api-key.js';
 import type { KeyRing } from './key-ring.js';
 import type { Principal, Scope } from './principal.js';
 
-/** What creating and deleting keys work with. */
+/** The dependencies of creating and deleting keys. */
 export interface ApiKeyDeps {
   readonly store: Pick<Store, 'commit'> & {
     readonly read: Pick<Store['read'], 'apiKeys'>;

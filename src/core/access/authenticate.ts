@@ -14,7 +14,7 @@ const bootstrapPrincipal: Principal = {
   ended: null,
 };
 
-/** What the authentication works with. */
+/** The dependencies of the authentication. */
 export interface AuthenticateDeps {
   readonly bootstrapKey: string;
   readonly keys: Pick<KeyRing, 'find'>;

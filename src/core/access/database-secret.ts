@@ -6,7 +6,7 @@ import { ConflictError, type Store } from '../ports/store.js';
 export const databaseSecretPurpose = 'database';
 const secretBytes = 32;
 
-/** What opening the secret works with. */
+/** The dependencies of opening the secret. */
 export interface DatabaseSecretDeps {
   readonly store: Pick<Store, 'commit'> & {
     readonly read: Pick<Store['read'], 'databaseSecret'>;
@@ -16,7 +16,7 @@ export interface DatabaseSecretDeps {
 }
 
 /**
- * Opens the secret of the database: random bytes that the first start makes and seals. It tells whether the encryption key is the database's
+ * Opens the secret of the database: random bytes that the first start makes and seals. It shows whether the encryption key is the database's
  * key before anything else is sealed with it. Returns null if the key does not open it.
  */
 export async function openDatabaseSecret(deps: DatabaseSecretDeps): Promise<Buffer | null> {
@@ -41,7 +41,7 @@ export async function openDatabaseSecret(deps: DatabaseSecretDeps): Promise<Buff
 }
 
 /**
- * Creates the digest that tells equal requests from different ones, 64 hex digits. Without the secret, guesses cannot be tested against a
+ * Creates the digest that is the same only for equal requests, 64 hex digits. Without the secret, guesses cannot be tested against a
  * stolen database. A rotation of the encryption key keeps the secret, so fingerprints stay comparable.
  */
 export function createFingerprint(databaseSecret: Buffer): (bytes: Uint8Array) => string {

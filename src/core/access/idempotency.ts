@@ -32,7 +32,7 @@ export interface Idempotency {
   begin(key: StoredResponseKey, fingerprint: string | null): Promise<IdempotentCall>;
 }
 
-/** What idempotency works with. */
+/** The dependencies of idempotency. */
 export interface IdempotencyDeps {
   readonly store: {
     readonly read: Pick<Reads, 'storedResponse'>;
@@ -60,7 +60,7 @@ export function createIdempotency({ store, clock }: IdempotencyDeps): Idempotenc
       }
       const end = () => void underWay.delete(name);
       const lookup = store.read.storedResponse(key, clock.nowMs());
-      // Before anything is awaited: of calls that come at once, one looks and may run.
+      // Before anything is awaited, so that of simultaneous calls only one looks up the key and may run.
       underWay.set(name, lookup);
       try {
         const stored = await lookup;
@@ -100,7 +100,7 @@ function stillRunning(): DomainError {
 const batchSize = 200;
 const cleaningIntervalMs = 60 * 60 * 1000;
 
-/** What the stored response cleaner works with. */
+/** The dependencies of the stored response cleaner. */
 export interface StoredResponseCleanerDeps {
   readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
   readonly clock: Clock;

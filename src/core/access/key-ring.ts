@@ -32,7 +32,7 @@ export interface KeyRing {
   stop(): Promise<void>;
 }
 
-/** What the key ring works with. */
+/** The dependencies of the key ring. */
 export interface KeyRingDeps {
   readonly store: { readonly read: Pick<Reads, 'apiKeys'> };
   readonly clock: Clock;

@@ -4,7 +4,7 @@ import type { SecretBox } from '../ports/secret-box.js';
 import type { Change, Definition, Store } from '../ports/store.js';
 import { databaseSecretPurpose } from './database-secret.js';
 
-/** What the rotation works with. Nothing else may use the store during the rotation. */
+/** The dependencies of the rotation. Nothing else may use the store during the rotation. */
 export interface RotationDeps {
   readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
   readonly from: Pick<SecretBox, 'open'>;

@@ -29,7 +29,7 @@ export interface Bump {
 
 /**
  * The service never bids more by itself than this multiple of the market price, or of the bid that the caller began with. A base fee rises tenfold in 20 full
- * blocks, and each bump follows it there, so more than that was never the market: it is a node, or a mistake, that drives the price.
+ * blocks, and each bump follows it there, so a higher bid does not follow the market: a node, or a mistake, drives the price.
  */
 const maxBumpFactor = 10n;
 
@@ -81,7 +81,7 @@ function lowered(live: EvmPrice, choice: PriceChoice): EvmPrice | Refusal {
   const least = leastBid(choice);
   const lowest: EvmPrice = live.kind === 'legacy' ? { kind: 'legacy', gasPriceWei: least.maxFeePerGasWei } : { kind: 'eip1559', ...least };
   const price = choice.minimum === null ? lowest : raisedTo(lowest, choice.minimum);
-  // A tenth less at least: each attempt is stored for good.
+  // At least a tenth less, because each attempt is stored permanently.
   if (choice.explicit === null && maxCostPerGasWei(price) * 10n <= maxCostPerGasWei(live) * 9n) return price;
   const sentence = 'waiting: no RPC node accepts a transaction that may cost so much, and a lower price would not be mined';
   return { refused: 'bump_limit', sentence, lasting: false };

@@ -9,7 +9,7 @@ import { getNetwork, type Networks, networkIdOf } from './networks.js';
 import type { NodeUrlPolicy } from './node-url-policy.js';
 import { checkNodeUrls, sealedUrls } from './node-urls.js';
 
-/** What `updateNetwork` works with. */
+/** The dependencies of `updateNetwork`. */
 export interface UpdateNetworkDeps {
   readonly store: Pick<Store, 'change' | 'commit'>;
   readonly secretBox: Pick<SecretBox, 'seal'>;

@@ -16,7 +16,7 @@ export async function listDeliveries(
   return deps.store.read.deliveries(id, page);
 }
 
-/** What redelivering and testing work with. */
+/** The dependencies of redelivering and testing. */
 export interface DeliverNowDeps {
   readonly store: Store;
   readonly clock: Clock;

@@ -11,7 +11,7 @@ import type { Notification } from './notification.js';
 import { checkSigningKey, rotateSigningKey, signingKeyPurpose, signingKeyWarnings } from './signing-key.js';
 import { checkWebhookTarget } from './webhook-target.js';
 
-/** What creating, changing and deleting notifications work with. */
+/** The dependencies of creating, changing and deleting notifications. */
 export interface NotificationDeps {
   readonly store: Store;
   readonly clock: Clock;

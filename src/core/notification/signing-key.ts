@@ -47,7 +47,7 @@ function encodedSecretOf(key: string): Buffer | undefined {
   return secret.toString('base64') === encoded && secret.length >= 24 && secret.length <= 64 ? secret : undefined;
 }
 
-/** What `rotateSigningKey` works with. */
+/** The dependencies of `rotateSigningKey`. */
 export interface RotationDeps {
   readonly secretBox: SecretBox;
   readonly clock: Clock;
@@ -59,7 +59,7 @@ export type SigningKeys = Pick<Notification, 'sealedSigningKey' | 'retiredKeys'>
 /**
  * Returns a notification's keys after a new key is set. The previous key is retired and keeps signing for a while; a retired key that is set
  * again becomes the present one and is no longer retired. Setting the present key changes nothing. Null removes all keys, retired ones too:
- * who removes a key wants no signatures.
+ * a caller that removes the key wants no signatures.
  */
 export function rotateSigningKey(
   { secretBox, clock }: RotationDeps,

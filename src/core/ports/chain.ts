@@ -101,7 +101,7 @@ export interface DraftRequest {
 
 /**
  * Why an attempt gets another price. `waited`: blocks leave it out. `demanded`: a node rejected it because of its bid, so more than the market price may
- * be needed. `too_expensive`: nodes accept none that may cost so much, so it goes down to the lowest price that the next block takes.
+ * be needed. `too_expensive`: nodes accept none that may cost so much, so its price is lowered to the minimum that the next block takes.
  */
 export type BumpReason = 'waited' | 'demanded' | 'too_expensive';
 
@@ -131,7 +131,7 @@ export type BroadcastOutcome =
   | { readonly kind: 'unknown'; readonly sentence: string; readonly because?: Obstacle };
 
 /**
- * Why waiting hardly helps an attempt; another one in its slot may still be taken. `content`: no block can include it. `cost`: nodes accept none that may
+ * Why waiting is unlikely to help an attempt; nodes may still accept another one in its slot. `content`: no block can include it. `cost`: nodes accept none that may
  * cost so much. `words`: the node answered with words that are not in our table.
  */
 export type Obstacle = 'content' | 'cost' | 'words';
@@ -188,7 +188,7 @@ export interface Sequence {
   /** Returns the account's first unused nonce at the newest block. */
   nextOf(account: string): Promise<bigint>;
   /**
-   * Returns the account's first unused nonce after this block; `pruned` if every node has dropped that state. `another`: asks another node than the one
+   * Returns the account's first unused nonce after this block; `pruned` if every node has dropped that state. `another`: asks a node other than the one
    * that reported the head, if there is one.
    */
   nextAt(account: string, blockNumber: bigint, by?: 'another'): Promise<bigint | 'pruned'>;
@@ -236,7 +236,7 @@ export interface SignForeign {
   sign(transaction: string, relayer: Relayer, signer: Signer): Promise<SignedForCaller>;
 }
 
-/** What a caller's transaction became. */
+/** A caller's transaction with the relayer's signature. */
 export interface SignedForCaller {
   readonly transaction: string;
   readonly signature: string;

@@ -6,7 +6,7 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
-/** Who did what, whatever the log level is. */
+/** Records who did what, at every log level. */
 export interface AuditLog {
   audit(fields: object): void;
 }

@@ -25,7 +25,7 @@ export interface Chains {
   release(chain: Chain): Promise<void>;
 }
 
-/** What the registry works with. */
+/** The dependencies of the registry. */
 export interface RelayerRegistryDeps {
   readonly directory: ChangeableDirectory;
   readonly chains: Chains;

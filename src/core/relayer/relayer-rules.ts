@@ -11,7 +11,7 @@ const maxItems = 10_000;
 type Parts = Partial<Pick<Relayer, 'name' | 'customRpcUrls' | 'policies'>>;
 
 /**
- * Checks parts of a relayer by the rules that hold for every way in: the API and the configuration file. Throws `FIELD_INVALID` with all problems.
+ * Checks parts of a relayer by the rules that the API and the configuration file share. Throws `FIELD_INVALID` with all problems.
  */
 export function checkRelayerParts({ name, customRpcUrls, policies }: Parts, nodeUrls?: Pick<NodeUrlPolicy, 'problemOf'>): void {
   throwProblems([

@@ -2,7 +2,7 @@ import type { Directory } from '../ports/directory.js';
 import type { Reads } from '../ports/store.js';
 import { laneOf, minBalanceOf, type Relayer } from './relayer.js';
 
-/** What `relayerStatus` works with. */
+/** The dependencies of `relayerStatus`. */
 export interface RelayerStatusDeps {
   readonly store: { readonly read: Pick<Reads, 'transactionsOf' | 'nextNonce'> };
   readonly directory: Pick<Directory, 'chainOf'>;

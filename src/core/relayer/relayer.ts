@@ -107,7 +107,7 @@ export const defaultPolicies: {
     maxInFlight: 16,
     includeRevertData: false,
   },
-  // A tenth of a lumen and a hundredth of a SOL, as in the relayer that this service replaces; Stellar itself reserves more.
+  // A tenth of a lumen and a hundredth of a SOL, as in OpenZeppelin Relayer; Stellar itself reserves more.
   stellar: { network: 'stellar', minBalanceStroops: 1_000_000n, maxFeeStroops: null },
   solana: {
     network: 'solana',

@@ -20,7 +20,7 @@ import type { RelayerRegistry } from './relayer-registry.js';
 import { checkRelayerParts } from './relayer-rules.js';
 import { definitionFromRelayer } from './stored-relayer.js';
 
-/** What creating, changing and deleting relayers work with. */
+/** The dependencies of creating, changing and deleting relayers. */
 export interface RelayerDeps {
   readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
   readonly ids: Ids;

@@ -62,7 +62,7 @@ export interface LocalKeys {
   fromKeystore(json: string, passphrase: string): Promise<Uint8Array>;
 }
 
-/** What creating and deleting signers work with. */
+/** The dependencies of creating and deleting signers. */
 export interface SignerDeps {
   readonly store: Pick<Store, 'change' | 'commit'>;
   readonly ids: Ids;

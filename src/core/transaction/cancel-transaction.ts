@@ -13,7 +13,7 @@ import { viewOf } from './transaction-changes.js';
 /**
  * Cancels a waiting transaction. An unsigned one ends at once. A signed one is outbid in its slot by an attempt that does nothing; an
  * unsequenced one is not broadcast again, and ends when its attempts are dead.
- * A second cancel changes nothing. Throws 404; 400 if it no longer waits or cannot be canceled; 412 for another revision than the expected one
+ * A second cancel changes nothing. Throws 404; 400 if it no longer waits or cannot be canceled; 412 if the revision is not the expected one
  * (null: any); 503 with nothing changed.
  */
 export async function cancelTransaction(

@@ -25,7 +25,7 @@ export function endedUnsigned(transaction: Transaction, status: 'canceled' | 'ex
   return next(transaction, { status, intent: status === 'canceled' ? 'cancel' : 'expire', statusReason: reason });
 }
 
-/** Fails a transaction that no block contains, and none will by our doing. */
+/** Fails a transaction that no block contains and that the service no longer sends. */
 export function failed(transaction: Transaction, failureReason: FailureReason, reason: string): Transaction {
   return next(transaction, { status: 'failed', mined: null, queued: null, failureReason, statusReason: reason });
 }
@@ -248,7 +248,7 @@ export function requireWaiting(transaction: Transaction, verb: 'replaced' | 'can
     });
 }
 
-/** Throws 412 if the transaction has another revision than the caller expects. Null: any will do. */
+/** Throws 412 if the transaction does not have the revision that the caller expects. Null: any revision. */
 export function requireRevision({ id, revision }: Transaction, expected: bigint | null): void {
   if (expected === null || BigInt(revision) === expected) return;
   const sentence = `the transaction has revision ${revision}, not ${expected}; read it again`;

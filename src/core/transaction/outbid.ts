@@ -19,7 +19,7 @@ export interface Outbid {
   readonly purpose: Intent;
   /** The new content; null: the attempt takes the slot and does nothing. */
   readonly replacement: Replacement | null;
-  /** Throws if the transaction, as it is now, may not be changed so. */
+  /** Throws if the transaction, in its current state, may not be changed in this way. */
   readonly require: (current: OpenTransaction) => void;
   readonly saveResponse?: SaveResponse<TransactionView> | undefined;
   /** The obstacle of a `release_slot`: why the transaction will fail. */

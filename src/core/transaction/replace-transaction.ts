@@ -34,7 +34,7 @@ function requireSameSlot(chain: Chain, transaction: Transaction, content: Conten
  * An unsigned transaction is changed in place, without a call to a node. Otherwise the new attempt is estimated, priced above all earlier ones,
  * checked for funds, signed and stored before this resolves. If attempts cannot outbid one another, the new content is queued, in place of
  * an earlier queued replacement. Throws 404; 400 for a bad request, a state that allows no replacement, or an attempt that cannot be made;
- * 412 for another revision than the expected one; 503 `NODE_UNAVAILABLE` with nothing changed.
+ * 412 if the revision is not the expected one; 503 `NODE_UNAVAILABLE` with nothing changed.
  */
 export async function replaceTransaction(
   deps: TransactionDeps,

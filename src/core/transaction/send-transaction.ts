@@ -12,7 +12,7 @@ import type { Feed } from './feed.js';
 import { type Journal, noOrigin, type Origin } from './journal.js';
 import type { Content, Transaction, TransactionView } from './transaction.js';
 
-/** What the transaction use cases work with. */
+/** The dependencies of the transaction use cases. */
 export interface TransactionDeps {
   readonly store: Store;
   readonly directory: Directory;

@@ -3,7 +3,7 @@ import type { Log } from '../ports/log.js';
 import type { Change, Changes, OldTransaction, Store } from '../ports/store.js';
 import { pause, type Repeating, repeat } from '../repeat.js';
 
-/** What the transaction cleaner works with. */
+/** The dependencies of the transaction cleaner. */
 export interface TransactionCleanerDeps {
   readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
   readonly clock: Clock;

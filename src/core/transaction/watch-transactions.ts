@@ -21,7 +21,7 @@ export interface WatchRequest {
   readonly resumeToken: string | null;
 }
 
-/** What watches work with. */
+/** The dependencies of watches. */
 export interface WatchDeps {
   readonly read: Reads;
   readonly feed: Feed;
@@ -120,7 +120,7 @@ function loaderOf(read: Reads, { relayerId, transactionId }: WatchScope) {
       return changed === undefined ? [] : [changed];
     }
     const page = await read.changesAfter(relayerId, after, pageSize);
-    // Asked for after the page, so that a removal between the two reads shows.
+    // Read after the page, so that a removal between the two reads is noticed.
     const { removedThrough } = await read.changePositions(relayerId);
     if (removedThrough > after) throw tokenExpired('resume_token is too old: transactions that changed since were deleted');
     return page;

@@ -27,7 +27,7 @@ interface Broadcast {
 
 /**
  * Broadcasts the live attempts that no node has accepted yet: unsequenced ones first, then by nonce, one batch at a time, since nodes accept nonces best
- * in order. While nodes refuse a live attempt, an earlier one that does the same stays the one to send. "Already known" is success. An answer never
+ * in order. While nodes refuse a live attempt, the lane broadcasts an earlier one with the same content. "Already known" is success. An answer never
  * fails a transaction: a stored attempt counts as broadcast, and only the chain decides.
  */
 export async function broadcast(lane: LaneContext): Promise<void> {
@@ -62,7 +62,7 @@ function dueAttempts(lane: LaneContext): readonly Broadcast[] {
   const lowest = lowestUntaken(lane);
   for (const open of lane.transactions.untaken()) {
     const live = shownAttempt(open.transaction, open.attempts);
-    // What has expired is not wanted any more, also before a self-transfer could replace it.
+    // Expired content must not be broadcast any more, even before a self-transfer has replaced it.
     if (live === null || isExpired(open, nowMs)) continue;
     for (const attempt of [keptAttempt(lane, open, live), live]) {
       const state = attempt === null ? undefined : lane.transactions.stateOf(attempt);
@@ -135,14 +135,14 @@ async function record(lane: LaneContext, { attempt, span }: Broadcast, outcome: 
       case 'accepted':
       case 'known': {
         const after = submitted(transaction, nowMs);
-        // A hash is no news while the node is known not to pool what it answers so.
+        // A hash proves nothing while nodes are known to answer with a hash without pooling the attempt.
         if (isUnpooled(transaction)) return null;
         const isNews =
           after.status !== transaction.status || after.statusReason !== transaction.statusReason || transaction.sentAtMs === null;
         return isNews ? { steps: [after] } : null;
       }
       case 'nonce_used':
-        // An attempt of ours or of somebody else took the slot: the next head shows which.
+        // An attempt of ours or a foreign transaction used the slot. The next head shows which.
         return null;
       case 'underpriced':
       case 'wait':
@@ -150,7 +150,7 @@ async function record(lane: LaneContext, { attempt, span }: Broadcast, outcome: 
         return waitsFor(transaction, refusedReason(keptAttempt(lane, current, attempt), lane, outcome.sentence));
     }
   });
-  // Repeated attempts without news leave no span.
+  // A repeated broadcast with the same outcome leaves no span.
   if (moved !== null || (isTaken(outcome) && attempt.nonce !== null))
     span?.end('sentence' in outcome ? outcome.sentence : null, { outcome: outcome.kind });
 }

@@ -24,7 +24,7 @@ interface Lowest {
 
 /**
  * A node that rejects the bid is obeyed for this many attempts of a slot, after 1, 2, 4 and 8 blocks. One is enough to outbid all of ours; more helps only if
- * somebody else uses the key. A node that still rejects the bid is wrong.
+ * a foreign transaction is in the slot. A node that still rejects the bid is wrong.
  */
 const maxDemands = 4;
 
@@ -65,7 +65,7 @@ async function bumpFees(lane: LaneContext, sequence: Sequence, head: Head, lowes
     const why = live === undefined ? null : whyDue(lane, open, live, head, isLowest ? lowest : null);
     if (live === undefined || why === null) continue;
     if (why === 'waited' && live.nonce !== null && !isLowest && !isLowestBumped) continue;
-    // What nodes refused for its cost is not held by any, so it need not be outbid.
+    // No node holds an attempt that nodes refused for its cost, so it need not be outbid.
     const outbids = attemptsInSlot(open).filter((attempt) => why !== 'too_expensive' || transactions.stateOf(attempt)?.wasTaken);
     const { content } = open.transaction;
     const draft = await sequence.bumpFee({ relayer: lane.relayer(), content, live, outbids, reason: why });
@@ -137,7 +137,7 @@ async function signBump(lane: LaneContext, seen: OpenTransaction, live: Attempt,
     if ('sentence' in draft && isUnpooled(transaction)) return null;
     if ('sentence' in draft) return waitsFor(transaction, notIncreased(draft.sentence));
     const newAttempt = await signAttempt(lane.deps, lane.relayer(), current, { draft, nonce: transaction.nonce, purpose: live.purpose });
-    // Nodes refused it for another reason than its price: there is nothing to outbid.
+    // Nodes refused it for a reason other than its price, so there is nothing to outbid.
     if (current.attempts.some(({ hash }) => hash === newAttempt.hash)) return null;
     const duplicate = await duplicateOf(lane, newAttempt);
     return duplicate === null ? { steps: [signed(transaction, newAttempt)], newAttempt } : waitsFor(transaction, duplicate);

@@ -34,8 +34,8 @@ export function createChore<A extends readonly unknown[]>(
     const detail = error instanceof Error ? error.message : String(error);
     if (reported === detail) return;
     reported = detail;
-    if (isUnavailable(error)) log.warn({ relayer: relayerId(), chore: name, detail }, 'no RPC node answered a lane task; retrying');
-    else log.error({ relayer: relayerId(), chore: name, err: error }, 'a lane task failed; retrying');
+    if (isUnavailable(error)) log.warn({ relayer: relayerId(), chore: name, detail }, 'no RPC node answered a chore of the lane; retrying');
+    else log.error({ relayer: relayerId(), chore: name, err: error }, 'a chore of the lane failed; retrying');
   }
 
   return async (...args) => {
@@ -46,7 +46,7 @@ export function createChore<A extends readonly unknown[]>(
       fail(error);
       return;
     }
-    if (reported !== null) log.info({ relayer: relayerId(), chore: name }, 'a lane task succeeds again');
+    if (reported !== null) log.info({ relayer: relayerId(), chore: name }, 'a chore of the lane succeeds again');
     failures = 0;
     reported = null;
   };

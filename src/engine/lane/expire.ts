@@ -22,7 +22,7 @@ export async function expire(lane: LaneContext): Promise<void> {
   }
 }
 
-/** True if the caller no longer wants the transaction and nothing was done about it yet: its content must not be broadcast or bumped any more. */
+/** True if `valid_until` has passed and the lane has not acted on it yet: the content must not be broadcast or bumped any more. */
 export function isExpired({ transaction: { validUntilMs, intent, mined } }: OpenTransaction, nowMs: number): boolean {
   return validUntilMs !== null && validUntilMs <= nowMs && intent === 'content' && mined === null;
 }

@@ -9,7 +9,7 @@ import { isDeep, isShown, isUsed } from './settle-slots.js';
 
 /** This many unexplained slots are searched per head: each search takes about twenty calls. */
 const searchesPerHead = 4;
-/** A transaction is not given up before: blocks can be fast, and outages of an index long. */
+/** A transaction is not given up before this time: blocks can be fast, and outages of an index long. */
 const givenUpAfterMs = 600_000;
 /** The first head can show a used nonce before the receipt that explains it: foreign use is searched from this head on. */
 const headsUntilSearched = 2;
@@ -19,7 +19,7 @@ const maxEmptySearches = 64;
 const provenDepth = { least: 8, most: 64 };
 
 /**
- * Makes the chore that finds out who used nonces that no attempt of ours explains. Only a foreign transaction found in a block at the required
+ * Makes the chore that finds the transactions that used nonces which no attempt of ours explains. Only a foreign transaction found in a block at the required
  * confirmations displaces ours.
  */
 export function createForeignExplainer(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
@@ -55,13 +55,13 @@ async function explainOne(
     record.unexplained = null;
     return;
   }
-  // No answer is no search, but others come first next time.
+  // A search without an answer does not count, but other slots come first next time.
   const isKnown = user !== null && user !== 'not_found' && user !== 'pruned';
   record.unexplained = { heads, lastHash, searches: user === null ? searches : isKnown ? 0 : searches + 1, searchedAtBlock: head.number };
   if (user === null) return;
   const patience = Math.max(maxEmptySearches, lane.relayer().network.requiredConfirmations);
   const isSearched = !isKnown && searches >= patience && isOld(record.open, lane.deps.clock.nowMs());
-  // A new nonce pays again: the block has to be shown at its height, below a head that is shown too.
+  // With a new nonce, the service pays again: a node must show the block at its height, below a head that it also shows.
   const isFinal =
     isKnown &&
     isDeep(lane, head, user.blockNumber) &&

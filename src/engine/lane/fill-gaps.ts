@@ -14,7 +14,7 @@ const maxGaps = 64;
  * mined. A gap appears if the chain was rewound, or if a reorg removed a foreign transaction that had used our key.
  *
  * If one of our transactions became final at such a nonce, its stored attempt is broadcast again: nothing confirmed is ever signed again. Otherwise a
- * self-transfer takes the nonce, as a transaction of its own, and outbids whatever of ours a node may still hold there. Throws `NODE_UNAVAILABLE`.
+ * self-transfer takes the nonce, as a transaction of its own, and outbids any attempt of ours that a node may still hold there. Throws `NODE_UNAVAILABLE`.
  */
 export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
   /** The head at which each empty nonce was first seen. */
@@ -95,7 +95,7 @@ async function fillGap(lane: LaneContext, sequence: Sequence, nonce: bigint, out
     ...newTransaction(deps, relayer, content, { validUntilMs: null, traceParent: null }),
     statusReason: `fills the gap at ${slotTerms({ content }).slot} ${nonce}`,
   };
-  // Its purpose is a cancel: if somebody else uses the nonce after all, nothing is left to send.
+  // Its purpose is a cancel: if a foreign transaction uses the nonce after all, nothing is left to send.
   const first = await signAttempt(deps, relayer, { transaction, attempts: [] }, { draft, nonce, purpose: 'cancel' });
   // Versions count within a slot, and other transactions of ours may have attempts there.
   const newAttempt = { ...first, version: outbids.reduce((highest, { version }) => Math.max(highest, version), 0) + 1 };

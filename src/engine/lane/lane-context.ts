@@ -44,7 +44,7 @@ export interface LaneContext {
   signedNonce: bigint;
   /** A next nonce that differs from ours because of one answer, and the head of that answer; null: none. Nothing takes a nonce meanwhile. */
   doubtedNonce: { readonly nonce: bigint; readonly head: Head } | null;
-  /** The next nonce as stored, which is lower if somebody else used the key; null: none is stored yet. */
+  /** The next nonce as stored, which is lower if a foreign transaction used the key; null: none is stored yet. */
   storedNonce: bigint | null;
   /** The balance was below the required minimum when it was last read, and this was reported. */
   isBalanceLow: boolean;
@@ -69,7 +69,7 @@ export function isUnavailable(error: unknown): boolean {
   return error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE';
 }
 
-/** For a question about one transaction: no answer is null, so that it holds up no other transaction. Throws anything else on. */
+/** Returns null if no node answered a question about one transaction, so that no other transaction waits for it. Rethrows any other error. */
 export function nullIfUnavailable(error: unknown): null {
   if (isUnavailable(error)) return null;
   throw error;

@@ -127,7 +127,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   function move(transactionId: string, decide: Decide): Promise<OpenTransaction | null> {
     return oneAtATime.run([transactionId], async () => {
       for (let conflicts = 0; ; conflicts += 1) {
-        // The commit that made it open may have lost its answer: the store knows.
+        // The commit that stored it may have lost its answer, so only the store knows whether it is open.
         if (transactions.get(transactionId) === undefined) await reload([transactionId]);
         const current = transactions.get(transactionId);
         if (current === undefined) return null;

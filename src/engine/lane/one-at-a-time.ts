@@ -4,7 +4,7 @@ export interface OneAtATime {
   run<T>(keys: readonly string[], task: () => Promise<T>): Promise<T>;
 }
 
-/** Makes it; keys that nothing runs on cost nothing. */
+/** Creates the runner; idle keys cost nothing. */
 export function createOneAtATime(): OneAtATime {
   const last = new Map<string, Promise<unknown>>();
   return {

@@ -16,7 +16,7 @@ export interface AttemptState {
   wasTaken: boolean;
   /** Consecutive refusals since a node accepted it last. */
   refusals: number;
-  /** The last refusal that waiting hardly helps against (another attempt in its slot may go), and how often it came; null: none. */
+  /** The last refusal that waiting is unlikely to resolve (nodes may accept another attempt in its slot), and how often it came; null: none. */
   obstacle: { readonly because: Obstacle; readonly sentence: string; readonly answers: number } | null;
   /** It is proved that no block can ever hold it. */
   isDead: boolean;
@@ -40,7 +40,7 @@ export interface Tracked {
   drafting: { readonly revision: number; readonly done: Promise<Drafting>; doneAtHash: string | null } | null;
   /** What every node answers to it before it is signed, in words that are not in our tables, and at how many heads; null: nothing. */
   rejected: { readonly sentence: string; readonly heads: number; readonly lastHash: string; readonly sinceMs: number } | null;
-  /** Counts while its nonce is used on chain and no attempt of ours explains it; null: no such mystery. */
+  /** Counts while its nonce is used on chain and no attempt of ours explains it; null: that is not so. */
   unexplained: {
     /** Consecutive heads that showed it, and the hash of the newest one. */
     readonly heads: number;
@@ -208,7 +208,7 @@ export function createOpenTransactions(): OpenTransactions {
   }
 
   function* slotted(): Generator<OpenTransaction> {
-    // `order` may be replaced while it is read; the one that was begun is as good.
+    // `order` may be replaced during this loop, which then continues with the earlier array. It skips nonces that are gone, and the next walk has new ones.
     for (const nonce of order) {
       const record = slots.get(nonce);
       if (record !== undefined) yield record.open;
@@ -244,7 +244,7 @@ export function createOpenTransactions(): OpenTransactions {
       const hadNonce = before.open.transaction.nonce !== null;
       const staysWaiting = waiting.has(id) && open.transaction.nonce === null && !isSigned(open.transaction);
       if (!staysWaiting) remove(before);
-      // A new nonce is no mystery yet.
+      // Nothing is known yet about the use of a new nonce.
       if (before.open.transaction.nonce !== open.transaction.nonce) before.unexplained = null;
       before.open = open;
       if (!staysWaiting) add(before, hadNonce);

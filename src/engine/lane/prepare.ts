@@ -26,7 +26,7 @@ const forbiddenForMs = 3_000;
 /** The same words of every node at this many heads, and for this long, are an answer even if they are unknown. */
 const rejection = { heads: 5, ms: 60_000 };
 
-/** Other transactions do not wait longer for nodes to estimate one. */
+/** The maximum time that other transactions wait for nodes to estimate one. */
 const slowDraftMs = 2_000;
 
 /** Why a transaction cannot be signed now. */
@@ -41,7 +41,7 @@ interface Drafted {
 
 /**
  * Makes the first attempt of waiting transactions, oldest first: estimated, priced, checked for funds, signed, and stored together with the nonces they
- * take. A transaction that cannot go takes no nonce and delays no other: a lasting refusal fails it, any other makes it wait.
+ * take. A transaction that cannot be sent takes no nonce and delays no other: a lasting refusal fails it, any other makes it wait.
  *
  * Nodes are asked without a lock. The commit asserts the revisions that the attempts were made from, so content that was replaced meanwhile is never
  * signed over. Throws `NODE_UNAVAILABLE`.
@@ -155,13 +155,13 @@ async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Pro
   const request = { relayer: lane.relayer(), content, outbids: [], validUntilMs, nextNonce: lane.nextNonce };
   const drafted = await journal.within(span, () => lane.chain.draft(request));
   const draft = mayDepend ? undecided(drafted) : drafted;
-  // Repeated tries without news leave no span.
+  // A repeated try with the same result leaves no span.
   if (!isRefusal(draft)) span?.end();
   else if (waitingReason(draft.sentence) !== transaction.statusReason) span?.end(draft.sentence);
   return draft;
 }
 
-/** True if an earlier transaction of the account is not mined yet: it may be what this one needs, and no estimate that begins now has it. */
+/** True if an earlier transaction of the account is not mined yet: this one may depend on it, and an estimate that begins now does not include it. */
 function followsOthers({ transactions, chain }: LaneContext, { id, content }: Transaction): boolean {
   const [oldest] = transactions.waiting();
   return transactions.inFlightCount() > 0 || (!chain.isUnsequenced(content) && oldest?.transaction.id !== id);

@@ -6,11 +6,11 @@ import { attemptsInSlot, earlierAlike, outbid } from '../../core/transaction/out
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 import { isUnavailable, type LaneContext } from './lane-context.js';
 
-/** An attempt that cannot go keeps its slot for this many blocks and this long: funds often come back, and another node may accept it. */
+/** An attempt that no node accepts keeps its slot for this many blocks and this long: the account may be funded, and another node may accept it. */
 const patience = { blocks: 5n, ms: 60_000 };
-/** The same if nodes may accept it as it is one day, or their words are not known. */
+/** The same, if nodes may still accept it unchanged, or if their words are unknown. */
 const longPatience = { blocks: 20n, ms: 600_000 };
-/** One answer, or two, may be an accident. */
+/** One or two refusals may be accidental. */
 const minAnswers = 3;
 
 /**

@@ -77,7 +77,7 @@ function lower(a: bigint, b: bigint): bigint {
 }
 
 /**
- * Follows a nonce that moved without us: somebody else used the key, or a reorg took such a use back. One answer proves nothing, so two heads must agree,
+ * Follows a nonce that moved without us: a foreign transaction used the key, or a reorg removed such a transaction. One answer proves nothing, so two heads must agree,
  * and for an increase another node at the first of them; until then nothing takes a nonce. The lowest increase counts, and the higher of two decreases:
  * a nonce that is too low is refused, but one that is too high costs a self-transfer for each nonce below it.
  */

@@ -61,10 +61,10 @@ describe('a chore', () => {
       wait(10_000);
     }
     assert.deepEqual(lines, [
-      'warn: no RPC node answered a lane task; retrying',
-      'error: a lane task failed; retrying',
-      'info: a lane task succeeds again',
-      'warn: no RPC node answered a lane task; retrying',
+      'warn: no RPC node answered a chore of the lane; retrying',
+      'error: a chore of the lane failed; retrying',
+      'info: a chore of the lane succeeds again',
+      'warn: no RPC node answered a chore of the lane; retrying',
     ]);
   });
 

@@ -77,7 +77,7 @@ function required<T>(field: string, value: T | undefined): T {
   return value;
 }
 
-/** What an audit line says about a change: the fields, and the values that matter and are no secrets. URLs hold providers' keys. */
+/** Returns the facts of an audit line about a change: the fields, and important values that are not secret. URLs hold providers' keys. */
 export function auditedChange(before: Relayer, change: RelayerChange): Record<string, string> {
   const shown = ({ paused, policies, notificationId, customRpcUrls }: RelayerChange) =>
     JSON.stringify({ paused, policies, notificationId, customRpcUrls: customRpcUrls?.map(({ url }) => maskedUrl(url)) }, (_name, value) =>

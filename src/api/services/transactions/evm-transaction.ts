@@ -23,7 +23,7 @@ const protoOfSpeed: Readonly<Record<DomainSpeed, Speed>> = {
 
 const domainSpeeds = new Map(Object.entries(protoOfSpeed).map(([speed, proto]) => [proto, speed as DomainSpeed]));
 
-/** What the caller of an EVM relayer asks to send. */
+/** Returns the EVM transaction that a caller requests. */
 export function evmRequestOf(request: EvmTransactionRequest): EvmRequest {
   return {
     network: 'evm',
@@ -44,7 +44,7 @@ export function weiOf(text: string | undefined): bigint | undefined {
   return text === undefined ? undefined : BigInt(text);
 }
 
-/** The EVM part of a transaction's record: the shown attempt's values, or what the caller asked for until there is one. */
+/** The EVM part of a transaction's record: the shown attempt's values, or the request's until an attempt is signed. */
 export function protoOfEvmTransaction({ transaction, shown }: TransactionView): EvmTransaction {
   const content = onNetwork('evm', transaction.content);
   const fields = shown === null ? null : onNetwork('evm', shown.fields);

@@ -12,7 +12,7 @@ import type { SolanaInstruction as DomainInstruction, SolanaRequest } from '../.
 import type { Attempt, TransactionView } from '../../../core/transaction/transaction.js';
 import { present, validUntilOf } from '../present.js';
 
-/** What the caller of a Solana relayer asks to send. */
+/** Returns the Solana transaction that a caller requests. */
 export function solanaRequestOf(request: SolanaTransactionRequest): SolanaRequest {
   const { transaction, instructions } = request;
   return { network: 'solana', transaction, instructions: instructions.map(instructionOf), ...validUntilOf(request) };

@@ -32,7 +32,7 @@ import {
 import type { Attempt, TransactionView } from '../../../core/transaction/transaction.js';
 import { present, presentAmount, validUntilOf } from '../present.js';
 
-/** What the caller of a Stellar relayer asks to send. */
+/** Returns the Stellar transaction that a caller requests. */
 export function stellarRequestOf(request: StellarTransactionRequest): StellarRequest {
   const { network, sourceAccount, operations, transactionXdr, memo, feeBump, maxFee } = request;
   return {

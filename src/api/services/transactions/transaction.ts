@@ -42,7 +42,7 @@ export function statusOf(status: TransactionStatus): DomainStatus | undefined {
   return domainStatuses.get(status);
 }
 
-/** What the caller asks to send. The gate has checked that its shape matches the relayer's network, and the bounds of its fields. */
+/** Returns the transaction that a caller requests. The gate has checked that its shape matches the relayer's network, and the bounds of its fields. */
 export function contentRequestOf({ transaction }: Pick<SendTransactionRequest, 'transaction'>): ContentRequest {
   switch (transaction.case) {
     case 'evm':
@@ -69,7 +69,7 @@ const protoOfFailure: Readonly<Record<DomainFailure, FailureReason>> = {
   outdated: FailureReason.OUTDATED,
 };
 
-/** The record of a transaction: the shown attempt's values, or what the caller asked for until there is one. */
+/** The record of a transaction: the shown attempt's values, or the request's until an attempt is signed. */
 export function protoOfTransaction(view: TransactionView): Transaction {
   const { transaction, shown } = view;
   return create(TransactionSchema, {
