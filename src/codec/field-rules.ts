@@ -1,6 +1,13 @@
-import { type DescField, type DescOneof, getOption, ScalarType } from '@bufbuild/protobuf';
+import { type DescField, type DescMessage, type DescOneof, getOption, ScalarType } from '@bufbuild/protobuf';
 import { DurationSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { type FieldRules, field as fieldOption, type UnionRules, union as unionOption } from '../../gen/relayer/rest/v1/options_pb.js';
+import {
+  type FieldRules,
+  field as fieldOption,
+  message as messageOption,
+  type RestKey,
+  type UnionRules,
+  union as unionOption,
+} from '../../gen/relayer/rest/v1/options_pb.js';
 
 /** Returns a field's options. */
 export function fieldRulesOf(field: DescField): FieldRules {
@@ -15,6 +22,11 @@ export function unionRulesOf(oneof: DescOneof): UnionRules {
 /** Returns the field's name in REST JSON, and in sentences about it. */
 export function restNameOf(field: DescField): string {
   return fieldRulesOf(field).name || field.name;
+}
+
+/** Returns the keys that only REST has. */
+export function restKeysOf(desc: DescMessage): readonly RestKey[] {
+  return getOption(desc, messageOption).restKeys;
 }
 
 /** Returns the scalar type of a field or of its items; undefined if those are not scalars. */

@@ -1,8 +1,8 @@
 import { create, type DescField, type DescMessage, getOption, ScalarType } from '@bufbuild/protobuf';
 import { DurationSchema, FieldMaskSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { message as messageOption } from '../../gen/relayer/rest/v1/options_pb.js';
+import { message as messageOption, type RestKey } from '../../gen/relayer/rest/v1/options_pb.js';
 import { enumCodec } from './enum-codec.js';
-import { checkFieldRules, fieldRulesOf, integerRangeOf, restNameOf } from './field-rules.js';
+import { checkFieldRules, fieldRulesOf, integerRangeOf, restKeysOf, restNameOf } from './field-rules.js';
 import { addKey, type Compiler, heldIn, type MemberWriter, type ObjectCodec, readObject, writeObject } from './object-codec.js';
 import type { Properties, ValueCodec } from './reading.js';
 import {
@@ -39,6 +39,7 @@ export class CodecCompiler implements Compiler {
       if (member.kind === 'oneof') addUnion(codec, member, this);
       else if (exclude?.has(member.name) !== true && !fieldRulesOf(member).rpcOnly) addField(codec, member, this);
     }
+    for (const key of restKeysOf(desc)) addRestKey(codec, key);
     for (const shape of codec.flat?.shapes.values() ?? []) {
       if (shape.codec.flat !== null) throw new Error(`${desc} has a flattened union in a flattened union`);
       const twice = [...shape.codec.keys.keys()].find((key) => codec.keys.has(key));
@@ -129,6 +130,26 @@ function addField(codec: ObjectCodec, field: DescField, compiler: Compiler): voi
     },
   });
   codec.writers.push(fieldWriter(field, key, value));
+  for (const { name, content } of restKeysOf(field.parent))
+    if (content.case === 'copyOf' && content.value === field.name) codec.writers.push(fieldWriter(field, name, value));
+}
+
+/** A key that only REST has: it fills no field. */
+function addRestKey(codec: ObjectCodec, { name, content }: RestKey): void {
+  if (content.case === undefined) throw new Error(`${codec.desc} has the REST key ${name} without content`);
+  if (content.case === 'copyOf') {
+    if (codec.desc.fields.every((field) => field.name !== content.value))
+      throw new Error(`${codec.desc} has the REST key ${name}, a copy of ${content.value}, which it does not have`);
+    return;
+  }
+  const read = content.case === 'ignored' ? stringCodec.read : boolCodec.read;
+  const unsupported = content.case === 'unsupported' ? `must be false: ${content.value}` : null;
+  addKey(codec, name, {
+    fieldName: null,
+    read(_target, json, path, reading) {
+      if (json !== null && read(json, path, reading) === true && unsupported !== null) reading.refuse(path, unsupported);
+    },
+  });
 }
 
 /** Returns the writer of a field; it leaves out a field that is not set, unless the field is nullable. */

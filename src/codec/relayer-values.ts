@@ -5,7 +5,7 @@ import { type RpcUrl, RpcUrlSchema } from '../../gen/relayer/v1/network_service_
 import type { CreateRelayerRequest, Relayer } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { SolanaFeePaymentStrategy, type SolanaPolicies, SolanaPoliciesSchema } from '../../gen/relayer/v1/solana_pb.js';
 import { StellarFeePaymentStrategy, type StellarPolicies, StellarPoliciesSchema } from '../../gen/relayer/v1/stellar_pb.js';
-import { type FieldProblem, invalidField, throwProblems } from '../core/errors.js';
+import { invalidField, throwProblems } from '../core/errors.js';
 import { maskedUrl } from '../core/network/node-urls.js';
 import type { NetworkType as DomainNetworkType, RpcUrl as DomainRpcUrl } from '../core/relayer/network.js';
 import {
@@ -78,18 +78,13 @@ export function policiesFromProto(networkType: DomainNetworkType, message: Polic
   if (message.case === undefined) return defaultPolicies[networkType];
   if (message.case !== networkType) throw invalidField('policies', `must be for network type ${networkType}`);
   const policies = valuesOf(message);
-  throwProblems([...unsupportedIn(message), ...policyProblems(policies)]);
+  throwProblems(policyProblems(policies));
   return policies;
 }
 
 function valuesOf(message: Exclude<PoliciesMessage, { case: undefined }>): RelayerPolicies {
   if (message.case === 'evm') return evmFromProto(message.value);
   return message.case === 'stellar' ? stellarFromProto(message.value) : solanaFromProto(message.value);
-}
-
-function unsupportedIn(message: PoliciesMessage): readonly FieldProblem[] {
-  if (message.case !== 'evm' || !message.value.privateTransactions) return [];
-  return [{ field: 'policies.private_transactions', description: 'must be false: private transactions are not supported' }];
 }
 
 function protoOfEvm(policies: DomainEvmPolicies): EvmPolicies {

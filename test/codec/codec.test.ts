@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { create, type DescMessage, equals, fromBinary, type MessageInitShape, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import { ApiKeySchema, CreateApiKeyRequestSchema } from '../../gen/relayer/v1/api_key_service_pb.js';
-import { EvmTransactionRequestSchema, EvmTransactionSchema } from '../../gen/relayer/v1/evm_pb.js';
+import { EvmPoliciesSchema, EvmTransactionRequestSchema, EvmTransactionSchema } from '../../gen/relayer/v1/evm_pb.js';
 import {
   BalanceUnit,
   CreateRelayerRequestSchema,
   JsonRpcAnswerSchema,
+  JsonRpcErrorSchema,
   RelayerBalanceSchema,
   RelayerSchema,
 } from '../../gen/relayer/v1/relayer_service_pb.js';
@@ -18,6 +19,7 @@ import {
   OperationSpecSchema,
   ScValSchema,
   StellarTransactionRequestSchema,
+  WasmSourceSchema,
 } from '../../gen/relayer/v1/stellar_pb.js';
 import { TransactionSchema } from '../../gen/relayer/v1/transaction_pb.js';
 import { renderTransaction } from '../../src/api/rest/render-record.js';
@@ -165,12 +167,30 @@ describe('operations and assets', () => {
         operation: {
           case: 'uploadWasm',
           value: {
-            wasm: { source: { case: 'hex', value: Uint8Array.of(0, 0x61, 0x73, 0x6d) }, type: 'hex' },
+            wasm: { source: { case: 'hex', value: Uint8Array.of(0, 0x61, 0x73, 0x6d) } },
             auth: { auth: { case: 'addresses', value: { signers: ['GA'] } } },
           },
         },
       },
+      '{"type":"upload_wasm","wasm":{"hex":"0061736d"},"auth":{"type":"addresses","signers":["GA"]}}',
     );
+  });
+
+  it('have keys that only REST has: ignored, unsupported, or a copy of a field', () => {
+    assert.equal(read(WasmSourceSchema, '{"hex":"00","type":1}'), 'x.type must be a string');
+    assert.equal(read(WasmSourceSchema, '{"hex":"00","typ":"hex"}'), 'x.typ is not a known field; did you mean `type`?');
+    assertForm(EvmPoliciesSchema, '{"max_in_flight":1,"private_transactions":false}', { maxInFlight: 1 }, '{"max_in_flight":1}');
+    assertForm(EvmPoliciesSchema, '{"private_transactions":null}', {}, '{}');
+    assert.equal(
+      read(EvmPoliciesSchema, '{"private_transactions":true}'),
+      'x.private_transactions must be false: private transactions are not supported',
+    );
+    assert.equal(read(EvmPoliciesSchema, '{"private_transactions":"no"}'), 'x.private_transactions must be true or false');
+    assert.equal(
+      write(JsonRpcErrorSchema, { code: 3, message: 'm', data: '"0x"' }),
+      '{"code":3,"message":"m","description":"m","data":"0x"}',
+    );
+    assert.equal(read(JsonRpcErrorSchema, '{"description":"m"}'), 'x.description is not a known field');
   });
 
   it('have tags of other clients', () => {

@@ -72,6 +72,15 @@ describe('the contract for clients', () => {
     }
   });
 
+  it('has no field that only clients of REST need', () => {
+    const fields = [...filesIn(readFileSync('gen/contract/contract.binpb')).values()].flatMap(({ messageType }) =>
+      messageType.flatMap((message) => message.field.map(({ name }) => `${message.name}.${name}`)),
+    );
+    assert.ok(fields.includes('JsonRpcError.message') && fields.includes('EvmPolicies.max_in_flight') && fields.includes('WasmSource.hex'));
+    for (const leftover of ['EvmPolicies.private_transactions', 'JsonRpcError.description', 'WasmSource.type'])
+      assert.ok(!fields.includes(leftover), leftover);
+  });
+
   it('names no field by a word that a language reserves', () => {
     const names = [...filesIn(readFileSync('gen/contract/contract.binpb')).values()]
       .filter((file) => file.package === 'relayer.v1')

@@ -41,6 +41,16 @@ const cases: readonly Case[] = [
     refused: /the option nullable/,
   },
   { name: 'tags outside a tagged union', messages: request(`string a = 2 ${option('tags = "x"')};`), refused: /the option tags/ },
+  {
+    name: 'a copy of a field that is not there',
+    messages: request('option (relayer.rest.v1.message).rest_keys = { name: "b" copy_of: "c" }; string a = 2;'),
+    refused: /has the REST key b, a copy of c/,
+  },
+  {
+    name: 'a REST key without content',
+    messages: request('option (relayer.rest.v1.message).rest_keys = { name: "b" }; string a = 2;'),
+    refused: /has the REST key b without content/,
+  },
   { name: 'one key twice', messages: request(`string a = 2; string b = 3 ${option('name = "a"')};`), refused: /has the key a twice/ },
   { name: 'a map', messages: request('map<string, string> a = 2;'), refused: /is a map/ },
   { name: 'a double', messages: request('double a = 2;'), refused: /of a type that has no REST form/ },

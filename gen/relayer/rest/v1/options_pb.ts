@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/rest/v1/options.proto.
  */
 export const file_relayer_rest_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("Ch1yZWxheWVyL3Jlc3QvdjEvb3B0aW9ucy5wcm90bxIPcmVsYXllci5yZXN0LnYxIvkBCgtNZXRob2RSdWxlcxIlCgVzY29wZRgBIAEoDjIWLnJlbGF5ZXIucmVzdC52MS5TY29wZRIUCgxyYXRlX2xpbWl0ZWQYAiABKAgSFgoOc3VjY2Vzc19zdGF0dXMYAyABKA0SLQoHcmVsYXllchgEIAEoDjIcLnJlbGF5ZXIucmVzdC52MS5SZWxheWVyUnVsZRIeChZyZWxheWVyX25vdF9mb3VuZF90ZXh0GAUgASgJEhIKCmlkZW1wb3RlbnQYBiABKAgSDAoEYmFyZRgHIAEoCBIPCgdyZWFzb25zGAggAygJEhMKC21lcmdlX3BhdGNoGAkgASgIInMKC1JlYXNvblJ1bGVzEiUKBXJldHJ5GAEgASgOMhYucmVsYXllci5yZXN0LnYxLlJldHJ5EhAKCG1ldGFkYXRhGAIgAygJEhkKEW9wdGlvbmFsX21ldGFkYXRhGAMgAygJEhAKCHJlc291cmNlGAQgASgJIqgCCgpGaWVsZFJ1bGVzEg4KBm51bWJlchgBIAEoCBIOCgZhbW91bnQYAiABKAgSEAoIbnVsbGFibGUYAyABKAgSDAoEdGFncxgEIAMoCRILCgNoZXgYBSABKAgSDAoEbmFtZRgGIAEoCRIQCgNtaW4YByABKANIAIgBARIQCgNtYXgYCCABKANIAYgBARIMCgRqc29uGAkgASgIEhAKCHJlcXVpcmVkGAogASgIEhEKCW5vbl9lbXB0eRgLIAEoCBIQCghycGNfb25seRgMIAEoCBIUCgx1bml4X3NlY29uZHMYDSABKAgSDwoHaW5fZGF0YRgOIAEoCBINCgV1bnNldBgPIAEoCRIQCghpZl9tYXRjaBgUIAEoCEIGCgRfbWluQgYKBF9tYXgihwEKClVuaW9uUnVsZXMSGQoPcmVsYXllcl9uZXR3b3JrGAEgASgISAASEQoHc2libGluZxgCIAEoCUgAEg0KA3RhZxgDIAEoCUgAEg8KB2NvbnRlbnQYBCABKAkSDQoFdW5kZXIYBSABKAkSEAoIcmVxdWlyZWQYBiABKAhCCgoIc2VsZWN0b3IiNQoMTWVzc2FnZVJ1bGVzEhIKCmJhcmVfY2FzZXMYASADKAkSEQoJc2hvcnRoYW5kGAIgASgJKl4KBVJldHJ5EhUKEVJFVFJZX1VOU1BFQ0lGSUVEEAASDwoLUkVUUllfTkVWRVIQARIWChJSRVRSWV9BRlRFUl9DSEFOR0UQAhIVChFSRVRSWV9BRlRFUl9ERUxBWRADKr4BCgVTY29wZRIVChFTQ09QRV9VTlNQRUNJRklFRBAAEhAKDFNDT1BFX1BVQkxJQxABEhcKE1NDT1BFX0FVVEhFTlRJQ0FURUQQAhIbChdTQ09QRV9UUkFOU0FDVElPTlNfUkVBRBADEhwKGFNDT1BFX1RSQU5TQUNUSU9OU19XUklURRAEEg4KClNDT1BFX1NJR04QBRIXChNTQ09QRV9OT1RJRklDQVRJT05TEAYSDwoLU0NPUEVfQURNSU4QBypdCgtSZWxheWVyUnVsZRIcChhSRUxBWUVSX1JVTEVfVU5TUEVDSUZJRUQQABIXChNSRUxBWUVSX1JVTEVfRVhJU1RTEAESFwoTUkVMQVlFUl9SVUxFX0FDVElWRRACOlYKBm1ldGhvZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLmOAyABKAsyHC5yZWxheWVyLnJlc3QudjEuTWV0aG9kUnVsZXNSBm1ldGhvZDpSCgVmaWVsZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYuo4DIAEoCzIbLnJlbGF5ZXIucmVzdC52MS5GaWVsZFJ1bGVzUgVmaWVsZDpSCgV1bmlvbhIdLmdvb2dsZS5wcm90b2J1Zi5PbmVvZk9wdGlvbnMYu44DIAEoCzIbLnJlbGF5ZXIucmVzdC52MS5VbmlvblJ1bGVzUgV1bmlvbjo3CgR0ZXh0EiEuZ29vZ2xlLnByb3RvYnVmLkVudW1WYWx1ZU9wdGlvbnMYvI4DIAEoCVIEdGV4dDpZCgZyZWFzb24SIS5nb29nbGUucHJvdG9idWYuRW51bVZhbHVlT3B0aW9ucxi+jgMgASgLMhwucmVsYXllci5yZXN0LnYxLlJlYXNvblJ1bGVzUgZyZWFzb246WgoHbWVzc2FnZRIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxi9jgMgASgLMh0ucmVsYXllci5yZXN0LnYxLk1lc3NhZ2VSdWxlc1IHbWVzc2FnZWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("Ch1yZWxheWVyL3Jlc3QvdjEvb3B0aW9ucy5wcm90bxIPcmVsYXllci5yZXN0LnYxIvkBCgtNZXRob2RSdWxlcxIlCgVzY29wZRgBIAEoDjIWLnJlbGF5ZXIucmVzdC52MS5TY29wZRIUCgxyYXRlX2xpbWl0ZWQYAiABKAgSFgoOc3VjY2Vzc19zdGF0dXMYAyABKA0SLQoHcmVsYXllchgEIAEoDjIcLnJlbGF5ZXIucmVzdC52MS5SZWxheWVyUnVsZRIeChZyZWxheWVyX25vdF9mb3VuZF90ZXh0GAUgASgJEhIKCmlkZW1wb3RlbnQYBiABKAgSDAoEYmFyZRgHIAEoCBIPCgdyZWFzb25zGAggAygJEhMKC21lcmdlX3BhdGNoGAkgASgIInMKC1JlYXNvblJ1bGVzEiUKBXJldHJ5GAEgASgOMhYucmVsYXllci5yZXN0LnYxLlJldHJ5EhAKCG1ldGFkYXRhGAIgAygJEhkKEW9wdGlvbmFsX21ldGFkYXRhGAMgAygJEhAKCHJlc291cmNlGAQgASgJIqgCCgpGaWVsZFJ1bGVzEg4KBm51bWJlchgBIAEoCBIOCgZhbW91bnQYAiABKAgSEAoIbnVsbGFibGUYAyABKAgSDAoEdGFncxgEIAMoCRILCgNoZXgYBSABKAgSDAoEbmFtZRgGIAEoCRIQCgNtaW4YByABKANIAIgBARIQCgNtYXgYCCABKANIAYgBARIMCgRqc29uGAkgASgIEhAKCHJlcXVpcmVkGAogASgIEhEKCW5vbl9lbXB0eRgLIAEoCBIQCghycGNfb25seRgMIAEoCBIUCgx1bml4X3NlY29uZHMYDSABKAgSDwoHaW5fZGF0YRgOIAEoCBINCgV1bnNldBgPIAEoCRIQCghpZl9tYXRjaBgUIAEoCEIGCgRfbWluQgYKBF9tYXgihwEKClVuaW9uUnVsZXMSGQoPcmVsYXllcl9uZXR3b3JrGAEgASgISAASEQoHc2libGluZxgCIAEoCUgAEg0KA3RhZxgDIAEoCUgAEg8KB2NvbnRlbnQYBCABKAkSDQoFdW5kZXIYBSABKAkSEAoIcmVxdWlyZWQYBiABKAhCCgoIc2VsZWN0b3IiYgoMTWVzc2FnZVJ1bGVzEhIKCmJhcmVfY2FzZXMYASADKAkSEQoJc2hvcnRoYW5kGAIgASgJEisKCXJlc3Rfa2V5cxgDIAMoCzIYLnJlbGF5ZXIucmVzdC52MS5SZXN0S2V5InQKB1Jlc3RLZXkSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIRCgdpZ25vcmVkGAMgASgISAASFQoLdW5zdXBwb3J0ZWQYBCABKAlIABIRCgdjb3B5X29mGAUgASgJSABCCQoHY29udGVudCpeCgVSZXRyeRIVChFSRVRSWV9VTlNQRUNJRklFRBAAEg8KC1JFVFJZX05FVkVSEAESFgoSUkVUUllfQUZURVJfQ0hBTkdFEAISFQoRUkVUUllfQUZURVJfREVMQVkQAyq+AQoFU2NvcGUSFQoRU0NPUEVfVU5TUEVDSUZJRUQQABIQCgxTQ09QRV9QVUJMSUMQARIXChNTQ09QRV9BVVRIRU5USUNBVEVEEAISGwoXU0NPUEVfVFJBTlNBQ1RJT05TX1JFQUQQAxIcChhTQ09QRV9UUkFOU0FDVElPTlNfV1JJVEUQBBIOCgpTQ09QRV9TSUdOEAUSFwoTU0NPUEVfTk9USUZJQ0FUSU9OUxAGEg8KC1NDT1BFX0FETUlOEAcqXQoLUmVsYXllclJ1bGUSHAoYUkVMQVlFUl9SVUxFX1VOU1BFQ0lGSUVEEAASFwoTUkVMQVlFUl9SVUxFX0VYSVNUUxABEhcKE1JFTEFZRVJfUlVMRV9BQ1RJVkUQAjpWCgZtZXRob2QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi5jgMgASgLMhwucmVsYXllci5yZXN0LnYxLk1ldGhvZFJ1bGVzUgZtZXRob2Q6UgoFZmllbGQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLqOAyABKAsyGy5yZWxheWVyLnJlc3QudjEuRmllbGRSdWxlc1IFZmllbGQ6UgoFdW5pb24SHS5nb29nbGUucHJvdG9idWYuT25lb2ZPcHRpb25zGLuOAyABKAsyGy5yZWxheWVyLnJlc3QudjEuVW5pb25SdWxlc1IFdW5pb246NwoEdGV4dBIhLmdvb2dsZS5wcm90b2J1Zi5FbnVtVmFsdWVPcHRpb25zGLyOAyABKAlSBHRleHQ6WQoGcmVhc29uEiEuZ29vZ2xlLnByb3RvYnVmLkVudW1WYWx1ZU9wdGlvbnMYvo4DIAEoCzIcLnJlbGF5ZXIucmVzdC52MS5SZWFzb25SdWxlc1IGcmVhc29uOloKB21lc3NhZ2USHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMYvY4DIAEoCzIdLnJlbGF5ZXIucmVzdC52MS5NZXNzYWdlUnVsZXNSB21lc3NhZ2ViBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * What a method requires of its caller, and how REST responds.
@@ -353,6 +353,13 @@ export type MessageRules = Message<"relayer.rest.v1.MessageRules"> & {
    * @generated from field: string shorthand = 2;
    */
   shorthand: string;
+
+  /**
+   * Keys that only REST has, because clients of OpenZeppelin Relayer send or read them.
+   *
+   * @generated from field: repeated relayer.rest.v1.RestKey rest_keys = 3;
+   */
+  restKeys: RestKey[];
 };
 
 /**
@@ -361,6 +368,65 @@ export type MessageRules = Message<"relayer.rest.v1.MessageRules"> & {
  */
 export const MessageRulesSchema: GenMessage<MessageRules> = /*@__PURE__*/
   messageDesc(file_relayer_rest_v1_options, 4);
+
+/**
+ * A key that only REST has.
+ *
+ * @generated from message relayer.rest.v1.RestKey
+ */
+export type RestKey = Message<"relayer.rest.v1.RestKey"> & {
+  /**
+   * The key.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * What it means, for the OpenAPI document.
+   *
+   * @generated from field: string description = 2;
+   */
+  description: string;
+
+  /**
+   * Its content.
+   *
+   * @generated from oneof relayer.rest.v1.RestKey.content
+   */
+  content: {
+    /**
+     * Requests can have it: any text, which the service ignores.
+     *
+     * @generated from field: bool ignored = 3;
+     */
+    value: boolean;
+    case: "ignored";
+  } | {
+    /**
+     * Requests can have it: `false`. The sentence says why `true` is rejected.
+     *
+     * @generated from field: string unsupported = 4;
+     */
+    value: string;
+    case: "unsupported";
+  } | {
+    /**
+     * Responses have it: the value of this field, after that field.
+     *
+     * @generated from field: string copy_of = 5;
+     */
+    value: string;
+    case: "copyOf";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message relayer.rest.v1.RestKey.
+ * Use `create(RestKeySchema)` to create a new message.
+ */
+export const RestKeySchema: GenMessage<RestKey> = /*@__PURE__*/
+  messageDesc(file_relayer_rest_v1_options, 5);
 
 /**
  * Whether the same call can succeed later.

@@ -1,6 +1,7 @@
 import type { DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
+import type { RestKey } from '../../../../gen/relayer/rest/v1/options_pb.js';
 import { enumTextsOf } from '../../../codec/enum-codec.js';
-import { fieldRulesOf, restNameOf, unionRulesOf } from '../../../codec/field-rules.js';
+import { fieldRulesOf, restKeysOf, restNameOf, unionRulesOf } from '../../../codec/field-rules.js';
 import { commentOf } from './comment.js';
 import type { Direction, NamedSchemas } from './scalar-schema.js';
 import { described, orNull, type Schema } from './schema.js';
@@ -95,7 +96,7 @@ function merged(left: Keys, right: Keys): Keys {
 
 /** Collects the keys of a message that do not depend on a case. */
 function ownKeysOf(schemas: FieldSchemas, desc: DescMessage, { direction, name, exclude }: ObjectForm): Keys {
-  return desc.members.reduce<Keys>(
+  const own = desc.members.reduce<Keys>(
     (keys, member) => {
       if (exclude?.has(member.name) === true) return keys;
       if (member.kind === 'field' && fieldRulesOf(member).rpcOnly) return keys;
@@ -108,6 +109,20 @@ function ownKeysOf(schemas: FieldSchemas, desc: DescMessage, { direction, name, 
     },
     { properties: {}, required: [] },
   );
+  return restKeysOf(desc).reduce((keys, key) => merged(keys, restKey(schemas, desc, key, direction)), own);
+}
+
+/** A key that only REST has. */
+function restKey(schemas: FieldSchemas, desc: DescMessage, { name, description, content }: RestKey, direction: Direction): Keys {
+  if (content.case === 'copyOf') {
+    const field = desc.fields.find((one) => one.name === content.value);
+    return direction === 'request' || field === undefined
+      ? { properties: {}, required: [] }
+      : withKeys({ [name]: described(schemas.field(field, direction), description) });
+  }
+  if (direction === 'answer') return { properties: {}, required: [] };
+  const type = content.case === 'ignored' ? 'string' : 'boolean';
+  return { properties: { [name]: described(orNull({ type }), description) }, required: [] };
 }
 
 function fieldKey(schemas: FieldSchemas, field: DescField, direction: Direction): Keys {
@@ -130,7 +145,7 @@ function plainKeys(schemas: FieldSchemas, oneof: DescOneof, direction: Direction
 }
 
 function isCaseByCase(oneof: DescOneof): boolean {
-  return unionRulesOf(oneof).required && oneof.parent.members.length > 1;
+  return unionRulesOf(oneof).required && oneof.parent.members.length + restKeysOf(oneof.parent).length > 1;
 }
 
 /** One key holds the case that the relayer's network chooses. */

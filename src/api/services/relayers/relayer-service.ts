@@ -77,6 +77,6 @@ function protoOfAnswer({ idJson, answer }: AnsweredCall): JsonRpcAnswer {
     return create(JsonRpcAnswerSchema, { jsonrpc: '2.0', id: idJson, outcome: { case: 'result', value: answer.resultJson } });
   }
   const { code, message, dataJson } = answer;
-  const error = { code, message, description: message, ...present('data', dataJson) };
+  const error = { code, message, ...present('data', dataJson) };
   return create(JsonRpcAnswerSchema, { jsonrpc: '2.0', id: idJson, outcome: { case: 'error', value: error } });
 }

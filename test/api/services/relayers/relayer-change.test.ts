@@ -120,11 +120,6 @@ describe('relayer change', () => {
       { policies: { case: 'evm', value: { whitelistReceivers: ['0x70997970c51812dc3a010c7d01b50e0d17dc79c8', 'me'] } } },
       'FIELD_INVALID policies.whitelist_receivers[1]',
     ],
-    [
-      'private transactions',
-      { policies: { case: 'evm', value: { privateTransactions: true } } },
-      'FIELD_INVALID policies.private_transactions',
-    ],
   ] as const) {
     it(`relayer change: rejects ${what}`, () =>
       assert.equal(refusal(request as MessageInitShape<typeof UpdateRelayerRequestSchema>), expected));
