@@ -28,7 +28,7 @@ import { ConfigError } from './config/problem.js';
 import type { Settings } from './config/settings.js';
 import { configInForce } from './config-in-force.js';
 import { createAuthenticate } from './core/access/authenticate.js';
-import { createFingerprint, openDatabaseSecret } from './core/access/database-secret.js';
+import { createFingerprint, openDatabaseSecret, storedResponseSealKey } from './core/access/database-secret.js';
 import { createIdempotency, startStoredResponseCleaner } from './core/access/idempotency.js';
 import { createKeyRing } from './core/access/key-ring.js';
 import { createExclusively } from './core/exclusively.js';
@@ -240,7 +240,11 @@ export async function startApp(
       nodeUrls,
     });
     const plans = compileMethodPlans(served.map(({ service }) => service));
-    const serveOnce = createServeOnce(createIdempotency({ store, clock }), createFingerprint(databaseSecret));
+    const serveOnce = createServeOnce({
+      idempotency: createIdempotency({ store, clock }),
+      fingerprint: createFingerprint(databaseSecret),
+      secretBox: createSecretBox(storedResponseSealKey(databaseSecret)),
+    });
     const interceptors = [
       createErrorInterceptor({ log }),
       createAudit({ plans, log }),

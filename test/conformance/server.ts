@@ -51,6 +51,7 @@ function startable() {
       rateLimited: false,
       maxBodyBytes: wanted.messageReceiveLimit || maxBodyBytes,
       idempotent: false,
+      answersSecret: false,
       writes: false,
       relayer: 'any',
       relayerNotFoundText: () => 'Not found',

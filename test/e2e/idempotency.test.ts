@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict';
-import { randomInt } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { equals, type MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { parseEther } from 'ethers';
 import { ErrorInfoSchema } from '../../gen/google/rpc/error_details_pb.js';
+import { ApiKeyScope, ApiKeyService } from '../../gen/relayer/v1/api_key_service_pb.js';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
+import { SignerService } from '../../gen/relayer/v1/signer_service_pb.js';
 import { SendTransactionResponseSchema, TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { rest } from '../support/callers.js';
 import { sendRaw } from '../support/raw-http.js';
-import { apiKey, createServiceHome, type RunningService, type ServiceHome, startService } from '../support/service.js';
+import { apiKey, createServiceHome, databaseBytes, type RunningService, type ServiceHome, startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
 const transactions = '/relayers/r1/transactions';
@@ -240,6 +242,36 @@ describe('idempotency keys', () => {
       { headers: { authorization, 'idempotency-key': 'n' } },
     );
     assert.deepEqual([byRpc.notification?.id, byRpc.metadata?.logs.length], ['once', 1]);
+  });
+
+  it('idempotency: an API key and a signer are created once, and no secret of a stored response is readable in the database', async () => {
+    const key = { name: 'once', scopes: ['sign'] };
+    const created = await call('POST', '/api-keys', 'k', key);
+    assert.equal(created.status, 201, created.text);
+    const replay = await call('POST', '/api-keys', 'k', key);
+    assert.deepEqual([replay.status, replay.headers.get('idempotency-replayed'), replay.text], [201, 'true', created.text]);
+    const rpc = { headers: { authorization } };
+    const keys = createClient(ApiKeyService, createGrpcTransport({ baseUrl: service.baseUrl }));
+    const request = { name: 'once', scopes: [ApiKeyScope.SIGN], idempotencyKey: 'k' };
+    assert.equal((await keys.createApiKey(request, rpc)).key, created.body.data.key);
+    await assert.rejects(keys.createApiKey(request, { headers: { authorization, 'idempotency-key': 'l' } }), /must equal/);
+    const { apiKeys } = await keys.listApiKeys({ pageSize: 100 }, rpc);
+    assert.equal(apiKeys.filter(({ name }) => name === 'once').length, 1);
+
+    const signer = { type: 'local', config: { key: randomBytes(32).toString('hex') } };
+    const made = await call('POST', '/signers', 's', signer);
+    assert.equal(made.status, 201, made.text);
+    const signers = createClient(SignerService, createGrpcTransport({ baseUrl: service.baseUrl }));
+    const secret = { case: 'key', value: Buffer.from(signer.config.key, 'hex') } as const;
+    const config = { case: 'local', value: { secret } } as const;
+    assert.equal((await signers.createSigner({ config, idempotencyKey: 's' }, rpc)).signer?.id, made.body.data.id);
+    assert.equal((await call('POST', '/signers', 's', { ...signer, id: 'other' })).status, 422);
+
+    const path = randomBytes(16).toString('hex');
+    assert.equal((await call('POST', '/notifications', 'secret', { url: `https://example.com/${path}` })).status, 201);
+    const bytes = await databaseBytes(home);
+    assert.ok(bytes.includes('idempotency_key') && bytes.includes(created.body.data.id));
+    for (const hidden of [created.body.data.key, signer.config.key, path]) assert.ok(!bytes.includes(hidden));
   });
 
   it('idempotency: after a SIGKILL the same key returns the transaction that was answered, and never creates a second', async () => {

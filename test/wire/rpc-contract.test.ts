@@ -6,7 +6,10 @@ import { ApiKeyService } from '../../gen/relayer/v1/api_key_service_pb.js';
 import { NetworkService } from '../../gen/relayer/v1/network_service_pb.js';
 import { NotificationService, type UpdateNotificationResponse } from '../../gen/relayer/v1/notification_service_pb.js';
 import { RelayerService } from '../../gen/relayer/v1/relayer_service_pb.js';
+import { SignerService } from '../../gen/relayer/v1/signer_service_pb.js';
+import { SigningService } from '../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
+import { compileMethodPlans } from '../../src/api/contract/method-plan.js';
 import { type AppRig, startAppRig } from '../support/app-rig.js';
 import { type RpcAsker, rpcAskers } from '../support/rpc-askers.js';
 
@@ -62,6 +65,28 @@ describe('messages of the RPC contract', () => {
     assert.match(data.key, /^\S{32,}$/);
     const [listed] = await responsesOf(ApiKeyService.method.listApiKeys, {});
     assert.ok(!JSON.stringify(listed).includes('"key"'));
+  });
+
+  it('exactly the methods that send, replace or create take an idempotency key, as the header and as a field', () => {
+    const services = [
+      ApiKeyService,
+      NetworkService,
+      NotificationService,
+      RelayerService,
+      SignerService,
+      SigningService,
+      TransactionService,
+    ];
+    const plans = compileMethodPlans(services);
+    const taking = plans.filter(({ idempotent, method }) => idempotent && 'idempotencyKey' in method.input.field);
+    assert.deepEqual(
+      taking.map(({ label }) => label.replace(/.*\./, '')),
+      ['CreateApiKey', 'CreateNotification', 'CreateRelayer', 'CreateSigner', 'SendTransaction', 'ReplaceTransaction'],
+    );
+    for (const plan of plans) {
+      assert.equal('idempotencyKey' in plan.method.input.field, plan.idempotent, plan.label);
+      if (plan.http?.successStatus === 201) assert.ok(plan.idempotent, plan.label);
+    }
   });
 
   it('an update changes what its mask names, and names a path that cannot change', async () => {

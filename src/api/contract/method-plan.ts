@@ -1,4 +1,4 @@
-import { type DescMethod, type DescService, getOption, hasOption } from '@bufbuild/protobuf';
+import { type DescMessage, type DescMethod, type DescService, getOption, hasOption } from '@bufbuild/protobuf';
 import { http } from '../../../gen/google/api/annotations_pb.js';
 import { type MethodRules, method as methodRules, RelayerRule, Scope } from '../../../gen/relayer/rest/v1/options_pb.js';
 import { type ErrorReason, errorReasons } from '../../core/errors.js';
@@ -36,6 +36,8 @@ export interface MethodPlan {
   readonly rateLimited: boolean;
   readonly maxBodyBytes: number;
   readonly idempotent: boolean;
+  /** True if its response has a field with `debug_redact`: a response that is stored is then sealed. */
+  readonly answersSecret: boolean;
   /** True if a success changes something or uses a key: such calls are audited. */
   readonly writes: boolean;
   /** What the gate requires of the relayer that `relayer_id` names. */
@@ -95,12 +97,21 @@ function compileMethodPlan(method: DescMethod): MethodPlan {
     rateLimited: rules.rateLimited,
     maxBodyBytes: rules.rateLimited ? maxBodyBytes : maxUnlimitedBodyBytes,
     idempotent: rules.idempotent,
+    answersSecret: hasSecret(method.output, new Set()),
     writes: httpPlan?.verb !== 'GET' && !readingScopes.has(scope),
     relayer,
     reasons: rules.reasons.map((reason) => knownReason(reason, name)),
     relayerNotFoundText: (relayerId) => notFoundText.replace('{relayer_id}', () => relayerId),
     http: httpPlan,
   };
+}
+
+function hasSecret(desc: DescMessage, seen: Set<DescMessage>): boolean {
+  if (seen.has(desc)) return false;
+  seen.add(desc);
+  return desc.fields.some(
+    ({ proto, message }) => proto.options?.debugRedact === true || (message !== undefined && hasSecret(message, seen)),
+  );
 }
 
 function knownReason(text: string, method: string): ErrorReason {

@@ -11,6 +11,7 @@ import {
 import type { HandlerContext } from '@connectrpc/connect';
 import type { Idempotency, SaveResponse } from '../../core/access/idempotency.js';
 import { DomainError } from '../../core/errors.js';
+import type { SecretBox } from '../../core/ports/secret-box.js';
 import { type Call, callOf } from './call.js';
 import type { MethodPlan } from './method-plan.js';
 import { addWarnings } from './warnings.js';
@@ -23,8 +24,17 @@ export type ServeOnce = <R>(plan: MethodPlan, message: Message, call: Call, serv
 
 const keyPattern = /^[\x21-\x7e]{1,255}$/;
 
-/** Creates the gate's side of idempotency. `fingerprint` is a keyed digest, because a request may hold a secret. */
-export function createServeOnce({ begin }: Idempotency, fingerprint: (bytes: Uint8Array) => string): ServeOnce {
+/** What the gate's side of idempotency works with. */
+export interface ServeOnceDeps {
+  readonly idempotency: Idempotency;
+  /** A keyed digest, because a request may hold a secret. */
+  readonly fingerprint: (bytes: Uint8Array) => string;
+  /** Seals the responses that hold a secret. */
+  readonly secretBox: SecretBox;
+}
+
+/** Creates the gate's side of idempotency. */
+export function createServeOnce({ idempotency: { begin }, fingerprint, secretBox }: ServeOnceDeps): ServeOnce {
   /** The same for equal requests, whatever the protocol; unknown fields are left out. */
   function fingerprintOf(input: DescMessage, message: Message): string {
     return fingerprint(toBinary(input, message, { writeUnknownFields: false }));
@@ -35,14 +45,15 @@ export function createServeOnce({ begin }: Idempotency, fingerprint: (bytes: Uin
     const { input, output } = plan.method;
     const key = { keyId: call.principal.keyId, method: plan.rpcPath, idempotencyKey: idempotencyKeyOf(call) };
     const idempotent = await begin(key, call.bodyProblem === null ? fingerprintOf(input, message) : null);
-    const replay = idempotent.replay === null ? null : fromBinary(output, idempotent.replay);
+    const form = plan.answersSecret ? sealedForm(secretBox, JSON.stringify(key)) : plainForm;
+    const replay = idempotent.replay === null ? null : fromBinary(output, form.open(idempotent.replay));
     // The replayed response holds the warnings of the call that stored it.
     if (replay !== null) call.warnings.length = 0;
     call.storedResponse = {
       replay,
       save(response) {
         addWarnings(response, output, call.warnings);
-        return [idempotent.save(toBinary(output, response))];
+        return [idempotent.save(form.close(toBinary(output, response)))];
       },
     };
     try {
@@ -50,6 +61,21 @@ export function createServeOnce({ begin }: Idempotency, fingerprint: (bytes: Uin
     } finally {
       idempotent.end();
     }
+  };
+}
+
+/** How the bytes of a response are stored. */
+interface StoredForm {
+  open(stored: Uint8Array): Uint8Array;
+  close(response: Uint8Array): Uint8Array;
+}
+
+const plainForm: StoredForm = { open: (stored) => stored, close: (response) => response };
+
+function sealedForm(secretBox: SecretBox, purpose: string): StoredForm {
+  return {
+    open: (stored) => Buffer.from(secretBox.open(Buffer.from(stored).toString(), purpose), 'base64'),
+    close: (response) => Buffer.from(secretBox.seal(Buffer.from(response).toString('base64'), purpose)),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Clock } from '../ports/clock.js';
 import { ConflictError, type Store } from '../ports/store.js';
 import { shownName } from '../safe-text.js';
 import { type ApiKey, keyDigest, newKeyText } from './api-key.js';
+import type { SaveResponse } from './idempotency.js';
 import type { KeyRing } from './key-ring.js';
 import type { Principal, Scope } from './principal.js';
 
@@ -29,12 +30,18 @@ export interface NewApiKey {
   readonly expiresAtMs: number | null;
 }
 
+/** A created key and its text, which is stored nowhere but in a sealed response. */
+export interface ApiKeyCreated {
+  readonly apiKey: ApiKey;
+  readonly text: string;
+}
+
 const maxRelayers = 1_000;
 /** The last time that RFC 3339 can express. */
 const lastMs = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * Creates a key. Its text is in the result and nowhere else.
+ * Creates a key. Its text is in the result and nowhere else, except in a response that `saveResponse` stores.
  *
  * A key cannot grant more than it has: the creator's key needs every granted scope, and must not expire earlier. A null creator is the
  * operator at the command line, who may grant everything. Throws `FIELD_INVALID`, and `forbidden` SCOPE_MISSING.
@@ -43,7 +50,8 @@ export async function createApiKey(
   deps: ApiKeyDeps,
   wanted: NewApiKey,
   creator: Principal | null,
-): Promise<{ readonly apiKey: ApiKey; readonly text: string }> {
+  saveResponse: SaveResponse<ApiKeyCreated> = () => [],
+): Promise<ApiKeyCreated> {
   const { store, keys, clock, ids } = deps;
   const nowMs = clock.nowMs();
   checkForm(wanted, nowMs);
@@ -59,9 +67,10 @@ export async function createApiKey(
     createdAtMs: nowMs,
     expiresAtMs: wanted.expiresAtMs,
   };
-  await store.commit([store.change.insertApiKey(apiKey)]);
+  const created: ApiKeyCreated = { apiKey, text };
+  await store.commit([store.change.insertApiKey(apiKey), ...saveResponse(created)]);
   keys.add(apiKey);
-  return { apiKey, text };
+  return created;
 }
 
 function checkForm({ name, scopes, relayerIds, expiresAtMs }: NewApiKey, nowMs: number): void {

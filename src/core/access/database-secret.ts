@@ -41,6 +41,14 @@ export async function openDatabaseSecret(deps: DatabaseSecretDeps): Promise<Buff
 }
 
 /**
+ * Returns the key, in base64, that stored responses with a secret are sealed with. It comes from the secret of the database, because a rotation
+ * of the encryption key keeps that secret: it need not seal the responses of a whole day again.
+ */
+export function storedResponseSealKey(databaseSecret: Buffer): string {
+  return createHmac('sha256', databaseSecret).update('stored responses').digest('base64');
+}
+
+/**
  * Creates the digest that is the same only for equal requests, 64 hex digits. Without the secret, guesses cannot be tested against a
  * stolen database. A rotation of the encryption key keeps the secret, so fingerprints stay comparable.
  */

@@ -1,3 +1,4 @@
+import type { SaveResponse } from '../access/idempotency.js';
 import { entryIdFromText, inUse, taken } from '../entry-id.js';
 import { DomainError, invalidField } from '../errors.js';
 import type { Exclusively } from '../exclusively.js';
@@ -83,7 +84,11 @@ export interface NewSigner {
 }
 
 /** Creates a signer; the service stores its key sealed. Throws `FIELD_INVALID`, `ID_EXISTS`. */
-export async function createSigner(deps: SignerDeps, { id: wantedId, secret }: NewSigner): Promise<HeldSigner> {
+export async function createSigner(
+  deps: SignerDeps,
+  { id: wantedId, secret }: NewSigner,
+  saveResponse: SaveResponse<HeldSigner> = () => [],
+): Promise<HeldSigner> {
   const { store, ids, secretBox, signers, localKeys, exclusively } = deps;
   const id = wantedId === undefined ? ids.random() : entryIdFromText(wantedId);
   const privateKey = 'privateKey' in secret ? secret.privateKey : await localKeys.fromKeystore(secret.keystore, secret.passphrase);
@@ -93,7 +98,7 @@ export async function createSigner(deps: SignerDeps, { id: wantedId, secret }: N
   privateKey.fill(0);
   return exclusively(async () => {
     if (signers.find(id) !== undefined) throw taken(`Signer with ID ${id} already exists`, id);
-    await store.commit([store.change.putDefinition({ kind: 'signer', id, content: { type: 'local' }, sealed })]);
+    await store.commit([store.change.putDefinition({ kind: 'signer', id, content: { type: 'local' }, sealed }), ...saveResponse(signer)]);
     signers.add(signer);
     return signer;
   });

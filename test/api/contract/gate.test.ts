@@ -9,7 +9,9 @@ import { SendTransactionResponseSchema, TransactionService } from '../../../gen/
 import { relayerOf } from '../../../src/api/contract/call.js';
 import { createServeOnce, replayable } from '../../../src/api/contract/stored-response.js';
 
-import { createFingerprint } from '../../../src/core/access/database-secret.js';
+import { createFingerprint, storedResponseSealKey } from '../../../src/core/access/database-secret.js';
+import type { StoredResponseKey } from '../../../src/core/access/stored-response.js';
+import { createSecretBox } from '../../../src/storage/secret-box.js';
 import { anyone, restricted } from '../../support/rest-rig.js';
 import { createRpcRig } from '../../support/rpc-rig.js';
 
@@ -40,6 +42,7 @@ const { client: restrictedClient } = createRpcRig(TransactionService, implementa
 const amount = 'must be an integer from 0 to 2^128-1 (340282366920938463463374607431768211455)';
 
 const fingerprint = createFingerprint(Buffer.alloc(32));
+const secretBox = createSecretBox(storedResponseSealKey(Buffer.alloc(32)));
 
 describe('gate', () => {
   it('gate: passes a valid request with its relayer', async () => {
@@ -134,7 +137,7 @@ describe('gate', () => {
     };
     const idempotency = {
       keys: ['one'],
-      serveOnce: createServeOnce({ begin: async () => idempotentCall }, fingerprint),
+      serveOnce: createServeOnce({ idempotency: { begin: async () => idempotentCall }, fingerprint, secretBox }),
     };
     const rigs = [anyone, restricted].map((principal) => createRpcRig(TransactionService, implementation, principal, idempotency));
     const [of, ofRestricted] = rigs.map((rig) => rig.client);
@@ -146,10 +149,10 @@ describe('gate', () => {
 
   it('gate: accepts one idempotency key of visible ASCII', async () => {
     const answer = async (...keys: string[]) => {
-      const serveOnce = createServeOnce(
-        { begin: async ({ idempotencyKey }) => assert.fail(new Error(`begun with ${idempotencyKey}`)) },
-        fingerprint,
-      );
+      const idempotency = {
+        begin: async ({ idempotencyKey }: StoredResponseKey) => assert.fail(new Error(`begun with ${idempotencyKey}`)),
+      };
+      const serveOnce = createServeOnce({ idempotency, fingerprint, secretBox });
       const rig = createRpcRig(TransactionService, implementation, anyone, { keys, serveOnce });
       const refusal = await told(rig.client.sendTransaction({ relayerId: 'nobody' }));
       return rig.lines.map(({ fields }) => String((fields.err as Error).message)).at(0) ?? refusal;

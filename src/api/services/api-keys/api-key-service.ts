@@ -1,14 +1,15 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
-import { type ApiKey, ApiKeySchema, ApiKeyScope, type ApiKeyService } from '../../../../gen/relayer/v1/api_key_service_pb.js';
+import { type ApiKey, ApiKeySchema, ApiKeyScope, ApiKeyService } from '../../../../gen/relayer/v1/api_key_service_pb.js';
 import { timeMsOf } from '../../../codec/scalar-codecs.js';
 import type { ApiKey as DomainApiKey } from '../../../core/access/api-key.js';
-import { type ApiKeyDeps, createApiKey, deleteApiKey, listApiKeys } from '../../../core/access/api-keys.js';
+import { type ApiKeyCreated, type ApiKeyDeps, createApiKey, deleteApiKey, listApiKeys } from '../../../core/access/api-keys.js';
 import type { Scope } from '../../../core/access/principal.js';
 import { invalidField } from '../../../core/errors.js';
 import { shownName } from '../../../core/safe-text.js';
 import { callOf, principalOf } from '../../contract/call.js';
+import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, sliceOf } from '../list-page.js';
 import { presentTime } from '../present.js';
 
@@ -17,7 +18,8 @@ export type ApiKeyServiceDeps = ApiKeyDeps;
 /** Implements `relayer.v1.ApiKeyService`. */
 export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof ApiKeyService> {
   return {
-    async createApiKey({ name, scopes, relayerIds, expiresAt }, context) {
+    createApiKey: replayable(ApiKeyService.method.createApiKey, async (request, context, saveResponse) => {
+      const { name, scopes, relayerIds, expiresAt } = request;
       const expiresAtMs = expiresAt === undefined ? null : timeMsOf(expiresAt);
       const wanted = { name, scopes: scopesFromProto(scopes), relayerIds, expiresAtMs };
       Object.assign(callOf(context).auditFacts, {
@@ -25,9 +27,9 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof
         relayers: relayerIds.length === 0 ? 'all' : relayerIds.map(shownName).join(' '),
         expires_at: expiresAtMs === null ? 'never' : new Date(expiresAtMs).toISOString(),
       });
-      const { apiKey, text } = await createApiKey(deps, wanted, principalOf(context));
-      return { apiKey: protoOfApiKey(apiKey), key: text };
-    },
+      const created = await createApiKey(deps, wanted, principalOf(context), (one) => saveResponse(answerOf(one)));
+      return answerOf(created);
+    }),
     async listApiKeys(request, context) {
       const page = pageOf(request, callOf(context));
       const found = sliceOf(await listApiKeys(deps), page, ({ id }) => id);
@@ -39,6 +41,10 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof
       return {};
     },
   };
+}
+
+function answerOf({ apiKey, text }: ApiKeyCreated) {
+  return { apiKey: protoOfApiKey(apiKey), key: text };
 }
 
 const scopes: ReadonlyMap<ApiKeyScope, Scope> = new Map([

@@ -1,9 +1,10 @@
 import { create } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
-import { type CreateSignerRequest, type Signer, SignerSchema, type SignerService } from '../../../../gen/relayer/v1/signer_service_pb.js';
+import { type CreateSignerRequest, type Signer, SignerSchema, SignerService } from '../../../../gen/relayer/v1/signer_service_pb.js';
 import { invalidField } from '../../../core/errors.js';
 import { createSigner, deleteSigner, getSigner, type HeldSigner, type NewSigner, type SignerDeps } from '../../../core/signer/signers.js';
 import { callOf } from '../../contract/call.js';
+import { replayable } from '../../contract/stored-response.js';
 import { type Listing, listAnswer, pageOf, sliceOf } from '../list-page.js';
 import { present } from '../present.js';
 
@@ -12,9 +13,11 @@ export type SignerServiceDeps = SignerDeps;
 /** Implements `relayer.v1.SignerService`. */
 export function createSignerService(deps: SignerServiceDeps): ServiceImpl<typeof SignerService> {
   return {
-    async createSigner(request) {
-      return { signer: protoOfSigner(await createSigner(deps, { id: request.id, secret: secretFrom(request) })) };
-    },
+    createSigner: replayable(SignerService.method.createSigner, async (request, _context, saveResponse) => {
+      const wanted = { id: request.id, secret: secretFrom(request) };
+      const signer = await createSigner(deps, wanted, (created) => saveResponse({ signer: protoOfSigner(created) }));
+      return { signer: protoOfSigner(signer) };
+    }),
     getSigner({ signerId }) {
       return { signer: protoOfSigner(getSigner(deps.signers, signerId)) };
     },
