@@ -24,6 +24,11 @@ export function writeAnswer(request: ApiRequest, response: ApiResponse, { status
   response.end();
 }
 
+/** True if the caller is gone. Only HTTP/1 reports that on the response itself. */
+export function isGone(response: ApiResponse): boolean {
+  return 'stream' in response ? response.stream?.destroyed !== false : response.destroyed;
+}
+
 /** Ends an answer that cannot be completed so that its caller sees a failure: HTTP/2 counts a stream that closes without an error as complete. */
 export function breakOff(response: ApiResponse): void {
   response.destroy(new Error('the response was interrupted'));

@@ -11,7 +11,8 @@ import {
   type UnaryResponse,
 } from '@connectrpc/connect';
 import { type Call, callKey } from '../contract/call.js';
-import { type ApiResponse, type Header, headersOf } from '../http/header.js';
+import { isGone } from '../http/answer.js';
+import { type Header, headersOf } from '../http/header.js';
 import type { RestExchange } from './exchange.js';
 
 /** The function that interceptors wrap. Connect does not export its name. */
@@ -122,11 +123,6 @@ function leavingSignal({ response }: RestExchange): AbortSignal {
   if (isGone(response)) controller.abort();
   else response.once('close', () => response.writableEnded || controller.abort());
   return controller.signal;
-}
-
-/** True if the caller is gone. Only HTTP/1 reports that on the response itself. */
-function isGone(response: ApiResponse): boolean {
-  return 'stream' in response ? response.stream?.destroyed !== false : response.destroyed;
 }
 
 /*

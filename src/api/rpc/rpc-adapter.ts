@@ -10,7 +10,7 @@ import {
   type Interceptor,
 } from '@connectrpc/connect';
 import type { Compression, UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
-import { compressionGzip, universalResponseToNodeResponse } from '@connectrpc/connect-node';
+import { compressionGzip } from '@connectrpc/connect-node';
 import { StrictFields } from '../../codec/strict-fields.js';
 import { hasTooManyValues, maxValues } from '../../codec/value-limit.js';
 import { DomainError, invalidFields } from '../../core/errors.js';
@@ -20,7 +20,7 @@ import { callKey } from '../contract/call.js';
 import { connectErrorFromDomainError } from '../contract/errors.js';
 import type { MethodPlan } from '../contract/method-plan.js';
 import { bodyTooLarge, maxUnlimitedBodyBytes, tooManyValues } from '../contract/shared-errors.js';
-import { breakOff } from '../http/answer.js';
+import { breakOff, isGone } from '../http/answer.js';
 import type { ApiRequest, ApiResponse } from '../http/header.js';
 import { encodeGrpcMessagePlainly } from './protocol-error.js';
 import { refusedByConnect } from './refused-by-connect.js';
@@ -89,9 +89,10 @@ function strictJsonOptions(fields: StrictFields): Partial<JsonReadOptions> & { t
 
 const nothing = new Uint8Array(0);
 
-/** The signature that the responses of both HTTP versions share, but do not declare in common. */
-interface HeadWriter {
+/** The signatures that the responses of both HTTP versions share, but do not declare in common. */
+interface AnswerWriter {
   writeHead(status: number, headers: Readonly<Record<string, string>>): unknown;
+  write(chunk: Uint8Array): boolean;
 }
 
 export interface RpcAdapterOptions {
@@ -194,8 +195,8 @@ export function createRpcAdapter({ services, interceptors, shutdownSignal, log, 
       // Not awaited: over HTTP/1 this promise does not settle after a success.
       .then((answer) => (values.get(isReadKey) ? answer : refusedByConnect(answer, head.protocol)))
       .then((answer) => {
-        if (isCallerGone || (isUnary && response.headersSent)) return;
-        if (answer instanceof DomainError) return fail(answer);
+        if (answer instanceof DomainError) return isCallerGone || response.headersSent ? undefined : fail(answer);
+        if (isCallerGone || (isUnary && response.headersSent)) return discard(answer);
         const written = head.isText ? asText(answer) : answer;
         return isUnary ? writeUnaryAnswer(written, response, requestId) : writeStream(written, response, requestId);
       })
@@ -230,7 +231,7 @@ function addMethods(
  */
 async function writeUnaryAnswer(answer: UniversalServerResponse, response: ApiResponse, requestId: string | null): Promise<void> {
   const body = answer.body === undefined ? nothing : await wholeOf(answer.body);
-  if (response.destroyed || response.headersSent) return;
+  if (isGone(response) || response.headersSent) return;
   const { header } = answer;
   if (answer.trailer !== undefined && body.length === 0) {
     // A failure. gRPC clients retry only a response that is nothing but trailers, which HTTP/2 sends as the only block of headers.
@@ -239,7 +240,7 @@ async function writeUnaryAnswer(answer: UniversalServerResponse, response: ApiRe
     response.end();
     return;
   }
-  (response as HeadWriter).writeHead(answer.status, Object.fromEntries(header instanceof Headers ? header : new Headers(header)));
+  (response as AnswerWriter).writeHead(answer.status, Object.fromEntries(header instanceof Headers ? header : new Headers(header)));
   // The status of gRPC is known only after the body.
   if (answer.trailer !== undefined) response.addTrailers(Object.fromEntries(completedTrailers(answer.trailer, requestId)));
   response.end(body);
@@ -253,34 +254,45 @@ async function wholeOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return all.length > 1 ? Buffer.concat(all) : only;
 }
 
-function writeStream(answer: UniversalServerResponse, response: ApiResponse, requestId: string | null): Promise<void> {
-  return universalResponseToNodeResponse(withCompletedTrailers(untilCallerLeft(answer), requestId), response);
+/**
+ * Writes the answer of a stream as it comes. Ends its source if the caller leaves, even while a write waits for that caller; connect-node's
+ * writer waits for ever then, with the call's timer and its subscription to changes.
+ */
+async function writeStream(answer: UniversalServerResponse, response: ApiResponse, requestId: string | null): Promise<void> {
+  const { status, header, trailer } = answer;
+  (response as AnswerWriter).writeHead(status, Object.fromEntries(new Headers(header)));
+  for await (const chunk of answer.body ?? []) {
+    // Leaving the loop ends the source.
+    if (isGone(response)) return;
+    if (!(response as AnswerWriter).write(chunk)) await writable(response);
+  }
+  // Connect sets the status only after the body has ended.
+  if (trailer !== undefined) response.addTrailers(Object.fromEntries(completedTrailers(new Headers(trailer), requestId)));
+  response.end();
+}
+
+/** Resolves when more can be written, or nothing ever can. */
+function writable(response: ApiResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      response.off('drain', settle).off('close', settle);
+      resolve();
+    };
+    response.on('drain', settle).on('close', settle);
+  });
+}
+
+/** Ends the source of an answer that nobody reads: it has yielded its first bytes, and waits. */
+function discard({ body }: UniversalServerResponse): void {
+  body?.[Symbol.asyncIterator]()
+    .return?.()
+    .catch(() => undefined);
 }
 
 /** Encodes the message of a failure plainly and adds the request id: an error that a client catches has trailers, but no headers. */
 function completedTrailers(trailers: Headers, requestId: string | null): Headers {
   if (requestId !== null && trailers.get('grpc-status') !== '0') trailers.set('x-request-id', requestId);
   return encodeGrpcMessagePlainly(trailers);
-}
-
-/** Completes the trailers of a stream. Connect sets its status only after the body has ended. */
-function withCompletedTrailers(answer: UniversalServerResponse, requestId: string | null): UniversalServerResponse {
-  const { body, trailer } = answer;
-  if (body === undefined || trailer === undefined) return answer;
-  async function* bodyAndMessage(chunks: AsyncIterable<Uint8Array>, trailers: Headers): AsyncGenerator<Uint8Array> {
-    yield* chunks;
-    completedTrailers(trailers, requestId);
-  }
-  return { ...answer, body: bodyAndMessage(body, trailer) };
-}
-
-/** Reports a failed write to the source of the answer as a caller that left, which is not a failure of the call. */
-function untilCallerLeft(answer: UniversalServerResponse): UniversalServerResponse {
-  if (answer.body === undefined) return answer;
-  const chunks = answer.body[Symbol.asyncIterator]();
-  const gone = async () => (await chunks.throw?.(callerLeft())) ?? { done: true as const, value: undefined };
-  const end = async () => (await chunks.return?.()) ?? { done: true as const, value: undefined };
-  return { ...answer, body: { [Symbol.asyncIterator]: () => ({ next: () => chunks.next(), throw: gone, return: end }) } };
 }
 
 /** Decompressions that run at the same time: fewer than the threads that they share with the disk, with DNS and with keystores. */
