@@ -69,7 +69,7 @@ it('relayers have the addresses of their keys, and the chains of their networks'
   }
 });
 
-it('keys that cannot be opened, and accounts that two relayers have, are told together', async () => {
+it('keys that cannot be opened, and accounts that two relayers share, are reported together', async () => {
   const relayers = [relayer('a', 'one'), relayer('b', 'two'), relayer('c', 'wrong')];
   const address = computeAddress(`0x${key.toString('hex')}`);
   await assert.rejects(openRelayers(await configWith(relayers, ['one', 'two', 'wrong']), openChains(options)), {

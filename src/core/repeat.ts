@@ -14,7 +14,7 @@ export interface Repeating {
 
 /** How a task repeats. */
 export interface RepeatOptions {
-  /** Reports a run that failed; the next run comes all the same. */
+  /** Reports a run that failed; the task still runs again. */
   readonly onError: (error: unknown) => void;
   /** False: the first run comes after one interval. */
   readonly runsAtOnce?: boolean;

@@ -20,7 +20,7 @@ export class JsonError extends Error {
 
 /**
  * Reads a JSON text: what JSON.parse accepts, except duplicate keys and nesting above 64 levels. Numbers keep every digit. Time and memory
- * are linear in the size of the text, whatever numbers it has. Throws JsonError.
+ * are linear in the size of the text, even if it has extreme numbers. Throws JsonError.
  */
 export function jsonFromText(text: string): JsonValue {
   return new Scanner(text).document();

@@ -65,7 +65,7 @@ const hash = Uint8Array.from({ length: 32 }, (_, index) => index);
 const hashHex = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
 
 describe('memos', () => {
-  it('have a tag and a value', () => {
+  it('memos: have a tag and a value', () => {
     assertForm(MemoSpecSchema, '{"type":"none"}', { memo: { case: 'none', value: {} } });
     assertForm(MemoSpecSchema, '{"type":"none","value":null}', { memo: { case: 'none', value: {} } }, '{"type":"none"}');
     assertForm(MemoSpecSchema, '{"type":"text","value":"hé"}', { memo: { case: 'text', value: 'hé' } });
@@ -92,7 +92,7 @@ describe('memos', () => {
     );
   });
 
-  it('are refused otherwise', () => {
+  it('memos: any other form is refused', () => {
     assert.equal(read(MemoSpecSchema, '{}'), 'x.type is required');
     assert.equal(read(MemoSpecSchema, '{"type":null,"value":"a"}'), 'x.type is required');
     assert.equal(read(MemoSpecSchema, '{"type":"Text","value":"a"}'), 'x.type must be one of none, text, id, hash, return');
@@ -118,7 +118,7 @@ describe('memos', () => {
 describe('operations and assets', () => {
   const native = { asset: { case: 'native' as const, value: {} } };
 
-  it('have a tag beside their fields', () => {
+  it('operations and assets: have a tag beside their fields', () => {
     assertForm(OperationSpecSchema, '{"type":"payment","destination":"GA","amount":"10000000","asset":{"type":"native"}}', {
       operation: { case: 'payment', value: { destination: 'GA', amount: 10_000_000n, asset: native } },
     });
@@ -176,7 +176,7 @@ describe('operations and assets', () => {
     );
   });
 
-  it('have keys that only REST has: ignored, unsupported, or a copy of a field', () => {
+  it('operations and assets: have keys that only REST has: ignored, unsupported, or a copy of a field', () => {
     assert.equal(read(WasmSourceSchema, '{"hex":"00","type":1}'), 'x.type must be a string');
     assert.equal(read(WasmSourceSchema, '{"hex":"00","typ":"hex"}'), 'x.typ is not a known field; did you mean `type`?');
     assertForm(EvmPoliciesSchema, '{"max_in_flight":1,"private_transactions":false}', { maxInFlight: 1 }, '{"max_in_flight":1}');
@@ -193,7 +193,7 @@ describe('operations and assets', () => {
     assert.equal(read(JsonRpcErrorSchema, '{"description":"m"}'), 'x.description is not a known field');
   });
 
-  it('have tags of other clients', () => {
+  it('operations and assets: accept the tags of other clients', () => {
     const credit4 = { asset: { case: 'credit4' as const, value: { code: 'USDC', issuer: 'GB' } } };
     assertForm(AssetSpecSchema, '{"type":"credit4","code":"USDC","issuer":"GB"}', credit4);
     assertForm(
@@ -210,7 +210,7 @@ describe('operations and assets', () => {
     );
   });
 
-  it('are refused if a field is not theirs', () => {
+  it('operations and assets: are refused if a field is not theirs', () => {
     assert.equal(read(OperationSpecSchema, '{"type":"payment","contract_address":"C"}'), 'x.contract_address is not a field of payment');
     assert.equal(read(OperationSpecSchema, '{"type":"payment","amonut":1}'), 'x.amonut is not a known field; did you mean `amount`?');
     assert.equal(read(OperationSpecSchema, '{"type":"payment","amoun":1}'), 'x.amoun is not a known field; did you mean `amount`?');
@@ -238,7 +238,7 @@ describe('operations and assets', () => {
 describe('contract values', () => {
   const value = (init: MessageInitShape<typeof ScValSchema>['value']): MessageInitShape<typeof ScValSchema> => ({ value: init as never });
 
-  it('are an object with one key, or a bare case', () => {
+  it('contract values: are an object with one key, or a bare case', () => {
     assertForm(ScValSchema, '{"bool":false}', value({ case: 'boolValue', value: false }));
     assertForm(ScValSchema, '"void"', value({ case: 'voidValue', value: {} }));
     assertForm(ScValSchema, '{"void":{}}', value({ case: 'voidValue', value: {} }), '"void"');
@@ -259,7 +259,7 @@ describe('contract values', () => {
     assertForm(ScValSchema, '{"address":"GA"}', value({ case: 'address', value: 'GA' }));
   });
 
-  it('have big integers as a decimal or in parts', () => {
+  it('contract values: have big integers as a decimal or in parts', () => {
     const u128 = (2n ** 128n - 1n).toString();
     assertForm(ScValSchema, `{"u128":${u128}}`, value({ case: 'u128', value: { decimal: u128 } }));
     assertForm(ScValSchema, `{"u128":"${u128}"}`, value({ case: 'u128', value: { decimal: u128 } }), `{"u128":${u128}}`);
@@ -284,7 +284,7 @@ describe('contract values', () => {
     assertForm(ScValSchema, '{"i256":{"decimal":"-5"}}', value({ case: 'i256', value: { decimal: '-5' } }), '{"i256":-5}');
   });
 
-  it('hold themselves', () => {
+  it('contract values: can contain contract values', () => {
     const inner = { value: { case: 'symbol' as const, value: 'k' } };
     assertForm(
       ScValSchema,
@@ -307,7 +307,7 @@ describe('contract values', () => {
     );
   });
 
-  it('are refused otherwise', () => {
+  it('contract values: any other form is refused', () => {
     assert.equal(read(ScValSchema, '"nothing"'), 'x must be an object or "void"');
     assert.equal(read(ScValSchema, '7'), 'x must be an object or "void"');
     assert.equal(read(ScValSchema, '{"u32":4294967296}'), 'x.u32 must be an integer from 0 to 4294967295');
@@ -335,7 +335,7 @@ describe('requests', () => {
     return bounds?.(message)?.message ?? message.value;
   }
 
-  it('refuse a time that has no RFC 3339 text, which binary messages can hold', () => {
+  it('requests: refuse a time that has no RFC 3339 text, which binary messages can hold', () => {
     const problem = (seconds: bigint, nanos = 0) =>
       bounds?.(create(EvmTransactionRequestSchema, { validUntil: { seconds, nanos } }))?.message;
     const sentence = 'valid_until must be a time from the year 1 to 9999';
@@ -346,7 +346,7 @@ describe('requests', () => {
     assert.equal(problem(253_402_300_799n, 999_999_999), undefined);
   });
 
-  it('read amounts exactly', () => {
+  it('requests: read amounts exactly', () => {
     const cases = {
       '0': '0',
       '1000000000000000001': '1000000000000000001',
@@ -362,7 +362,7 @@ describe('requests', () => {
     assert.equal(amountOf(`"0x${'f'.repeat(32)}"`), `0x${'f'.repeat(32)}`);
   });
 
-  it('refuse a value that is not an amount, naming field and bound', () => {
+  it('requests: refuse a value that is not an amount, naming field and bound', () => {
     const sentence = 'value must be an integer from 0 to 2^128-1 (340282366920938463463374607431768211455)';
     const refused = [
       '-1',
@@ -390,7 +390,7 @@ describe('requests', () => {
     }
   });
 
-  it('read null as absent, and keep what protobuf keeps', () => {
+  it('requests: read null as absent, and keep what protobuf keeps', () => {
     assertForm(
       EvmTransactionRequestSchema,
       '{"to":null,"value":5,"data":null,"gas_limit":null,"speed":"safeLow","valid_until":null}',
@@ -413,7 +413,7 @@ describe('requests', () => {
     );
   });
 
-  it('refuse other types, naming the field by its path', () => {
+  it('requests: refuse other types, naming the field by its path', () => {
     assert.equal(
       read(EvmTransactionRequestSchema, '{"gas_limit":18446744073709551616}'),
       'x.gas_limit must be an integer from 0 to 9223372036854775807',
@@ -430,7 +430,7 @@ describe('requests', () => {
     assert.equal(read(SolanaTransactionRequestSchema, '{"instructions":[{"data":"AQI"}]}'), 'x.instructions[0].data must be base64');
   });
 
-  it('have enum texts, times and bytes of other kinds', () => {
+  it('requests: accept enum texts, times and bytes', () => {
     assertForm(
       CreateApiKeyRequestSchema,
       '{"name":"n","scopes":["transactions:read","sign"],"relayer_ids":[],"expires_at":"2026-11-20T10:00:00.123Z"}',
@@ -461,7 +461,7 @@ describe('requests', () => {
     );
   });
 
-  it('choose a shape by an enum beside it', () => {
+  it('requests: choose a shape by an enum beside it', () => {
     const evm = {
       name: 'n',
       network: 'sepolia',
@@ -494,7 +494,7 @@ describe('answers', () => {
   const time = { seconds: 1_795_168_800n, nanos: 5_999_999 };
   const record = { id: 't', relayerId: 'r', status: 1, createdAt: time, revision: 9n, updatedAt: time };
 
-  it('have every key of an EVM record, null if the value is unknown', () => {
+  it('answers: have every key of an EVM record, null if the value is unknown', () => {
     assert.equal(
       renderTransaction(create(TransactionSchema, { ...record, network: { case: 'evm', value: { fromAddress: '0xA', value: '0' } } })),
       '{"id":"t","relayer_id":"r","status":"pending","status_reason":null,"created_at":"2026-11-20T10:00:00.005Z","sent_at":null,"confirmed_at":null,"hash":null,"from":"0xA","to":null,"value":"0","data":null,"nonce":null,"gas_limit":null,"gas_price":null,"max_fee_per_gas":null,"max_priority_fee_per_gas":null,"speed":null,"signature":null,"is_canceled":false,"revision":9,"updated_at":"2026-11-20T10:00:00.005Z","failure_reason":null,"block_number":null,"gas_used":null,"fee_paid":null}',
@@ -505,7 +505,7 @@ describe('answers', () => {
     );
   });
 
-  it('have the fields of the other networks in the same place', () => {
+  it('answers: have the fields of the other networks in the same place', () => {
     const stellar = renderTransaction(
       create(TransactionSchema, {
         ...record,
@@ -525,7 +525,7 @@ describe('answers', () => {
     );
   });
 
-  it('have exact numbers, and leave out what is not set', () => {
+  it('answers: have exact numbers, and leave out what is not set', () => {
     assert.equal(
       write(RelayerBalanceSchema, { balance: '1000000000000000000001', unit: BalanceUnit.WEI }),
       '{"balance":1000000000000000000001,"unit":"wei"}',
@@ -539,7 +539,7 @@ describe('answers', () => {
     assert.equal(write(ApiKeySchema, { id: 'k' }), '{"id":"k","name":"","scopes":[],"relayer_ids":[],"expires_at":null}');
   });
 
-  it('carry JSON digit for digit', () => {
+  it('answers: carry JSON digit for digit', () => {
     assert.equal(
       write(JsonRpcAnswerSchema, { jsonrpc: '2.0', id: '"a"', outcome: { case: 'result', value: '{"a":1000000000000000000001}' } }),
       '{"jsonrpc":"2.0","id":"a","result":{"a":1000000000000000000001}}',

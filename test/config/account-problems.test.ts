@@ -18,7 +18,7 @@ const network: EvmNetwork = {
 };
 const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 
-test("accounts: reports two relayers with one account on one chain, whatever the network's name and the address's case", () => {
+test("accounts: reports two relayers with one account on one chain, regardless of the network's name and the address's case", () => {
   const sameChain = { ...network, name: 'anvil-docker' };
   assert.deepEqual(
     accountProblems([

@@ -13,7 +13,7 @@ async function load(change: Readonly<Record<string, unknown>>): Promise<LoadedCo
 }
 
 describe('bundled networks', () => {
-  it('are all present if the file defines none, and each is its own chain', async () => {
+  it('bundled networks: are all present if the file defines none, and each is its own chain', async () => {
     for (const networks of [undefined, []]) {
       const config = await load({ networks, relayers: [] });
       assert.equal(config.networks.length, bundledNetworks.length);
@@ -33,7 +33,7 @@ describe('bundled networks', () => {
     }
   });
 
-  it('are listed in the documentation', async () => {
+  it('bundled networks: are listed in the documentation', async () => {
     const page = await readFile('docs/networks.md', 'utf8');
     const { networks } = await load({ networks: undefined, relayers: [] });
     const rows = page.split('\n').filter((line) => /^\| (?:evm|stellar|solana) /.test(line));
@@ -52,7 +52,7 @@ describe('bundled networks', () => {
     );
   });
 
-  it('can be used by relayers and inherited by networks', async () => {
+  it('bundled networks: can be used by relayers and inherited by networks', async () => {
     const own = { type: 'evm', network: 'mainnet-private', from: 'mainnet', rpc_urls: ['https://node.example.com'] };
     const config = await load({
       networks: [own],
@@ -68,7 +68,7 @@ describe('bundled networks', () => {
     assert.equal(stellar?.type === 'stellar' && stellar.passphrase, 'Public Global Stellar Network ; September 2015');
   });
 
-  it('are replaced as a whole by the file’s own of the same name and kind', async () => {
+  it('bundled networks: are replaced as a whole by the file’s own of the same name and type', async () => {
     const config = await load({ networks: [sampleNetwork({ network: 'sepolia' })], relayers: [sampleRelayer({ network: 'sepolia' })] });
     assert.equal(config.networks.length, bundledNetworks.length);
     const network = config.relayers[0]?.network;

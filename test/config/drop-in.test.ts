@@ -163,7 +163,7 @@ async function theirFolder(): Promise<string> {
   });
 }
 
-it("config file: loads the existing relayer's files and variables unchanged", async () => {
+it('config file: loads the files and variables of OpenZeppelin Relayer unchanged', async () => {
   const { settings, config } = await loadConfiguration({
     API_KEY: 'their-api-key-of-32-characters-or-more',
     STORAGE_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),

@@ -30,7 +30,7 @@ async function ownNetworks(networks: readonly unknown[]): Promise<readonly Netwo
   return (await load(dir)).networks.slice(0, networks.length);
 }
 
-test('networks: inherit what they lack; tags and features are united', async () => {
+test('networks: inherit the fields that they lack; tags and features are merged', async () => {
   const networks = await ownNetworks([
     { type: 'evm', network: 'anvil', from: 'middle', rpc_urls: ['http://127.0.0.1:1'], tags: ['own', 'base'] },
     { type: 'evm', network: 'middle', from: 'base', chain_id: 5, features: ['eip1559'] },
@@ -83,7 +83,7 @@ test('networks: Stellar and Solana have their own fields and default block times
   );
 });
 
-test('networks: a name is unique within its kind, and fields of another kind are unknown', async () => {
+test('networks: a name is unique within its type, and fields of another type are unknown', async () => {
   const rpc_urls = ['https://rpc.example.com'];
   assert.deepEqual(
     await problemsOf([
@@ -230,7 +230,7 @@ test('networks: report a folder that is missing or has no networks', async () =>
 
 const unknown = { path: 'relayers[0].network', problem: 'no evm network has the name "anvil"' };
 
-test('relayers: reject a network of another kind', async () => {
+test('relayers: reject a network of another type', async () => {
   const networks = [sampleNetwork(), { type: 'solana', network: 'own', rpc_urls: ['https://rpc.example.com'] }];
   const dir = await temporaryFolder({ 'config.json': sampleConfig({ networks, relayers: [sampleRelayer({ network: 'own' })] }) });
   await assert.rejects(load(dir), {

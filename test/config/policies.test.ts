@@ -47,7 +47,7 @@ const program = '11111111111111111111111111111111';
 const account = 'AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9';
 
 describe('Stellar policies', () => {
-  it('default if they are absent', async () => {
+  it('Stellar policies: default if they are absent', async () => {
     const defaults = { network: 'stellar', minBalanceStroops: 1_000_000n, maxFeeStroops: null };
     for (const policies of [
       undefined,
@@ -60,7 +60,7 @@ describe('Stellar policies', () => {
     }
   });
 
-  it('are read from the file', async () => {
+  it('Stellar policies: are read from the file', async () => {
     assert.deepEqual(await policiesOf(stellarRelayer({ fee_payment_strategy: 'relayer', min_balance: '0', max_fee: 5_000_000 })), {
       network: 'stellar',
       minBalanceStroops: 0n,
@@ -68,7 +68,7 @@ describe('Stellar policies', () => {
     });
   });
 
-  it('that are not supported are reported, each by its path', async () => {
+  it('Stellar policies: unsupported ones are reported, each by its path', async () => {
     const policies = {
       fee_payment_strategy: 'user',
       concurrent_transactions: true,
@@ -100,7 +100,7 @@ describe('Stellar policies', () => {
 });
 
 describe('Solana policies', () => {
-  it('default if they are absent, except fee_payment_strategy', async () => {
+  it('Solana policies: default if they are absent, except fee_payment_strategy', async () => {
     assert.deepEqual(await policiesOf(solanaRelayer({ fee_payment_strategy: 'relayer', allowed_programs: [], swap_config: null })), {
       network: 'solana',
       minBalanceLamports: 10_000_000n,
@@ -119,7 +119,7 @@ describe('Solana policies', () => {
     }
   });
 
-  it('are read from the file', async () => {
+  it('Solana policies: are read from the file', async () => {
     const policies = {
       fee_payment_strategy: 'relayer',
       min_balance: 1,
@@ -142,7 +142,7 @@ describe('Solana policies', () => {
     });
   });
 
-  it('that are invalid or not supported are reported, each by its path', async () => {
+  it('Solana policies: invalid and unsupported ones are reported, each by its path', async () => {
     const policies = {
       fee_payment_strategy: 'user',
       allowed_tokens: [{ mint: account }],
@@ -176,7 +176,7 @@ describe('Solana policies', () => {
 describe('the signer of a relayer', () => {
   const policies = { fee_payment_strategy: 'relayer' };
 
-  it('can be used once on a chain, and on several chains', async () => {
+  it('the signer of a relayer: can be used once on a chain, and on several chains', async () => {
     const relayers = [sampleRelayer(), stellarRelayer(), solanaRelayer(policies)].map((relayer, index) => ({
       ...relayer,
       id: `r${index}`,
@@ -190,7 +190,7 @@ describe('the signer of a relayer', () => {
     ]);
   });
 
-  it('must have a key of the network’s curve', async () => {
+  it('the signer of a relayer: must have a key of the network’s curve', async () => {
     const on = (signer_id: string, relayer: object) => ({ ...relayer, id: signer_id, signer_id });
     let count = 0;
     const oneEach: CurvesOfKeystore = async () => (count++ === 0 ? ['secp256k1'] : ['ed25519']);
@@ -203,7 +203,7 @@ describe('the signer of a relayer', () => {
     );
   });
 
-  it('is reported once if its file is not a keystore', async () => {
+  it('the signer of a relayer: is reported once if its file is not a keystore', async () => {
     assert.deepEqual(await problemsOf([sampleRelayer()], async (path) => ({ problem: `the keystore file ${path} does not exist` })), [
       ...[0, 1, 2].map((index) => `signers[${index}].config.path: the keystore file keys/key.json does not exist`),
     ]);

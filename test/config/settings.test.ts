@@ -150,7 +150,7 @@ test('settings: never show a secret in a problem', () => {
   }
 });
 
-test('settings: reject variables of the existing relayer if ignoring them would mislead', () => {
+test('settings: reject variables of OpenZeppelin Relayer if ignoring them would mislead', () => {
   const env = {
     ...needed,
     RESET_STORAGE_ON_START: 'true',
@@ -159,7 +159,7 @@ test('settings: reject variables of the existing relayer if ignoring them would 
   assert.deepEqual(new Set(Object.keys(problemsOf(env))), new Set(['RESET_STORAGE_ON_START', 'DISTRIBUTED_MODE']));
 });
 
-test('settings: mention variables of the existing relayer that have no effect, except harmless values', () => {
+test('settings: mention variables of OpenZeppelin Relayer that have no effect, except harmless values', () => {
   const { notices } = loadSettings({
     ...needed,
     REDIS_URL: 'redis://:hunter2@redis:6379',

@@ -126,7 +126,7 @@ export function rotationContract(name: string, newDatabaseUrl: () => Promise<str
       }
     });
 
-    test('a database refuses another encryption key than the one that it was first started with', async () => {
+    test('a database refuses any encryption key other than the one that it was first started with', async () => {
       const { store } = await openStore(await newDatabaseUrl(), { log: silentLog });
       try {
         const [first, second, third] = [newBox(), newBox(), newBox()];

@@ -20,7 +20,7 @@ describe('the clients with stubs', async () => {
   const shown = new Map([...rows, ...blocks].map(([, language = '', command = '']) => [language, command]));
 
   for (const [language, file] of Object.entries(files)) {
-    it(`make their stubs by what docs/api.md shows for ${language}`, async () => {
+    it(`the clients with stubs: the commands of docs/api.md generate their stubs for ${language}`, async () => {
       const project = await readFile(`test/clients/${file}`, 'utf8');
       assert.ok(oneLine(project).includes(oneLine(shown.get(language) ?? '(not shown)')), shown.get(language));
     });

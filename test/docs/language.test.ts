@@ -58,7 +58,7 @@ const rules: readonly Rule[] = [
 ];
 
 describe('the language of the project', () => {
-  it('uses the words of the glossary and none of the phrases that it replaces', () => {
+  it('the language of the project: uses the words of the glossary and none of the phrases that it replaces', () => {
     const found = sources.flatMap(filesIn).flatMap((file) =>
       readFileSync(file, 'utf8')
         .split('\n')
@@ -72,7 +72,7 @@ describe('the language of the project', () => {
     assert.equal(found.length, 0, `${found.length} phrases to reword (docs/language.md):\n${found.join('\n')}`);
   });
 
-  it('names no file after a word that the glossary replaces', () => {
+  it('the language of the project: names no file after a word that the glossary replaces', () => {
     const old = /(?:^|[/-])(?:roster|fleet|refill|twin|remarks?|fates?|remind|alone|yield)(?:[-.]|$)/;
     assert.deepEqual(
       filesIn('src').filter((file) => old.test(file)),

@@ -142,7 +142,7 @@ describe('the audit log', () => {
     assert.ok(later);
   });
 
-  it('audit: lines are written whatever LOG_LEVEL says, to AUDIT_LOG_FILE if it is set', async (test) => {
+  it('audit: lines are written at every LOG_LEVEL, to AUDIT_LOG_FILE if it is set', async (test) => {
     const file = join(await temporaryFolder(), 'audit.log');
     for (const env of [{ LOG_LEVEL: 'error' }, { LOG_LEVEL: 'error', AUDIT_LOG_FILE: file }]) {
       const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9', env });

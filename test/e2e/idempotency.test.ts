@@ -179,7 +179,7 @@ describe('idempotency keys', () => {
     assert.equal(asBody.headers.get('x-error-reason'), 'FIELD_UNKNOWN');
   });
 
-  it('idempotency: every protocol replays the first answer with its warnings, whatever the transaction has become', async () => {
+  it('idempotency: every protocol replays the first answer with its warnings, even if the transaction has changed since', async () => {
     const { baseUrl } = service;
     const clients = [
       createGrpcTransport({ baseUrl }),

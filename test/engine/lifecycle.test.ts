@@ -81,7 +81,7 @@ describe('the engine on a real EVM node', () => {
     assert.equal(submitted.nonce, 0n);
   });
 
-  it('prepare: a transaction without funds waits with its reason, delays no other, and goes when funded', async () => {
+  it('prepare: a transaction without funds waits with its reason, delays no other, and is sent when funded', async () => {
     const { anvil, rig } = await start({ fundsWei: 0n });
     const { transaction } = await rig.send();
     await waitFor('the reason', async () =>

@@ -291,7 +291,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     assert.equal(failed.transaction.failureReason, 'reverted');
   });
 
-  it('sends wait until the account exists', async (test) => {
+  it('transactions on Stellar: sends wait until the account exists', async (test) => {
     const rig = await start(test, { accounts, fundsStroops: 0n });
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
     const waiting = await waitFor('a reason', async () => {

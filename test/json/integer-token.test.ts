@@ -35,7 +35,7 @@ describe('an integer token', () => {
     it(`${name} is ${digits === undefined ? 'not an integer' : digits.slice(0, 40)}`, () => assert.equal(integerDigitsOf(token), digits));
   }
 
-  it('is read exactly in every form of an integer', () => {
+  it('an integer token: is read exactly in every form of an integer', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 256n), max: 2n ** 256n }), fc.integer({ min: 0, max: 120 }), (integer, shift) => {
         const digits = integer.toString();

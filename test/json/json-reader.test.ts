@@ -41,7 +41,7 @@ function outcomes(text: string): [unknown, unknown] {
 }
 
 describe('the JSON reader', () => {
-  it('reads what JSON.parse reads', () => {
+  it('the JSON reader: reads what JSON.parse reads', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 8 }), fc.constantFrom(undefined, 1, '\t'), (text, space) => {
         const [scanned, parsed] = outcomes(JSON.stringify(JSON.parse(text), null, space));
@@ -51,7 +51,7 @@ describe('the JSON reader', () => {
     );
   });
 
-  it('accepts exactly the texts that JSON.parse accepts', () => {
+  it('the JSON reader: accepts exactly the texts that JSON.parse accepts', () => {
     const pieces = fc.constantFrom(
       ...'{}[]:,"\\'.split(''),
       '"a"',
@@ -86,7 +86,7 @@ describe('the JSON reader', () => {
     );
   });
 
-  it('accepts of damaged texts exactly what JSON.parse accepts', () => {
+  it('the JSON reader: accepts of damaged texts exactly what JSON.parse accepts', () => {
     fc.assert(
       fc.property(fc.json(), fc.nat(), fc.constantFrom('', '"', '\\', '{', '}', ',', '0', '-', '\u0001'), (text, place, damage) => {
         const at = place % (text.length + 1);
@@ -97,7 +97,7 @@ describe('the JSON reader', () => {
     );
   });
 
-  it('keeps every digit of a number', () => {
+  it('the JSON reader: keeps every digit of a number', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,12})?$/), (token) => {
         assert.equal(jsonTextOf(jsonFromText(`[${token}]`)), `[${token}]`);
@@ -110,7 +110,7 @@ describe('the JSON reader', () => {
     assert.deepEqual(jsonFromText('1e999999999'), new JsonNumber('1e999999999'));
   });
 
-  it('reads __proto__ and constructor as keys like any other', () => {
+  it('the JSON reader: reads __proto__ and constructor as keys like any other', () => {
     const body = jsonFromText('{"__proto__":{"a":1},"constructor":2,"hasOwnProperty":3}');
     assert.ok(body instanceof Map);
     assert.deepEqual([...body.keys()], ['__proto__', 'constructor', 'hasOwnProperty']);
@@ -118,7 +118,7 @@ describe('the JSON reader', () => {
     assert.equal(jsonTextOf(body), '{"__proto__":{"a":1},"constructor":2,"hasOwnProperty":3}');
   });
 
-  it('refuses duplicate keys, bytes that are not UTF-8, and nesting above 64 levels', () => {
+  it('the JSON reader: refuses duplicate keys, bytes that are not UTF-8, and nesting above 64 levels', () => {
     assert.equal(refusal('{"a":1,"b":{"c":1,"\\u0063":2}}'), 'has the key "c" twice in one object, again at line 1, column 19');
     assert.equal(refusal('{"__proto__":1,\n "__proto__":2}'), 'has the key "__proto__" twice in one object, again at line 2, column 2');
     assert.equal(refusal(Buffer.from([0x7b, 0x22, 0xc3, 0x28, 0x22, 0x3a, 0x31, 0x7d])), 'is not valid UTF-8');
@@ -127,7 +127,7 @@ describe('the JSON reader', () => {
     assert.equal(refusal(`{"a":${'{"a":'.repeat(100_000)}`), 'is nested deeper than 64 levels at line 1, column 321');
   });
 
-  it('says what it expected, with line and column, and never quotes a value', () => {
+  it('the JSON reader: says what it expected, with line and column, and never quotes a value', () => {
     const mistakes: readonly (readonly [string, string])[] = [
       ['{"a": 1,\n  "b": hunter2}', 'expected a value at line 2, column 8'],
       ['{"a": 1,}', 'expected a name in double quotes at line 1, column 9'],
@@ -147,7 +147,7 @@ describe('the JSON reader', () => {
     for (const [text, problem] of mistakes) assert.equal(refusal(text), `is not valid JSON: ${problem}`, JSON.stringify(text));
   });
 
-  it('skips a byte order mark if that is allowed', () => {
+  it('the JSON reader: skips a byte order mark if that is allowed', () => {
     assert.equal(refusal('\uFEFF{"a": 1}', { allowByteOrderMark: true }), 'accepted');
     assert.equal(refusal('\uFEFF\uFEFF1', { allowByteOrderMark: true }), 'is not valid JSON: expected a value at line 1, column 1');
   });

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { memberText } from '../../src/json/json-reader.js';
 
 describe('the text of a member of a JSON object', () => {
-  it('is what JSON.parse reads, for any object and white space', () => {
+  it('the text of a member of a JSON object: is what JSON.parse reads, for any object and white space', () => {
     const objects = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 4 }));
     fc.assert(
       fc.property(objects, fc.constantFrom(undefined, 1, '\t', '\r\n '), (object, space) => {

@@ -75,7 +75,7 @@ async function errorOf(url: string, method: string, params: readonly unknown[] =
 
 describe('local Solana: a transaction', () => {
   for (const version of ['legacy', 0] as const) {
-    it(`waits for a block, then becomes processed, confirmed and finalized (${version})`, async (test) => {
+    it(`local Solana: a transaction: waits for a block, then becomes processed, confirmed and finalized (${version})`, async (test) => {
       const { rpc, chain, transfer, send, balance } = await rigOf(test);
       const signature = await send(await transfer({ version }));
       const statusOf = async () => (await rpc.getSignatureStatuses([signature]).send()).value[0];
@@ -96,7 +96,7 @@ describe('local Solana: a transaction', () => {
     });
   }
 
-  it('changes balances as each commitment sees it', async (test) => {
+  it('local Solana: a transaction: changes balances as each commitment sees it', async (test) => {
     const { rpc, chain, transfer, send } = await rigOf(test);
     await send(await transfer());
     chain.advance();
@@ -109,7 +109,7 @@ describe('local Solana: a transaction', () => {
     assert.equal((await rpc.getBalance(bob.address, { commitment: 'finalized' }).send()).value, 0n);
   });
 
-  it('pays the quoted fee, including the priority fee', async (test) => {
+  it('local Solana: a transaction: pays the quoted fee, including the priority fee', async (test) => {
     const { rpc, chain, send, balance } = await rigOf(test);
     const blockhash = chain.tip(newest).hash;
     const give = transferOf(alice.address, bob.address, sol);
@@ -132,7 +132,7 @@ describe('local Solana: a transaction', () => {
     }
   });
 
-  it('pays even if it fails on chain, and reports the cause', async (test) => {
+  it('local Solana: a transaction: pays even if it fails on chain, and reports the cause', async (test) => {
     const { rpc, chain, transfer, send, balance } = await rigOf(test);
     const signature = await send(await transfer({ lamports: 100n * sol }));
     chain.advance(2);
@@ -146,7 +146,7 @@ describe('local Solana: a transaction', () => {
     assert.ok(found?.meta?.logMessages?.includes('Transfer: insufficient lamports 9999995000, need 100000000000'));
   });
 
-  it('cannot leave an account below its rent-exempt minimum', async (test) => {
+  it('local Solana: a transaction: cannot leave an account below its rent-exempt minimum', async (test) => {
     const { rpc, chain, transfer, send, balance } = await rigOf(test);
     const signature = await send(await transfer({ lamports: 10n }));
     chain.advance();
@@ -155,7 +155,7 @@ describe('local Solana: a transaction', () => {
     assert.equal(await balance(alice), 10n * sol - 5_000n);
   });
 
-  it('lands only once if it is sent repeatedly', async (test) => {
+  it('local Solana: a transaction: lands only once if it is sent repeatedly', async (test) => {
     const { chain, transfer, send, balance } = await rigOf(test);
     const transaction = await transfer();
     await send(transaction);
@@ -167,7 +167,7 @@ describe('local Solana: a transaction', () => {
     assert.equal(await balance(bob), sol);
   });
 
-  it('lands until its blockhash is 150 blocks old, and not later', async (test) => {
+  it('local Solana: a transaction: lands until its blockhash is 150 blocks old, and not later', async (test) => {
     const { rpc, chain, transfer, send, balance } = await rigOf(test);
     const { value: latest } = await rpc.getLatestBlockhash({ commitment: 'processed' }).send();
     const { height } = chain.tip(newest);
@@ -189,7 +189,7 @@ describe('local Solana: a transaction', () => {
     assert.equal(await balance(bob), sol);
   });
 
-  it('leaves no trace on chain if its payer has no funds', async (test) => {
+  it('local Solana: a transaction: leaves no trace on chain if its payer has no funds', async (test) => {
     const { rpc, chain, transfer, send } = await rigOf(test);
     const signature = await send(await transfer({ payer: nobody }));
     chain.advance();
@@ -197,7 +197,7 @@ describe('local Solana: a transaction', () => {
     assert.equal(chain.refused.get(signature), 'AccountNotFound');
   });
 
-  it('can use addresses of a lookup table', async (test) => {
+  it('local Solana: a transaction: can use addresses of a lookup table', async (test) => {
     const { chain, send, balance } = await rigOf(test);
     const table = kit.address('AddressLookupTab1e1111111111111111111111112');
     // Discriminator 1, deactivation slot never, last extended at slot 0 from index 0, no authority; then the addresses.
@@ -225,7 +225,7 @@ describe('local Solana: a transaction', () => {
     assert.equal(await balance(bob), 0n, 'a reorg also reverts accounts of a table');
   });
 
-  it('can be an airdrop', async (test) => {
+  it('local Solana: a transaction: can be an airdrop', async (test) => {
     const { url, chain, balance } = await rigOf(test);
     const airdrop = () => resultOf(url, 'requestAirdrop', [nobody.address, Number(sol)]);
     assert.notEqual(await airdrop(), await airdrop());
@@ -235,7 +235,7 @@ describe('local Solana: a transaction', () => {
 });
 
 describe('local Solana: a pending transaction', () => {
-  it('is lost if its packets are lost and nothing rebroadcasts it', async (test) => {
+  it('local Solana: a pending transaction: is lost if its packets are lost and nothing rebroadcasts it', async (test) => {
     const { chain, transfer, send, balance } = await rigOf(test);
     chain.pool.losesPackets = true;
     const transaction = await transfer();
@@ -250,7 +250,7 @@ describe('local Solana: a pending transaction', () => {
     assert.equal(await balance(bob), sol);
   });
 
-  it('is rebroadcast by a node on request until its blockhash expires', async (test) => {
+  it('local Solana: a pending transaction: is rebroadcast by a node on request until its blockhash expires', async (test) => {
     const { rpc, chain, transfer, balance } = await rigOf(test);
     chain.pool.losesPackets = true;
     await rpc.sendTransaction((await transfer()) as never, { encoding: 'base64', skipPreflight: true }).send();
@@ -269,7 +269,7 @@ describe('local Solana: a pending transaction', () => {
     assert.deepEqual(chain.pool.waiting(), []);
   });
 
-  it('waits while other transactions bid more', async (test) => {
+  it('local Solana: a pending transaction: waits while other transactions bid more', async (test) => {
     const { rpc, chain, transfer, send, balance } = await rigOf(test);
     chain.pool.lowestBidMicroLamports = 1_000n;
     await send(await transfer({ lamports: sol, bid: 999n }));
@@ -289,7 +289,7 @@ describe('local Solana: a pending transaction', () => {
     assert.equal((await rpc.getRecentPrioritizationFees().send()).length, 35);
   });
 
-  it('can be dropped', async (test) => {
+  it('local Solana: a pending transaction: can be dropped', async (test) => {
     const { chain, transfer, send, balance } = await rigOf(test);
     await send(await transfer());
     chain.pool.drop();
@@ -299,7 +299,7 @@ describe('local Solana: a pending transaction', () => {
 });
 
 describe('local Solana: a dropped fork', () => {
-  it('reverts balances, statuses and blockhashes; its transactions can land again', async (test) => {
+  it('local Solana: a dropped fork: reverts balances, statuses and blockhashes; its transactions can land again', async (test) => {
     const { rpc, chain, transfer, send, balance } = await rigOf(test);
     const transaction = await transfer();
     const signature = await send(transaction);
@@ -318,7 +318,7 @@ describe('local Solana: a dropped fork', () => {
     assert.throws(() => chain.takeBack(32), /finalized/);
   });
 
-  it('leaves slots without a block, which heights do not count', async (test) => {
+  it('local Solana: a dropped fork: leaves slots without a block, which heights do not count', async (test) => {
     const { rpc, chain } = await rigOf(test);
     const at = async () => [
       await rpc.getSlot({ commitment: 'processed' }).send(),
@@ -336,7 +336,7 @@ describe('local Solana: a dropped fork', () => {
 describe('local Solana: a node rejects', () => {
   const base64 = { encoding: 'base64', preflightCommitment: 'processed' };
 
-  it('a transaction that would fail, with the cause and the logs', async (test) => {
+  it('local Solana: a node rejects a transaction that would fail, with the cause and the logs', async (test) => {
     const { url, transfer } = await rigOf(test);
     assert.deepEqual(await errorOf(url, 'sendTransaction', [await transfer({ lamports: 100n * sol }), base64]), {
       code: -32002,
@@ -357,7 +357,7 @@ describe('local Solana: a node rejects', () => {
     });
   });
 
-  it('an expired blockhash, one too new for preflight, a duplicate, and a payer without funds', async (test) => {
+  it('local Solana: a node rejects an expired blockhash, one too new for preflight, a duplicate, and a payer without funds', async (test) => {
     const { url, chain, transfer, send } = await rigOf(test);
     const messageOf = async (transaction: string, options: object = base64) =>
       ((await errorOf(url, 'sendTransaction', [transaction, options])) as { message: string }).message;
@@ -375,7 +375,7 @@ describe('local Solana: a node rejects', () => {
     assert.equal(await messageOf(old), 'Transaction simulation failed: Blockhash not found');
   });
 
-  it('an invalid signature', async (test) => {
+  it('local Solana: a node rejects an invalid signature', async (test) => {
     const { url, transfer } = await rigOf(test);
     const bytes = Buffer.from(await transfer(), 'base64');
     bytes.writeUInt8(bytes.readUInt8(10) ^ 1, 10);
@@ -388,7 +388,7 @@ describe('local Solana: a node rejects', () => {
     assert.equal((simulated as { value: { err: unknown } }).value.err, null, 'a simulation verifies signatures only on request');
   });
 
-  it('malformed input', async (test) => {
+  it('local Solana: a node rejects malformed input', async (test) => {
     const { url } = await rigOf(test);
     const cases: readonly (readonly [method: string, params: readonly unknown[], code: number, text: RegExp])[] = [
       ['sendTransaction', ['AAAA', base64], -32602, /^failed to deserialize/],
@@ -410,7 +410,7 @@ describe('local Solana: a node rejects', () => {
 });
 
 describe('local Solana: a faulty node', () => {
-  it('loses answers after acting, and requests before acting', async (test) => {
+  it('local Solana: a faulty node: loses answers after acting, and requests before acting', async (test) => {
     const { node, chain, transfer, send } = await rigOf(test);
     node.fail('sendTransaction', 'answer_lost');
     await assert.rejects(send(await transfer()));
@@ -421,7 +421,7 @@ describe('local Solana: a faulty node', () => {
     assert.equal(node.calls.get('sendTransaction'), 2);
   });
 
-  it('answers 429, fails on command, or answers late', async (test) => {
+  it('local Solana: a faulty node: answers 429, fails on command, or answers late', async (test) => {
     const { node, url, chain, transfer, send } = await rigOf(test);
     node.fail('*', 'rate_limited', 2);
     assert.deepEqual([(await raw(url, 'getSlot')).status, (await raw(url, 'getHealth')).status], [429, 429]);
@@ -438,7 +438,7 @@ describe('local Solana: a faulty node', () => {
     assert.deepEqual(chain.landed(await sending, newest)?.error, null);
   });
 
-  it('uses the configured confirmation and blockhash times', async (test) => {
+  it('local Solana: a faulty node: uses the configured confirmation and blockhash times', async (test) => {
     const { rpc, chain, transfer, send, balance } = await rigOf(test, {
       blockhashAgeBlocks: 3,
       confirmedAfterBlocks: 2,
@@ -454,7 +454,7 @@ describe('local Solana: a faulty node', () => {
     assert.equal((await rpc.getSignatureStatuses([signature]).send()).value[0]?.confirmationStatus, 'finalized');
   });
 
-  it('that lags answers from the past, and reports a large lag', async (test) => {
+  it('local Solana: a node that lags answers from the past, and reports a large lag', async (test) => {
     const { addNode, chain, transfer, send } = await rigOf(test);
     const node = await addNode();
     const rpc = kit.createSolanaRpc(node.url);
@@ -474,7 +474,7 @@ describe('local Solana: a faulty node', () => {
     assert.deepEqual(await errorOf(node.url, 'sendTransaction', [await transfer({ blockhash }), { encoding: 'base64' }]), behind);
   });
 
-  it('on its own fork has the same height, sees no other transactions and finalizes nothing', async (test) => {
+  it('local Solana: a node on its own fork has the same height, sees no other transactions and finalizes nothing', async (test) => {
     const { addNode, chain, transfer, send } = await rigOf(test);
     const node = await addNode();
     const rpc = kit.createSolanaRpc(node.url);
@@ -490,7 +490,7 @@ describe('local Solana: a faulty node', () => {
     assert.equal((await rpc.getSignatureStatuses([signature]).send()).value[0]?.confirmationStatus, 'finalized');
   });
 
-  it('without history knows only the newest statuses', async (test) => {
+  it('local Solana: a node without history knows only the newest statuses', async (test) => {
     const { rpc, node, url, chain, transfer, send } = await rigOf(test);
     const signature = await send(await transfer());
     chain.advance(301);
@@ -518,7 +518,7 @@ describe('local Solana: a faulty node', () => {
     assert.deepEqual(await errorOf(url, 'getTransaction', [signature]), refused);
   });
 
-  it('can accept transactions without forwarding them', async (test) => {
+  it('local Solana: a faulty node: can accept transactions without forwarding them', async (test) => {
     const { node, chain, transfer, send } = await rigOf(test);
     node.condition.forwardsNothing = true;
     await send(await transfer());
@@ -527,7 +527,7 @@ describe('local Solana: a faulty node', () => {
 });
 
 describe('local Solana: a node reports', () => {
-  it('accounts, rent, the history of an address and the network', async (test) => {
+  it('local Solana: a node reports accounts, rent, the history of an address and the network', async (test) => {
     const { rpc, url, chain, transfer, send } = await rigOf(test);
     const { value: account } = await rpc.getAccountInfo(alice.address, { encoding: 'base64' }).send();
     assert.deepEqual(account, {
@@ -561,7 +561,7 @@ describe('local Solana: a node reports', () => {
     ]);
   });
 
-  it('units and logs of a simulation, which can ignore the blockhash', async (test) => {
+  it('local Solana: a node reports units and logs of a simulation, which can ignore the blockhash', async (test) => {
     const { rpc, chain, transfer } = await rigOf(test);
     const old = await transfer();
     chain.advance(200);
@@ -576,7 +576,7 @@ describe('local Solana: a node reports', () => {
 });
 
 describe('local Solana as a program', () => {
-  it('prints its address, makes blocks by timer or on command, and ends with its standard input', async () => {
+  it('local Solana as a program: prints its address, makes blocks by timer or on command, and ends with its standard input', async () => {
     const flags = ['--slot-ms', '20', '--until-stdin-ends', '--account', `${alice.address}:77`];
     const child = spawn(process.execPath, ['dist/test/local-chains/solana/main.js', ...flags], {
       stdio: ['pipe', 'pipe', 'inherit'],

@@ -43,7 +43,7 @@ async function askOf(url: string, method: string, params: object = {}): Promise<
 const pay = (to: string): xdr.Operation => Operation.payment({ destination: to, asset: Asset.native(), amount: '1' });
 
 describe('local Stellar: the RPC node reports', () => {
-  it('health, network and the latest ledger, as the SDK reads them', () =>
+  it('local Stellar: the RPC node reports health, network and the latest ledger, as the SDK reads them', () =>
     withRig(async ({ node, server }) => {
       const latest = node.ledger.close();
       assert.deepEqual(await server.getHealth(), { status: 'healthy', latestLedger: 3, oldestLedger: 1, ledgerRetentionWindow: 3 });
@@ -53,7 +53,7 @@ describe('local Stellar: the RPC node reports', () => {
       assert.equal(told.headerXdr.ledgerSeq(), 3);
     }));
 
-  it('an account as the SDK reads it, and nothing for a missing one', () =>
+  it('local Stellar: the RPC node reports an account as the SDK reads it, and nothing for a missing one', () =>
     withRig(async ({ server, alice }) => {
       const account = await server.getAccountEntry(alice.address);
       assert.equal(account.balance().toBigInt(), alice.balance());
@@ -62,7 +62,7 @@ describe('local Stellar: the RPC node reports', () => {
       await assert.rejects(server.getAccount(Keypair.random().publicKey()), /Account not found/);
     }));
 
-  it('a trustline', () =>
+  it('local Stellar: the RPC node reports a trustline', () =>
     withRig(async ({ node, server, alice, bob }) => {
       const gold = new Asset('GOLD', bob.address);
       node.ledger.submit(alice.build([Operation.changeTrust({ asset: gold, limit: '7' })]).toXDR());
@@ -71,7 +71,7 @@ describe('local Stellar: the RPC node reports', () => {
       assert.deepEqual([line.limit().toBigInt(), line.balance().toBigInt(), line.flags()], [70_000_000n, 0n, 1]);
     }));
 
-  it('a transaction as sent, waiting and landed', () =>
+  it('local Stellar: the RPC node reports a transaction as sent, waiting and landed', () =>
     withRig(async ({ node, server, alice, bob, ask }) => {
       const payment = alice.build([pay(bob.address)]);
       const hash = payment.hash().toString('hex');
@@ -91,7 +91,7 @@ describe('local Stellar: the RPC node reports', () => {
       assert.equal(listed?.createdAt, Number(closeTimeSeconds));
     }));
 
-  it('a refusal with the result of the transaction', () =>
+  it('local Stellar: the RPC node reports a refusal with the result of the transaction', () =>
     withRig(async ({ server, alice, bob }) => {
       const sent = await server.sendTransaction(alice.build([pay(bob.address)], { feeStroops: 99n }));
       assert.equal(sent.status, 'ERROR');
@@ -99,7 +99,7 @@ describe('local Stellar: the RPC node reports', () => {
       assert.equal(sent.errorResult?.feeCharged().toBigInt(), 100n);
     }));
 
-  it('pages of transactions', () =>
+  it('local Stellar: the RPC node reports pages of transactions', () =>
     withRig(async ({ node, server, alice, bob }) => {
       const hashes: string[] = [];
       for (let round = 0; round < 3; round += 1) {
@@ -121,7 +121,7 @@ describe('local Stellar: the RPC node reports', () => {
       assert.deepEqual(seen, hashes);
     }));
 
-  it('pages of ledgers', () =>
+  it('local Stellar: the RPC node reports pages of ledgers', () =>
     withRig(async ({ node, server }) => {
       for (let round = 0; round < 4; round += 1) node.ledger.close();
       const first = await server.getLedgers({ startLedger: 1, pagination: { limit: 4 } });
@@ -133,7 +133,7 @@ describe('local Stellar: the RPC node reports', () => {
       );
     }));
 
-  it('nothing about dropped ledgers', () =>
+  it('local Stellar: the RPC node reports nothing about dropped ledgers', () =>
     withRig(
       async ({ node, server, ask, alice, bob }) => {
         const payment = alice.build([pay(bob.address)]);
@@ -148,7 +148,7 @@ describe('local Stellar: the RPC node reports', () => {
       { retentionLedgers: 4 },
     ));
 
-  it('fees of recent ledgers, and zeros if there are none', () =>
+  it('local Stellar: the RPC node reports fees of recent ledgers, and zeros if there are none', () =>
     withRig(async ({ node, server, alice, bob }) => {
       const { inclusionFee: none } = await server.getFeeStats();
       assert.deepEqual([none.p50, none.max, none.transactionCount], ['0', '0', '0']);
@@ -160,7 +160,7 @@ describe('local Stellar: the RPC node reports', () => {
       assert.equal(sorobanInclusionFee.max, '0');
     }));
 
-  it('errors with the codes and words of a real node', () =>
+  it('local Stellar: the RPC node reports errors with the codes and words of a real node', () =>
     withRig(async ({ ask }) => {
       assert.deepEqual(await ask('getEvents'), { code: -32601, message: 'method not found' });
       assert.deepEqual(await ask('sendTransaction', { transaction: 'AAAA' }), { code: -32602, message: 'invalid_xdr' });
@@ -176,7 +176,7 @@ describe('local Stellar: the RPC node reports', () => {
     }));
 
   describe('on command', () => {
-    it('drops transactions after PENDING, rejects them, or is busy', () =>
+    it('local Stellar: the RPC node, on command, drops transactions after PENDING, rejects them, or is busy', () =>
       withRig(async ({ node, server, alice, bob }) => {
         const payment = alice.build([pay(bob.address)]);
         node.setOutcome(() => ({ sending: 'dropped' }));
@@ -190,14 +190,14 @@ describe('local Stellar: the RPC node reports', () => {
         assert.equal((await server.sendTransaction(payment)).status, 'PENDING');
       }));
 
-    it('acts but loses the answer', () =>
+    it('local Stellar: the RPC node, on command, acts but loses the answer', () =>
       withRig(async ({ node, server, alice, bob }) => {
         node.setOutcome(() => ({ answerIsLost: true }));
         await assert.rejects(server.sendTransaction(alice.build([pay(bob.address)])));
         assert.equal(node.ledger.waiting().length, 1);
       }));
 
-    it('acts but answers late', () =>
+    it('local Stellar: the RPC node, on command, acts but answers late', () =>
       withRig(async ({ node, server, alice, bob }) => {
         node.setOutcome(() => ({ heldForMs: 200 }));
         const answer = server.sendTransaction(alice.build([pay(bob.address)])).then(({ status }) => `answered ${status}`);
@@ -209,7 +209,7 @@ describe('local Stellar: the RPC node reports', () => {
         assert.equal(await answer, 'answered PENDING');
       }));
 
-    it('lags behind the ledger', () =>
+    it('local Stellar: the RPC node, on command, lags behind the ledger', () =>
       withRig(async ({ node, server, alice, bob }) => {
         const payment = alice.build([pay(bob.address)]);
         const before = alice.sequence();
@@ -224,7 +224,7 @@ describe('local Stellar: the RPC node reports', () => {
         assert.equal((await server.getAccountEntry(alice.address)).seqNum().toBigInt(), before + 1n);
       }));
 
-    it('restarts with the same ledger and queue', () =>
+    it('local Stellar: the RPC node, on command, restarts with the same ledger and queue', () =>
       withRig(async ({ node, server, alice, bob }) => {
         const payment = alice.build([pay(bob.address)]);
         await server.sendTransaction(payment);
@@ -240,7 +240,7 @@ describe('local Stellar: the RPC node reports', () => {
       }));
   });
 
-  it('the same ledgers from two nodes of one network', async () => {
+  it('local Stellar: the RPC node reports the same ledgers from two nodes of one network', async () => {
     const ledger = createLedger();
     const [one, other] = await Promise.all([startStellar({ ledger }), startStellar({ ledger })]);
     try {
@@ -255,7 +255,7 @@ describe('local Stellar: the RPC node reports', () => {
     }
   });
 
-  it('the same as a program that closes ledgers by a timer', async () => {
+  it('local Stellar: the RPC node reports the same as a program that closes ledgers by a timer', async () => {
     const account = Keypair.random().publicKey();
     const args = ['dist/test/local-chains/stellar/main.js', '--close-ms', '50', '--account', `${account}:12`];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -64,7 +64,7 @@ function rig(): { readonly ledger: StellarLedger; readonly alice: Wallet; readon
 
 describe('local Stellar: the ledger', () => {
   describe('accepts', () => {
-    it('a payment, which lands in the next ledger, costs 100 stroops and uses one sequence number', () => {
+    it('local Stellar: the ledger accepts a payment, which lands in the next ledger, costs 100 stroops and uses one sequence number', () => {
       const { ledger, alice, bob } = rig();
       const payment = alice.build([pay(bob.address)], { feeStroops: 5_000n, memo: Memo.text('for lunch') });
       const before = { alice: alice.balance(), bob: bob.balance(), sequence: alice.sequence() };
@@ -81,7 +81,7 @@ describe('local Stellar: the ledger', () => {
       );
     });
 
-    it('an envelope of version 0 like one of version 1', () => {
+    it('local Stellar: the ledger accepts an envelope of version 0 like one of version 1', () => {
       const { ledger, alice, bob } = rig();
       const payment = alice.build([pay(bob.address)]);
       const { v1 } = { v1: payment.toEnvelope().v1() };
@@ -100,7 +100,7 @@ describe('local Stellar: the ledger', () => {
       assert.equal(ended(ledger, payment), 'txSuccess 100 paymentSuccess');
     });
 
-    it('muxed addresses as their accounts', () => {
+    it('local Stellar: the ledger accepts muxed addresses as their accounts', () => {
       const { ledger, alice, bob } = rig();
       const muxed = new MuxedAccount(new Account(bob.address, '0'), '7').accountId();
       assert.equal(send(ledger, alice.build([pay(muxed)])), 'PENDING');
@@ -109,7 +109,7 @@ describe('local Stellar: the ledger', () => {
       assert.equal(bob.balance(), before + lumens);
     });
 
-    it('a new account, whose sequence number starts at the ledger number times 2^32', () => {
+    it('local Stellar: the ledger accepts a new account, whose sequence number starts at the ledger number times 2^32', () => {
       const { ledger, alice } = rig();
       const carol = createWallet(ledger, 0n);
       send(ledger, alice.build([Operation.createAccount({ destination: carol.address, startingBalance: '1' })]));
@@ -120,7 +120,7 @@ describe('local Stellar: the ledger', () => {
   });
 
   describe('rejects at once', () => {
-    it('missing, wrong, foreign-network and extra signatures', () => {
+    it('local Stellar: the ledger rejects at once missing, wrong, foreign-network and extra signatures', () => {
       const { ledger, alice, bob } = rig();
       const payment = [pay(bob.address)];
       assert.equal(send(ledger, alice.build(payment, { signers: [] })), 'txBadAuth 100');
@@ -132,23 +132,23 @@ describe('local Stellar: the ledger', () => {
       assert.equal(send(ledger, elsewhere.build(payment, { sequence: sequence + 1n })), 'txBadAuth 100');
     });
 
-    it('any sequence number except the next', () => {
+    it('local Stellar: the ledger rejects at once any sequence number except the next', () => {
       const { ledger, alice, bob } = rig();
       const at = alice.sequence();
       for (const sequence of [at, at + 2n, 1n]) assert.equal(send(ledger, alice.build([pay(bob.address)], { sequence })), 'txBadSeq 100');
     });
 
-    it('a source account that does not exist', () => {
+    it('local Stellar: the ledger rejects at once a source account that does not exist', () => {
       const { ledger, bob } = rig();
       assert.equal(send(ledger, createWallet(ledger, 0n).build([pay(bob.address)])), 'txNoAccount 100');
     });
 
-    it('less than 100 stroops per operation, and reports the minimum', () => {
+    it('local Stellar: the ledger rejects at once less than 100 stroops per operation, and reports the minimum', () => {
       const { ledger, alice, bob } = rig();
       assert.equal(send(ledger, alice.build([pay(bob.address), pay(bob.address)], { feeStroops: 199n })), 'txInsufficientFee 200');
     });
 
-    it('time bounds that have passed, pass within two ledgers, or have not begun', () => {
+    it('local Stellar: the ledger rejects at once time bounds that have passed, pass within two ledgers, or have not begun', () => {
       const { ledger, alice, bob } = rig();
       const payment = [pay(bob.address)];
       assert.equal(send(ledger, alice.build(payment, { maxTimeSeconds: nowSeconds() - 1 })), 'txTooLate 100');
@@ -157,14 +157,14 @@ describe('local Stellar: the ledger', () => {
       assert.equal(send(ledger, alice.build(payment, { maxTimeSeconds: nowSeconds() + 60 })), 'PENDING');
     });
 
-    it('a fee above the spendable balance', () => {
+    it('local Stellar: the ledger rejects at once a fee above the spendable balance', () => {
       const { ledger, bob } = rig();
       const poor = createWallet(ledger, 2n * 5_000_000n + 150n);
       assert.equal(send(ledger, poor.build([pay(bob.address)], { feeStroops: 151n })), 'txInsufficientBalance 100');
       assert.equal(send(ledger, poor.build([pay(bob.address)], { feeStroops: 150n })), 'PENDING');
     });
 
-    it('invalid operations, and kinds that it does not model', () => {
+    it('local Stellar: the ledger rejects at once invalid operations, and kinds that it does not model', () => {
       const { ledger, alice, bob } = rig();
       assert.equal(send(ledger, alice.build([])), 'txMissingOperation 100');
       const bad = xdr.Operation.fromXDR(pay(bob.address).toXDR());
@@ -245,7 +245,7 @@ describe('local Stellar: the ledger', () => {
   });
 
   describe('replaces only by a fee-bump envelope', () => {
-    it('that bids ten times as much per operation, counting one more', () => {
+    it('local Stellar: the ledger replaces only by a fee-bump envelope that bids ten times as much per operation, counting one more', () => {
       const { ledger, alice, bob } = rig();
       const first = alice.build([pay(bob.address)], { feeStroops: 200n });
       assert.equal(send(ledger, first), 'PENDING');
@@ -266,7 +266,7 @@ describe('local Stellar: the ledger', () => {
       assert.equal(bob.balance(), before);
     });
 
-    it('whose minimum is rounded up', () => {
+    it('local Stellar: the ledger replaces only by a fee-bump envelope whose minimum is rounded up', () => {
       const { ledger, alice, bob } = rig();
       send(ledger, alice.build([pay(bob.address), pay(bob.address), pay(bob.address)], { feeStroops: 301n }));
       const next = alice.build([pay(bob.address)]);
@@ -274,7 +274,7 @@ describe('local Stellar: the ledger', () => {
       assert.equal(send(ledger, alice.bump(next, 2_007n)), 'PENDING');
     });
 
-    it('that another payer may pay', () => {
+    it('local Stellar: the ledger replaces only by a fee-bump envelope that another payer may pay', () => {
       const { ledger, alice, bob } = rig();
       const payment = alice.build([pay(bob.address)]);
       send(ledger, payment);
@@ -285,7 +285,7 @@ describe('local Stellar: the ledger', () => {
       assert.equal(bob.balance(), before.bob + lumens - 200n);
     });
 
-    it('with the same sequence number; others must try again later', () => {
+    it('local Stellar: the ledger replaces only by a fee-bump envelope with the same sequence number; others must try again later', () => {
       const { ledger, alice, bob } = rig();
       send(ledger, alice.build([pay(bob.address)]));
       const later = alice.build([pay(bob.address)], { sequence: alice.sequence() + 2n });
@@ -294,7 +294,7 @@ describe('local Stellar: the ledger', () => {
   });
 
   describe('checks fee-bump envelopes', () => {
-    it('for the minimum, the inner bid, and the payer, its signatures and its balance', () => {
+    it('local Stellar: the ledger checks fee-bump envelopes for the minimum, the inner bid, and the payer, its signatures and its balance', () => {
       const { ledger, alice, bob } = rig();
       const inner = alice.build([pay(bob.address)], { feeStroops: 500n });
       assert.equal(send(ledger, bob.bump(inner, 199n)), 'txInsufficientFee 200');
@@ -306,7 +306,7 @@ describe('local Stellar: the ledger', () => {
       assert.equal(send(ledger, bob.bump(inner, 1_000n)), 'PENDING');
     });
 
-    it('for a valid inner transaction, which need not pay', () => {
+    it('local Stellar: the ledger checks fee-bump envelopes for a valid inner transaction, which need not pay', () => {
       const { ledger, alice, bob } = rig();
       const free = alice.build([pay(bob.address)], { feeStroops: 0n });
       const unsigned = alice.build([pay(bob.address)], { signers: [] });
@@ -316,7 +316,7 @@ describe('local Stellar: the ledger', () => {
       assert.equal(send(ledger, bob.bump(free, 200n)), 'PENDING');
     });
 
-    it('and finds them by both hashes', () => {
+    it('local Stellar: the ledger checks fee-bump envelopes and finds them by both hashes', () => {
       const { ledger, alice, bob } = rig();
       const inner = alice.build([pay(bob.address)]);
       const outer = bob.bump(inner, 200n);
@@ -328,7 +328,7 @@ describe('local Stellar: the ledger', () => {
   });
 
   describe('applies', () => {
-    it('all operations or none; a failed transaction pays and uses its sequence number', () => {
+    it('local Stellar: the ledger applies all operations or none; a failed transaction pays and uses its sequence number', () => {
       const { ledger, alice, bob } = rig();
       const before = { alice: alice.balance(), bob: bob.balance(), sequence: alice.sequence() };
       const nobody = Keypair.random().publicKey();
@@ -340,7 +340,7 @@ describe('local Stellar: the ledger', () => {
       assert.equal(alice.sequence(), before.sequence + 1n);
     });
 
-    it('only payments that leave the reserve', () => {
+    it('local Stellar: the ledger applies only payments that leave the reserve', () => {
       const { ledger, bob } = rig();
       const poor = createWallet(ledger, 30_000_000n);
       const tooMuch = poor.build([pay(bob.address, '2')]);
@@ -354,7 +354,7 @@ describe('local Stellar: the ledger', () => {
       assert.equal(poor.balance(), 10_000_000n);
     });
 
-    it('payments of issued assets within the limits of trustlines', () => {
+    it('local Stellar: the ledger applies payments of issued assets within the limits of trustlines', () => {
       const { ledger, alice, bob } = rig();
       const issuer = createWallet(ledger);
       const gold = new Asset('GOLD', issuer.address);
@@ -380,7 +380,7 @@ describe('local Stellar: the ledger', () => {
       assert.equal(step(alice, Operation.changeTrust({ asset: nobody })), 'changeTrustNoIssuer');
     });
 
-    it('a bump of the sequence number, after which the old next one is invalid', () => {
+    it('local Stellar: the ledger applies a bump of the sequence number, after which the old next one is invalid', () => {
       const { ledger, alice, bob } = rig();
       const target = alice.sequence() + 1_000n;
       send(ledger, alice.build([Operation.bumpSequence({ bumpTo: String(target) })]));
@@ -405,7 +405,7 @@ describe('local Stellar: the ledger', () => {
       assert.equal(ended(ledger, signed), 'txSuccess 100 paymentSuccess');
     });
 
-    it('operations of another account only with its signature', () => {
+    it('local Stellar: the ledger applies operations of another account only with its signature', () => {
       const { ledger, alice, bob } = rig();
       const others = Operation.payment({ destination: alice.address, asset: Asset.native(), amount: '5', source: bob.address });
       assert.equal(send(ledger, alice.build([others])), 'txFailed 100 opBadAuth');
@@ -415,7 +415,7 @@ describe('local Stellar: the ledger', () => {
       assert.equal(bob.balance(), before - 5n * lumens);
     });
 
-    it('only sufficient bids in a surge, all at the same price', () => {
+    it('local Stellar: the ledger applies only sufficient bids in a surge, all at the same price', () => {
       const { ledger, alice, bob } = rig();
       ledger.setSurge(1_000n);
       const low = alice.build([pay(bob.address)], { feeStroops: 999n });
@@ -428,7 +428,7 @@ describe('local Stellar: the ledger', () => {
       assert.equal(ended(ledger, low), 'txSuccess 100 paymentSuccess');
     });
 
-    it('dropped transactions that are sent again', () => {
+    it('local Stellar: the ledger applies dropped transactions that are sent again', () => {
       const { ledger, alice, bob } = rig();
       const payment = alice.build([pay(bob.address)]);
       send(ledger, payment);
@@ -438,7 +438,7 @@ describe('local Stellar: the ledger', () => {
       assert.equal(send(ledger, payment), 'PENDING');
     });
 
-    it('ledgers as a chain of hashes', () => {
+    it('local Stellar: the ledger applies ledgers as a chain of hashes', () => {
       const { ledger } = rig();
       const { hash, sequence } = ledger.latest();
       const next = ledger.close();

@@ -14,7 +14,7 @@ function namesOf(lists: readonly ChangeList[]): string[] {
 const names = Array.from({ length: 600 }, (_, number) => `${number}`);
 
 describe('commit queue', () => {
-  test('gathers the lists of all callers into batches of at most 256, in the order of the calls', async () => {
+  test('commit queue: gathers the lists of all callers into batches of at most 256, in the order of the calls', async () => {
     const batches: string[][] = [];
     const queue = createCommitQueue((lists) => {
       batches.push(namesOf(lists));
@@ -28,7 +28,7 @@ describe('commit queue', () => {
     assert.deepEqual(batches.flat(), names);
   });
 
-  test('runs one batch at a time; lists that arrive meanwhile share the next batch', async () => {
+  test('commit queue: runs one batch at a time; lists that arrive meanwhile share the next batch', async () => {
     const batches: string[][] = [];
     const meanwhile: Promise<void>[] = [];
     let running = 0;

@@ -3,19 +3,19 @@ import { describe, test } from 'node:test';
 import { addressFromUrl } from '../../src/storage/database-url.js';
 
 describe('database URL', () => {
-  test('accepts the file of a SQLite database', () => {
+  test('database URL: accepts the file of a SQLite database', () => {
     for (const file of ['./data/relayer.db', 'relayer.db', '/var/lib/relayer.db', '../a b.db', '///var/lib/relayer.db']) {
       assert.deepEqual(addressFromUrl(`sqlite:${file}`), { dialect: 'sqlite', file });
     }
   });
 
-  test('accepts the URL of a PostgreSQL database', () => {
+  test('database URL: accepts the URL of a PostgreSQL database', () => {
     for (const url of ['postgres://u:p@localhost/relayer', 'postgresql://u@h:5433/d?sslmode=require']) {
       assert.deepEqual(addressFromUrl(url), { dialect: 'postgres', connectionString: url });
     }
   });
 
-  test('rejects other texts with an error that lists the valid forms and omits the password', () => {
+  test('database URL: rejects other texts with an error that lists the valid forms and omits the password', () => {
     const wrong = [
       '',
       'sqlite:',

@@ -7,13 +7,13 @@ const key = randomBytes(32).toString('base64');
 const box = createSecretBox(key);
 
 describe('secret box', () => {
-  test('opens every text that it sealed', () => {
+  test('secret box: opens every text that it sealed', () => {
     for (const text of ['', 'whsec_abc', 'ünï✓😀\u0000', 'x'.repeat(10_000)]) {
       assert.equal(box.open(box.seal(text, 'notification:1'), 'notification:1'), text);
     }
   });
 
-  test('seals the same text differently each time, in a versioned format that hides the text', () => {
+  test('secret box: seals the same text differently each time, in a versioned format that hides the text', () => {
     const sealed = Array.from({ length: 100 }, () => box.seal('secret-key', 'p'));
     assert.equal(new Set(sealed).size, 100);
     for (const text of sealed) {
@@ -22,14 +22,14 @@ describe('secret box', () => {
     }
   });
 
-  test('does not open for another purpose or under another key', () => {
+  test('secret box: does not open for another purpose or under another key', () => {
     const sealed = box.seal('secret', 'notification:1');
     assert.throws(() => box.open(sealed, 'notification:2'), /sealed secret/);
     assert.throws(() => box.open(sealed, ''), /sealed secret/);
     assert.throws(() => createSecretBox(randomBytes(32).toString('base64')).open(sealed, 'notification:1'), /sealed secret/);
   });
 
-  test('does not open a sealed text with a changed, missing or added character', () => {
+  test('secret box: does not open a sealed text with a changed, missing or added character', () => {
     const sealed = box.seal('secret', 'p');
     for (let at = 0; at < sealed.length; at += 1) {
       const other = sealed[at] === 'A' ? 'B' : 'A';
@@ -42,12 +42,12 @@ describe('secret box', () => {
     }
   });
 
-  test('does not open plain text', () => {
+  test('secret box: does not open plain text', () => {
     for (const text of ['', 'v1.', 'secret', 'v1.secret', `v1.${'A'.repeat(38)}`])
       assert.throws(() => box.open(text, 'p'), /sealed secret/);
   });
 
-  test('rejects a key that is not base64 of exactly 32 bytes, and does not quote it', () => {
+  test('secret box: rejects a key that is not base64 of exactly 32 bytes, and does not quote it', () => {
     const wrong = [
       '',
       'short',

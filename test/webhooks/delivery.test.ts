@@ -18,7 +18,7 @@ const idOf = (request: ReceivedRequest) => request.headers['webhook-id'];
 const orderKeyOf = (request: ReceivedRequest): string => JSON.parse(request.body.toString()).orderKey;
 
 describe('delivery', () => {
-  it('posts the exact body with its signatures', async (test) => {
+  it('delivery: posts the exact body with its signatures', async (test) => {
     const receiver = await startHttpReceiver(test, ok);
     const outbox = await openOutbox(test);
     const body = '{"id":"1","payload":{"value":123456789012345678901234567890,"text":"ü"}}';
@@ -39,7 +39,7 @@ describe('delivery', () => {
     assert.doesNotMatch(JSON.stringify(outbox.lines), /hunter2|a signing key/);
   });
 
-  it('signs with the current key of the notification, and does not sign without a key', async (test) => {
+  it('delivery: signs with the current key of the notification, and does not sign without a key', async (test) => {
     const receiver = await startHttpReceiver(test, ok);
     const outbox = await openOutbox(test);
     const notificationId = await outbox.notification(receiver.url('/'));
@@ -58,7 +58,7 @@ describe('delivery', () => {
     assert.equal(second.headers['x-signature'], createHmac('sha256', key).update(second.body).digest('base64'));
   });
 
-  it('sends nothing if it cannot decrypt the key', async (test) => {
+  it('delivery: sends nothing if it cannot decrypt the key', async (test) => {
     const receiver = await startHttpReceiver(test, ok);
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(receiver.url('/'), key), 'tx-1');
@@ -68,7 +68,7 @@ describe('delivery', () => {
     assert.equal(receiver.requests.length, 0);
   });
 
-  it('wakes for an event that is committed while it is idle', async (test) => {
+  it('delivery: wakes for an event that is committed while it is idle', async (test) => {
     const receiver = await startHttpReceiver(test, ok);
     const outbox = await openOutbox(test);
     const notificationId = await outbox.notification(receiver.url('/'));
@@ -80,7 +80,7 @@ describe('delivery', () => {
     }
   });
 
-  it('retries a failed event with the same id and body', async (test) => {
+  it('delivery: retries a failed event with the same id and body', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(receiver.requests.length < 3 ? 500 : 200).end('why'));
     const outbox = await openOutbox(test);
     const id = await outbox.event(await outbox.notification(receiver.url('/'), key), 'tx-1');
@@ -98,7 +98,7 @@ describe('delivery', () => {
     );
   });
 
-  it('ends an event after the last retry and continues with the next event', async (test) => {
+  it('delivery: ends an event after the last retry and continues with the next event', async (test) => {
     const receiver = await startHttpReceiver(test, (response, request) => {
       response.writeHead(idOf(request) === first ? 503 : 200).end();
     });
@@ -113,7 +113,7 @@ describe('delivery', () => {
     await waitFor('the outbox to be empty', outbox.isEmpty);
   });
 
-  it('ends an event at once if the receiver answers 410 Gone', async (test) => {
+  it('delivery: ends an event at once if the receiver answers 410 Gone', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(410).end());
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(receiver.url('/')), 'tx-1');
@@ -123,7 +123,7 @@ describe('delivery', () => {
     assert.equal(receiver.requests.length, 1);
   });
 
-  it('waits as long as Retry-After asks', async (test) => {
+  it('delivery: waits as long as Retry-After asks', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(429, { 'retry-after': '3600' }).end());
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(receiver.url('/')), 'tx-1');
@@ -135,7 +135,7 @@ describe('delivery', () => {
     });
   });
 
-  it('keeps the order of events of each transaction across failures', async (test) => {
+  it('delivery: keeps the order of events of each transaction across failures', async (test) => {
     const failed = new Set<string>();
     const receiver = await startHttpReceiver(test, (response, request) => {
       const id = String(idOf(request));
@@ -165,7 +165,7 @@ describe('delivery', () => {
     }
   });
 
-  it('lets a receiver that hangs block eight of its own deliveries and no others', async (test) => {
+  it('delivery: lets a receiver that hangs block eight of its own deliveries and no others', async (test) => {
     const hanging = await startHttpReceiver(test, () => undefined);
     const quick = await startHttpReceiver(test, ok);
     const outbox = await openOutbox(test);
@@ -180,7 +180,7 @@ describe('delivery', () => {
     assert.equal(quick.requests.length, 20);
   });
 
-  it('does not delay one transaction for the failures of another', async (test) => {
+  it('delivery: does not delay one transaction for the failures of another', async (test) => {
     const receiver = await startHttpReceiver(test, (response, request) =>
       response.writeHead(orderKeyOf(request) === 'bad' ? 500 : 200).end(),
     );
@@ -194,7 +194,7 @@ describe('delivery', () => {
     assert.equal(delivered.fields.eventId, good);
   });
 
-  it('posts an aborted event again after a restart', async (test) => {
+  it('delivery: posts an aborted event again after a restart', async (test) => {
     let hang = true;
     const receiver = await startHttpReceiver(test, (response) => {
       if (!hang) response.end();
@@ -214,7 +214,7 @@ describe('delivery', () => {
     assert.equal(outbox.logged('webhook delivered')[0]?.fields.attempt, 1);
   });
 
-  it('continues retries after a restart', async (test) => {
+  it('delivery: continues retries after a restart', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(receiver.requests.length === 1 ? 500 : 200).end());
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(receiver.url('/')), 'tx-1');
@@ -227,7 +227,7 @@ describe('delivery', () => {
     assert.equal(delivered.fields.attempt, 2);
   });
 
-  it('stops after the running request is answered and starts no other', async (test) => {
+  it('delivery: stops after the running request is answered and starts no other', async (test) => {
     const waiting: ServerResponse[] = [];
     const receiver = await startHttpReceiver(test, (response) => waiting.push(response));
     const outbox = await openOutbox(test);
@@ -245,7 +245,7 @@ describe('delivery', () => {
     assert.equal(left.length, 1);
   });
 
-  it('tries an event again whose target is not allowed, without connecting', async (test) => {
+  it('delivery: tries an event again whose target is not allowed, without connecting', async (test) => {
     const receiver = await startHttpReceiver(test, ok);
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(`http://hooks.acme.com:${receiver.port}/`), 'tx-1');
@@ -259,7 +259,7 @@ describe('delivery', () => {
     assert.equal(receiver.requests.length, 0);
   });
 
-  it('drops the events of a notification that is deleted during an attempt', async (test) => {
+  it('delivery: drops the events of a notification that is deleted during an attempt', async (test) => {
     const waiting: ServerResponse[] = [];
     const receiver = await startHttpReceiver(test, (response) => waiting.push(response));
     const outbox = await openOutbox(test);
@@ -276,7 +276,7 @@ describe('delivery', () => {
     assert.deepEqual(outbox.logged('cannot store the outcome of a webhook delivery; will retry'), []);
   });
 
-  it('drops an event whose notification was deleted before its commit', async (test) => {
+  it('delivery: drops an event whose notification was deleted before its commit', async (test) => {
     const outbox = await openOutbox(test);
     await outbox.event('gone', 'tx-1');
     outbox.deliver();

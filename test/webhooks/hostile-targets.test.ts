@@ -172,7 +172,7 @@ describe('hostile targets', () => {
     });
   }
 
-  it('are more than sixty', () => assert.ok(hosts.length + answers.length >= 60));
+  it('hostile targets: are more than sixty', () => assert.ok(hosts.length + answers.length >= 60));
 
   for (const host of hosts) {
     it(`${host} is refused when a notification is set to it`, () => {
@@ -210,7 +210,7 @@ describe('hostile targets', () => {
       assert.throws(() => checkWebhookTarget(url, false), DomainError));
   }
 
-  it('get no connection even if they are stored', async (test) => {
+  it('hostile targets: get no connection even if they are stored', async (test) => {
     const outbox = await openOutbox(test);
     watch(test);
     const urls = [

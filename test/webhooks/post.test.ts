@@ -14,7 +14,7 @@ function poster(test: TestContext, timeoutMs = 5000, signal = new AbortControlle
 }
 
 describe('post', () => {
-  it('sends the exact bytes and reuses its connections', async (test) => {
+  it('post: sends the exact bytes and reuses its connections', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(204).end());
     const send = poster(test);
     for (let sent = 0; sent < 10; sent += 1) await send(receiver.url('/hook?x=1'));
@@ -28,14 +28,14 @@ describe('post', () => {
     assert.ok(connections <= 2, `${connections} connections`);
   });
 
-  it('does not follow redirects', async (test) => {
+  it('post: does not follow redirects', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(307, { location: '/elsewhere' }).end());
     const outcome = await poster(test)(receiver.url('/'));
     assert.equal(outcome.kind === 'answered' && outcome.httpStatus, 307);
     assert.equal(receiver.requests.length, 1);
   });
 
-  it('returns Retry-After and the escaped beginning of the answer', async (test) => {
+  it('post: returns Retry-After and the escaped beginning of the answer', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => {
       response.writeHead(503, { 'retry-after': '7' }).end(`\x1b[2Jbusy\n${'x'.repeat(5000)}`);
     });
@@ -47,7 +47,7 @@ describe('post', () => {
     });
   });
 
-  it('stops reading an endless answer', async (test) => {
+  it('post: stops reading an endless answer', async (test) => {
     let closed = false;
     const receiver = await startHttpReceiver(test, (response) => {
       response.on('close', () => {
@@ -60,12 +60,12 @@ describe('post', () => {
     await waitFor('the connection to be dropped', () => closed || undefined);
   });
 
-  it('ends after its time limit without an answer', async (test) => {
+  it('post: ends after its time limit without an answer', async (test) => {
     const receiver = await startHttpReceiver(test, () => undefined);
     assert.deepEqual(await poster(test, 100)(receiver.url('/')), { kind: 'unanswered', error: 'no response within 0.1 s' });
   });
 
-  it('returns the status of an answer whose body never ends', async (test) => {
+  it('post: returns the status of an answer whose body never ends', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(200).write('begun'));
     assert.deepEqual(await poster(test, 200)(receiver.url('/')), {
       kind: 'answered',
@@ -75,7 +75,7 @@ describe('post', () => {
     });
   });
 
-  it('ends when its signal aborts', async (test) => {
+  it('post: ends when its signal aborts', async (test) => {
     const stop = new AbortController();
     const receiver = await startHttpReceiver(test, () => stop.abort());
     assert.deepEqual(await poster(test, 5000, stop.signal)(receiver.url('/')), {
@@ -84,7 +84,7 @@ describe('post', () => {
     });
   });
 
-  it('returns an error if the target does not listen, disconnects, or does not speak HTTP', async (test) => {
+  it('post: returns an error if the target does not listen, disconnects, or does not speak HTTP', async (test) => {
     const server = createServer((socket) => socket.resume().end('220 mail.acme.com ESMTP\r\n'));
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
     const address = server.address();

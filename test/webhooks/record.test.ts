@@ -27,7 +27,7 @@ function settled(outbox: Outbox, notificationId: string, id: string): Promise<De
 }
 
 describe('the record of delivery attempts', () => {
-  it('has the time, status, duration and beginning of the answer of each attempt', async (test) => {
+  it('the record of delivery attempts: has the time, status, duration and beginning of the answer of each attempt', async (test) => {
     const said = ['\x1b[2Jbusy\n', 'x'.repeat(5000), ''];
     const receiver = await startHttpReceiver(test, (response) =>
       response.writeHead(receiver.requests.length < 3 ? 500 : 201).end(said[receiver.requests.length - 1]),
@@ -56,7 +56,7 @@ describe('the record of delivery attempts', () => {
     assert.equal(await delivery.backlog(), 0);
   });
 
-  it('has the error of an attempt without an answer', async (test) => {
+  it('the record of delivery attempts: has the error of an attempt without an answer', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.destroy());
     const outbox = await openOutbox(test);
     const notificationId = await outbox.notification(receiver.url('/'));
@@ -72,7 +72,7 @@ describe('the record of delivery attempts', () => {
 });
 
 describe('redelivery', () => {
-  it('posts a dead event again under its id with a new schedule, and keeps the earlier attempts', async (test) => {
+  it('redelivery: posts a dead event again under its id with a new schedule, and keeps the earlier attempts', async (test) => {
     let failures = 4;
     const receiver = await startHttpReceiver(test, (response) => {
       failures -= 1;
@@ -97,7 +97,7 @@ describe('redelivery', () => {
     assert.equal((await outbox.store.read.deliveries(notificationId, { offset: 0, limit: 10 })).total, 1);
   });
 
-  it('posts a delivered event again, and a waiting event before its time', async (test) => {
+  it('redelivery: posts a delivered event again, and a waiting event before its time', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(receiver.requests.length === 2 ? 500 : 200).end());
     const outbox = await openOutbox(test);
     const notificationId = await outbox.notification(receiver.url('/'));
@@ -117,7 +117,7 @@ describe('redelivery', () => {
 });
 
 describe('a receiver that answered 410 (gone)', () => {
-  it('gets no request until its notification is updated', async (test) => {
+  it('a receiver that answered 410 (gone): gets no request until its notification is updated', async (test) => {
     let gone = true;
     const receiver = await startHttpReceiver(test, (response) => response.writeHead(gone ? 410 : 200).end('moved away'));
     const outbox = await openOutbox(test);
@@ -156,7 +156,7 @@ describe('a receiver that answered 410 (gone)', () => {
     assert.equal((await settled(outbox, notificationId, first)).event.status, 'delivered');
   });
 
-  it('does not stop deliveries to an address that was set during the request', async (test) => {
+  it('a receiver that answered 410 (gone): does not stop deliveries to an address that was set during the request', async (test) => {
     const waiting: ServerResponse[] = [];
     const before = await startHttpReceiver(test, (response) => waiting.push(response));
     const now = await startHttpReceiver(test, ok);
@@ -176,7 +176,7 @@ describe('a receiver that answered 410 (gone)', () => {
 });
 
 describe('delivery signatures', () => {
-  it('use every key of the last 24 hours, the current key first, and no key after its removal', async (test) => {
+  it('delivery signatures: use every key of the last 24 hours, the current key first, and no key after its removal', async (test) => {
     const receiver = await startHttpReceiver(test, ok);
     const outbox = await openOutbox(test);
     let aheadMs = 0;

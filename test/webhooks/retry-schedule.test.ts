@@ -6,17 +6,17 @@ const nowMs = Date.UTC(2030, 0, 1);
 const failed = { attempts: 1, retrySeconds: [5, 30], retryAfter: undefined, nowMs, random: 0.5 };
 
 describe('next attempt', () => {
-  it('follows the schedule', () => {
+  it('next attempt: follows the schedule', () => {
     assert.equal(nextAttemptMs(failed), nowMs + 5000);
     assert.equal(nextAttemptMs({ ...failed, attempts: 2 }), nowMs + 30_000);
   });
 
-  it('is undefined after the last delay of the schedule', () => {
+  it('next attempt: is undefined after the last delay of the schedule', () => {
     assert.equal(nextAttemptMs({ ...failed, attempts: 3 }), undefined);
     assert.equal(nextAttemptMs({ ...failed, retrySeconds: [] }), undefined);
   });
 
-  it('varies by 10 % in both directions', () => {
+  it('next attempt: varies by 10 % in both directions', () => {
     assert.equal(nextAttemptMs({ ...failed, random: 0 }), nowMs + 4500);
     assert.equal(nextAttemptMs({ ...failed, random: 1 }), nowMs + 5500);
   });

@@ -27,7 +27,7 @@ describe('target guard', () => {
     ['a unique-local address', [{ address: 'fd00::1', family: 6 }]],
   ] as const) {
     for (const scheme of ['http', 'https']) {
-      it(`does not connect to an ${scheme} name that resolves to ${what}`, async (test) => {
+      it(`target guard: does not connect to an ${scheme} name that resolves to ${what}`, async (test) => {
         const receiver = await startHttpReceiver(test, (response) => response.end());
         const url = `${scheme}://hooks.acme.com:${receiver.port}/`;
         const outcome = await postVia(test, url, { allowPrivateTargets: false, resolve: async () => addresses });
@@ -41,7 +41,7 @@ describe('target guard', () => {
   }
 
   for (const host of ['127.0.0.1', '127.1', '2130706433', 'localhost', '[::1]', '[::ffff:127.0.0.1]']) {
-    it(`does not connect to ${host} or resolve it`, async (test) => {
+    it(`target guard: does not connect to ${host} or resolve it`, async (test) => {
       const receiver = await startHttpReceiver(test, (response) => response.end());
       const asked: string[] = [];
       const resolve = async (hostname: string) => {
@@ -54,7 +54,7 @@ describe('target guard', () => {
     });
   }
 
-  it('connects to the addresses that it checked and resolves the name once', async (test) => {
+  it('target guard: connects to the addresses that it checked and resolves the name once', async (test) => {
     const receiver = await startHttpReceiver(test, (response) => response.end('hello'));
     const asked: string[] = [];
     const resolve = async (hostname: string) => {
@@ -68,7 +68,7 @@ describe('target guard', () => {
     assert.equal(receiver.requests[0]?.path, '/x?y=1');
   });
 
-  it('returns the same error for a name that does not resolve as for one that resolves to a reserved address', async (test) => {
+  it('target guard: returns the same error for a name that does not resolve as for one that resolves to a reserved address', async (test) => {
     const unknown = () => Promise.reject(new Error('getaddrinfo ENOTFOUND hooks.acme.com'));
     for (const resolve of [unknown, async () => [], async () => [loopback]]) {
       const outcome = await postVia(test, 'https://hooks.acme.com/', { allowPrivateTargets: false, resolve });

@@ -132,7 +132,7 @@ describe('encodings', () => {
 describe('envelopes', () => {
   const types = ['application/grpc+json', 'application/grpc-web+json'] as const;
 
-  it('a message that is flagged as compressed in a call without an encoding is INTERNAL, as the protocol defines', async () => {
+  it('envelopes: a message that is flagged as compressed in a call without an encoding is INTERNAL, as the protocol defines', async () => {
     for (const [type, path] of [...types.map((type) => [type, list] as const), ['application/connect+json', watch] as const]) {
       const error = errorIn(await rawRpc(rig.baseUrl, path, type, envelope(gzipSync(listMessage), 1)));
       assert.ok(!error.ok);
@@ -144,7 +144,7 @@ describe('envelopes', () => {
     assert.deepEqual(rig.errors, []);
   });
 
-  it('flags other than 0 and 1 are refused before the method runs', async () => {
+  it('envelopes: flags other than 0 and 1 are refused before the method runs', async () => {
     for (const flags of [2, 3, 0x80, 0xff]) {
       for (const type of types) {
         const error = errorIn(await rawRpc(rig.baseUrl, send, type, envelope(sendMessage, flags)));
@@ -158,7 +158,7 @@ describe('envelopes', () => {
     assert.equal(await transactionsOf('r2'), 0);
   });
 
-  it('a message of exactly the limit is accepted, whether its length is announced or not; one byte more is not', async () => {
+  it('envelopes: a message of exactly the limit is accepted, whether its length is announced or not; one byte more is not', async () => {
     const messageOf = (bytes: number) => Buffer.from(`{"relayerId":"r1"${' '.repeat(bytes - 18)}}`);
     for (const [type, form] of [...types.map((type) => [type, envelope] as const), ['application/json', (body: Buffer) => body] as const]) {
       for (const isAnnounced of [true, false]) {
@@ -173,7 +173,7 @@ describe('envelopes', () => {
     }
   });
 
-  it('a stream whose message is not well-formed says what is wrong with it, as a unary call does', async () => {
+  it('envelopes: a stream whose message is not well-formed says what is wrong with it, as a unary call does', async () => {
     const body = Buffer.from('{"relayerId":');
     const unary = errorIn(await rawRpc(rig.baseUrl, list, 'application/grpc+json', envelope(body)));
     assert.ok(!unary.ok);

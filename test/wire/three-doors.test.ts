@@ -355,7 +355,7 @@ describe('the configuration file, REST and RPC say the same to a relayer: they',
     gRPC: grpcDoor(RelayerService.method.createRelayer, relayerMessage),
   });
 
-  it('refuse an empty whitelist in a change too, and leave out of answers what would not be accepted back', async () => {
+  it('the configuration file, REST and RPC say the same to a relayer: they refuse an empty whitelist in a change too, and leave out of answers what would not be accepted back', async () => {
     const change = JSON.stringify({ policies: { whitelist_receivers: [] } });
     const refused = await rig.ask('PATCH', '/api/v1/relayers/r2', { body: change });
     assert.equal(JSON.parse(refused.text).error, `policies.whitelist_receivers ${noLimit}`);

@@ -55,7 +55,7 @@ export function createGate({ plans, directory, serveOnce }: GateDeps): Intercept
       return next({ ...request, message: checked(request.message, check) });
     }
     const serve = async () => {
-      // A replayed request passed these checks when it was accepted, whatever the relayer's state is now.
+      // A replayed request passed these checks when it was accepted. The relayer's present state does not matter.
       if (call.storedResponse.replay === null) checkRequest(rule, request.message, call, directory);
       return next(request);
     };

@@ -35,7 +35,7 @@ export interface ServeOnceDeps {
 
 /** Creates the gate's side of idempotency. */
 export function createServeOnce({ idempotency: { begin }, fingerprint, secretBox }: ServeOnceDeps): ServeOnce {
-  /** The same for equal requests, whatever the protocol; unknown fields are left out. */
+  /** The same for equal requests over every protocol; unknown fields are left out. */
   function fingerprintOf(input: DescMessage, message: Message): string {
     return fingerprint(toBinary(input, message, { writeUnknownFields: false }));
   }

@@ -36,7 +36,7 @@ export function breakOff(response: ApiResponse): void {
 
 /**
  * Discards the unread rest of a body once the answer is written, so that the answer reaches its caller: a caller that is cut off while it
- * sends reports that instead. A caller that sends for too long is cut off all the same: its HTTP/2 stream, or its HTTP/1 connection.
+ * sends reports that instead. A caller that sends for too long is still cut off: its HTTP/2 stream, or its HTTP/1 connection.
  */
 export function drainAfterAnswer(request: ApiRequest, response: ApiResponse): void {
   // On HTTP/2 the response's own `finish` comes only when the stream is closed, which waits for the end of the body.

@@ -27,7 +27,7 @@ export interface BodyRules {
   readonly signal: AbortSignal;
 }
 
-/** Yields the body and checks it as it arrives, whatever length was announced. Throws ConnectErrors with a reason, which Connect answers with. */
+/** Yields the body and checks it as it arrives; ignores the announced length. Throws ConnectErrors with a reason, which Connect answers with. */
 export async function* bodyOf(request: ApiRequest, rules: BodyRules): AsyncGenerator<Uint8Array> {
   const received = untilAborted(request.iterator({ destroyOnReturn: false }), rules.signal);
   const chunks = rules.isText ? decodedText(received) : received;

@@ -35,7 +35,7 @@ const isReadKey = createContextKey(false, { description: 'the request was read' 
 /** Aborts when the deadline of the call passes. */
 const deadlineKey = createContextKey<AbortSignal | null>(null, { description: 'the deadline' });
 
-/** Ends a stream at its deadline, whatever it waits for. A unary call needs no interceptor: its answer is not begun. */
+/** Ends a stream at its deadline, even while it waits. A unary call needs no interceptor, because its answer has not begun. */
 const endAtDeadline: Interceptor = (next) => async (request) => {
   const deadline = request.contextValues.get(deadlineKey);
   if (deadline === null || !request.stream) return next(request);
@@ -68,7 +68,7 @@ function hasLoneSurrogate(text: string): boolean {
   return isFound;
 }
 
-/** The only place where the text of a JSON message is at hand: for what protobuf's reader accepts but must not, or reads only at great cost. */
+/** The only place that has the text of a JSON message: rejects what protobuf's reader wrongly accepts, or reads only at great cost. */
 function strictJsonOptions(fields: StrictFields): Partial<JsonReadOptions> & { textDecoder: object } {
   const decode = (bytes: Uint8Array): string => {
     const text = utf8.decode(bytes);

@@ -6,7 +6,7 @@ export interface BroadcastRule {
   readonly meaning: string;
   /** True if the rejection concerns the node: the next node may accept the transaction. */
   readonly isAboutNode?: true;
-  /** Why waiting hardly helps. */
+  /** Why waiting is unlikely to help. */
   readonly because?: Obstacle;
   readonly pattern: RegExp;
   /** Texts of each node, verbatim. A test checks that this rule is the one that matches them. */

@@ -11,7 +11,7 @@ import { base64From, transactionBytes } from './wire.js';
 /**
  * Adds the relayer's signature to a caller's transaction without asking a node; others may sign before or after.
  *
- * Anybody can send a signed transaction, so the relayer's policies apply as for sending: programs, accounts, signatures, size and fee. Lookup
+ * Anyone can send a signed transaction, so the relayer's policies apply as for sending: programs, accounts, signatures, size and fee. Lookup
  * tables are rejected if policies restrict accounts, because only a node knows their contents. The balance is not checked. Throws
  * `DomainError` (400) naming `transaction`.
  */

@@ -70,7 +70,7 @@ export function isRefusal(outcome: object): outcome is Refusal {
   return 'refused' in outcome;
 }
 
-/** Why a transaction fails that the chain refuses for good. */
+/** The failure reason for each lasting refusal of the chain. */
 export const failureOf: Readonly<Record<Refusal['refused'], FailureReason>> = {
   reverts: 'would_revert',
   insufficient_funds: 'insufficient_funds',

@@ -10,7 +10,7 @@ export type WebhookOutcome = 'delivered' | 'failed' | 'dead';
 export interface Meter {
   /**
    * A request has ended. `method`: `TransactionService.SendTransaction`, the path of a page, or `none`. `code`: the HTTP status that REST
-   * uses for the outcome, whatever the protocol; 499 if the caller left early. `seconds`: null if the duration says nothing, as for a stream.
+   * uses for the outcome, on every protocol; 499 if the caller left early. `seconds`: null if the duration says nothing, as for a stream.
    */
   requestEnded(method: string, protocol: string, code: number, seconds: number | null): void;
   /** The store wrote, or failed to write, a commit shared by this many callers. */

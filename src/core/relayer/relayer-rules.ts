@@ -43,7 +43,7 @@ export function policyProblems(policies: RelayerPolicies): readonly FieldProblem
   ];
 }
 
-/** A cap of 0 would stop the relayer for good. */
+/** A cap of 0 would stop the relayer permanently. */
 function capProblems(field: string, cap: bigint | null): readonly FieldProblem[] {
   return cap === 0n ? [{ field: `policies.${field}`, description: 'must be at least 1; leave it out for no cap' }] : [];
 }

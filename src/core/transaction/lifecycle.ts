@@ -159,7 +159,7 @@ export function reorged(transaction: Transaction): Transaction {
 }
 
 /**
- * Records that a foreign transaction used the slot for good. The transaction gets another nonce unless it was being given up; its attempts in
+ * Records that a final foreign transaction used the slot. The transaction gets another nonce unless it was being given up; its attempts in
  * the old slot can never be mined.
  */
 export function displaced(transaction: Transaction, foreignHash: string): Transaction {

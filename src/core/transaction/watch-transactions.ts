@@ -29,7 +29,7 @@ export interface WatchDeps {
   readonly heartbeatMs: number;
 }
 
-/** Transactions read at a time. A reader holds no more than these, whatever its pace. */
+/** Transactions read at a time. Even a slow reader holds no more than these. */
 const pageSize = 20;
 
 /**

@@ -35,7 +35,7 @@ const unpayable = 'fee not increased: insufficient balance; the current attempt 
  * whose bid a node rejected: at the market price, at least the nodes' replacement minimum, and at most the relayer's cap. If the cap forbids even the
  * minimum, or the price is not the obstacle, the current attempt stays live and the record says why.
  *
- * Waiting counts only for the lowest nonce, since it is the lowest: the others wait for it, whatever they bid. If it gets a fee bump, so do those that have
+ * Waiting counts only for the lowest nonce, since it is the lowest: the others wait for it, at any bid. If it gets a fee bump, so do those that have
  * waited as long. Unsequenced transactions are included on networks where attempts outbid one another. Throws `NODE_UNAVAILABLE`.
  */
 export function createFeeBumper(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {

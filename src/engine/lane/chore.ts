@@ -29,7 +29,7 @@ export function createChore<A extends readonly unknown[]>(
   function fail(error: unknown): void {
     failures += 1;
     notBeforeMs = clock.elapsedMs() + Math.min(maxRetryMs, firstRetryMs * 2 ** (failures - 1));
-    // The state was read again: the next run decides anew.
+    // The state was read again, and the next run decides again.
     if (error instanceof ConflictError) return;
     const detail = error instanceof Error ? error.message : String(error);
     if (reported === detail) return;

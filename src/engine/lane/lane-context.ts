@@ -18,7 +18,7 @@ export interface LaneWork extends TransactionDeps {
 
 /**
  * What the chores of a lane share. Everything here can be lost: a restart first resolves every slot up to the chain's nonce, then broadcasts what it
- * finds again, and only then signs anew.
+ * finds again, and only then signs new attempts.
  */
 export interface LaneContext {
   readonly id: LaneId;

@@ -27,7 +27,7 @@ export function connectionOptions(connectionString: string) {
   };
 }
 
-/** Opens a connection whose commits are durable, whatever the server's settings are. Throws an error whose message is for the operator. */
+/** Opens a connection whose commits are durable under all settings of the server. Throws an error whose message is for the operator. */
 export async function connectPostgresWriter(connectionString: string): Promise<PostgresWriter> {
   const writer = new pg.Client({ ...connectionOptions(connectionString), pipeline: true });
   const lost = new Promise<Error>((resolve) => {

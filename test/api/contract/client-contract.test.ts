@@ -40,7 +40,7 @@ function filesIn(descriptorSet: Uint8Array): ReadonlyMap<string, FileDescriptorP
 }
 
 describe('the contract for clients', () => {
-  it('is public, and is cached and answers HEAD as the OpenAPI document does', async () => {
+  it('the contract for clients: is public, and is cached and answers HEAD as the OpenAPI document does', async () => {
     const document = await download('/openapi.json');
     for (const path of ['/contract.zip', '/contract.binpb']) {
       const answer = await download(path);
@@ -58,7 +58,7 @@ describe('the contract for clients', () => {
     }
   });
 
-  it('imports only google/protobuf, and has neither extensions nor options of ours', async () => {
+  it('the contract for clients: imports only google/protobuf, and has neither extensions nor options of ours', async () => {
     const files = filesIn(new Uint8Array(await (await download('/contract.binpb')).arrayBuffer()));
     assert.ok(files.has('relayer/v1/transaction_service.proto'));
     assert.ok(files.has('relayer/v1/errors.proto'));
@@ -72,7 +72,7 @@ describe('the contract for clients', () => {
     }
   });
 
-  it('has no field that only clients of REST need', () => {
+  it('the contract for clients: has no field that only clients of REST need', () => {
     const fields = [...filesIn(readFileSync('gen/contract/contract.binpb')).values()].flatMap(({ messageType }) =>
       messageType.flatMap((message) => message.field.map(({ name }) => `${message.name}.${name}`)),
     );
@@ -81,7 +81,7 @@ describe('the contract for clients', () => {
       assert.ok(!fields.includes(leftover), leftover);
   });
 
-  it('names no field by a word that a language reserves', () => {
+  it('the contract for clients: names no field by a word that a language reserves', () => {
     const names = [...filesIn(readFileSync('gen/contract/contract.binpb')).values()]
       .filter((file) => file.package === 'relayer.v1')
       .flatMap(({ messageType }) => messageType.flatMap((message) => message.field.map(({ name }) => name)));
@@ -89,7 +89,7 @@ describe('the contract for clients', () => {
     assert.deepEqual([...new Set(names.filter((name) => reservedWords.has(name)))], []);
   });
 
-  it('sets the package options of every language', async () => {
+  it('the contract for clients: sets the package options of every language', async () => {
     for (const [name, { options }] of filesIn(readFileSync('gen/contract/contract.binpb'))) {
       if (!name.startsWith('relayer/')) continue;
       assert.equal(options?.javaPackage, 'com.relayer.v1', name);
@@ -102,7 +102,9 @@ describe('the contract for clients', () => {
     }
   });
 
-  it('compiles with protoc to the descriptors that the service hands out', { skip: skipWithout('protoc') }, async () => {
+  it('the contract for clients: compiles with protoc to the descriptors that the service hands out', {
+    skip: skipWithout('protoc'),
+  }, async () => {
     const files = await filesInArchive();
     const folder = await temporaryFolder(files);
     const paths = Object.keys(files);
@@ -117,7 +119,7 @@ describe('the contract for clients', () => {
     }
   });
 
-  it("links with other definitions of google.api and google.rpc, and with an option of a company's own", {
+  it("the contract for clients: links with other definitions of google.api and google.rpc, and with an option of a company's own", {
     skip: skipWithout('protoc', python),
   }, async () => {
     const others = {

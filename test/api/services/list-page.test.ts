@@ -57,7 +57,7 @@ it('list page: cuts the requested page out of a whole list', () => {
   assert.deepEqual(sliceOf([1, 2], page, String).items, []);
 });
 
-it('list page: a token continues behind its record, whatever came in front', () => {
+it('list page: a token continues behind its record, even if newer records came in front', () => {
   const call = newCall('proto');
   const read = (ids: readonly string[], pageToken: string) => {
     const page = pageOf({ pageSize: 2, pageToken }, call);

@@ -79,7 +79,7 @@ describe('broadcastAll', () => {
     assert.ok(outcome?.kind === 'known' || outcome?.kind === 'accepted');
   });
 
-  it('broadcastAll: a transaction that one endpoint accepts is accepted, whatever words another one uses', async (test) => {
+  it('broadcastAll: a transaction that one endpoint accepts is accepted, regardless of the answer of another one', async (test) => {
     const puzzled = await startFakeNode(test, (request) =>
       answering(request, ({ method }) => (method === 'eth_chainId' ? null : new FakeError(-32000, 'the moon is full'))),
     );

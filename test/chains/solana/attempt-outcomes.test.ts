@@ -10,7 +10,7 @@ import { funds, startSolanaChain, receiver as to } from '../../support/solana-ch
 import { silentLog } from '../../support/stored-samples.js';
 
 describe('outcome of an attempt', () => {
-  it('is open, then landed, then final; a dropped fork opens it again', async (test) => {
+  it('outcome of an attempt: is open, then landed, then final; a dropped fork opens it again', async (test) => {
     const { payer, sent, advance, outcomeOf, solana, chain } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
     assert.deepEqual(await outcomeOf(attempt), { kind: 'open' });
@@ -28,7 +28,7 @@ describe('outcome of an attempt', () => {
     assert.equal(outcome.receipt.facts?.feePaid, funds - 5n - (await chain.balanceOf(payer)));
   });
 
-  it('reports a failure and its cause', async (test) => {
+  it('outcome of an attempt: reports a failure and its cause', async (test) => {
     const { payer, signed, drafted, advance, outcomeOf, chain, relayer, solana } = await startSolanaChain(test);
     const attempt = await signed(await drafted({ instructions: [transferInstruction(payer, to, funds - 5_000_000n)] }));
     const meanwhile = await signed(await drafted({ instructions: [transferInstruction(payer, to, 10_000_000n)] }));
@@ -49,7 +49,7 @@ describe('outcome of an attempt', () => {
     assert.equal(await chain.whyFailed(outcome.receipt, relayer), 'failed on chain');
   });
 
-  it('is dead only after a finalized block above its last valid height', async (test) => {
+  it('outcome of an attempt: is dead only after a finalized block above its last valid height', async (test) => {
     const { payer, sent, advance, outcomeOf, solana } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
     solana.chain.pool.take(0n);
@@ -62,7 +62,7 @@ describe('outcome of an attempt', () => {
     assert.deepEqual(await outcomeOf(attempt), { kind: 'dead', sentence: 'its blockhash expired before a block included it' });
   });
 
-  it('stays open if the node dropped its history, keeps none or has a gap', async (test) => {
+  it('outcome of an attempt: stays open if the node dropped its history, keeps none or has a gap', async (test) => {
     const { payer, sent, advance, outcomeOf, solana, warnings } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
     await advance();
@@ -83,7 +83,7 @@ describe('outcome of an attempt', () => {
     assert.equal((await outcomeOf(attempt)).kind, 'landed');
   });
 
-  it('is not dead on the word of one endpoint if another one has it in a block', async (test) => {
+  it('outcome of an attempt: is not dead on the word of one endpoint if another one has it in a block', async (test) => {
     const { payer, sent, advance, solana, relayer } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
     await advance(600);
@@ -107,7 +107,7 @@ describe('outcome of an attempt', () => {
     assert.notEqual(outcomes?.get(attempt.hash)?.kind, 'dead');
   });
 
-  it('is unknown after a day without a node that can prove it', async (test) => {
+  it('outcome of an attempt: is unknown after a day without a node that can prove it', async (test) => {
     const { payer, sent, advance, outcomeOf, solana } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
     await advance(600);
@@ -123,7 +123,7 @@ describe('outcome of an attempt', () => {
     }
   });
 
-  it('is found by a node that lists no blocks, but not proved dead by it', async (test) => {
+  it('outcome of an attempt: is found by a node that lists no blocks, but not proved dead by it', async (test) => {
     const { payer, sent, advance, outcomeOf, solana } = await startSolanaChain(test);
     const landed = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
     await advance();
@@ -137,7 +137,7 @@ describe('outcome of an attempt', () => {
     assert.equal((await outcomeOf(dropped)).kind, 'dead');
   });
 
-  it('is read for at most 256 attempts per call', async (test) => {
+  it('outcome of an attempt: is read for at most 256 attempts per call', async (test) => {
     const { payer, drafted, signed, chain, solana, advance } = await startSolanaChain(test);
     const attempts: Attempt[] = [];
     for (let made = 0; made < 3; made += 1)

@@ -14,7 +14,7 @@ describe('broadcast table', () => {
     }
   }
 
-  it('classifies an answer without a rule as unknown', () => {
+  it('broadcast table: classifies an answer without a rule as unknown', () => {
     assert.deepEqual(outcomeFromNodeError({ code: -32099, message: 'the moon is full' }), {
       kind: 'unknown',
       sentence: 'the node answered "the moon is full"',

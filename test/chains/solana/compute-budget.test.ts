@@ -18,7 +18,7 @@ function budgeted(message: Message, budget: Parameters<typeof withComputeBudget>
 }
 
 describe('compute budget', () => {
-  it('is added at the end and read back unchanged', () => {
+  it('compute budget: is added at the end and read back unchanged', () => {
     const message = budgeted(transfer);
     assert.deepEqual(computeBudgetOf(message), both);
     assert.deepEqual(message.instructions[0], transfer.instructions[0]);
@@ -27,7 +27,7 @@ describe('compute budget', () => {
     assert.deepEqual(computeBudgetOf(transfer), { unitLimit: null, unitPriceMicroLamports: null });
   });
 
-  it('is completed without listing its program twice', () => {
+  it('compute budget: is completed without listing its program twice', () => {
     const limited = budgeted(transfer, { unitLimit: 7, unitPriceMicroLamports: null });
     const message = budgeted(limited, { unitLimit: null, unitPriceMicroLamports: 9n });
     assert.deepEqual(computeBudgetOf(message), { unitLimit: 7, unitPriceMicroLamports: 9n });
@@ -35,7 +35,7 @@ describe('compute budget', () => {
     assert.equal(message.readonlyOthers, transfer.readonlyOthers + 1);
   });
 
-  it('shifts the indexes of accounts in lookup tables', () => {
+  it('compute budget: shifts the indexes of accounts in lookup tables', () => {
     const table = address(solanaKey().address);
     const message: Message = {
       ...transfer,
@@ -46,7 +46,7 @@ describe('compute budget', () => {
     assert.deepEqual(budgeted(message).instructions[0]?.accounts, [0, 4, 5]);
   });
 
-  it('is omitted if it does not fit', () => {
+  it('compute budget: is omitted if it does not fit', () => {
     const size = unsignedTransactionBytes(budgeted(transfer)).length;
     assert.ok(withComputeBudget(transfer, both, size) !== null);
     assert.equal(withComputeBudget(transfer, both, size - 1), null);
@@ -57,7 +57,7 @@ describe('compute budget', () => {
     assert.equal(withComputeBudget(many, both, 1232), null);
   });
 
-  it('has a default limit of 200,000 units per instruction and at most 1,400,000', () => {
+  it('compute budget: has a default limit of 200,000 units per instruction and at most 1,400,000', () => {
     const of = (message: Message): number => unitLimitOf(message, computeBudgetOf(message));
     const times = (count: number): Message => ({
       ...transfer,
@@ -69,7 +69,7 @@ describe('compute budget', () => {
     assert.equal(of(budgeted(times(3), { unitLimit: 5_000_000, unitPriceMicroLamports: null })), 1_400_000);
   });
 
-  it('rounds its fee up to a lamport', () => {
+  it('compute budget: rounds its fee up to a lamport', () => {
     assert.deepEqual([priorityFeeLamports(1n, 1), priorityFeeLamports(10n, 100_000), priorityFeeLamports(0n, 9)], [1n, 1n, 0n]);
   });
 });

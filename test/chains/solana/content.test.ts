@@ -54,13 +54,13 @@ describe('request', () => {
     }
   });
 
-  it('accepts a transaction that the relayer already signed', async () => {
+  it('request: accepts a transaction that the relayer already signed', async () => {
     const transaction = await builtTransaction(relayer, plain);
     const own = await key.signer.sign(Buffer.from(transaction, 'base64').subarray(65));
     assert.ok(contentOf({ transaction: withSignature(transaction, 0, own) }));
   });
 
-  it('keeps instructions unchanged', () => {
+  it('request: keeps instructions unchanged', () => {
     const instructions = [transfer, memoInstruction('hello', [{ pubkey: relayer, isSigner: true, isWritable: false }])];
     assert.deepEqual(contentOf({ instructions }).content, { network: 'solana', transaction: null, instructions });
     assert.ok(contentOf({ instructions: Array.from({ length: 64 }, () => memoInstruction('')) }));
@@ -69,7 +69,7 @@ describe('request', () => {
     assert.ok(contentOf({ instructions: [transfer, nonce] }), 'a later instruction may advance a nonce account');
   });
 
-  it('accepts valid_until', () => {
+  it('request: accepts valid_until', () => {
     const validUntilMs = Date.parse('2029-01-01T00:01:00Z');
     assert.equal(contentOf({ instructions: [transfer], validUntilMs }).validUntilMs, nowMs + 60_000);
   });
@@ -82,7 +82,7 @@ describe('request: rejects an invalid request', () => {
 });
 
 describe('policies of the relayer', () => {
-  it('allow what they list, and always the relayer and the compute budget program', async () => {
+  it('policies of the relayer: allow what they list, and always the relayer and the compute budget program', async () => {
     const priced = { programId: budgetProgram, accounts: [], data: Buffer.from([2, 64, 13, 3, 0]).toString('base64') };
     const request = { instructions: [priced, transfer] };
     assert.ok(contentOf(request, strictSolanaPolicies));
@@ -93,10 +93,10 @@ describe('policies of the relayer', () => {
   });
 
   for (const { what, request, sentence, reason = 'FIELD_INVALID' } of policyRefusals) {
-    it(`reject ${what}`, () => assert.deepEqual(refusalOf(request, strictSolanaPolicies), [reason, sentence]));
+    it(`policies of the relayer: reject ${what}`, () => assert.deepEqual(refusalOf(request, strictSolanaPolicies), [reason, sentence]));
   }
 
-  it('reject accounts that they do not list, including programs', () => {
+  it('policies of the relayer: reject accounts that they do not list, including programs', () => {
     const missing = (account: string) => `instructions uses the account ${account}, which is not in the relayer's allowed_accounts`;
     for (const [allowedAccounts, account] of [
       [[systemProgram], to],

@@ -14,7 +14,7 @@ function messageOf({ message, signatures }: SolanaDraft): Message {
 }
 
 describe('draft', () => {
-  it('binds instructions to the newest blockhash and adds a compute budget', async (test) => {
+  it('draft: binds instructions to the newest blockhash and adds a compute budget', async (test) => {
     const { payer, solana, drafted, signed, outcomeOf, chain, advance } = await startSolanaChain(test);
     solana.chain.pool.lowestBidMicroLamports = 1_000_000n;
     await advance(160);
@@ -34,7 +34,7 @@ describe('draft', () => {
     assert.equal(solana.chain.account(payer, newest)?.lamports, funds - made.costLamports);
   });
 
-  it('gives a transaction without other signers the newest blockhash and a compute budget', async (test) => {
+  it('draft: gives a transaction without other signers the newest blockhash and a compute budget', async (test) => {
     const { payer, drafted, built, advance, solana } = await startSolanaChain(test);
     const plain = [transferOf(payer, to, 5n)];
     for (const version of ['legacy', 0] as const) {
@@ -51,7 +51,7 @@ describe('draft', () => {
     }
   });
 
-  it('keeps a transaction that others signed unchanged', async (test) => {
+  it('draft: keeps a transaction that others signed unchanged', async (test) => {
     const { drafted, built, signed, chain, advance, outcomeOf, solana } = await startSolanaChain(test);
     const transaction = await built([transferOf(other.address, to, 5n)], 0, [other]);
     const { height } = solana.chain.tip(newest);
@@ -65,7 +65,7 @@ describe('draft', () => {
     assert.equal((await outcomeOf(attempt)).kind, 'landed');
   });
 
-  it('bids at most what the policy allows, and nothing without a market', async (test) => {
+  it('draft: bids at most what the policy allows, and nothing without a market', async (test) => {
     const { payer, solana, drafted, advance } = await startSolanaChain(test);
     const request = { instructions: [transferInstruction(payer, to, 5n)] };
     assert.equal(computeBudgetOf(messageOf(await drafted(request))).unitPriceMicroLamports, null);
@@ -77,7 +77,7 @@ describe('draft', () => {
     assert.ok(uncapped.feeLamports > 9_000_000n && uncapped.feeLamports <= 10_005_000n, String(uncapped.feeLamports));
   });
 
-  it('makes no two identical attempts if the relayer is the only signer', async (test) => {
+  it('draft: makes no two identical attempts if the relayer is the only signer', async (test) => {
     const { payer, drafted, refused, signed, built, advance } = await startSolanaChain(test);
     const request = { instructions: [transferInstruction(payer, to, 5n)] };
     const versions = await Promise.all(Array.from({ length: 8 }, async () => signed(await drafted(request))));
@@ -96,7 +96,7 @@ describe('draft', () => {
 });
 
 describe('draft: refuses', () => {
-  it('a transaction that would fail, with the program log', async (test) => {
+  it('draft: refuses a transaction that would fail, with the program log', async (test) => {
     const { payer, refused } = await startSolanaChain(test);
     const transfer = transferInstruction(payer, to, 5n);
     const garbage = { ...transfer, data: Buffer.from([99, 0, 0, 0]).toString('base64') };
@@ -111,7 +111,7 @@ describe('draft: refuses', () => {
     assert.match(poor.sentence, /^the transaction would fail: InsufficientFundsForRent/);
   });
 
-  it('a transaction that the account cannot pay and keep its minimum balance', async (test) => {
+  it('draft: refuses a transaction that the account cannot pay and keep its minimum balance', async (test) => {
     const { payer, refused, drafted } = await startSolanaChain(test, { lamports: 1_000_000n });
     const of = (lamports: bigint) => ({ instructions: [transferInstruction(payer, to, lamports)] });
     assert.deepEqual(await refused(of(995_001n)), {
@@ -128,7 +128,7 @@ describe('draft: refuses', () => {
     assert.equal((await drafted(of(10_000n), { minBalanceLamports: 985_000n })).costLamports, 15_000n);
   });
 
-  it('a fee above the policy limit', async (test) => {
+  it('draft: refuses a fee above the policy limit', async (test) => {
     const { payer, refused } = await startSolanaChain(test);
     const request = { instructions: [transferInstruction(payer, to, 5n)] };
     await assert.rejects(
@@ -137,7 +137,7 @@ describe('draft: refuses', () => {
     );
   });
 
-  it('an invalid blockhash that others signed, for good only after a while because the node may lag', async (test) => {
+  it('draft: refuses an invalid blockhash that others signed, for good only after a while because the node may lag', async (test) => {
     const { built, refused, advance } = await startSolanaChain(test);
     const transaction = await built([transferOf(other.address, to, 5n)], 0, [other]);
     await advance(200);

@@ -5,7 +5,7 @@ import { failureSentence, transactionErrorFrom } from '../../../src/chains/solan
 const program = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 
 describe('failure', () => {
-  it('rejects an endlessly nested value as malformed', () => {
+  it('failure: rejects an endlessly nested value as malformed', () => {
     const error: unknown = JSON.parse(`{"InstructionError":${'['.repeat(20_000)}${']'.repeat(20_000)}}`);
     assert.throws(() => transactionErrorFrom(error), { name: 'MalformedAnswerError' });
   });
@@ -49,11 +49,11 @@ describe('failure', () => {
     });
   }
 
-  it('is null if there is no failure', () => {
+  it('failure: is null if there is no failure', () => {
     assert.deepEqual([transactionErrorFrom(null), transactionErrorFrom(undefined)], [null, null]);
   });
 
-  it('shortens hostile text and removes misleading characters', () => {
+  it('failure: shortens hostile text and removes misleading characters', () => {
     const hostile = `\u001b[2J${'x'.repeat(100_000)}`;
     const sentences = [
       failureSentence({ [hostile]: hostile }, []),

@@ -8,17 +8,17 @@ const since = { slot: 2n, height: 101n };
 const finalized = { slot: 11n, height: 107n };
 
 describe('history', () => {
-  it('is complete if it has as many blocks as the difference of heights', () => {
+  it('history: is complete if it has as many blocks as the difference of heights', () => {
     assert.ok(hasEveryBlock(slots, since, finalized));
     assert.ok(hasEveryBlock([...slots, 12n, 13n], since, finalized), 'newer blocks do not matter');
     assert.ok(hasEveryBlock(slots, { slot: 11n, height: 107n }, finalized));
   });
 
-  it('is complete if another block has the height of the first', () => {
+  it('history: is complete if another block has the height of the first', () => {
     assert.ok(hasEveryBlock([1n, 3n, 4n, 5n, 6n, 9n, 10n, 11n], since, finalized));
   });
 
-  it('is incomplete if any block is missing', () => {
+  it('history: is incomplete if any block is missing', () => {
     for (const missing of [2n, 4n, 5n, 6n, 9n, 10n, 11n]) {
       assert.ok(
         !hasEveryBlock(
@@ -33,7 +33,7 @@ describe('history', () => {
     assert.ok(!hasEveryBlock(slots, { slot: 12n, height: 108n }, finalized));
   });
 
-  it('is requested up to the height, and at most what nodes return', () => {
+  it('history: is requested up to the height, and at most what nodes return', () => {
     assert.deepEqual(blocksCall(since, 300n).params, [2, 263, { commitment: 'finalized' }]);
     assert.deepEqual(blocksCall(since, 10_000_000n).params, [2, 500_000, { commitment: 'finalized' }]);
   });

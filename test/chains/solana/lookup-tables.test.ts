@@ -41,7 +41,7 @@ describe('accounts in lookup tables', () => {
     return { ...rig, lookup };
   }
 
-  it('are not read if no policy restricts accounts', async (test) => {
+  it('accounts in lookup tables: are not read if no policy restricts accounts', async (test) => {
     const { lookup, sent, advance, outcomeOf, solana } = await rigWithTable(test);
     const attempt = await sent({ transaction: lookup(0) });
     await advance();
@@ -50,7 +50,7 @@ describe('accounts in lookup tables', () => {
     assert.equal(solana.node.calls.get('getMultipleAccounts'), undefined);
   });
 
-  it('are checked against the policies by the draft', async (test) => {
+  it('accounts in lookup tables: are checked against the policies by the draft', async (test) => {
     const { lookup, drafted, refused, payer } = await rigWithTable(test);
     const system = '11111111111111111111111111111111';
     assert.ok(await drafted({ transaction: lookup(0) }, { allowedAccounts: [system, to] }));

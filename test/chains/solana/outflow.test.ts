@@ -39,7 +39,7 @@ describe('outflow', () => {
     ['other programs', [{ ...transferInstruction(payer, other, 5n), programId: solanaKey().address }], 0n],
   ];
   for (const [what, instructions, lamports] of cases) {
-    it(`counts ${lamports} lamports for ${what}`, () => {
+    it(`outflow: counts ${lamports} lamports for ${what}`, () => {
       assert.equal(outflowLamports(compileInstructions(payer, instructions), payer), lamports);
     });
   }

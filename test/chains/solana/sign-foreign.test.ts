@@ -29,7 +29,7 @@ function requireSigned(before: string, after: { transaction: string; signature: 
 }
 
 describe("signing a caller's transaction", () => {
-  it("adds the relayer's signature and changes nothing else, whether others have signed or not", async () => {
+  it("signing a caller's transaction: adds the relayer's signature and changes nothing else, whether others have signed or not", async () => {
     const shared = [transferOf(other.address, to, 5n)];
     for (const transaction of [
       await builtTransaction(relayer, [transferOf(address(relayer), to, 5n)]),
@@ -40,14 +40,14 @@ describe("signing a caller's transaction", () => {
     }
   });
 
-  it('works if another account pays', async () => {
+  it("signing a caller's transaction: works if another account pays", async () => {
     const instructions = [transferOf(address(relayer), to, 5n)];
     const bytes = await buildTransaction({ payer: other.address, instructions, blockhash: someBlockhash, signers: [other] });
     const transaction = Buffer.from(bytes).toString('base64');
     requireSigned(transaction, await sign(transaction, { maxAllowedFeeLamports: 1n }), 1);
   });
 
-  it('is refused if the relayer is not a signer, and for lookup tables under account policies', async () => {
+  it("signing a caller's transaction: is refused if the relayer is not a signer, and for lookup tables under account policies", async () => {
     const bytes = await buildTransaction({ payer: other.address, instructions: [], blockhash: someBlockhash, signers: [] });
     await assert.rejects(sign(Buffer.from(bytes).toString('base64')), {
       message: `transaction does not need the relayer's signature: ${relayer} is not one of its signers`,
@@ -61,7 +61,7 @@ describe("signing a caller's transaction", () => {
     await assert.rejects(sign('AAAA'), { reason: 'FIELD_INVALID' });
   });
 
-  it('is refused by the same policies as sending', async () => {
+  it("signing a caller's transaction: is refused by the same policies as sending", async () => {
     for (const { request, sentence } of await strictRefusals(relayer)) {
       if (request.transaction === undefined) continue;
       await assert.rejects(sign(request.transaction, strictSolanaPolicies), { message: sentence });

@@ -5,7 +5,7 @@ import { solanaKey } from '../../support/solana.js';
 import { funds, startSolanaChain } from '../../support/solana-chain-rig.js';
 
 describe('a Solana cluster', () => {
-  it('reports its genesis hash, its newest confirmed block and balances', async (test) => {
+  it('a Solana cluster: reports its genesis hash, its newest confirmed block and balances', async (test) => {
     const { chain, solana, payer, advance } = await startSolanaChain(test);
     assert.equal(await chain.genesisHash(), solana.chain.genesisHash);
     await advance(3);

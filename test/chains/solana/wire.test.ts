@@ -40,7 +40,7 @@ const withTables: Message = {
 };
 
 describe('wire form', () => {
-  it('is decoded and encoded to the same bytes as the public library writes', async () => {
+  it('wire form: is decoded and encoded to the same bytes as the public library writes', async () => {
     for (const bytes of await samples()) {
       const { signatures, message, messageBytes: signed } = transactionFromBytes(bytes);
       assert.equal(signatures.length, 2);
@@ -50,7 +50,7 @@ describe('wire form', () => {
     }
   });
 
-  it('has lookup tables in v0', () => {
+  it('wire form: has lookup tables in v0', () => {
     const { signatures, message } = transactionFromBytes(unsignedTransactionBytes(withTables));
     assert.deepEqual(message, withTables);
     assert.deepEqual(
@@ -59,12 +59,12 @@ describe('wire form', () => {
     );
   });
 
-  it('lists its writable accounts', () => {
+  it('wire form: lists its writable accounts', () => {
     const [payer, , writable] = withTables.accounts;
     assert.deepEqual(writableAccounts(withTables), [payer, writable]);
   });
 
-  it('rejects hostile bytes without any other error', async () => {
+  it('wire form: rejects hostile bytes without any other error', async () => {
     const valid = await samples();
     const mutated = fc
       .tuple(

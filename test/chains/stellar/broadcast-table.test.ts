@@ -12,7 +12,7 @@ function resultOf(code: number): xdr.TransactionResult {
 }
 
 describe('broadcast table', () => {
-  it('contains every code of the protocol, spelled as in the protocol', () => {
+  it('broadcast table: contains every code of the protocol, spelled as in the protocol', () => {
     const codes: string[] = [];
     // TransactionResultCode ranges from -17 (txSOROBAN_INVALID) to 1 (txFEE_BUMP_INNER_SUCCESS).
     for (let code = -17; code < -1; code += 1) {
@@ -22,7 +22,7 @@ describe('broadcast table', () => {
     assert.deepEqual([...codes, 'txFAILED'].sort(), Object.keys(broadcastTable).sort());
   });
 
-  it('reports the code of the first failed operation', () => {
+  it('broadcast table: reports the code of the first failed operation', () => {
     const inner = (result: xdr.OperationResult[]): xdr.TransactionResult =>
       new xdr.TransactionResult({
         feeCharged: new xdr.Int64(100n),

@@ -34,7 +34,7 @@ describe('compareValues: sorts as the host does', () => {
     });
   }
 
-  it('distinguishes addresses', () => {
+  it('compareValues: sorts as the host does: distinguishes addresses', () => {
     const [one, other] = addresses;
     assert.ok(one !== undefined && other !== undefined);
     assert.equal(compareValues(one, one), 0);

@@ -9,7 +9,7 @@ const { passphrase } = stellarNetwork();
 const { keys } = stellarKey();
 
 describe('envelope of version 0', () => {
-  it('becomes the equivalent version 1 envelope with its signatures', () => {
+  it('envelope of version 0: becomes the equivalent version 1 envelope with its signatures', () => {
     const transaction = new TransactionBuilder(new Account(keys.publicKey(), '6'), { fee: '300', networkPassphrase: passphrase })
       .addOperation(Operation.payment({ destination: keys.publicKey(), asset: Asset.native(), amount: '1' }))
       .setTimebounds(5, 4_102_444_800)

@@ -11,22 +11,22 @@ const bid = (feeStroops: bigint, operationCount: number, resourceFeeStroops = 0n
 });
 
 describe('minReplacementStroops', () => {
-  it('is ten times the bid per operation, counting one more for a fee-bump envelope', () => {
+  it('minReplacementStroops: is ten times the bid per operation, counting one more for a fee-bump envelope', () => {
     assert.equal(minReplacementStroops([bid(100n, 1)], 2), 2_000n);
     assert.equal(minReplacementStroops([bid(2_000n, 2)], 2), 20_000n);
     assert.equal(minReplacementStroops([bid(10_000n, 100)], 2), 2_000n);
   });
 
-  it('ignores the resource fee', () => {
+  it('minReplacementStroops: ignores the resource fee', () => {
     assert.equal(minReplacementStroops([bid(50_100n, 1, 50_000n)], 2), 2_000n);
   });
 
-  it('is above each earlier bid, and 0 without earlier bids', () => {
+  it('minReplacementStroops: is above each earlier bid, and 0 without earlier bids', () => {
     assert.equal(minReplacementStroops([bid(100n, 1), bid(2_000n, 2), bid(50n, 1)], 3), 30_000n);
     assert.equal(minReplacementStroops([], 2), 0n);
   });
 
-  it('is the exact minimum for random bids', () => {
+  it('minReplacementStroops: is the exact minimum for random bids', () => {
     const amount = fc.bigInt({ min: 1n, max: 2n ** 62n });
     const count = fc.integer({ min: 1, max: 101 });
     fc.assert(
@@ -40,7 +40,7 @@ describe('minReplacementStroops', () => {
 });
 
 describe('minBumpStroops', () => {
-  it('is at least the base fee and the inner bid per operation', () => {
+  it('minBumpStroops: is at least the base fee and the inner bid per operation', () => {
     assert.equal(minBumpStroops(0n, 1), 200n);
     assert.equal(minBumpStroops(100n, 1), 200n);
     assert.equal(minBumpStroops(1_000n, 1), 2_000n);

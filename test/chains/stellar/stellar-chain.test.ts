@@ -105,7 +105,7 @@ describe('broadcast: classifies the answer of a node if', { concurrency: 4 }, ()
 });
 
 describe('findSender', { concurrency: 4 }, () => {
-  it('finds the transaction of the last sequence number and of a recent earlier one', async (test) => {
+  it('findSender: finds the transaction of the last sequence number and of a recent earlier one', async (test) => {
     const { node, chain, wallet, other } = await start(test);
     const first = wallet.build([pay(other)]);
     node.ledger.submit(first.toXDR());
@@ -130,7 +130,7 @@ describe('findSender', { concurrency: 4 }, () => {
     assert.equal(await find(BigInt(second.innerTransaction.sequence) + 1n), 'unused');
   });
 
-  it('reports pruned after the node drops the ledger', async (test) => {
+  it('findSender: reports pruned after the node drops the ledger', async (test) => {
     const { node, chain, wallet, other } = await start(test, { retentionLedgers: 3 });
     const first = wallet.build([pay(other)]);
     node.ledger.submit(first.toXDR());
@@ -185,7 +185,7 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
   const soon = () => Math.floor(Date.now() / 1000) + 60;
   const outcomeOf = async ({ chain }: Rig, attempt: Attempt) => (await chain.unsequenced?.outcomes([attempt]))?.get(attempt.hash)?.kind;
 
-  it('is open until a ledger closes after its time bounds', async (test) => {
+  it('outcome of a fee-bump envelope around another account’s transaction: is open until a ledger closes after its time bounds', async (test) => {
     const rig = await start(test);
     const attempt = await signed(rig, soon());
     assert.equal(await outcomeOf(rig, attempt), 'open');
@@ -195,7 +195,7 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
     assert.equal(await outcomeOf(rig, attempt), 'dead');
   });
 
-  it('is dead if its sequence number is used, and unknown if the node dropped ledgers since it was signed', async (test) => {
+  it('outcome of a fee-bump envelope around another account’s transaction: is dead if its sequence number is used, and unknown if the node dropped ledgers since it was signed', async (test) => {
     const rig = await start(test, { retentionLedgers: 3 });
     const attempt = await signed(rig, 0);
     rig.node.ledger.submit(rig.wallet.build([pay(rig.other, '2')]).toXDR());
@@ -207,7 +207,7 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
     assert.equal(await outcomeOf(rig, attempt), 'unknown');
   });
 
-  it('is unknown if the node dropped its ledger and its account no longer exists', async (test) => {
+  it('outcome of a fee-bump envelope around another account’s transaction: is unknown if the node dropped its ledger and its account no longer exists', async (test) => {
     const rig = await start(test, { retentionLedgers: 3 });
     const attempt = await signed(rig, soon());
     submitInner(rig, attempt);
@@ -219,7 +219,7 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
     assert.equal(await outcomeOf(rig, attempt), 'unknown');
   });
 
-  it('is dead if its time bounds have passed and its sequence number is unused, even if the node dropped ledgers', async (test) => {
+  it('outcome of a fee-bump envelope around another account’s transaction: is dead if its time bounds have passed and its sequence number is unused, even if the node dropped ledgers', async (test) => {
     const rig = await start(test, { retentionLedgers: 3 });
     const attempt = await signed(rig, soon());
     rig.node.ledger.pass(120);
@@ -227,7 +227,7 @@ describe('outcome of a fee-bump envelope around another account’s transaction'
     assert.equal(await outcomeOf(rig, attempt), 'dead');
   });
 
-  it('is landed without a fee if another fee-bump envelope landed the inner transaction', async (test) => {
+  it('outcome of a fee-bump envelope around another account’s transaction: is landed without a fee if another fee-bump envelope landed the inner transaction', async (test) => {
     const rig = await start(test);
     const attempt = await signed(rig, soon());
     const fields = attempt.fields as StellarAttemptFields;
@@ -281,7 +281,7 @@ describe('malformed answer: throws NODE_UNAVAILABLE for', { concurrency: 4 }, ()
 });
 
 describe('draft', { concurrency: 4 }, () => {
-  it('keeps the reserve and the minimum balance of the account', async (test) => {
+  it('draft: keeps the reserve and the minimum balance of the account', async (test) => {
     const { chain, wallet, other } = await start(test);
     const draft = async (amount: bigint, minBalanceStroops = 0n) => {
       const relayer = stellarRelayer(wallet.address, { minBalanceStroops });

@@ -159,7 +159,7 @@ describe('limits of a fee bump', () => {
     assert.deepEqual(bumped(dear, { first }, { explicit: dear }), eip1559(2_751n, 20n));
   });
 
-  it('fee bump: stays bounded however often it is repeated, whatever the market was', () => {
+  it('fee bump: stays bounded however often it is repeated, in every market', () => {
     const wei = fc.bigInt(0n, 10n ** 12n);
     const bid = fc.tuple(wei, wei).map(([tip, rest]) => eip1559(tip + rest, tip));
     fc.assert(

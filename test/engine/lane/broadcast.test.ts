@@ -43,7 +43,7 @@ describe('attempts that nodes refuse', () => {
     assert.equal((await rig.transaction(id)).status, 'confirmed');
   });
 
-  it('replaced content is never sent again, whatever nodes say of the new content', async (test) => {
+  it('replaced content is never sent again, even if nodes refuse the new content', async (test) => {
     const rig = await startLaneRig(test);
     const id = await rig.send({ valueWei: 1n });
     const [first] = await rig.attempts(id);
@@ -92,7 +92,7 @@ describe('attempts that nodes refuse', () => {
   });
 
   for (const because of ['content', 'cost', 'words'] as const) {
-    it(`a slot whose attempt every node refuses for good (${because}) is released, and those behind it go`, async (test) => {
+    it(`a slot whose attempt every node refuses for good (${because}) is released, and later transactions are broadcast`, async (test) => {
       const rig = await startLaneRig(test);
       rig.chain.setRefusal(({ valueWei }: ModelTransaction) => (valueWei === 7n ? refusedWith(because) : null));
       const stuck = await rig.send({ valueWei: 7n });
@@ -125,7 +125,7 @@ describe('attempts that nodes refuse', () => {
 });
 
 describe('transactions that nodes reject in unknown words', () => {
-  it('show the words, and fail when the nodes have repeated them at several heads', async (test) => {
+  it('transactions that nodes reject in unknown words: show the words, and fail when the nodes have repeated them at several heads', async (test) => {
     const rig = await startLaneRig(test);
     const id = await rig.send({ data: puzzlingData });
     await rig.pass(4);
@@ -139,7 +139,7 @@ describe('transactions that nodes reject in unknown words', () => {
 });
 
 describe('a transaction that nodes are slow to estimate', () => {
-  it('holds up no other one, and goes when they have answered', async (test) => {
+  it('a transaction that nodes are slow to estimate: delays no other one, and is broadcast when they have answered', async (test) => {
     const rig = await startLaneRig(test);
     await rig.see();
     const { deps } = rig.lane();
@@ -160,7 +160,7 @@ describe('a transaction that nodes are slow to estimate', () => {
 });
 
 describe('an account that cannot pay', () => {
-  it('drafts each waiting transaction once per head, and all go when it is funded', async (test) => {
+  it('an account that cannot pay: drafts each waiting transaction once per head, and sends all of them when it is funded', async (test) => {
     const rig = await startLaneRig(test, { policies: { maxInFlight: 50 } });
     rig.chain.setFunds(0n);
     const ids: string[] = [];
@@ -178,7 +178,7 @@ describe('an account that cannot pay', () => {
 });
 
 describe('a clock that is set back', () => {
-  it('holds up neither broadcasts nor fee bumps', async (test) => {
+  it('a clock that is set back: delays neither broadcasts nor fee bumps', async (test) => {
     const rig = await startLaneRig(test);
     rig.chain.setRefusal(() => refusedWith('words'));
     const id = await rig.send();
@@ -193,7 +193,7 @@ describe('a clock that is set back', () => {
 });
 
 describe('transactions that would revert', () => {
-  it('wait while earlier ones of the account are not mined, and fail when they are', async (test) => {
+  it('transactions that would revert: wait while earlier ones of the account are not mined, and fail when they are', async (test) => {
     const rig = await startLaneRig(test);
     const first = await rig.send();
     const second = await rig.send({ data: refusedData });

@@ -17,7 +17,7 @@ function startChore(task: () => Promise<void>) {
 const unavailable = new DomainError('unavailable', 'NODE_UNAVAILABLE', 'no RPC node is reachable');
 
 describe('a chore', () => {
-  it('never throws, and waits longer after each failure', async () => {
+  it('a chore: never throws, and waits longer after each failure', async () => {
     let runs = 0;
     const { run, wait } = startChore(async () => {
       runs += 1;
@@ -37,7 +37,7 @@ describe('a chore', () => {
     assert.equal(runs, 3);
   });
 
-  it('runs at least every ten seconds, however often it failed', async () => {
+  it('a chore: runs at least every ten seconds, however often it failed', async () => {
     let runs = 0;
     const { run, wait } = startChore(async () => {
       runs += 1;
@@ -50,7 +50,7 @@ describe('a chore', () => {
     assert.equal(runs, 50);
   });
 
-  it('logs an obstacle once, another one again, and the recovery', async () => {
+  it('a chore: logs an obstacle once, another one again, and the recovery', async () => {
     const failures: (Error | null)[] = [unavailable, unavailable, new Error('broken'), null, null, unavailable];
     const { run, lines, wait } = startChore(async () => {
       const failure = failures.shift();
@@ -76,7 +76,7 @@ describe('a chore', () => {
     assert.deepEqual(lines, []);
   });
 
-  it('runs at once again after a success', async () => {
+  it('a chore: runs at once again after a success', async () => {
     let runs = 0;
     const { run } = startChore(async () => {
       runs += 1;

@@ -45,7 +45,7 @@ describe('gaps', () => {
 });
 
 describe('a gap', () => {
-  it('is filled by one self-transfer, even if the answer to its commit is lost', async (test) => {
+  it('a gap: is filled by one self-transfer, even if the answer to its commit is lost', async (test) => {
     let isLost = false;
     const losesAnswer = () => {
       const was = isLost;

@@ -4,7 +4,7 @@ import { createLoop } from '../../../src/engine/lane/loop.js';
 import { deferred } from '../../support/deferred.js';
 
 describe('a loop', () => {
-  it('runs one round at a time, and one more after any wakes during a round', async () => {
+  it('a loop: runs one round at a time, and one more after any wakes during a round', async () => {
     let rounds = 0;
     let together = 0;
     const door = deferred();

@@ -27,7 +27,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const idOf = (serial: number) => `id-${String(serial).padStart(6, '0')}`;
 
 describe('the index of open transactions', () => {
-  it('equals a plain list after any sequence of changes', () => {
+  it('the index of open transactions: equals a plain list after any sequence of changes', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
         const transactions = createOpenTransactions();
@@ -126,7 +126,7 @@ describe('the index of open transactions', () => {
     );
   });
 
-  it('may change while it is iterated', () => {
+  it('the index of open transactions: may change while it is iterated', () => {
     const transactions = createOpenTransactions();
     for (let nonce = 0; nonce < 300; nonce += 1)
       transactions.put({ transaction: aTransaction({ id: idOf(nonce), nonce: BigInt(nonce), status: 'sent' }), attempts: [] });

@@ -9,7 +9,7 @@ import { modelRelayer } from '../../support/model-lane.js';
 const relayer = modelRelayer('r1', { requiredConfirmations: 3 });
 
 describe('the verdict that a transaction can never run', () => {
-  it('is not taken from an estimate older than the block that mined what it depends on', async (test) => {
+  it('the verdict that a transaction can never run: is not taken from an estimate older than the block that mined what it depends on', async (test) => {
     const rig = await startLaneRig(test);
     await rig.send({ valueWei: 1n });
     const lane = rig.lane();
@@ -36,7 +36,7 @@ describe('the verdict that a transaction can never run', () => {
     assert.deepEqual([status, statusReason], ['confirmed', null]);
   });
 
-  it('is not taken while an earlier transaction is not signed yet', async (test) => {
+  it('the verdict that a transaction can never run: is not taken while an earlier transaction is not signed yet', async (test) => {
     const rig = await startLaneRig(test);
     const { deps } = rig.lane();
     // Both wait for the first head, as after a restart or an outage, so that one round drafts both.
@@ -48,7 +48,7 @@ describe('the verdict that a transaction can never run', () => {
     assert.deepEqual([status, statusReason], ['confirmed', null]);
   });
 
-  it('is not taken from unknown words at separate heads between which nodes could estimate it', async (test) => {
+  it('the verdict that a transaction can never run: is not taken from unknown words at separate heads between which nodes could estimate it', async (test) => {
     const rig = await startLaneRig(test);
     rig.chain.setPuzzled(false);
     await rig.send({ valueWei: 1n });

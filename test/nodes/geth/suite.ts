@@ -91,7 +91,7 @@ describe('geth', { skip, concurrency: 2 }, () => {
     assert.equal(await paidTo(rig.geth, sink), 10n);
   });
 
-  it("geth: an attempt above the node's fee cap is signed again at the lower price that the market allows, and goes", async (test) => {
+  it("geth: an attempt above the node's fee cap is signed again at the lower price that the market allows, and is mined", async (test) => {
     const rig = await start(test, { args: ['--rpc.txfeecap', '0.005'] });
     const { baseFeePerGas } = (await rig.geth.rpc('eth_getBlockByNumber', ['latest', false])) as { baseFeePerGas: string };
     // The first bid leaves room for twice the base fee, which is too much; one and a half times would just do.

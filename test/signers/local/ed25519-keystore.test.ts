@@ -42,18 +42,18 @@ describe('ed25519 keystore', () => {
     assert.deepEqual(await openEd25519Keystore(cheapEd25519Keystore(seed, 'right'), 'right'), { publicKey, privateKey: seed });
   });
 
-  it('rejects a wrong passphrase', async () => {
+  it('ed25519 keystore: rejects a wrong passphrase', async () => {
     const json = cheapEd25519Keystore(seed, 'right');
     await assert.rejects(openEd25519Keystore(json, 'wrong'), problem('wrong_passphrase', /^the passphrase does not decrypt the keystore$/));
   });
 
-  it('rejects a keystore with a changed ciphertext', async () => {
+  it('ed25519 keystore: rejects a keystore with a changed ciphertext', async () => {
     const flip = (text: unknown): string => `${String(text).slice(0, -1)}${String(text).endsWith('0') ? '1' : '0'}`;
     const tampered = changed(({ crypto }) => Object.assign(crypto ?? {}, { ciphertext: flip(crypto?.ciphertext) }));
     await assert.rejects(openEd25519Keystore(tampered, 'right'), problem('wrong_passphrase'));
   });
 
-  it('rejects a keystore that names the public key of another key', async () => {
+  it('ed25519 keystore: rejects a keystore that names the public key of another key', async () => {
     const other = publicKeyOf(keyFromSeed(randomBytes(32)));
     const json = cheapEd25519Keystore(seed, 'right', other);
     await assert.rejects(
@@ -62,7 +62,7 @@ describe('ed25519 keystore', () => {
     );
   });
 
-  it('rejects a file that is not a keystore, naming the wrong fields without quoting the file', async () => {
+  it('ed25519 keystore: rejects a file that is not a keystore, naming the wrong fields without quoting the file', async () => {
     const wrong: readonly (readonly [string, RegExp])[] = [
       ['secret-text', /not JSON/],
       ['[]', /the whole file/],
@@ -78,7 +78,7 @@ describe('ed25519 keystore', () => {
     }
   });
 
-  it('rejects costly key derivation parameters before deriving a key', async () => {
+  it('ed25519 keystore: rejects costly key derivation parameters before deriving a key', async () => {
     const costly = changed(({ crypto }) => Object.assign(Object(crypto?.kdfparams), { n: 2 ** 40 }));
     await assert.rejects(openEd25519Keystore(costly, 'right'), problem('too_costly', /scrypt parameters are too costly/));
   });

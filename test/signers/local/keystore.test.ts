@@ -62,19 +62,19 @@ describe('Ethereum keystore', () => {
     assert.deepEqual([opened.address, opened.privateKey], [wallet.address, key]);
   });
 
-  it('rejects a wrong passphrase', async () => {
+  it('Ethereum keystore: rejects a wrong passphrase', async () => {
     const json = await encryptKeystoreJson(wallet, 'right', light);
     await assert.rejects(openKeystore(json, 'wrong'), problem('wrong_passphrase', /^the passphrase does not decrypt the keystore$/));
   });
 
-  it('rejects a keystore with a changed ciphertext', async () => {
+  it('Ethereum keystore: rejects a keystore with a changed ciphertext', async () => {
     const keystore = JSON.parse(await encryptKeystoreJson(wallet, 'right', light));
     const stored = keystore.crypto ?? keystore.Crypto;
     stored.ciphertext = `${stored.ciphertext.slice(0, -1)}${stored.ciphertext.endsWith('0') ? '1' : '0'}`;
     await assert.rejects(openKeystore(JSON.stringify(keystore), 'right'), problem('wrong_passphrase'));
   });
 
-  it('rejects a keystore that names the address of another key', async () => {
+  it('Ethereum keystore: rejects a keystore that names the address of another key', async () => {
     const keystore = JSON.parse(await encryptKeystoreJson(wallet, 'right', light));
     keystore.address = '00'.repeat(20);
     await assert.rejects(
@@ -83,7 +83,7 @@ describe('Ethereum keystore', () => {
     );
   });
 
-  it('rejects a file that is not a keystore without quoting it', async () => {
+  it('Ethereum keystore: rejects a file that is not a keystore without quoting it', async () => {
     for (const json of ['secret-text', '[]', 'null', '{}', '{"version":1}', '{"Crypto":7}', '{"version":3,"crypto":{"cipher":"x"}}']) {
       await assert.rejects(openKeystore(json, 'any'), (error) => {
         problem('malformed')(error);
@@ -93,7 +93,7 @@ describe('Ethereum keystore', () => {
     }
   });
 
-  it('rejects costly key derivation parameters before deriving a key, and states the limits', async () => {
+  it('Ethereum keystore: rejects costly key derivation parameters before deriving a key, and states the limits', async () => {
     const keystore = JSON.parse(await encryptKeystoreJson(wallet, 'right', light));
     const stored = keystore.crypto ?? keystore.Crypto;
     for (const params of [{ n: 2 ** 40 }, { n: 2 ** 20, r: 1024 }, { p: 2 ** 30 }]) {
@@ -110,7 +110,7 @@ describe('Ethereum keystore', () => {
     );
   });
 
-  it('opens more keystores in parallel than may derive keys at once', async () => {
+  it('Ethereum keystore: opens more keystores in parallel than may derive keys at once', async () => {
     const json = await encryptKeystoreJson(wallet, 'right', light);
     const opened = await Promise.all(Array.from({ length: 6 }, () => openKeystore(json, 'right')));
     assert.ok(opened.every(({ privateKey }) => privateKey.equals(key)));

@@ -13,7 +13,7 @@ const original = { ...table };
 after(() => void Object.assign(table, original));
 
 describe('the OpenAPI document without comments', () => {
-  it('differs from the document with comments in descriptions and summaries only', () => {
+  it('the OpenAPI document without comments: differs from the document with comments in descriptions and summaries only', () => {
     const withComments = compiled();
     assert.ok(JSON.stringify(withComments).includes(String(original['relayer.v1.Transaction'])));
     for (const name of Object.keys(table)) delete table[name];

@@ -36,20 +36,20 @@ const specified: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe('the OpenAPI document', () => {
-  it('passes a standard validator', async () => {
+  it('the OpenAPI document: passes a standard validator', async () => {
     const validator = new Validator();
     const { valid, errors } = await validator.validate(structuredClone(document.json) as Record<string, unknown>);
     assert.ok(valid, JSON.stringify(errors));
     assert.equal(validator.version, '3.1');
   });
 
-  it('has exactly the routes of REST, and the pages', () => {
+  it('the OpenAPI document: has exactly the routes of REST, and the pages', () => {
     const routes = plans().flatMap(({ http }) => (http === null ? [] : [`${http.verb} ${http.template}`]));
     const pages = ['GET /api/v1/health', 'GET /api/v1/ready', 'GET /metrics'];
     assert.deepEqual(document.operations.map(({ verb, template }) => `${verb} ${template}`).sort(), [...routes, ...pages].sort());
   });
 
-  it('has a parameter for each path variable, and unique operation ids', () => {
+  it('the OpenAPI document: has a parameter for each path variable, and unique operation ids', () => {
     for (const { id, template, parameters } of document.operations) {
       const variables = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       assert.deepEqual(
@@ -65,7 +65,7 @@ describe('the OpenAPI document', () => {
     assert.equal(new Set(ids).size, ids.length);
   });
 
-  it('has every endpoint of the wire contract, with the fixed texts of its errors', () => {
+  it('the OpenAPI document: has every endpoint of the wire contract, with the fixed texts of its errors', () => {
     for (const [route, texts] of Object.entries(specified)) {
       const operation = document.operations.find(({ verb, template }) => `${verb} ${template}` === route);
       assert.ok(operation, route);
@@ -77,7 +77,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('lists for each 400 only the reasons that can occur', () => {
+  it('the OpenAPI document: lists for each 400 only the reasons that can occur', () => {
     const reasonsOf = (id: string) => {
       const { headers } = document.operation(id).responses[400] as { headers: Record<string, { schema: { enum: string[] } }> };
       return headers['X-Error-Reason']?.schema.enum ?? [];
@@ -95,14 +95,14 @@ describe('the OpenAPI document', () => {
     assert.ok(operationsWith('BODY_MALFORMED').every(({ hasBody }) => hasBody));
   });
 
-  it('lists every error of the contract in the introduction', () => {
+  it('the OpenAPI document: lists every error of the contract in the introduction', () => {
     const shown = JSON.stringify(document.json);
     // The deadline of a call and the version of HTTP concern RPC only.
     const rows = Object.values(errorTable).filter(({ httpStatus }) => httpStatus < 504);
     for (const { httpStatus, text } of rows) assert.ok(shown.includes(`| ${httpStatus} | \`${text}\` |`), text);
   });
 
-  it('describes every field, and has an example for every body', () => {
+  it('the OpenAPI document: describes every field, and has an example for every body', () => {
     for (const { id, hasBody, requests } of document.operations) if (hasBody) assert.ok(Object.keys(requests).length > 0, id);
     const undescribed: string[] = [];
     const look = (value: unknown, place: string): void => {
@@ -118,7 +118,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(undescribed, []);
   });
 
-  it('has examples that match its schemas', () => {
+  it('the OpenAPI document: has examples that match its schemas', () => {
     for (const { id, template, verb, requests, responses } of document.operations) {
       const place = ['paths', template, verb.toLowerCase()];
       for (const [name, body] of Object.entries(requests)) {
@@ -139,7 +139,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('accepts and rejects the bodies that the codec accepts and rejects', () => {
+  it('the OpenAPI document: accepts and rejects the bodies that the codec accepts and rejects', () => {
     const send = (body: unknown) => document.problems(['components', 'schemas', 'SendTransactionRequest'], body);
     for (const body of [
       { to: '0x00', value: 0 },
@@ -182,20 +182,20 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('writes large integers exactly', async () => {
+  it('the OpenAPI document: writes large integers exactly', async () => {
     const { text } = await askRest(rig.port, 'GET', '/openapi.json');
     assert.ok(text.includes('"maximum":340282366920938463463374607431768211455'));
     assert.ok(text.includes('"maximum":9223372036854775807'));
   });
 
-  it('contains nothing of the server that serves it', async () => {
+  it('the OpenAPI document: contains nothing of the server that serves it', async () => {
     const { text } = await askRest(rig.port, 'GET', '/openapi.json');
     for (const own of [...Object.values(rig.home.env), rig.home.address, rig.home.privateKey, String(rig.port), 'Relayer One']) {
       if (own.length > 4 && own !== 'false') assert.ok(!text.includes(own), own);
     }
   });
 
-  it('needs no key, answers 304 to a known ETag, and is compressed if the client accepts that', async () => {
+  it('the OpenAPI document: needs no key, answers 304 to a known ETag, and is compressed if the client accepts that', async () => {
     const first = await askRest(rig.port, 'GET', '/openapi.json', { headers: { authorization: undefined } });
     assert.equal(first.headers['content-type'], 'application/json');
     const etag = String(first.headers.etag);

@@ -25,7 +25,7 @@ before(async () => {
 after(() => sandbox?.stop());
 
 describe('each call that the reference page prefills', () => {
-  it('succeeds in a fresh sandbox and leaves its relayers as they are', async () => {
+  it('each call that the reference page prefills: succeeds in a fresh sandbox and leaves its relayers as they are', async () => {
     const relayersBefore = await listed('listRelayers');
     const failures: string[] = [];
     for (const operation of document.operations.filter(isPrefilled)) {
@@ -49,7 +49,7 @@ describe('each call that the reference page prefills', () => {
     for (const id of ['deleteRelayer', 'updateRelayer', 'deleteSigner']) assert.ok(!ids.includes(id), id);
   });
 
-  it('has the bundled networks beside the local chains', async () => {
+  it('the sandbox of the reference page: has the bundled networks beside the local chains', async () => {
     const operation = document.operation('listNetworks');
     const { text } = await send(operation, '/api/v1/networks?per_page=100');
     const names = JSON.parse(text).data.map(({ id }: { id: string }) => id);
@@ -58,7 +58,7 @@ describe('each call that the reference page prefills', () => {
 });
 
 describe('each example of the document', () => {
-  it('succeeds on a relayer of its network, with the status of the document', async () => {
+  it('each example of the document: succeeds on a relayer of its network, with the status of the document', async () => {
     const executed: string[] = [];
     const failures: string[] = [];
     for (const operation of inOrder(document.operations)) {
@@ -74,7 +74,7 @@ describe('each example of the document', () => {
     assert.deepEqual(executed.sort(), [...pairsInDocument()].sort());
   });
 
-  it('has a response that matches what each network returns', async () => {
+  it('each example of the document: has a response that matches what each network returns', async () => {
     for (const relayerId of Object.values(relayers)) {
       for (const operation of document.operations.filter(isReadOfRelayer)) {
         const answer = await send(operation, await pathTo(operation, relayerId));
@@ -85,7 +85,7 @@ describe('each example of the document', () => {
     }
   });
 
-  it('leads to a transaction that is confirmed, and whose record matches the document meanwhile', async () => {
+  it('each example of the document: leads to a transaction that is confirmed, and whose record matches the document meanwhile', async () => {
     const makeBlocks: Readonly<Record<string, () => Promise<unknown>>> = {
       evm: () => sandbox.mine(),
       stellar: () => fetch(`${sandbox.rpcUrls.stellar}/manualclose`),

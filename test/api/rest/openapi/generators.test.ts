@@ -13,7 +13,7 @@ const document = compiled();
 const schemas = (document.components as { schemas: Record<string, Json> }).schemas;
 
 describe('the OpenAPI document for client generators', () => {
-  it('has every union as a bare schema with a name', () => {
+  it('the OpenAPI document for client generators: has every union as a bare schema with a name', () => {
     const bare = new Set(['title', 'description', 'oneOf', 'anyOf', 'discriminator']);
     assertNone((schema, place) => {
       if (!('oneOf' in schema || 'anyOf' in schema) || isNullableReference(schema)) return false;
@@ -21,7 +21,7 @@ describe('the OpenAPI document for client generators', () => {
     });
   });
 
-  it('has null only beside another type, and as the other form of a reference', () => {
+  it('the OpenAPI document for client generators: has null only beside another type, and as the other form of a reference', () => {
     assertNone(
       (schema) =>
         schema.type === 'null' || schema.const === null || (schema.enum as unknown[] | undefined)?.every((one) => one === null) === true,
@@ -31,23 +31,23 @@ describe('the OpenAPI document for client generators', () => {
     );
   });
 
-  it('has no merged schema, no constant and no choice of types in a list', () => {
+  it('the OpenAPI document for client generators: has no merged schema, no constant and no choice of types in a list', () => {
     assertNone((schema) => 'allOf' in schema || 'const' in schema);
     assertNone(({ type }) => Array.isArray(type) && (type.length !== 2 || type[1] !== 'null'), {
       except: (place) => place.endsWith('/not'),
     });
   });
 
-  it('has a name for every object', () => {
+  it('the OpenAPI document for client generators: has a name for every object', () => {
     assertNone((schema, place) => 'properties' in schema && !isNamed(place));
   });
 
-  it('has no union with a list as a case', () => {
+  it('the OpenAPI document for client generators: has no union with a list as a case', () => {
     const isList = (schema: Json): boolean => resolved(schema).type === 'array';
     assertNone((schema) => [schema.anyOf, schema.oneOf].some((cases) => ((cases ?? []) as Json[]).some(isList)));
   });
 
-  it('distinguishes the cases of each union of responses by a discriminator or by a required key that no other case has', () => {
+  it('the OpenAPI document for client generators: distinguishes the cases of each union of responses by a discriminator or by a required key that no other case has', () => {
     for (const [name, { oneOf, discriminator }] of Object.entries(schemas)) {
       const cases = ((oneOf ?? []) as Json[]).map(resolved);
       if (cases.length === 0 || cases[0]?.additionalProperties === false) continue;
@@ -67,7 +67,7 @@ describe('the OpenAPI document for client generators', () => {
     }
   });
 
-  it('has a complete record for each network, in responses, lists and webhooks', () => {
+  it('the OpenAPI document for client generators: has a complete record for each network, in responses, lists and webhooks', () => {
     for (const name of ['Transaction', 'Attempt', 'TransactionPayload']) {
       const { oneOf, ...rest } = schemas[name] as Json;
       assert.deepEqual(Object.keys(rest).sort(), ['description', 'title'], name);
@@ -81,7 +81,7 @@ describe('the OpenAPI document for client generators', () => {
     assert.ok((schemas.EvmTransactionPayload as { required: string[] }).required.includes('payload_type'));
   });
 
-  it('has a format for every integer of a response, and for every number that is no integer of any size', () => {
+  it('the OpenAPI document for client generators: has a format for every integer of a response, and for every number that is no integer of any size', () => {
     assertNone(
       (schema, place) => typesOf(schema).includes('number') && schema.format !== 'double' && place !== '/components/schemas/ExactInteger',
       {
@@ -95,13 +95,13 @@ describe('the OpenAPI document for client generators', () => {
     assertNone(({ format }) => format === 'uint32' || format === 'uint64');
   });
 
-  it('allows further keys in responses and none in requests', () => {
+  it('the OpenAPI document for client generators: allows further keys in responses and none in requests', () => {
     assertNone((schema) => 'properties' in schema && typeof schema.additionalProperties !== 'boolean');
     assert.equal(schemas.EvmTransaction?.additionalProperties, true);
     assert.equal(schemas.EvmTransactionRequest?.additionalProperties, false);
   });
 
-  it('names no schema as generators name what they make of an operation', () => {
+  it('the OpenAPI document for client generators: names no schema as generators name what they make of an operation', () => {
     const operations = [...operationsOf('paths'), ...operationsOf('webhooks')].map(({ operationId }) => pascal(String(operationId)));
     const reserved = new Set(operations.flatMap((id) => [`${id}Response`, `${id}Params`, `${id}Body`, `Api${id}Request`]));
     const types = ['Int64', 'Int32', 'String', 'Bool', 'Time', 'Float64'];
@@ -112,7 +112,7 @@ describe('the OpenAPI document for client generators', () => {
     assert.equal(new Set(Object.keys(schemas).map((name) => name.toLowerCase())).size, Object.keys(schemas).length);
   });
 
-  it('has the webhooks in a group that no operation is in', () => {
+  it('the OpenAPI document for client generators: has the webhooks in a group that no operation is in', () => {
     const tagsOf = (part: string) => new Set(operationsOf(part).flatMap(({ tags }) => tags as string[]));
     assert.deepEqual([...tagsOf('webhooks')], ['Webhooks']);
     assert.ok(!tagsOf('paths').has('Webhooks'));

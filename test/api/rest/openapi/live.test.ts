@@ -22,7 +22,7 @@ after(async () => {
 });
 
 describe('the check of a response', () => {
-  it('rejects a field and a status that the document does not define', async () => {
+  it('the check of a response: rejects a field and a status that the document does not define', async () => {
     const operation = document.operation('getRelayer');
     const answer = await rig.ask('GET', '/api/v1/relayers/r1');
     assert.throws(
@@ -34,7 +34,7 @@ describe('the check of a response', () => {
 });
 
 describe('each webhook of the document', () => {
-  it('matches what the service posts', async (t) => {
+  it('each webhook of the document: matches what the service posts', async (t) => {
     const receiver = await startHttpReceiver(t, (response) => response.writeHead(204).end());
     const posting = await startAppRig({ rpcUrl: anvil.url, notifications: [{ id: 'mine', type: 'webhook', url: receiver.url('/hook') }] });
     try {
@@ -62,7 +62,7 @@ describe('each webhook of the document', () => {
 });
 
 describe('each error of the document', () => {
-  it('matches responses to a missing key, scope or resource, and to a malformed, mistyped or oversized body', async () => {
+  it('each error of the document: matches responses to a missing key, scope or resource, and to a malformed, mistyped or oversized body', async () => {
     const statuses = new Map<number, number>();
     for (const operation of document.operations) {
       if (operation.security.length === 0) continue;
@@ -92,7 +92,7 @@ describe('each error of the document', () => {
     assert.deepEqual([...statuses.keys()].sort(), [400, 401, 403, 404, 413, 415]);
   });
 
-  it('matches responses to a reused and to an invalid idempotency key', async () => {
+  it('each error of the document: matches responses to a reused and to an invalid idempotency key', async () => {
     for (const operation of document.operations.filter(({ parameters }) => parameters.some(({ name }) => name === 'Idempotency-Key'))) {
       const path = await freshPath(operation);
       const headers = { 'idempotency-key': `key-${operation.id}` };
@@ -110,7 +110,7 @@ describe('each error of the document', () => {
     }
   });
 
-  it('matches responses for a paused relayer, a taken id, an exceeded rate limit and a broken store', async () => {
+  it('each error of the document: matches responses for a paused relayer, a taken id, an exceeded rate limit and a broken store', async () => {
     const strict = await startAppRig({ env: { RATE_LIMIT_REQUESTS_PER_SECOND: '1', RATE_LIMIT_BURST_SIZE: '1' } });
     try {
       const statusOf = async (id: string, verb: string, path: string, body?: object) => {

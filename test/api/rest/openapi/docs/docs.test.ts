@@ -12,7 +12,7 @@ before(async () => {
 after(() => rig.stop());
 
 describe('the reference page', () => {
-  it('loads all assets from this service, with and without a trailing slash', async () => {
+  it('the reference page: loads all assets from this service, with and without a trailing slash', async () => {
     for (const path of ['/docs', '/docs/']) {
       const answer = await rig.ask('GET', path, { headers: { authorization: undefined } });
       assert.equal(answer.status, 200);
@@ -27,13 +27,13 @@ describe('the reference page', () => {
     }
   });
 
-  it('is where a browser gets to from the address of the service, without a key', async () => {
+  it('the reference page: the address of the service redirects a browser to it, without a key', async () => {
     const answer = await rig.ask('GET', '/', { headers: { authorization: undefined } });
     assert.equal(answer.status, 302);
     assert.equal(answer.headers.location, '/docs');
   });
 
-  it('serves no other file of its packages', async () => {
+  it('the reference page: serves no other file of its packages', async () => {
     for (const path of [
       '/docs/package.json',
       '/docs/swagger-ui-bundle.js.map',
@@ -55,7 +55,7 @@ describe('the reference page in a browser', { skip: skipWithoutChromium }, () =>
   });
   after(() => browser?.close());
 
-  it('sends a request with the entered key, shows the response, and contacts no other host', async () => {
+  it('the reference page in a browser: sends a request with the entered key, shows the response, and contacts no other host', async () => {
     const page = await browser.newPage();
     const asked: string[] = [];
     const complaints: string[] = [];
@@ -86,7 +86,7 @@ describe('the reference page in a browser', { skip: skipWithoutChromium }, () =>
     );
   });
 
-  it('shows every operation in the group of its service, and recursive schemas', async () => {
+  it('the reference page in a browser: shows every operation in the group of its service, and recursive schemas', async () => {
     const page = await browser.newPage({ colorScheme: 'dark' });
     await page.goto(`${rig.baseUrl}/docs`);
     await page.locator('.opblock').first().waitFor();
