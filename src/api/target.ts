@@ -6,7 +6,7 @@ import type { RestGateway } from './rest/gateway.js';
 import type { RestMatch } from './rest/routes.js';
 import { rpcProtocolOf } from './rpc/protocol-error.js';
 
-/** What a request is for, known from its verb, path and content type alone. `rpc`: errors are answered in an RPC protocol. */
+/** The target of a request, known from its verb, path and content type alone. `rpc`: errors are answered in an RPC protocol. */
 export type Target =
   | (Access & { readonly kind: 'rest'; readonly rpc: false; readonly match: Extract<RestMatch, { kind: 'route' }> })
   | (Access & { readonly kind: 'rpc'; readonly rpc: true; readonly handler: UniversalHandler })
@@ -14,7 +14,7 @@ export type Target =
   | { readonly kind: 'wrong_verb'; readonly rpc: boolean; readonly allow: readonly string[] }
   | { readonly kind: 'none'; readonly rpc: boolean };
 
-/** What a target requires, and whether a call takes a rate-limit token. */
+/** The scope that a target requires, and whether a call takes a rate-limit token. */
 interface Access {
   /** The name in metrics: `TransactionService.SendTransaction`, or the path of a page. */
   readonly label: string;

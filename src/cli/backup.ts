@@ -12,7 +12,7 @@ export function registerBackup(program: Command): void {
     .addHelpText(
       'after',
       '\nReads DATABASE_URL only. The copy is complete and checked, and only its owner can read it. Keep STORAGE_ENCRYPTION_KEY and the' +
-        '\nkeystores in another place: a copy is useless without them. For PostgreSQL, use pg_dump.' +
+        '\nkeystores in another place: the copy does not contain them. For PostgreSQL, use pg_dump.' +
         '\n\nExample:\n  relayer backup /backups/relayer-2026-01-31.db',
     )
     .action(backup);

@@ -39,7 +39,7 @@ export interface ShapeUnion {
   readonly shapes: ReadonlyMap<string, Shape>;
   /** Returns the shape that is meant; undefined if that is unclear, with the problem noted if it is one. */
   choose(reading: Reading, context: KeyContext): Shape | undefined;
-  /** What happens to a key that only another shape has. */
+  /** How the codec treats a key that only another shape has. */
   readonly foreign: 'ignored' | 'refused';
 }
 

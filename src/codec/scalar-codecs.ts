@@ -21,7 +21,7 @@ const longPattern = /^-?[0-9]+$/;
 /** Later seconds than these eleven digits have no RFC 3339 text. */
 const unixSecondsPattern = /^[0-9]{1,11}$/;
 
-/** What a double holds exactly, which is more than 285,000 years. */
+/** The maximum milliseconds that a double holds exactly, which is more than 285,000 years. */
 const maxDurationMs = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** The milliseconds that a duration may have. */

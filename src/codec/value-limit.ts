@@ -42,7 +42,7 @@ class Counter {
       if (field?.message !== undefined && type === WireType.LengthDelimited && depth < maxDepth) {
         this.message(field.message, reader.uint32(), depth + 1);
       } else if (field !== undefined && isPacked(field) && type === WireType.LengthDelimited) {
-        // Each packed value has at least one byte. A hostile list has hardly more, since its values are only numerous.
+        // Each packed value has at least one byte, and about one byte in a list that a hostile caller makes as long as possible.
         this.#count += reader.bytes().byteLength;
       } else {
         reader.skip(type, number);

@@ -16,7 +16,7 @@ import { resolveUrls } from './secret-reference.js';
 /** A relayer of the file, without the fields that its signer and its operation determine. */
 export type RelayerEntry = Omit<Relayer, 'address' | 'disabledReason'>;
 
-/** What relayers may refer to. */
+/** The entries that relayers may refer to. */
 export interface References {
   readonly networks: NetworkEntries;
   /** By id; undefined: its curves are unknown. */

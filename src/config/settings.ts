@@ -163,7 +163,7 @@ const table = {
   sandboxBlockTimeSeconds: setting({
     name: 'SANDBOX_BLOCK_TIME',
     default: '2',
-    doc: 'Only for relayer dev: seconds between blocks of the local chains; 0: only on request (evm_mine).',
+    doc: 'Only for relayer dev: seconds between blocks of the local chains; 0: blocks only on command.',
     parse: integer(0, 3_600),
   }),
 } as const;

@@ -32,7 +32,7 @@ export type ErrorKind =
 /** Whether the same call can succeed later; see `relayer.rest.v1.Retry`. */
 export type Retry = 'never' | 'after_change' | 'after_delay';
 
-/** What is known of a reason; see `relayer.rest.v1.ReasonRules`. */
+/** The rules of a reason; see `relayer.rest.v1.ReasonRules`. */
 export interface ReasonRules {
   readonly retry: Retry;
   /** The metadata that each error with this reason has. */

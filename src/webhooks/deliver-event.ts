@@ -166,7 +166,7 @@ function logAttempt(log: Log, event: OutboxEvent, notification: Notification, ou
   else log.info({ ...fields, nextAttemptAt: new Date(settled.nextAttemptAtMs).toISOString() }, 'webhook failed; will retry');
 }
 
-/** What decides the time of the next attempt. */
+/** The inputs of the time of the next attempt. */
 export interface FailedAttempt {
   /** The number of attempts, including the failed one. */
   readonly attempts: number;

@@ -763,7 +763,7 @@ export type WatchTransactionsResponse = Message<"relayer.v1.WatchTransactionsRes
 
   /**
    * A watch that begins with this token delivers everything after this message. It stays valid after a restart of the service.
-   * Opaque; do not read it.
+   * Opaque; do not parse it.
    *
    * @generated from field: string resume_token = 4;
    */
@@ -793,7 +793,7 @@ export const SnapshotCompleteSchema: GenMessage<SnapshotComplete> = /*@__PURE__*
   messageDesc(file_relayer_v1_transaction_service, 19);
 
 /**
- * Nothing has changed for 20 seconds.
+ * Nothing has changed since the last message, or since the resume token.
  *
  * @generated from message relayer.v1.Heartbeat
  */

@@ -10,7 +10,7 @@ export interface Call {
   readonly requestId: string;
   /** The address that the request came from; null if the connection is gone. */
   readonly callerAddress: string | null;
-  /** What the audit line of the call says besides ids and outcome. Never secrets. */
+  /** The facts in the audit line of the call besides ids and outcome. Never secrets. */
   readonly auditFacts: Record<string, string>;
   /** The names of fields that the caller uses, and reads in errors. */
   readonly fieldNames: 'rest' | 'proto';
@@ -37,7 +37,7 @@ export interface Call {
   failure: DomainError | null;
 }
 
-/** What a call's idempotency key replays, or how the call stores its response. */
+/** The response that a call's idempotency key replays, or the way to store the call's response. */
 export interface StoredResponse {
   /** The response that an earlier call with the key has stored, which answers this one. Null: the call runs. */
   readonly replay: Message | null;

@@ -74,7 +74,7 @@ export function connectErrorFromDomainError(error: DomainError, requestId: strin
   return requestId === null ? failure : withRequestInfo(failure, requestId);
 }
 
-/** What gRPC clients obey when they retry by their service config; a negative value stops them. */
+/** The header that gRPC clients obey when they retry by their service config; a negative value stops them. */
 const pushback = 'grpc-retry-pushback-ms';
 
 /** Adds the request id as a detail. */

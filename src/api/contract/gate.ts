@@ -12,7 +12,7 @@ import type { MethodPlan } from './method-plan.js';
 import { keyEnded } from './shared-errors.js';
 import { type ServeOnce, takeIdempotencyKey } from './stored-response.js';
 
-/** What the gate checks of one method's requests. */
+/** The checks of the gate for one method's requests. */
 interface Rules {
   readonly plan: MethodPlan;
   readonly unions: readonly NetworkUnion[];

@@ -4,7 +4,7 @@ import { type MethodRules, method as methodRules, RelayerRule, Scope } from '../
 import { type ErrorReason, errorReasons } from '../../core/errors.js';
 import { maxBodyBytes, maxUnlimitedBodyBytes } from './shared-errors.js';
 
-/** What a caller needs: nothing, any valid key, or a key with a scope. */
+/** The credentials that a caller needs: none, any valid key, or a key with a scope. */
 export type RequiredScope = 'public' | 'authenticated' | 'transactions:read' | 'transactions:write' | 'sign' | 'notifications' | 'admin';
 
 export type Verb = 'GET' | 'PUT' | 'POST' | 'DELETE' | 'PATCH';
@@ -40,7 +40,7 @@ export interface MethodPlan {
   readonly answersSecret: boolean;
   /** True if a success changes something or uses a key: such calls are audited. */
   readonly writes: boolean;
-  /** What the gate requires of the relayer that `relayer_id` names. */
+  /** The state that the gate requires of the relayer that `relayer_id` names. */
   readonly relayer: 'any' | 'exists' | 'active';
   /** Returns the fixed text of the error if the relayer does not exist. */
   relayerNotFoundText(relayerId: string): string;

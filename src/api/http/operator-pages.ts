@@ -40,7 +40,7 @@ export function createReadyPage(
   };
 }
 
-/** What the metrics page shows. */
+/** The source of the metrics page. */
 export interface MetricsText {
   text(): Promise<string>;
   readonly contentType: string;

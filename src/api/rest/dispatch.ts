@@ -131,7 +131,7 @@ function leavingSignal({ response }: RestExchange): AbortSignal {
  * them, so interceptors must pass unary requests and responses on as they are.
  */
 
-/** What a request and a response have in common. */
+/** The fields that a request and a response share. */
 class RestMessage {
   readonly stream = false as const;
   readonly service: DescService;

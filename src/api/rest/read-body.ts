@@ -10,7 +10,7 @@ const jsonPattern = /^application\/json[\t ]*(?:;(.*))?$/i;
 const jsonOrPatchPattern = /^application\/(?:json|merge-patch\+json)[\t ]*(?:;(.*))?$/i;
 const foreignCharset = /(?:^|;)[\t ]*charset[\t ]*=[\t ]*(?!"?utf-8"?[\t ]*(?:;|$))/i;
 
-/** What a method takes as its body. */
+/** The rules for a method's body. */
 export interface BodyRules {
   /** True: `application/merge-patch+json` besides `application/json`. */
   readonly isMergePatch: boolean;

@@ -14,7 +14,7 @@ import { clientFileOf, clientImportsOf } from '../contract/client-contract.js';
 /** Both versions of the reflection service, which have the same messages. Some clients know only the former one. */
 export const reflectionServices: readonly DescService[] = [ServerReflection, FormerServerReflection];
 
-/** What errors contain. No service imports these files. */
+/** The files that define the details of errors. No service imports them. */
 const errorFiles: readonly DescFile[] = [file_google_rpc_error_details, file_relayer_v1_errors];
 
 type Request = ServerReflectionRequest | FormerRequest;

@@ -10,7 +10,7 @@ import { envelopeBytes } from './request-body.js';
 /** The longest deadline that is kept: a day, well within what a timer can hold. A later one is cut to it. */
 const maxTimeoutMs = 86_400_000;
 
-/** What an RPC's headers say about how to serve it. */
+/** The facts in an RPC's headers that decide how to serve it. */
 export interface RpcHead {
   readonly protocol: RpcProtocol;
   /** True: base64, as in `application/grpc-web-text`. */

@@ -12,7 +12,7 @@ import type { Market } from './market.js';
 import { priceAttempt, selfTransferPricing } from './price-attempt.js';
 import type { PublishingFee } from './publishing-fee.js';
 
-/** What `draftAttempt` needs. */
+/** The dependencies of `draftAttempt`. */
 export interface DraftDeps {
   readonly network: EvmNetwork;
   readonly rpc: Rpc;

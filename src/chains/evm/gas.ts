@@ -107,7 +107,7 @@ export async function readTransactionLimit(rpc: Rpc, account: string): Promise<'
 function refusalFrom(error: NodeError): Refusal {
   const known = knownRefusal(error);
   if (known !== null) return known;
-  // A node in trouble says nothing about the transaction.
+  // An error about the node says nothing about the transaction.
   if (error.isAboutNode) throw nodeUnavailable(error);
   return { refused: 'rejected', sentence: `the RPC node answered "${error.message}"`, lasting: false };
 }

@@ -30,7 +30,7 @@ export async function readNonceAt(
   }
 }
 
-/** What the search for a transaction needs. */
+/** The dependencies of the search for a transaction. */
 export interface HistoryDeps {
   readonly rpc: Rpc;
   readonly receipts: Receipts;

@@ -8,7 +8,7 @@ import type { EvmPrice, EvmPricing } from '../../core/transaction/evm.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import type { Market } from './market.js';
 
-/** What determines the price of an attempt. */
+/** The inputs of the price of an attempt. */
 export interface PriceRequest {
   readonly policies: EvmPolicies;
   readonly pricing: EvmPricing;

@@ -4,7 +4,7 @@ import { type Answer, listFrom, objectFrom } from '../rpc/answer.js';
 import { hashFrom, quantityFrom } from './answer.js';
 import { encodeRlp, type RlpItem, rlpNumber } from './rlp.js';
 
-/** What the signature of a transaction proves. */
+/** The facts that the signature of a transaction proves. */
 export interface ProvedSender {
   readonly hash: string;
   /** EIP-55. */

@@ -12,7 +12,7 @@ import { TransportError } from './node-error.js';
 /** Number of concurrent reads if the endpoint rejects batches. */
 const maxConcurrentReads = 8;
 
-/** What the RPC client of a network is opened with. */
+/** The options of the RPC client of a network. */
 export interface RpcOptions<N extends Network = Network> {
   readonly network: N;
   /** The relayer's own RPC URLs, or the network's. URLs of weight 0 are not used. */
@@ -43,7 +43,7 @@ export interface Endpoint extends Pick<CircuitBreaker, 'isTripped' | 'isProbeDue
   close(): Promise<void>;
 }
 
-/** What an endpoint needs. */
+/** The options of an endpoint. */
 export interface EndpointOptions extends Required<Omit<RpcOptions, 'rpcUrls' | 'connectorFor'>>, Pick<RpcOptions, 'connectorFor'> {
   readonly url: RpcUrl;
   readonly dialect: NodeDialect;

@@ -38,7 +38,7 @@ export interface HttpClient {
   close(): Promise<void>;
 }
 
-/** What an HTTP client needs. */
+/** The options of an HTTP client. */
 export interface HttpClientOptions {
   readonly target: RpcTarget;
   readonly networkName: string;

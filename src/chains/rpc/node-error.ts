@@ -4,7 +4,7 @@ import { DomainError } from '../../core/errors.js';
 export class NodeError extends Error {
   override readonly name = 'NodeError';
   readonly code: number;
-  /** What the dialect keeps of the error's data (EVM: revert data, lower-case hex with `0x`); null if there is none. */
+  /** The part of the error's data that the dialect keeps (EVM: revert data, lower-case hex with `0x`); null if there is none. */
   readonly data: string | null;
   /** The error's data as JSON text, for forwarded calls; null if there is none. */
   readonly dataJson: string | null;

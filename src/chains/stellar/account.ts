@@ -12,7 +12,7 @@ export interface Account {
   /** The ledger that used it; null if that was before ledgers recorded it (CAP-21). */
   readonly sequenceLedger: bigint | null;
   readonly balanceStroops: bigint;
-  /** What the account cannot spend: its reserve and its selling liabilities. */
+  /** The amount that the account cannot spend: its reserve and its selling liabilities. */
   readonly lockedStroops: bigint;
   /** The ledger of this state. */
   readonly ledger: bigint;

@@ -12,7 +12,7 @@ import { operationFrom } from './operations.js';
 import { ownContentFrom, ownContentFromEnvelope } from './own-content.js';
 import { hashOfTransaction, networkIdOf } from './transaction.js';
 
-/** What a request is checked against. */
+/** The context that a request is checked against. */
 export interface ContentContext {
   readonly network: StellarNetwork;
   /** The relayer's account, `G...`. */
@@ -23,7 +23,7 @@ export interface ContentContext {
   readonly earlier: StellarContent | null;
 }
 
-/** What a request asks for. `validUntilMs` is null for no limit, or for the limit of the replaced content. */
+/** A checked request. `validUntilMs` is null for no limit, or for the limit of the replaced content. */
 export type ReadContent = Wanted & { readonly content: StellarContent };
 
 /** How long `operations` are valid if the request has no `valid_until`. */

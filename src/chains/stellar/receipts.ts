@@ -45,7 +45,7 @@ export function withoutFee(receipt: Receipt): Receipt {
   return receipt.facts === null ? receipt : { ...receipt, facts: { ...receipt.facts, feePaid: 0n } };
 }
 
-/** What a node knows of a transaction, and the range of its ledgers. */
+/** A node's view of a transaction, and the range of its ledgers. */
 export interface NodeView {
   /** Null if no ledger of the node contains it. */
   readonly found: FoundTransaction | null;

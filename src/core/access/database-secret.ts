@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { SecretBox } from '../ports/secret-box.js';
 import { ConflictError, type Store } from '../ports/store.js';
 
-/** What the database's secret is sealed for. */
+/** The purpose that the database's secret is sealed for. */
 export const databaseSecretPurpose = 'database';
 const secretBytes = 32;
 

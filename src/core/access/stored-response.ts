@@ -1,7 +1,7 @@
 /** How long a response is stored. */
 export const storedResponseLifeMs = 24 * 60 * 60 * 1000;
 
-/** What an idempotency key is unique within: another caller, or another method, may use the same key. */
+/** An idempotency key with its scope: another caller, or another method, may use the same key. */
 export interface StoredResponseKey {
   /** The id of the principal's key. */
   readonly keyId: string;

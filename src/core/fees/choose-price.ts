@@ -2,7 +2,7 @@ import type { BumpReason, Refusal } from '../ports/chain.js';
 import type { EvmPrice } from '../transaction/evm.js';
 import { type Bid, bidOf, loweredTo, max, maxCostPerGasWei, raisedTo, reaches } from './price.js';
 
-/** What a price is chosen from. All amounts are in wei per gas. */
+/** The inputs of a price. All amounts are in wei per gas. */
 export interface PriceChoice {
   /** The caller's price; null: the market price. */
   readonly explicit: EvmPrice | null;
@@ -19,7 +19,7 @@ export interface PriceChoice {
   readonly bump: Bump | null;
 }
 
-/** What limits a fee bump. */
+/** The limits of a fee bump. */
 export interface Bump {
   readonly live: EvmPrice;
   /** The first bid in the slot. */

@@ -1,6 +1,6 @@
 import { isReservedHost } from '../notification/reserved-host.js';
 
-/** What limits the RPC URLs that the API sets. The operator's own URLs, in the configuration, are not limited. */
+/** The limits of the RPC URLs that the API sets. The operator's own URLs, in the configuration, are not limited. */
 export interface NodeUrlLimits {
   /** Host names in lower case; empty: all. */
   readonly allowedHosts: ReadonlySet<string>;

@@ -6,7 +6,7 @@ import type { Relayer } from '../relayer/relayer.js';
 import type { TransactionView } from '../transaction/transaction.js';
 import type { OutboxEvent } from './notification.js';
 
-/** What events are built with. */
+/** The dependencies of building events. */
 export interface EventDeps {
   readonly change: Pick<Changes, 'insertEvent'>;
   readonly clock: Clock;

@@ -2,7 +2,7 @@ import type { SecretBox } from '../ports/secret-box.js';
 import type { Store } from '../ports/store.js';
 import type { Notification } from './notification.js';
 
-/** What a notification's URL is sealed for. */
+/** Returns the purpose that a notification's URL is sealed for. */
 export function urlPurpose(id: string): string {
   return `notification-url:${id}`;
 }

@@ -13,7 +13,7 @@ export type ContentRequest = EvmRequest | StellarRequest | SolanaRequest;
 /** An attempt that is priced and checked for funds, but not signed; in the shape of its network. */
 export type Draft = EvmDraft | StellarDraft | SolanaDraft;
 
-/** What a request is checked against. */
+/** The context that a request is checked against. */
 export interface RequestContext {
   readonly relayer: Relayer;
   readonly nowMs: number;
@@ -153,7 +153,7 @@ export interface Receipt extends SenderTransaction {
   readonly facts: MinedFacts | null;
 }
 
-/** What nodes answered about the receipts of some transactions. */
+/** The answers of nodes about the receipts of some transactions. */
 export interface ReceiptAnswers {
   /** By hash as given. */
   readonly found: ReadonlyMap<string, Receipt>;

@@ -119,7 +119,7 @@ export interface Changes {
   openLane(lane: LaneId, nextNonce: bigint): Change;
   /** Sets the lane's next nonce; fails if it is not `from`. */
   moveLane(lane: LaneId, from: bigint, to: bigint): Change;
-  /** Gives the database another id, so that tokens from its earlier life are refused; never fails. */
+  /** Gives the database another id, so that earlier resume tokens are refused; never fails. */
   replaceDatabaseId(id: string): Change;
   /** Stores the chain's genesis block; fails if another one is stored. */
   insertChain(chain: string, genesisHash: string): Change;
@@ -136,9 +136,9 @@ export interface Changes {
   insertNotification(notification: Notification): Change;
   /** Writes `next`; fails unless its revision is one more than the stored one. */
   updateNotification(next: Notification): Change;
-  /** Writes the sealed URL and signing keys and keeps the revision; fails if the revision is another. */
+  /** Writes the sealed URL and signing keys and keeps the revision; fails if the stored revision differs. */
   resealNotification(notification: Pick<Notification, 'id' | 'revision' | 'url' | 'sealedSigningKey' | 'retiredKeys'>): Change;
-  /** Sets `goneAtMs` unless the revision is another by now; never fails. */
+  /** Sets `goneAtMs` unless the stored revision differs; never fails. */
   markNotificationGone(notification: Pick<Notification, 'id' | 'revision'>, goneAtMs: number): Change;
   /** Stores a response in place of one with the same key; never fails. */
   putStoredResponse(response: StoredResponse): Change;
@@ -160,7 +160,7 @@ export interface Changes {
   putFileEntry(entry: FileEntry): Change;
   /** Deletes the record that the configuration file wrote it; never fails. */
   deleteFileEntry(entry: Pick<FileEntry, 'kind' | 'id'>): Change;
-  /** Deletes a notification and its pending events; fails if its revision is another. */
+  /** Deletes a notification and its pending events; fails if the stored revision differs. */
   deleteNotification(notification: Pick<Notification, 'id' | 'revision'>): Change;
 }
 

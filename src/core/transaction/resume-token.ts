@@ -1,6 +1,6 @@
 import { DomainError } from '../errors.js';
 
-/** What a watch delivers. Its tokens are of no use to any other. */
+/** The scope of a watch. Its tokens are valid for no other watch. */
 export interface WatchScope {
   readonly databaseId: string;
   readonly relayerId: string;

@@ -99,7 +99,7 @@ export interface StellarOperationsContent {
   readonly operations: readonly string[];
   /** Base64 XDR of a Memo. */
   readonly memo: string;
-  /** Where the authorization of a contract operation comes from: a simulation (for the source account), or the operation itself; see `auth.ts`. */
+  /** Where the authorization of a contract operation comes from: a simulation (for the source account), or the operation itself; see `AuthSource`. */
   readonly auth: 'simulated' | 'given';
   /** Footprint of a pre-built contract transaction, base64 XDR of SorobanTransactionData; null: none was given. */
   readonly sorobanData: string | null;

@@ -20,10 +20,10 @@ export const finalStatuses: readonly TransactionStatus[] = ['confirmed', 'failed
 /** Statuses of a transaction that may still change. */
 export const openStatuses: readonly TransactionStatus[] = ['pending', 'sent', 'submitted', 'mined'];
 
-/** What a transaction should become. `release_slot`: it can never be mined or paid, so it fails and frees its slot for later transactions. */
+/** The intended outcome of a transaction. `release_slot`: it can never be mined or paid, so it fails and frees its slot for later transactions. */
 export type Intent = 'content' | 'cancel' | 'expire' | 'release_slot';
 
-/** What a transaction does, in the shape of its network. */
+/** The content of a transaction, in the shape of its network. */
 export type Content = EvmContent | StellarContent | SolanaContent;
 
 /** The content of an attempt, in the shape of its network. */
@@ -53,7 +53,7 @@ export type FailureReason =
 export interface MinedFacts {
   /** On EVM networks; null: the network has no gas. */
   readonly gasUsed: bigint | null;
-  /** What the account paid, in the network's smallest unit; null: the node's receipt does not show it. */
+  /** The amount that the account paid, in the network's smallest unit; null: the node's receipt does not show it. */
   readonly feePaid: bigint | null;
   /** On Stellar the called function's return value, base64 XDR of an ScVal; null: none. */
   readonly returnValueXdr: string | null;

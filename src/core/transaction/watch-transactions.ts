@@ -12,7 +12,7 @@ export type WatchMessage = { readonly resumeToken: () => string } & (
   | { readonly kind: 'heartbeat' }
 );
 
-/** What to watch. */
+/** The parameters of a watch. */
 export interface WatchRequest {
   readonly relayer: Relayer;
   /** Null: all transactions of the relayer. */

@@ -90,7 +90,7 @@ function longerWith(refusals: number): number {
   return Math.min(longestRetryMs, retryAfterMs * 2 ** Math.max(0, refusals - 1));
 }
 
-/** The attempt to send while nodes refuse the live one: the newest earlier one that they accepted, or might. Null: none, or the live one is not refused. */
+/** The attempt to send while nodes refuse the live one: the newest earlier one that they accepted or may accept. Null: none, or the live one is not refused. */
 function keptAttempt({ transactions }: LaneContext, open: OpenTransaction, live: Attempt): Attempt | null {
   const stateOf = transactions.stateOf;
   if (live.nonce === null || (stateOf(live)?.refusals ?? 0) === 0) return null;

@@ -6,7 +6,7 @@ import { isUnavailable } from './lane-context.js';
 const firstRetryMs = 250;
 const maxRetryMs = 10_000;
 
-/** What a chore needs of its lane. */
+/** The dependencies of a chore. */
 export interface ChoreDeps {
   readonly log: Log;
   readonly clock: { elapsedMs(): number };
@@ -15,7 +15,7 @@ export interface ChoreDeps {
 
 /**
  * Makes a chore: work that a lane repeats, with its own error handling. A failure is logged once, delays the next run, and never reaches the caller,
- * so that no failing question stops another chore.
+ * so that it stops no other chore.
  */
 export function createChore<A extends readonly unknown[]>(
   name: string,

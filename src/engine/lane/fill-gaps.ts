@@ -6,7 +6,7 @@ import { type Attempt, isFinal } from '../../core/transaction/transaction.js';
 import { commitMoves, takeNonces } from './commit-moves.js';
 import type { LaneContext } from './lane-context.js';
 
-/** More gaps than this were not made by a reorg: the chain was reset, or the node lies. They are not filled. */
+/** More gaps than this were not made by a reorg: the chain was reset, or the node is wrong. They are not filled. */
 const maxGaps = 64;
 
 /**

@@ -53,7 +53,7 @@ export interface LaneDeps {
 /**
  * Makes the lane of one account; nothing runs before the first tick.
  *
- * Three loops never wait for one another: upkeep (what the chain says, then expiry, fee bumps, gaps), preparing (pricing and signing) and broadcasting.
+ * Three loops never wait for one another: upkeep (settling, then expiry, fee bumps, gaps), preparing (pricing and signing) and broadcasting.
  * Their work is split into chores, of which each fails alone. A chore asks nodes without a lock, and changes a transaction only through `move` or
  * `commitMoves`, which assert that it is still as it was seen.
  */

@@ -4,7 +4,7 @@ import type { OpenTransaction } from '../../core/ports/store.js';
 import { type Attempt, isFinal, isSigned, type TransactionStatus } from '../../core/transaction/transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 
-/** What the lane has learnt about one attempt. Nothing of it is stored: a restart learns it again. Times are of the clock's `elapsedMs`. */
+/** The facts that the lane has learned about one attempt. Nothing of it is stored: a restart learns it again. Times are of the clock's `elapsedMs`. */
 export interface AttemptState {
   /** When a node accepted it; null: none has. */
   takenAtMs: number | null;
@@ -38,7 +38,7 @@ export interface Tracked {
   forbidden: { readonly atHash: string; readonly untilMs: number } | null;
   /** Its draft while nodes are slow to answer, made from this revision, and the head at which it was done; null: none is under way. */
   drafting: { readonly revision: number; readonly done: Promise<Drafting>; doneAtHash: string | null } | null;
-  /** What every node answers to it before it is signed, in words that are not in our tables, and at how many heads; null: nothing. */
+  /** The answer of every node before it is signed, in words that are not in our tables, and at how many heads; null: none. */
   rejected: { readonly sentence: string; readonly heads: number; readonly lastHash: string; readonly sinceMs: number } | null;
   /** Counts while its nonce is used on chain and no attempt of ours explains it; null: that is not so. */
   unexplained: {
@@ -75,7 +75,7 @@ export interface OpenTransactions {
   get(id: string): OpenTransaction | undefined;
   /** The record of an open transaction; undefined: it is not open. */
   tracked(id: string): Tracked | undefined;
-  /** What is known of this attempt; undefined: its transaction is not open. */
+  /** Returns the state of this attempt; undefined: its transaction is not open. */
   stateOf(attempt: Pick<Attempt, 'transactionId' | 'hash'>): AttemptState | undefined;
   /** Takes in the current state of a transaction, and drops a final one. */
   put(open: OpenTransaction): void;

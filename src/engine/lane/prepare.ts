@@ -21,7 +21,7 @@ const retryAfterMs = 500;
 /** The same for one that no node answered about: each try can last as long as a node may take, and others wait for it. */
 const retryUnansweredAfterMs = 2_000;
 
-/** What the balance or the price cap forbids is not drafted again at the same head, unless no new one comes for this long. */
+/** A transaction that the balance or the price cap forbids is not drafted again at the same head, unless no new head comes for this long. */
 const forbiddenForMs = 3_000;
 /** The same words of every node at this many heads, and for this long, are an answer even if they are unknown. */
 const rejection = { heads: 5, ms: 60_000 };
@@ -242,7 +242,7 @@ async function checkBalance(lane: LaneContext): Promise<void> {
   lane.balanceReadAtHash = settled.hash;
 }
 
-/** Reports a balance below the required minimum once, and again only after it was back in between. */
+/** Reports a balance below the required minimum once, and again only after the balance has recovered. */
 async function reportLowBalance(lane: LaneContext, balance: bigint): Promise<void> {
   const relayer = lane.relayer();
   const minimum = minBalanceOf(relayer.policies);

@@ -10,7 +10,7 @@ import type { LaneContext } from './lane-context.js';
 /** Without a new block, nodes are still asked this often. */
 const askAgainAfterMs = 30_000;
 
-/** The blocks until the next look double with each loss, this often at most. */
+/** The number of blocks until the next lookup doubles with each loss, at most this many times. */
 const maxDoublings = 5;
 
 const unpooled = 'waiting: the RPC node answers with a hash, but does not have the transaction in its pool; rebroadcasting';
@@ -40,13 +40,13 @@ function newestTaken({ transactions }: LaneContext, open: OpenTransaction): Atte
  * Makes the chore that notices when nodes have dropped what they accepted: restarts, reorgs and more expensive transactions empty their pools.
  *
  * Only the lowest transaction is looked up, once per head, since nothing above it can be mined before it: its newest attempt that a node accepted. If no
- * node knows that, everything in flight is broadcast again. Some nodes answer with a hash to what they do not pool, so the next look comes after more and
- * more blocks, and the record says so. Throws `NODE_UNAVAILABLE`.
+ * node knows that, everything in flight is broadcast again. Some nodes answer with a hash to what they do not pool, so lookups become less
+ * frequent, and the record says so. Throws `NODE_UNAVAILABLE`.
  */
 export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
   let askedAtMs = 0;
   let askedAtHash = '';
-  /** The attempt that nodes did not know, and the consecutive looks that found nothing of it. */
+  /** The attempt that nodes did not know, and the number of consecutive lookups that did not find it. */
   let lostHash: string | null = null;
   let losses = 0;
   let nextAtBlock = 0n;

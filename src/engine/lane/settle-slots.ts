@@ -176,7 +176,7 @@ async function receiptsOf(lane: LaneContext, sequence: Sequence, open: readonly 
   return sequence.receipts(hashes, { from, to: head.number });
 }
 
-/** What decides about a receipt. */
+/** The facts that decide about a receipt. */
 interface Depth {
   readonly head: Head;
   readonly blocks: BlockView;

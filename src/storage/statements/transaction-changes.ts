@@ -7,7 +7,7 @@ import { isOpen, type TransactionViewRow, transactionViews } from './transaction
 /** A transaction with its attempt, its place in the order of acceptance and the position of its last change. */
 export type ChangedTransactionRow = TransactionViewRow & { readonly seq: number; readonly position: number };
 
-/** What watches read. */
+/** Statements on the changes that watches read. */
 export function transactionChangeStatements(db: Kysely<Schema>) {
   const changedViews = () => transactionViews(db).select(['transactions.seq', 'transactions.position']);
 

@@ -52,7 +52,7 @@ const exactInteger: Schema = {
   'x-go-type': 'json.Number',
 };
 
-/** What REST accepts in fields that contain JSON; elsewhere any value. `not`, because generators have no choice between a list and an object. */
+/** The schemas of fields that contain JSON; others accept any value. `not`, because generators have no choice between a list and an object. */
 const jsonForms: Readonly<Record<string, Schema>> = {
   'CallRpcRequest.params': { not: { type: ['string', 'number', 'boolean'] } },
   'CallRpcRequest.id': { not: { type: ['array', 'object', 'boolean'] } },
