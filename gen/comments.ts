@@ -45,7 +45,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.CreateApiKeyResponse": "The created key.",
   "relayer.v1.CreateApiKeyResponse.api_key": "The key.",
   "relayer.v1.CreateApiKeyResponse.metadata": "Warnings and other log entries about this request.",
-  "relayer.v1.CreateApiKeyResponse.key": "The secret to send as `Authorization: Bearer <key>`. It is never shown again. In REST it is a key of `data`.",
+  "relayer.v1.CreateApiKeyResponse.key": "The secret to send as `Authorization: Bearer <key>`. Only this response contains it. In REST it is a key of `data`.",
   "relayer.v1.ListApiKeysRequest": "Request for a page of keys.",
   "relayer.v1.ListApiKeysRequest.page": "Page number, from 1. Default 1.",
   "relayer.v1.ListApiKeysRequest.per_page": "Items per page, from 1. Default 10; a value above 100 counts as 100, with a warning.",

@@ -148,7 +148,7 @@ export type CreateApiKeyResponse = Message<"relayer.v1.CreateApiKeyResponse"> & 
   metadata?: ResponseMetadata | undefined;
 
   /**
-   * The secret to send as `Authorization: Bearer <key>`. It is never shown again. In REST it is a key of `data`.
+   * The secret to send as `Authorization: Bearer <key>`. Only this response contains it. In REST it is a key of `data`.
    *
    * @generated from field: string key = 4;
    */

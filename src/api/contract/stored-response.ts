@@ -24,7 +24,7 @@ export type ServeOnce = <R>(plan: MethodPlan, message: Message, call: Call, serv
 
 const keyPattern = /^[\x21-\x7e]{1,255}$/;
 
-/** What the gate's side of idempotency works with. */
+/** The dependencies of the gate's side of idempotency. */
 export interface ServeOnceDeps {
   readonly idempotency: Idempotency;
   /** A keyed digest, because a request may hold a secret. */
