@@ -256,7 +256,7 @@ async function wholeOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
 
 /**
  * Writes the answer of a stream as it comes. Ends its source if the caller leaves, even while a write waits for that caller; connect-node's
- * writer waits for ever then, with the call's timer and its subscription to changes.
+ * writer would then wait forever, with the call's timer and its subscription to changes.
  */
 async function writeStream(answer: UniversalServerResponse, response: ApiResponse, requestId: string | null): Promise<void> {
   const { status, header, trailer } = answer;
@@ -271,7 +271,7 @@ async function writeStream(answer: UniversalServerResponse, response: ApiRespons
   response.end();
 }
 
-/** Resolves when more can be written, or nothing ever can. */
+/** Resolves when more can be written, or when the response is closed. */
 function writable(response: ApiResponse): Promise<void> {
   return new Promise((resolve) => {
     const settle = () => {
@@ -282,7 +282,7 @@ function writable(response: ApiResponse): Promise<void> {
   });
 }
 
-/** Ends the source of an answer that nobody reads: it has yielded its first bytes, and waits. */
+/** Ends the source of an answer without a reader: it has yielded its first bytes, and waits. */
 function discard({ body }: UniversalServerResponse): void {
   body?.[Symbol.asyncIterator]()
     .return?.()
