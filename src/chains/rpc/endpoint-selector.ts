@@ -10,8 +10,8 @@ export type First = 'head' | 'another';
 /** Decides which endpoint of a network gets the next call. */
 export interface EndpointSelector {
   /**
-   * Returns the endpoints to try, best first: in rotation by weight, or with `head` starting with the endpoint that reported the head, which `another` puts
-   * behind the others. Tripped ones come last, in the order in which their pauses end. Blocked ones are left out.
+   * Returns the endpoints to try, best first: in rotation by weight, or with `head` starting with the endpoint that reported the head. `another` leaves that
+   * one out, unless it is the only one. Tripped ones come last, in the order in which their pauses end. Blocked ones are left out.
    */
   order(first?: First): readonly Endpoint[];
   /**
@@ -76,12 +76,16 @@ export function createEndpointSelector(endpoints: readonly Endpoint[], averageBl
       const tripped = endpoints
         .filter((endpoint) => endpoint.isTripped() && !endpoint.isBlocked())
         .toSorted((a, b) => a.pausedUntilMs() - b.pausedUntilMs());
+      if (ready.length > 0) for (const endpoint of tripped) if (endpoint.isProbeDue()) void probe(endpoint);
+      // No endpoint confirms what it said itself, also while all others are down.
+      if (first === 'another' && endpoints.length > 1) {
+        const asked = [headSource, nextHeadSource(ready)];
+        return [...ready, ...tripped].filter((endpoint) => !asked.includes(endpoint));
+      }
       if (ready.length === 0) return tripped;
-      for (const endpoint of tripped) if (endpoint.isProbeDue()) void probe(endpoint);
       const chosen = first === undefined ? nextInRotation(ready) : nextHeadSource(ready);
       const others = ready.filter((endpoint) => endpoint !== chosen);
-      const candidates = chosen === null ? [] : [chosen];
-      return first === 'another' ? [...others, ...candidates, ...tripped] : [...candidates, ...others, ...tripped];
+      return [...(chosen === null ? [] : [chosen]), ...others, ...tripped];
     },
     async takeHead(endpoint, position) {
       const isFirst = probedAtMs === null;

@@ -22,9 +22,17 @@ export interface LagTracker<T> {
   hasReached(endpoint: T, other: T): boolean;
 }
 
-interface Observation {
+/** A position, and when it was seen. */
+interface Sighting {
   readonly position: Position;
   readonly atMs: number;
+}
+
+interface Observation extends Sighting {
+  /** The first sighting of this height. */
+  readonly reached: Sighting;
+  /** The last position to which the chain can have grown since the one before. */
+  readonly plausible: Sighting;
   /** Since when it has been behind; null if it is not. */
   readonly behindSinceMs: number | null;
 }
@@ -44,39 +52,48 @@ const maxFutureMs = 60_000;
 /** Creates an empty tracker. It judges an endpoint only when that endpoint's position arrives, so an old observation never makes it look late. */
 export function createLagTracker<T>(averageBlockTimeMs: number, nowMs: () => number = monotonicMs): LagTracker<T> {
   const observations = new Map<T, Observation>();
-  let accepted: { readonly by: T; readonly position: Position } | null = null;
+  let accepted: (Sighting & { readonly by: T }) | null = null;
   const toleratedBlocks = BigInt(Math.max(minLagBlocks, Math.ceil(minLagMs / averageBlockTimeMs)));
   const freshMs = Math.max(minFreshMs, 3 * averageBlockTimeMs);
 
-  /** Whether the chain can have grown from one block to the other, by their own timestamps; null: these are not known. */
-  function canGrow(from: Position, to: Position): boolean | null {
-    if (from.timestampMs === null || to.timestampMs === null) return null;
+  /** Whether the chain can have grown from one block to the other: by their own timestamps, or if these are not known, in the time between the sightings. */
+  function canGrow(from: Sighting, to: Sighting): boolean {
+    const blocks = Number(to.position.number - from.position.number);
+    const [fromMs, toMs] = [from.position.timestampMs, to.position.timestampMs];
+    if (fromMs === null || toMs === null)
+      return ((blocks - Number(toleratedBlocks)) * averageBlockTimeMs) / maxGrowthFactor <= to.atMs - from.atMs;
     const latestMs = Date.now() + maxFutureMs;
-    if (to.timestampMs > latestMs && from.timestampMs <= latestMs) return false;
-    return to.timestampMs - from.timestampMs >= (Number(to.number - from.number) * averageBlockTimeMs) / maxGrowthFactor;
+    if (toMs > latestMs && fromMs <= latestMs) return false;
+    return toMs - fromMs >= (blocks * averageBlockTimeMs) / maxGrowthFactor;
+  }
+
+  /** Whether the higher of two endpoints can be right. Without timestamps, one that was never seen lower is believed. */
+  function isPossible(low: Sighting, high: Sighting, highBefore: Observation | undefined): boolean {
+    if (low.position.timestampMs !== null && high.position.timestampMs !== null) return canGrow(low, high);
+    return highBefore === undefined || canGrow(highBefore.plausible, high) || canGrow(low, high);
   }
 
   function standing(endpoint: T, position: Position): Standing {
-    const freshFromMs = nowMs() - freshMs;
-    const others = [...observations]
-      .filter(([other, { atMs }]) => other !== endpoint && atMs >= freshFromMs)
-      .map(([, seen]) => seen.position);
-    const above = others.filter(({ number }) => number > position.number + toleratedBlocks);
-    const below = others.filter(({ number }) => number + toleratedBlocks < position.number);
+    const seen: Sighting = { position, atMs: nowMs() };
+    const own = observations.get(endpoint);
+    const others = [...observations].filter(([other, { atMs }]) => other !== endpoint && atMs >= seen.atMs - freshMs).map(([, one]) => one);
+    const above = others.filter((other) => other.position.number > position.number + toleratedBlocks);
+    const below = others.filter((other) => other.position.number + toleratedBlocks < position.number);
     if (others.length === 0) {
       if (accepted === null || accepted.by === endpoint || position.number <= accepted.position.number + toleratedBlocks) return 'level';
-      return canGrow(accepted.position, position) === false ? 'ahead' : 'level';
+      return canGrow(accepted, seen) ? 'level' : 'ahead';
     }
     // Two or more outvote one. Of two alone, the higher one is wrong if the chain cannot have grown so far.
     if (others.length > 1) return above.length * 2 > others.length ? 'behind' : below.length * 2 > others.length ? 'ahead' : 'level';
-    if (above[0] !== undefined) return canGrow(position, above[0]) === false ? 'level' : 'behind';
-    return below[0] !== undefined && canGrow(below[0], position) === false ? 'ahead' : 'level';
+    const [[higher], [lower]] = [above, below];
+    if (higher !== undefined) return isPossible(reachedBy(own, seen), higher, higher) ? 'behind' : 'level';
+    return lower === undefined || isPossible(lower.reached, seen, own) ? 'level' : 'ahead';
   }
 
   return {
     standing,
     accept(endpoint, position) {
-      accepted = { by: endpoint, position };
+      accepted = { by: endpoint, position, atMs: nowMs() };
     },
     hasReached(endpoint, other) {
       const height = observations.get(endpoint)?.position.number;
@@ -85,9 +102,17 @@ export function createLagTracker<T>(averageBlockTimeMs: number, nowMs: () => num
     record(endpoint, position) {
       const atMs = nowMs();
       const isBehind = standing(endpoint, position) === 'behind';
-      const behindSinceMs = isBehind ? (observations.get(endpoint)?.behindSinceMs ?? atMs) : null;
-      observations.set(endpoint, { position, atMs, behindSinceMs });
+      const before = observations.get(endpoint);
+      const behindSinceMs = isBehind ? (before?.behindSinceMs ?? atMs) : null;
+      const seen = { position, atMs };
+      const plausible = before === undefined || canGrow(before.plausible, seen) ? seen : before.plausible;
+      observations.set(endpoint, { ...seen, reached: reachedBy(before, seen), plausible, behindSinceMs });
       return behindSinceMs !== null && atMs - behindSinceMs > blockTimesUntilLagging * averageBlockTimeMs;
     },
   };
+}
+
+/** The first sighting of the height that an endpoint shows now. */
+function reachedBy(before: Observation | undefined, seen: Sighting): Sighting {
+  return before?.position.number === seen.position.number ? before.reached : seen;
 }

@@ -188,8 +188,8 @@ export interface Sequence {
   /** Returns the account's first unused nonce at the newest block. */
   nextOf(account: string): Promise<bigint>;
   /**
-   * Returns the account's first unused nonce after this block; `pruned` if every node has dropped that state. `another`: asks a node other than the one
-   * that reported the head, if there is one.
+   * Returns the account's first unused nonce after this block; `pruned` if every node has dropped that state. `another`: asks another endpoint than
+   * the one that reported the head, and fails if none answers; a network with one endpoint asks that again.
    */
   nextAt(account: string, blockNumber: bigint, by?: 'another'): Promise<bigint | 'pruned'>;
   /**
