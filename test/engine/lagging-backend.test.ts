@@ -10,8 +10,7 @@ const contract = `0x${'c0'.repeat(20)}`;
 /** Without call data it stores 1. With call data it reverts while nothing is stored. */
 const code = '0x36600a576001600055005b600054601557600080fd5b00';
 
-// Cause: estimates ask for `latest`, not for the block that the lane has settled, so an endpoint one block behind gives the verdict.
-it('estimate: an endpoint one block behind the settled head fails no transaction', { todo: true }, async (test) => {
+it('estimate: an endpoint one block behind the settled head fails no transaction', async (test) => {
   const anvil = await startAnvil({ noMining: true });
   let isBehind = false;
   const proxy = await startRpcProxy({

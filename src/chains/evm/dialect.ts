@@ -31,6 +31,16 @@ export function isStatePruned(text: string): boolean {
   return prunedStateTexts.test(text);
 }
 
+/** Reports whether a node's error means that it does not have the block that was asked about: it lags, or a reorg removed the block. */
+export function isBlockUnknown(text: string): boolean {
+  return unknownBlockTexts.test(text);
+}
+
+// geth, reth and gateways "header not found"; nethermind "<number> could not be found"; erigon "block not found: <number>"; besu "Unknown block"; anvil
+// "BlockOutOfRangeError: block height is <number> but requested was <number>".
+const unknownBlockTexts =
+  /(?:header|block) (?:for .{0,80} )?not found|(?:block|header) .{0,80}not found|could not be found|unknown block|block ?out ?of ?range|but requested was \d+/i;
+
 // geth "missing trie node ...", "historical state ... is not available", "required historical state unavailable"; erigon "old data not available
 // due to pruning"; nethermind "No state available for block ..."; reth "state at block #1 is pruned", "pruned history unavailable"; besu "World
 // state unavailable"; anvil "Required data unavailable"; gateways "... archive node ...".

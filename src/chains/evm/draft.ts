@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
+import { DomainError } from '../../core/errors.js';
 import { maxCostPerGasWei } from '../../core/fees/price.js';
 import type { DraftRequest, Refusal } from '../../core/ports/chain.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { EvmContent, EvmDraft } from '../../core/transaction/evm.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
+import type { First } from '../rpc/endpoint-selector.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { quantityFrom } from './answer.js';
 import { estimateGas, findRejection, type GasQuestion, gasAcceptedEverywhere, maxTransactionGas, readTransactionLimit } from './gas.js';
@@ -19,11 +21,13 @@ export interface DraftDeps {
   readonly market: Market;
   readonly publishingFee: PublishingFee;
   readonly memory: BlockMemory;
+  /** The block to simulate on: the head's number, since an endpoint behind it must not answer for an older state. */
+  readonly headBlock: () => string;
 }
 
 /**
- * Estimates gas, sets the price and checks funds. Returns an attempt to sign, or why there is none. A refusal relies on the node that reported the head,
- * since another one may be a block behind. Throws `NODE_UNAVAILABLE`.
+ * Estimates gas, sets the price and checks funds. Returns an attempt to sign, or why there is none. A lasting refusal needs the word of a second endpoint if
+ * there is one. Throws `NODE_UNAVAILABLE`.
  */
 export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Promise<EvmDraft | Refusal> {
   const account = request.relayer.address;
@@ -85,8 +89,10 @@ async function gasLimitFor(deps: DraftDeps, request: DraftRequest, content: EvmC
       return gasLimitRefusal(`gas_limit is ${given}; this network allows at most ${maxTransactionGas}`, limits(given, maxTransactionGas));
     }
     if (given >= gasAcceptedEverywhere(content.to === null, content.data)) {
-      const rejection = await rejectionOf(deps, account, content, given);
-      return rejection === null ? given : gasLimitRefusal(`gas_limit is ${given}; the RPC node rejects the transaction: "${rejection}"`);
+      const rejection = await rejectionOf(deps, account, content, given, 'head');
+      return rejection === null
+        ? given
+        : seconded(rejection, async (by) => (await rejectionOf(deps, account, content, given, by)) ?? given);
     }
   }
   // Between the intrinsic gas and what is accepted everywhere, it depends on the network's rules: the node's estimate decides.
@@ -121,10 +127,30 @@ function transactionLimit({ rpc, memory }: DraftDeps, account: string): Promise<
 }
 
 /** Runs the transaction with a given gas limit, once per block. A transfer's answer holds for any amount. */
-function rejectionOf({ rpc, memory }: DraftDeps, account: string, content: EvmContent, gasLimit: bigint): Promise<string | null> {
+async function rejectionOf(
+  { rpc, memory, headBlock }: DraftDeps,
+  account: string,
+  content: EvmContent,
+  gasLimit: bigint,
+  first: First,
+): Promise<Refusal | null> {
   const { to, valueWei, data } = content;
   const question: GasQuestion = { from: account, to, valueWei: isTransfer(content) ? 0n : valueWei, data };
-  return memory.recall(`${gasLimit} gas for ${questionDigest(question)}`, () => findRejection(rpc, question, gasLimit));
+  const rejection = await memory.recall(`${first}: ${gasLimit} gas for ${questionDigest(question)}`, () =>
+    findRejection(rpc, question, gasLimit, headBlock(), { first }),
+  );
+  return rejection === null ? null : gasLimitRefusal(`gas_limit is ${gasLimit}; the RPC node rejects the transaction: "${rejection}"`);
+}
+
+/** Asks a second endpoint about a lasting refusal, and returns what it says. If none answers, the refusal is doubted. */
+async function seconded(refusal: Refusal, ask: (by: 'another') => Promise<bigint | Refusal>): Promise<bigint | Refusal> {
+  if (!refusal.lasting) return refusal;
+  try {
+    return await ask('another');
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.reason !== 'NODE_UNAVAILABLE') throw error;
+    return { ...refusal, lasting: false, isDoubted: true };
+  }
 }
 
 function isTransfer({ to, data }: EvmContent): boolean {
@@ -143,16 +169,20 @@ async function estimateFor(deps: DraftDeps, account: string, content: EvmContent
   if (isTransfer(content) && deps.memory.has(transferKey)) return plainTransferGas;
   const question: GasQuestion = { from: account, to, valueWei, data };
   const key = `estimate of ${questionDigest(question)}`;
-  const estimate = await deps.memory.recall(key, () => estimateGas(deps.rpc, question, 'latest'));
+  const ask = (first?: First) => estimateGas(deps.rpc, question, deps.headBlock(), first === undefined ? {} : { first });
+  const estimate = await deps.memory.recall(key, () => ask());
   if (isTransfer(content) && estimate === plainTransferGas) await deps.memory.recall(transferKey, async () => true);
   if (typeof estimate === 'bigint') return estimate;
   deps.memory.forget(key);
-  const atHead = await estimateGas(deps.rpc, question, 'latest', { first: 'head' });
-  if (typeof atHead === 'bigint' || atHead.refused !== 'reverts' || !isFirst) return atHead;
-  // The transaction may depend on an earlier one that is not mined yet (an approval before its use). A replacement may not, since the pool contains
-  // what it replaces. Not every node has a pending state, and simulating the whole pool is expensive, so this call comes last.
-  const onPool = await estimateGas(deps.rpc, question, 'pending', { first: 'head' }).catch(() => atHead);
-  return typeof onPool === 'bigint' ? onPool : atHead;
+  const atHead = await ask('head');
+  if (typeof atHead === 'bigint') return atHead;
+  if (atHead.refused === 'reverts' && isFirst) {
+    // The transaction may depend on an earlier one that is not mined yet (an approval before its use). A replacement may not, since the pool contains
+    // what it replaces. Not every node has a pending state, and simulating the whole pool is expensive, so this call comes late.
+    const onPool = await estimateGas(deps.rpc, question, 'pending', { first: 'head' }).catch(() => atHead);
+    if (typeof onPool === 'bigint') return onPool;
+  }
+  return seconded(atHead, ask);
 }
 
 /** Shortens the memory key, since call data may be long. */

@@ -1,4 +1,4 @@
-import type { Chain, DraftRequest, FeeBumpRequest, Refusal, Sequence } from '../../core/ports/chain.js';
+import type { Chain, DraftRequest, FeeBumpRequest, Head, Refusal, Sequence } from '../../core/ports/chain.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { EvmDraft, Speed } from '../../core/transaction/evm.js';
@@ -41,7 +41,8 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
   const receipts = createReceipts(rpc);
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const atHead = { first: 'head' } as const;
-  let headHash: string | null = null;
+  let newest: Head | null = null;
+  const headBlock = () => (newest === null ? 'latest' : quantityOf(newest.number));
 
   return {
     ...methods,
@@ -57,16 +58,16 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
     genesisHash: async () => (await readBlock(rpc, '0x0')).hash,
     async head() {
       const block = await rpc.askHead('eth_getBlockByNumber', ['latest', false], blockFrom);
-      if (block.hash !== headHash) {
+      if (block.hash !== newest?.hash) {
         memory.forgetAll();
         await memory.recall(latestBlockKey, async () => block);
       }
-      headHash = block.hash;
       const { number, hash, timestampMs } = block;
-      return { number, hash, timestampMs };
+      newest = { number, hash, timestampMs };
+      return newest;
     },
     balanceOf: (account) => rpc.ask('eth_getBalance', [account, 'latest'], (answer) => quantityFrom(answer, 'balance'), atHead),
-    draft: (request) => draftAttempt({ network, rpc, market, publishingFee, memory }, request),
+    draft: (request) => draftAttempt({ network, rpc, market, publishingFee, memory, headBlock }, request),
     sign(draft, nonce, signer) {
       if (nonce === null) throw new Error('an EVM transaction needs a nonce');
       if (signer.curve !== 'secp256k1') throw new Error('an EVM transaction needs a secp256k1 signer');

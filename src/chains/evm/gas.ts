@@ -2,6 +2,7 @@ import type { Refusal } from '../../core/ports/chain.js';
 import { NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { CallOptions, Rpc } from '../rpc/rpc.js';
 import { quantityFrom, quantityOf } from './answer.js';
+import { isBlockUnknown } from './dialect.js';
 import { isExecutionFailure, reasonFromNodeError } from './revert.js';
 
 /** Computes the gas charged before execution: 21000, or 53000 for a creation, plus call data by EIP-2028 (4 or 16 per byte). */
@@ -37,18 +38,32 @@ export interface GasQuestion {
   readonly data: string | null;
 }
 
-/** The state to estimate on: the newest block, or that plus the node's pool. */
-export type StateTag = 'latest' | 'pending';
-
-/** Estimates the gas that the transaction uses, or reports why it cannot run. Unknown words are asked of every node. Throws `NODE_UNAVAILABLE`. */
-export async function estimateGas(rpc: Rpc, question: GasQuestion, state: StateTag, options: CallOptions = {}): Promise<bigint | Refusal> {
+/**
+ * Estimates the gas that the transaction uses, or reports why it cannot run. `block`: a number, as JSON-RPC writes it, or a tag. Unknown words count only if
+ * every endpoint answers so. Throws `NODE_UNAVAILABLE`, also if an endpoint does not have the block and none can estimate.
+ */
+export async function estimateGas(rpc: Rpc, question: GasQuestion, block: string, options: CallOptions = {}): Promise<bigint | Refusal> {
+  const doubted: NodeError[] = [];
+  const isAboutNode = (error: NodeError): boolean => {
+    if (!error.isAboutNode && !mayBeOfOneNode(error)) return false;
+    doubted.push(error);
+    return true;
+  };
   try {
-    const asking = { ...options, isAboutNode: (error: NodeError) => error.isAboutNode || mayBeOfOneNode(error) };
-    return await rpc.call('eth_estimateGas', [callOf(question), state], (answer) => quantityFrom(answer, 'gas estimate'), asking);
+    const asking = { ...options, unanimous: true, isAboutNode };
+    return await rpc.call('eth_estimateGas', [callOf(question), block], (answer) => quantityFrom(answer, 'gas estimate'), asking);
   } catch (error) {
-    if (error instanceof NodeError) return refusalFrom(error);
-    throw error;
+    if (!(error instanceof NodeError)) throw error;
+    const known = knownRefusal(error);
+    if (known !== null && known.refused !== 'gas_limit') return known;
+    // A node in trouble, or without the block, says nothing about the transaction.
+    if (doubted.some(saysNothing)) throw nodeUnavailable(error);
+    return known ?? { refused: 'rejected', sentence: `the RPC node answered "${error.message}"`, lasting: false };
   }
+}
+
+function saysNothing(error: NodeError): boolean {
+  return knownRefusal(error) === null && (error.isAboutNode || isBlockUnknown(error.message));
 }
 
 /** True for unknown words, and for a limit of gas: a node may limit its own estimates, such as geth with `--rpc.gascap`. */
@@ -66,11 +81,18 @@ function callOf({ from, to, valueWei, data }: GasQuestion): object {
  * Runs the transaction with this gas limit. Returns the node's text if it can never be in a block, for example because its creation code is too long;
  * null otherwise, also if execution fails: a caller who gives a gas limit may want that. Throws `NODE_UNAVAILABLE`.
  */
-export async function findRejection(rpc: Rpc, question: GasQuestion, gasLimit: bigint): Promise<string | null> {
+export async function findRejection(
+  rpc: Rpc,
+  question: GasQuestion,
+  gasLimit: bigint,
+  block: string,
+  options: CallOptions,
+): Promise<string | null> {
   try {
-    return await rpc.call('eth_call', [{ ...callOf(question), gas: quantityOf(gasLimit) }, 'latest'], () => null, { first: 'head' });
+    return await rpc.call('eth_call', [{ ...callOf(question), gas: quantityOf(gasLimit) }, block], () => null, options);
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
+    if (isBlockUnknown(error.message)) throw nodeUnavailable(error);
     return invalidForBlocks.test(error.message) ? error.message : null;
   }
 }
@@ -102,14 +124,6 @@ export async function readTransactionLimit(rpc: Rpc, account: string): Promise<'
     if (!(error instanceof NodeError)) throw error;
     return error.message.includes(String(maxTransactionGas)) ? 'in force' : 'unknown';
   }
-}
-
-function refusalFrom(error: NodeError): Refusal {
-  const known = knownRefusal(error);
-  if (known !== null) return known;
-  // An error about the node says nothing about the transaction.
-  if (error.isAboutNode) throw nodeUnavailable(error);
-  return { refused: 'rejected', sentence: `the RPC node answered "${error.message}"`, lasting: false };
 }
 
 /** The refusal that a node's words stand for; null: they are unknown. */

@@ -20,12 +20,11 @@ const percentiles: Readonly<Record<Speed, number>> = { safeLow: 30, average: 50,
 /** The percentage that a speed pays of a price for all speeds: of `eth_gasPrice`, or of a suggested priority fee. */
 const percentOfSuggested: Readonly<Record<Speed, bigint>> = { safeLow: 100n, average: 125n, fast: 150n, fastest: 200n };
 
-/** Reads prices once per block, so that many sends cost few calls. */
+/** Reads prices once per block, so that many sends cost few calls, and from several endpoints, so that no single one sets the price. */
 export function createMarket(rpc: Rpc, memory: BlockMemory, isEip1559: boolean): Market {
   const latest = (): Promise<Block> => memory.recall(latestBlockKey, () => readBlock(rpc, 'latest'));
   const history = (): Promise<FeeHistory> => memory.recall('fee history', () => readFeeHistory(rpc, gasPrice).catch(withoutHistory));
-  const gasPrice = (): Promise<bigint> =>
-    memory.recall('gas price', () => rpc.ask('eth_gasPrice', [], (answer) => quantityFrom(answer, 'gas price')));
+  const gasPrice = (): Promise<bigint> => memory.recall('gas price', () => agreed(rpc, 'eth_gasPrice', 'gas price'));
 
   /** Derives the same from older methods, for nodes without fee histories. If no node works, these fail as well. */
   async function withoutHistory(): Promise<FeeHistory> {
@@ -54,6 +53,18 @@ export function createMarket(rpc: Rpc, memory: BlockMemory, isEip1559: boolean):
   };
 }
 
+/** The median, of an even number the lower one: a wrong price that is low costs time only. Null counts as the lowest. */
+function median<T extends bigint | null>(values: readonly T[]): T | null {
+  const order = (value: T): bigint => value ?? -1n;
+  const sorted = values.toSorted((a, b) => (order(a) < order(b) ? -1 : order(a) > order(b) ? 1 : 0));
+  return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
+}
+
+/** Reads an amount on which endpoints agree. Throws `NODE_UNAVAILABLE`. */
+async function agreed(rpc: Rpc, method: string, what: string): Promise<bigint> {
+  return median(await rpc.opinions(method, [], (answer) => quantityFrom(answer, what))) ?? 0n;
+}
+
 function scaled(wei: bigint, speed: Speed): bigint {
   return (wei * percentOfSuggested[speed]) / 100n;
 }
@@ -66,7 +77,9 @@ interface FeeHistory {
 /** Reads the fee history. If recent blocks paid no priority fee, the node's suggestion counts: it knows the network's minimum. */
 async function readFeeHistory(rpc: Rpc, gasPrice: () => Promise<bigint>): Promise<FeeHistory> {
   const wanted = speeds.map((speed) => percentiles[speed]);
-  const { nextBaseFeeWei, mediansWei } = await rpc.ask('eth_feeHistory', [quantityOf(blocksOfHistory), 'latest', wanted], feeHistoryFrom);
+  const histories = await rpc.opinions('eth_feeHistory', [quantityOf(blocksOfHistory), 'latest', wanted], feeHistoryFrom);
+  const nextBaseFeeWei = median(histories.map((history) => history.nextBaseFeeWei)) ?? 0n;
+  const mediansWei = speeds.map((_, index) => median(histories.map((history) => history.mediansWei[index] ?? null)));
   const isPaid = mediansWei.some((median) => median !== null);
   const suggestedWei = isPaid ? null : await suggestedPriority(rpc, nextBaseFeeWei, gasPrice);
   const priorityWei = { safeLow: 0n, average: 0n, fast: 0n, fastest: 0n };
@@ -84,7 +97,7 @@ async function readFeeHistory(rpc: Rpc, gasPrice: () => Promise<bigint>): Promis
 /** The priority fee that the node suggests; 0 on a network that charges nothing for gas; null if the node does not know. */
 async function suggestedPriority(rpc: Rpc, baseFeeWei: bigint, gasPrice: () => Promise<bigint>): Promise<bigint | null> {
   if (baseFeeWei === 0n && (await gasPrice().catch(() => null)) === 0n) return 0n;
-  return rpc.ask('eth_maxPriorityFeePerGas', [], (answer) => quantityFrom(answer, 'priority fee')).catch(() => null);
+  return agreed(rpc, 'eth_maxPriorityFeePerGas', 'priority fee').catch(() => null);
 }
 
 /** Reads the next base fee, and the median priority fee of each speed; null if the blocks paid none. */

@@ -30,6 +30,11 @@ export interface Rpc {
   call<T>(method: string, params: RpcParams, read: RpcCall<T>['read'], options?: CallOptions): Promise<T>;
   /** Sends a call that no node has a reason to reject. Throws `NODE_UNAVAILABLE`, also for a node's error. */
   ask<T>(method: string, params: RpcParams, read: RpcCall<T>['read'], options?: CallOptions): Promise<T>;
+  /**
+   * Sends a call to several endpoints in rotation, at most `maxOpinions`. Returns the answers, at least one. Throws `NODE_UNAVAILABLE` if no endpoint gives
+   * one.
+   */
+  opinions<T>(method: string, params: RpcParams, read: RpcCall<T>['read']): Promise<readonly T[]>;
   /** Sends calls, in batches if the endpoint accepts them. Returns the results in the same order. Never throws because of a node. */
   batch<T>(calls: readonly RpcCall<T>[], options?: CallOptions): Promise<readonly Settled<T>[]>;
   /**
@@ -56,6 +61,8 @@ export interface Rpc {
 }
 
 const maxBatchCalls = 50;
+/** So many outvote one. */
+const maxOpinions = 3;
 /** Gateways reject bodies over a megabyte. */
 const maxBatchCharacters = 512 * 1024;
 /** Limit of copies in flight, so that they do not pile up at a slow endpoint. */
@@ -146,10 +153,13 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
 
   return {
     call,
-    ask: (method, params, read, options) =>
-      call(method, params, read, options).catch((error: unknown) => {
-        throw error instanceof NodeError ? nodeUnavailable(error) : error;
-      }),
+    ask: (method, params, read, options) => call(method, params, read, options).catch(unavailable),
+    async opinions<T>(method: string, params: RpcParams, read: RpcCall<T>['read']) {
+      const working = selector.order().filter((endpoint) => !endpoint.isTripped());
+      const answers = await Promise.all(working.slice(0, maxOpinions).map((endpoint) => opinionOf(endpoint, { method, params, read })));
+      const known = answers.flatMap((answer) => answer ?? []);
+      return known.length > 0 ? known.map(({ result }) => result) : [await call(method, params, read).catch(unavailable)];
+    },
     async batch<T>(calls: readonly RpcCall<T>[], options: CallOptions = {}) {
       const all: Settled<T>[] = [];
       for (const chunk of chunksOf(calls)) all.push(...(await settle(chunk, options)).settled);
@@ -187,6 +197,21 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       await Promise.all(endpoints.map((endpoint) => endpoint.close()));
     },
   };
+}
+
+/** What this endpoint alone answers; null: nothing usable. */
+async function opinionOf<T>(endpoint: Endpoint, call: RpcCall<T>): Promise<{ readonly result: T } | null> {
+  try {
+    const [settled] = await endpoint.ask([call], true);
+    return settled !== undefined && 'result' in settled ? settled : null;
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error;
+    return null;
+  }
+}
+
+function unavailable(error: unknown): never {
+  throw error instanceof NodeError ? nodeUnavailable(error) : error;
 }
 
 /** Splits calls into batches that gateways accept. */

@@ -38,7 +38,7 @@ export interface Tracked {
   forbidden: { readonly atHash: string; readonly untilMs: number } | null;
   /** Its draft while nodes are slow to answer, made from this revision, and the head at which it was done; null: none is under way. */
   drafting: { readonly revision: number; readonly done: Promise<Drafting>; doneAtHash: string | null } | null;
-  /** The answer of every node before it is signed, in words that are not in our tables, and at how many heads; null: none. */
+  /** The answer of every node, or of one alone, before it is signed, in words that are not in our tables, and at how many heads; null: none. */
   rejected: { readonly sentence: string; readonly heads: number; readonly lastHash: string; readonly sinceMs: number } | null;
   /** Counts while its nonce is used on chain and no attempt of ours explains it; null: that is not so. */
   unexplained: {

@@ -23,7 +23,7 @@ const retryUnansweredAfterMs = 2_000;
 
 /** A transaction that the balance or the price cap forbids is not drafted again at the same head, unless no new head comes for this long. */
 const forbiddenForMs = 3_000;
-/** The same words of every node at this many heads, and for this long, are an answer even if they are unknown. */
+/** The same doubted refusal, or the same unknown words of every node, at this many heads and for this long are an answer. */
 const rejection = { heads: 5, ms: 60_000 };
 
 /** The maximum time that other transactions wait for nodes to estimate one. */
@@ -169,22 +169,28 @@ function followsOthers({ transactions, chain }: LaneContext, { id, content }: Tr
 
 function undecided(draft: Draft | Refusal): Draft | Refusal {
   if (!isRefusal(draft) || draft.refused !== 'reverts') return draft;
-  return { ...draft, sentence: `waiting: ${draft.sentence}; will be decided when earlier transactions are mined`, lasting: false };
+  return {
+    ...draft,
+    sentence: `waiting: ${draft.sentence}; will be decided when earlier transactions are mined`,
+    lasting: false,
+    isDoubted: false,
+  };
 }
 
-/** Counts the heads at which nodes reject it in the same unknown words, which fail it in the end. */
+/** Counts the heads at which nodes reject it in the same unknown words, or one node alone refuses it: that fails it in the end. */
 function judged({ transactions, settled, deps }: LaneContext, { transaction }: OpenTransaction, refusal: Refusal): Refusal {
   const record = transactions.tracked(transaction.id);
   if (record === undefined || settled === null) return refusal;
   if (refusal.refused === 'insufficient_funds' || refusal.refused === 'above_cap') forbid(record, settled, deps.clock.elapsedMs());
   const nowMs = deps.clock.elapsedMs();
   const { sentence } = refusal;
-  if (refusal.refused !== 'rejected') record.rejected = null;
+  if (refusal.refused !== 'rejected' && refusal.isDoubted !== true) record.rejected = null;
   else if (record.rejected?.sentence !== sentence) record.rejected = { sentence, heads: 1, lastHash: settled.hash, sinceMs: nowMs };
   else if (record.rejected.lastHash !== settled.hash)
     record.rejected = { ...record.rejected, heads: record.rejected.heads + 1, lastHash: settled.hash };
   const isAnswer = record.rejected !== null && record.rejected.heads >= rejection.heads && nowMs - record.rejected.sinceMs >= rejection.ms;
-  return isAnswer ? { ...refusal, sentence: `no RPC node accepts it: ${sentence}`, lasting: true } : refusal;
+  if (!isAnswer) return refusal;
+  return { ...refusal, sentence: refusal.refused === 'rejected' ? `no RPC node accepts it: ${sentence}` : sentence, lasting: true };
 }
 
 /** Forgets what was rejected before: only rejections in a row count. */

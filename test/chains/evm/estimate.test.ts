@@ -50,8 +50,7 @@ describe('gas estimate', () => {
     await assert.rejects(estimate(test, [words('boom', -32603)]), { reason: 'NODE_UNAVAILABLE' });
   });
 
-  // Cause: the call is not `unanimous`, so the words of the only node that answers count as those of every node, which fail a transaction in the end.
-  it('gas estimate: unknown words of one node do not count while another node is down', { todo: true }, async (test) => {
+  it('gas estimate: unknown words of one node do not count while another node is down', async (test) => {
     const puzzled = await startFakeNode(test, (request) =>
       answering(request, ({ method }) => (method === 'eth_chainId' ? null : words('the moon is full'))),
     );

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { it, type TestContext } from 'node:test';
 import { gwei, openChain } from '../../support/chain-rig.js';
-import { answering, startFakeNode } from '../../support/fake-node.js';
+import { draftRequest, evmContent } from '../../support/evm.js';
+import { answering, FakeError, startFakeNode } from '../../support/fake-node.js';
 
 const block = (number: number) => ({
   number: `0x${number.toString(16)}`,
@@ -23,4 +24,49 @@ it('second opinion: the endpoint that gave the first one does not give it while 
   const account = `0x${'11'.repeat(20)}`;
   assert.equal(await chain.sequence.nextAt(account, head.number), 64n);
   await assert.rejects(chain.sequence.nextAt(account, head.number, 'another'), { reason: 'NODE_UNAVAILABLE' });
+});
+
+/** A node that estimates so, and can answer what a draft asks for besides. */
+function estimatingNode(test: TestContext, estimate: unknown) {
+  return startFakeNode(test, (request) =>
+    answering(request, ({ method }) => {
+      if (method === 'eth_estimateGas') return estimate;
+      if (method === 'eth_getBlockByNumber') return block(7);
+      if (method === 'eth_getBalance') return `0x${(10n ** 18n).toString(16)}`;
+      if (method === 'eth_gasPrice') return `0x${gwei.toString(16)}`;
+      return method === 'eth_chainId' ? null : new FakeError(-32601, 'the method does not exist');
+    }),
+  );
+}
+
+const account = `0x${'11'.repeat(20)}`;
+const request = draftRequest(account, { content: evmContent({ data: '0x01' }) });
+const reverts = new FakeError(3, 'execution reverted');
+
+it('second opinion: a revert that another endpoint does not see refuses nothing', async (test) => {
+  const liar = await estimatingNode(test, reverts);
+  const honest = await estimatingNode(test, '0x7530');
+  const { chain } = openChain(test, [liar.url, honest.url]);
+  await chain.head();
+  for (let round = 0; round < 3; round += 1) {
+    const draft = await chain.draft(request);
+    assert.ok(
+      !('refused' in draft),
+      JSON.stringify(draft, (_, value) => (typeof value === 'bigint' ? String(value) : value)),
+    );
+  }
+});
+
+it('second opinion: a revert lasts if two endpoints see it, and is doubted while the other one is down', async (test) => {
+  const one = await estimatingNode(test, reverts);
+  const another = await estimatingNode(test, reverts);
+  const { chain } = openChain(test, [one.url, another.url]);
+  await chain.head();
+  const refusal = await chain.draft(request);
+  assert.ok('refused' in refusal && refusal.lasting);
+  const down = await startFakeNode(test, () => 'hang up');
+  const { chain: doubting } = openChain(test, [one.url, down.url]);
+  await doubting.head();
+  const doubted = await doubting.draft(request);
+  assert.ok('refused' in doubted && !doubted.lasting && doubted.isDoubted === true);
 });
