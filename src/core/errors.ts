@@ -99,6 +99,7 @@ export const reasonRules = {
   REVISION_MISMATCH: { retry: 'never', metadata: ['transaction_id', 'revision'] },
   RESUME_TOKEN_EXPIRED: { retry: 'never' },
   TOO_MANY_STREAMS: { retry: 'after_delay', metadata: ['limit'] },
+  TOO_MANY_TRANSACTIONS: { retry: 'after_delay', metadata: ['relayer_id', 'limit'] },
   NOTIFICATION_NOT_FOUND: { retry: 'never', metadata: ['notification_id'], resource: 'relayer.v1.Notification' },
   NOTIFICATION_EXISTS: { retry: 'never', metadata: ['notification_id'] },
   NOTIFICATION_IN_USE: { retry: 'after_change', metadata: ['relayer_ids'] },

@@ -59,6 +59,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const watchers = new Map<Chain, Watcher>();
 
   const engine: Engine = {
+    requireRoom: (id) => openedLane(id).requireRoom(),
     accept: (transaction) => openedLane(transaction).accept(transaction),
     move: (id, transactionId, decide) => openedLane(id).move(transactionId, decide),
     async start() {

@@ -150,7 +150,17 @@ export function createReads(statements: Statements, query: Query): Reads {
       const rows = await query(transactions.oldest, { relayer_id: relayerId, limit });
       return rows.map((row) => ({ id: row.id, place: row.ordinal, endedAtMs: row.ended_at_ms, sharesSlot: row.shares_slot === 1 }));
     },
-    openTransactions: async ({ chain, account }) => openFromRows(await query(transactions.openOfLane, { chain, account })),
+    openTransactions: async ({ chain, account }, { after, limit } = { limit: Number.MAX_SAFE_INTEGER }) => {
+      const [position] = after === undefined ? [] : await query(transactions.position, { id: after });
+      return openFromRows(await query(transactions.openOfLane, { chain, account, after_seq: position?.seq ?? 0, limit }));
+    },
+    openSummaries: async ({ chain, account }) =>
+      (await query(transactions.openSummaries, { chain, account })).map(({ id, relayer_id, status, intent }) => ({
+        id,
+        relayerId: relayer_id,
+        status,
+        intent,
+      })),
     changePositions: async (relayerId) => {
       const [row] = await query(changePositions.of, { relayer_id: relayerId });
       return { last: row?.position ?? 0, removedThrough: row?.removed_through ?? 0 };

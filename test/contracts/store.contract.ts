@@ -534,6 +534,15 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
         { transaction: b, attempts },
         { transaction: c, attempts: [] },
       ]);
+      const ids = async (page: { after?: string; limit: number }) =>
+        (await read.openTransactions(lane, page)).map(({ transaction }) => transaction.id);
+      assert.deepEqual(await ids({ limit: 2 }), ['a', 'b']);
+      assert.deepEqual(await ids({ after: 'b', limit: 2 }), ['c']);
+      const { relayerId, intent, status } = a;
+      assert.deepEqual(
+        await read.openSummaries(lane),
+        ['a', 'b', 'c'].map((id) => ({ id, relayerId, intent, status })),
+      );
       assert.ok((await read.openLanes()).some(({ chain, account }) => chain === lane.chain && account === lane.account));
       await store.commit([a, b, c].map((transaction) => change.updateTransaction(next(transaction, { status: 'expired' }))));
       assert.deepEqual(await read.openTransactions(lane), []);

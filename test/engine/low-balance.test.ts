@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { setBalance, startEvmRig } from '../support/engine-rig.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -38,4 +39,14 @@ it('low balance: sends wait and one event is stored until the balance was suffic
   const third = (await rig.send()).transaction.id;
   await waitFor('a second event', () => (rig.toldStates.length === 2 ? true : undefined));
   assert.equal((await rig.view(third)).transaction.status, 'pending');
+});
+
+it('waiting transactions: a lane takes the maximum and refuses the next one until one is canceled', async (test) => {
+  const rig = await startEvmRig(anvil, { folder: await temporaryFolder(), fundsWei: 0n });
+  test.after(() => rig.stop());
+  const { transaction } = await rig.send();
+  for (let number = 1; number < 10_000; number += 1) rig.engine.accept({ ...transaction, id: `${transaction.id}-${number}` });
+  await assert.rejects(rig.send(), { kind: 'rate_limited', reason: 'TOO_MANY_TRANSACTIONS' });
+  await cancelTransaction(rig.deps, rig.relayer, transaction.id);
+  await rig.send();
 });

@@ -78,7 +78,11 @@ export async function startModelLane(
   const deps: TransactionDeps = {
     store: mortal.store,
     directory: createDirectory([{ relayer, chain: connection.chain, signer }]),
-    lanes: { accept: (transaction) => lane.accept(transaction), move: (_, id, decide) => lane.move(id, decide) },
+    lanes: {
+      requireRoom: () => lane.requireRoom(),
+      accept: (transaction) => lane.accept(transaction),
+      move: (_, id, decide) => lane.move(id, decide),
+    },
     recordEvent: () => [],
     feed: createFeed(),
     journal: noJournal,

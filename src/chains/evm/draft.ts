@@ -142,7 +142,7 @@ async function rejectionOf(
   return rejection === null ? null : gasLimitRefusal(`gas_limit is ${gasLimit}; the RPC node rejects the transaction: "${rejection}"`);
 }
 
-/** Asks a second endpoint about a lasting refusal, and returns what it says. If none answers, the refusal is doubted. */
+/** Asks a second endpoint about a lasting refusal, and returns its answer. If none answers, the refusal is doubted. */
 async function seconded(refusal: Refusal, ask: (by: 'another') => Promise<bigint | Refusal>): Promise<bigint | Refusal> {
   if (!refusal.lasting) return refusal;
   try {

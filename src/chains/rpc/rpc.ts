@@ -61,7 +61,7 @@ export interface Rpc {
 }
 
 const maxBatchCalls = 50;
-/** So many outvote one. */
+/** Two of them outvote the third. */
 const maxOpinions = 3;
 /** Gateways reject bodies over a megabyte. */
 const maxBatchCharacters = 512 * 1024;

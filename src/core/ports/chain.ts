@@ -61,7 +61,7 @@ export interface Refusal {
   /** A sentence for the caller and for `status_reason`. */
   readonly sentence: string;
   readonly lasting: boolean;
-  /** One node says so and no other one could be asked: it lasts only if later heads show the same. */
+  /** One node says so and no other one answered: it lasts only if later heads show the same. */
   readonly isDoubted?: boolean;
   /** The values that the sentence names. */
   readonly metadata?: ErrorMetadata<'INSUFFICIENT_FUNDS' | 'GAS_PRICE_CAP_EXCEEDED' | 'REPLACEMENT_UNDERPRICED' | 'FIELD_INVALID'>;

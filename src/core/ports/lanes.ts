@@ -21,6 +21,8 @@ export type Decide = (current: OpenTransaction) => Promise<Move | null> | Move |
 
 /** The lanes. Every change of an open transaction goes through the lane of its account. */
 export interface Lanes {
+  /** Throws `rate_limited` TOO_MANY_TRANSACTIONS while the maximum number of transactions of the lane waits to be signed. */
+  requireRoom(lane: LaneId): void;
   /** Takes a stored transaction into its lane; returns at once. */
   accept(transaction: Transaction): void;
   /** Changes an open transaction, one change at a time. Returns its new state; null if it is no longer open, or if `decide` returned null. */

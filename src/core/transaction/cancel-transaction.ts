@@ -75,8 +75,7 @@ const atOnce = 16;
 
 /** Cancels every waiting transaction of a relayer, newest first, so that unsigned ones end before they take a nonce. */
 export async function cancelPendingTransactions(deps: TransactionDeps, relayer: Relayer): Promise<DeletedPending> {
-  const waiting = (await deps.store.read.openTransactions(laneOf(relayer)))
-    .map(({ transaction }) => transaction)
+  const waiting = (await deps.store.read.openSummaries(laneOf(relayer)))
     .filter(({ relayerId, status, intent }) => relayerId === relayer.id && status !== 'mined' && intent !== 'expire')
     .reverse();
   const canceledIds: string[] = [];

@@ -7,7 +7,7 @@ import type { Lanes } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
 import type { Store } from '../ports/store.js';
 import { chainKeyOf } from '../relayer/network.js';
-import type { Relayer } from '../relayer/relayer.js';
+import { laneOf, type Relayer } from '../relayer/relayer.js';
 import type { Feed } from './feed.js';
 import { type Journal, noOrigin, type Origin } from './journal.js';
 import type { Content, Transaction, TransactionView } from './transaction.js';
@@ -27,7 +27,7 @@ export interface TransactionDeps {
 
 /**
  * Accepts a transaction: it is durable when this resolves. Calls no node; estimation, funds and pricing come later and are reported in
- * `statusReason`. Throws 400 for a bad request, or one that the relayer's policies refuse.
+ * `statusReason`. Throws 400 for a bad request, or one that the relayer's policies refuse, and `rate_limited` TOO_MANY_TRANSACTIONS while too many wait.
  */
 export async function sendTransaction(
   deps: TransactionDeps,
@@ -38,6 +38,7 @@ export async function sendTransaction(
 ): Promise<TransactionView> {
   const context = { relayer, nowMs: deps.clock.nowMs(), earlier: null };
   const { content, validUntilMs } = deps.directory.chainOf(relayer).contentOf(request, context);
+  deps.lanes.requireRoom(laneOf(relayer));
   const step = deps.journal.accepting(origin);
   const traceParent = step?.traceParent ?? origin.traceParent;
   const transaction = newTransaction(deps, relayer, content, { validUntilMs, traceParent });

@@ -1,8 +1,7 @@
 import { DomainError } from '../../core/errors.js';
-import type { OpenTransaction } from '../../core/ports/store.js';
 import { endedUnsigned, givenUp } from '../../core/transaction/lifecycle.js';
 import { outbid } from '../../core/transaction/outbid.js';
-import { isSigned } from '../../core/transaction/transaction.js';
+import { isSigned, type Transaction } from '../../core/transaction/transaction.js';
 import { isUnavailable, type LaneContext } from './lane-context.js';
 
 /** A failed expiry is tried again after this time. */
@@ -23,13 +22,17 @@ export async function expire(lane: LaneContext): Promise<void> {
 }
 
 /** True if `valid_until` has passed and the lane has not acted on it yet: the content must not be broadcast or bumped any more. */
-export function isExpired({ transaction: { validUntilMs, intent, mined } }: OpenTransaction, nowMs: number): boolean {
+export function isExpired({ transaction: { validUntilMs, intent, mined } }: Expiring, nowMs: number): boolean {
   return validUntilMs !== null && validUntilMs <= nowMs && intent === 'content' && mined === null;
 }
 
-async function expireOne(lane: LaneContext, open: OpenTransaction, nowMs: number): Promise<void> {
-  const { id, nonce } = open.transaction;
-  if (nonce === null) {
+interface Expiring {
+  readonly transaction: Pick<Transaction, 'id' | 'validUntilMs' | 'intent' | 'mined'>;
+}
+
+async function expireOne(lane: LaneContext, { transaction: { id } }: Expiring, nowMs: number): Promise<void> {
+  const open = lane.transactions.get(id);
+  if (open === undefined || open.transaction.nonce === null) {
     await lane.move(id, (current) => {
       const { transaction } = current;
       if (!isExpired(current, nowMs) || transaction.nonce !== null) return null;

@@ -31,7 +31,8 @@ export function createForeignExplainer(lane: LaneContext, sequence: Sequence): (
     for (const open of lane.transactions.inFlight()) {
       if (!isUsed(open, lane.chainNonce)) break;
       const record = lane.transactions.tracked(open.transaction.id);
-      if (record?.unexplained != null && record.unexplained.heads >= headsUntilSearched) mysteries.push({ record, ...record.unexplained });
+      if (record?.unexplained != null && record.unexplained.heads >= headsUntilSearched)
+        mysteries.push({ open, record, ...record.unexplained });
     }
     // The one searched longest ago comes first, so that each has its turn.
     mysteries.sort((a, b) => Number(a.searchedAtBlock - b.searchedAtBlock));
@@ -39,15 +40,15 @@ export function createForeignExplainer(lane: LaneContext, sequence: Sequence): (
   };
 }
 
-type Mystery = { readonly record: Tracked } & NonNullable<Tracked['unexplained']>;
+type Mystery = { readonly open: OpenTransaction; readonly record: Tracked } & NonNullable<Tracked['unexplained']>;
 
 async function explainOne(
   lane: LaneContext,
   sequence: Sequence,
   head: Head,
-  { record, heads, lastHash, searches }: Mystery,
+  { open, record, heads, lastHash, searches }: Mystery,
 ): Promise<void> {
-  const { id, nonce } = record.open.transaction;
+  const { id, nonce } = open.transaction;
   if (nonce === null) return;
   const user = await sequence.findSender(lane.id.account, nonce, { from: 0n, to: head.number }).catch(nullIfUnavailable);
   // The attempt waits in a pool: nothing used its nonce.
@@ -60,7 +61,7 @@ async function explainOne(
   record.unexplained = { heads, lastHash, searches: user === null ? searches : isKnown ? 0 : searches + 1, searchedAtBlock: head.number };
   if (user === null) return;
   const patience = Math.max(maxEmptySearches, lane.relayer().network.requiredConfirmations);
-  const isSearched = !isKnown && searches >= patience && isOld(record.open, lane.deps.clock.nowMs());
+  const isSearched = !isKnown && searches >= patience && isOld(open, lane.deps.clock.nowMs());
   // With a new nonce, the service pays again: a node must show the block at its height, below a head that it also shows.
   const isFinal =
     isKnown &&

@@ -28,6 +28,8 @@ export interface LaneContext {
   readonly transactions: OpenTransactions;
   /** The relayer as configured now. */
   relayer(): Relayer;
+  /** Returns an open transaction with its content, which may be in the store only; null: it is not open. */
+  read(transactionId: string): Promise<OpenTransaction | null>;
   /** Changes one transaction; see `Lanes.move`. */
   move(transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
   /** Reads transactions and the next nonce from the store again, after a conflict. */
@@ -50,6 +52,8 @@ export interface LaneContext {
   isBalanceLow: boolean;
   /** The head at which the balance was read because a send was refused; null: none yet. */
   balanceReadAtHash: string | null;
+  /** The batches of transactions that balance or cap had forbidden before and forbid again at this head, and where the next one begins. */
+  forbiddenAgain: { readonly atHash: string; readonly untilMs: number; readonly batches: number; readonly after: string };
   /** No broadcast before this `elapsedMs`: nodes hold the lowest attempt back. */
   broadcastPausedUntilMs: number;
   /** True once nothing new may begin. */

@@ -1,9 +1,10 @@
+import { DomainError } from '../../core/errors.js';
 import type { Chain, Head } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import type { Log } from '../../core/ports/log.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
-import type { LaneId, Transaction } from '../../core/transaction/transaction.js';
+import { isFinal, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
 import { broadcast } from './broadcast.js';
 import { createFeeBumper } from './bump-fee.js';
@@ -22,6 +23,10 @@ import { createSlotReleaser } from './release-slot.js';
 import { settleSlots } from './settle-slots.js';
 import { settleUnsequenced } from './settle-unsequenced.js';
 
+/** Maximum number of transactions that wait to be signed. Sends that run at the same time may pass it by their number. */
+const maxWaiting = 10_000;
+/** The number of transactions that are read at once at the start: each may be large. */
+const loadedAtOnce = 32;
 /** After this many consecutive conflicts the index in memory can no longer be trusted. */
 const maxConflicts = 3;
 
@@ -30,6 +35,8 @@ export interface Lane {
   readonly id: LaneId;
   /** Reads the open transactions from the store. */
   load(): Promise<void>;
+  /** See `Lanes`. */
+  requireRoom(): void;
   accept(transaction: Transaction): void;
   move(transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
   /** Takes note of the newest head, new or not. Returns at once. */
@@ -58,7 +65,7 @@ export interface LaneDeps {
  * `commitMoves`, which assert that it is still as it was seen.
  */
 export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
-  const transactions = createOpenTransactions();
+  const transactions = createOpenTransactions((content) => chain.isUnsequenced(content));
   const oneAtATime = createOneAtATime();
   let head: Head | null = null;
   let stopped = false;
@@ -70,6 +77,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     log,
     transactions,
     relayer,
+    read,
     move,
     reload,
     hold: (ids, task) => oneAtATime.run(ids, task),
@@ -81,6 +89,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     storedNonce: null,
     isBalanceLow: false,
     balanceReadAtHash: null,
+    forbiddenAgain: { atHash: '', untilMs: 0, batches: 0, after: '' },
     broadcastPausedUntilMs: 0,
     isStopped: () => stopped,
     wakePrepare: () => preparing.wake(),
@@ -128,9 +137,9 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     return oneAtATime.run([transactionId], async () => {
       for (let conflicts = 0; ; conflicts += 1) {
         // The commit that stored it may have lost its answer, so only the store knows whether it is open.
-        if (transactions.get(transactionId) === undefined) await reload([transactionId]);
-        const current = transactions.get(transactionId);
-        if (current === undefined) return null;
+        if (transactions.tracked(transactionId) === undefined) await reload([transactionId]);
+        const current = await read(transactionId);
+        if (current === null) return null;
         const decided = await decide(current);
         if (decided === null) return null;
         try {
@@ -142,6 +151,14 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
         }
       }
     });
+  }
+
+  async function read(transactionId: string): Promise<OpenTransaction | null> {
+    const known = transactions.get(transactionId);
+    if (known !== undefined || transactions.tracked(transactionId) === undefined) return known ?? null;
+    const view = await deps.store.read.transaction(transactionId);
+    if (view === undefined || isFinal(view.transaction.status)) return null;
+    return { transaction: view.transaction, attempts: await deps.store.read.attemptsOf(transactionId) };
   }
 
   function put(open: OpenTransaction): void {
@@ -166,15 +183,29 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   return {
     id,
     async load() {
-      for (const open of await deps.store.read.openTransactions(id)) {
-        transactions.put(open);
-        const { nonce } = open.transaction;
-        if (nonce !== null) noteSigned(lane, nonce + 1n);
+      let after: string | undefined;
+      for (;;) {
+        const page = await deps.store.read.openTransactions(id, { limit: loadedAtOnce, ...(after === undefined ? {} : { after }) });
+        for (const open of page) {
+          transactions.put(open);
+          const { nonce } = open.transaction;
+          if (nonce !== null) noteSigned(lane, nonce + 1n);
+        }
+        after = page.at(-1)?.transaction.id;
+        if (page.length < loadedAtOnce) break;
       }
       await loadNonce();
     },
+    requireRoom() {
+      if (transactions.waitingCount() < maxWaiting) return;
+      const relayerId = relayer().id;
+      const sentence = `the relayer has ${maxWaiting} transactions that wait to be signed, the maximum; retry later, or cancel some`;
+      throw new DomainError('rate_limited', 'TOO_MANY_TRANSACTIONS', sentence, {
+        metadata: { relayer_id: relayerId, limit: String(maxWaiting) },
+      });
+    },
     accept(transaction) {
-      if (transactions.get(transaction.id) === undefined) put({ transaction, attempts: [] });
+      if (transactions.tracked(transaction.id) === undefined) put({ transaction, attempts: [] });
       preparing.wake();
     },
     move,

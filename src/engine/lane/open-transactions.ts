@@ -1,7 +1,14 @@
 import { maxCost } from '../../core/fees/price.js';
 import type { Draft, Obstacle, Refusal } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { type Attempt, isFinal, isSigned, type TransactionStatus } from '../../core/transaction/transaction.js';
+import {
+  type Attempt,
+  type Content,
+  isFinal,
+  isSigned,
+  type Transaction,
+  type TransactionStatus,
+} from '../../core/transaction/transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 
 /** The facts that the lane has learned about one attempt. Nothing of it is stored: a restart learns it again. Times are of the clock's `elapsedMs`. */
@@ -29,12 +36,19 @@ export interface AttemptState {
 /** A draft or why there is none (null: no node answered), or what was thrown. */
 export type Drafting = { readonly outcome: Draft | Refusal | null } | { readonly error: unknown };
 
+/** What the lane always knows of a transaction that is not signed: its content may stay in the store. */
+export interface Waiting extends Pick<Transaction, 'id' | 'revision' | 'status' | 'intent' | 'mined' | 'validUntilMs' | 'createdAtMs'> {
+  readonly isUnsequenced: boolean;
+}
+
 /** An open transaction and what the lane has learnt about it; dropped when the transaction becomes final. */
 export interface Tracked {
-  open: OpenTransaction;
+  /** Null: it is not signed, and its content is so large that it stays in the store. */
+  open: OpenTransaction | null;
+  transaction: Waiting;
   /** Preparing or expiring it is not tried again before. */
   notBeforeMs: number;
-  /** The head at which the balance or the price cap forbade it, and until when that head counts; null: neither did. */
+  /** The last head at which the balance or the price cap forbade it, and until when that head counts; null: neither ever did. */
   forbidden: { readonly atHash: string; readonly untilMs: number } | null;
   /** Its draft while nodes are slow to answer, made from this revision, and the head at which it was done; null: none is under way. */
   drafting: { readonly revision: number; readonly done: Promise<Drafting>; doneAtHash: string | null } | null;
@@ -72,6 +86,7 @@ export interface LaneFigures {
  * every change is committed first. Each operation costs the same with ten and with ten thousand of them, except the iterations.
  */
 export interface OpenTransactions {
+  /** Undefined also if its content stays in the store. */
   get(id: string): OpenTransaction | undefined;
   /** The record of an open transaction; undefined: it is not open. */
   tracked(id: string): Tracked | undefined;
@@ -81,7 +96,7 @@ export interface OpenTransactions {
   put(open: OpenTransaction): void;
   drop(id: string): void;
   /** Not signed yet, oldest first. */
-  waiting(): Iterable<OpenTransaction>;
+  waiting(): Iterable<Tracked>;
   waitingCount(): number;
   atNonce(nonce: bigint): OpenTransaction | undefined;
   /** With a nonce, lowest first. */
@@ -99,6 +114,8 @@ export interface OpenTransactions {
   unsequencedCount(): number;
   /** The most that everything in flight can cost, in the network's smallest unit. */
   reserved(): bigint;
+  /** The characters of content and signed bytes in memory of everything that is signed. */
+  heldCharacters(): number;
   /** Those whose live attempt has to be broadcast: no node has accepted it. */
   untaken(): Iterable<OpenTransaction>;
   /** A node has this attempt. */
@@ -109,8 +126,11 @@ export interface OpenTransactions {
   figures(): Omit<LaneFigures, 'relayerId'>;
 }
 
-/** Makes an empty index. */
-export function createOpenTransactions(): OpenTransactions {
+/** Content of more characters stays in the store until it is signed: thousands of transactions may wait. */
+const maxWaitingCharacters = 2_048;
+
+/** Makes an empty index. `isUnsequenced`: see `Chain`. */
+export function createOpenTransactions(isUnsequenced: (content: Content) => boolean): OpenTransactions {
   const records = new Map<string, Tracked>();
   const waiting = new Map<string, Tracked>();
   const slots = new Map<bigint, Tracked>();
@@ -120,9 +140,11 @@ export function createOpenTransactions(): OpenTransactions {
   let order: bigint[] = [];
   let inFlightCount = 0;
   let reserved = 0n;
+  let held = 0;
 
   /** Adds (1) or subtracts (-1) a signed transaction that is in no block. */
   function count(open: OpenTransaction, sign: 1 | -1): void {
+    held += sign * charactersOf(open);
     if (open.transaction.mined !== null) return;
     if (open.transaction.nonce !== null) inFlightCount += sign;
     reserved += BigInt(sign) * highestCost(open);
@@ -140,8 +162,8 @@ export function createOpenTransactions(): OpenTransactions {
 
   /** Takes a record out of the index that holds it. */
   function remove(record: Tracked): void {
+    if (waiting.delete(record.transaction.id) || record.open === null) return;
     const { id, nonce } = record.open.transaction;
-    if (waiting.delete(id)) return;
     if (unsequenced.delete(id)) count(record.open, -1);
     if (nonce === null || slots.get(nonce) !== record) return;
     count(record.open, -1);
@@ -149,8 +171,7 @@ export function createOpenTransactions(): OpenTransactions {
     if (order.length > 2 * slots.size + 100) order = order.filter((kept) => slots.has(kept));
   }
 
-  function add(record: Tracked, hadNonce: boolean): void {
-    const { open } = record;
+  function add(record: Tracked, open: OpenTransaction, hadNonce: boolean): void {
     const { id, nonce } = open.transaction;
     if (nonce !== null) {
       if (!slots.has(nonce)) addToOrder(nonce);
@@ -161,22 +182,26 @@ export function createOpenTransactions(): OpenTransactions {
       count(open, 1);
     } else if (hadNonce) {
       // It lost its slot to another sender, and comes before what was accepted later: ids are ordered by time.
-      const inOrder = [...waiting.values(), record].sort((a, b) => (a.open.transaction.id < b.open.transaction.id ? -1 : 1));
+      const inOrder = [...waiting.values(), record].sort((a, b) => (a.transaction.id < b.transaction.id ? -1 : 1));
       waiting.clear();
-      for (const one of inOrder) waiting.set(one.open.transaction.id, one);
+      for (const one of inOrder) waiting.set(one.transaction.id, one);
     } else {
       waiting.set(id, record);
     }
   }
 
-  function noteUntaken({ open, attempts }: Tracked): void {
+  function noteUntaken({ transaction: { id }, open, attempts }: Tracked): void {
+    if (open === null) {
+      untaken.delete(id);
+      return;
+    }
     const { transaction } = open;
     const live = shownAttempt(transaction, open.attempts);
     const isInFlight = isSigned(transaction) && transaction.mined === null;
     // An unsequenced attempt is sent only while it is wanted: nothing could outbid it in time.
     const isWanted = transaction.nonce !== null || (transaction.intent === 'content' && transaction.queued === null);
-    if (isInFlight && isWanted && live !== null && attempts.get(live.hash)?.takenAtMs == null) untaken.add(transaction.id);
-    else untaken.delete(transaction.id);
+    if (isInFlight && isWanted && live !== null && attempts.get(live.hash)?.takenAtMs == null) untaken.add(id);
+    else untaken.delete(id);
   }
 
   function drop(id: string): void {
@@ -185,6 +210,11 @@ export function createOpenTransactions(): OpenTransactions {
     remove(record);
     records.delete(id);
     untaken.delete(id);
+  }
+
+  function waitingOf({ transaction }: OpenTransaction): Waiting {
+    const { id, revision, status, intent, mined, validUntilMs, createdAtMs, content } = transaction;
+    return { id, revision, status, intent, mined, validUntilMs, createdAtMs, isUnsequenced: isUnsequenced(content) };
   }
 
   function stateOf({ transactionId, hash }: Pick<Attempt, 'transactionId' | 'hash'>): AttemptState | undefined {
@@ -211,7 +241,7 @@ export function createOpenTransactions(): OpenTransactions {
     // `order` may be replaced during this loop, which then continues with the earlier array. It skips nonces that are gone, and the next walk has new ones.
     for (const nonce of order) {
       const record = slots.get(nonce);
-      if (record !== undefined) yield record.open;
+      if (record?.open != null) yield record.open;
     }
   }
 
@@ -220,11 +250,11 @@ export function createOpenTransactions(): OpenTransactions {
   }
 
   function* openOf(some: Iterable<Tracked>): Generator<OpenTransaction> {
-    for (const { open } of some) yield open;
+    for (const { open } of some) if (open !== null) yield open;
   }
 
   return {
-    get: (id) => records.get(id)?.open,
+    get: (id) => records.get(id)?.open ?? undefined,
     tracked: (id) => records.get(id),
     stateOf,
     put(open) {
@@ -235,25 +265,27 @@ export function createOpenTransactions(): OpenTransactions {
       }
       const before = records.get(id);
       if (before === undefined) {
-        const record = { open, notBeforeMs: 0, forbidden: null, drafting: null, rejected: null, unexplained: null, attempts: new Map() };
+        const kept = { open: keptOf(open), transaction: waitingOf(open) };
+        const record = { ...kept, notBeforeMs: 0, forbidden: null, drafting: null, rejected: null, unexplained: null, attempts: new Map() };
         records.set(id, record);
-        add(record, false);
+        add(record, open, false);
         noteUntaken(record);
         return;
       }
-      const hadNonce = before.open.transaction.nonce !== null;
+      const nonceBefore = before.open?.transaction.nonce ?? null;
       const staysWaiting = waiting.has(id) && open.transaction.nonce === null && !isSigned(open.transaction);
       if (!staysWaiting) remove(before);
       // Nothing is known yet about the use of a new nonce.
-      if (before.open.transaction.nonce !== open.transaction.nonce) before.unexplained = null;
-      before.open = open;
-      if (!staysWaiting) add(before, hadNonce);
+      if (nonceBefore !== open.transaction.nonce) before.unexplained = null;
+      before.open = keptOf(open);
+      before.transaction = waitingOf(open);
+      if (!staysWaiting) add(before, open, nonceBefore !== null);
       noteUntaken(before);
     },
     drop,
-    waiting: () => openOf(waiting.values()),
+    waiting: () => waiting.values(),
     waitingCount: () => waiting.size,
-    atNonce: (nonce) => slots.get(nonce)?.open,
+    atNonce: (nonce) => slots.get(nonce)?.open ?? undefined,
     slotted,
     slottedCount: () => slots.size,
     inFlight,
@@ -264,10 +296,11 @@ export function createOpenTransactions(): OpenTransactions {
     unsequenced: () => openOf(unsequenced.values()),
     unsequencedCount: () => unsequenced.size,
     reserved: () => reserved,
+    heldCharacters: () => held,
     *untaken() {
       for (const id of untaken) {
         const open = records.get(id)?.open;
-        if (open !== undefined) yield open;
+        if (open != null) yield open;
       }
     },
     noteTaken(attempt, nowMs) {
@@ -291,13 +324,30 @@ export function createOpenTransactions(): OpenTransactions {
     figures() {
       const open = new Map<TransactionStatus, number>();
       let oldestOpenMs: number | null = null;
-      for (const { transaction } of openOf(records.values())) {
+      for (const { transaction } of records.values()) {
         open.set(transaction.status, (open.get(transaction.status) ?? 0) + 1);
         if (oldestOpenMs === null || transaction.createdAtMs < oldestOpenMs) oldestOpenMs = transaction.createdAtMs;
       }
       return { waiting: waiting.size, inFlight: slots.size + unsequenced.size, open, oldestOpenMs };
     },
   };
+}
+
+/** What stays in memory of a transaction: everything if it is signed, or small. */
+function keptOf(open: OpenTransaction): OpenTransaction | null {
+  return isSigned(open.transaction) || textLength(open.transaction.content) <= maxWaitingCharacters ? open : null;
+}
+
+/** The texts in a value, in characters. */
+function textLength(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce<number>((sum, part) => sum + textLength(part), 0);
+}
+
+/** An attempt's fields hold about as much as its signed bytes. */
+function charactersOf({ transaction, attempts }: OpenTransaction): number {
+  return attempts.reduce((sum, { raw }) => sum + 2 * raw.length, textLength(transaction.content));
 }
 
 /** The cost of the most expensive attempt: any of them may be mined. */

@@ -6,7 +6,7 @@ import { smallestUnits } from '../../core/relayer/network.js';
 import { maxInFlightOf, minBalanceOf } from '../../core/relayer/relayer.js';
 import { failed, signed } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
-import type { Transaction } from '../../core/transaction/transaction.js';
+import { isSigned, type Transaction } from '../../core/transaction/transaction.js';
 import { commitMoves, duplicateOf, type PlannedMove, takeNonces, waitingReason, waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
 import { type LaneContext, noteSigned, nullIfUnavailable } from './lane-context.js';
@@ -14,6 +14,14 @@ import type { Tracked } from './open-transactions.js';
 
 /** The maximum number of transactions signed and stored in one commit: more would hold the event loop for longer than 10 ms. */
 const batchSize = 50;
+/** Maximum number of large transactions in a batch, which are read from the store. */
+const maxReads = 16;
+/** Maximum number of drafts that are under way or wait for room. */
+const maxDrafting = 100;
+/** Maximum number of batches of what was forbidden before that are tried again at a head if all are forbidden again. */
+const maxForbiddenBatches = 2;
+/** A lane signs nothing while the content and signed bytes of what it signed fill this: they stay in memory until the transactions are final. */
+const maxHeldCharacters = 64 * 1024 * 1024;
 /** The maximum number of unsequenced transactions in flight: nodes report this many in one call. */
 const maxUnsequenced = 256;
 /** A transaction that could not be prepared is tried again after this time. */
@@ -51,9 +59,10 @@ export async function prepare(lane: LaneContext): Promise<void> {
   const tried = new Set<string>();
   for (;;) {
     if (lane.settled === null || lane.isStopped()) return;
-    const candidates = dueCandidates(lane, tried);
-    if (candidates.length === 0) return;
-    for (const { transaction } of candidates) tried.add(transaction.id);
+    const due = dueCandidates(lane, tried);
+    if (due.length === 0) return;
+    const candidates = await withContent(lane, due, tried);
+    const again = due.filter(({ transaction, forbidden }) => tried.has(transaction.id) && forbidden !== null);
     const outcomes = await Promise.all(candidates.map((open) => draftInTime(lane, open)));
     // If nodes answer nothing at all, this throws: then no transaction is to blame.
     if (outcomes.includes(null)) await lane.chain.balanceOf(lane.id.account);
@@ -72,35 +81,71 @@ export async function prepare(lane: LaneContext): Promise<void> {
       (outcome) => typeof outcome === 'object' && outcome !== null && isRefusal(outcome) && outcome.refused === 'insufficient_funds',
     );
     if (isShort) await checkBalance(lane);
-    if (drafted.length === 0) continue;
-    const affordable = await withinFunds(lane, drafted);
+    const affordable = drafted.length === 0 ? [] : await withinFunds(lane, drafted);
+    noteForbidden(lane, again, affordable.length > 0);
     if (affordable.length > 0) await signAll(lane, affordable);
   }
 }
 
-function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly OpenTransaction[] {
+function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly Tracked[] {
   const nowMs = lane.deps.clock.nowMs();
   const elapsedMs = lane.deps.clock.elapsedMs();
-  const candidates: OpenTransaction[] = [];
+  const candidates: Tracked[] = [];
   const { transactions, chain } = lane;
+  if (transactions.heldCharacters() >= maxHeldCharacters) return [];
+  const { batches, after } = forbiddenAgain(lane);
+  let drafting = 0;
   // Without room the queue is not walked: it may be long, and this runs at every send.
   const takesNonces = chain.sequence !== null && lane.doubtedNonce === null;
   let slots = !takesNonces ? 0 : maxInFlightOf(lane.relayer().policies) - transactions.inFlightCount() + usedCount(lane);
   let unsequencedRoom = chain.unsequenced === null ? 0 : maxUnsequenced - transactions.unsequencedCount();
-  for (const open of transactions.waiting()) {
-    if (candidates.length === batchSize || (slots <= 0 && unsequencedRoom <= 0)) break;
-    const { id, content } = open.transaction;
-    const record = transactions.tracked(id);
-    if (tried.has(id) || isExpired(open, nowMs) || elapsedMs < (record?.notBeforeMs ?? 0)) continue;
-    if (record?.drafting != null && record.drafting.doneAtHash === null) continue;
-    if (record?.forbidden?.atHash === lane.settled?.hash && elapsedMs < (record?.forbidden?.untilMs ?? 0)) continue;
-    const isUnsequenced = chain.isUnsequenced(content);
+  for (const record of transactions.waiting()) {
+    if (candidates.length === batchSize || drafting >= maxDrafting || (slots <= 0 && unsequencedRoom <= 0)) break;
+    const { id, isUnsequenced } = record.transaction;
+    if (record.drafting !== null) drafting += 1;
+    if (tried.has(id) || isExpired(record, nowMs) || elapsedMs < record.notBeforeMs) continue;
+    if (record.drafting !== null && record.drafting.doneAtHash === null) continue;
+    if (record.forbidden?.atHash === lane.settled?.hash && elapsedMs < (record.forbidden?.untilMs ?? 0)) continue;
+    const isDone = record.forbidden !== null && (batches >= maxForbiddenBatches || (batches > 0 && id <= after));
+    if (isDone && record.drafting === null) continue;
     if ((isUnsequenced ? unsequencedRoom : slots) <= 0) continue;
     if (isUnsequenced) unsequencedRoom -= 1;
     else slots -= 1;
-    candidates.push(open);
+    candidates.push(record);
   }
   return candidates;
+}
+
+/** Reads what stays in the store, as much as a batch may hold, and marks it as tried. */
+async function withContent(lane: LaneContext, due: readonly Tracked[], tried: Set<string>): Promise<readonly OpenTransaction[]> {
+  const loaded: OpenTransaction[] = [];
+  let reads = 0;
+  for (const { transaction, open } of due) {
+    if (open === null && reads === maxReads) break;
+    if (open === null) reads += 1;
+    tried.add(transaction.id);
+    const read = open ?? (await lane.read(transaction.id));
+    if (read !== null && !isSigned(read.transaction)) loaded.push(read);
+  }
+  return loaded;
+}
+
+/** What of the queue was forbidden again at this head. */
+function forbiddenAgain({ forbiddenAgain: known, settled, deps }: LaneContext): LaneContext['forbiddenAgain'] {
+  if (known.atHash === settled?.hash && deps.clock.elapsedMs() < known.untilMs) return known;
+  return { ...known, atHash: settled?.hash ?? '', untilMs: deps.clock.elapsedMs() + forbiddenForMs, batches: 0 };
+}
+
+/**
+ * An obstacle that the whole queue shares is not found again for each of thousands: at a head, the oldest that were forbidden before are tried, then those
+ * after the ones of the last head. Only if one of them can go, the others follow.
+ */
+function noteForbidden(lane: LaneContext, again: readonly Tracked[], isProgress: boolean): void {
+  const now = forbiddenAgain(lane);
+  const last = again.at(-1)?.transaction.id ?? '';
+  if (isProgress) lane.forbiddenAgain = { ...now, batches: 0, after: '' };
+  else if (again.some(({ forbidden }) => forbidden?.atHash === now.atHash))
+    lane.forbiddenAgain = { ...now, batches: now.batches + 1, after: now.batches === 0 && now.after > last ? now.after : last };
 }
 
 /** The number of slots that the chain shows as used and that are not explained yet: they take no room from others. */
@@ -271,7 +316,9 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
   const duplicates: { open: OpenTransaction; sentence: string }[] = [];
   const ids = drafted.map(({ open }) => open.transaction.id);
   await lane.hold(ids, async () => {
-    const unmoved = drafted.filter(({ open }) => transactions.get(open.transaction.id)?.transaction.revision === open.transaction.revision);
+    const unmoved = drafted.filter(
+      ({ open }) => transactions.tracked(open.transaction.id)?.transaction.revision === open.transaction.revision,
+    );
     const from = lane.nextNonce;
     let to = from;
     const isDoubted = lane.doubtedNonce !== null;

@@ -279,18 +279,39 @@ export function transactionStatements(db: Kysely<Schema>) {
       ),
     ),
 
-    /** The open transactions of a lane, oldest first, with a row per attempt, oldest first. */
-    openOfLane: statement<LaneId, TransactionViewRow>('transactions_open_of_lane', (values) =>
+    /** A page of the open transactions of a lane, oldest first, with a row per attempt, oldest first. */
+    openOfLane: statement<LaneId & { after_seq: number; limit: number }, TransactionViewRow>('transactions_open_of_lane', (values) =>
       db
         .selectFrom('transactions')
         .leftJoin('attempts', 'attempts.transaction_id', 'transactions.id')
         .select(transactionSelection)
         .select(attemptSelection)
-        .where('transactions.chain', '=', values.chain)
-        .where('transactions.account', '=', values.account)
-        .where(isOpen('transactions.status'))
+        .where('transactions.seq', 'in', (of) =>
+          of
+            .selectFrom('transactions as page')
+            .select('page.seq')
+            .where('page.chain', '=', values.chain)
+            .where('page.account', '=', values.account)
+            .where(isOpen('page.status'))
+            .where('page.seq', '>', values.after_seq)
+            .orderBy('page.seq')
+            .limit(values.limit),
+        )
         .orderBy('transactions.seq')
         .orderBy('attempts.version'),
+    ),
+
+    /** The open transactions of a lane without their content, oldest first. */
+    openSummaries: statement<LaneId, Pick<TransactionRow, 'id' | 'relayer_id' | 'status' | 'intent'>>(
+      'transactions_open_summaries',
+      (values) =>
+        db
+          .selectFrom('transactions')
+          .select(['id', 'relayer_id', 'status', 'intent'])
+          .where('chain', '=', values.chain)
+          .where('account', '=', values.account)
+          .where(isOpen('status'))
+          .orderBy('seq'),
     ),
 
     end: statement<{ id: string; ended_at_ms: number }, never>('transactions_end', (values) =>

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { OpenTransaction } from '../../../src/core/ports/store.js';
 import { isFinal, type TransactionStatus } from '../../../src/core/transaction/transaction.js';
 import { createOpenTransactions } from '../../../src/engine/lane/open-transactions.js';
-import { evmFieldsOf } from '../../support/evm.js';
+import { evmContent, evmFieldsOf } from '../../support/evm.js';
 import { runs } from '../../support/runs.js';
 import { anAttempt, aTransaction } from '../../support/stored-samples.js';
 
@@ -30,7 +30,7 @@ describe('the index of open transactions', () => {
   it('the index of open transactions: equals a plain list after any sequence of changes', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
-        const transactions = createOpenTransactions();
+        const transactions = createOpenTransactions(() => false);
         /** The reference: every open transaction, in no order. */
         const all = new Map<string, OpenTransaction>();
         let serial = 0;
@@ -104,7 +104,10 @@ describe('the index of open transactions', () => {
           const waiting = [...all.values()]
             .filter(({ transaction }) => transaction.nonce === null)
             .sort((a, b) => (a.transaction.id < b.transaction.id ? -1 : 1));
-          assert.deepEqual([...transactions.waiting()], waiting);
+          assert.deepEqual(
+            [...transactions.waiting()].map(({ open }) => open),
+            waiting,
+          );
           assert.equal(transactions.waitingCount(), waiting.length);
           assert.deepEqual([...transactions.slotted()], byNonce);
           assert.equal(transactions.slottedCount(), byNonce.length);
@@ -126,8 +129,25 @@ describe('the index of open transactions', () => {
     );
   });
 
+  it('the index of open transactions: keeps no large content of what is not signed, and all of what is', () => {
+    const transactions = createOpenTransactions(() => false);
+    const content = evmContent({ data: `0x${'00'.repeat(100_000)}` });
+    const large = aTransaction({ id: idOf(1), content });
+    transactions.put({ transaction: large, attempts: [] });
+    assert.equal(transactions.get(large.id), undefined);
+    const [record] = transactions.waiting();
+    assert.deepEqual([record?.open, record?.transaction.id, transactions.waitingCount()], [null, large.id, 1]);
+    assert.equal(transactions.heldCharacters(), 0);
+    const signed = { ...large, nonce: 0n, liveVersion: 1, status: 'sent' as const };
+    transactions.put({ transaction: signed, attempts: [anAttempt({ transactionId: large.id, nonce: 0n })] });
+    assert.equal(transactions.get(large.id)?.transaction, signed);
+    assert.ok(transactions.heldCharacters() > 200_000);
+    transactions.drop(large.id);
+    assert.equal(transactions.heldCharacters(), 0);
+  });
+
   it('the index of open transactions: may change while it is iterated', () => {
-    const transactions = createOpenTransactions();
+    const transactions = createOpenTransactions(() => false);
     for (let nonce = 0; nonce < 300; nonce += 1)
       transactions.put({ transaction: aTransaction({ id: idOf(nonce), nonce: BigInt(nonce), status: 'sent' }), attempts: [] });
     const seen: bigint[] = [];

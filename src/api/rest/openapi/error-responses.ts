@@ -235,6 +235,7 @@ const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = {
   // Only streams have these, and they are RPC only.
   RESUME_TOKEN_EXPIRED: [],
   TOO_MANY_STREAMS: [],
+  TOO_MANY_TRANSACTIONS: ['rate_limited'],
   NOTIFICATION_NOT_FOUND: ['not_found'],
   NOTIFICATION_EXISTS: ['already_exists'],
   NOTIFICATION_IN_USE: ['precondition'],
