@@ -7,7 +7,7 @@ import { type CallMark, type CircuitBreaker, createCircuitBreaker } from './circ
 import { createHttpClient, rpcTargetFrom } from './http-client.js';
 import { batchBody, type NodeDialect, type RpcCall, type Settled, settledFromBatch, settledFromSingle, singleBody } from './json-rpc.js';
 import type { Position } from './lag-tracker.js';
-import { TransportError } from './node-error.js';
+import { NodeError, TransportError } from './node-error.js';
 
 /** Number of concurrent reads if the endpoint rejects batches. */
 const maxConcurrentReads = 8;
@@ -30,9 +30,9 @@ export interface Endpoint extends Pick<CircuitBreaker, 'isTripped' | 'isProbeDue
   readonly weight: number;
   /**
    * Sends calls and returns their results in the same order: as one batch if the endpoint accepts batches, else as single requests, one after the other
-   * if `inOrder`. Throws `TransportError` if the endpoint does not answer or serves another chain.
+   * if `inOrder`. `asOne`: as one batch or not at all. Throws `TransportError` if the endpoint does not answer or serves another chain.
    */
-  ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]>;
+  ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean, asOne?: boolean): Promise<readonly Settled<T>[]>;
   /** Returns its newest block. Throws `TransportError`. */
   position(): Promise<Position>;
   /** The genesis hash that it last returned, if it was not the expected one; else null. */
@@ -76,12 +76,12 @@ export function createEndpoint({
   /** The most calls per request that the endpoint has not rejected. */
   let maxBatch = Number.POSITIVE_INFINITY;
 
-  async function ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]> {
+  async function ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean, asOne = false): Promise<readonly Settled<T>[]> {
     if (breaker.isBlocked()) throw new TransportError(host, 'not used: it serves another chain or asked for a pause');
     const mark = breaker.begin();
     try {
       await verified();
-      const settled = await send(calls, inOrder);
+      const settled = await send(calls, inOrder, asOne);
       const failure = settled.find(isEndpointFailure);
       if (failure === undefined) breaker.worked(mark);
       else recordFailure(`${host}: ${failure.error.message}`, null, mark);
@@ -131,14 +131,21 @@ export function createEndpoint({
     return settled.result;
   }
 
-  async function send<T>(calls: readonly RpcCall<T>[], inOrder: boolean): Promise<readonly Settled<T>[]> {
+  async function send<T>(calls: readonly RpcCall<T>[], inOrder: boolean, asOne = false): Promise<readonly Settled<T>[]> {
     const [first] = calls;
     if (first !== undefined && calls.length === 1) return [await single(first)];
+    if (asOne && calls.length > maxBatch) return unbatchable(calls);
     if (maxBatch === 1) return singles(calls, inOrder);
     if (calls.length > maxBatch) return inParts(calls, maxBatch, inOrder);
     const response = await client.post(batchBody(calls), calls.length, verified);
     const answer = settledFromBatch(response, calls, responder);
     if (answer.kind === 'answered') return answer.settled;
+    if (asOne) {
+      const alone = first === undefined ? [] : [await single(first)];
+      if (alone.some(isEndpointFailure)) return calls.flatMap(() => alone);
+      limitBatches(answer.kind === 'too large' ? calls.length - 1 : 1, response.statusCode);
+      return unbatchable(calls);
+    }
     if (answer.kind === 'too large') {
       // The calls with an answer have been acted on: only the others follow in smaller batches.
       const half = Math.max(1, Math.floor(calls.length / 2));
@@ -157,6 +164,13 @@ export function createEndpoint({
     const oneByOne = await singles(calls, inOrder);
     if (oneByOne.some((item) => !isEndpointFailure(item))) limitBatches(1, response.statusCode);
     return oneByOne;
+  }
+
+  /** The endpoint works, so this is no failure of it. */
+  function unbatchable<T>(calls: readonly RpcCall<T>[]): readonly Settled<T>[] {
+    const reason = `${host} does not accept ${calls.length} calls in one request`;
+    const error = new NodeError(reason, { code: 0, data: null, isAboutNode: true, isOverload: false });
+    return calls.map(() => ({ error }));
   }
 
   function limitBatches(calls: number, statusCode: number): void {

@@ -14,7 +14,7 @@ export interface CallOptions {
   readonly first?: First;
   /** If the endpoint rejects batches, send the calls one after the other. */
   readonly inOrder?: boolean;
-  /** Require one endpoint to answer all calls. */
+  /** Require one endpoint to answer all calls in one request. */
   readonly whole?: boolean;
   /** Send the same calls to one more endpoint and ignore its answers. */
   readonly copied?: boolean;
@@ -38,8 +38,8 @@ export interface Rpc {
   /** Sends calls, in batches if the endpoint accepts them. Returns the results in the same order. Never throws because of a node. */
   batch<T>(calls: readonly RpcCall<T>[], options?: CallOptions): Promise<readonly Settled<T>[]>;
   /**
-   * Sends calls whose answers must be consistent: one endpoint answers all of them, in one request if it accepts batches. If it fails one, the next
-   * endpoint gets them all. Throws `NODE_UNAVAILABLE` if no endpoint answers them all.
+   * Sends calls whose answers must be consistent: one endpoint answers all of them in one request, since the nodes behind one URL differ. If it fails
+   * one or does not accept such a batch, the next endpoint gets them all. Throws `NODE_UNAVAILABLE` if no endpoint answers them all.
    */
   together<T extends readonly unknown[]>(calls: { readonly [K in keyof T]: RpcCall<T[K]> }, options?: CallOptions): Promise<T>;
   /**
@@ -98,7 +98,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       if (endpoint.isTripped() && options.unanimous !== true) open = open.filter((call) => nodeErrors.get(call)?.isOverload !== false);
       if (open.length === 0) break;
       by = endpoint;
-      const answers = await endpoint.ask(open, options.inOrder === true).catch((error: unknown) => {
+      const answers = await endpoint.ask(open, options.inOrder === true, options.whole).catch((error: unknown) => {
         if (!(error instanceof TransportError)) throw error;
         problems.push(error.message);
         return null;

@@ -7,6 +7,7 @@ import { NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type BlockPosition, blocksCall, confirmedPosition, hasEveryBlock, positionCall } from './history.js';
 import { maxStatuses, type SignatureStatus, type Statuses, statusesCall } from './statuses.js';
+import { blocksApart, createWitnesses } from './witnesses.js';
 
 /** An attempt; `hash` is its signature. */
 export interface SolanaAttempt {
@@ -21,7 +22,8 @@ export interface AttemptOutcomes {
    *
    * - a finalized block is higher than the last block that could include the attempt;
    * - the node does not find the attempt in its history;
-   * - that history has every block since the attempt was drafted.
+   * - that history has every block since the attempt was drafted;
+   * - in the same answer the node finds transactions from all over these blocks.
    *
    * Another endpoint, if there is one, must not find it either.
    *
@@ -33,11 +35,15 @@ export interface AttemptOutcomes {
 
 /** One day of blocks at 0.4 s each. */
 const blocksUntilUnknown = 216_000n;
+/** The attempts whose death is proved in one call, with the witnesses of this many blocks: together they stay below `maxStatuses`. */
+const maxTogether = 224;
+const maxBlocksTogether = BigInt(blocksApart * (maxStatuses - maxTogether - 2));
 const atHead = { first: 'head' } as const;
 const dead: AttemptOutcome = { kind: 'dead', sentence: 'its blockhash expired before a block included it' };
 
 /** Creates a reader of outcomes. */
 export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, networkName: string): AttemptOutcomes {
+  const witnesses = createWitnesses(rpc);
   let loggedCause = '';
 
   /** Searches the history of a node; null if nodes keep none. */
@@ -62,17 +68,29 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
         if (status !== null) outcomes.set(hash, outcomeFrom({ hash, fields }, status));
       }
       const unfound = some.filter(({ hash }) => outcomes.get(hash)?.kind !== 'landed');
-      if (known !== null && unfound.length > 0) await proveDead(unfound, height, outcomes);
+      if (known === null) continue;
+      for (const together of neighborsAmong(unfound)) await proveDead(together, height, outcomes);
     }
   }
 
   async function proveDead(attempts: readonly SolanaAttempt[], height: bigint, outcomes: Map<string, AttemptOutcome>): Promise<void> {
-    const oldest = attempts.map(({ fields }) => sinceOf(fields)).reduce((a, b) => (b.slot < a.slot ? b : a));
+    const [oldest] = attempts;
+    if (oldest === undefined) return;
+    const since = sinceOf(oldest.fields);
+    const history = blocksCall(since, height);
+    const listed = await rpc.ask(history.method, history.params, history.read, atHead);
+    const ended = attempts.filter(({ fields }) => BigInt(listed.length) > blocksOf(fields.lastValidBlockHeight, since));
+    if (ended.length === 0) return;
+    const blocks = blocksOf(highestOf(ended), since) + 1n;
+    const seen = await witnesses.among(listed.slice(0, Number(blocks)), since.height);
+    if (seen.length === 0) return;
     const [finalized, statuses, slots] = await rpc.together<[BlockPosition, Statuses, readonly bigint[]]>(
-      [positionCall('finalized'), statusesCall(signaturesOf(attempts), true), blocksCall(oldest, height)],
+      [positionCall('finalized'), statusesCall([...signaturesOf(ended), ...seen], true), history],
       atHead,
     );
-    const proved = attempts.filter(({ fields }, at) => {
+    // The answer must prove itself, because a gateway may split a request among its nodes.
+    if (!statuses.value.slice(ended.length).every((status) => status?.isFinal === true)) return;
+    const proved = ended.filter(({ fields }, at) => {
       const isKnown = statuses.slot >= finalized.slot && hasEveryBlock(slots, sinceOf(fields), finalized);
       return isKnown && finalized.height > fields.lastValidBlockHeight && statuses.value[at] === null;
     });
@@ -122,6 +140,28 @@ function outcomeFrom({ hash, fields }: SolanaAttempt, status: SignatureStatus | 
 
 function sinceOf({ sinceSlot, sinceHeight }: SolanaAttemptFields): BlockPosition {
   return { slot: sinceSlot, height: sinceHeight };
+}
+
+/** The number of blocks from one up to a height. */
+function blocksOf(height: bigint, since: BlockPosition): bigint {
+  return height - since.height + 1n;
+}
+
+function highestOf(attempts: readonly SolanaAttempt[]): bigint {
+  return attempts.map(({ fields }) => fields.lastValidBlockHeight).reduce((a, b) => (b > a ? b : a));
+}
+
+/** Sorts attempts by age and groups those whose witnesses fit into one call. */
+function neighborsAmong(attempts: readonly SolanaAttempt[]): readonly (readonly SolanaAttempt[])[] {
+  const groups: SolanaAttempt[][] = [];
+  for (const one of attempts.toSorted((a, b) => Number(a.fields.sinceSlot - b.fields.sinceSlot))) {
+    const group = groups.at(-1);
+    const oldest = group?.[0];
+    const fits = oldest !== undefined && blocksOf(one.fields.lastValidBlockHeight, sinceOf(oldest.fields)) <= maxBlocksTogether;
+    if (group !== undefined && fits && group.length < maxTogether) group.push(one);
+    else groups.push([one]);
+  }
+  return groups;
 }
 
 function signaturesOf(attempts: readonly SolanaAttempt[]): readonly string[] {

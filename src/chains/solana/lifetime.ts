@@ -4,7 +4,7 @@ import type { BlockMemory } from '../rpc/block-memory.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type AtSlot, atSlotFrom, integerFrom, keyFrom } from './answer.js';
-import { type BlockPosition, positionCall } from './history.js';
+import { type BlockPosition, confirmedPosition } from './history.js';
 
 /** How long an attempt can land. */
 export interface Lifetime {
@@ -45,16 +45,16 @@ export function createLifetimes(rpc: Rpc, memory: BlockMemory): Lifetimes {
 
   async function newest(): Promise<Lifetime> {
     // From a confirmed block: a processed one may be on a fork that is dropped together with the transactions bound to it.
-    const blockhashCall = { method: 'getLatestBlockhash', params: [{ commitment: 'confirmed' }], read: latestBlockhashFrom };
-    const [latest, since] = await rpc.together<[LatestBlockhash, BlockPosition]>([blockhashCall, positionCall('confirmed')], atHead);
+    const latest = await rpc.ask('getLatestBlockhash', [{ commitment: 'confirmed' }], latestBlockhashFrom, atHead);
+    const since = await confirmedPosition(rpc, memory);
     return { ...latest, since };
   }
 
   return {
     fresh: () => memory.recall('newest blockhash', newest),
     async given(blockhash) {
-      const validCall = { method: 'isBlockhashValid', params: [blockhash, { commitment: 'processed' }], read: validityFrom };
-      const [valid, since] = await rpc.together<[AtSlot<boolean>, BlockPosition]>([validCall, positionCall('confirmed')], atHead);
+      const valid = await rpc.ask('isBlockhashValid', [blockhash, { commitment: 'processed' }], validityFrom, atHead);
+      const since = await confirmedPosition(rpc, memory);
       if (!valid.value) return refusal(blockhash);
       unknownSinceMs.delete(blockhash);
       // The blockhash may be from the node's newest block, which is at most this many blocks ahead of the confirmed one.

@@ -503,6 +503,32 @@ describe('calls that need consistent answers', () => {
     );
   });
 
+  it('calls that need consistent answers: are never sent apart to an endpoint that rejects batches, which stays in use', async (test) => {
+    const rejection = new FakeError(-32600, 'batch requests are not supported');
+    const single = await startFakeNode(test, (request) =>
+      request.isBatch
+        ? { body: JSON.stringify({ jsonrpc: '2.0', id: null, ...rejection }) }
+        : answering(request, ({ method }) => (method === 'eth_chainId' ? null : '7')),
+    );
+    const { rpc } = open(test, heavy(single.url));
+    await isUnavailable(rpc.together<[string, number]>(both));
+    await isUnavailable(rpc.together<[string, number]>(both));
+    assert.equal(single.methods.filter((method) => method === 'eth_b').length, 1, 'only the first batch had it');
+    assert.equal(await rpc.call('eth_c', [], String), '7');
+  });
+
+  it('calls that need consistent answers: are never sent in parts to an endpoint that accepts smaller batches', async (test) => {
+    const small = await startFakeNode(test, (request) =>
+      request.calls.length > 1
+        ? answering({ ...request, calls: request.calls.slice(0, 1) }, () => new FakeError(-32600, 'batch too large'))
+        : answering(request, ({ method }) => (method === 'eth_chainId' ? null : '7')),
+    );
+    const good = await nodeThat(test, () => '2');
+    const { rpc } = open(test, heavy(small.url), light(good.url));
+    assert.deepEqual(await rpc.together<[string, number]>(both, { first: 'head' }), ['2', 2]);
+    assert.deepEqual(good.requests.at(-1)?.calls.length, 2);
+  });
+
   it('calls that need consistent answers: fail if no endpoint answers them all', async (test) => {
     const only = (wanted: string) =>
       startFakeNode(test, (request) =>

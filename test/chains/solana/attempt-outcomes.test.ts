@@ -1,13 +1,40 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { createSolanaChain } from '../../../src/chains/solana/solana-chain.js';
+import type { AttemptOutcome } from '../../../src/core/ports/chain.js';
 import { onNetwork } from '../../../src/core/relayer/on-network.js';
 import type { Attempt } from '../../../src/core/transaction/transaction.js';
 import { newest } from '../../local-chains/solana/chain.js';
-import { relayed, startFakeNode } from '../../support/fake-node.js';
-import { transferInstruction } from '../../support/solana.js';
+import { type FakeNode, relayed, startFakeNode } from '../../support/fake-node.js';
+import { solanaRelayer, transferInstruction } from '../../support/solana.js';
 import { funds, startSolanaChain, receiver as to } from '../../support/solana-chain-rig.js';
 import { silentLog } from '../../support/stored-samples.js';
+
+/** A URL with several nodes behind it: each method goes to the node that `urlOf` names. Batches are split, or refused. */
+function startGateway(test: TestContext, batches: 'split' | 'refused', urlOf: (method: string) => string): Promise<FakeNode> {
+  return startFakeNode(test, async (request) => {
+    if (request.isBatch && batches === 'refused')
+      return { body: '{"jsonrpc":"2.0","error":{"code":-32600,"message":"batch requests are not supported"},"id":null}' };
+    const answers = await Promise.all(
+      request.calls.map(async (call) => {
+        const text = JSON.stringify({ jsonrpc: '2.0', ...call });
+        return JSON.parse((await relayed(urlOf(call.method), { ...request, text })).body) as object;
+      }),
+    );
+    return { body: JSON.stringify(request.isBatch ? answers : answers[0]) };
+  });
+}
+
+/** Returns the outcome that a chain with these URLs reads. */
+async function outcomeBy(test: TestContext, urls: readonly string[], attempt: Attempt): Promise<AttemptOutcome['kind'] | undefined> {
+  const { network } = solanaRelayer(attempt.account, {}, { averageBlockTimeMs: 1 });
+  assert.ok(network.type === 'solana');
+  const rpcUrls = urls.map((url, index) => ({ url, weight: 100 - index }));
+  const chain = createSolanaChain({ network, rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
+  test.after(() => chain.close());
+  await chain.head();
+  return (await chain.unsequenced?.outcomes([attempt]))?.get(attempt.hash)?.kind;
+}
 
 describe('outcome of an attempt', () => {
   it('outcome of an attempt: is open, then landed, then final; a dropped fork opens it again', async (test) => {
@@ -105,6 +132,46 @@ describe('outcome of an attempt', () => {
     await chain.head();
     const outcomes = await chain.unsequenced?.outcomes([attempt]);
     assert.notEqual(outcomes?.get(attempt.hash)?.kind, 'dead');
+  });
+
+  for (const batches of ['split', 'refused'] as const) {
+    for (const [what, conditionAt] of [
+      ['was restored from a snapshot', (slot: bigint) => ({ historyFromSlot: slot + 1n })],
+      ['was down for a while', (slot: bigint) => ({ historyGap: { from: slot - 20n, to: slot + 60n } })],
+      ['began to keep history later', (slot: bigint) => ({ indexFromSlot: slot + 40n })],
+    ] as const) {
+      it(`outcome of an attempt: is not dead if a gateway has its batches ${batches} and the statuses come from a node that ${what}`, async (test) => {
+        const { sent, payer, advance, solana } = await startSolanaChain(test);
+        const landed = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+        await advance();
+        const { slot } = solana.chain.tip(newest);
+        await advance(600);
+        const lacking = await solana.addNode();
+        Object.assign(lacking.condition, conditionAt(slot));
+        const gateway = await startGateway(test, batches, (method) => (method === 'getSignatureStatuses' ? lacking.url : solana.url));
+        assert.equal(await outcomeBy(test, [gateway.url], landed), 'open');
+      });
+    }
+  }
+
+  it('outcome of an attempt: is dead if a gateway splits batches and every node behind it has the history', async (test) => {
+    const { sent, payer, advance, solana } = await startSolanaChain(test);
+    solana.chain.pool.losesPackets = true;
+    const dropped = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+    await advance(600);
+    const second = await solana.addNode();
+    const gateway = await startGateway(test, 'split', (method) => (method === 'getSignatureStatuses' ? second.url : solana.url));
+    assert.equal(await outcomeBy(test, [gateway.url], dropped), 'dead');
+  });
+
+  it('outcome of an attempt: is not dead by the answers of an endpoint that refuses batches', async (test) => {
+    const { sent, payer, advance, solana } = await startSolanaChain(test);
+    solana.chain.pool.losesPackets = true;
+    const dropped = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+    await advance(600);
+    const gateway = await startGateway(test, 'refused', () => solana.url);
+    assert.equal(await outcomeBy(test, [gateway.url], dropped), 'open');
+    assert.equal(await outcomeBy(test, [gateway.url, solana.url], dropped), 'dead');
   });
 
   it('outcome of an attempt: is unknown after a day without a node that can prove it', async (test) => {

@@ -33,7 +33,7 @@ export function simulationAnswer({ error, logs, unitsConsumed }: Execution): obj
 }
 
 /** Encodes an entry of `getSignatureStatuses`. */
-export function statusAnswer({ slot, error }: Landed, blocksOnTop: number, commitment: Commitment): unknown {
+export function statusAnswer({ slot, error }: Pick<Landed, 'slot' | 'error'>, blocksOnTop: number, commitment: Commitment): unknown {
   return {
     slot,
     confirmations: commitment === 'finalized' ? null : blocksOnTop,

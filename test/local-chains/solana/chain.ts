@@ -28,6 +28,8 @@ export interface Block {
   readonly height: bigint;
   readonly hash: string;
   readonly unixSeconds: bigint;
+  /** The signature of a validator's vote, which every block of a real cluster has. */
+  readonly vote: string;
   readonly landed: readonly Landed[];
   /** The minimum unit price of the block in micro-lamports. */
   readonly lowestBidMicroLamports: bigint;
@@ -79,6 +81,8 @@ export interface SolanaChain {
   recentBlocks(count: number, view: View): readonly Block[];
   /** Returns a transaction in a block of a view. */
   landed(signature: string, view: View): Landed | undefined;
+  /** Returns the block and the result of a transaction or a vote in a block of a view. */
+  placeOf(signature: string, view: View): Pick<Landed, 'slot' | 'error'> | undefined;
   /** Returns the transactions that use an account, newest first. */
   landedOf(address: string, view: View): readonly Landed[];
   /** Returns the number of blocks on top of a slot in a view. */
@@ -112,6 +116,7 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
   const refused = new Map<string, TransactionError>();
   const blocks: Block[] = [];
   const places = new Map<string, Landed>();
+  const votes = new Map<string, Pick<Landed, 'slot' | 'error'>>();
   /** Slots by message: each message lands only once. */
   const messages = new Map<string, bigint>();
   const heights = new Map<string, bigint>();
@@ -153,7 +158,9 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
     heights.set(hash, height);
     // On a real cluster other traffic sets the price; here the test sets it in the pool.
     const lowestBidMicroLamports = pool.lowestBidMicroLamports || (landed.at(-1)?.transaction.bidMicroLamports ?? 0n);
-    blocks.push({ slot, parentSlot: parent?.slot ?? slot, height, hash, unixSeconds, landed, lowestBidMicroLamports, before });
+    const vote = base58.decode(createHash('sha512').update(`${genesisHash} ${slot}`).digest());
+    votes.set(vote, { slot, error: null });
+    blocks.push({ slot, parentSlot: parent?.slot ?? slot, height, hash, unixSeconds, vote, landed, lowestBidMicroLamports, before });
     pool.forgetExpired(tip({ ...newest, commitment: 'finalized' }).height);
     if (blocks.length > 2 * blocksKept) forgetEmptyBlocks();
   }
@@ -161,7 +168,10 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
   /** Empty blocks are dropped, so a chain can run for days. */
   function forgetEmptyBlocks(): void {
     const old = blocks.splice(0, blocksKept);
-    for (const { hash } of old) heights.delete(hash);
+    for (const { hash, vote } of old) {
+      heights.delete(hash);
+      votes.delete(vote);
+    }
     blocks.unshift(...old.filter(({ landed }) => landed.length > 0));
   }
 
@@ -211,6 +221,11 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
     return top - blocks.findLastIndex((block) => block.slot === ofSlot);
   }
 
+  function inView<T extends Pick<Landed, 'slot'>>(found: T | undefined, view: View): T | undefined {
+    if (found === undefined || found.slot > tip(view).slot) return undefined;
+    return view.forkedAfterSlot === null || found.slot <= view.forkedAfterSlot ? found : undefined;
+  }
+
   return {
     genesisHash,
     pool,
@@ -230,17 +245,15 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
           messages.delete(transaction.messageKey);
         }
         heights.delete(block.hash);
+        votes.delete(block.vote);
       }
     },
     tip,
     block: (ofSlot) => blocks.findLast((block) => block.slot === ofSlot),
     blocksFrom: (from, view) => blocks.slice(0, indexOf(view) + 1).filter((block) => block.slot >= from),
     recentBlocks: (count, view) => blocks.slice(Math.max(0, indexOf(view) + 1 - count), indexOf(view) + 1),
-    landed(signature, view) {
-      const found = places.get(signature);
-      if (found === undefined || found.slot > tip(view).slot) return undefined;
-      return view.forkedAfterSlot === null || found.slot <= view.forkedAfterSlot ? found : undefined;
-    },
+    landed: (signature, view) => inView(places.get(signature), view),
+    placeOf: (signature, view) => inView(places.get(signature) ?? votes.get(signature), view),
     landedOf(address, view) {
       return blocks
         .slice(0, indexOf(view) + 1)

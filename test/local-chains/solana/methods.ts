@@ -36,6 +36,8 @@ export interface NodeCondition {
   historyFromSlot: bigint;
   /** The slots, both included, that its history lacks after a restart from a snapshot; null if none. */
   historyGap: { readonly from: bigint; readonly to: bigint } | null;
+  /** The first slot whose transactions its history finds: it lists earlier blocks too, since it kept no history when it got them. */
+  indexFromSlot: bigint;
   /** True if it accepts transactions but never forwards them. */
   forwardsNothing: boolean;
 }
@@ -104,10 +106,11 @@ export function createMethods(
 
   function statusOf(signature: string, searchesHistory: boolean): unknown {
     const view = viewOf('processed');
-    const found = chain.landed(signature, view);
+    const found = chain.placeOf(signature, view);
     if (found === undefined) return null;
     const above = chain.blocksOnTop(found.slot, view);
-    const isKnown = above <= recentBlocks || (searchesHistory && isInHistory(found.slot));
+    const isIndexed = isInHistory(found.slot) && found.slot >= condition.indexFromSlot;
+    const isKnown = above <= recentBlocks || (searchesHistory && isIndexed);
     return isKnown ? statusAnswer(found, above, chain.commitmentOf(found.slot, view)) : null;
   }
 
@@ -147,13 +150,23 @@ export function createMethods(
       const [slot] = params;
       const options = optionsAt(params, 1);
       if (typeof slot !== 'number') throw invalidParams('Invalid params: expected u64.');
-      if (options.transactionDetails !== 'none') throw invalidParams('transactionDetails other than none are not modelled');
+      const { transactionDetails } = options;
+      if (transactionDetails !== 'none' && transactionDetails !== 'signatures')
+        throw invalidParams('transactionDetails other than none and signatures are not modelled');
       const block = chain.block(BigInt(slot));
       const view = atLeastConfirmed(lookFrom(options));
       if (block === undefined || block.slot > chain.tip(view).slot || !isInHistory(block.slot)) throw slotSkipped(BigInt(slot));
-      const { hash, height, parentSlot, unixSeconds } = block;
+      const { hash, height, parentSlot, unixSeconds, vote, landed } = block;
       const parent = chain.block(parentSlot);
-      return { blockhash: hash, previousBlockhash: parent?.hash ?? hash, parentSlot, blockHeight: height, blockTime: unixSeconds };
+      const signatures = [vote, ...landed.map(({ transaction }) => transaction.signature)];
+      return {
+        blockhash: hash,
+        previousBlockhash: parent?.hash ?? hash,
+        parentSlot,
+        blockHeight: height,
+        blockTime: unixSeconds,
+        ...(transactionDetails === 'none' ? {} : { signatures }),
+      };
     },
 
     getLatestBlockhash(params) {

@@ -65,6 +65,7 @@ export async function startSolanaNode({ chain, airdrop, port = 0, commands = {} 
     keepsHistory: true,
     historyFromSlot: 0n,
     historyGap: null,
+    indexFromSlot: 0n,
     forwardsNothing: false,
   };
   const methods: Methods = createMethods(chain, condition, airdrop);
