@@ -1,11 +1,47 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { address, createAddressWithSeed } from '@solana/kit';
 import { nodeUnavailable } from '../../src/chains/rpc/node-error.js';
 import type { Chain } from '../../src/core/ports/chain.js';
+import type { SolanaInstruction } from '../../src/core/transaction/solana.js';
 import type { Attempt } from '../../src/core/transaction/transaction.js';
-import { type SolanaRigOptions, startSolanaRig } from '../support/engine-rig.js';
+import { systemProgram } from '../local-chains/solana/instructions.js';
+import type { AccountState } from '../local-chains/solana/runtime.js';
+import { type SolanaRig, type SolanaRigOptions, startSolanaRig } from '../support/engine-rig.js';
 import { solanaKey, transferInstruction } from '../support/solana.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
+
+const sol = 1_000_000_000n;
+/** No block takes an attempt any more, and the last that could have is final. */
+const blocksUntilDead = 150 + 1 + 31 + 2;
+
+function systemAccount(lamports: bigint): AccountState {
+  return { lamports, owner: systemProgram, data: new Uint8Array(), executable: false };
+}
+
+/** A transfer to an account that nothing else pays. */
+function transferFrom({ key }: SolanaRig, lamports: bigint): SolanaInstruction {
+  return transferInstruction(key.address, solanaKey().address, lamports);
+}
+
+/** The system program's `TransferWithSeed` from the account `vault` of the base account, back to that. */
+function transferWithSeed(vault: string, base: string, lamports: bigint): SolanaInstruction {
+  const seed = Buffer.from('vault');
+  const data = Buffer.alloc(12 + 8);
+  data.writeUInt32LE(11, 0);
+  data.writeBigUInt64LE(lamports, 4);
+  data.writeBigUInt64LE(BigInt(seed.length), 12);
+  return {
+    programId: systemProgram,
+    accounts: [
+      { pubkey: vault, isSigner: false, isWritable: true },
+      { pubkey: base, isSigner: true, isWritable: true },
+      { pubkey: base, isSigner: true, isWritable: true },
+    ],
+    data: Buffer.concat([data, seed, Buffer.alloc(32)]).toString('base64'),
+  };
+}
 
 async function start(test: TestContext, options: Partial<SolanaRigOptions> = {}) {
   const rig = await startSolanaRig({ folder: await temporaryFolder(), ...options });
@@ -72,5 +108,94 @@ describe('transactions on Solana', () => {
     const other = await rig.send({ instructions: transfer(6_000_000n) });
     await rig.untilWithBlocks(other.transaction.id, 'confirmed');
     assert.equal((await rig.attempts(transaction.id)).length, 1);
+  });
+
+  it('of dead transactions only those that the balance pays for are signed again, in order, and the others when it does', async (test) => {
+    const rig = await start(test);
+    const { chain } = rig.solana;
+    chain.pool.losesPackets = true;
+    const ids: string[] = [];
+    for (let sent = 0; sent < 9; sent += 1) ids.push((await rig.send({ instructions: [transferFrom(rig, sol)] })).transaction.id);
+    for (const id of ids) await rig.until(id, 'submitted');
+    chain.putAccount(rig.key.address, systemAccount((sol * 3n) / 2n));
+    chain.advance(blocksUntilDead);
+    chain.pool.losesPackets = false;
+    const [first = '', ...others] = ids;
+    await rig.untilWithBlocks(first, 'confirmed');
+    for (const id of others) {
+      assert.equal((await rig.attempts(id)).length, 1, 'it was signed again although the balance does not pay for it');
+      assert.match((await rig.view(id)).transaction.statusReason ?? '', /^waiting: insufficient balance/);
+    }
+    chain.putAccount(rig.key.address, systemAccount(10n * sol));
+    for (const id of others) await rig.untilWithBlocks(id, 'confirmed');
+  });
+
+  it('dead transactions without funds cost the same few calls per block, however many they are', async (test) => {
+    const rig = await start(test, { fundsLamports: 100n * sol });
+    const { chain, node } = rig.solana;
+    chain.pool.losesPackets = true;
+    const ids: string[] = [];
+    for (let sent = 0; sent < 40; sent += 1) ids.push((await rig.send({ instructions: [transferFrom(rig, sol)] })).transaction.id);
+    for (const id of ids) await rig.until(id, 'submitted');
+    chain.putAccount(rig.key.address, systemAccount(sol / 2n));
+    chain.advance(blocksUntilDead);
+    const last = ids.at(-1) ?? '';
+    await waitFor('the reason', async () =>
+      /^waiting: insufficient balance/.test((await rig.view(last)).transaction.statusReason ?? '') ? true : undefined,
+    );
+    const heads = () => node.calls.get('getEpochInfo') ?? 0;
+    const total = () => [...node.calls.values()].reduce((sum, calls) => sum + calls, 0);
+    const [headsBefore, totalBefore] = [heads(), total()];
+    await waitFor('ten heads', () => {
+      chain.advance();
+      return heads() >= headsBefore + 10 ? true : undefined;
+    });
+    const perHead = (total() - totalBefore) / (heads() - headsBefore);
+    assert.ok(perHead < 6, `${perHead} calls per head`);
+  });
+
+  it('a transaction that needs an earlier one waits for it, and is decided when that one is mined', async (test) => {
+    const rig = await start(test);
+    const vault = await createAddressWithSeed({ baseAddress: address(rig.key.address), programAddress: systemProgram, seed: 'vault' });
+    const { chain } = rig.solana;
+    chain.pool.losesPackets = true;
+    const deposit = (await rig.send({ instructions: [transferInstruction(rig.key.address, vault, sol)] })).transaction.id;
+    const withdrawal = (await rig.send({ instructions: [transferWithSeed(vault, rig.key.address, sol)] })).transaction.id;
+    await waitFor('the reason', async () => {
+      const { status, statusReason } = (await rig.view(withdrawal)).transaction;
+      assert.equal(status, 'pending');
+      return (
+        /^waiting: the transaction would fail: .*; will be decided when earlier transactions are mined/.test(statusReason ?? '') ||
+        undefined
+      );
+    });
+    chain.pool.losesPackets = false;
+    for (const id of [deposit, withdrawal]) await rig.untilWithBlocks(id, 'confirmed');
+  });
+
+  it('a dead transaction that needs an earlier dead one is signed again after that one is mined', async (test) => {
+    const rig = await start(test);
+    const vault = await createAddressWithSeed({ baseAddress: address(rig.key.address), programAddress: systemProgram, seed: 'vault' });
+    const { chain } = rig.solana;
+    chain.putAccount(vault, systemAccount(sol));
+    chain.pool.losesPackets = true;
+    const deposit = (await rig.send({ instructions: [transferInstruction(rig.key.address, vault, sol)] })).transaction.id;
+    await rig.until(deposit, 'submitted');
+    const withdrawal = (await rig.send({ instructions: [transferWithSeed(vault, rig.key.address, sol)] })).transaction.id;
+    await rig.until(withdrawal, 'submitted');
+    chain.putAccount(vault, systemAccount(0n));
+    chain.advance(blocksUntilDead);
+    chain.pool.losesPackets = false;
+    for (const id of [deposit, withdrawal]) await rig.untilWithBlocks(id, 'confirmed');
+  });
+
+  it('a transaction that fails in the simulation fails at once if nothing that may change that was sent before it', async (test) => {
+    const rig = await start(test);
+    const vault = await createAddressWithSeed({ baseAddress: address(rig.key.address), programAddress: systemProgram, seed: 'vault' });
+    rig.solana.chain.pool.losesPackets = true;
+    const withdrawal = (await rig.send({ instructions: [transferWithSeed(vault, rig.key.address, sol)] })).transaction.id;
+    const later = (await rig.send({ instructions: [transferFrom(rig, sol)] })).transaction.id;
+    await rig.until(later, 'submitted');
+    await rig.until(withdrawal, 'failed');
   });
 });

@@ -69,13 +69,11 @@ function baseOf({ transaction, instructions }: SolanaContent, relayer: string): 
 
 async function fundsRefusal({ rpc, memory }: DraftDeps, relayer: Relayer, costLamports: bigint): Promise<Refusal | null> {
   const { minBalanceLamports } = onNetwork('solana', relayer.policies);
-  const key = `balance of ${relayer.address}`;
   const ask = (): Promise<bigint> => readBalance(rpc, relayer.address, 'processed');
   const neededLamports = costLamports + minBalanceLamports;
-  if ((await memory.recall(key, ask)) >= neededLamports) return null;
-  // The account may just have been funded.
-  memory.forget(key);
-  const balanceLamports = await memory.recall(key, ask);
+  if ((await memory.recall(`balance of ${relayer.address}`, ask)) >= neededLamports) return null;
+  // The account may just have been funded: once more per block, for all drafts together.
+  const balanceLamports = await memory.recall(`second look at the balance of ${relayer.address}`, ask);
   if (balanceLamports >= neededLamports) return null;
   const rest = minBalanceLamports === 0n ? '' : `, and ${minBalanceLamports} lamports must remain`;
   const sentence = `insufficient balance: the account has ${balanceLamports} lamports, the transaction may cost ${costLamports} lamports${rest}`;

@@ -46,7 +46,11 @@ export function createSolanaChain(options: RpcOptions<SolanaNetwork>): Chain {
     isUnsequenced: () => true,
     genesisHash: () => rpc.ask(genesis.method, genesis.params, genesis.read),
     head: readHead,
-    balanceOf: (account) => readBalance(rpc, account, 'confirmed'),
+    async balanceOf(account) {
+      const [processed, confirmed] = await Promise.all([readBalance(rpc, account, 'processed'), readBalance(rpc, account, 'confirmed')]);
+      // What unconfirmed blocks spent is gone, and what they brought may go again.
+      return processed < confirmed ? processed : confirmed;
+    },
     draft({ relayer, content }) {
       if (content === 'filler') throw new Error('a Solana transaction has no slot to fill');
       return draftAttempt({ rpc, memory, lifetimes, recent }, relayer, onNetwork('solana', content));

@@ -48,6 +48,8 @@ export interface Tracked {
   transaction: Waiting;
   /** Preparing or expiring it is not tried again before. */
   notBeforeMs: number;
+  /** Consecutive refusals to sign it. */
+  refusals: number;
   /** The last head at which the balance or the price cap forbade it, and until when that head counts; null: neither ever did. */
   forbidden: { readonly atHash: string; readonly untilMs: number } | null;
   /** Its draft while nodes are slow to answer, made from this revision, and the head at which it was done; null: none is under way. */
@@ -265,8 +267,17 @@ export function createOpenTransactions(isUnsequenced: (content: Content) => bool
       }
       const before = records.get(id);
       if (before === undefined) {
-        const kept = { open: keptOf(open), transaction: waitingOf(open) };
-        const record = { ...kept, notBeforeMs: 0, forbidden: null, drafting: null, rejected: null, unexplained: null, attempts: new Map() };
+        const record = {
+          open: keptOf(open),
+          transaction: waitingOf(open),
+          notBeforeMs: 0,
+          refusals: 0,
+          forbidden: null,
+          drafting: null,
+          rejected: null,
+          unexplained: null,
+          attempts: new Map(),
+        };
         records.set(id, record);
         add(record, open, false);
         noteUntaken(record);
@@ -350,8 +361,23 @@ function charactersOf({ transaction, attempts }: OpenTransaction): number {
   return attempts.reduce((sum, { raw }) => sum + 2 * raw.length, textLength(transaction.content));
 }
 
+/** A transaction that cannot be signed is tried again after this time, which doubles up to the longest. */
+const retryAfterMs = { first: 500, longest: 8_000 };
+
+/** Takes note that it cannot be signed now. */
+export function noteRefusal(record: Tracked, elapsedMs: number): void {
+  record.notBeforeMs = elapsedMs + Math.min(retryAfterMs.longest, retryAfterMs.first * 2 ** record.refusals);
+  record.refusals += 1;
+}
+
+/** Takes note that it was signed, or has other content. */
+export function forgetRefusals(record: Tracked): void {
+  record.notBeforeMs = 0;
+  record.refusals = 0;
+}
+
 /** The cost of the most expensive attempt: any of them may be mined. */
-function highestCost({ attempts }: OpenTransaction): bigint {
+export function highestCost({ attempts }: OpenTransaction): bigint {
   let highest = 0n;
   for (const { fields } of attempts) {
     const cost = maxCost(fields);

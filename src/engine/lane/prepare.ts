@@ -10,7 +10,7 @@ import { isSigned, type Transaction } from '../../core/transaction/transaction.j
 import { commitMoves, duplicateOf, type PlannedMove, takeNonces, waitingReason, waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
 import { type LaneContext, noteSigned, nullIfUnavailable } from './lane-context.js';
-import type { Tracked } from './open-transactions.js';
+import { forgetRefusals, noteRefusal, type Tracked } from './open-transactions.js';
 
 /** The maximum number of transactions signed and stored in one commit: more would hold the event loop for longer than 10 ms. */
 const batchSize = 50;
@@ -207,12 +207,15 @@ async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Pro
 }
 
 /** True if an earlier transaction of the account is not mined yet: this one may depend on it, and an estimate that begins now does not include it. */
-function followsOthers({ transactions, chain }: LaneContext, { id, content }: Transaction): boolean {
+export function followsOthers({ transactions }: LaneContext, { id }: Transaction): boolean {
   const [oldest] = transactions.waiting();
-  return transactions.inFlightCount() > 0 || (!chain.isUnsequenced(content) && oldest?.transaction.id !== id);
+  if (transactions.inFlightCount() > 0 || (oldest !== undefined && oldest.transaction.id < id)) return true;
+  for (const { transaction } of transactions.unsequenced()) if (transaction.mined === null && transaction.id < id) return true;
+  return false;
 }
 
-function undecided(draft: Draft | Refusal): Draft | Refusal {
+/** Makes a refusal wait that earlier transactions may end. */
+export function undecided(draft: Draft | Refusal): Draft | Refusal {
   if (!isRefusal(draft) || draft.refused !== 'reverts') return draft;
   return {
     ...draft,
@@ -241,7 +244,9 @@ function judged({ transactions, settled, deps }: LaneContext, { transaction }: O
 /** Forgets what was rejected before: only rejections in a row count. */
 function forgetRejections({ transactions }: LaneContext, { transaction }: OpenTransaction): void {
   const record = transactions.tracked(transaction.id);
-  if (record !== undefined) record.rejected = null;
+  if (record === undefined) return;
+  record.rejected = null;
+  forgetRefusals(record);
 }
 
 function forbid(record: Tracked, { hash }: Head, elapsedMs: number): void {
@@ -255,7 +260,10 @@ async function holdBack(
   pauseMs = retryAfterMs,
 ): Promise<void> {
   const record = lane.transactions.tracked(seen.id);
-  if (record !== undefined) record.notBeforeMs = lane.deps.clock.elapsedMs() + pauseMs;
+  const nowMs = lane.deps.clock.elapsedMs();
+  // Funds and prices change at any head; a program's refusal changes rarely.
+  if (record !== undefined && 'refused' in obstacle && obstacle.refused === 'reverts') noteRefusal(record, nowMs);
+  else if (record !== undefined) record.notBeforeMs = nowMs + pauseMs;
   await lane.move(seen.id, ({ transaction }) => {
     if (transaction.revision !== seen.revision) return null;
     if (obstacle.lasting) return { steps: [failed(transaction, failureOf[obstacle.refused], obstacle.sentence)] };

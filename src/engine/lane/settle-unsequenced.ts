@@ -1,18 +1,30 @@
 import { maxCost } from '../../core/fees/price.js';
-import { type AttemptOutcome, failureOf, type Head, isRefusal, type Unsequenced } from '../../core/ports/chain.js';
+import {
+  type AttemptOutcome,
+  type Draft,
+  failureOf,
+  type Head,
+  isRefusal,
+  type Refusal,
+  type Unsequenced,
+} from '../../core/ports/chain.js';
+import type { Decide } from '../../core/ports/lanes.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
+import { minBalanceOf } from '../../core/relayer/relayer.js';
 import { endedDead, failed, mined, reorged, resolved, signed, unresolvable } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
-import type { Attempt } from '../../core/transaction/transaction.js';
+import type { Attempt, Transaction } from '../../core/transaction/transaction.js';
 import { duplicateOf, waitingReason, waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
+import { forgetRefusals, highestCost, noteRefusal, type Tracked } from './open-transactions.js';
+import { followsOthers, undecided } from './prepare.js';
 import { minedAt } from './settle-slots.js';
 
 /** Networks drop what they accepted without notice: what is in no block is sent again after this time. */
 const resendAfterMs = 2_000;
-/** A transaction that could not be signed again is tried again after this time. */
-const retryAfterMs = 500;
+/** The maximum number of transactions signed again per head. */
+const batchSize = 50;
 
 /**
  * Brings unsequenced transactions to the state that the chain shows at a head: mined, back from a reorg, final, or dead. A dead one ends as intended;
@@ -24,16 +36,28 @@ export async function settleUnsequenced(lane: LaneContext, unsequenced: Unsequen
   if (open.length > 0) {
     const asked = open.flatMap(({ attempts }) => attempts.filter((attempt) => lane.transactions.stateOf(attempt)?.isDead === false));
     const outcomes = await unsequenced.outcomes(asked);
-    await Promise.all(open.map((one) => settleOne(lane, one, outcomes, head)));
+    const dead: Dead[] = [];
+    await Promise.all(open.map((one) => settleOne(lane, one, outcomes, dead)));
+    await signAgain(lane, dead, head);
   }
   if (lane.chain.sequence === null) lane.settled = head;
+}
+
+/** A transaction that is still wanted and whose attempts are all dead. */
+interface Dead {
+  readonly open: OpenTransaction;
+  readonly why: string;
+}
+
+interface DraftedAgain extends Dead {
+  readonly draft: Draft;
 }
 
 async function settleOne(
   lane: LaneContext,
   seen: OpenTransaction,
   outcomes: ReadonlyMap<string, AttemptOutcome>,
-  head: Head,
+  dead: Dead[],
 ): Promise<void> {
   let whyDead = 'its attempts can no longer be mined';
   let isOpen = false;
@@ -55,7 +79,9 @@ async function settleOne(
   } else if (isUnknown) {
     await lane.move(seen.transaction.id, ({ transaction }) => ({ steps: [unresolvable(transaction)] }));
   } else if (seen.attempts.every((attempt) => lane.transactions.stateOf(attempt)?.isDead === true)) {
-    await endOrSignAgain(lane, seen, whyDead, head);
+    const { id, intent } = seen.transaction;
+    if (intent === 'content') dead.push({ open: seen, why: whyDead });
+    else await lane.move(id, ({ transaction }) => (transaction.intent === intent ? { steps: [endedDead(transaction)] } : null));
   }
 }
 
@@ -85,36 +111,91 @@ function resend(lane: LaneContext, open: OpenTransaction): void {
   if (takenAtMs != null && lane.deps.clock.elapsedMs() - takenAtMs >= resendAfterMs) lane.transactions.forgetTaken(open);
 }
 
-/** All of its attempts are dead. */
-async function endOrSignAgain(lane: LaneContext, seen: OpenTransaction, whyDead: string, head: Head): Promise<void> {
-  const { id, intent, revision, queued, content, validUntilMs } = seen.transaction;
-  if (intent !== 'content') {
-    await lane.move(id, ({ transaction }) => (transaction.intent === intent ? { steps: [endedDead(transaction)] } : null));
-    return;
-  }
+/**
+ * Signs dead transactions again, oldest first, as far as the balance pays for them. The balance is read once for all, and what it does not pay for is not
+ * drafted: the next head looks again.
+ */
+async function signAgain(lane: LaneContext, dead: readonly Dead[], head: Head): Promise<void> {
   const { clock } = lane.deps;
-  const record = lane.transactions.tracked(id);
-  if (record === undefined || lane.isStopped() || clock.elapsedMs() < record.notBeforeMs || isExpired(seen, clock.nowMs())) return;
-  record.notBeforeMs = clock.elapsedMs() + retryAfterMs;
-  const wanted = { content: queued ?? content, validUntilMs };
-  const draft = await lane.chain.draft({ relayer: lane.relayer(), ...wanted, outbids: [] }).catch(nullIfUnavailable);
-  if (draft === null) return;
-  const isPayable = isRefusal(draft) || maxCost(draft) <= (await lane.chain.balanceOf(lane.id.account));
-  const after = await lane.move(id, async (current) => {
+  const due = dead
+    .filter(({ open }) => !isExpired(open, clock.nowMs()) && clock.elapsedMs() >= (recordOf(lane, open)?.notBeforeMs ?? 0))
+    .toSorted((a, b) => (a.open.transaction.id < b.open.transaction.id ? -1 : 1));
+  if (due.length === 0 || lane.isStopped()) return;
+  const reserved = lane.transactions.reserved() - dead.reduce((sum, { open }) => sum + highestCost(open), 0n);
+  const funds = (await lane.chain.balanceOf(lane.id.account)) - reserved - minBalanceOf(lane.relayer().policies);
+  const payable = await withinFunds(lane, due, funds, ({ open }) => (open.transaction.queued === null ? highestCost(open) : 0n));
+  const drafts = await Promise.all(payable.slice(0, batchSize).map((one) => draftAgain(lane, one)));
+  const drafted = drafts.flatMap((one) => one ?? []);
+  for (const one of await withinFunds(lane, drafted, funds, ({ draft }) => maxCost(draft))) await sign(lane, one, head);
+}
+
+/** Returns those that these funds pay for, in order. The others wait. */
+async function withinFunds<T extends Dead>(lane: LaneContext, all: readonly T[], funds: bigint, costOf: (one: T) => bigint) {
+  const payable: T[] = [];
+  let free = funds;
+  for (const one of all) {
+    const cost = costOf(one);
+    if (cost <= free) {
+      free -= cost;
+      payable.push(one);
+    } else await wait(lane, one, 'waiting: insufficient balance; will be signed again when the account is funded');
+  }
+  return payable;
+}
+
+/** Null: it cannot be sent now. */
+async function draftAgain(lane: LaneContext, dead: Dead): Promise<DraftedAgain | null> {
+  const { transaction } = dead.open;
+  const mayDepend = followsOthers(lane, transaction);
+  const { content, validUntilMs } = wantedOf(transaction);
+  const request = { relayer: lane.relayer(), content, validUntilMs, outbids: [] };
+  const drafted = await lane.chain.draft(request).catch(nullIfUnavailable);
+  const draft = drafted !== null && mayDepend ? undecided(drafted) : drafted;
+  if (draft !== null && !isRefusal(draft)) return { ...dead, draft };
+  const record = recordOf(lane, dead.open);
+  if (record !== undefined) noteRefusal(record, lane.deps.clock.elapsedMs());
+  if (draft?.lasting === true) await fail(lane, dead, draft);
+  else if (draft !== null) await wait(lane, dead, waitingReason(draft.sentence));
+  return null;
+}
+
+async function sign(lane: LaneContext, { open, draft }: DraftedAgain, head: Head): Promise<void> {
+  const { id } = open.transaction;
+  const record = recordOf(lane, open);
+  const after = await moveUnchanged(lane, open, async (current) => {
     const { transaction } = current;
-    // It was replaced or canceled meanwhile: the next head looks again.
-    if (transaction.revision !== revision) return null;
-    if (isRefusal(draft))
-      return draft.lasting
-        ? { steps: [failed(transaction, failureOf[draft.refused], `${whyDead}, and it cannot be sent again: ${draft.sentence}`)] }
-        : waitsFor(transaction, waitingReason(draft.sentence));
-    if (!isPayable) return waitsFor(transaction, 'waiting: insufficient balance; will be signed again when the account is funded');
     const newAttempt = await signAttempt(lane.deps, lane.relayer(), current, { draft, nonce: null, purpose: 'content' });
     const duplicate = await duplicateOf(lane, newAttempt);
     if (duplicate !== null) return waitsFor(transaction, duplicate);
-    return { steps: [signed(transaction, newAttempt, wanted)], newAttempt, tell: queued !== null };
+    return { steps: [signed(transaction, newAttempt, wantedOf(transaction))], newAttempt, tell: transaction.queued !== null };
   });
-  if (after === null || after.attempts.length === seen.attempts.length) return;
-  record.notBeforeMs = 0;
+  if (record === undefined) return;
+  if (after === null || after.attempts.length === open.attempts.length) {
+    noteRefusal(record, lane.deps.clock.elapsedMs());
+    return;
+  }
+  forgetRefusals(record);
   lane.log.debug({ transaction: id, head: head.number }, 'signed again: the earlier attempts can no longer be mined');
+}
+
+function wantedOf({ queued, content, validUntilMs }: Transaction) {
+  return { content: queued ?? content, validUntilMs };
+}
+
+function recordOf({ transactions }: LaneContext, { transaction }: OpenTransaction): Tracked | undefined {
+  return transactions.tracked(transaction.id);
+}
+
+async function wait(lane: LaneContext, { open }: Dead, reason: string): Promise<void> {
+  await moveUnchanged(lane, open, async ({ transaction }) => waitsFor(transaction, reason));
+}
+
+async function fail(lane: LaneContext, { open, why }: Dead, { refused, sentence }: Refusal): Promise<void> {
+  const reason = `${why}, and it cannot be sent again: ${sentence}`;
+  await moveUnchanged(lane, open, async ({ transaction }) => ({ steps: [failed(transaction, failureOf[refused], reason)] }));
+}
+
+/** Changes a transaction unless it was replaced or canceled meanwhile: the next head looks again. */
+function moveUnchanged(lane: LaneContext, { transaction: seen }: OpenTransaction, decide: Decide): Promise<OpenTransaction | null> {
+  return lane.move(seen.id, async (current) => (current.transaction.revision === seen.revision ? decide(current) : null));
 }
