@@ -380,10 +380,8 @@ describe('local Solana: a node rejects', () => {
     const bytes = Buffer.from(await transfer(), 'base64');
     bytes.writeUInt8(bytes.readUInt8(10) ^ 1, 10);
     const forged = bytes.toString('base64');
-    assert.deepEqual(await errorOf(url, 'sendTransaction', [forged, base64]), {
-      code: -32003,
-      message: 'Transaction signature verification failure',
-    });
+    const { code, message } = (await errorOf(url, 'sendTransaction', [forged, base64])) as { code: number; message: string };
+    assert.deepEqual([code, message], [-32002, 'Transaction simulation failed: Transaction did not pass signature verification']);
     const simulated = await resultOf(url, 'simulateTransaction', [forged, { encoding: 'base64', commitment: 'processed' }]);
     assert.equal((simulated as { value: { err: unknown } }).value.err, null, 'a simulation verifies signatures only on request');
   });

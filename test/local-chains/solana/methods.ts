@@ -10,14 +10,16 @@ import {
   textAt,
   textsAt,
   transactionFrom,
+  unreadable,
 } from './params.js';
 import {
+  blockCleanedUp,
+  blockNotAvailable,
   contextSlotNotReached,
   historyNotAvailable,
   invalidParams,
   nodeIsBehind,
   preflightFailure,
-  signatureFailure,
   slotSkipped,
 } from './rpc-error.js';
 import type { Execution } from './runtime.js';
@@ -49,10 +51,13 @@ export type Methods = Readonly<Record<string, (params: readonly unknown[]) => un
 const healthySlots = 128;
 /** The number of blocks whose statuses a node keeps without history (MAX_RECENT_BLOCKHASHES). */
 const recentBlocks = 300;
-/** More than the chain keeps. */
+/** The maximum per call, and more than the chain keeps. */
 const greatestBlocks = 500_000;
 const slotsInEpoch = 432_000n;
 const version = '3.0.0';
+
+/** A missing or wrong signature, as a simulation reports it. */
+const badlySigned: Execution = { error: 'SignatureFailure', logs: [], unitsConsumed: 0n };
 
 /** The methods of a node on the chain. */
 export function createMethods(
@@ -92,9 +97,8 @@ export function createMethods(
 
   function preflight(transaction: WireTransaction, options: CallOptions): void {
     const view = lookFrom({ ...options, commitment: options.preflightCommitment ?? 'finalized' });
-    if (!isWellSigned(transaction)) throw signatureFailure();
     assertHealthy();
-    const outcome = tryOut(transaction, view, false, true);
+    const outcome = isWellSigned(transaction) ? tryOut(transaction, view, false, true) : badlySigned;
     if (outcome.error !== null) throw preflightFailure(textOfTransactionError(outcome.error), simulationAnswer(outcome));
   }
 
@@ -133,7 +137,7 @@ export function createMethods(
         epoch: slot / slotsInEpoch,
         slotIndex: slot % slotsInEpoch,
         slotsInEpoch,
-        transactionCount: null,
+        transactionCount: height,
       };
     },
     getFirstAvailableBlock: () => condition.historyFromSlot,
@@ -141,6 +145,7 @@ export function createMethods(
       if (!condition.keepsHistory) throw historyNotAvailable();
       const [from, limit] = params;
       if (typeof from !== 'number' || typeof limit !== 'number') throw invalidParams('Invalid params: expected u64.');
+      if (limit > greatestBlocks) throw invalidParams(`Limit too large; max ${greatestBlocks}`);
       const known = chain.recentBlocks(greatestBlocks, atLeastConfirmed(lookFrom(optionsAt(params, 2))));
       const slots = known.map(({ slot }) => slot).filter((slot) => slot >= BigInt(from) && isInHistory(slot));
       return slots.slice(0, limit);
@@ -155,7 +160,9 @@ export function createMethods(
         throw invalidParams('transactionDetails other than none and signatures are not modelled');
       const block = chain.block(BigInt(slot));
       const view = atLeastConfirmed(lookFrom(options));
-      if (block === undefined || block.slot > chain.tip(view).slot || !isInHistory(block.slot)) throw slotSkipped(BigInt(slot));
+      if (BigInt(slot) > chain.tip(view).slot) throw blockNotAvailable(BigInt(slot));
+      if (BigInt(slot) < condition.historyFromSlot) throw blockCleanedUp(BigInt(slot), condition.historyFromSlot);
+      if (block === undefined || !isInHistory(block.slot)) throw slotSkipped(BigInt(slot));
       const { hash, height, parentSlot, unixSeconds, vote, landed } = block;
       const parent = chain.block(parentSlot);
       const signatures = [vote, ...landed.map(({ transaction }) => transaction.signature)];
@@ -176,7 +183,7 @@ export function createMethods(
     },
     isBlockhashValid(params) {
       const view = lookFrom(optionsAt(params, 1));
-      return withContext(view, chain.lastValidHeight(keyFrom(textAt(params, 0)), view) !== null);
+      return withContext(view, chain.lastValidHeight(keyFrom(textAt(params, 0), 'WrongSize'), view) !== null);
     },
 
     getBalance(params) {
@@ -209,7 +216,7 @@ export function createMethods(
       return withContext(view, chain.lastValidHeight(blockhash, view) === null ? null : feeLamports);
     },
     getRecentPrioritizationFees(params) {
-      if (params[0] !== undefined) textsAt(params, 0, 128).map(keyFrom);
+      if (params[0] !== undefined) textsAt(params, 0, 128).map((key) => keyFrom(key));
       return chain
         .recentBlocks(150, viewOf('processed'))
         .map(({ slot, lowestBidMicroLamports }) => ({ slot, prioritizationFee: lowestBidMicroLamports }));
@@ -223,8 +230,8 @@ export function createMethods(
       }
       const view = lookFrom(options);
       const transaction = transactionFrom(textAt(params, 0), options);
-      if (sigVerify === true && !isWellSigned(transaction)) throw signatureFailure();
-      const outcome = tryOut(transaction, view, replaceRecentBlockhash === true, sigVerify === true);
+      const isRefused = sigVerify === true && !isWellSigned(transaction);
+      const outcome = isRefused ? badlySigned : tryOut(transaction, view, replaceRecentBlockhash === true, sigVerify === true);
       const { hash } = chain.tip(view);
       const replacementBlockhash =
         replaceRecentBlockhash === true ? { blockhash: hash, lastValidBlockHeight: chain.lastValidHeight(hash, view) } : null;
@@ -246,7 +253,9 @@ export function createMethods(
 
     getSignatureStatuses(params) {
       const signatures = textsAt(params, 0, 256).map(signatureFrom);
-      const searchesHistory = optionsAt(params, 1).searchTransactionHistory === true;
+      const { searchTransactionHistory } = params[1] === undefined ? { searchTransactionHistory: false } : optionsAt(params, 1);
+      if (searchTransactionHistory === undefined) throw invalidParams('Invalid params: missing field `searchTransactionHistory`.');
+      const searchesHistory = searchTransactionHistory === true;
       if (searchesHistory && !condition.keepsHistory) throw historyNotAvailable();
       return withContext(
         viewOf('processed'),
@@ -297,9 +306,8 @@ export function createMethods(
 function readable(bytes: Uint8Array): WireMessage {
   try {
     return readMessage(bytes);
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : 'unreadable';
-    throw invalidParams(`failed to deserialize solana_message::versions::VersionedMessage: ${why}`);
+  } catch {
+    throw invalidParams(`failed to deserialize solana_message::non_bpf_modules::versions::VersionedMessage: ${unreadable}`);
   }
 }
 

@@ -7,6 +7,7 @@ import { readTransaction, type WireTransaction } from './wire-transaction.js';
 export type CallOptions = Readonly<Record<string, unknown>>;
 
 const packetBytes = 1232;
+const encodings: readonly string[] = ['binary', 'base64', 'base58', 'json', 'jsonParsed'];
 /** The maximum lengths of 1,232 encoded bytes. */
 const encodedLimits = { base58: 1683, base64: 1644 } as const;
 const base58 = getBase58Encoder();
@@ -20,22 +21,26 @@ export function optionsAt(params: readonly unknown[], place: number): CallOption
   return given as CallOptions;
 }
 
-/** Returns the requested commitment; the default of a node is `finalized`. */
-export function commitmentOf({ commitment = 'finalized' }: CallOptions): Commitment {
-  if (commitment === 'processed' || commitment === 'confirmed' || commitment === 'finalized') return commitment;
-  throw invalidParams(`Invalid params: unknown variant \`${String(commitment)}\`.`);
+/** Returns the requested commitment. Nodes take every other word for `finalized`, the default. */
+export function commitmentOf({ commitment }: CallOptions): Commitment {
+  return commitment === 'processed' || commitment === 'confirmed' ? commitment : 'finalized';
 }
 
 /** Reads a required string. */
 export function textAt(params: readonly unknown[], place: number): string {
   const given = params[place];
   if (typeof given === 'string') return given;
-  throw invalidParams(`\`params\` should have at least ${place + 1} argument(s)`);
+  throw tooFew(place);
+}
+
+function tooFew(place: number): Error {
+  return invalidParams(`\`params\` should have at least ${place + 1} argument(s)`);
 }
 
 /** Reads a required list of at most `atMost` strings. */
 export function textsAt(params: readonly unknown[], place: number, atMost: number): readonly string[] {
   const given = params[place];
+  if (given === undefined) throw tooFew(place);
   if (!Array.isArray(given) || given.some((entry) => typeof entry !== 'string')) {
     throw invalidParams('Invalid params: invalid type, expected a sequence.');
   }
@@ -43,13 +48,13 @@ export function textsAt(params: readonly unknown[], place: number, atMost: numbe
   return given;
 }
 
-/** Checks a base58 key of 32 bytes. */
-export function keyFrom(text: string): string {
+/** Checks a base58 key of 32 bytes. `problem`: what the method says otherwise. */
+export function keyFrom(text: string, problem = 'Invalid param: WrongSize'): string {
   try {
     addresses.encode(text as never);
     return text;
   } catch {
-    throw invalidParams('Invalid param: WrongSize');
+    throw invalidParams(problem);
   }
 }
 
@@ -66,6 +71,10 @@ export function signatureFrom(text: string): string {
 /** Reads a transaction in the encoding of the options; the default is base58, as on a real node. */
 export function transactionFrom(text: string, { encoding = 'base58' }: CallOptions): WireTransaction {
   const what = 'solana_transaction::versioned::VersionedTransaction';
+  if (!encodings.includes(String(encoding)))
+    throw invalidParams(
+      `Invalid params: unknown variant \`${String(encoding)}\`, expected one of ${encodings.map((one) => `\`${one}\``).join(', ')}.`,
+    );
   if (encoding !== 'base58' && encoding !== 'base64') {
     throw invalidParams(`unsupported encoding: ${String(encoding)}. Supported encodings: base58, base64`);
   }
@@ -75,19 +84,27 @@ export function transactionFrom(text: string, { encoding = 'base58' }: CallOptio
   }
   const bytes = encoding === 'base64' ? base64Bytes(text) : base58Bytes(text);
   if (bytes.length > packetBytes) throw invalidParams(`decoded ${what} too large: ${bytes.length} bytes (max: ${packetBytes} bytes)`);
+  let transaction: WireTransaction;
   try {
-    return readTransaction(bytes);
-  } catch (cause) {
-    throw invalidParams(`failed to deserialize ${what}: ${cause instanceof Error ? cause.message : 'unreadable'}`);
+    transaction = readTransaction(bytes);
+  } catch {
+    throw invalidParams(`failed to deserialize ${what}: ${unreadable}`);
   }
+  const { repeatedInstruction } = transaction;
+  if (repeatedInstruction === null) return transaction;
+  throw invalidParams(`invalid transaction: Transaction contains a duplicate instruction (${repeatedInstruction}) that is not allowed`);
 }
+
+/** What nodes say of bytes that end too early; other defects have other words. */
+export const unreadable = 'io error: failed to fill whole buffer';
 
 /** Decodes strict base64. */
 export function base64Bytes(text: string): Uint8Array {
   const bytes = Buffer.from(text, 'base64');
   // Node.js skips unknown characters; a real node rejects them.
-  if (bytes.toString('base64') !== text) throw invalidParams('invalid base64 encoding: InvalidByte');
-  return bytes;
+  if (bytes.toString('base64') === text) return bytes;
+  const at = text.search(/[^A-Za-z0-9+/]/);
+  throw invalidParams(`invalid base64 encoding: ${at === -1 ? 'InvalidPadding' : `InvalidByte(${at}, ${text.charCodeAt(at)})`}`);
 }
 
 function base58Bytes(text: string): Uint8Array {

@@ -6,6 +6,8 @@ export interface MessagePrice {
   readonly unitPriceMicroLamports: bigint;
   /** The base fee per signature plus unit price times unit limit. */
   readonly feeLamports: bigint;
+  /** The index of a compute budget instruction that an earlier one makes a duplicate, which nodes reject; null if there is none. */
+  readonly repeatedInstruction: number | null;
 }
 
 const lamportsPerSignature = 5_000n;
@@ -31,16 +33,24 @@ export function priceOf(message: CompiledTransactionMessage): MessagePrice {
   let limit: bigint | undefined;
   let unitPriceMicroLamports = 0n;
   let reserved = 0n;
-  for (const [program, data] of instructionsOf(message)) {
+  let repeatedInstruction: number | null = null;
+  const kinds = new Set<number | undefined>();
+  for (const [index, [program, data]] of instructionsOf(message).entries()) {
     reserved += builtins.has(program ?? '') ? 3_000n : 200_000n;
     if (program !== computeBudget) continue;
     const view = Buffer.from(data);
+    if (kinds.has(view[0])) repeatedInstruction ??= index;
+    kinds.add(view[0]);
     if (view[0] === 2 && view.length === 5) limit = BigInt(view.readUInt32LE(1));
     if (view[0] === 3 && view.length === 9) unitPriceMicroLamports = view.readBigUInt64LE(1);
   }
   const units = smaller(limit ?? reserved, 1_400_000n);
   const priority = (units * unitPriceMicroLamports + 999_999n) / 1_000_000n;
-  return { unitPriceMicroLamports, feeLamports: lamportsPerSignature * BigInt(message.header.numSignerAccounts) + priority };
+  return {
+    unitPriceMicroLamports,
+    feeLamports: lamportsPerSignature * BigInt(message.header.numSignerAccounts) + priority,
+    repeatedInstruction,
+  };
 }
 
 function instructionsOf(message: CompiledTransactionMessage): readonly (readonly [program: string | undefined, data: Uint8Array])[] {

@@ -20,9 +20,14 @@ export function preflightFailure(text: string, result: unknown): RpcError {
   return new RpcError(-32002, `Transaction simulation failed: ${text}`, result);
 }
 
-/** -32003: a signature is missing or wrong. */
-export function signatureFailure(): RpcError {
-  return new RpcError(-32003, 'Transaction signature verification failure');
+/** -32001: the node has dropped the block. */
+export function blockCleanedUp(slot: bigint, first: bigint): RpcError {
+  return new RpcError(-32001, `Block ${slot} cleaned up, does not exist on node. First available block: ${first}`);
+}
+
+/** -32004: there is no such block yet. */
+export function blockNotAvailable(slot: bigint): RpcError {
+  return new RpcError(-32004, `Block not available for slot ${slot}`);
 }
 
 /** -32005: the node lags behind its cluster. */

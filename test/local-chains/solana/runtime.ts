@@ -2,7 +2,7 @@ import { type Address, address, getAddressDecoder, lamports } from '@solana/kit'
 import { type Clock, FailedTransactionMetadata, LiteSVM, type TransactionMetadata } from 'litesvm';
 import { systemProgram } from './instructions.js';
 import { type TransactionError, transactionErrorFromDebug } from './transaction-error.js';
-import { type WireTransaction, writableStatic } from './wire-transaction.js';
+import { programsOf, type WireTransaction, writableStatic } from './wire-transaction.js';
 
 /** The contents of an account; null if it does not exist. */
 export interface AccountState {
@@ -79,6 +79,13 @@ export function createRuntime(): Runtime {
     ];
   }
 
+  function executionOf({ message }: WireTransaction, failed: FailedTransactionMetadata | null, meta: TransactionMetadata): Execution {
+    const error = failed === null ? null : transactionErrorFromDebug(failed.toString());
+    // Nodes tell a program that does not exist from an account that is no program.
+    const isMissing = error === 'InvalidProgramForExecution' && programsOf(message).some((program) => account(program) === null);
+    return { error: isMissing ? 'ProgramAccountNotFound' : error, logs: meta.logs(), unitsConsumed: meta.computeUnitsConsumed() };
+  }
+
   return {
     account,
     put,
@@ -87,13 +94,15 @@ export function createRuntime(): Runtime {
       const outcome = bank.sendTransaction(wire.transaction);
       const failed = outcome instanceof FailedTransactionMetadata;
       const paid = (before.get(wire.payer)?.lamports ?? 0n) !== (bank.getBalance(address(wire.payer)) ?? 0n);
-      return { ...executionOf(failed ? outcome : null, failed ? outcome.meta() : outcome), hasPaid: !failed || paid, before };
+      return { ...executionOf(wire, failed ? outcome : null, failed ? outcome.meta() : outcome), hasPaid: !failed || paid, before };
     },
     simulate(wire, { verifiesSignatures }) {
       bank.withSigverify(verifiesSignatures);
       try {
         const outcome = bank.simulateTransaction(wire.transaction);
-        return outcome instanceof FailedTransactionMetadata ? executionOf(outcome, outcome.meta()) : executionOf(null, outcome.meta());
+        return outcome instanceof FailedTransactionMetadata
+          ? executionOf(wire, outcome, outcome.meta())
+          : executionOf(wire, null, outcome.meta());
       } finally {
         bank.withSigverify(true);
       }
@@ -110,14 +119,6 @@ export function createRuntime(): Runtime {
 
 /** An account without lamports does not exist. */
 const nothing = { lamports: 0n, owner: systemProgram, data: new Uint8Array() };
-
-function executionOf(failed: FailedTransactionMetadata | null, meta: TransactionMetadata): Execution {
-  return {
-    error: failed === null ? null : transactionErrorFromDebug(failed.toString()),
-    logs: meta.logs(),
-    unitsConsumed: meta.computeUnitsConsumed(),
-  };
-}
 
 /** The addresses in a lookup table: 56 bytes of its own, then 32 each (solana-address-lookup-table-interface, state). */
 function addressesOf(table: AccountState | null): readonly Address[] {

@@ -32,10 +32,7 @@ export interface LocalSolana {
  * that die after 150 blocks, the three commitments, the pool of what was sent and has not landed, retries of the node, forks, health, history,
  * preflight, error codes and texts.
  *
- * Not modelled: leaders, votes and stake (every block is everyone's); what other traffic does to fees beyond one lowest bid; limits of compute
- * and size per block; durable nonces (taken as unknown blockhashes); simulation on older states (it sees the newest); accounts on a node's own
- * fork (they are everyone's); re-inclusion of transactions from a fork that lost; inner instructions, return data and token balances in answers;
- * parsed JSON encodings; the fees of precompiled programs' signatures in `getFeeForMessage`; subscriptions.
+ * README.md lists what differs from a real cluster.
  */
 export async function startSolana({ port, slotMs, commands, ...options }: SolanaOptions = {}): Promise<LocalSolana> {
   const chain = createSolanaChain(options);

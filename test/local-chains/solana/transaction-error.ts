@@ -24,7 +24,8 @@ export function textOfTransactionError(error: TransactionError): string {
   if (typeof error === 'string' || !('InstructionError' in error)) return getSolanaErrorFromTransactionError(error as never).message;
   const [index, detail] = error.InstructionError as [number, string | { readonly Custom: number }];
   if (typeof detail === 'object') return `Error processing Instruction ${index}: custom program error: 0x${detail.Custom.toString(16)}`;
-  // The library uses the runtime's texts and appends the index (from 1).
+  if (detail === 'ComputationalBudgetExceeded') return `Error processing Instruction ${index}: Computational budget exceeded`;
+  // The library uses the runtime's texts and appends the index (from 1). Most of them begin with a small letter on nodes.
   const said = getSolanaErrorFromTransactionError(error as never).message.replace(/ \(instruction #\d+\)$/, '');
   return `Error processing Instruction ${index}: ${said.charAt(0).toLowerCase()}${said.slice(1)}`;
 }

@@ -25,6 +25,7 @@ export interface WireTransaction {
   readonly feeLamports: bigint;
   /** The unit price in micro-lamports. */
   readonly bidMicroLamports: bigint;
+  readonly repeatedInstruction: number | null;
 }
 
 /** Returns the fee of an unsigned message (the wire bytes without signatures). */
@@ -47,7 +48,7 @@ export function readTransaction(bytes: Uint8Array): WireTransaction {
   if (payer === undefined || header.numSignerAccounts === 0) throw new Error('nobody pays');
   if (header.numReadonlySignerAccounts >= header.numSignerAccounts) throw new Error('the payer must be writable');
   const signature = transaction.signatures[payer] ?? new Uint8Array(64);
-  const { unitPriceMicroLamports, feeLamports } = priceOf(message);
+  const { unitPriceMicroLamports, feeLamports, repeatedInstruction } = priceOf(message);
   return {
     bytes,
     transaction,
@@ -58,6 +59,7 @@ export function readTransaction(bytes: Uint8Array): WireTransaction {
     blockhash: blockhashOf(message),
     feeLamports,
     bidMicroLamports: unitPriceMicroLamports,
+    repeatedInstruction,
   };
 }
 
@@ -86,6 +88,12 @@ export function writableStatic({ header, staticAccounts }: CompiledTransactionMe
       ? index < numSignerAccounts - numReadonlySignerAccounts
       : index < staticAccounts.length - numReadonlyNonSignerAccounts,
   );
+}
+
+/** Returns the programs that a message calls. */
+export function programsOf(message: CompiledTransactionMessage): readonly string[] {
+  if (!('instructions' in message)) throw new Error('only legacy and version 0');
+  return message.instructions.flatMap(({ programAddressIndex }) => message.staticAccounts[programAddressIndex] ?? []);
 }
 
 function blockhashOf(message: CompiledTransactionMessage & Partial<CompiledTransactionMessageWithLifetime>): string {
