@@ -6,6 +6,7 @@ import { createStellarChain } from '../../src/chains/stellar/stellar-chain.js';
 import { systemIds } from '../../src/core/ids.js';
 import type { Chain } from '../../src/core/ports/chain.js';
 import { type DurationClock, monotonicMs } from '../../src/core/ports/clock.js';
+import type { Log } from '../../src/core/ports/log.js';
 import type { Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store.js';
 import { type ChangeableDirectory, createDirectory } from '../../src/core/relayer/create-directory.js';
@@ -178,7 +179,7 @@ export interface SolanaRigOptions extends SolanaOptions {
   /** Default: 10 SOL. */
   readonly fundsLamports?: bigint;
   /** What the engine gets instead of the chain. */
-  readonly changed?: (chain: Chain) => Chain;
+  readonly changed?: ((chain: Chain) => Chain) | undefined;
 }
 
 /** The engine on a local Solana whose blocks are made by the test. */
@@ -190,17 +191,36 @@ export interface SolanaRig extends EngineRig {
 
 /** Starts the engine on a local Solana of its own, with one relayer whose key is new. */
 export async function startSolanaRig(options: SolanaRigOptions): Promise<SolanaRig> {
-  const { folder, policies, fundsLamports = 10n ** 10n, accounts = [], changed = (chain) => chain, ...more } = options;
+  const { folder, policies, fundsLamports = 10n ** 10n, accounts = [], changed, ...more } = options;
   const key = solanaKey();
   const solana = await startSolana({ ...more, accounts: [{ address: key.address, lamports: fundsLamports }, ...accounts] });
-  const relayer = solanaRelayer(key.address, policies, { rpcUrls: [{ url: solana.url, weight: 100 }] });
+  const makeBlock = () => solana.chain.advance();
+  const rig = await startSolanaEngine({ folder, key, policies, changed, urls: [solana.url], makeBlock, stopNode: () => solana.stop() });
+  return { ...rig, solana };
+}
+
+/** What the engine on Solana nodes needs. */
+export interface SolanaEngineOptions extends Pick<EngineParts, 'folder' | 'stopNode'> {
+  readonly key: SolanaKey;
+  readonly urls: readonly string[];
+  readonly policies?: Partial<SolanaPolicies> | undefined;
+  /** Default: nodes make blocks by themselves. */
+  readonly makeBlock?: EngineParts['makeBlock'];
+  readonly changed?: SolanaRigOptions['changed'] | undefined;
+  /** Default: nothing is logged. */
+  readonly log?: Log;
+}
+
+/** Starts the engine on these nodes, with one relayer. */
+export async function startSolanaEngine(options: SolanaEngineOptions): Promise<Omit<SolanaRig, 'solana'>> {
+  const { folder, key, urls, policies, makeBlock = () => undefined, stopNode, changed = (chain) => chain, log = silentLog } = options;
+  const relayer = solanaRelayer(key.address, policies, { rpcUrls: urls.map((url, index) => ({ url, weight: 100 - index })) });
   const { network } = relayer;
   if (network.type !== 'solana') throw new Error('the relayer is on Solana');
-  const chain = createSolanaChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
-  const makeBlock = () => solana.chain.advance();
-  const parts = { folder, relayer, signer: key.signer, chain, engineChain: changed(chain) };
-  const rig = await startEngine({ ...parts, makeBlock, stopNode: () => solana.stop() });
-  return { ...rig, solana, key, send: (request) => sendTransaction(rig.deps, relayer, solanaRequest(request)) };
+  const chain = createSolanaChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 10_000, log });
+  const parts = { folder, relayer, signer: key.signer, chain, engineChain: changed(chain), makeBlock };
+  const rig = await startEngine({ ...parts, ...(stopNode === undefined ? {} : { stopNode }) });
+  return { ...rig, key, send: (request) => sendTransaction(rig.deps, relayer, solanaRequest(request)) };
 }
 
 /** What differs from test to test. */
