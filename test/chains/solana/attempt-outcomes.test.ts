@@ -174,6 +174,17 @@ describe('outcome of an attempt', () => {
     assert.equal(await outcomeBy(test, [gateway.url, solana.url], dropped), 'dead');
   });
 
+  it('outcome of an attempt: is dead by the second endpoint if the first one keeps no history', async (test) => {
+    const { sent, payer, advance, solana } = await startSolanaChain(test);
+    solana.chain.pool.losesPackets = true;
+    const dropped = await sent({ instructions: [transferInstruction(payer, to, 5n)] });
+    await advance(600);
+    const second = await solana.addNode();
+    solana.node.condition.keepsHistory = false;
+    assert.equal(await outcomeBy(test, [solana.url], dropped), 'open');
+    assert.equal(await outcomeBy(test, [solana.url, second.url], dropped), 'dead');
+  });
+
   it('outcome of an attempt: is unknown after a day without a node that can prove it', async (test) => {
     const { payer, sent, advance, outcomeOf, solana } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });

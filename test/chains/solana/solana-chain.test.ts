@@ -17,7 +17,7 @@ describe('a Solana cluster', () => {
     assert.equal(await chain.balanceOf(solanaKey().address), 0n);
   });
 
-  it('counts what unconfirmed blocks spent, and not what they brought', async (test) => {
+  it('a Solana cluster: counts what unconfirmed blocks spent, and not what they brought', async (test) => {
     const { chain, payer, sent, solana } = await startSolanaChain(test);
     const before = await chain.balanceOf(receiver);
     await sent({ instructions: [transferInstruction(payer, receiver, 5_000_000n)] });
