@@ -280,7 +280,7 @@ export async function strictRefusals(relayer: string): Promise<readonly SolanaRe
     },
     {
       what: 'a fee without a limit',
-      request: { transaction: await builtTransaction(relayer, [...plain, unitPriceOf(35_001n)]) },
+      request: { transaction: await builtTransaction(relayer, [...plain, unitPriceOf(1_166_667n)]) },
       sentence: "transaction costs a fee of 12001 lamports; the relayer's max_allowed_fee_lamports allows at most 12000",
     },
   ];

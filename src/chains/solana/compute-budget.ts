@@ -1,10 +1,22 @@
-import { computeBudgetProgram } from './address.js';
+import { computeBudgetProgram, systemProgram } from './address.js';
 import { accountCount, type CompiledInstruction, type Message, maxAccounts, maxInstructions, unsignedTransactionBytes } from './wire.js';
 
 /** The maximum number of compute units of a transaction. */
 export const maxUnitLimit = 1_400_000;
-/** The compute units of an instruction if the transaction sets no limit. */
-const defaultUnitsPerInstruction = 200_000;
+/** The compute units of an instruction if the transaction sets no limit: of a builtin program (SIMD-0170) and of any other. */
+const defaultUnits = { builtin: 3_000, other: 200_000 };
+/** The builtin programs of Agave 3.1. Those that became ordinary programs, such as the stake program, are not among them. */
+const builtinPrograms: ReadonlySet<string> = new Set([
+  systemProgram,
+  computeBudgetProgram,
+  'Vote111111111111111111111111111111111111111',
+  'BPFLoader1111111111111111111111111111111111',
+  'BPFLoader2111111111111111111111111111111111',
+  'BPFLoaderUpgradeab1e11111111111111111111111',
+  'LoaderV411111111111111111111111111111111111',
+  'KeccakSecp256k11111111111111111111111111111',
+  'Ed25519SigVerify111111111111111111111111111',
+]);
 
 const setUnitLimit = 2;
 const setUnitPrice = 3;
@@ -30,8 +42,9 @@ export function computeBudgetOf({ accounts, instructions }: Message): ComputeBud
 
 /** Returns the compute unit limit of a message: its own or the runtime's default. */
 export function unitLimitOf({ accounts, instructions }: Message, { unitLimit }: ComputeBudget): number {
-  const others = instructions.filter(({ program }) => accounts[program] !== computeBudgetProgram).length;
-  return Math.min(maxUnitLimit, unitLimit ?? others * defaultUnitsPerInstruction);
+  const isBuiltin = (program: number): boolean => builtinPrograms.has(accounts[program] ?? '');
+  const units = instructions.reduce((sum, { program }) => sum + (isBuiltin(program) ? defaultUnits.builtin : defaultUnits.other), 0);
+  return Math.min(maxUnitLimit, unitLimit ?? units);
 }
 
 /** Returns the priority fee, rounded up. */

@@ -10,6 +10,7 @@ import {
   microLamportsPerLamport,
   namedFeeLamports,
   priorityFeeLamports,
+  unitLimitOf,
   withComputeBudget,
 } from './compute-budget.js';
 import { marketUnitPrice } from './market.js';
@@ -62,7 +63,7 @@ export async function priceAttempt(rpc: Rpc, recent: RecentMessages, pricing: Pr
   if (baseFee > maxFeeLamports) return feeRefusal(baseFee, maxFeeLamports);
   if (widest === null) return isFixed || recent.add(message) ? { message, feeLamports: baseFee } : sameRefusal;
 
-  const minLimit = budget.unitLimit ?? limitFor(simulation.unitsConsumed);
+  const minLimit = budget.unitLimit ?? limitFor(simulation.unitsConsumed, unitLimitOf(message, budget));
   const maxLimit = budget.unitLimit ?? Math.min(maxUnitLimit, minLimit + unitLimitRange - 1);
   for (let draws = 0; draws < maxDraws; draws += 1) {
     const unitLimit = randomInt(minLimit, maxLimit + 1);
@@ -87,8 +88,9 @@ async function readFee(rpc: Rpc, message: Message, slot: bigint): Promise<bigint
   return asked > named ? asked : named;
 }
 
-/** Adds a fifth to the consumed units, because the state may change before the attempt lands. */
-function limitFor(unitsConsumed: bigint): number {
+/** Adds a fifth to the consumed units, because the state may change before the attempt lands. Without a report, what the runtime grants by default. */
+function limitFor(unitsConsumed: bigint | null, defaultUnits: number): number {
+  if (unitsConsumed === null) return defaultUnits;
   return Math.min(maxUnitLimit, Number((unitsConsumed * 6n) / 5n) + 1_000);
 }
 

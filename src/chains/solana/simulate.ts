@@ -7,7 +7,8 @@ import { errorName, failureSentence, linesFrom, type TransactionError, transacti
 
 /** The result of a successful simulation. */
 export interface Simulation {
-  readonly unitsConsumed: bigint;
+  /** Null: the node does not report it. */
+  readonly unitsConsumed: bigint | null;
 }
 
 /** Failures that end by themselves: a lock is released, a block has room again. */
@@ -68,7 +69,7 @@ function leavesPayerBelowRent(error: TransactionError): boolean {
 interface SimulationAnswer {
   readonly error: TransactionError | null;
   readonly logs: readonly string[];
-  readonly unitsConsumed: bigint;
+  readonly unitsConsumed: bigint | null;
 }
 
 function simulationFrom(answer: unknown): SimulationAnswer {
@@ -77,6 +78,6 @@ function simulationFrom(answer: unknown): SimulationAnswer {
   return {
     error: transactionErrorFrom(err),
     logs: linesFrom(logs),
-    unitsConsumed: unitsConsumed === undefined || unitsConsumed === null ? 0n : integerFrom(unitsConsumed, 'consumed units'),
+    unitsConsumed: unitsConsumed === undefined || unitsConsumed === null ? null : integerFrom(unitsConsumed, 'consumed units'),
   };
 }

@@ -57,15 +57,18 @@ describe('compute budget', () => {
     assert.equal(withComputeBudget(many, both, 1232), null);
   });
 
-  it('compute budget: has a default limit of 200,000 units per instruction and at most 1,400,000', () => {
+  it('compute budget: has a default limit of 3,000 units per instruction of a builtin program, 200,000 per other one, and at most 1,400,000', () => {
     const of = (message: Message): number => unitLimitOf(message, computeBudgetOf(message));
+    const program = address(solanaKey().address);
     const times = (count: number): Message => ({
       ...transfer,
+      accounts: [...transfer.accounts.slice(0, 2), program],
       instructions: Array.from({ length: count }, () => ({ program: 2, accounts: [], data: new Uint8Array() })),
     });
+    assert.equal(of(transfer), 3_000);
     assert.equal(of(times(3)), 600_000);
     assert.equal(of(times(8)), 1_400_000);
-    assert.equal(of(budgeted(times(3), { unitLimit: null, unitPriceMicroLamports: 1n })), 600_000);
+    assert.equal(of(budgeted(times(3), { unitLimit: null, unitPriceMicroLamports: 1n })), 603_000);
     assert.equal(of(budgeted(times(3), { unitLimit: 5_000_000, unitPriceMicroLamports: null })), 1_400_000);
   });
 

@@ -7,6 +7,7 @@ import { newest } from '../../local-chains/solana/chain.js';
 import { transferOf, unitLimitOf, unitPriceOf } from '../../local-chains/solana/instructions.js';
 import { solanaKey, transferInstruction } from '../../support/solana.js';
 import { funds, other, startSolanaChain, receiver as to } from '../../support/solana-chain-rig.js';
+import { memoInstruction as memo } from '../../support/solana-samples.js';
 
 function messageOf({ message, signatures }: SolanaDraft): Message {
   const missing = signatures.map(() => new Uint8Array(64));
@@ -49,6 +50,26 @@ describe('draft', () => {
       const limited = messageOf(await drafted({ transaction: await built([...plain, unitLimitOf(7_777)], version) }));
       assert.equal(computeBudgetOf(limited).unitLimit, 7_777);
     }
+  });
+
+  it('draft: leaves the default limit of units if the node does not report what the simulation consumed', async (test) => {
+    const { payer, solana, drafted, advance } = await startSolanaChain(test);
+    solana.node.condition.reportsUnits = false;
+    solana.chain.pool.lowestBidMicroLamports = 1_000n;
+    await advance(160);
+    const { unitLimit } = computeBudgetOf(messageOf(await drafted({ instructions: [memo(), memo(), transferInstruction(payer, to, 5n)] })));
+    assert.ok(unitLimit !== null && unitLimit >= 400_000, String(unitLimit));
+  });
+
+  it('draft: names the fee that the runtime takes if a caller sets a price and no limit', async (test) => {
+    const { payer, drafted, built, signed, chain, advance, outcomeOf, solana } = await startSolanaChain(test);
+    const made = await drafted({ transaction: await built([transferOf(payer, to, 5n), unitPriceOf(1_000_000n)]) });
+    const attempt = await signed(made);
+    await chain.broadcastAll([attempt.raw]);
+    await advance();
+    const outcome = await outcomeOf(attempt);
+    assert.ok(outcome.kind === 'landed');
+    assert.equal(outcome.receipt.facts?.feePaid, funds - 5n - (solana.chain.account(payer, newest)?.lamports ?? 0n));
   });
 
   it('draft: keeps a transaction that others signed unchanged', async (test) => {

@@ -28,7 +28,7 @@ function encoded(data: Uint8Array, encoding: unknown): readonly [string, string]
 }
 
 /** Encodes a simulation for `simulateTransaction` and for the data of a failed preflight. */
-export function simulationAnswer({ error, logs, unitsConsumed }: Execution): object {
+export function simulationAnswer({ error, logs, unitsConsumed }: Execution) {
   return { err: error, logs, unitsConsumed, accounts: null, innerInstructions: null, replacementBlockhash: null, returnData: null };
 }
 

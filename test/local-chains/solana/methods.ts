@@ -40,6 +40,8 @@ export interface NodeCondition {
   historyGap: { readonly from: bigint; readonly to: bigint } | null;
   /** The first slot whose transactions its history finds: it lists earlier blocks too, since it kept no history when it got them. */
   indexFromSlot: bigint;
+  /** False if its simulations do not report the consumed units, as old nodes and some gateways do. */
+  reportsUnits: boolean;
   /** True if it accepts transactions but never forwards them. */
   forwardsNothing: boolean;
 }
@@ -235,7 +237,8 @@ export function createMethods(
       const { hash } = chain.tip(view);
       const replacementBlockhash =
         replaceRecentBlockhash === true ? { blockhash: hash, lastValidBlockHeight: chain.lastValidHeight(hash, view) } : null;
-      return withContext(view, { ...simulationAnswer(outcome), replacementBlockhash });
+      const { unitsConsumed, ...answer } = simulationAnswer(outcome);
+      return withContext(view, { ...answer, ...(condition.reportsUnits ? { unitsConsumed } : {}), replacementBlockhash });
     },
     sendTransaction(params) {
       const options = optionsAt(params, 1);

@@ -66,6 +66,7 @@ export async function startSolanaNode({ chain, airdrop, port = 0, commands = {} 
     historyFromSlot: 0n,
     historyGap: null,
     indexFromSlot: 0n,
+    reportsUnits: true,
     forwardsNothing: false,
   };
   const methods: Methods = createMethods(chain, condition, airdrop);
