@@ -1,8 +1,10 @@
+import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { processEnvironment } from '../config/environment.js';
 import { readSetting } from '../config/settings.js';
 import type { Transaction } from '../core/transaction/transaction.js';
 import { createLogger } from '../observability/logger.js';
+import { CliError } from './cli-error.js';
 import { writeLine } from './output.js';
 
 /** `relayer restore`: puts a backup in place and fails the transactions that must not be sent again. */
@@ -11,6 +13,7 @@ export function registerRestore(program: Command): void {
     .command('restore')
     .description('restore a backup, and mark its waiting transactions as failed, because they may have been sent since')
     .argument('[file]', 'a copy that relayer backup made; omit it if another tool has already restored the database')
+    .option('--yes', 'without a file: mark the waiting transactions as failed without asking')
     .addHelpText(
       'after',
       '\nReads DATABASE_URL only. Stop the service first. The command marks the transactions that were not signed yet as failed, and' +
@@ -20,7 +23,9 @@ export function registerRestore(program: Command): void {
     .action(restoreDatabase);
 }
 
-async function restoreDatabase(file: string | undefined): Promise<void> {
+async function restoreDatabase(file: string | undefined, { yes = false }: { readonly yes?: boolean }): Promise<void> {
+  // With a file nothing is at stake: the database is new, and the backup stays.
+  if (file === undefined && !yes) await confirm();
   const databaseUrl = readSetting(processEnvironment(), 'databaseUrl');
   const { restore } = await import('../storage/restore.js');
   const log = createLogger({ level: 'warn', destination: process.stderr });
@@ -28,6 +33,16 @@ async function restoreDatabase(file: string | undefined): Promise<void> {
   writeLine(`waiting transactions, now failed: ${ended.length}; signed transactions, decided by the chain: ${signed.length}`);
   for (const transaction of ended) writeLine(`failed ${named(transaction)}`);
   for (const transaction of signed) writeLine(`signed ${named(transaction)} nonce ${transaction.nonce ?? 'none'}`);
+}
+
+/** Throws CliError unless a person agrees. */
+async function confirm(): Promise<void> {
+  const consequence = 'this marks every waiting transaction of the database at DATABASE_URL as failed';
+  if (!process.stdin.isTTY) throw new CliError(`${consequence}; confirm it with --yes`, 2);
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await terminal.question(`${consequence}. Continue? [y/N] `);
+  terminal.close();
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CliError('nothing was changed');
 }
 
 function named({ relayerId, id }: Transaction): string {

@@ -1,3 +1,4 @@
+import type { BoundChange } from './bound-change.js';
 import type { RunBatch } from './commit-queue.js';
 import type { Query } from './reads.js';
 
@@ -5,7 +6,9 @@ import type { Query } from './reads.js';
 export interface Database {
   readonly runBatch: RunBatch;
   readonly query: Query;
-  /** Resolves with the reason when the instance lock is lost: another process may hold it, so nothing can be written. */
+  /** Writes the change that records this process as the owner. SQLite then refuses every batch once another process has recorded itself. */
+  own(change: BoundChange, token: string): Promise<void>;
+  /** Resolves with the reason when the database is lost: another process may own it, or its file is gone, so nothing can be written. */
   readonly lost: Promise<Error>;
   /** Closes every connection, then releases the lock. */
   close(): Promise<void>;

@@ -18,7 +18,7 @@ export interface OpenedStore {
   readonly store: Store;
   /** The names of the migrations that ran. */
   readonly migrations: readonly string[];
-  /** Resolves with the reason when the instance lock is lost: every later commit fails, so the process should end. Never resolves on SQLite. */
+  /** Resolves with the reason when the database is lost to this process: every later commit fails, so the process should end. */
   readonly lost: Promise<Error>;
 }
 
@@ -28,13 +28,13 @@ async function lockDatabase(databaseUrl: string, log: Log): Promise<{ locked: Lo
   return { locked: await lockPostgres(address.connectionString, log), statements: compileStatements(postgres) };
 }
 
-/** Gives a new database its id, and records this process as the holder, for the error of a process that finds the lock taken. */
-async function recordHolder({ runBatch }: Database, { instances, databaseIds }: Statements): Promise<void> {
+/** Gives a new database its id, and records this process as the owner, also for the error of a process that finds the lock taken. */
+async function recordOwner({ own }: Database, { instances, databaseIds }: Statements): Promise<void> {
   const nowMs = systemClock.nowMs();
-  const row = { number: 1, host: hostname(), pid: process.pid, since_ms: nowMs, checked_at_ms: nowMs };
+  const token = randomUUID();
+  const row = { number: 1, host: hostname(), pid: process.pid, token, since_ms: nowMs, checked_at_ms: nowMs };
   const identify = step(databaseIds.insertIfMissing, { number: 1, id: randomUUID() });
-  const [outcome] = await runBatch([[new BoundChange('recordHolder', [step(instances.record, row), identify])]]);
-  if (outcome !== undefined) throw outcome;
+  await own(new BoundChange('recordOwner', [step(instances.record, row), identify]), token);
 }
 
 async function openLocked(locked: LockedDatabase): Promise<{ database: Database; migrations: string[] }> {
@@ -56,7 +56,7 @@ export async function openStore(databaseUrl: string, options: { readonly log: Lo
   const { locked, statements } = await lockDatabase(databaseUrl, options.log);
   const { database, migrations } = await openLocked(locked);
   try {
-    await recordHolder(database, statements);
+    await recordOwner(database, statements);
   } catch (error) {
     await database.close();
     throw error;

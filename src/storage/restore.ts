@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Log } from '../core/ports/log.js';
 import { type Ended, endWaiting } from '../core/transaction/end-waiting.js';
 import { addressFromUrl } from './database-url.js';
 import { openStore } from './open-store.js';
-import { copyBackup, moveDurably } from './sqlite/sqlite-backup.js';
+import { copyBackup, publishDurably } from './sqlite/sqlite-backup.js';
+import { takeSqliteLock } from './sqlite/sqlite-lock.js';
 
 /**
  * Restores the database at this URL and ends the transactions that must not be signed again. `backup` is a copy that `backUp` made; it is put in
@@ -13,25 +13,49 @@ import { copyBackup, moveDurably } from './sqlite/sqlite-backup.js';
  * the operator, and the errors of `openStore`.
  */
 export async function restore(databaseUrl: string, backup: string | null, log: Log): Promise<Ended> {
-  if (backup === null) return endWaitingIn(databaseUrl, log);
   const address = addressFromUrl(databaseUrl);
+  if (backup === null) {
+    if (address.dialect === 'sqlite' && !existsSync(address.file)) throw new Error(`${address.file} does not exist; restore it first`);
+    return endWaitingIn(databaseUrl, log);
+  }
   if (address.dialect === 'postgres')
     throw new Error(
       'relayer restore accepts a file only for SQLite; restore PostgreSQL with pg_restore, then run relayer restore without a file',
     );
-  const target = resolve(address.file);
-  // SQLite would replay another database's leftover log into this one.
-  const present = ['', '-wal', '-shm', '-journal'].map((end) => `${target}${end}`).find((file) => existsSync(file));
-  if (present !== undefined) throw new Error(`${present} already exists; first move the database away, with its -wal and -shm files`);
-  const partial = `${target}.partial`;
-  copyBackup(backup, partial);
+  // Until the copy is in place, no service may start on a new database at this path, and none may still work on the old one.
+  const lock = takeSqliteLock(address.file);
   try {
+    return await restoreInto(lock.file, backup, log);
+  } finally {
+    lock.release();
+  }
+}
+
+async function restoreInto(target: string, backup: string, log: Log): Promise<Ended> {
+  requireNothingAt(target);
+  const partial = `${target}.partial`;
+  // Left by a restore that was killed: the lock shows that it no longer runs.
+  removeDatabase(partial);
+  try {
+    copyBackup(backup, partial);
     const ended = await endWaitingIn(`sqlite:${partial}`, log);
-    moveDurably(partial, target);
+    // A service of an older version may have ignored the lock.
+    requireNothingAt(target);
+    publishDurably(partial, target);
     return ended;
   } finally {
-    for (const left of ['', '.lock', '-wal', '-shm']) rmSync(`${partial}${left}`, { force: true });
+    removeDatabase(partial);
   }
+}
+
+/** SQLite would replay another database's leftover log into this one. */
+function requireNothingAt(target: string): void {
+  const present = ['', '-wal', '-shm', '-journal'].map((end) => `${target}${end}`).find((file) => existsSync(file));
+  if (present !== undefined) throw new Error(`${present} already exists; first move the database away, with its -wal and -shm files`);
+}
+
+function removeDatabase(file: string): void {
+  for (const end of ['', '.lock', '-wal', '-shm', '-journal']) rmSync(`${file}${end}`, { force: true });
 }
 
 async function endWaitingIn(databaseUrl: string, log: Log): Promise<Ended> {

@@ -198,6 +198,8 @@ export interface InstanceTable {
   number: number;
   host: string;
   pid: number;
+  /** Random: a process whose token it no longer is has lost the database to another. */
+  token: string;
   since_ms: number;
   /** When the service last checked that it can write. */
   checked_at_ms: number;

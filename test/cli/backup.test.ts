@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { publishDurably } from '../../src/storage/sqlite/sqlite-backup.js';
+import { takeSqliteLock } from '../../src/storage/sqlite/sqlite-lock.js';
 import { rest } from '../support/callers.js';
 import { runCli } from '../support/run-cli.js';
 import { createServiceHome, launchService, type RunningService, type ServiceHome, startService } from '../support/service.js';
@@ -70,9 +72,12 @@ describe('backup and restore of a database in use', () => {
   });
 
   it('restore: rejects an existing target, a file that is not a backup, and a database in use', async () => {
-    const over = await runCli(['restore', join(home.dir, 'backup.db')], { ...home.env });
+    const whileItRuns = await runCli(['restore', join(home.dir, 'backup.db')], { ...home.env });
+    assert.equal(whileItRuns.exitCode, 2);
+    assert.match(whileItRuns.stderr, /in use by process .*; stop it first/);
+    const over = await runCli(['restore', join(home.dir, 'backup.db')], { DATABASE_URL: `sqlite:${join(home.dir, 'restored.db')}` });
     assert.equal(over.exitCode, 1);
-    assert.match(over.stderr, /relayer\.db already exists; first move the database away/);
+    assert.match(over.stderr, /restored\.db already exists; first move the database away/);
     const env = { DATABASE_URL: `sqlite:${join(home.dir, 'another.db')}` };
     for (const end of ['-wal', '-shm', '-journal']) {
       const left = join(home.dir, `another.db${end}`);
@@ -85,13 +90,50 @@ describe('backup and restore of a database in use', () => {
     const other = await runCli(['restore', join(home.dir, 'relayer.db')], env);
     assert.equal(other.exitCode, 1);
     assert.match(other.stderr, /it was not made by relayer backup/);
-    const inUse = await runCli(['restore'], { ...home.env });
+    const unasked = await runCli(['restore'], { ...home.env });
+    assert.deepEqual([unasked.exitCode, unasked.stdout], [2, '']);
+    assert.match(unasked.stderr, /marks every waiting transaction .* as failed; confirm it with --yes/);
+    const nothing = await runCli(['restore', '--yes'], env);
+    assert.equal(nothing.exitCode, 1);
+    assert.match(nothing.stderr, /another\.db does not exist; restore it first/);
+    const inUse = await runCli(['restore', '--yes'], { ...home.env });
     assert.equal(inUse.exitCode, 2);
     assert.match(inUse.stderr, /stop it first/);
     assert.deepEqual(
-      readdirSync(home.dir).filter((name) => /another|partial/.test(name)),
+      readdirSync(home.dir).filter((name) => /another\.db$|partial/.test(name)),
       [],
     );
+  });
+
+  it('restore: a database that appears while the copy is made is never replaced, and a service cannot start meanwhile', async () => {
+    const target = join(home.dir, 'appears.db');
+    const lock = takeSqliteLock(target);
+    const refused = await runCli(['restore', join(home.dir, 'backup.db')], { DATABASE_URL: `sqlite:${target}` });
+    assert.equal(refused.exitCode, 2);
+    assert.match(refused.stderr, /in use by another process/);
+    lock.release();
+    writeFileSync(join(home.dir, 'copy'), 'complete');
+    writeFileSync(target, 'of another process');
+    assert.throws(() => publishDurably(join(home.dir, 'copy'), target), /EEXIST/);
+    assert.equal(readFileSync(target, 'utf8'), 'of another process');
+  });
+
+  it('restore: follows a symbolic link whose file does not exist yet, and removes what a killed restore left', async () => {
+    const link = join(home.dir, 'linked.db');
+    symlinkSync(join(home.dir, 'real.db'), link);
+    writeFileSync(join(home.dir, 'real.db.partial'), 'left by a restore that was killed');
+    const { exitCode, stderr } = await runCli(['restore', join(home.dir, 'backup.db')], { DATABASE_URL: `sqlite:${link}` });
+    assert.equal(exitCode, 0, stderr);
+    assert.ok(lstatSync(link).isSymbolicLink());
+    assert.ok(lstatSync(join(home.dir, 'real.db')).isFile());
+  });
+
+  it('backup: names the file that a killed backup left', async () => {
+    writeFileSync(join(home.dir, 'next.db.partial'), 'left');
+    const { exitCode, stderr } = await runCli(['backup', join(home.dir, 'next.db')], { ...home.env });
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /next\.db\.partial was left by a backup that was killed/);
+    rmSync(join(home.dir, 'next.db.partial'));
   });
 
   it('backup: never overwrites a file and reports each failure in one sentence', async () => {

@@ -156,6 +156,8 @@ export interface RunningService {
 export interface LaunchedService {
   /** Resolves when it says that it listens; rejects with what it said when it ends instead. */
   readonly listening: Promise<RunningService>;
+  /** Its exit code, once it has ended; null: a signal ended it. */
+  readonly exited: Promise<number | null>;
   /** Ends it as a power cut does, before or after it listens. */
   kill(): Promise<void>;
   /** Everything it has written to stdout and stderr. */
@@ -177,6 +179,7 @@ export function launchService(home: ServiceHome, enter: readonly string[] = []):
   const stopWithUs = (): void => void child.kill('SIGKILL');
   process.once('exit', stopWithUs);
   child.once('exit', () => process.removeListener('exit', stopWithUs));
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
   let output = '';
   const port = new Promise<number>((resolve, reject) => {
     let isListening = false;
@@ -199,7 +202,7 @@ export function launchService(home: ServiceHome, enter: readonly string[] = []):
   });
   // One who kills it before it listens does not wait for that.
   listening.catch(() => {});
-  return { listening, kill, output: () => output };
+  return { listening, exited, kill, output: () => output };
 }
 
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {

@@ -122,6 +122,7 @@ async function createLanesAndInstances(db: Kysely<unknown>): Promise<void> {
     .addColumn('number', 'integer', (column) => column.primaryKey().notNull())
     .addColumn('host', 'text', (column) => column.notNull())
     .addColumn('pid', 'integer', (column) => column.notNull())
+    .addColumn('token', 'text', (column) => column.notNull())
     .addColumn('since_ms', 'bigint', (column) => column.notNull())
     .addColumn('checked_at_ms', 'bigint', (column) => column.notNull())
     .execute();

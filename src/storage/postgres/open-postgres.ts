@@ -34,9 +34,15 @@ function openDatabase(connectionString: string, { writer, lost }: PostgresWriter
     const result = await readers.query({ name: statement.name, text: statement.sql, values: bound });
     return result.rows as R[];
   };
+  const runBatch = createPostgresBatch(writer);
   return {
-    runBatch: createPostgresBatch(writer),
+    runBatch,
     query,
+    // The connection that writes holds the lock, which fences more than a token could.
+    async own(change) {
+      const [outcome] = await runBatch([[change]]);
+      if (outcome !== undefined) throw outcome;
+    },
     lost,
     close: async () => {
       await readers.end();

@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import type Sqlite from 'better-sqlite3';
 import { Kysely, SqliteAdapter, SqliteDialect } from 'kysely';
+import type { RunBatch } from '../commit-queue.js';
 import type { Database, LockedDatabase } from '../database.js';
 import { sqlite } from '../dialect.js';
 import { migrate } from '../migrate.js';
@@ -10,6 +11,7 @@ import { openSqliteFile } from './open-sqlite-file.js';
 import { requireNoBackup } from './sqlite-backup.js';
 import { createSqliteBatch, preparedStatements } from './sqlite-batch.js';
 import { takeSqliteLock } from './sqlite-lock.js';
+import { createSqliteOwnership } from './sqlite-ownership.js';
 
 /** How long to wait for another program that locks the file for a moment, such as a backup tool. */
 const busyTimeoutMs = 5_000;
@@ -60,19 +62,33 @@ async function migrateFile(file: string): Promise<string[]> {
   }
 }
 
-/** Opens a database file. Closing it calls `release`. */
-function openFile(file: string, release: () => void): Database {
+/** Opens a database file. Closing it calls `release`. `files`: what must stay in place while it is open. */
+function openFile(file: string, files: readonly string[], release: () => void): Database {
   const writer = openWriter(file);
   const reader = openSqliteFile(file, { readonly: true, timeout: busyTimeoutMs }, (db) => db.pragma('query_only = ON'));
   const prepared = preparedStatements(reader);
   const query: Query = async <P extends object, R>(statement: Statement<P, R>, values: P) =>
     prepared(statement).all(statement.bind(values)) as R[];
+  const ownership = createSqliteOwnership(writer, files);
+  const runUnguarded = createSqliteBatch(writer, ownership.requireToken);
+  const runBatch: RunBatch = (lists) => {
+    ownership.requireFiles();
+    const outcomes = runUnguarded(lists);
+    // What was written into a file without a name is lost: the callers must not hear that it is stored.
+    ownership.requireFiles();
+    return outcomes;
+  };
   return {
-    runBatch: createSqliteBatch(writer),
+    runBatch,
     query,
-    // The operating system keeps the lock as long as this process lives.
-    lost: new Promise(() => {}),
+    async own(change, token) {
+      const [outcome] = runUnguarded([[change]]);
+      if (outcome !== undefined) throw outcome;
+      ownership.takeToken(token);
+    },
+    lost: ownership.lost,
     close: async () => {
+      ownership.stop();
       reader.close();
       writer.close();
       release();
@@ -82,7 +98,7 @@ function openFile(file: string, release: () => void): Database {
 
 /** Opens a database file without its instance lock, beside the process that holds it. Must not write what the lock protects: nonces. */
 export function openSqliteBeside(file: string): Database {
-  return openFile(file, () => {});
+  return openFile(file, [file], () => {});
 }
 
 /** Takes the instance lock of a database file. Throws `DatabaseLockedError` if another process holds it. */
@@ -90,7 +106,7 @@ export function lockSqlite(file: string): LockedDatabase {
   const lock = takeSqliteLock(file);
   return {
     migrate: () => migrateFile(lock.file),
-    open: async () => openFile(lock.file, lock.release),
+    open: async () => openFile(lock.file, [lock.file, lock.lockFile], lock.release),
     unlock: async () => lock.release(),
   };
 }

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, constants, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, closeSync, constants, copyFileSync, existsSync, fsyncSync, linkSync, openSync, rmSync, unlinkSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type Sqlite from 'better-sqlite3';
 import { openSqliteFile } from './open-sqlite-file.js';
@@ -14,6 +14,8 @@ const backupVersion = 1;
 export function backUpSqlite(file: string, target: string): void {
   if (existsSync(target)) throw new Error(`${target} already exists; it is never overwritten`);
   const partial = `${resolve(target)}.partial`;
+  if (existsSync(partial))
+    throw new Error(`${partial} was left by a backup that was killed, or another backup still runs; if none does, remove the file`);
   // Created first with mode 0600, so that other users can never read it.
   closeSync(openSync(partial, 'wx', 0o600));
   try {
@@ -29,7 +31,7 @@ export function backUpSqlite(file: string, target: string): void {
       markBackup(db, true);
     });
     copy.close();
-    moveDurably(partial, target);
+    publishDurably(partial, target);
   } catch (error) {
     rmSync(partial, { force: true });
     throw error;
@@ -57,10 +59,12 @@ export function requireNoBackup(db: Sqlite.Database): void {
   if (isBackup(db)) throw new Error('it is a backup; restore it with relayer restore (see docs/operations.md)');
 }
 
-/** Renames a complete file, and waits until the file and its name are on disk. */
-export function moveDurably(partial: string, target: string): void {
+/** Gives a complete file its name, which must be free, and waits until the file and its name are on disk. */
+export function publishDurably(partial: string, target: string): void {
   syncFile(partial);
-  renameSync(partial, target);
+  // Unlike a rename, a link never replaces what another process has put there meanwhile.
+  linkSync(partial, target);
+  unlinkSync(partial);
   syncFile(dirname(resolve(target)));
 }
 

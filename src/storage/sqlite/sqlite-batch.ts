@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3';
 import { ConflictError } from '../../core/ports/store.js';
 import type { BoundChange, Step } from '../bound-change.js';
-import type { ChangeList, Outcome, RunBatch } from '../commit-queue.js';
+import type { ChangeList, Outcome } from '../commit-queue.js';
 
 const uniqueViolations = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY']);
 
@@ -15,8 +15,11 @@ export function preparedStatements(db: Sqlite.Database): (statement: Step['state
   };
 }
 
-/** Runs batches on the writing connection: one commit for all lists, and a savepoint per list, so that a failed list is undone alone. */
-export function createSqliteBatch(db: Sqlite.Database): RunBatch {
+/**
+ * Runs batches on the writing connection: one commit for all lists, and a savepoint per list, so that a failed list is undone alone. `requireOwned` runs
+ * inside each transaction; if it throws, nothing of the batch is written.
+ */
+export function createSqliteBatch(db: Sqlite.Database, requireOwned: () => void): (lists: readonly ChangeList[]) => readonly Outcome[] {
   const prepared = preparedStatements(db);
   const begin = db.prepare('begin immediate');
   const commit = db.prepare('commit');
@@ -55,6 +58,7 @@ export function createSqliteBatch(db: Sqlite.Database): RunBatch {
   return (lists) => {
     begin.run();
     try {
+      requireOwned();
       const outcomes = lists.map(runList);
       commit.run();
       return outcomes;

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { DatabaseLockedError } from '../database-locked-error.js';
@@ -10,13 +10,30 @@ import { openSqliteFile, SqliteFileError } from './open-sqlite-file.js';
 export interface SqliteLock {
   /** The resolved path of the database: all names of one file share one lock. */
   readonly file: string;
+  readonly lockFile: string;
   release(): void;
 }
 
+/** As many as the kernel follows. */
+const maxLinks = 40;
+
+/** Follows symbolic links to the end, also to a file that does not exist yet, and creates the folders on the way. */
 function realFile(file: string): string {
-  const path = resolve(file);
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  return existsSync(path) ? realpathSync(path) : join(realpathSync(dirname(path)), basename(path));
+  let path = resolve(file);
+  for (let links = 0; links <= maxLinks; links += 1) {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    path = join(realpathSync(dirname(path)), basename(path));
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return path;
+    path = resolve(dirname(path), readlinkSync(path));
+  }
+  throw new Error(`${file} is a chain of too many symbolic links`);
+}
+
+/** SQLite names the log after the path, so that each name of a file would have a log of its own. */
+function requireOneName(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found?.isFile() === true && found.nlink > 1)
+    throw new Error(`the database file ${file} has ${found.nlink} hard links; a database may have one name only: remove the others`);
 }
 
 /** Undefined if the row cannot be read, for example while the holder runs its first migration. */
@@ -40,12 +57,14 @@ function holderOf(file: string): Instance | undefined {
  */
 export function takeSqliteLock(file: string): SqliteLock {
   const real = realFile(file);
+  const lockFile = `${real}.lock`;
+  requireOneName(real);
   let lock: Sqlite.Database;
   try {
-    lock = openSqliteFile(`${real}.lock`, { timeout: 0 }, (db) => db.exec('begin exclusive'));
+    lock = openSqliteFile(lockFile, { timeout: 0 }, (db) => db.exec('begin exclusive'));
   } catch (error) {
     if (error instanceof SqliteFileError && error.busy) throw new DatabaseLockedError(holderOf(real));
     throw error;
   }
-  return { file: real, release: () => lock.close() };
+  return { file: real, lockFile, release: () => lock.close() };
 }

@@ -13,14 +13,15 @@ export interface Instance {
 /** Statements on the row that names the holder of the instance lock. */
 export function instanceStatements(db: Kysely<Schema>) {
   return {
-    record: statement<Instance & { number: number; checked_at_ms: number }, never>('instances_record', (values) =>
+    record: statement<Instance & { number: number; token: string; checked_at_ms: number }, never>('instances_record', (values) =>
       db
         .insertInto('instances')
-        .values(pick(values, ['number', 'host', 'pid', 'since_ms', 'checked_at_ms']))
+        .values(pick(values, ['number', 'host', 'pid', 'token', 'since_ms', 'checked_at_ms']))
         .onConflict((conflict) =>
           conflict.column('number').doUpdateSet((eb) => ({
             host: eb.ref('excluded.host'),
             pid: eb.ref('excluded.pid'),
+            token: eb.ref('excluded.token'),
             since_ms: eb.ref('excluded.since_ms'),
             checked_at_ms: eb.ref('excluded.checked_at_ms'),
           })),
@@ -29,6 +30,11 @@ export function instanceStatements(db: Kysely<Schema>) {
 
     touch: statement<{ number: number; checked_at_ms: number }, never>('instances_touch', (values) =>
       db.updateTable('instances').set({ checked_at_ms: values.checked_at_ms }).where('number', '=', values.number),
+    ),
+
+    /** Finds the row as long as no other process has recorded itself. */
+    fence: statement<{ number: number; token: string }, { number: number }>('instances_fence', ({ number, token }) =>
+      db.selectFrom('instances').select('number').where('number', '=', number).where('token', '=', token),
     ),
 
     holder: statement<{ number: number }, Instance>('instances_holder', (values) =>

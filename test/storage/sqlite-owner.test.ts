@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { copyFileSync, linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import Sqlite from 'better-sqlite3';
+import type { Store } from '../../src/core/ports/store.js';
+import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
+import { openStore } from '../../src/storage/open-store.js';
+import { aTransaction, silentLog } from '../support/stored-samples.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+
+const opened = (file: string) => openStore(`sqlite:${file}`, { log: silentLog });
+
+const insert = (store: Store, id: string) => store.commit([store.change.insertTransaction(aTransaction({ id }))]);
+
+async function newFile(): Promise<string> {
+  return join(await temporaryFolder(), 'relayer.db');
+}
+
+describe('a SQLite database has one owner', () => {
+  it('a symbolic link to a file that does not exist yet leads to the lock of that file', async () => {
+    const file = await newFile();
+    const link = `${file}.link`;
+    symlinkSync(file, link);
+    const { store } = await opened(link);
+    await assert.rejects(opened(file), DatabaseLockedError);
+    await store.close();
+  });
+
+  it('a file with two hard links is refused, since each name would have a log of its own', async () => {
+    const file = await newFile();
+    await (await opened(file)).store.close();
+    linkSync(file, `${file}.second`);
+    await assert.rejects(opened(file), /relayer\.db has 2 hard links.*remove the others/);
+  });
+
+  it('after its lock file is deleted, a second process takes the database over, and the first can write nothing more', async () => {
+    const file = await newFile();
+    const first = await opened(file);
+    await insert(first.store, '1');
+    rmSync(`${file}.lock`);
+    const second = await opened(file);
+    await assert.rejects(insert(first.store, '2'), /relayer\.db\.lock was removed or replaced/);
+    await insert(second.store, '3');
+    assert.equal(await second.store.read.transaction('2'), undefined);
+    await first.store.close();
+    await second.store.close();
+  });
+
+  it('once another process has recorded itself as the owner, nothing is written', async () => {
+    const file = await newFile();
+    const { store, lost } = await opened(file);
+    await insert(store, '1');
+    const other = new Sqlite(file);
+    other.exec("update instances set token = 'of another process'");
+    other.close();
+    await assert.rejects(insert(store, '2'), /another process took the database over/);
+    assert.equal(await store.read.transaction('2'), undefined);
+    assert.match((await lost).message, /another process took the database over/);
+    await store.close();
+  });
+
+  it('a lock file that is deleted is noticed without a commit', async () => {
+    const file = await newFile();
+    const { store, lost } = await opened(file);
+    rmSync(`${file}.lock`);
+    assert.match((await lost).message, /relayer\.db\.lock was removed or replaced/);
+    await store.close();
+  });
+
+  for (const [what, change] of [
+    ['deleted', (file: string) => rmSync(file)],
+    ['moved away', (file: string) => renameSync(file, `${file}.old`)],
+    [
+      'replaced by a copy',
+      (file: string) => {
+        copyFileSync(file, `${file}.copy`);
+        renameSync(`${file}.copy`, file);
+      },
+    ],
+  ] as const) {
+    it(`a database file that is ${what} accepts no commit, and its owner is told`, async () => {
+      const file = await newFile();
+      const { store, lost } = await opened(file);
+      await insert(store, '1');
+      change(file);
+      await assert.rejects(insert(store, '2'), /relayer\.db was removed or replaced/);
+      await assert.rejects(insert(store, '3'), /relayer\.db was removed or replaced/);
+      await assert.rejects(store.checkWritable(), /relayer\.db was removed or replaced/);
+      assert.match((await lost).message, /relayer\.db was removed or replaced/);
+      await store.close();
+    });
+  }
+
+  it('a database file that is deleted is noticed without a commit', async () => {
+    const file = await newFile();
+    const { store, lost } = await opened(file);
+    rmSync(file);
+    assert.match((await lost).message, /relayer\.db was removed or replaced/);
+    await store.close();
+  });
+
+  it('a folder in the place of the database file is refused in one sentence', async () => {
+    const file = await newFile();
+    mkdirSync(file);
+    await assert.rejects(opened(file), /cannot open the database file .*relayer\.db/);
+    writeFileSync(join(file, 'left'), 'as it was');
+  });
+});
