@@ -26,14 +26,14 @@ import type { LoadedConfig } from './config/config-file.js';
 import { packageFile, packageVersion } from './config/package-version.js';
 import { ConfigError } from './config/problem.js';
 import type { Settings } from './config/settings.js';
-import { configInForce } from './config-in-force.js';
+import { configInForce, nodeUrlPolicyOf } from './config-in-force.js';
 import { createAuthenticate } from './core/access/authenticate.js';
 import { createFingerprint, openDatabaseSecret, storedResponseSealKey } from './core/access/database-secret.js';
 import { createIdempotency, startStoredResponseCleaner } from './core/access/idempotency.js';
 import { createKeyRing } from './core/access/key-ring.js';
 import { createExclusively } from './core/exclusively.js';
 import { systemIds } from './core/ids.js';
-import { createNodeUrlPolicy, type NodeUrlPolicy } from './core/network/node-url-policy.js';
+import type { NodeUrlPolicy } from './core/network/node-url-policy.js';
 import { eventFor, relayerEventFor } from './core/notification/events.js';
 import { withSealedUrls } from './core/notification/sealed-urls.js';
 import { type Clock, monotonicMs, systemClock } from './core/ports/clock.js';
@@ -160,12 +160,7 @@ export async function startApp(
     }
 
     // Signers, chains and relayers.
-    const nodeUrls = createNodeUrlPolicy(
-      { allowedHosts: settings.rpcAllowedHosts, blockPrivate: settings.rpcBlockPrivateIps },
-      [...config.networks.map(({ rpcUrls }) => rpcUrls), ...config.relayers.map(({ customRpcUrls }) => customRpcUrls)]
-        .flat()
-        .map(({ url }) => url),
-    );
+    const nodeUrls = nodeUrlPolicyOf(settings, config);
     const chains = openChains({
       rpcTimeoutMs: settings.rpcTimeoutMs,
       log,

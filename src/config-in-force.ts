@@ -1,7 +1,9 @@
 import type { LoadedConfig } from './config/config-file.js';
 import { ConfigError, type Problem } from './config/problem.js';
 import type { RelayerEntry } from './config/relayer-entries.js';
+import type { Settings } from './config/settings.js';
 import { createNetworks, type Networks, networkIdOf } from './core/network/networks.js';
+import { createNodeUrlPolicy, type NodeUrlPolicy } from './core/network/node-url-policy.js';
 import { urlsOf } from './core/network/node-urls.js';
 import { followFile } from './core/notification/follow-file.js';
 import type { Clock } from './core/ports/clock.js';
@@ -116,6 +118,19 @@ export async function configInForce({ store, clock, ...deps }: Deps, config: Loa
   function currentNetwork({ network }: RelayerEntry): Pick<RelayerEntry, 'network'> {
     return { network: networks.find(networkIdOf(network)) ?? network };
   }
+}
+
+/** Returns the rules for the RPC URLs that the API sets. */
+export function nodeUrlPolicyOf(
+  settings: Pick<Settings, 'rpcAllowedHosts' | 'rpcBlockPrivateIps'>,
+  { networks, relayers }: Pick<LoadedConfig, 'networks' | 'relayers'>,
+): NodeUrlPolicy {
+  const configured = [...networks.map(({ rpcUrls }) => rpcUrls), ...relayers.map(({ customRpcUrls }) => customRpcUrls)].flat();
+  const limits = { allowedHosts: settings.rpcAllowedHosts, blockPrivate: settings.rpcBlockPrivateIps };
+  return createNodeUrlPolicy(
+    limits,
+    configured.map(({ url }) => url),
+  );
 }
 
 /** Returns the box, which throws ConfigError if it cannot open a secret: the service was started with a key other than the earlier one. */

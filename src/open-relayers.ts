@@ -24,6 +24,30 @@ export interface OpenedRelayers {
  * every account that two relayers share. Needs no node. `initKeccak` must have resolved.
  */
 export async function openRelayers(config: ConfigInForce, chains: Chains): Promise<OpenedRelayers> {
+  const { signers, accounts, problems } = await openAccounts(config);
+  if (problems.length > 0) throw new ConfigError(problems);
+  const entries = await Promise.all(
+    accounts.map(async ({ origin, signer, address, ...entry }): Promise<DirectoryEntry> => {
+      if (signer === undefined || address === null) throw new Error(`${origin} has no signer`);
+      return { relayer: { ...entry, address, disabledReason: null }, signer, chain: await chains.acquire(entry.network, nodesOf(entry)) };
+    }),
+  );
+  return { directory: createDirectory(entries), signers };
+}
+
+/** The signers of a configuration, and what each of its relayers has as its account. */
+interface OpenedAccounts {
+  readonly signers: Signers;
+  /** The signer and the address are missing if a problem says why. */
+  readonly accounts: readonly (ConfigInForce['relayers'][number] & {
+    readonly signer: Signer | undefined;
+    readonly address: string | null;
+  })[];
+  readonly problems: readonly Problem[];
+}
+
+/** Opens the keystores, and finds each relayer's account. Needs no node. `initKeccak` must have resolved. */
+export async function openAccounts(config: Pick<ConfigInForce, 'fileSigners' | 'storedKeys' | 'relayers'>): Promise<OpenedAccounts> {
   const problems: Problem[] = [];
   const fromFile = await Promise.all(config.fileSigners.map(({ entry, origin }) => openFileSigner(entry, `${origin}.config`, problems)));
   const signers = createSigners([...fromFile.filter((signer) => signer !== null), ...config.storedKeys.map(openStoredKey)]);
@@ -38,16 +62,7 @@ export async function openRelayers(config: ConfigInForce, chains: Chains): Promi
       return { ...entry, origin, signer, address: signer === undefined ? null : await accountOf(entry.networkType, signer) };
     }),
   );
-  problems.push(...accountProblems(accounts));
-  if (problems.length > 0) throw new ConfigError(problems);
-
-  const entries = await Promise.all(
-    accounts.map(async ({ origin, signer, address, ...entry }): Promise<DirectoryEntry> => {
-      if (signer === undefined || address === null) throw new Error(`${origin} has no signer`);
-      return { relayer: { ...entry, address, disabledReason: null }, signer, chain: await chains.acquire(entry.network, nodesOf(entry)) };
-    }),
-  );
-  return { directory: createDirectory(entries), signers };
+  return { signers, accounts, problems: [...problems, ...accountProblems(accounts)] };
 }
 
 /** Returns the account address of a key on networks of this type, in their notation. */

@@ -7,6 +7,7 @@ import { registerBackup } from './backup.js';
 import { registerCheckConfig } from './check-config.js';
 import { CliError } from './cli-error.js';
 import { registerDev } from './dev.js';
+import { registerImportOpenzeppelin } from './import-openzeppelin.js';
 import { registerKeystore } from './keystore.js';
 import { registerMigrate } from './migrate.js';
 import { writeNote } from './output.js';
@@ -28,6 +29,7 @@ const commands: readonly ((program: Command) => void)[] = [
   registerKeystore,
   registerApiKey,
   registerRotateEncryptionKey,
+  registerImportOpenzeppelin,
 ];
 
 /** Runs the command line. Returns the exit code: 0 success, 1 failure, 2 wrong usage or configuration. Never throws. */

@@ -44,7 +44,8 @@ export function createSecretReader(): (request: SecretRequest) => Promise<string
   };
 }
 
-function secretFromEnvironment(what: string, envName: string): string {
+/** Returns the secret in a variable. Throws CliError. */
+export function secretFromEnvironment(what: string, envName: string): string {
   const secret = processEnvironment()[envName];
   if (secret !== undefined && secret !== '') return secret;
   // A user may have passed the secret itself: only what cannot be one, by convention, is shown.

@@ -53,12 +53,18 @@ export async function createApiKey(
   saveResponse: SaveResponse<ApiKeyCreated> = () => [],
 ): Promise<ApiKeyCreated> {
   const { store, keys, clock, ids } = deps;
-  const nowMs = clock.nowMs();
-  checkForm(wanted, nowMs);
   if (creator !== null) checkCreator(wanted, creator);
-  const id = ids.timeOrdered();
+  const created = apiKeyFrom(wanted, ids.timeOrdered(), clock.nowMs());
+  await store.commit([store.change.insertApiKey(created.apiKey), ...saveResponse(created)]);
+  keys.add(created.apiKey);
+  return created;
+}
+
+/** Makes a key, and its text, which is in the result and nowhere else. Stores nothing. Throws `FIELD_INVALID`. */
+export function apiKeyFrom(wanted: NewApiKey, id: string, nowMs: number): ApiKeyCreated {
+  checkForm(wanted, nowMs);
   const text = newKeyText(id);
-  const apiKey: ApiKey = {
+  const apiKey = {
     id,
     name: wanted.name,
     scopes: [...new Set(wanted.scopes)],
@@ -67,10 +73,7 @@ export async function createApiKey(
     createdAtMs: nowMs,
     expiresAtMs: wanted.expiresAtMs,
   };
-  const created: ApiKeyCreated = { apiKey, text };
-  await store.commit([store.change.insertApiKey(apiKey), ...saveResponse(created)]);
-  keys.add(apiKey);
-  return created;
+  return { apiKey, text };
 }
 
 function checkForm({ name, scopes, relayerIds, expiresAtMs }: NewApiKey, nowMs: number): void {

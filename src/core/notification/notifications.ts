@@ -53,16 +53,7 @@ export async function createNotification(
   const signingKey = wanted.signingKey === '' ? undefined : wanted.signingKey;
   checkWebhookTarget(wanted.url, allowPrivateTargets);
   if (signingKey !== undefined) checkSigningKey(signingKey);
-  const notification: Notification = {
-    id,
-    type: 'webhook',
-    url: wanted.url,
-    sealedSigningKey: signingKey === undefined ? null : secretBox.seal(signingKey, signingKeyPurpose(id)),
-    retiredKeys: [],
-    goneAtMs: null,
-    createdAtMs: clock.nowMs(),
-    revision: 1,
-  };
+  const notification = newNotification({ secretBox, clock }, { id, url: wanted.url, signingKey: signingKey ?? null });
   const written: NotificationWritten = { notification, warnings: signingKey === undefined ? [] : signingKeyWarnings(signingKey) };
   try {
     await store.commit([store.change.insertNotification(notification), ...saveResponse(written)]);
@@ -71,6 +62,15 @@ export async function createNotification(
     throw error;
   }
   return written;
+}
+
+/** Returns the first revision of a notification whose parts are checked. */
+export function newNotification(
+  { secretBox, clock }: Pick<NotificationDeps, 'secretBox' | 'clock'>,
+  { id, url, signingKey }: { readonly id: string; readonly url: string; readonly signingKey: string | null },
+): Notification {
+  const sealedSigningKey = signingKey === null ? null : secretBox.seal(signingKey, signingKeyPurpose(id));
+  return { id, type: 'webhook', url, sealedSigningKey, retiredKeys: [], goneAtMs: null, createdAtMs: clock.nowMs(), revision: 1 };
 }
 
 function notificationExists(id: string): DomainError {

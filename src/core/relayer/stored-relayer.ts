@@ -22,7 +22,10 @@ export interface StoredRelayer extends Content {
 }
 
 /** Returns the definition that stores a relayer. */
-export function definitionFromRelayer(secretBox: Pick<SecretBox, 'seal'>, relayer: Relayer): Definition {
+export function definitionFromRelayer(
+  secretBox: Pick<SecretBox, 'seal'>,
+  relayer: Omit<Relayer, 'address' | 'disabledReason'>,
+): Definition {
   const { id, name, networkType, network, paused, policies, signerId, notificationId, customRpcUrls } = relayer;
   const content: Content = { name, networkType, network: network.name, paused, policies, signerId, notificationId };
   const key = { kind: 'relayer', id } as const;

@@ -6,7 +6,7 @@ import type { Ids } from '../ids.js';
 import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Curve, Signer } from '../ports/signer.js';
-import type { Store } from '../ports/store.js';
+import type { Definition, Store } from '../ports/store.js';
 import { shownName } from '../safe-text.js';
 
 /** A key that relayers can use. */
@@ -94,14 +94,20 @@ export async function createSigner(
   const privateKey = 'privateKey' in secret ? secret.privateKey : await localKeys.fromKeystore(secret.keystore, secret.passphrase);
   if (privateKey.length !== 32) throw invalidField('config.key', 'must be 32 bytes: 64 hex digits, with or without 0x');
   const signer = localKeys.open(id, privateKey);
-  const sealed = secretBox.seal(Buffer.from(privateKey).toString('hex'), signerPurpose(id));
+  const definition = definitionFromKey(secretBox, id, privateKey);
   privateKey.fill(0);
   return exclusively(async () => {
     if (signers.find(id) !== undefined) throw taken(`Signer with ID ${id} already exists`, id);
-    await store.commit([store.change.putDefinition({ kind: 'signer', id, content: { type: 'local' }, sealed }), ...saveResponse(signer)]);
+    await store.commit([store.change.putDefinition(definition), ...saveResponse(signer)]);
     signers.add(signer);
     return signer;
   });
+}
+
+/** Returns the definition that stores a key of 32 bytes. */
+export function definitionFromKey(secretBox: Pick<SecretBox, 'seal'>, id: string, privateKey: Uint8Array): Definition {
+  const sealed = secretBox.seal(Buffer.from(privateKey).toString('hex'), signerPurpose(id));
+  return { kind: 'signer', id, content: { type: 'local' }, sealed };
 }
 
 /** Deletes a signer and its stored key; a keystore file stays. Throws `SIGNER_NOT_FOUND`, `IN_USE`. */

@@ -1,0 +1,160 @@
+import { isDeepStrictEqual } from 'node:util';
+import { textIn } from '../../config/file-entries.js';
+import type { NotificationEntry } from '../../config/notification-entries.js';
+import { ConfigError } from '../../config/problem.js';
+import type { RelayerEntry } from '../../config/relayer-entries.js';
+import { configInForce } from '../../config-in-force.js';
+import { networkIdOf } from '../../core/network/networks.js';
+import { newNotification } from '../../core/notification/notifications.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { SecretBox } from '../../core/ports/secret-box.js';
+import type { Change, Definition, Store } from '../../core/ports/store.js';
+import { definitionFromRelayer } from '../../core/relayer/stored-relayer.js';
+import { openAccounts } from '../../open-relayers.js';
+import { CliError } from '../cli-error.js';
+import { judgeApiKey, type NewKey } from './judge-api-key.js';
+import { type Judging, judgeNotification, judgeRelayer, judgeSigner } from './judge-entries.js';
+import type { ForeignRecord, ForeignRecords, RecordKind } from './records.js';
+import { cannotMove, isHere, judgeAll, moving, type Verdict, type Verdicts } from './verdict.js';
+
+/** What an import does. */
+export interface ImportPlan {
+  /** The verdict on every record, in the order in which they depend on each other. */
+  readonly rows: readonly { readonly kind: RecordKind; readonly id: string; readonly verdict: Verdict<unknown> }[];
+  /** For one commit. */
+  readonly changes: readonly Change[];
+  readonly newKeys: readonly NewKey[];
+}
+
+/** What planning works with. */
+export type PlanDeps = Omit<Judging, 'definitions' | 'undecrypted' | 'secretBox'> & {
+  readonly secretBox: SecretBox;
+  readonly clock: Clock;
+};
+
+/**
+ * Judges every record of the existing service by the rules of the API and of a start. Stores nothing. `initKeccak` must have resolved.
+ * Throws CliError if a secret cannot be decrypted, and ConfigError if the service could not start.
+ */
+export async function planImport({ of, openTransactions }: ForeignRecords, deps: PlanDeps): Promise<ImportPlan> {
+  const { store, secretBox, clock } = deps;
+  const [signerDefinitions, relayerDefinitions] = await Promise.all([store.read.definitions('signer'), store.read.definitions('relayer')]);
+  const definitions = { signer: byId(signerDefinitions), relayer: byId(relayerDefinitions) };
+  const judging: Judging = { ...deps, definitions, undecrypted: [] };
+
+  const signers = await judgeAll(of('signer'), (record) => judgeSigner(record, judging));
+  const notifications = await judgeAll(of('notification'), (record) => judgeNotification(record, judging));
+  if (judging.undecrypted.length > 0) throw notDecrypted(judging.undecrypted);
+  const parts = { signers, notifications, openTransactions };
+  const relayers = await judgeAll(of('relayer'), (record) => judgeRelayer(record, parts, judging));
+  await judgeAccounts(of('relayer'), { signers, notifications, relayers }, deps);
+  const presentKeys = new Set((await store.read.apiKeys()).map(({ id }) => id));
+  const apiKeys = await judgeAll(of('apikey'), (record) => judgeApiKey(record, presentKeys, clock.nowMs()));
+  const plugins = await judgeAll(of('plugin'), () => cannotMove('plugins are not supported; call the API from a program of your own'));
+
+  const networks = judgeNetworks(of('network'), moving(relayers));
+
+  const verdicts = { network: networks, signer: signers, notification: notifications, relayer: relayers, apikey: apiKeys, plugin: plugins };
+  const { change } = store;
+  return {
+    rows: Object.entries<Verdicts<unknown>>(verdicts).flatMap(([kind, some]) =>
+      [...some].map(([id, verdict]) => ({ kind: kind as RecordKind, id, verdict })),
+    ),
+    changes: [
+      ...definitionsOf(signers, relayers, secretBox).map((definition) => change.putDefinition(definition)),
+      ...moving(notifications).map((entry) => change.insertNotification(newNotification({ secretBox, clock }, entry))),
+      ...moving(apiKeys).map(({ apiKey }) => change.insertApiKey(apiKey)),
+    ],
+    newKeys: moving(apiKeys),
+  };
+}
+
+function byId(definitions: readonly Definition[]): ReadonlyMap<string, Definition> {
+  return new Map(definitions.map((definition) => [definition.id, definition]));
+}
+
+function definitionsOf(signers: Verdicts<Definition>, relayers: Verdicts<RelayerEntry>, secretBox: SecretBox): readonly Definition[] {
+  return [...moving(signers), ...moving(relayers).map((relayer) => definitionFromRelayer(secretBox, relayer))];
+}
+
+/** The error message names at most this many records. */
+const maxNamed = 10;
+
+function notDecrypted(names: readonly string[]): CliError {
+  const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : '';
+  const named = `${names.slice(0, maxNamed).join(', ')}${more}`;
+  return new CliError(
+    `the secrets of ${named} cannot be decrypted; name the variable with the existing service's STORAGE_ENCRYPTION_KEY by --old-key-env, and its REDIS_KEY_PREFIX by --key-prefix; nothing was stored`,
+    2,
+  );
+}
+
+/**
+ * Opens every key as the next start will, and compares the accounts: a relayer cannot move if its account belongs to another relayer, or is
+ * not the one that it had.
+ */
+async function judgeAccounts(
+  records: readonly ForeignRecord[],
+  {
+    signers,
+    notifications,
+    relayers,
+  }: { signers: Verdicts<Definition>; notifications: Verdicts<NotificationEntry>; relayers: Verdicts<RelayerEntry> },
+  { store, secretBox, clock, config }: PlanDeps,
+): Promise<void> {
+  const definitions = definitionsOf(signers, relayers, secretBox);
+  const added = new Map(moving(notifications).map((entry) => [entry.id, newNotification({ secretBox, clock }, entry)]));
+  const preview: Store = {
+    ...store,
+    read: {
+      ...store.read,
+      definitions: async (kind) => [
+        ...(await store.read.definitions(kind)),
+        ...definitions.filter((definition) => definition.kind === kind),
+      ],
+      notification: async (id) => added.get(id) ?? store.read.notification(id),
+    },
+    commit: async () => undefined,
+  };
+  const { accounts, problems } = await openAccounts(await configInForce({ store: preview, secretBox, clock }, config));
+  const addressThere = new Map(
+    records.map(({ id, content }) => [id, typeof content === 'string' ? undefined : textIn(content, 'address')]),
+  );
+  const others = new Set(problems);
+  for (const { id, origin, address, networkType } of accounts) {
+    if (relayers.get(id)?.outcome !== 'moves') continue;
+    const own = problems.filter(({ path }) => path.startsWith(`${origin}.`));
+    for (const problem of own) others.delete(problem);
+    const there = addressThere.get(id) ?? '';
+    if (own.length > 0)
+      relayers.set(id, cannotMove(own.map(({ path, problem }) => `${path.slice(origin.length + 1)}: ${problem}`).join('; ')));
+    else if (address !== null && there !== '' && !isSameAddress(networkType, address, there))
+      relayers.set(id, cannotMove(`its signer has the account ${address}, but the relayer had ${there} in the existing service`));
+  }
+  if (others.size > 0) throw new ConfigError([...others]);
+}
+
+/** Relayers that move use the RPC URLs of the configuration here: the verdicts name the networks that had other ones. */
+function judgeNetworks(records: readonly ForeignRecord[], relayers: readonly RelayerEntry[]): Verdicts<never> {
+  const used = new Map(
+    relayers.flatMap(({ network, customRpcUrls }) => (customRpcUrls.length > 0 ? [] : [[networkIdOf(network), network]])),
+  );
+  const differing = records.filter(({ id, content }) => {
+    const network = used.get(id);
+    return network !== undefined && !isDeepStrictEqual(urlsIn(content).sort(), network.rpcUrls.map(({ url }) => url).sort());
+  });
+  const note = 'with other RPC URLs than in the existing service; to use those, write them into the configuration file';
+  return new Map(differing.map(({ id }) => [id, isHere(note)]));
+}
+
+function urlsIn(content: ForeignRecord['content']): string[] {
+  const variants = typeof content === 'string' ? undefined : content.get('config');
+  const [parts] = variants instanceof Map ? variants.values() : [];
+  const urls = parts instanceof Map ? parts.get('rpc_urls') : undefined;
+  return Array.isArray(urls) ? urls.flatMap((item) => (typeof item === 'string' ? item : (textIn(item, 'url') ?? []))) : [];
+}
+
+/** EVM addresses may be written without their checksum. */
+function isSameAddress(type: RelayerEntry['networkType'], here: string, there: string): boolean {
+  return type === 'evm' ? here.toLowerCase() === there.toLowerCase() : here === there;
+}
