@@ -56,14 +56,13 @@ export async function loadConfig({ dir, fileName, env, curvesOfKeystore }: Confi
   if (!document.has('relayers')) problems.add('relayers', 'is required');
   const relayers = relayerEntries(entriesOf('relayers'), references, env, problems);
 
-  const notices = [...networks.notices, ...notifications.notices];
-  if (problems.list.length > 0) throw new ConfigError(problems.list, notices);
+  if (problems.list.length > 0) throw new ConfigError(problems.list, problems.notices);
   return {
     networks: networks.networks,
     relayers,
     signers: signers.signers,
     notifications: notifications.notifications,
-    notices,
+    notices: problems.notices,
   };
 }
 

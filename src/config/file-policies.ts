@@ -3,10 +3,11 @@ import type { JsonObject, JsonValue } from '../json/json-value.js';
 import type { Problems } from './problem.js';
 
 /** A policy of OpenZeppelin Relayer that the API does not have. The file may contain it if its value requests nothing. */
-interface ForeignPolicy {
-  readonly asksForNothing: (value: JsonValue) => boolean;
-  readonly problem: string;
-}
+type ForeignPolicy = { readonly asksForNothing: (value: JsonValue) => boolean } & (
+  | { readonly problem: string }
+  /** For a value that may be ignored. */
+  | { readonly notice: string }
+);
 
 /** A setting of fees that users pay in tokens. */
 const userPaid: ForeignPolicy = {
@@ -23,7 +24,8 @@ const foreignPolicies: Readonly<Record<NetworkType, Readonly<Record<string, Fore
     },
     concurrent_transactions: {
       asksForNothing: (value) => value === null || value === false,
-      problem: 'must be false: concurrent transactions are not supported',
+      notice:
+        "has no effect: the relayer's own transactions are sent one after another, and signed transactions of other accounts do not wait for them",
     },
     allowed_tokens: userPaid,
     slippage_percentage: userPaid,
@@ -36,9 +38,11 @@ const foreignPolicies: Readonly<Record<NetworkType, Readonly<Record<string, Fore
 /** Returns a relayer's policies as the API takes them. Reports policies of OpenZeppelin Relayer that request something unsupported. */
 export function apiPolicies(type: NetworkType, policies: JsonObject, path: string, problems: Problems): JsonObject {
   const result: JsonObject = new Map(policies);
-  for (const [name, { asksForNothing, problem }] of Object.entries(foreignPolicies[type])) {
-    if (!asksForNothing(policies.get(name) ?? null)) problems.add(`${path}.${name}`, problem);
+  for (const [name, policy] of Object.entries(foreignPolicies[type])) {
     result.delete(name);
+    if (policy.asksForNothing(policies.get(name) ?? null)) continue;
+    if ('problem' in policy) problems.add(`${path}.${name}`, policy.problem);
+    else problems.notices.push(`${path}.${name} ${policy.notice}`);
   }
   checkStrategy(type, policies.get('fee_payment_strategy') ?? null, `${path}.fee_payment_strategy`, problems);
   if (problems.has(`${path}.fee_payment_strategy`)) result.delete('fee_payment_strategy');

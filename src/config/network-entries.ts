@@ -21,8 +21,6 @@ export interface NetworkEntries {
   readonly networks: readonly Network[];
   /** Returns the names of the networks of a type and of those whose type is unknown, valid or not. */
   declared(type: NetworkType): ReadonlySet<string>;
-  /** Sentences about settings that have no effect. */
-  readonly notices: readonly string[];
 }
 
 /** A network as the file defines it. Absent fields may come from the network in `from`. */
@@ -68,7 +66,6 @@ const usualBlockTimeMs: Readonly<Partial<Record<NetworkType, number>>> = { stell
 export function networkEntries(entries: readonly FileEntry[], env: Environment, problems: Problems): NetworkEntries {
   const declared = { evm: new Set<string>(), stellar: new Set<string>(), solana: new Set<string>() };
   const written = new Map<string, WrittenNetwork>();
-  const notices: string[] = [];
   for (const type of networkTypes)
     declaredNames(
       entries.filter(({ value }) => textIn(value, 'type') === type),
@@ -86,7 +83,7 @@ export function networkEntries(entries: readonly FileEntry[], env: Environment, 
       problems.add(`${entry.path}.type`, isAbsent ? 'is required' : `must be one of ${networkTypes.join(', ')}`);
     } else if (!written.has(`${type} ${name}`)) {
       written.set(`${type} ${name}`, networkAsWritten(type, object, entry.path, env, problems));
-      notices.push(...noticesOf(type, object, entry.path));
+      problems.notices.push(...noticesOf(type, object, entry.path));
     }
   }
   const networks = [...written.values()].flatMap((network) => {
@@ -95,7 +92,7 @@ export function networkEntries(entries: readonly FileEntry[], env: Environment, 
     requireIn(whole, network, problems);
     return whole === undefined || problems.has(network.path) ? [] : [networkFrom(network, whole)];
   });
-  return { networks, declared: (type) => declared[type], notices };
+  return { networks, declared: (type) => declared[type] };
 }
 
 /** Returns the bundled networks. */

@@ -20,7 +20,8 @@ export async function networkSources(value: JsonValue | undefined, configDir: st
     files = (await stat(place)).isDirectory() ? await filesOf(place) : [place];
   } catch (error) {
     // The default folder is optional, since networks are bundled too.
-    if (isGiven || !isMissing(error)) problems.add('networks', `${place} ${fileProblem(error)}`);
+    if (isGiven || !isMissing(error))
+      problems.add('networks', `${place} ${fileProblem(error)}; copy it, or leave networks out to use the bundled ones`);
     return [];
   }
   if (files.length === 0 && isGiven) problems.add('networks', `the folder ${place} has no *.json files`);

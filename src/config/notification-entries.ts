@@ -20,7 +20,6 @@ export interface NotificationEntries {
   readonly notifications: readonly NotificationEntry[];
   /** The ids of all entries, valid or not. */
   readonly declared: ReadonlySet<string>;
-  readonly notices: readonly string[];
 }
 
 const codec = codecOf(CreateNotificationRequestSchema);
@@ -28,15 +27,14 @@ const codec = codecOf(CreateNotificationRequestSchema);
 /** Reads the webhook targets by the API's rules. An entry is a CreateNotification request whose signing key is a reference. */
 export function notificationEntries(entries: readonly FileEntry[], env: Environment, problems: Problems): NotificationEntries {
   const declared = declaredNames(entries, 'id', problems);
-  const notices: string[] = [];
   const notifications = entries.flatMap((entry) => {
     const notification = notificationFromEntry(entry, env, problems);
     if (notification === undefined) return [];
     const warnings = notification.signingKey === null ? [] : signingKeyWarnings(notification.signingKey);
-    notices.push(...warnings.map((warning) => `${entry.path}.${warning}`));
+    problems.notices.push(...warnings.map((warning) => `${entry.path}.${warning}`));
     return [notification];
   });
-  return { notifications, declared, notices };
+  return { notifications, declared };
 }
 
 function notificationFromEntry(entry: FileEntry, env: Environment, problems: Problems): NotificationEntry | undefined {

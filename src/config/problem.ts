@@ -22,9 +22,11 @@ export class ConfigError extends Error {
   }
 }
 
-/** Collects the problems of a configuration file. */
+/** Collects the problems of a configuration file, and what else its author should know. */
 export class Problems {
   readonly list: Problem[] = [];
+  /** Sentences about what has no effect, or should be better. */
+  readonly notices: string[] = [];
   /** The paths of all problems, and of everything around them. */
   readonly #paths = new Set<string>();
 

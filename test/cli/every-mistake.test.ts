@@ -130,7 +130,8 @@ it('serve: reports every problem of the settings and the file by its path, and e
 /** Sections refer to earlier ones: settings, networks, signers, notifications, relayers. */
 const lines: readonly string[] = [
   'note: networks[3].gas_price_cache has no effect: this service has no such setting',
-  'error: the configuration has 75 problems:',
+  "note: relayers[5].policies.concurrent_transactions has no effect: the relayer's own transactions are sent one after another, and signed transactions of other accounts do not wait for them",
+  'error: the configuration has 74 problems:',
   '  APP_PORT: must be an integer from 0 to 65535 (value: "99999")',
   '  API_KEY: has 15 characters; at least 32 are required',
   '  STORAGE_ENCRYPTION_KEY: is required. Key that encrypts stored secrets: base64 of 32 bytes. To create one: openssl rand -base64 32. To rotate it: relayer rotate-encryption-key.',
@@ -190,7 +191,6 @@ const lines: readonly string[] = [
   '  relayers[3].signer_id: is already used on the same chain by relayers[2]; an account can have only one relayer',
   '  relayers[4].signer_id: the keystore of "ed" has the curve ed25519; evm networks need secp256k1. To create one: relayer keystore create --type secp256k1',
   '  relayers[5].policies.timeout_seconds: is not supported; set valid_until of each transaction instead',
-  '  relayers[5].policies.concurrent_transactions: must be false: concurrent transactions are not supported',
   '  relayers[5].policies.allowed_tokens: applies to fees that users pay in tokens, which are not supported; leave it out',
   '  relayers[5].policies.fee_payment_strategy: must be "relayer": fees that users pay in tokens are not supported',
   '  relayers[5].policies.max_fee: must be an integer from 0 to 2^128-1 (340282366920938463463374607431768211455)',

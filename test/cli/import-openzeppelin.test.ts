@@ -293,6 +293,16 @@ describe('import-openzeppelin', () => {
       evmRelayer('swapped', 'mine', { network: 'sepolia', address: newWallet().address }),
       evmRelayer('told', 'mine', { network: 'mainnet', notification_id: 'inside' }),
       evmRelayer('limited', 'mine', { network: 'base', custom_rpc_urls: [{ url: 'https://other.example.com', weight: 1 }] }),
+      [
+        'oz-relayer:relayer:channels',
+        {
+          ...evmRelayer('channels', 'mine')[1],
+          network: 'testnet',
+          network_type: 'stellar',
+          paused: true,
+          policies: { network_type: 'stellar', concurrent_transactions: true },
+        },
+      ],
       evmRelayer('newer', 'mine', { network: 'optimism', surprise: true }),
     ]);
     const { stdout, stderr, exitCode } = await runCli(['import-openzeppelin', '--dump', dump], home.env);
@@ -304,6 +314,10 @@ describe('import-openzeppelin', () => {
     assert.match(verdicts.get('relayer swapped') ?? '', /^cannot move: its signer has the account 0x\w{40}, but the relayer had 0x\w{40} /);
     assert.equal(verdicts.get('relayer told'), 'cannot move: its notification inside cannot move');
     assert.match(verdicts.get('relayer limited') ?? '', /^cannot move: .*RPC_ALLOWED_HOSTS/);
+    assert.match(
+      verdicts.get('relayer channels') ?? '',
+      /^moves: paused, as in the existing service; policies\.concurrent_transactions has no effect: /,
+    );
     assert.match(verdicts.get('relayer newer') ?? '', /^cannot move: surprise: is not a known field/);
     assert.match(verdicts.get('notification inside') ?? '', /^cannot move: url/);
     assert.match(verdicts.get('signer zero') ?? '', /^cannot move: .*secp256k1/);

@@ -220,7 +220,12 @@ test('networks: a problem in a folder names the file', async () => {
 
 test('networks: report a folder that is missing or has no networks', async () => {
   const missing = await temporaryFolder({ 'config.json': sampleConfig({ networks: '/does/not/exist' }) });
-  await assert.rejects(load(missing), { problems: [{ path: 'networks', problem: '/does/not/exist does not exist' }, unknown] });
+  await assert.rejects(load(missing), {
+    problems: [
+      { path: 'networks', problem: '/does/not/exist does not exist; copy it, or leave networks out to use the bundled ones' },
+      unknown,
+    ],
+  });
   const empty = await temporaryFolder({ 'networks/readme.txt': '' });
   const dir = await temporaryFolder({ 'config.json': sampleConfig({ networks: join(empty, 'networks') }) });
   await assert.rejects(load(dir), {

@@ -71,7 +71,6 @@ describe('Stellar policies', () => {
   it('Stellar policies: unsupported ones are reported, each by its path', async () => {
     const policies = {
       fee_payment_strategy: 'user',
-      concurrent_transactions: true,
       timeout_seconds: 30,
       allowed_tokens: [{ asset: 'native' }],
       slippage_percentage: 1.5,
@@ -85,7 +84,6 @@ describe('Stellar policies', () => {
       new Set(await problemsOf([stellarRelayer(policies)])),
       new Set([
         `relayers[0].policies.fee_payment_strategy: must be "relayer": ${userPays}`,
-        'relayers[0].policies.concurrent_transactions: must be false: concurrent transactions are not supported',
         'relayers[0].policies.timeout_seconds: is not supported; set valid_until of each transaction instead',
         `relayers[0].policies.allowed_tokens: ${forUsers}`,
         `relayers[0].policies.slippage_percentage: ${forUsers}`,

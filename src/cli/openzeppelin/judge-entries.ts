@@ -102,7 +102,7 @@ export async function judgeNotification({ key, id, content }: ReadableRecord, ju
     );
   const problems = new Problems();
   const [entry] = notificationEntries([{ value: written, path: 'record' }], env, problems).notifications;
-  return entry === undefined ? cannotMove(sentenceOf(problems)) : moves(entry);
+  return entry === undefined ? cannotMove(sentenceOf(problems)) : moves(entry, noticesOf(problems).join('; '));
 }
 
 /** What the API changed in the existing service does not move into entries of the configuration file: its author must decide. */
@@ -115,6 +115,10 @@ function comparedNote<T extends object>(filed: T, theirs: T, fields: readonly (k
 
 function sentenceOf({ list }: Problems): string {
   return list.map(({ path, problem }) => `${path.replace(/^record\.?/, '')}: ${problem}`.replace(/^: /, '')).join('; ');
+}
+
+function noticesOf({ notices }: Problems): readonly string[] {
+  return notices.map((notice) => notice.replace(/^record\./, ''));
 }
 
 /** The verdicts that relayers depend on. */
@@ -140,8 +144,9 @@ export function judgeRelayer({ id, content }: ReadableRecord, parts: RelayerPart
   const lost = lostPart(content, parts);
   if (lost !== undefined) return cannotMove(lost);
   if (entry === undefined) return cannotMove(sentenceOf(problems));
-  if (open > 0) return moves({ ...entry, paused: true }, `paused, because ${openNote}; unpause it when they are final`);
-  return moves(entry, entry.paused ? 'paused, as in the existing service' : '');
+  const pausedNote =
+    open > 0 ? [`paused, because ${openNote}; unpause it when they are final`] : entry.paused ? ['paused, as in the existing service'] : [];
+  return moves({ ...entry, paused: entry.paused || open > 0 }, [...pausedNote, ...noticesOf(problems)].join('; '));
 }
 
 const comparedFields = ['name', 'network', 'policies', 'signerId', 'notificationId', 'customRpcUrls'] as const;
@@ -163,7 +168,6 @@ function relayerFrom(content: JsonObject, parts: RelayerParts, judging: Judging,
     networks: {
       networks: config.networks,
       declared: (type) => new Set(config.networks.flatMap((network) => (network.type === type ? [network.name] : []))),
-      notices: [],
     },
     signers: new Map([...parts.signers.keys(), ...config.signers.map(({ id }) => id)].map((id) => [id, undefined])),
     notificationIds: new Set([...parts.notifications.keys(), ...config.notifications.map(({ id }) => id)]),
