@@ -34,15 +34,15 @@ export interface Judging {
 
 const inFile = 'the configuration file has it';
 /** The type in the configuration file of what a stored signer calls its variant. */
-const hostedTypes: Readonly<Record<string, string>> = {
-  Vault: 'vault',
-  VaultTransit: 'vault_transit',
-  AwsKms: 'aws_kms',
-  AzureKeyVault: 'azure_key_vault',
-  GoogleCloudKms: 'google_cloud_kms',
-  Turnkey: 'turnkey',
-  Cdp: 'cdp',
-};
+const hostedTypes = new Map([
+  ['Vault', 'vault'],
+  ['VaultTransit', 'vault_transit'],
+  ['AwsKms', 'aws_kms'],
+  ['AzureKeyVault', 'azure_key_vault'],
+  ['GoogleCloudKms', 'google_cloud_kms'],
+  ['Turnkey', 'turnkey'],
+  ['Cdp', 'cdp'],
+]);
 
 /** A signer moves if the existing service holds its key. */
 export function judgeSigner({ key, id, content }: ReadableRecord, judging: Judging): Verdict<Definition> {
@@ -53,7 +53,7 @@ export function judgeSigner({ key, id, content }: ReadableRecord, judging: Judgi
   const variants = content.get('config');
   const [variant = '', parts] = variants instanceof Map ? ([...variants][0] ?? []) : [];
   if (variant !== 'Local')
-    return cannotMove(`signers of type ${hostedTypes[variant] ?? 'unknown'} are not supported yet; use a key of type local`);
+    return cannotMove(`signers of type ${hostedTypes.get(variant) ?? 'unknown'} are not supported yet; use a key of type local`);
   const opened = openedSecret(textIn(parts ?? null, 'raw_key') ?? '', key, oldKey);
   if (opened === undefined) {
     undecrypted.push(`signer ${id}`);
