@@ -37,8 +37,8 @@ export function registerImportOpenzeppelin(program: Command): void {
     .description('move relayers, signers, notifications and API keys from the Redis of OpenZeppelin Relayer; the service must be stopped')
     .option('--redis [url]', 'read from this Redis; default: REDIS_URL, which keeps a password out of the list of processes')
     .option('--dump <file>', 'read from a dump: lines of JSON')
-    .option('--key-prefix <prefix>', "the existing service's REDIS_KEY_PREFIX; default: REDIS_KEY_PREFIX, then oz-relayer")
-    .option('--old-key-env <name>', "the variable that holds the existing service's STORAGE_ENCRYPTION_KEY, if it is another one")
+    .option('--key-prefix <prefix>', "OpenZeppelin Relayer's REDIS_KEY_PREFIX; default: REDIS_KEY_PREFIX, then oz-relayer")
+    .option('--old-key-env <name>', "the variable that holds OpenZeppelin Relayer's STORAGE_ENCRYPTION_KEY, if it is another one")
     .option('--dry-run', 'print the report, and store nothing')
     .addHelpText('after', help)
     .action(importOpenzeppelin);

@@ -122,27 +122,27 @@ function recordsOfUse(home: ServiceHome, hookUrl: string): readonly Stored[] {
 }
 
 const reportOfUse = [
-  'network evm:local: is here: with other RPC URLs than in the existing service; to use those, write them into the configuration file',
+  'network evm:local: is here: with other RPC URLs than in OpenZeppelin Relayer; to use those, write them into the configuration file',
   'signer kms: cannot move: signers of type aws_kms are not supported yet; use a key of type local',
   'signer older: moves',
   'signer payments: moves',
   'signer s1: is here: the configuration file has it',
   'notification ops: moves',
   'notification plain: moves',
-  'relayer busy: moves: paused, because 1 transaction is open in the existing service; unpause it when they are final',
+  'relayer busy: moves: paused, because 1 transaction is open in OpenZeppelin Relayer; unpause it when they are final',
   'relayer elsewhere: cannot move: network: no evm network has the name "my-rollup"',
   'relayer hosted: cannot move: its signer kms cannot move',
   'relayer payouts: moves',
-  'relayer r1: is here: the configuration file has it, with different policies; if the existing service has the right one, change the file; ' +
-    '1 transaction is open in the existing service: pause it there, and wait until they are final before you start this service',
+  'relayer r1: is here: the configuration file has it, with different policies; if OpenZeppelin Relayer has the right one, change the file; ' +
+    '1 transaction is open in OpenZeppelin Relayer: pause it there, and wait until they are final before you start this service',
   'relayer user-paid: cannot move: policies.fee_payment_strategy: must be "relayer": fees that users pay in tokens are not supported',
   `API key ${shopId}: moves: as a new key named "shop" with the scopes transactions:read, transactions:write, sign, notifications`,
-  'API key 9d3c2c6e-3c8f-4b51-9d0e-6a0a3a1f7c11: is here: it is API_KEY of the existing service; set API_KEY here',
+  'API key 9d3c2c6e-3c8f-4b51-9d0e-6a0a3a1f7c11: is here: it is API_KEY of OpenZeppelin Relayer; set API_KEY here',
   'API key odd: cannot move: the permissions of "odd" have no counterpart; create a key with relayer api-key create --scope transactions:read transactions:write sign',
   'plugin rebalance: cannot move: plugins are not supported; call the API from a program of your own',
 ];
 
-/** Writes what the existing service has in Redis: the records, and its indexes, counters and locks. */
+/** Writes what OpenZeppelin Relayer has in Redis: the records, and its indexes, counters and locks. */
 async function fill({ client }: TestRedis, records: readonly Stored[]): Promise<void> {
   for (const [key, record] of records) await client.set(key, JSON.stringify(record));
   await client.sAdd('oz-relayer:relayer_list', ['r1', 'payouts', 'deleted-long-ago']);
@@ -243,7 +243,7 @@ describe('import-openzeppelin on Redis', { skip: skipWithoutRedis }, () => {
 });
 
 describe('import-openzeppelin', () => {
-  it('reads secrets of every version of the existing service, and needs its key only for encrypted ones', async (test) => {
+  it('reads secrets of every version of OpenZeppelin Relayer, and needs its key only for encrypted ones', async (test) => {
     const home = await newHome(test, { STORAGE_ENCRYPTION_KEY: randomBytes(32).toString('base64') });
     const [second, first, none] = [newWallet(), newWallet(), newWallet()];
     const plainText = [
@@ -316,7 +316,7 @@ describe('import-openzeppelin', () => {
     assert.match(verdicts.get('relayer limited') ?? '', /^cannot move: .*RPC_ALLOWED_HOSTS/);
     assert.match(
       verdicts.get('relayer channels') ?? '',
-      /^moves: paused, as in the existing service; policies\.concurrent_transactions has no effect: /,
+      /^moves: paused, as in OpenZeppelin Relayer; policies\.concurrent_transactions has no effect: /,
     );
     assert.match(verdicts.get('relayer newer') ?? '', /^cannot move: surprise: is not a known field/);
     assert.match(verdicts.get('notification inside') ?? '', /^cannot move: url/);

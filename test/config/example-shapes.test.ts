@@ -8,7 +8,7 @@ import { cheapKeystore, keystoreOfAnyNetwork } from '../support/cheap-keystore.j
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 /*
- * The shapes of the configurations that the existing relayer publishes as its examples, by the names of the examples: each loads, at most with
+ * The shapes of the configurations that OpenZeppelin Relayer publishes as its examples, by the names of the examples: each loads, at most with
  * notices, except for hosted signers, plugins and fees that users pay. Those are reported with a way forward.
  */
 
@@ -290,7 +290,7 @@ const commonEnv = {
 };
 const unusedNetwork = { 'unused.json': { networks: [{ ...evmNetwork, network: 'unused' }] } };
 
-describe('a configuration of the existing relayer', async () => {
+describe('a configuration of OpenZeppelin Relayer', async () => {
   const [first, second] = await Promise.all([7, 8].map((byte) => cheapKeystore(Buffer.alloc(32, byte), 'hunter2')));
   const keys = { 'local-signer.json': keystoreOfAnyNetwork(first ?? ''), 'channel.json': keystoreOfAnyNetwork(second ?? '') };
 

@@ -4,7 +4,7 @@ import { createCipheriv, randomBytes } from 'node:crypto';
 export const oldKey = randomBytes(32);
 
 /**
- * Encrypts a secret as the existing service does: base64 of JSON with a nonce and a ciphertext that ends with its tag. Version 2 binds it to
+ * Encrypts a secret as OpenZeppelin Relayer does: base64 of JSON with a nonce and a ciphertext that ends with its tag. Version 2 binds it to
  * the Redis key of its record.
  */
 export function encrypted(plain: string, recordKey: string, version: 1 | 2 = 2, key = oldKey): string {
@@ -16,7 +16,7 @@ export function encrypted(plain: string, recordKey: string, version: 1 | 2 = 2, 
   return Buffer.from(JSON.stringify(parts)).toString('base64');
 }
 
-/** What the existing service stores without an encryption key. */
+/** What OpenZeppelin Relayer stores without an encryption key. */
 export function unencrypted(plain: string): string {
   return Buffer.from(JSON.stringify(plain)).toString('base64');
 }

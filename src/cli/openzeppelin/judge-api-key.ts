@@ -8,7 +8,7 @@ import { shownName } from '../../core/safe-text.js';
 import type { JsonValue } from '../../json/json-value.js';
 import { cannotMove, isHere, moves, type ReadableRecord, type Verdict } from './verdict.js';
 
-/** A new key in place of one of the existing service, and its text, which is nowhere else. */
+/** A new key in place of one of OpenZeppelin Relayer, and its text, which is nowhere else. */
 export interface NewKey {
   readonly apiKey: ApiKey;
   readonly text: string;
@@ -16,7 +16,7 @@ export interface NewKey {
 
 const callerScopes: readonly Scope[] = ['transactions:read', 'transactions:write', 'sign'];
 /**
- * The existing service never enforces permissions, so they say what the operator meant. `admin` reaches all keys, so it is never given by
+ * OpenZeppelin Relayer never enforces permissions, so they say what the operator meant. `admin` reaches all keys, so it is never given by
  * import.
  */
 const scopesOf: Readonly<Record<string, readonly Scope[]>> = {
@@ -24,14 +24,14 @@ const scopesOf: Readonly<Record<string, readonly Scope[]>> = {
   'relayer:all:execute': callerScopes,
 };
 
-/** An API key moves as a new key: the existing service's text has another form. Its id follows from the old one, so that it moves once. */
+/** An API key moves as a new key: OpenZeppelin Relayer's text has another form. Its id follows from the old one, so that it moves once. */
 export function judgeApiKey({ key, content }: ReadableRecord, present: ReadonlySet<string>, nowMs: number): Verdict<NewKey> {
   const id = newIdOf(key);
   if (present.has(id)) return isHere(`as the key ${id}`);
   const name = textIn(content, 'name') ?? '';
   const permissions = content.get('permissions') ?? null;
   // It writes its API_KEY under this name when its storage is empty.
-  if (name === 'default' && isList(permissions, '*')) return isHere('it is API_KEY of the existing service; set API_KEY here');
+  if (name === 'default' && isList(permissions, '*')) return isHere('it is API_KEY of OpenZeppelin Relayer; set API_KEY here');
   const scopes = scopesFrom(permissions);
   if (scopes === undefined)
     return cannotMove(

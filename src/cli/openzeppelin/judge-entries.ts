@@ -23,7 +23,7 @@ export interface Judging {
   /** Its notifications have their URLs in plain text. */
   readonly store: Store;
   readonly secretBox: Pick<SecretBox, 'seal'>;
-  /** The existing service's: 32 bytes. */
+  /** OpenZeppelin Relayer's: 32 bytes. */
   readonly oldKey: Buffer;
   readonly nodeUrls: Pick<NodeUrlPolicy, 'problemOf'>;
   /** What the API has stored or deleted here, by kind and id. */
@@ -44,7 +44,7 @@ const hostedTypes = new Map([
   ['Cdp', 'cdp'],
 ]);
 
-/** A signer moves if the existing service holds its key. */
+/** A signer moves if OpenZeppelin Relayer holds its key. */
 export function judgeSigner({ key, id, content }: ReadableRecord, judging: Judging): Verdict<Definition> {
   const { config, definitions, secretBox, undecrypted, oldKey } = judging;
   if (config.signers.some((entry) => entry.id === id)) return isHere(inFile);
@@ -105,12 +105,12 @@ export async function judgeNotification({ key, id, content }: ReadableRecord, ju
   return entry === undefined ? cannotMove(sentenceOf(problems)) : moves(entry, noticesOf(problems).join('; '));
 }
 
-/** What the API changed in the existing service does not move into entries of the configuration file: its author must decide. */
+/** What the API changed in OpenZeppelin Relayer does not move into entries of the configuration file: its author must decide. */
 function comparedNote<T extends object>(filed: T, theirs: T, fields: readonly (keyof T & string)[]): string {
   const different = fields.filter((field) => !isDeepStrictEqual(filed[field], theirs[field]));
   if (different.length === 0) return inFile;
   const names = different.map((field) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
-  return `${inFile}, with different ${names.join(', ')}; if the existing service has the right one, change the file`;
+  return `${inFile}, with different ${names.join(', ')}; if OpenZeppelin Relayer has the right one, change the file`;
 }
 
 function sentenceOf({ list }: Problems): string {
@@ -132,7 +132,7 @@ export interface RelayerParts {
 export function judgeRelayer({ id, content }: ReadableRecord, parts: RelayerParts, judging: Judging): Verdict<RelayerEntry> {
   const { config, definitions } = judging;
   const open = parts.openTransactions.get(id) ?? 0;
-  const openNote = `${open} ${open === 1 ? 'transaction is' : 'transactions are'} open in the existing service`;
+  const openNote = `${open} ${open === 1 ? 'transaction is' : 'transactions are'} open in OpenZeppelin Relayer`;
   const problems = new Problems();
   const entry = relayerFrom(content, parts, judging, problems);
   const stored = definitions.relayer.get(id);
@@ -145,7 +145,7 @@ export function judgeRelayer({ id, content }: ReadableRecord, parts: RelayerPart
   if (lost !== undefined) return cannotMove(lost);
   if (entry === undefined) return cannotMove(sentenceOf(problems));
   const pausedNote =
-    open > 0 ? [`paused, because ${openNote}; unpause it when they are final`] : entry.paused ? ['paused, as in the existing service'] : [];
+    open > 0 ? [`paused, because ${openNote}; unpause it when they are final`] : entry.paused ? ['paused, as in OpenZeppelin Relayer'] : [];
   return moves({ ...entry, paused: entry.paused || open > 0 }, [...pausedNote, ...noticesOf(problems)].join('; '));
 }
 

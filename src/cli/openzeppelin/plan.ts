@@ -33,7 +33,7 @@ export type PlanDeps = Omit<Judging, 'definitions' | 'undecrypted' | 'secretBox'
 };
 
 /**
- * Judges every record of the existing service by the rules of the API and of a start. Stores nothing. `initKeccak` must have resolved.
+ * Judges every record of OpenZeppelin Relayer by the rules of the API and of a start. Stores nothing. `initKeccak` must have resolved.
  * Throws CliError if a secret cannot be decrypted, and ConfigError if the service could not start.
  */
 export async function planImport({ of, openTransactions }: ForeignRecords, deps: PlanDeps): Promise<ImportPlan> {
@@ -84,7 +84,7 @@ function notDecrypted(names: readonly string[]): CliError {
   const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : '';
   const named = `${names.slice(0, maxNamed).join(', ')}${more}`;
   return new CliError(
-    `the secrets of ${named} cannot be decrypted; name the variable with the existing service's STORAGE_ENCRYPTION_KEY by --old-key-env, and its REDIS_KEY_PREFIX by --key-prefix; nothing was stored`,
+    `the secrets of ${named} cannot be decrypted; name the variable with OpenZeppelin Relayer's STORAGE_ENCRYPTION_KEY by --old-key-env, and its REDIS_KEY_PREFIX by --key-prefix; nothing was stored`,
     2,
   );
 }
@@ -129,7 +129,7 @@ async function judgeAccounts(
     if (own.length > 0)
       relayers.set(id, cannotMove(own.map(({ path, problem }) => `${path.slice(origin.length + 1)}: ${problem}`).join('; ')));
     else if (address !== null && there !== '' && !isSameAddress(networkType, address, there))
-      relayers.set(id, cannotMove(`its signer has the account ${address}, but the relayer had ${there} in the existing service`));
+      relayers.set(id, cannotMove(`its signer has the account ${address}, but the relayer had ${there} in OpenZeppelin Relayer`));
   }
   if (others.size > 0) throw new ConfigError([...others]);
 }
@@ -143,7 +143,7 @@ function judgeNetworks(records: readonly ForeignRecord[], relayers: readonly Rel
     const network = used.get(id);
     return network !== undefined && !isDeepStrictEqual(urlsIn(content).sort(), network.rpcUrls.map(({ url }) => url).sort());
   });
-  const note = 'with other RPC URLs than in the existing service; to use those, write them into the configuration file';
+  const note = 'with other RPC URLs than in OpenZeppelin Relayer; to use those, write them into the configuration file';
   return new Map(differing.map(({ id }) => [id, isHere(note)]));
 }
 

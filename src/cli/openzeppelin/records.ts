@@ -3,11 +3,11 @@ import type { JsonObject } from '../../json/json-value.js';
 import { CliError } from '../cli-error.js';
 import type { StoredText } from './source.js';
 
-/** The kinds of records that the existing service stores. */
+/** The kinds of records that OpenZeppelin Relayer stores. */
 const kinds = ['signer', 'notification', 'relayer', 'apikey', 'network', 'plugin'] as const;
 export type RecordKind = (typeof kinds)[number];
 
-/** A record of the existing service. */
+/** A record of OpenZeppelin Relayer. */
 export interface ForeignRecord {
   /** The full Redis key; version 2 of the encryption binds secrets to it. */
   readonly key: string;
@@ -17,11 +17,11 @@ export interface ForeignRecord {
   readonly content: JsonObject | string;
 }
 
-/** What the existing service has stored. */
+/** What OpenZeppelin Relayer has stored. */
 export interface ForeignRecords {
   /** In the order of their ids. */
   of(kind: RecordKind): readonly ForeignRecord[];
-  /** The number of transactions that the existing service may still send, by relayer. */
+  /** The number of transactions that OpenZeppelin Relayer may still send, by relayer. */
   readonly openTransactions: ReadonlyMap<string, number>;
 }
 
@@ -59,7 +59,7 @@ export async function collectRecords(texts: AsyncIterable<StoredText>, prefix: s
       continue;
     }
     found.set(key, { ...meaning, key, content: contentFrom(text) });
-    if (found.size > maxRecords) throw new CliError(`the existing service has more than ${maxRecords} records`);
+    if (found.size > maxRecords) throw new CliError(`OpenZeppelin Relayer has more than ${maxRecords} records`);
   }
   if (found.size === 0) throw new CliError(`there are no records under the key prefix ${JSON.stringify(prefix)}; set --key-prefix`, 2);
   const all = [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1));

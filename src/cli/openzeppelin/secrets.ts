@@ -3,7 +3,7 @@ import { createDecipheriv } from 'node:crypto';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** An encrypted secret as the existing service stores it. */
+/** An encrypted secret as OpenZeppelin Relayer stores it. */
 interface Encrypted {
   readonly nonce: Buffer;
   /** With the tag at its end. */
@@ -13,7 +13,7 @@ interface Encrypted {
 }
 
 /**
- * Returns the plain text of a secret in a record of the existing service; undefined if the key does not decrypt it. The existing service then
+ * Returns the plain text of a secret in a record of OpenZeppelin Relayer; undefined if the key does not decrypt it. OpenZeppelin Relayer then
  * uses the ciphertext itself as the secret.
  *
  * A secret is base64 of JSON: an encrypted one is an object, one that was stored without an encryption key is a string. Versions before 1.1

@@ -3,7 +3,7 @@ import { fileProblem } from '../../config/json-file.js';
 import { outsideText, secretPartsOf, withoutParts } from '../../core/safe-text.js';
 import { CliError } from '../cli-error.js';
 
-/** A key of the existing service's Redis and the text under it. */
+/** A key of OpenZeppelin Relayer's Redis and the text under it. */
 export type StoredText = readonly [key: string, text: string];
 
 const connectTimeoutMs = 10_000;
