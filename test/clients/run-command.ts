@@ -4,12 +4,16 @@ import { spawn } from 'node:child_process';
 interface CommandOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** A program that runs longer is ended. */
+  readonly timeoutMs?: number;
 }
 
-const timeoutMs = 600_000;
-
 /** Runs a command; resolves to its output, and rejects with all that it wrote if it fails. */
-export function runCommand(program: string, args: readonly string[], { cwd, env = {} }: CommandOptions): Promise<string> {
+export function runCommand(
+  program: string,
+  args: readonly string[],
+  { cwd, env = {}, timeoutMs = 600_000 }: CommandOptions,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'], timeout: timeoutMs });
     let output = '';
@@ -17,9 +21,9 @@ export function runCommand(program: string, args: readonly string[], { cwd, env 
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
     child.once('error', reject);
-    child.once('close', (code) => {
+    child.once('close', (code, signal) => {
       if (code === 0) resolve(output);
-      else reject(new Error(`${program} ${args.join(' ')} ended with ${code}:\n${lastLines(output)}\n${lastLines(errors)}`));
+      else reject(new Error(`${program} ${args.join(' ')} ended with ${code ?? signal}:\n${lastLines(output)}\n${lastLines(errors)}`));
     });
   });
 }
