@@ -19,7 +19,7 @@ export function greeting(baseUrl: string, token: string, relayers: readonly Gree
     `API reference, to read and try every call: ${baseUrl}/docs`,
     '',
     '# run this first, in another terminal',
-    `URL=${baseUrl}/api/v1 TOKEN=${token}`,
+    `export URL=${baseUrl}/api/v1 TOKEN=${token}`,
     ...(first === undefined ? [] : linesOf(first)),
     '',
     '# sign typed data (the example in EIP-712)',
