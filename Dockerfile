@@ -1,7 +1,10 @@
 # syntax=docker/dockerfile:1
 
+# Node.js 22: 20 gets no security fixes any more, and better-sqlite3 12 aborts on 24.19 and later (nodejs/node#65446). To pin an image, append its digest:
+# docker buildx imagetools inspect node:22-bookworm-slim
+
 # Production packages. This image has compilers, for platforms without prebuilt native binaries.
-FROM node:20-bookworm AS packages
+FROM node:22-bookworm AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --no-audit --no-fund
@@ -13,7 +16,7 @@ COPY gen gen
 COPY src src
 RUN npm run build
 
-FROM node:20-bookworm-slim
+FROM node:22-bookworm-slim
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     APP_PORT=8080 \

@@ -32,6 +32,7 @@ const processes: Readonly<Record<string, readonly string[]>> = {
   core: ['test/codec/', 'test/core/', 'test/json/'],
   unit: [
     'test/architecture',
+    'test/package-lock',
     'test/config/',
     'test/crypto/',
     'test/docs/',
