@@ -17,7 +17,7 @@ export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 export interface TargetGuardDeps {
   /** Allows private and reserved addresses. */
   readonly allowPrivateTargets: boolean;
-  /** Hosts that may be dialled, in lower case; absent or empty: all. */
+  /** Hosts that the service may connect to, in lower case; absent or empty: all. */
   readonly allowedHosts?: ReadonlySet<string>;
   /** The time limit of connecting, including name resolution. */
   readonly timeoutMs: number;

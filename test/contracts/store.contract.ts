@@ -611,7 +611,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       assert.equal(await read.pendingEventCount(100), 1);
     });
 
-    test('a redelivered event starts anew and goes before later events of its order key', async () => {
+    test('a redelivered event gets a new retry schedule and goes before later events of its order key', async () => {
       const { change, read } = store;
       await redeliver('a2', 500);
       assert.deepEqual(await due(100), []);

@@ -40,7 +40,7 @@ describe('relayers, signers and networks over the API', () => {
     await home?.remove();
   });
 
-  it('RPC URLs set by API: RPC_ALLOWED_HOSTS and RPC_BLOCK_PRIVATE_IPS are honoured when one is set and when it is dialled', async (test) => {
+  it('RPC URLs set by API: the service checks RPC_ALLOWED_HOSTS and RPC_BLOCK_PRIVATE_IPS when a URL is set and when it connects', async (test) => {
     const inner = await startHttpReceiver(test, (response) => response.end('{}'));
     const url = inner.url('/');
     await make({ custom_rpc_urls: [url] });
@@ -67,7 +67,7 @@ describe('relayers, signers and networks over the API', () => {
       assert.equal((await rest('PATCH', '/networks/evm:local', { rpc_urls: [anvil.url] })).status, 200);
       await untilStatus('r1', await sendThrough('r1'), 'confirmed');
       await waitFor('the refusal', () => (service.output().includes('TARGET_REFUSED') ? true : undefined));
-      assert.equal(inner.requests.length, asked, 'the stored URL is not dialled');
+      assert.equal(inner.requests.length, asked, 'the service does not connect to the stored URL');
     }
   });
 

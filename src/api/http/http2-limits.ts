@@ -51,7 +51,7 @@ export function limitResets(session: ServerHttp2Session): (request: Http2ServerR
 /**
  * Closes a session that has begun no stream for `idleMs`, and destroys a dead one: after `quietMs` without traffic it sends a PING and
  * waits as long again for the answer. Node keeps a session open that ended by an error of its caller, and then misses that the caller hangs
- * up: one bad frame would hold a socket for good.
+ * up: one bad frame would hold a socket forever.
  */
 export function endUnused(session: ServerHttp2Session, quietMs: number, idleMs: number): void {
   let usedAtMs = performance.now();

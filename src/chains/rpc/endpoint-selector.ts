@@ -77,7 +77,7 @@ export function createEndpointSelector(endpoints: readonly Endpoint[], averageBl
         .filter((endpoint) => endpoint.isTripped() && !endpoint.isBlocked())
         .toSorted((a, b) => a.pausedUntilMs() - b.pausedUntilMs());
       if (ready.length > 0) for (const endpoint of tripped) if (endpoint.isProbeDue()) void probe(endpoint);
-      // No endpoint confirms what it said itself, also while all others are down.
+      // An endpoint cannot confirm its own answer, even while all others are down.
       if (first === 'another' && endpoints.length > 1) {
         const asked = [headSource, nextHeadSource(ready)];
         return [...ready, ...tripped].filter((endpoint) => !asked.includes(endpoint));

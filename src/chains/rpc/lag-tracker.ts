@@ -56,7 +56,7 @@ export function createLagTracker<T>(averageBlockTimeMs: number, nowMs: () => num
   const toleratedBlocks = BigInt(Math.max(minLagBlocks, Math.ceil(minLagMs / averageBlockTimeMs)));
   const freshMs = Math.max(minFreshMs, 3 * averageBlockTimeMs);
 
-  /** Whether the chain can have grown from one block to the other: by their own timestamps, or if these are not known, in the time between the sightings. */
+  /** Reports whether the chain can have grown from one block to the other: by their own timestamps, or if these are not known, in the time between the sightings. */
   function canGrow(from: Sighting, to: Sighting): boolean {
     const blocks = Number(to.position.number - from.position.number);
     const [fromMs, toMs] = [from.position.timestampMs, to.position.timestampMs];
@@ -67,7 +67,7 @@ export function createLagTracker<T>(averageBlockTimeMs: number, nowMs: () => num
     return toMs - fromMs >= (blocks * averageBlockTimeMs) / maxGrowthFactor;
   }
 
-  /** Whether the higher of two endpoints can be right. Without timestamps, one that was never seen lower is believed. */
+  /** Reports whether the higher of two endpoints can be right. Without timestamps, one that was never seen lower is believed. */
   function isPossible(low: Sighting, high: Sighting, highBefore: Observation | undefined): boolean {
     if (low.position.timestampMs !== null && high.position.timestampMs !== null) return canGrow(low, high);
     return highBefore === undefined || canGrow(highBefore.plausible, high) || canGrow(low, high);

@@ -17,7 +17,7 @@ export interface Lifetime {
 
 /** The number of blocks for which a blockhash is valid (`MAX_PROCESSING_AGE`). */
 const validBlocks = 150n;
-/** An unknown blockhash may come from a node that is ahead, so it is refused for good only after this time. */
+/** An unknown blockhash may come from a node that is ahead, so it is refused permanently only after this time. */
 const unknownForMs = 10_000;
 const maxUnknown = 1_000;
 const atHead = { first: 'head' } as const;

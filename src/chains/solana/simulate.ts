@@ -42,7 +42,7 @@ export async function simulate(rpc: Rpc, transaction: Uint8Array, slot: bigint):
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
     if (error.isAboutNode) throw nodeUnavailable(error);
-    // A transaction that nodes cannot parse fails for good; any other refusal may be temporary. Neither blocks other transactions.
+    // A transaction that nodes cannot parse fails permanently; any other refusal may be temporary. Neither blocks other transactions.
     const sentence = `the network rejects the transaction: the node answered "${error.message}"`;
     return { refused: 'reverts', sentence, lasting: error.code === invalidParams };
   }

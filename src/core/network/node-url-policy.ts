@@ -10,7 +10,7 @@ export interface NodeUrlLimits {
 
 /** The rules for the RPC URLs that the API sets. */
 export interface NodeUrlPolicy extends NodeUrlLimits {
-  /** Returns what is wrong with a URL; undefined: nothing. Resolves no name: the address is checked again when it is dialled. */
+  /** Returns what is wrong with a URL; undefined: nothing. Resolves no name: the address is checked again on connecting. */
   problemOf(url: string): string | undefined;
   /** True if the configuration has this URL. */
   isConfigured(url: string): boolean;

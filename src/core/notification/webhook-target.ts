@@ -5,14 +5,14 @@ const maxLength = 2048;
 
 /**
  * Checks a caller's webhook URL: http or https, at most 2048 characters, no user info, and unless `allowPrivateTargets` no reserved host. It
- * resolves no name: the delivery checks the address when it dials, because DNS answers change.
+ * resolves no name: the delivery checks the address when it connects, because DNS answers change.
  *
  * Throws `FIELD_INVALID` or `WEBHOOK_TARGET_REFUSED` for `url`. The text never contains the URL, because its path or query is often a secret.
  */
 export function checkWebhookTarget(text: string, allowPrivateTargets: boolean): void {
   if (text === '') throw invalidField('url', 'is required');
   if (text.length > maxLength) throw invalidField('url', `must be at most ${maxLength} characters`);
-  // The URL parser drops some of these silently, so the URL shown would differ from the one dialled.
+  // The URL parser drops some of these silently, so the URL shown would differ from the one used.
   if (/[\s\p{Cc}]/u.test(text)) throw invalidField('url', 'must not contain white space or control characters');
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined) throw invalidField('url', 'must be an absolute URL');

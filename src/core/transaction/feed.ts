@@ -20,7 +20,7 @@ export interface Subscription {
   close(): void;
 }
 
-/** Tells the readers in this process that transactions have changed. The changes themselves are in the store. */
+/** Wakes the readers in this process when transactions change. The changes themselves are in the store. */
 export interface Feed {
   /** Wakes the readers of a transaction; after the commit of its change. */
   publish(view: TransactionView): void;

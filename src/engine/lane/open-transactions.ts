@@ -41,7 +41,7 @@ export interface Waiting extends Pick<Transaction, 'id' | 'revision' | 'status' 
   readonly isUnsequenced: boolean;
 }
 
-/** An open transaction and what the lane has learnt about it; dropped when the transaction becomes final. */
+/** An open transaction and the facts that the lane has learned about it; dropped when the transaction becomes final. */
 export interface Tracked {
   /** Null: it is not signed, and its content is so large that it stays in the store. */
   open: OpenTransaction | null;

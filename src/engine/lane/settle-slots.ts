@@ -138,7 +138,7 @@ export async function isShown(lane: LaneContext, sequence: Sequence, head: Head)
 interface BlockView {
   /** Reads what is at these heights. */
   read(heights: readonly bigint[]): Promise<void>;
-  /** Whether this block is at its height; null: no node shows a block there, which proves nothing. */
+  /** Reports whether this block is at its height; null: no node shows a block there, which proves nothing. */
   shows(block: Pick<MinedAt, 'blockNumber' | 'blockHash'>): 'same' | 'another' | null;
   /** True if no node answered about one of them. */
   isUnanswered(): boolean;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { isStatePruned } from '../../../src/chains/evm/dialect.js';
 
 describe('pruned state', () => {
-  it('pruned state: is recognised in the errors of each node', () => {
+  it('pruned state: is recognized in the errors of each node', () => {
     const texts = {
       geth: 'missing trie node 1b2c (path ) state 0x1b2c is not available, not found',
       'geth, path scheme': 'historical state 1b2c is not available',

@@ -68,7 +68,7 @@ describe('a chore', () => {
     ]);
   });
 
-  it('logs no conflict: the next run decides anew', async () => {
+  it('logs no conflict: the next run decides again', async () => {
     const { run, lines } = startChore(async () => {
       throw new ConflictError('updateTransaction');
     });

@@ -8,7 +8,7 @@ import type { FaultRun, FaultSuite } from '../suite.js';
 import { auditSolana } from './audit-solana.js';
 
 /**
- * SIGKILL at random moments, while the cluster loses packets, prices some out, and loses forks; blocks come so quickly that versions die and are signed anew
+ * SIGKILL at random moments, while the cluster loses packets, prices some out, and loses forks; blocks come so quickly that attempts die and are signed again
  * in every run.
  */
 export const solanaKill: FaultSuite = async (run) => {

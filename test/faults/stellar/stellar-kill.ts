@@ -43,7 +43,7 @@ export const stellarKill: FaultSuite = async (run) => {
   return { ...figures, versions: seen.versions, ...weather.figures };
 };
 
-/** Payments of operations run out after two minutes unless they say otherwise; none shall. */
+/** Payments of operations expire after two minutes by default; these must not expire. */
 const validUntil = new Date(Date.now() + 3_600_000).toISOString();
 const weatherChangesMs = 400;
 
