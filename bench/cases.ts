@@ -3,19 +3,19 @@ import { SignTypedDataRequestSchema } from '../gen/relayer/v1/signing_service_pb
 import type { JobRequest } from './load/job.js';
 import { authorization } from './servers.js';
 
-/** Who answers: the service, a second one that is kept busy by its own transactions, or a baseline. */
+/** The server that answers: the service, a second one that is busy with its own transactions, or a baseline. */
 export type ServerName = 'service' | 'sending service' | 'bare http' | 'bare connect' | 'bare connect grpc';
 
 /** One row of the table. */
 export interface Case {
-  /** What it is chosen by on the command line. */
+  /** Its name on the command line. */
   readonly name: string;
   readonly what: string;
   readonly server: ServerName;
   readonly request: JobRequest;
-  /** The case that its rate is divided by, and what that must come to at least. */
+  /** The case that its rate is divided by, and the minimum of that ratio. */
   readonly of?: { readonly baseline: string; readonly goal: number };
-  /** Requests a second that it must reach. */
+  /** The requests per second that it must reach. */
   readonly goalPerSecond?: number;
 }
 

@@ -7,7 +7,7 @@ import { type Anvil, startAnvil } from '../test/support/anvil.js';
 import { apiKey, createServiceHome, type RunningService, type ServiceHome, startService } from '../test/support/service.js';
 
 /*
- * The engine under load: the real service, SQLite fully durable, sends over HTTP, anvil with a raised block gas limit, all on the same cores.
+ * The engine under load: the real service, SQLite fully durable, sends over HTTP, anvil with a higher block gas limit, all on the same cores.
  *
  *     npm run bench:engine [-- latency calls flat throughput --sends 20000 --callers 64 --block-time 1]
  */
@@ -36,7 +36,7 @@ function readOptions(args: readonly string[]): Options {
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** A service with a relayer that may have everything in flight, on a node of its own. */
+/** A service on a node of its own, with a relayer that may have all transactions in flight. */
 async function withService<T>(
   mining: 'steady' | 'told',
   rpcUrlOf: (anvil: Anvil) => Promise<{ url: string; stop(): Promise<void> }>,
@@ -47,7 +47,7 @@ async function withService<T>(
   const rpc = await rpcUrlOf(anvil);
   const home = await createServiceHome({
     rpcUrl: rpc.url,
-    // Under a cap, so that nothing is raised to a market that a bench has made.
+    // Under a cap, so that no fee bump follows the market that the benchmark itself makes.
     policies: { max_in_flight: 50_000, gas_price_cap: '100000000000' },
     env: { LOG_LEVEL: 'info' },
   });
@@ -93,7 +93,7 @@ async function untilConfirmed(service: RunningService, count: number): Promise<v
   }
 }
 
-/** All sends as fast as they are taken, by so many callers at once. */
+/** Sends everything as fast as the service accepts it, with this number of callers. */
 async function sendAll(service: RunningService, count: number): Promise<void> {
   let next = 0;
   await Promise.all(
@@ -103,7 +103,7 @@ async function sendAll(service: RunningService, count: number): Promise<void> {
   );
 }
 
-/** Processor time that a process has taken, in milliseconds: Linux counts it in hundredths of a second. */
+/** Returns the CPU time of a process in milliseconds. Linux counts it in hundredths of a second. */
 function cpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;
@@ -127,10 +127,10 @@ async function throughput(): Promise<void> {
   });
 }
 
-/** Counts what the service asks of the node. */
+/** Counts the requests of the service to the node. */
 async function counting(anvil: Anvil): Promise<{ url: string; stop(): Promise<void>; requests(): number; looks(): number }> {
   let requests = 0;
-  // Looking at the head goes by time, not by blocks.
+  // The service reads the head by time, not by blocks.
   let looks = 0;
   const toNode = new Agent({ connections: 16 });
   const server = createServer((incoming, outgoing) => {
@@ -188,7 +188,7 @@ async function calls(): Promise<void> {
   );
 }
 
-/** Sends at a steady pace; the record tells when it was accepted and when a node took it. */
+/** Sends at a steady rate. The record shows when a transaction was accepted and when a node accepted it. */
 async function latency(): Promise<void> {
   await withService('steady', direct, async (service) => {
     const startedAt = performance.now();
@@ -219,7 +219,7 @@ async function latency(): Promise<void> {
   });
 }
 
-/** Requests to the node over blocks that take nothing, with so many in flight. */
+/** Counts the requests to the node during empty blocks, with this number of transactions in flight. */
 async function requestsPerBlock(inFlight: number, blocks: number): Promise<number> {
   let counter: Awaited<ReturnType<typeof counting>> | undefined;
   return withService(
@@ -237,7 +237,7 @@ async function requestsPerBlock(inFlight: number, blocks: number): Promise<numbe
       const beyondLooks = () => (counter?.requests() ?? 0) - (counter?.looks() ?? 0);
       const before = beyondLooks();
       for (let block = 0; block < blocks; block++) {
-        // Above what anybody bids, so that nothing is mined.
+        // Above every bid, so that nothing is mined.
         await anvil.rpc('anvil_setNextBlockBaseFeePerGas', ['0x38d7ea4c68000']);
         await anvil.mine();
         await elapsed(400);

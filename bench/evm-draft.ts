@@ -1,5 +1,5 @@
 /**
- * What drafting asks of a node: 50 sends between two blocks, of several kinds, on a real anvil. Prints calls and time per send.
+ * The calls to a node for drafting: 50 sends between two blocks, of several kinds, on a real anvil. Prints calls and time per send.
  *
  *   npm run build && node dist/bench/evm-draft.js
  */
@@ -46,13 +46,13 @@ for (const [name, { tags, content }] of Object.entries(kinds)) {
 }
 await node.stop();
 
-/** A network whose blocks are 12 s apart, as far as anything is remembered. */
+/** A network with 12 s between blocks, which bounds how long answers are remembered. */
 function open({ url }: Anvil, tags: readonly string[]): EvmChain {
   const network = evmNetwork({ tags, averageBlockTimeMs: 12_000 });
   return createEvmChain({ network, rpcUrls: [{ url, weight: 1 }], rpcTimeoutMs: 5_000, log: rememberingLog() });
 }
 
-/** A contract that takes every call; and, where the oracle of L1 fees is, one that answers with a fee. */
+/** A contract that accepts every call; and one at the address of the L1 fee oracle that returns a fee. */
 async function deployed(anvil: Anvil): Promise<string> {
   const chain = open(anvil, []);
   const creation = { to: null, valueWei: 0n, data: contractThat('returns', '0x01'), gasLimit: 500_000n };

@@ -9,7 +9,7 @@ import { createServiceHome, type ServiceHome } from '../test/support/service.js'
 import { anAttempt, aTransaction, silentLog } from '../test/support/stored-samples.js';
 import { authorization, startServiceIn } from './servers.js';
 
-/** A figure, what it is in, and what it should be. */
+/** A figure, its unit and its goal. */
 export interface Figure {
   readonly what: string;
   readonly value: number;
@@ -23,8 +23,8 @@ const perCommit = 500;
 const reads = 3_000;
 
 /**
- * How the built service stands with a million stored transactions of one relayer, a hundred of them open and not to be paid: the time from its start to ready, reads by id, list
- * pages, and its memory after them. Reads come one after the other from one caller.
+ * Measures the built service with a million stored transactions of one relayer, a hundred of them open and too expensive for its account: the time from
+ * start to ready, reads by id, list pages, and the memory after them. One caller sends one read after the other.
  */
 export async function benchMillion(main: string): Promise<readonly Figure[]> {
   const chain = await startAnvil({ blockTime: 1 });
@@ -59,19 +59,19 @@ export async function benchMillion(main: string): Promise<readonly Figure[]> {
   }
 }
 
-/** A UUID v7 that its number tells. */
+/** Returns a UUID v7 that contains its number. */
 function idOf(index: number): string {
   const time = (1_763_600_000_000 + index).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${index.toString(16).padStart(12, '0')}`;
 }
 
-/** Through the store's own door, so that totals and page numbers are the ones it keeps itself. */
+/** Through the store, so that the store itself counts totals and page numbers. */
 async function fill(home: ServiceHome): Promise<void> {
   const { store } = await openStore(`sqlite:${join(home.dir, 'relayer.db')}`, { log: silentLog });
   const lane = { chain: 'evm:31337', account: home.address };
   for (let from = 0; from < stored; from += perCommit) {
     const changes = Array.from({ length: perCommit }, (_, offset) => from + offset).flatMap((index) => {
-      // The open ones wait for a time that never comes within the measurement: their value is more than the account has.
+      // The open ones wait during the whole measurement: their value is more than the account has.
       const isOpen = index >= stored - openOnes;
       const nonce = BigInt(index);
       const hash = `0x${index.toString(16).padStart(64, '0')}`;
@@ -126,7 +126,7 @@ function percentile(times: readonly number[], part: number): number {
   return [...times].sort((a, b) => a - b)[Math.ceil(times.length * part) - 1] ?? Number.NaN;
 }
 
-/** What the kernel counts; NaN where it does not tell. */
+/** The kernel's figure; NaN if it reports none. */
 function residentMb(pid: number): number {
   const kib = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return (Number(kib) * 1024) / 1e6;

@@ -13,7 +13,7 @@ import { resultsOf, tableText } from './table.js';
 import { benchWebhooks } from './webhooks.js';
 
 const callers = 64;
-/** Compilers need a while with each row before its first round; later rounds only fill connections and caches again. */
+/** Each row needs a longer warm-up before its first round, for the compiler; later rounds only fill connections and caches again. */
 const firstWarmUpMs = 2_000;
 const warmUpMs = 300;
 const measureMs = 1_500;
@@ -85,7 +85,7 @@ function addressOf({ pid, ports }: MeasuredServer, index: number): { pid: number
   return { pid, port: ports[index] ?? 0 };
 }
 
-/** The rows that were asked for, their baselines with them; all where none was. */
+/** The requested rows with their baselines; all rows if none was requested. */
 function chosenFrom(cases: readonly Case[]): readonly Case[] {
   if (names.length === 0) return cases;
   const known = new Set(['webhooks', 'million', ...cases.map(({ name }) => name)]);

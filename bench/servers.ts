@@ -10,7 +10,7 @@ import { pinned } from './pinned-process.js';
 /** A server that is measured. */
 export interface MeasuredServer {
   readonly pid: number;
-  /** In the order in which it says them. */
+  /** In the order in which it prints them. */
   readonly ports: readonly number[];
   stop(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export async function startServiceIn(home: ServiceHome, main: string, nodeFlags:
   return { pid: child.pid ?? 0, ports: [port], stop: () => ended(child) };
 }
 
-/** One of the baselines: it says its ports on its first line. */
+/** One of the baselines; it prints its ports on its first line. */
 export async function startBaseline(file: string): Promise<MeasuredServer> {
   const [program, ...args] = pinned(0, [process.execPath, file]);
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -8,26 +8,26 @@ export interface Result {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Of the server; null where the machine does not tell. */
+  /** Of the server; null if the machine does not report it. */
   readonly cpuUs: number | null;
   /** Part of one core that the callers used. */
   readonly clientCpu: number;
-  /** Its rate over its baseline's: the median of the rounds' own ratios; null where it has no baseline, or that was not run. */
+  /** Its rate over its baseline's: the median of the rounds' own ratios; null if it has no baseline, or that was not run. */
   readonly ratio: number | null;
-  /** The same of CPU time per request, the baseline's over its own: what others do on the machine moves this less. */
+  /** The same for CPU time per request, the baseline's over its own. It depends less on the load of the machine. */
   readonly cpuRatio: number | null;
-  /** What it must come to; null where nothing was promised. */
+  /** Its goal; null if it has none. */
   readonly goal: string | null;
   readonly reached: boolean | null;
 }
 
-/** The results of all rounds. `samples` has, by name, one sample each round. */
+/** The results of all rounds. `samples` has one sample per round for each name. */
 export function resultsOf(cases: readonly Case[], samples: ReadonlyMap<string, readonly Sample[]>): readonly Result[] {
   return cases.map(({ name, what, of, goalPerSecond }) => {
     const own = samples.get(name) ?? [];
     const baseline = of === undefined ? undefined : samples.get(of.baseline);
     const perSecond = median(own.map((sample) => sample.perSecond));
-    // Round by round, since what disturbs the machine disturbs neighbours alike.
+    // Round by round, since a disturbance of the machine affects all rows of a round.
     const pairs = own.flatMap((sample, round) => {
       const base = baseline?.[round];
       return base === undefined ? [] : [{ sample, base }];
@@ -88,7 +88,7 @@ function goalOf({
   return { goal: null, reached: null };
 }
 
-/** Null where there are no values. */
+/** Null if there are no values. */
 function medianOf(values: readonly number[]): number | null {
   return values.length === 0 ? null : median(values);
 }

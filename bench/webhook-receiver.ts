@@ -1,6 +1,6 @@
 /*
- * A receiver in a process of its own. `/quick` answers at once, `/hang` never. GET /stats: what `/quick` got, by how long after the `at` in its body,
- * in milliseconds; it begins anew with that.
+ * A receiver in a process of its own. `/quick` answers at once, `/hang` never. GET /stats: the delays of the requests to `/quick` after the `at` in their bodies,
+ * in milliseconds; it then starts over.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,5 +1,5 @@
 /*
- * Delivery of webhooks to a receiver in another process, over a real database file: how many a second, and whether receivers that hang delay the
+ * Delivery of webhooks to a receiver in another process, over a real database file: how many per second, and whether receivers that hang delay the
  * others. Run: npm run build && node dist/bench/webhooks.js
  */
 import { spawn } from 'node:child_process';
@@ -22,7 +22,7 @@ export interface BenchRow {
   readonly what: string;
   readonly value: number;
   readonly unit: string;
-  /** What it must be, in words. */
+  /** Its goal, in words. */
   readonly goal: string;
 }
 
@@ -55,7 +55,7 @@ export async function benchWebhooks(): Promise<readonly BenchRow[]> {
 
 interface Receiver {
   url(path: string): string;
-  /** How long after their change deliveries came, since the last call. */
+  /** The delays between changes and their deliveries, since the last call. */
   delaysMs(): Promise<number[]>;
   stop(): void;
 }

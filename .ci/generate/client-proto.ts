@@ -1,4 +1,4 @@
-/** A comment or a string, which nothing inside of ends; or one other character. */
+/** A comment or a string as a whole, or one other character. */
 const tokenPattern = /\/\/[^\n]*\n|"(?:[^"\\]|\\.)*"|[\s\S]/g;
 
 const closing: Readonly<Record<string, string>> = { '{': '}', '[': ']', '(': ')' };
@@ -7,7 +7,7 @@ const closing: Readonly<Record<string, string>> = { '{': '}', '[': ']', '(': ')'
 const serviceOption = /^\s*(?:\(|debug_redact\b)/;
 
 /**
- * Returns the text of a definition for clients: as it stands, with its comments, but without our options and the imports that only they need.
+ * Returns the text of a definition for clients: unchanged, with its comments, but without our options and the imports that only they need.
  * `buf format` must tidy it.
  */
 export function clientProto(source: string): string {

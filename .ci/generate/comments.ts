@@ -10,11 +10,11 @@ import {
 } from '@bufbuild/protobuf/wkt';
 
 /*
- * Writes gen/comments.ts: the comments of our definitions by the full names of what they are about. Generated TypeScript has none of them,
- * and the API's reference page is nothing without them. A part of `npm run generate`.
+ * Writes gen/comments.ts: the comments of our definitions by the full names of the elements. Generated TypeScript has none of them,
+ * and the API's reference page needs them. A part of `npm run generate`.
  */
 
-/** Where the parts of a file are in the paths of its source locations: the field numbers of `google/protobuf/descriptor.proto`. */
+/** The positions of a file's parts in the paths of its source locations: the field numbers of `google/protobuf/descriptor.proto`. */
 const inFile = { message: 4, enum: 5, service: 6 };
 const inMessage = { field: 2, nested: 3, enum: 4, oneof: 8 };
 const inEnum = { value: 2 };
@@ -39,7 +39,7 @@ function addFile(file: FileDescriptorProto): void {
 
   function add(name: string, path: readonly number[]): void {
     const comment = commentByPath.get(path.join('.'));
-    // A comment's lines begin with a space, and paragraphs are set apart by an empty line.
+    // A comment's lines begin with a space, and an empty line separates paragraphs.
     if (comment) comments[name] = comment.trim().replace(/\n /g, '\n');
   }
 

@@ -1,4 +1,4 @@
-/** Returns the page with the table of this name made anew. Throws if the page has no place for it. */
+/** Returns the page with the table of this name replaced. Throws if the page has no markers for it. */
 export function withTable(page: string, name: string, lines: readonly string[]): string {
   const [start, end] = [`<!-- ${name}: written by "npm run generate" -->`, `<!-- /${name} -->`];
   const [before, after] = [page.indexOf(start), page.indexOf(end)];

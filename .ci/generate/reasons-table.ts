@@ -13,7 +13,7 @@ const retries: Readonly<Record<Retry, string>> = {
 
 const reasons = ErrorReasonSchema.values.filter(({ number }) => number !== 0);
 
-/** The page with its table of reasons made anew, from the options and comments of `ErrorReason`. */
+/** Returns the page with a new table of reasons, from the options and comments of `ErrorReason`. */
 export function withReasonsTable(page: string): string {
   const rows = reasons.map((value) => {
     const { retry, metadata } = rulesOf(value);

@@ -1,7 +1,7 @@
 import { type Setting, settings } from '../../src/config/settings.js';
 import { withTable } from './page-table.js';
 
-/** The page with its table of settings made anew. */
+/** Returns the page with a new table of settings. */
 export function withSettingsTable(page: string): string {
   const rows = settings.map(
     (setting) => `| \`${setting.name}\` | ${defaultOf(setting)} | ${setting.doc.replaceAll('|', '\\|').replaceAll('<', '&lt;')} |`,

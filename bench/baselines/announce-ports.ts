@@ -1,6 +1,6 @@
 import type { AddressInfo, Server } from 'node:net';
 
-/** Listens with each server on a free port of its own, and says the ports on stdout: one line, by commas, in the order of the servers. */
+/** Listens with each server on a free port of its own, and prints the ports on one line, separated by commas, in the order of the servers. */
 export async function announcePorts(servers: readonly Server[]): Promise<void> {
   const ports = await Promise.all(
     servers.map(

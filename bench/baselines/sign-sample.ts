@@ -5,7 +5,7 @@ const secp256k1 = createRequire(import.meta.url)('secp256k1/bindings') as typeof
 const hasher = await createKeccak(256);
 const key = Buffer.alloc(32, 0x11);
 
-/** The least that signing typed data takes: two hex writes, one hash, one native signature. No checks at all. */
+/** The minimum work to sign typed data: two hex writes, one hash, one native signature. No checks at all. */
 export function signSample(domainSeparator: string, hashStructMessage: string): { r: string; s: string; v: number; sig: string } {
   const preimage = Buffer.allocUnsafe(66);
   preimage[0] = 0x19;

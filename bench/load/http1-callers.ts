@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { Callers, Job, JobRequest, OpenCallers } from './job.js';
 
-/** Callers over HTTP/1.1: raw sockets kept alive, one each, since a real client would cost as much as the servers that are measured. */
+/** Callers over HTTP/1.1: a raw keep-alive socket for each, since a real client would cost as much as the measured servers. */
 export const openHttp1Callers: OpenCallers = async (job, onAnswer, onFailure) => {
   const bytes = requestBytes(job.request);
   const callers = await Promise.all(Array.from({ length: job.callers }, () => openCaller(job, bytes, onAnswer, onFailure)));
@@ -65,7 +65,7 @@ async function openCaller(
 const lengthHeader = Buffer.from('ontent-length: ', 'latin1');
 const lastChunk = Buffer.from('0\r\n\r\n', 'latin1');
 
-/** True when the answer has come to its end: by its length, else by its last chunk. Only one answer is ever under way. */
+/** True when the answer is complete: by its length, else by its last chunk. A socket has only one answer at a time. */
 function isWhole(received: Buffer): boolean {
   const headEnd = received.indexOf('\r\n\r\n');
   if (headEnd === -1) return false;

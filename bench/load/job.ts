@@ -1,4 +1,4 @@
-/** What callers send, over and over. */
+/** The request that callers repeat. */
 export interface JobRequest {
   readonly protocol: 'http1' | 'grpc';
   readonly method: string;
@@ -14,29 +14,29 @@ export interface Job {
   /** The server's process, whose CPU time is read. */
   readonly pid: number;
   readonly request: JobRequest;
-  /** How many call at once; each waits for its answer before it calls again. */
+  /** The number of callers; each waits for its answer before it calls again. */
   readonly callers: number;
   readonly warmUpMs: number;
   readonly measureMs: number;
 }
 
-/** What one measurement found. */
+/** The result of one measurement. */
 export interface Sample {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** User and system time of the server's process; null where there is no /proc. */
+  /** User and system time of the server's process; null if there is no /proc. */
   readonly serverCpuUs: number | null;
-  /** Part of one core that the callers used. Near 1, it is they who are measured. */
+  /** Part of one core that the callers used. Near 1, the callers are the limit. */
   readonly clientCpu: number;
 }
 
 /** Callers in a closed loop. */
 export interface Callers {
   start(): void;
-  /** Resolves when the answers under way are in, and everything is closed. */
+  /** Resolves when all outstanding answers have arrived and everything is closed. */
   stop(): Promise<void>;
 }
 
-/** Opens the connections of callers. `onAnswer` gets how long an answer took; the first that is no success is thrown by whoever made them. */
+/** Opens the connections of callers. `onAnswer` gets the duration of an answer. The function that opened them throws for the first answer that is not a success. */
 export type OpenCallers = (job: Job, onAnswer: (tookMs: number) => void, onFailure: (what: string) => void) => Promise<Callers>;

@@ -5,7 +5,7 @@ import type { Job, Sample } from './job.js';
 
 /** Runs jobs, one after another, in a process of its own. */
 export interface LoadGenerator {
-  /** Rejects when an answer was no success. */
+  /** Rejects if an answer is not a success. */
   run(job: Job): Promise<Sample>;
   stop(): void;
 }

@@ -4,7 +4,7 @@ import { openHttp1Callers } from './http1-callers.js';
 import type { Job, Sample } from './job.js';
 import { processCpuUs } from './process-cpu.js';
 
-// The load generator: a process of its own that gets jobs from its parent and answers each with a sample, or with what went wrong.
+// The load generator: a process of its own that gets jobs from its parent and answers each with a sample or the failure.
 process.on('message', (job: Job) => {
   measure(job).then(
     (sample) => process.send?.({ sample }),

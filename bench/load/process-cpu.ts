@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** Linux has had no other since it has /proc. */
+/** The value on every Linux that has /proc. */
 const microsecondsPerTick = 10_000;
 
-/** User and system time of a process so far, all its threads, in microseconds, in steps of ten milliseconds; null where there is no /proc. */
+/** User and system time of a process so far, all its threads, in microseconds, in steps of ten milliseconds; null if there is no /proc. */
 export function processCpuUs(pid: number): number | null {
   let stat: string;
   try {
@@ -11,7 +11,7 @@ export function processCpuUs(pid: number): number | null {
   } catch {
     return null;
   }
-  // Behind the name, which may hold anything: state is field 3, utime 14, stime 15.
+  // After the name, which may contain any character: state is field 3, utime 14, stime 15.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * microsecondsPerTick;
 }
