@@ -38,7 +38,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** A service on a node of its own, with a relayer that may have all transactions in flight. */
 async function withService<T>(
-  mining: 'steady' | 'told',
+  mining: 'steady' | 'on command',
   rpcUrlOf: (anvil: Anvil) => Promise<{ url: string; stop(): Promise<void> }>,
   run: (service: RunningService, home: ServiceHome, anvil: Anvil) => Promise<T>,
 ): Promise<T> {
@@ -214,7 +214,7 @@ async function latency(): Promise<void> {
     delays.sort((a, b) => a - b);
     const at = (share: number) => delays[Math.min(delays.length - 1, Math.floor(delays.length * share))];
     say(
-      `latency at 100 sends/s: accepted to taken by the node, median ${at(0.5)} ms, p99 ${at(0.99)} ms, greatest ${at(1)} ms, of ${delays.length}`,
+      `latency at 100 sends/s: accepted by the service to accepted by the node, median ${at(0.5)} ms, p99 ${at(0.99)} ms, maximum ${at(1)} ms, of ${delays.length}`,
     );
   });
 }
@@ -223,7 +223,7 @@ async function latency(): Promise<void> {
 async function requestsPerBlock(inFlight: number, blocks: number): Promise<number> {
   let counter: Awaited<ReturnType<typeof counting>> | undefined;
   return withService(
-    'told',
+    'on command',
     async (anvil) => {
       counter = await counting(anvil);
       return counter;

@@ -31,7 +31,7 @@ before(async () => {
 });
 after(() => rig.stop());
 
-/** One envelope of gRPC-Web or of Connect's streams: flags, and what is in it. */
+/** One envelope of gRPC-Web or of Connect's streams: flags and content. */
 function envelopeOf(body: Buffer): { flags: number; data: Buffer } {
   assert.equal(body.readUInt32BE(1), body.length - 5);
   return { flags: body.readUInt8(0), data: body.subarray(5) };
@@ -89,7 +89,7 @@ const protocols: Readonly<Record<string, { contentType: string; errorOf(answer: 
   },
 };
 
-/** What is wrong with a request, and what its caller is told: code, Connect's HTTP status, the reason, the fixed text. */
+/** A mistake in a request, and the error for it: code, Connect's HTTP status, the reason, the fixed text. */
 const refusals = [
   {
     what: 'no key',

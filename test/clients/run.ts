@@ -4,7 +4,7 @@ import { stubSuite } from './stub-suite.js';
 import type { Client, ClientSuite } from './suite.js';
 
 /*
- * Makes clients from what the service publishes, compiles them and runs them against the service on a real node:
+ * Makes clients from the published definitions, compiles them and runs them against the service on a real node:
  *
  *     npm run test:clients                    all of them
  *     npm run test:clients -- go openapi      those whose name begins so

@@ -15,14 +15,14 @@ export interface StubRig {
   readonly baseUrl: string;
   /**
    * Runs a program and returns the lines that it prints. The program finds the services, their key, relayer and CA in its environment, and controls
-   * the rig by what it prints: `mine` mines a block, `restart` stops the first service and starts it again, `traffic 200` sends as many
+   * the rig by its output: `mine` mines a block, `restart` stops the first service and starts it again, `traffic 200` sends that many
    * transactions, mines until all are final, and writes `<id> <revision>` of each to the program's input, then `end`.
    */
   run(command: readonly string[], folder: string): Promise<readonly string[]>;
   stop(): Promise<void>;
 }
 
-/** A program that waits for what never comes is ended after this time. */
+/** The rig ends a program that does not finish within this time. */
 const programTimeoutMs = 300_000;
 
 /** Starts the node and both services. */

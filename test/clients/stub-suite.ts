@@ -19,7 +19,7 @@ interface StubClient extends Client {
   readonly links: readonly string[];
 }
 
-/** What every client does, in the words that it prints. */
+/** The steps of every client, in the words that it prints. */
 const steps = ['watch', 'send', 'replace', 'confirmed', 'list', 'sign', 'errors', 'deadline', 'retry over TLS', 'reconnect', 'cut watches'];
 
 /** The clients with stubs. */

@@ -1,6 +1,6 @@
-/** A client as a team would write it: made from what the service publishes, compiled, and run against it. */
+/** A client as a team would write it: made from the published definitions, compiled, and run against the service. */
 export interface Client {
-  /** How the command line chooses it. */
+  /** Its name on the command line. */
   readonly name: string;
   /** The programs that must be on the PATH. */
   readonly programs: readonly string[];
@@ -15,7 +15,7 @@ export interface ClientSuite<C extends Client> {
 
 /** The services of a suite. */
 export interface RunningSuite<C extends Client> {
-  /** Makes a client and runs it; resolves to remarks for the log, and rejects if it fails. */
+  /** Makes a client and runs it; resolves to notes for the log, and rejects if it fails. */
   check(client: C): Promise<readonly string[]>;
   stop(): Promise<void>;
 }

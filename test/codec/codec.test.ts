@@ -37,14 +37,14 @@ function codecOf(desc: DescMessage): ValueCodec {
   return compiler.message(desc);
 }
 
-/** The message of a JSON text at the path `x`; what was noted otherwise. */
+/** The message of a JSON text at the path `x`, or the noted problems. */
 function read<T extends DescMessage>(desc: T, text: string): MessageShape<T> | string {
   const warnings: Warning[] = [];
   const reading = new Reading(undefined, warnings);
   const message = codecOf(desc).read(jsonFromText(text), 'x', reading);
   const refused = reading.problem;
   if (refused !== null) return refused.message;
-  // What was read is a message that protobuf itself can carry.
+  // Protobuf itself can carry the message that was read.
   return fromBinary(desc, toBinary(desc, message as MessageShape<T>));
 }
 

@@ -32,7 +32,7 @@ function evmPolicies({ relayers: [relayer] }: LoadedConfig): EvmPolicies | undef
   return relayer === undefined ? undefined : onNetwork('evm', relayer.policies);
 }
 
-/** The problems of a file, as people read them. */
+/** The problems of a file as the command prints them. */
 async function problemsOf(content: unknown, env: Env = sampleEnv): Promise<readonly string[]> {
   try {
     await load(content, env);

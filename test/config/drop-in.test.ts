@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 
 const passphrase = { type: 'env', value: 'KEYSTORE_PASSPHRASE' };
 
-/** The files of somebody who has the existing relayer: one key of theirs for all networks, networks in a folder, all that they can say. */
+/** The files of a user of OpenZeppelin Relayer: one key for all networks, networks in a folder, every setting. */
 async function theirFolder(): Promise<string> {
   const key = keystoreOfAnyNetwork(await cheapKeystore(Buffer.alloc(32, 7), 'hunter2'));
   const folder = await temporaryFolder({

@@ -14,8 +14,8 @@ import { DomainError } from '../../src/core/errors.js';
 import { conformanceService, suiteErrors } from './service.js';
 
 /*
- * The server that the suite's runner starts once per combination of protocol, HTTP version and TLS. It reads what to be from standard input
- * and writes where it listens to standard output, each as a message behind its length.
+ * The server that the suite's runner starts once per combination of protocol, HTTP version and TLS. It reads its settings from standard input
+ * and writes its address to standard output, each as a message behind its length.
  *
  *     node dist/test/conformance/server.js <descriptor set of the suite>
  */

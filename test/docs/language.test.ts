@@ -4,7 +4,19 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 
 /** Where the text of the product is. Definitions from elsewhere keep their words. */
-const sources = ['src', 'proto/relayer', 'docs', 'README.md', 'CONTRIBUTING.md', 'RELEASING.md', 'SECURITY.md', 'CHANGELOG.md'];
+const sources = [
+  'src',
+  'proto/relayer',
+  'docs',
+  'examples',
+  'bench',
+  '.ci',
+  'README.md',
+  'CONTRIBUTING.md',
+  'RELEASING.md',
+  'SECURITY.md',
+  'CHANGELOG.md',
+];
 
 interface Rule {
   readonly pattern: RegExp;

@@ -28,7 +28,7 @@ describe('SIGKILL during sends', () => {
 
   it(`SIGKILL during ${sends} sends: each send answered 200 is confirmed exactly once, every other at most once`, async () => {
     const answered = new Map<number, string>();
-    // Each send has a value of its own, by which the chain's blocks tell which it was.
+    // Each send has a value of its own, which identifies it in the chain's blocks.
     let killed: Promise<void> | undefined;
     await Promise.all(
       Array.from({ length: sends }, async (_, index) => {

@@ -9,7 +9,7 @@ import { createServiceHome, type RunningService, type ServiceHome, startService 
 import { waitFor } from '../support/wait-for.js';
 
 const receiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
-/** Its code fails whatever it is sent: PUSH0 PUSH0 REVERT. */
+/** Its code fails for every call: PUSH0 PUSH0 REVERT. */
 const failing = '0x00000000000000000000000000000000000000aa';
 const none = { failure_reason: null, block_number: null, gas_used: null, fee_paid: null };
 
@@ -19,7 +19,7 @@ interface NodeReceipt {
   readonly effectiveGasPrice: string;
 }
 
-/** The facts of a record, which a program reads in place of `status_reason`. */
+/** The fields of a record that a program reads instead of `status_reason`. */
 function factsOf(record: object): object {
   return Object.fromEntries(Object.keys(none).map((key) => [key, (record as Record<string, unknown>)[key]]));
 }
@@ -69,7 +69,7 @@ describe('the facts of a record', () => {
     });
   }
 
-  /** What the node's receipt shows of a record's hash. */
+  /** The node's receipt of a record's hash. */
   async function shownByNode({ hash }: TransactionRecord): Promise<object> {
     const receipt = (await anvil.rpc('eth_getTransactionReceipt', [hash])) as NodeReceipt;
     const feePaid = BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice);

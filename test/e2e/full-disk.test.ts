@@ -41,7 +41,7 @@ it('full disk: accepted transactions are kept, new ones are refused, and work re
 
   for (let count = 0; count < 20; count++) assert.equal(await send(), 200);
   await disk.fill();
-  // What is free inside the database's own files may take some more.
+  // Free space inside the database's own files may hold a few more.
   const refused = await waitFor('sends to be refused', async () => {
     const statuses = await Promise.all(Array.from({ length: 20 }, send));
     return statuses.every((status) => status !== 200) ? statuses : undefined;

@@ -108,7 +108,7 @@ describe('idempotency keys', () => {
     assert.notEqual(otherKey.body.data.id, first.body.data.id);
     const otherMethod = await call('POST', '/notifications', 'k', { id: 'k', url: 'https://example.com/' });
     assert.equal(otherMethod.status, 201, otherMethod.text);
-    // A method that keeps nothing takes no notice, not even of a key that is none.
+    // A method that stores no response ignores the key, even a malformed one.
     assert.equal((await call('GET', `${transactions}/${first.body.data.id}`, 'not a key', undefined)).status, 200);
     // The same amount in other words of REST is the same request.
     assert.equal((await call('POST', transactions, 'k', `{"speed":"fast","value":"2001","to":"${to}"}`)).text, first.text);
@@ -192,7 +192,7 @@ describe('idempotency keys', () => {
       transaction: { case: 'evm', value: { to, value } },
     });
 
-    // REST first. `max_fee` is another network's, which is remarked on.
+    // REST first. `max_fee` is another network's field, which causes a warning.
     const byRest = await call('POST', transactions, 'rest-first', { to, value: 4001, max_fee: 5 });
     assert.equal(byRest.body.metadata.logs.length, 1);
     await waitFor('confirmation', async () => ((await status(byRest.body.data.id)) === 'confirmed' ? true : undefined));
@@ -338,7 +338,7 @@ describe('idempotency keys of replacements', () => {
     const ask = (verb: string, path: string, key: string, body?: unknown) =>
       rest(service.baseUrl, verb, `${transactions}${path}`, body, key === '' ? {} : { 'idempotency-key': key });
 
-    // Without money it stays unsigned.
+    // Without funds it stays unsigned.
     const { id } = (await ask('POST', '', 'send', { to, value: 5001 })).body.data;
     const replace = (key: string, value: number) => ask('PUT', `/${id}`, key, { to, value });
     const record = async () => (await ask('GET', `/${id}`, '')).body.data;
@@ -359,7 +359,7 @@ describe('idempotency keys of replacements', () => {
     assert.equal((await replace('outbid', 5004)).text, outbidding.text);
     assert.equal((await record()).value, '5005');
 
-    // What was answered stays so when no replacement is possible any more.
+    // The stored response stays the same when no replacement is possible any more.
     await waitFor('confirmation', async () => {
       await anvil.mine();
       return (await record()).status === 'confirmed' ? true : undefined;

@@ -13,7 +13,7 @@ import { apiKey } from '../support/service.js';
 import { silentLog } from '../support/stored-samples.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
-/** Nobody listens there: what is tested is the start, which asks no node. */
+/** No node listens there: this tests the start, which calls no node. */
 const rpcUrl = 'http://127.0.0.1:9';
 
 const networks = {
@@ -58,7 +58,7 @@ function addressOf(index: number, key: Buffer): string {
 
 it('fifty relayers on eight networks all serve after one start', { timeout: 200_000 }, async () => {
   const keys = Array.from({ length: 10 }, () => randomBytes(32));
-  // As the existing relayer writes them, for every network.
+  // As OpenZeppelin Relayer writes them for every network.
   const keystores = await Promise.all(keys.map(async (key, index) => keystoreOfAnyNetwork(await cheapKeystore(key, `pass-${index}`))));
   const folder = await temporaryFolder(Object.fromEntries(keystores.map((json, index) => [`key-${index}.json`, json])));
   const relayers = Array.from({ length: 50 }, (_, index) => ({

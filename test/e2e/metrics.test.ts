@@ -45,7 +45,7 @@ describe('metrics after traffic', () => {
     const status = async () => (await rest(service.baseUrl, 'GET', sent)).body.data.status as string;
     await waitFor('the first to be submitted', async () => ((await status()) === 'submitted' ? true : undefined));
     const { body: canceling } = await rest(service.baseUrl, 'DELETE', sent);
-    // A block that came sooner would hold the first version.
+    // An earlier block would contain the first attempt.
     await waitFor('the node to have the cancel', async () =>
       (await anvil.rpc('eth_getTransactionByHash', [canceling.data.hash])) === null ? undefined : true,
     );

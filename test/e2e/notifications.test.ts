@@ -9,7 +9,7 @@ import { createServiceHome, databaseBytes, type RunningService, type ServiceHome
 const mark = 'SECRETMARK';
 const longKey = `${mark}-0123456789-0123456789-0123456789`;
 
-/** Creating and updating notifications in one protocol's way. Bodies have proto names; what is refused is null with the sentence. */
+/** Creating and updating notifications in one protocol's way. Bodies have proto names; a refusal is null with the sentence. */
 interface Way {
   readonly protocol: string;
   create(body: object): Promise<Written>;

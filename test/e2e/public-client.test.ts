@@ -7,8 +7,8 @@ import { createServiceHome, type RunningService, type ServiceHome, startService 
 import { waitFor } from '../support/wait-for.js';
 
 /*
- * The requests of the public client for TypeScript of the existing relayer, as its generated code sends them: verb, path, query and JSON body of every method
- * but those for plugins, metrics and sponsored transactions. `updateSigner` is refused, as the existing relayer always does.
+ * The requests of OpenZeppelin Relayer's public client for TypeScript, as its generated code sends them: verb, path, query and JSON body of every method
+ * but those for plugins, metrics and sponsored transactions. `updateSigner` is refused, as OpenZeppelin Relayer always does.
  */
 
 const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';

@@ -35,7 +35,7 @@ after(async () => {
 });
 
 it('restart under load: every request is answered or refused, and every answered one is mined exactly once', async () => {
-  /** Ids of answered sends, by the value that tells them apart. */
+  /** Ids of answered sends, by their unique value. */
   const answered = new Map<number, string>();
   const refusals = new Map<number, string>();
   let value = 1_000_000;
@@ -43,7 +43,7 @@ it('restart under load: every request is answered or refused, and every answered
 
   async function keepSending(send: (value: number) => Promise<string>): Promise<void> {
     while (!isOver) {
-      // Never sent again: whether a refused one was taken after all is what is asked here.
+      // Never sent again: the test checks whether the service accepted one without an answer.
       const own = value++;
       try {
         answered.set(own, await send(own));
@@ -87,7 +87,7 @@ it('restart under load: every request is answered or refused, and every answered
   for (const caller of callers) caller.close();
 
   assert.deepEqual(exitCodes, Array(restarts).fill(0));
-  // What a broken or refused connection is called by each client: nothing that the service said.
+  // Each client's names for a broken or refused connection: not an answer of the service.
   for (const refusal of new Set(refusals.values()))
     assert.match(refusal, /503|UNAVAILABLE|ECONNREFUSED|ECONNRESET|EPIPE|other side closed/i);
 
@@ -103,7 +103,7 @@ it('restart under load: every request is answered or refused, and every answered
     [],
     'all that was answered is on the chain',
   );
-  // A connection that breaks while its request runs, as after the deadline on a slow machine, tells its caller nothing; an answer is never wrong.
+  // A connection that breaks while its request runs, as after the deadline on a slow machine, proves nothing to its caller; an answer is never wrong.
   const unanswered = onChain.filter((own) => !answered.has(own));
   for (const own of unanswered) assert.match(refusals.get(own) ?? '', /UNAVAILABLE|ECONNRESET|EPIPE|other side closed/i);
   const { body } = await rest(service.baseUrl, 'GET', '/relayers/r1/transactions?per_page=1');

@@ -39,7 +39,7 @@ function planted(name: string): string {
   return `${name}-${randomBytes(18).toString('hex')}`;
 }
 
-/** Fails where a text holds a secret, in whatever form a program writes it. */
+/** Fails if a text contains a secret, in any form in which a program writes it. */
 function assertClean(place: string, text: string | Buffer, secrets: readonly string[] = Object.values(corpus)): void {
   for (const secret of secrets) {
     const forms = [
@@ -55,12 +55,12 @@ function assertClean(place: string, text: string | Buffer, secrets: readonly str
 
 it('secrets: none of the planted ones is in logs, metrics, traces, the API document, answers or the database', async (test) => {
   const collector = await startOtlpReceiver(test);
-  /** A receiver that says back all that it was sent, as some do when they fail. */
+  /** A receiver that returns the whole request, as some do when they fail. */
   const receiver = await startHttpReceiver(test, (response, { path, headers }) => {
     response.statusCode = 500;
     response.end(`cannot handle ${path} with ${JSON.stringify(headers)}`);
   });
-  /** A node that quotes what it was asked by in its errors. */
+  /** A node that quotes the request in its errors. */
   const node = await startHttpReceiver(test, (response, { path, headers, body }) => {
     const { id, method } = JSON.parse(body.toString());
     const quote = `upstream http://${corpus.nodeUser}:${corpus.nodePassword}@node${path} said no to ${headers.authorization}`;
@@ -81,7 +81,7 @@ it('secrets: none of the planted ones is in logs, metrics, traces, the API docum
   });
   test.after(() => home.remove());
 
-  // What goes wrong before the service serves.
+  // Failures before the service serves.
   await assertFailedStart('a wrong passphrase', { ...home, env: { ...home.env, KEYSTORE_PASSPHRASE: corpus.newPassphrase } });
   await assertFailedStart('a database out of reach', {
     ...home,
@@ -114,7 +114,7 @@ it('secrets: none of the planted ones is in logs, metrics, traces, the API docum
   }
   const api = '/api/v1';
 
-  // What succeeds, as far as it can with such a node.
+  // Calls that succeed, as far as they can with such a node.
   await ask('GET', `${api}/relayers/r1`);
   await ask('GET', `${api}/relayers`);
   await ask('POST', `${api}/relayers/r1/transactions`, { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value: 1 });
@@ -130,7 +130,7 @@ it('secrets: none of the planted ones is in logs, metrics, traces, the API docum
   answers.pop();
   await ask('GET', `${api}/relayers/r1`, undefined, { authorization: `Bearer ${made.data.key}` });
 
-  // What is refused or fails.
+  // Calls that are refused or fail.
   await ask('GET', `${api}/relayers/r1`, undefined, { authorization: `Bearer ${corpus.wrongKey}` });
   await ask('GET', `${api}/relayers/r1`, undefined, { authorization: `Basic ${corpus.wrongKey}` });
   await ask('GET', `${api}/relayers/r1?api_key=${corpus.queryKey}`);
@@ -164,7 +164,7 @@ it('secrets: none of the planted ones is in logs, metrics, traces, the API docum
 
   await ask('GET', `${api}/notifications/made/deliveries`);
   await ask('GET', `${api}/notifications`);
-  // Whoever may read these may also set the address.
+  // A key that may read these may also set the address.
   const shownToManagers = answers.splice(-2);
   await ask('GET', `${api}/relayers/r1/transactions`);
   await ask('GET', '/metrics');

@@ -13,7 +13,7 @@ import { readSolanaLedger, type SolanaLedger } from '../support/solana-ledger.js
 import { waitFor } from '../support/wait-for.js';
 
 const sol = 1_000_000_000n;
-/** No block takes a version any more, and the last that could have is final. */
+/** No block takes an attempt any more, and the last that could have is final. */
 const blocksUntilDead = 150 + 1 + 31 + 2;
 const blocksUntilFinal = 31;
 
@@ -36,7 +36,7 @@ describe('a Solana relayer', () => {
 
   after(() => s?.stop());
 
-  /** A payment that its amount tells from all others. */
+  /** A payment with a unique amount. */
   function payment(to: KeyPairSigner = bob): { readonly value: bigint; readonly body: object } {
     amount += 1n;
     return { value: amount, body: paymentBody(s.home.address, to.address, amount) };
@@ -45,7 +45,7 @@ describe('a Solana relayer', () => {
   const ledger = (): SolanaLedger => readSolanaLedger(s.solana.chain, s.home.address);
   const paid = (value: bigint): number => ledger().transactions.filter((landed) => landed.value === value && landed.succeeded).length;
 
-  /** Blocks until nothing that is out can land any more, and none of it has. */
+  /** Makes blocks until no broadcast attempt can land any more, and none has landed. */
   function outlive(): void {
     s.solana.chain.pool.losesPackets = true;
     s.solana.chain.advance(blocksUntilDead);
@@ -137,7 +137,7 @@ describe('a Solana relayer', () => {
       const instructions = [transferOf(bob.address, carol.address, 9n)];
       const { id } = await s.send(await transactionBody(s.solana.chain, { payer: s.home.address, signers: [bob], instructions }));
       await s.untilWaiting(id);
-      // For a blockhash that others chose, the last height is what it could be at most.
+      // For a blockhash that others chose, the last height is the maximum possible.
       outlive();
       outlive();
       const failed = await s.untilWithBlocks(id, 'failed');
@@ -381,7 +381,7 @@ describe('a Solana relayer with two RPC nodes, of which one reports heights but 
         Object.assign(second.condition, stateAt(s.solana.chain.tip(newest).slot));
         // It lands, and so long ago that no node has it among its newest statuses.
         s.solana.chain.advance(blocksUntilDead + 200);
-        // Whatever it asks to find out, it has asked it again and again.
+        // The service has repeated every call with which it could find out.
         const asked = (): number => s.nodes.flatMap(({ calls }) => [...calls.values()]).reduce((sum, times) => sum + times, 0);
         const before = asked();
         await waitFor('thirty calls', () => {

@@ -10,7 +10,7 @@ describe('Stellar, from the request to the ledger', () => {
   let rig: StellarService;
 
   before(async () => {
-    // Nothing is refused for running out soon: tests do not wait for long.
+    // No transaction is refused because it expires soon: tests do not wait for long.
     rig = await startStellarService({ node: { expectedCloseSeconds: 0 } });
   });
   after(() => rig?.stop());
@@ -18,7 +18,7 @@ describe('Stellar, from the request to the ledger', () => {
     rig.node.setOutcome(null);
     rig.ledger.setSurge(100n);
     rig.ledger.setQueueFullBelow(0n);
-    // Nothing of one test is under way in the next.
+    // No transaction of one test is in flight in the next.
     for (const record of await rig.client.list()) {
       if (['confirmed', 'failed', 'expired', 'canceled'].includes(record.status)) continue;
       await rig.client.cancel(record.id);
@@ -26,7 +26,7 @@ describe('Stellar, from the request to the ledger', () => {
     }
   });
 
-  /** Somebody to be paid, who has nothing but the reserve. */
+  /** A receiver that has only the reserve. */
   function receiver(): Wallet {
     return createWallet(rig.ledger, 10_000_000n);
   }
@@ -34,7 +34,7 @@ describe('Stellar, from the request to the ledger', () => {
   const gained = (wallet: Wallet): bigint => wallet.balance() - 10_000_000n;
   const relayerSequence = (): bigint => rig.ledger.latest().state.accounts.get(rig.home.address)?.sequence ?? 0n;
 
-  /** Every version, newest first: whether the ledger holds it. */
+  /** Every attempt, newest first: whether a ledger contains it. */
   async function versions(id: string): Promise<readonly string[]> {
     return (await rig.client.attempts(id)).map(({ purpose, is_mined }) => (is_mined ? `${purpose} mined` : purpose));
   }
@@ -105,7 +105,7 @@ describe('Stellar, from the request to the ledger', () => {
       const replaced = await rig.replace(sent.id, paymentBody(carol.address, 19n));
       assert.equal(replaced.sequence_number, first.sequence_number);
       rig.node.setOutcome(null);
-      // No ledger closes before a node has the new one: earlier versions are sent again too, and may land.
+      // No ledger closes before a node has the new attempt: earlier ones are broadcast again too, and may land.
       await rig.untilWaiting(sent.id);
       rig.ledger.close();
       const confirmed = await rig.until(sent.id, 'confirmed');
@@ -212,7 +212,7 @@ describe('Stellar, from the request to the ledger', () => {
         const { status_reason: reason } = await rig.client.get(late.id);
         return /valid_until has passed/.test(String(reason)) ? reason : undefined;
       });
-      // Before a ledger closes a node has what takes its place; its time counts in whole seconds, so it could land still.
+      // A node has the replacement before a ledger closes; time bounds count whole seconds, so the earlier attempt could still land.
       await rig.untilWaiting(late.id);
       rig.ledger.close();
       const expired = await rig.until(late.id, 'expired');
@@ -223,7 +223,7 @@ describe('Stellar, from the request to the ledger', () => {
   });
 
   describe('foreign transactions and contract calls on Stellar', () => {
-    /** An envelope that its own account has signed and numbered, and bids nothing of its own. */
+    /** An envelope that another account has signed and numbered, with no bid of its own. */
     function signedBy(user: Wallet, to: Wallet, stroops: bigint, sequence = user.sequence() + 1n): Transaction {
       const amount = `0.${String(stroops).padStart(7, '0')}`;
       const operation = Operation.payment({ destination: to.address, asset: Asset.native(), amount });
@@ -316,7 +316,7 @@ describe('Stellar, from the request to the ledger', () => {
     const sent = await rig.send({ network: 'local', operations: [greeting] });
     await rig.untilWaiting(sent.id);
     assert.equal((await rig.client.cancel(sent.id)).status, 200);
-    // What waits is thrown out after four ledgers; only then is there room for what takes its place.
+    // The queue drops a waiting transaction after four ledgers; only then does it accept the replacement.
     for (let ledgers = 0; ledgers < 4; ledgers += 1) rig.ledger.close();
     rig.ledger.setSurge(100n);
     const canceled = await rig.untilWithBlocks(sent.id, 'canceled');
@@ -356,7 +356,7 @@ describe('Stellar, from the request to the ledger', () => {
       for (let ledgers = 0; ledgers < 4; ledgers += 1) rig.ledger.close();
       const { hash } = await rig.untilWithBlocks(sent.id, 'confirmed');
       assert.equal(gained(bob), 101n);
-      // A node finds what landed by the hash of the first version, too, which is inside of it; it is the second that landed.
+      // A node also finds the landed transaction by the hash of the first attempt, which is inside it; the second attempt landed.
       const attempts = await rig.client.attempts(sent.id);
       assert.ok(attempts.length > 1);
       assert.deepEqual(

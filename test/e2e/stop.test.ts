@@ -50,7 +50,7 @@ describe('SIGTERM after callers have left', () => {
     assert.equal(code, 0);
   }
 
-  /** Resolves once the service has logged that so many calls of this path are over. */
+  /** Resolves when the service has logged the end of this number of calls to the path. */
   async function untilOver(path: string, calls: number): Promise<void> {
     const isOver = () => service.output().split(`"path":"${path}"`).length > calls;
     await waitFor(`the end of ${calls} calls of ${path}`, () => (isOver() ? true : undefined));

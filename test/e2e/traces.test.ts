@@ -119,7 +119,7 @@ it('traces: an unreachable collector loses only its spans and is logged once', a
   assert.equal(service.output().match(/cannot send traces/g)?.length, 1);
 });
 
-/** A home whose node only mines when told, seen through a proxy that remembers what was asked, and by which trace. */
+/** A home whose node mines only on command, behind a proxy that records each call and its trace. */
 async function started(test: TestContext, env: Readonly<Record<string, string>>, webhookUrl?: string) {
   const anvil = await startAnvil({ noMining: true });
   test.after(() => anvil.stop());

@@ -89,7 +89,7 @@ interface Progress {
   readonly revisions: ReadonlyMap<string, number>;
   /** The transactions seen in a final status. */
   readonly ended: ReadonlySet<string>;
-  /** True once everything that was there was delivered. */
+  /** True after all existing records were delivered. */
   readonly isComplete: boolean;
 }
 

@@ -63,7 +63,7 @@ describe('watch, find by nonce, cancel all', () => {
         seen,
         order.filter((status) => seen.includes(status)),
       );
-      // What is final already is told once.
+      // A transaction that is already final is delivered once.
       const again: string[] = [];
       for await (const { status } of watcher.watch({ transactionId: id })) again.push(status);
       assert.deepEqual(again, ['CONFIRMED']);

@@ -220,7 +220,7 @@ function isVerified({ body, headers }: Pick<ReceivedRequest, 'body' | 'headers'>
   }
 }
 
-/** Signed by this key in both ways, so that nothing of it can be changed. */
+/** Signed by this key in both ways, so no part of it can be changed. */
 function assertSigned(request: ReceivedRequest, key: string): void {
   const { body, headers } = request;
   assert.equal(headers['x-signature'], createHmac('sha256', key).update(body).digest('base64'));

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 
 const averageBlockTimeMs = 100;
 
-/** Starts the engine on a node that never mines what it is sent, and answers as given. */
+/** Starts the engine on a node that never mines a transaction, and gives these answers. */
 async function start(test: TestContext, sendAnswer: (raw: string) => Exclude<RpcAnswer, null>) {
   const anvil = await startAnvil({ noMining: true });
   const proxy = await startRpcProxy({

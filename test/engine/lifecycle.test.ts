@@ -118,7 +118,7 @@ describe('the engine on a real EVM node', () => {
     const { shown } = await rig.until(dear.transaction.id, 'submitted');
     const behind = await rig.send({ valueWei: 7n });
     await rig.until(behind.transaction.id, 'submitted');
-    // The funds are gone, and the node has dropped what they no longer pay.
+    // The funds are gone, and the node has dropped the transactions that they no longer pay.
     await setBalance(anvil, rig.relayer.address, 10n ** 18n);
     await anvil.rpc('anvil_dropTransaction', [shown?.hash]);
     await anvil.mine();
@@ -169,7 +169,7 @@ describe('the engine on a real EVM node', () => {
       return view.transaction.status === 'confirmed' ? view : undefined;
     });
     assert.ok((confirmed.shown?.version ?? 0) >= 2);
-    // Escalation is no replacement: nobody is told of it.
+    // A fee bump is no replacement, so it has no event.
     assert.deepEqual(rig.told.get(transaction.id), ['pending', 'sent', 'submitted', 'mined', 'confirmed']);
   });
 

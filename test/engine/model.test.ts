@@ -10,13 +10,13 @@ import { runs } from '../support/runs.js';
 import { createRandom } from '../support/seeded-random.js';
 import { silentLog } from '../support/stored-samples.js';
 
-/** `MODEL_RUNS` asks for more runs, `MODEL_SEED` for the ones that failed. */
+/** `MODEL_RUNS` sets the number of runs, `MODEL_SEED` repeats a failed one. */
 const defaultRuns = 50;
 const runsOfModel = Number(process.env.MODEL_RUNS ?? runs(defaultRuns));
 const firstSeed = Number(process.env.MODEL_SEED ?? 1);
 const stepsPerRun = 150;
 
-/** What so many runs must have met with, or they were not worth it. */
+/** The events that this number of runs must include to be useful. */
 const worthwhile = [
   'pending > sent',
   'sent > submitted',
@@ -38,7 +38,7 @@ const worthwhile = [
 
 describe('the lane in every order of faults', () => {
   async function run(seeds: number, deepReorgs: boolean): Promise<ReadonlySet<string>> {
-    // In memory where that can be had: nothing here loses its power, and syncing to a disk takes most of the time.
+    // In memory if possible: no test here cuts the power, and syncing to a disk takes most of the time.
     const folder = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'relayer-model-'));
     const { store } = await openStore(`sqlite:${join(folder, 'model.db')}`, { log: silentLog });
     const met = new Set<string>();

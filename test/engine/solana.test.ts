@@ -91,7 +91,7 @@ describe('transactions on Solana', () => {
     let isUnanswered = false;
     const changed = (chain: Chain): Chain => ({
       ...chain,
-      // What was sent is dropped, and nobody can be asked about it again.
+      // The broadcast attempt is dropped, and no node can report on it again.
       broadcastAll: async (raws) => (isUnanswered ? chain.broadcastAll(raws) : raws.map(() => ({ kind: 'accepted' }))),
       draft: async (request) => {
         if (isUnanswered && JSON.stringify(request.content) === first) throw nodeUnavailable(null);

@@ -53,7 +53,7 @@ function signedXdr(rig: StellarRig, wallet: Keypair, maxTimeS = 0, stroops = '0.
   return transaction.toXDR();
 }
 
-/** The same of the relayer's account, not signed, which is not valid before this time. */
+/** The same for the relayer's account: unsigned, and not valid before this time. */
 function earlyXdr(rig: StellarRig, minTimeS: number): string {
   return new TransactionBuilder(new Account(rig.key.address, '0'), {
     fee: BASE_FEE,
@@ -163,7 +163,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     rig.node.setOutcome(null);
     rig.clock.moveOn(121_000);
     await rig.untilWithBlocks(transaction.id, 'expired');
-    // On a slow machine ledgers enough may close for another to be raised.
+    // On a slow machine enough ledgers may close for another fee bump.
     const attempts = (await rig.attempts(transaction.id)).slice(0, 2);
     assert.deepEqual(
       attempts.map((attempt) => [attempt.purpose, saysOf(attempt).bid.feeStroops, saysOf(attempt).maxTimeS === null]),

@@ -4,18 +4,18 @@ import type { CommonRecord, RelayerClient, TransactionRecord } from '../support/
 import type { FaultRun } from './suite.js';
 import { finalStatuses } from './until.js';
 
-/** What is compared with what. */
+/** The records and the account to compare. */
 export interface AuditInput {
   readonly anvil: Pick<Anvil, 'rpc'>;
   readonly account: string;
   readonly client: RelayerClient;
-  /** Hashes that somebody else signed with the same key. */
+  /** Hashes that the suite signed with the same key. */
   readonly foreign?: ReadonlySet<string>;
 }
 
 /**
- * Compares every record and every version with the chain's own blocks. Violations: a record that is final otherwise than the chain says, one that
- * failed, two versions of one transaction in blocks, something of the account in a block that no record has.
+ * Compares every record and every attempt with the chain's own blocks. Violations: a record whose final status is not that of the chain, one that
+ * failed, two attempts of one transaction in blocks, a transaction of the account in a block that no record has.
  */
 export async function audit(run: Pick<FaultRun, 'violation'>, { anvil, account, client, foreign }: AuditInput): Promise<Ledger> {
   const ledger = await readLedger(anvil, account);
@@ -65,12 +65,12 @@ function compare(run: Pick<FaultRun, 'violation'>, record: TransactionRecord, le
         run.violation('a confirmed record differs from the transaction in the block', { record, found });
       return;
     default:
-      // What is open still is told by who waited for it.
+      // The function that waited for open records reports them.
       return;
   }
 }
 
-/** What callers were told of their payments: by value. */
+/** The answers to the callers' payments, by value. */
 export interface Answers {
   /** Answered 200, with the record's id. */
   readonly accepted: ReadonlyMap<bigint, string>;
@@ -78,7 +78,7 @@ export interface Answers {
   readonly unanswered: ReadonlySet<bigint>;
 }
 
-/** Of every payment the chain holds exactly one when it was accepted, at most one when it was not answered. */
+/** The chain contains every accepted payment exactly once, and every unanswered one at most once. */
 export async function auditPayments(
   run: Pick<FaultRun, 'violation'>,
   client: { list(): Promise<readonly CommonRecord[]> },

@@ -10,7 +10,7 @@ const rpcTimeoutMs = 500;
 
 /**
  * One URL keeps every transaction and answers no broadcast in time, another says "insufficient funds" to each, and the caller sends the same
- * again, as callers do that see nothing happen. What was accepted is paid once each.
+ * again, as callers do that see no result. Each accepted payment is paid once.
  */
 export const doublePay: FaultSuite = async (run) => {
   const isBroadcast = ({ method }: { readonly method: string }): boolean => method === 'eth_sendRawTransaction';

@@ -6,7 +6,7 @@ import type { FaultSuite } from './suite.js';
 
 const rpcTimeoutMs = 1_000;
 
-/** Two URLs of one node that loses, delays, refuses and falsifies answers, each by itself, and SIGKILL at random moments. */
+/** Two URLs of one node that loses, delays, refuses and falsifies answers, each URL independently, and SIGKILL at random moments. */
 export const faultyNode: FaultSuite = async (run) => {
   const nodes: FaultyNode[] = [];
   const rig = await openRig(run, {

@@ -15,11 +15,11 @@ export interface KillTarget {
   /** The body of the payment that has this number, and what it pays: no two pay the same. */
   paymentOf(index: number): { readonly value: bigint; readonly body: object };
   /**
-   * Called before each life. The market moves: what is signed again, and should not be, is another version. Before the last life whatever keeps
-   * transactions from blocks is to end.
+   * Called before each life. The market moves, so an attempt that is wrongly signed again differs. Before the last life, it stops everything that keeps
+   * transactions out of blocks.
    */
   beforeLife(life: { readonly isLast: boolean }): Promise<void>;
-  /** Compares every record and every version with what the chain holds, which it resolves to. */
+  /** Compares every record and every attempt with the chain's transactions, and resolves to those. */
   audit(client: AnyRelayerClient): Promise<{ readonly transactions: readonly { readonly value: bigint }[]; readonly height: number }>;
 }
 
@@ -29,7 +29,7 @@ export interface KillOptions {
   readonly kills: number;
   /** For everything to become final after the last start. */
   readonly limitMs: number;
-  /** Calls `strike` when the next broadcast reaches the node, and keeps the answer back until it has resolved. Absent: kills are not timed so. */
+  /** Calls `strike` when the next broadcast reaches the node, and holds the answer until it has resolved. Absent: kills are not timed by broadcasts. */
   readonly atNextBroadcast?: (strike: () => Promise<void>) => void;
 }
 
@@ -40,13 +40,13 @@ const greatestWorkingMs = 1_500;
 /** Sends that begin just before a kill. */
 const greatestBurst = 4;
 const burstWithinMs = 12;
-/** A service is killed this long after it was told to start, when it is to die before it listens. */
+/** The time after its start at which a service is killed, if it is to die before it listens. */
 const greatestStartingMs = 900;
 
 /**
  * Sends payments from several callers at once while the process is killed again and again: in its start, between sends, within a send, at work,
  * between a broadcast and its answer.
- * After a last start every accepted payment must be on chain exactly once, every unanswered one at most once, and every record as the chain has it.
+ * After a last start every accepted payment must be on chain exactly once, every unanswered one at most once, and every record must agree with the chain.
  */
 export async function killUnderTraffic(run: FaultRun, target: KillTarget, options: KillOptions): Promise<Figures> {
   const { random } = run;
@@ -82,7 +82,7 @@ export async function killUnderTraffic(run: FaultRun, target: KillTarget, option
     const dead = new AbortController();
     setMaxListeners(0, dead.signal);
     const callers = Array.from({ length: Math.min(share, waiting.length) }, async () => {
-      // What was not begun before the kill is left for the next life.
+      // Sends that have not begun before the kill are left for the next life.
       const isTime = await delay(random.between(0, greatestSendingMs), true, { signal: dead.signal }).catch(() => false);
       const payment = isTime ? waiting.shift() : undefined;
       if (payment !== undefined) await send(client, payment);

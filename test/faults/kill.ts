@@ -4,7 +4,7 @@ import { openRig } from './rig.js';
 import { type Striker, startStriker } from './strike-at-broadcast.js';
 import type { FaultSuite } from './suite.js';
 
-/** SIGKILL at random moments, the node being well. */
+/** SIGKILL at random moments, with a healthy node. */
 export const kill: FaultSuite = async (run) => {
   const strikers: Striker[] = [];
   const rig = await openRig(run, {

@@ -3,7 +3,7 @@ import type { Anvil } from '../support/anvil.js';
 import type { Random } from '../support/seeded-random.js';
 import type { FaultRun } from './suite.js';
 
-/** Mines blocks at random intervals, beside what a suite does. */
+/** Mines blocks at random intervals while a suite runs. */
 export interface Miner {
   /** Runs this while no block is mined. */
   hold<T>(work: () => Promise<T>): Promise<T>;

@@ -1,11 +1,11 @@
 import type { RelayerClient, TransactionRecord } from '../support/relayer-client.js';
 
-/** Who is paid; anvil's second account. */
+/** The receiver of payments: anvil's second account. */
 const receiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
-/** Who is paid by replacements; anvil's third account. */
+/** The receiver of replacements: anvil's third account. */
 export const otherReceiver = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC';
 
-/** A transfer that its value tells from all others of the run. */
+/** A transfer whose value is unique in the run. */
 export interface Payment {
   readonly to: string;
   /** Decimal wei. */

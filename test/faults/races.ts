@@ -12,7 +12,7 @@ const windowMs = 50;
 /** Why a change may be refused: a block was faster, or an earlier change of the same transaction forbids it. */
 const statesThatRefuse = ['TRANSACTION_MINED', 'TRANSACTION_CONFIRMED', 'TRANSACTION_CANCELED'];
 
-/** A change that was asked for. */
+/** A requested change. */
 interface Change {
   readonly verb: 'replace' | 'cancel';
   readonly answer: Answer;

@@ -11,12 +11,12 @@ import type { FaultRun, FaultSuite } from './suite.js';
 import { untilEverythingIsFinal } from './until.js';
 
 const requiredConfirmations = 6;
-/** One less than the confirmations: what is confirmed is never taken back. */
+/** One less than the confirmations: a reorg never undoes a confirmed transaction. */
 const greatestDepth = 5;
 /** Of one round. */
 const greatestSends = 8;
 
-/** Blocks are taken back during traffic, never as deep as the confirmations. Half of the time the suite waits until the records have followed. */
+/** Reorgs remove blocks during traffic, never as deep as the confirmations. Half of the time the suite waits until the records have followed. */
 export const reorgs: FaultSuite = async (run) => {
   const { random } = run;
   const receiver = await startStatusReceiver();
@@ -28,7 +28,7 @@ export const reorgs: FaultSuite = async (run) => {
   });
   const { anvil, home } = rig;
   const { client } = await rig.start();
-  // Something to take back in the first round too.
+  // The first round also needs a block to remove.
   await anvil.mine(2 * greatestDepth);
   const miner = startMiner(run, anvil, random.fork('miner'), 400);
   const count = run.isShort ? 8 : 50;
@@ -58,7 +58,7 @@ export const reorgs: FaultSuite = async (run) => {
     const isWatched = random.chance(0.5);
     await miner.hold(async () => {
       const { transactions: affected } = await readLedger(anvil, home.address, depth);
-      // Found before the blocks go: the record that names each of them as mined.
+      // Found before the blocks are removed: the record that shows each hash as mined.
       const shown = isWatched ? await untilShown(affected.map(({ hash }) => hash)) : [];
       await anvil.rpc('anvil_reorg', [depth, []]);
       takenBack += affected.length;
@@ -99,7 +99,7 @@ export const reorgs: FaultSuite = async (run) => {
     blocks: ledger.height,
   };
 
-  /** Those records that show one of the hashes as mined, once all the hashes are shown so or are confirmed already. */
+  /** Those records that show one of the hashes as mined, when records show all hashes as mined, or are confirmed already. */
   function untilShown(hashes: readonly string[]): Promise<readonly TransactionRecord[]> {
     return waitFor('the records to show what is mined', async () => {
       const shown = (await client.list()).filter(({ hash, status }) => hash !== null && hashes.includes(hash) && status === 'mined');

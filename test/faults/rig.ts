@@ -16,11 +16,11 @@ import {
 } from '../support/service.js';
 import type { FaultRun } from './suite.js';
 
-/** What differs from suite to suite on EVM. */
+/** The options of a suite on EVM. */
 export interface RigOptions extends Omit<ServiceHomeOptions, 'rpcUrl'> {
   /** Absent: blocks only when the suite mines them. */
   readonly anvil?: AnvilOptions;
-  /** What the service is to take for its nodes, in their order; absent: the real node. */
+  /** The RPC URLs of the service, in order; absent: the real node. */
   readonly nodesBefore?: (anvil: Anvil) => Promise<readonly string[]>;
 }
 
@@ -34,7 +34,7 @@ export interface Life {
 export interface FaultRig {
   readonly anvil: Anvil;
   readonly home: ServiceHome;
-  /** Tells the service to start. */
+  /** Starts the service without waiting for it. */
   launch(): LaunchedService;
   /** Starts the service and waits until it listens. */
   start(): Promise<Life>;
@@ -71,7 +71,7 @@ function launcherOf(run: FaultRun, home: ServiceHome): () => LaunchedService {
   };
 }
 
-/** What differs from suite to suite on Solana. */
+/** The options of a suite on Solana. */
 export interface SolanaRigOptions {
   readonly chain: SolanaOptions;
   /** The RPC URLs of the service, in their order; default: the first node. */
@@ -83,7 +83,7 @@ export interface SolanaRigOptions {
 export interface SolanaRig {
   readonly solana: LocalSolana;
   readonly home: ServiceHome;
-  /** Who is paid. It has an account, so that no payment is too small to create one. */
+  /** The receiver. Its account exists, so that no payment is too small to create it. */
   readonly receiver: string;
   launch(): LaunchedService;
 }
@@ -97,13 +97,13 @@ export async function openSolanaRig(run: FaultRun, { chain, nodesBefore, env }: 
   const rpcUrls = (await nodesBefore?.(solana)) ?? [solana.url];
   const home = await createEd25519Home({ network: 'solana', rpcUrls, ...(env === undefined ? {} : { env }) });
   run.atEnd(() => home.remove());
-  // Not by transactions, which a fork could take back.
+  // Not by transactions, which a fork could undo.
   const funds = { lamports: 1_000_000_000_000n, owner: systemProgram, data: new Uint8Array(), executable: false };
   for (const address of [home.address, solanaReceiver]) solana.chain.putAccount(address, funds);
   return { solana, home, receiver: solanaReceiver, launch: launcherOf(run, home) };
 }
 
-/** What differs from suite to suite on Stellar. */
+/** The options of a suite on Stellar. */
 export interface StellarRigOptions {
   readonly node: StellarOptions;
   /** The RPC URLs of the service, in their order; default: the node. */

@@ -7,13 +7,13 @@ import type { FaultSuite } from './suite.js';
 import { suites } from './suites.js';
 
 /*
- * The fault suites: `npm run test:faults -- [names...] [--short] [--seed <integer>]`. Each drives the real service over REST on a real node, does
- * harm to it, and compares what it says with the chain's own blocks. One line of figures for each; exit code 1 when any found a violation.
+ * The fault suites: `npm run test:faults -- [names...] [--short] [--seed <integer>]`. Each drives the real service over REST on a real node, causes
+ * faults, and compares its records with the chain's own blocks. Prints a line of figures for each; exit code 1 if any found a violation.
  */
 
 /** Of each violation's details. */
 const greatestDetails = 1_500;
-/** Of one suite and sentence: a broken service says the same thing many times. */
+/** Of one suite and sentence: a broken service repeats the same violation many times. */
 const shownOfAKind = 2;
 
 const { values, positionals } = parseArgs({
@@ -34,7 +34,7 @@ const failed: string[] = [];
 for (const [name, suite] of wanted) if (!(await runs(name, suite))) failed.push(name);
 if (failed.length > 0) fail(`failed: ${failed.join(' ')}; to repeat: --seed ${seed}${values.short ? ' --short' : ''}`);
 
-/** Runs one suite and prints its line. False where it found a violation. */
+/** Runs one suite and prints its line. False if it found a violation. */
 async function runs(name: string, suite: FaultSuite): Promise<boolean> {
   const violations: string[] = [];
   const releases: (() => Promise<unknown>)[] = [];
@@ -78,7 +78,7 @@ function matches(name: string, text: string): boolean {
   return name === text || name.startsWith(`${text}/`);
 }
 
-/** What JSON can hold; signatures tell nobody anything. */
+/** Converts details to JSON, and leaves out signatures. */
 function tellable(key: string, value: unknown): unknown {
   if (key === 'signature') return undefined;
   if (value instanceof Map) return [...value];

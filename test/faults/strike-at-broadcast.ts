@@ -1,7 +1,7 @@
 import { startRpcProxy } from '../support/rpc-proxy.js';
 import type { FaultRun } from './suite.js';
 
-/** A node's proxy that can be told to strike when the next broadcast comes. */
+/** A node's proxy that strikes at the next broadcast on command. */
 export interface Striker {
   readonly url: string;
   /** Calls `strike` at the next broadcast, which the node has got or not, and whose answer never comes. */

@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { RelayerClient, TransactionRecord } from '../support/relayer-client.js';
 import { untilRecord } from './until.js';
 
-/** A service may look at the chain a moment after it has changed. */
+/** A service may read the chain a moment after it has changed. */
 const greatestLagMs = 2_000;
 const betweenSendsMs = 250;
 
 /**
- * Sends until one says why it is held back: then the service has seen what holds it. Those that were prepared just before may take a nonce.
- * Resolves to the one that is held, then those that were not; fails when more were not than a moment explains.
+ * Sends until a record says why it waits: then the service has seen the obstacle. Transactions prepared just before may take a nonce.
+ * Resolves to the waiting one, then the others; fails if there are more others than a moment explains.
  */
 export async function untilHeld(
   client: RelayerClient,

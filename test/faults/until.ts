@@ -5,7 +5,7 @@ import type { FaultRun } from './suite.js';
 /** Statuses that never change again. */
 export const finalStatuses: readonly string[] = ['confirmed', 'failed', 'expired', 'canceled'];
 
-/** Resolves to the record when it is as wanted; fails with the record as it is after `limitMs`. */
+/** Resolves to the record when it meets the condition; fails with the record after `limitMs`. */
 export async function untilRecord<R extends CommonRecord>(
   client: Pick<RelayerClient<R>, 'get'>,
   id: string,

@@ -11,7 +11,7 @@ import { createRandom } from '../support/seeded-random.js';
 import { createServiceHome, type RunningService, startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
-/** How hard it blows. */
+/** The size of the storm. */
 export interface WebhookStorm {
   readonly transactions: number;
   /** SIGKILLs of the service, spread over the deliveries. */
@@ -19,7 +19,7 @@ export interface WebhookStorm {
   readonly seed: number;
 }
 
-/** What was seen; whatever must not be seen throws instead. */
+/** The figures of a storm; a violation throws instead. */
 export interface WebhookStormFigures {
   readonly transactions: number;
   readonly events: number;
@@ -39,7 +39,7 @@ interface EventRow {
 }
 
 const eventsPerTransaction = 5;
-/** Sends keep this far ahead of the deliveries, so that there is always something to be killed in. */
+/** Sends keep this far ahead of the deliveries, so that every kill interrupts a delivery. */
 const aheadEvents = 100;
 const longMs = 300_000;
 
@@ -101,7 +101,7 @@ export async function webhookStorm({ transactions, kills, seed }: WebhookStorm):
   }
 }
 
-/** The id of a transaction that was answered 200; undefined: the service was not there to answer. */
+/** The id of a transaction that was answered 200; undefined: the service was down. */
 async function send(baseUrl: string): Promise<string | undefined> {
   try {
     const { status, body } = await rest(baseUrl, 'POST', '/relayers/r1/transactions', {

@@ -6,7 +6,7 @@ const mebibyte = 1_048_576;
 const sign = '/api/v1/relayers/r1/sign';
 const send = '/api/v1/relayers/r1/transactions';
 
-/** Bodies that are not what they should be, as bytes. None of them may be taken. */
+/** Malformed bodies, as bytes. The service must accept none of them. */
 function badJson(): Record<string, Buffer> {
   const text = (body: string): Buffer => Buffer.from(body);
   const inObject = (value: string): Buffer => text(`{"message":${value}}`);
@@ -184,7 +184,7 @@ async function values(ground: Ground): Promise<void> {
   });
 }
 
-/** Bodies over the limit, announced and not: each is told so, and its connection does not outlast it for long. */
+/** Bodies over the limit, announced and not: each gets its error, and its connection ends soon after. */
 async function tooLarge(ground: Ground): Promise<void> {
   const { target, isShort } = ground;
   const large = Buffer.alloc(10 * mebibyte, 'a');
@@ -349,7 +349,7 @@ async function types(ground: Ground): Promise<void> {
   });
 }
 
-/** Without a key that fits: each is told so before it has sent its body, and does not hold its connection by never sending it. */
+/** Without a key that fits: each gets its error before it has sent its body, and cannot hold its connection by never sending it. */
 async function uninvited(ground: Ground): Promise<void> {
   const { target, isShort } = ground;
   const keys: readonly Key[] = [null, 'wrong'];
@@ -382,7 +382,7 @@ async function uninvited(ground: Ground): Promise<void> {
       );
   });
   session.destroy();
-  // Enough of them to be felt, were they read.
+  // Enough of them to be noticed if the service read them.
   const large = Buffer.alloc(10 * mebibyte, 'a');
   await inLanes(isShort ? 4 : 20, 4, async () => {
     const answer = await target.send(

@@ -2,11 +2,11 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Loaded into the service under attack: on SIGUSR2 it says how long it stood still at most since the last time, collects its garbage, and says what it still holds. */
+/** Loaded into the service under attack: on SIGUSR2 it reports its longest stall since the last time, collects its garbage, and reports its memory. */
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** Milliseconds between two looks at the loop; they count in its delays. */
+/** Milliseconds between two measurements of the loop; they count in its delays. */
 const resolution = 5;
 const delays = monitorEventLoopDelay({ resolution });
 delays.enable();

@@ -35,7 +35,7 @@ const loads: Readonly<Record<string, (target: Target) => Promise<unknown>>> = {
   'half a million unknown fields, gRPC': grpc('TransactionService/SendTransaction', repeated(Buffer.from([0x78, 1]), 500_000)),
 };
 
-/** How many rows the deep pages are in. */
+/** The depth of the deep pages, in rows. */
 const rows = 300_000;
 const pages: Readonly<Record<string, string>> = {
   'transactions in one status': `${send}?status=confirmed`,
@@ -43,7 +43,7 @@ const pages: Readonly<Record<string, string>> = {
   deliveries: '/api/v1/notifications/hook/deliveries?',
 };
 
-/** Sends every load to a service of its own, and 20 deep pages at a time, and reads how long the service stood still. */
+/** Sends every load to a service of its own, and 20 deep pages at a time, and reads the longest stall of the service. */
 export async function attackByCost({
   say,
   violation,
@@ -68,7 +68,7 @@ export async function attackByCost({
     await load();
     return target.stallMs();
   };
-  /** The least of three: what others do on this machine is no stall of the service's. */
+  /** The minimum of three: other load on this machine is no stall of the service. */
   const measure = async (name: string, load: () => Promise<unknown>, allowedMs = allowedStallMs): Promise<number> => {
     const stalls: number[] = [];
     for (let round = 0; round < 3; round += 1) stalls.push(await stallOf(load));

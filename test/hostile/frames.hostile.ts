@@ -98,7 +98,7 @@ async function frames(ground: Ground): Promise<void> {
   });
 }
 
-/** Encodings that nobody knows, and known ones that are not what they say. */
+/** Unknown encodings, and known ones whose content does not match. */
 async function encodings(ground: Ground): Promise<void> {
   const { target } = ground;
   for (const encoding of ['gzip', 'br', 'deflate', 'snappy', 'identity', 'gzip, gzip', '', '__proto__', 'x'.repeat(1_000)]) {
@@ -132,7 +132,7 @@ async function encodings(ground: Ground): Promise<void> {
   }
 }
 
-/** Calls given up at every moment, and streams by the hundred that nobody reads. */
+/** Calls aborted at every moment, and hundreds of streams that no client reads. */
 async function givenUp(ground: Ground): Promise<void> {
   const { target, random, isShort } = ground;
   await inLanes(isShort ? 300 : 3_000, 32, async (index) => {

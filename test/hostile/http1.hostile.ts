@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { type Attack, type Ground, inLanes, refuseFailure, statusesIn } from './attack.js';
 import { getRelayer, http1, keyLine } from './valid-requests.js';
 
-/** A request as it goes over the wire, and the statuses that it may be answered with: exactly one answer, or, with `none`, none at all. */
+/** A request as bytes, and its allowed statuses: exactly one answer, or, with `none`, no answer. */
 type Case = readonly [bytes: string, statuses: readonly (number | 'none')[]];
 
 const key = keyLine('right');
@@ -10,7 +10,7 @@ const rest = '/api/v1/relayers/r1';
 const sign = `${rest}/sign`;
 const last = 'connection: close\r\n';
 
-/** A second request, hidden in what may or may not be a body. Whoever answers it was smuggled past. */
+/** A second request, hidden in bytes that may or may not be a body. An answer to it means that it was smuggled past. */
 const smuggled = `GET ${rest} HTTP/1.1\r\nhost: a\r\n${key}${last}\r\n`;
 
 const badHosts = [
@@ -35,7 +35,7 @@ function requestLines(): Case[] {
     `GET ${rest} HTTP/${version}\r\n${host}${key}${last}\r\n`,
     ...calls.map((call) => `POST ${getRelayer.path} HTTP/${version}\r\n${host}${key}${last}${call}`),
   ];
-  // gRPC-Web tells its errors behind a 200.
+  // gRPC-Web reports its errors in a 200.
   return [
     ...badHosts.flatMap((host) => posts(host).map((bytes): Case => [bytes, [400, 200]])),
     ...posts('', '1.0').map((bytes): Case => [bytes, [400, 200]]),
@@ -187,7 +187,7 @@ async function pipelining(ground: Ground): Promise<void> {
     ground.violation(`the service answered ${seen.length} of ${count} pipelined requests`);
 }
 
-/** Bytes that are nobody's protocol, and connections that end in every way there is. */
+/** Bytes of no known protocol, and connections that end in every possible way. */
 async function noise(ground: Ground): Promise<void> {
   const { target, random, isShort } = ground;
   await inLanes(isShort ? 200 : 2_000, 32, async () => {

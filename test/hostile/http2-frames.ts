@@ -20,7 +20,7 @@ export const type = {
 /** Flags of frames; `ack` is that of SETTINGS and PING. */
 export const flag = { endStream: 1, ack: 1, endHeaders: 4, padded: 8, priority: 32 } as const;
 
-/** One frame. `length` lies about the payload's where it is given. */
+/** One frame. `length`, if given, is a false length of the payload. */
 export function frame(kind: number, flags: number, stream: number, payload: Uint8Array | readonly number[] = [], length?: number): Buffer {
   const body = Buffer.from(payload);
   const head = Buffer.alloc(9);
@@ -87,7 +87,7 @@ export function headersFrame(stream: number, block: Uint8Array, endStream: boole
   return frame(type.headers, flag.endHeaders | (endStream ? flag.endStream : 0), stream, block);
 }
 
-/** The whole frames in what a connection received. */
+/** The complete frames that a connection received. */
 export function framesIn(
   received: Buffer,
 ): { readonly kind: number; readonly flags: number; readonly stream: number; readonly payload: Buffer }[] {

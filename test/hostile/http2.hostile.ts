@@ -25,7 +25,7 @@ const watchBlock = headerBlock(callHeaders(watchTransactions.path, 'application/
 const endPing = frame(type.ping, 0, 0, Buffer.from('the last'));
 
 /**
- * Sends frames behind the preface, as fast as they are taken, and then a PING; resolves with what came back until that was answered, the
+ * Sends frames behind the preface, as fast as possible, and then a PING; resolves with the bytes received until that was answered, the
  * connection was closed, or `patienceMs` were over. The connection is then closed, or given to `held`.
  */
 async function assault(
@@ -227,7 +227,7 @@ async function hpack(ground: Ground): Promise<void> {
   });
 }
 
-/** Pseudo-headers and headers that HTTP/2 forbids, or allows and nobody expects. */
+/** Pseudo-headers and headers that HTTP/2 forbids, or that are allowed but unusual. */
 async function headers(ground: Ground): Promise<void> {
   const get = callHeaders(rest, null);
   const without = (name: string): [string, string][] => get.filter(([other]) => other !== name);

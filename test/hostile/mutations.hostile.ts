@@ -3,7 +3,7 @@ import { type Attack, type Ground, inLanes, refuseFailure } from './attack.js';
 import { callHeaders, flag, frame, headerBlock, headersFrame, preface, settings, type } from './http2-frames.js';
 import { envelope, http1, validCalls, validRest } from './valid-requests.js';
 
-/** A request whose head is kept, and whose body may be anything. */
+/** A request whose head stays, and whose body may be any bytes. */
 interface Sample {
   /** The whole request around a body. */
   readonly around: (body: Uint8Array) => Buffer;
@@ -96,7 +96,7 @@ function mutated(bytes: Buffer, other: Buffer, random: Random): Buffer {
 /** Of a mutation that may leave the service waiting for more. */
 const patienceMs = 150;
 
-/** Sends bytes, and waits for the beginning of an answer, the end of the connection, or not at all long. */
+/** Sends bytes, and waits for the beginning of an answer, the end of the connection, or a short time. */
 async function fling({ target }: Ground, bytes: Buffer): Promise<string> {
   const socket = await target.open();
   target.counts.requests += 1;
@@ -124,7 +124,7 @@ async function mutations(ground: Ground): Promise<void> {
     const sample = samples[random.between(0, samples.length - 1)];
     const other = samples[random.between(0, samples.length - 1)];
     if (sample === undefined || other === undefined) return;
-    // Half of them only inside a well-formed message, so that what lies behind the parser of HTTP is met.
+    // Half of them only inside a well-formed message, so that they reach the code behind the HTTP parser.
     const bytes = random.chance(0.5)
       ? sample.around(mutated(sample.body, other.body, random))
       : mutated(sample.around(sample.body), other.around(other.body), random);

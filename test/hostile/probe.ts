@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Target } from './target.js';
 import { envelope, getRelayer, http1, http2Headers } from './valid-requests.js';
 
-/** How long an answer may take while others do their worst. */
+/** How long an answer may take during an attack. */
 const patienceMs = 30_000;
 
-/** Asks for a relayer on a fresh connection; undefined, or what is wrong with the answer. */
+/** Reads a relayer on a new connection; returns the problem with the answer, or undefined. */
 type Probe = (target: Target) => Promise<string | undefined>;
 
-/** What every right answer holds, whatever its encoding. */
+/** The text in every correct answer, in every encoding. */
 const sign = 'Relayer One';
 
 const probes: Readonly<Record<string, Probe>> = {
@@ -20,13 +20,13 @@ const probes: Readonly<Record<string, Probe>> = {
   'REST over HTTP/2': (target) => overHttp2(target, http2Headers('/api/v1/relayers/r1', null)),
 };
 
-/** What a run of probes came to. */
+/** The figures of a run of probes. */
 export interface Probed {
   count: number;
   slowestMs: number;
 }
 
-/** One probe of every protocol; what is wrong goes to `violation`. */
+/** One probe of every protocol; reports problems to `violation`. */
 export async function probeAll(target: Target, violation: (sentence: string) => void, probed: Probed): Promise<void> {
   for (const [name, probe] of Object.entries(probes)) {
     const startedMs = Date.now();
@@ -37,7 +37,7 @@ export async function probeAll(target: Target, violation: (sentence: string) => 
   }
 }
 
-/** Probes all the while that something runs, and once after it. */
+/** Probes continuously while a task runs, and once after it. */
 export async function probeWhile(
   running: Promise<unknown>,
   target: Target,

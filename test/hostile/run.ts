@@ -27,7 +27,7 @@ import { attacksWithoutKey } from './without-key.hostile.js';
 const allowedGrowth = { rss: 256, held: 16 };
 /** A session of HTTP/2 that is dead is noticed after 10 s of quiet, and 10 s for the answer to a PING. */
 const deadSessionMs = 30_000;
-/** Of one attack: what is broken says the same thing many times. */
+/** Of one attack: a broken service repeats the same violation many times. */
 const shownViolations = 5;
 
 const { values, positionals } = parseArgs({

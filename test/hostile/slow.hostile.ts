@@ -3,7 +3,7 @@ import type { Ground } from './attack.js';
 import { callHeaders, headerBlock, headersFrame, preface, settings } from './http2-frames.js';
 import { envelope, http1, http2Headers, keyLine, signData } from './valid-requests.js';
 
-/** What the service allows of each, in milliseconds; with the busiest of machines taken into account. */
+/** The time that the service allows for each, in milliseconds, with room for a busy machine. */
 const allowedMs = { firstByte: 10_000, headers: 15_000, request: 60_000, keepAlive: 75_000 };
 const graceMs = 15_000;
 
@@ -15,9 +15,9 @@ interface Slow {
   readonly ended: readonly Promise<unknown>[];
 }
 
-/** What goes on while all else happens. */
+/** Work that runs at the same time. */
 export interface Siege {
-  /** Waits until the service has ended all it must end in the time that this form has; tells what it has not. */
+  /** Waits until the service has ended everything that it must end in time; reports the rest. */
   outlast(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export async function layFarAndWide(ground: Ground): Promise<Siege> {
         }),
       );
       if (isRead) socket.resume();
-      // Who does not read does not see the end either: it is looked for when it must have come.
+      // A client that does not read does not see the end either: the test checks when it must have come.
       else setTimeout(() => socket.resume(), withinMs + graceMs / 2).unref();
       if (first.length > 0) socket.write(first);
       target.counts.requests += 1;

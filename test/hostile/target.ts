@@ -4,38 +4,38 @@ import { connect, type Socket } from 'node:net';
 import type { RunningService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
-/** What HTTP/2 answered, headers and trailers in one. */
+/** An answer of HTTP/2, headers and trailers in one. */
 export interface Http2Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly body: Buffer;
 }
 
-/** A service under attack, and what attackers need. */
+/** A service under attack, and the tools of attackers. */
 export interface Target {
   readonly port: number;
   readonly baseUrl: string;
   /** Connections that attackers opened, and requests or frames that they sent as such. */
   readonly counts: { connections: number; requests: number };
-  /** A raw connection; its errors are nobody's business. */
+  /** A raw connection; its errors are ignored. */
   open(): Promise<Socket>;
-  /** Sends bytes on a connection of its own; resolves with what came back until it was closed, or `patienceMs` later, when it is torn. */
+  /** Sends bytes on a connection of its own; resolves with the bytes received until it was closed, or `patienceMs` later, when the test destroys it. */
   send(bytes: string | Uint8Array, patienceMs?: number): Promise<string>;
   /** A session of Node's HTTP/2 client. */
   session(settings?: object): ClientHttp2Session;
-  /** One request on a session; null where the session or the stream was refused, or nothing came for `patienceMs`. */
+  /** One request on a session; null if the session or the stream was refused, or nothing came for `patienceMs`. */
   request(session: ClientHttp2Session, headers: OutgoingHttpHeaders, body?: Uint8Array, patienceMs?: number): Promise<Http2Answer | null>;
-  /** Tears down whatever attackers left open. */
+  /** Closes everything that attackers left open. */
   closeAll(): void;
-  /** What must not be in the log since the last look: lines of level error, statuses 500, and what is no line of the log. */
+  /** The new log lines that must not exist: level error, status 500, or malformed. */
   newComplaints(): string[];
-  /** True while the process is the one that was started. */
+  /** True while the process has not been replaced. */
   lives(): boolean;
   /** Connections that the process holds, and the port. */
   sockets(): number;
   /** Its memory after it has collected its garbage. */
   settle(): Promise<Memory>;
-  /** The longest time, in milliseconds, that the process stood still since the last look. */
+  /** The longest stall of the process since the last call, in milliseconds. */
   stallMs(): Promise<number>;
 }
 
@@ -44,7 +44,7 @@ export interface Memory {
   readonly rss: number;
   /** JavaScript's heap and what belongs to it outside. */
   readonly held: number;
-  /** The longest time, in milliseconds, that the process stood still since the last look. */
+  /** The longest stall of the process since the last call, in milliseconds. */
   readonly stallMs: number;
 }
 
@@ -172,12 +172,12 @@ export function createTarget(service: RunningService): Target {
   };
 }
 
-/** Resolves when a connection is closed, by whatever cause. */
+/** Resolves when a connection is closed for any reason. */
 export function closeOf(socket: Socket): Promise<void> {
   return socket.closed ? Promise.resolve() : new Promise((resolve) => socket.once('close', () => resolve()));
 }
 
-/** A line of the log that tells of no failure. 501 and 503 are answers, not failures. */
+/** A log line that reports no failure. 501 and 503 are answers, not failures. */
 function isHarmless(line: string): boolean {
   try {
     const { level, status = 0 } = JSON.parse(line) as { level: string; status?: number };
@@ -187,7 +187,7 @@ function isHarmless(line: string): boolean {
   }
 }
 
-/** When the process started, in the kernel's clock; undefined where there is none. */
+/** When the process started, in the kernel's clock; undefined if there is none. */
 function startTimeOf(pid: number): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[19];

@@ -15,7 +15,7 @@ import { http1, http2Headers } from './valid-requests.js';
 
 const rest = '/api/v1/relayers/r1';
 
-/** What the attack on TLS works with: it starts a service of its own, in a home whose service has ended. */
+/** The tools of the attack on TLS: it starts a service of its own, in a home whose service has ended. */
 export interface TlsGround {
   readonly home: ServiceHome;
   readonly isShort: boolean;
@@ -68,7 +68,7 @@ export async function attackTls({ home, isShort, say, violation }: TlsGround): P
     else socket.destroy();
   });
   await probe();
-  // What was agreed on is not what is spoken.
+  // The negotiated protocol is not the one that the client speaks.
   await overTls(target, http1({ verb: 'GET', path: rest }), { ALPNProtocols: ['h2'] });
   await overTls(target, Buffer.concat([preface, settings()]), { ALPNProtocols: ['http/1.1'] });
   await overTls(target, Buffer.concat([preface, settings()]), {});
@@ -115,7 +115,7 @@ async function clientHello(): Promise<Buffer> {
   return bytes;
 }
 
-/** The status that HTTP/1 answers; 0 where it answers nothing. */
+/** The status that HTTP/1 answers; 0 if it answers nothing. */
 async function overTls(target: Target, bytes: Uint8Array, options: ConnectionOptions): Promise<number> {
   target.counts.requests += 1;
   target.counts.connections += 1;

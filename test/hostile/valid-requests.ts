@@ -77,7 +77,7 @@ export const validRest: readonly ValidRest[] = [
   { verb: 'POST', path: '/api/v1/relayers/r1/rpc', body: '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}' },
 ];
 
-/** The line that lets a caller in; null: none, `wrong`: one that lets nobody in. */
+/** The header line with the key; null: none, `wrong`: an invalid key. */
 export type Key = 'right' | 'wrong' | null;
 
 /** The header lines of HTTP/1 that carry a key. */

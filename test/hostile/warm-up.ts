@@ -2,7 +2,7 @@ import { inLanes } from './attack.js';
 import type { Target } from './target.js';
 import { envelope, http1, http2Headers, signData, validCalls, validRest } from './valid-requests.js';
 
-/** Transactions that lists are long by. */
+/** The number of transactions in lists. */
 const transactions = 120;
 
 /** Ordinary work by every protocol, so that what is compiled, pooled and cached once is there before memory is measured. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLogger, type LogLevel } from '../../src/observability/logger.js';
 
-/** A log, and the lines that it wrote. */
+/** A log and its lines. */
 function recorded(level: LogLevel = 'info') {
   const lines: Record<string, unknown>[] = [];
   const log = createLogger({ level, destination: { write: (line: string) => lines.push(JSON.parse(line)) } });

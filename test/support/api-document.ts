@@ -4,7 +4,7 @@ import { type AppRig, askRest, type RestAnswer } from './app-rig.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** One verb of one path of the document. */
+/** One operation of the document: a verb and a path. */
 export interface Operation {
   readonly id: string;
   readonly verb: string;

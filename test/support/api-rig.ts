@@ -25,7 +25,7 @@ export const testKey = 'test-key-of-at-least-32-characters';
 /** A key with no scope but `sign`. */
 export const signingKey = 'key-with-the-scope-sign-only-0000';
 
-/** What differs from test to test. */
+/** The options of a test. */
 export interface RigOptions {
   readonly notifications?: Partial<ServiceImpl<typeof NotificationService>>;
   /** The transaction service is served only if this is set. */

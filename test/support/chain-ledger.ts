@@ -14,7 +14,7 @@ export interface MinedTransaction {
   readonly succeeded: boolean;
 }
 
-/** What the blocks hold of one account. */
+/** The transactions of one account in the blocks. */
 export interface Ledger {
   /** Number of the newest block. */
   readonly height: number;

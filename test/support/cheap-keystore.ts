@@ -10,7 +10,7 @@ export function cheapKeystore(privateKey: Uint8Array, passphrase: string): Promi
   return encryptKeystoreJson({ address: wallet.address, privateKey: wallet.privateKey }, passphrase, { scrypt: cheap });
 }
 
-/** Removes the address from an Ethereum keystore, as the existing relayer writes keystores for every network. */
+/** Removes the address from an Ethereum keystore, as OpenZeppelin Relayer writes keystores for every network. */
 export function keystoreOfAnyNetwork(json: string): string {
   const { address: _, Crypto, crypto = Crypto, ...rest } = JSON.parse(json);
   return JSON.stringify({ ...rest, crypto });

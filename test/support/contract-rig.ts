@@ -19,7 +19,7 @@ import { solanaKey, solanaNetwork, solanaRelayer, solanaRequest, transferInstruc
 import { transactionBody } from './solana-body.js';
 import { payment, stellarKey, stellarNetwork, stellarRelayer, stellarRequest } from './stellar.js';
 
-/** What the contract needs of one network; the rest is the same for all. */
+/** The parts of the contract that depend on the network. */
 interface NetworkRig extends Omit<ChainRig, 'chain' | 'expectingAnother'> {
   /** Opens a chain before the node. */
   open(): Chain;
@@ -27,7 +27,7 @@ interface NetworkRig extends Omit<ChainRig, 'chain' | 'expectingAnother'> {
   openExpectingAnother(): Chain;
 }
 
-/** A network of its own for the contract of chains. */
+/** A separate network for the contract of chains. */
 export async function openContractRig(networkType: 'evm' | 'solana' | 'stellar'): Promise<ChainRig> {
   const { open, openExpectingAnother, close, ...network } = await openers[networkType]();
   const chain = open();
@@ -54,7 +54,7 @@ function chainAt<Network>(network: Network, url: string) {
   return { network, rpcUrls: [{ url, weight: 1 }], rpcTimeoutMs: 5_000, log: rememberingLog() };
 }
 
-/** The account that the EVM suite pays to: nobody has its key. */
+/** The receiver of the EVM suite, an address without a known key. */
 const evmReceiver = '0x00000000000000000000000000000000DeaDBeef';
 
 /** A real node behind a proxy that can refuse every call. */

@@ -32,7 +32,7 @@ import { type StellarKey, stellarKey, stellarRelayer, stellarRequest } from './s
 import { silentLog } from './stored-samples.js';
 import { waitFor } from './wait-for.js';
 
-/** A clock that a test moves ahead of the machine's. */
+/** A clock that a test can move ahead of the machine's. */
 export interface MovableClock extends DurationClock {
   moveOn(ms: number): void;
 }
@@ -54,7 +54,7 @@ export interface EngineRig {
   attempts(id: string): Promise<readonly Attempt[]>;
   /** Resolves when the transaction has this status. */
   until(id: string, status: TransactionStatus): Promise<TransactionView>;
-  /** The same, with a block made before each look. */
+  /** The same, with a block made before each read. */
   untilWithBlocks(id: string, status: TransactionStatus): Promise<TransactionView>;
   stop(): Promise<void>;
 }
@@ -231,7 +231,7 @@ export interface StellarRigOptions extends StellarOptions {
   readonly fundsStroops?: bigint;
 }
 
-/** The engine on a local ledger that closes when the test says so. */
+/** The engine on a local ledger that the test closes. */
 export interface StellarRig extends EngineRig {
   readonly node: StellarNode;
   readonly key: StellarKey;

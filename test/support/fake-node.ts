@@ -31,7 +31,7 @@ export interface FakeNode {
   readonly requests: AskedRequest[];
 }
 
-/** Starts a node that answers as the test says. It stops with the test. */
+/** Starts a node with the answers of the test. It stops with the test. */
 export async function startFakeNode(
   test: TestContext,
   answer: (request: AskedRequest) => FakeAnswer | Promise<FakeAnswer>,

@@ -14,7 +14,7 @@ export interface NodeFaults {
   readonly limited: number;
   /** Of calls: answered from some blocks ago. */
   readonly stale: number;
-  /** Of broadcasts that the node took: "already known", as an error. */
+  /** Of broadcasts that the node accepted: "already known", as an error. */
   readonly alreadyKnown: number;
 }
 

@@ -15,7 +15,7 @@ import { createRandom } from './seeded-random.js';
 import { silentLog } from './stored-samples.js';
 import { temporaryFolder } from './temporary-folder.js';
 
-/** The node takes whatever it is sent. */
+/** The node accepts everything. */
 const answersAll = { ...createRandom(1), chance: () => true };
 
 /** What differs from test to test. */
@@ -31,11 +31,11 @@ export interface LaneRig {
   readonly chain: ModelChain;
   readonly store: Store;
   lane(): ModelLane;
-  /** Accepts a transaction and lets the lane work until it rests. */
+  /** Accepts a transaction and lets the lane work until it is idle. */
   send(changes?: Partial<EvmRequest>): Promise<string>;
   /** Moves the clock, lets the lane see the head, and answers all its calls. */
   see(ms?: number): Promise<void>;
-  /** Mines a block with at most so many transactions before each look. */
+  /** Mines a block with at most this many transactions before each read. */
   pass(blocks: number, mostPerBlock?: number, ms?: number): Promise<void>;
   /** Kills the process and starts another on the same store. */
   restart(): Promise<void>;

@@ -71,11 +71,11 @@ export interface ModelChain {
   setNonceLie(nonces: bigint, liar?: 'head' | 'all'): void;
   /** Nodes report a head that is higher by this number than their newest block. */
   setHeightLie(blocks: bigint): void;
-  /** Nodes answer so to these transactions; null: as they are. */
+  /** Nodes give this answer to these transactions; null: the true one. */
   setRefusal(refusal: ((transaction: ModelTransaction) => BroadcastOutcome | null) | null): void;
-  /** False: nodes answer with a hash to what they do not take into their pool. */
+  /** False: nodes answer with a hash to transactions that they do not take into their pool. */
   setPooling(isPooling: boolean): void;
-  /** Changes the receipts that nodes return; null: they return what is true. */
+  /** Changes the receipts that nodes return; null: they return the true ones. */
   setReceiptLie(lie: ((receipt: Receipt) => Receipt) | null): void;
   /** No node answers about these: the receipt of a transaction by its hash, or a block by its height. */
   setSilence(isSilent: (about: string | bigint) => boolean): void;

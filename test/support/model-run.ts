@@ -12,7 +12,7 @@ import { createModelWitness } from './model-witness.js';
 import type { Random } from './seeded-random.js';
 import type { AttemptOutcome } from './wires.js';
 
-/** What may happen in a run. */
+/** The events that may occur in a run. */
 export interface ModelRunOptions {
   readonly store: Store;
   readonly random: Random;

@@ -7,7 +7,7 @@ import { type Answer, type CommonAttempt, type CommonRecord, createRelayerClient
 import { createEd25519Home, type RunningService, type ServiceHome, startService } from './service.js';
 import { waitFor } from './wait-for.js';
 
-/** What may differ from test to test, whatever the network. */
+/** The options of a test on every network. */
 interface CommonServiceOptions {
   readonly policies?: object;
   readonly env?: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ export interface NetworkService<R extends CommonRecord, A extends CommonAttempt 
   untilWaiting(id: string): Promise<R>;
   /** Resolves to the record when it has that status. */
   until(id: string, status: string): Promise<R>;
-  /** The same, with a block made at each look. */
+  /** The same, with a block made at each read. */
   untilWithBlocks(id: string, status: string): Promise<R>;
   stop(): Promise<void>;
 }
@@ -107,9 +107,9 @@ export type SolanaClient = RelayerClient<SolanaRecord, CommonAttempt>;
 /** How to start one. */
 export interface SolanaServiceOptions extends CommonServiceOptions {
   readonly chain?: SolanaOptions;
-  /** What the relayer's account holds; default 1,000 SOL. */
+  /** The balance of the relayer's account; default 1,000 SOL. */
   readonly lamports?: bigint;
-  /** Nodes that the service asks, in their order; default 1. */
+  /** The number of nodes that the service calls; default 1. */
   readonly nodes?: number;
 }
 
@@ -162,7 +162,7 @@ export type StellarClient = RelayerClient<StellarRecord, StellarAttempt>;
 /** How to start one. */
 export interface StellarServiceOptions extends CommonServiceOptions {
   readonly node?: StellarOptions;
-  /** What the relayer's account holds in stroops; default 10,000 XLM, 0: it does not exist. */
+  /** The balance of the relayer's account in stroops; default 10,000 XLM, 0: it does not exist. */
   readonly stroops?: bigint;
 }
 

@@ -33,7 +33,7 @@ export async function startPostgres(): Promise<TestPostgres> {
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
-    // Tests need no durability, and most of the time would go to waiting for the disk.
+    // Tests need no durability, and would spend most of their time waiting for the disk.
     postgresFlags: ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1'],
     onLog: (message) => output.push(message),
     onError: (message) => output.push(String(message)),

@@ -25,7 +25,7 @@ export function envelopesIn(body: Buffer): { readonly flags: number; readonly co
   return all;
 }
 
-/** Sends an RPC by HTTP/2 as it is. `isOpen`: its body does not end. */
+/** Sends an RPC by HTTP/2 unchanged. `isOpen`: its body does not end. */
 export function rawRpc(
   baseUrl: string,
   path: string,

@@ -15,7 +15,7 @@ export type RpcAnswer =
   | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } }
   | null;
 
-/** What happens to a whole HTTP request, a single call or a batch. */
+/** The handling of a whole HTTP request, a single call or a batch. */
 export interface RequestFate {
   /** Answered at once with this HTTP status; the node never sees it. */
   readonly refusedWith?: number;
@@ -38,13 +38,13 @@ export interface RpcProxyOptions {
 /** Asks the real node. */
 export type Ask = (call: RpcCall) => Promise<Exclude<RpcAnswer, null>>;
 
-/** A node behind HTTP, with something in between. */
+/** A node behind an HTTP proxy. */
 export interface RpcProxy {
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** The id of a call may be anything; it is given back as it came. */
+/** The id of a call may have any type; the answer repeats it. */
 interface IncomingCall extends RpcCall {
   readonly id: unknown;
 }
@@ -87,7 +87,7 @@ export async function startRpcProxy({ target, answer, outcomeOf }: RpcProxyOptio
   }
 
   const server = createServer((incoming, response) => {
-    // The real node gone, or the caller: nobody is there to be answered.
+    // The real node or the caller is gone, so there is no answer.
     serve(incoming, response).catch(() => incoming.socket.destroy());
   });
   server.listen(0, '127.0.0.1');

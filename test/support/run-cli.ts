@@ -9,7 +9,7 @@ export interface CliResult {
   readonly stderr: string;
 }
 
-/** A command for the process that runs them. */
+/** A command for the process that runs commands. */
 export interface CliCommand {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 import type { CurvesOfKeystore } from '../../src/config/signer-entries.js';
 
-/** A configuration file in which nothing is wrong; `change` makes it another. */
+/** Returns a valid configuration file with this change. */
 export function sampleConfig(change: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return {
     networks: [sampleNetwork()],

@@ -4,7 +4,7 @@ import { programFile } from './program-file.js';
 import { temporaryFolder } from './temporary-folder.js';
 import { waitFor } from './wait-for.js';
 
-/** It starts chains and makes keys, which takes long where others work beside it. */
+/** It starts chains and makes keys, which takes long on a busy machine. */
 const patienceMs = 120_000;
 
 /** A running sandbox: `npm start` in a folder and on ports of its own. */
@@ -22,7 +22,7 @@ export interface Sandbox {
   stop(): Promise<number | null>;
 }
 
-/** Starts it, by default in a folder that is removed with the test, and resolves when it is ready. Its chain mines only when told. */
+/** Starts it, by default in a folder that is removed with the test, and resolves when it is ready. Its chain mines only on command. */
 export async function startSandbox(env: Readonly<Record<string, string>> = {}, folder?: string): Promise<Sandbox> {
   const child = spawn(process.execPath, [programFile, 'dev'], {
     cwd: folder ?? (await temporaryFolder()),

@@ -13,7 +13,7 @@ import { programFile } from './program-file.js';
 /** The key that tests call with. */
 export const apiKey = 'test-key-0123456789-0123456789-0123456789';
 
-/** Where a service keeps what outlives its process: its configuration, keystore and database. */
+/** The files that outlive a service's process: its configuration, keystore and database. */
 export interface ServiceHome {
   readonly dir: string;
   readonly env: Readonly<Record<string, string>>;
@@ -21,12 +21,12 @@ export interface ServiceHome {
   readonly relayerId: string;
   /** As its network writes it. */
   readonly address: string;
-  /** In hex, to search for where it must not be. */
+  /** In hex, to search for it in places that must not contain it. */
   readonly privateKey: string;
   remove(): Promise<void>;
 }
 
-/** What differs from test to test, whatever the network. */
+/** The options of a test on every network. */
 interface CommonHomeOptions {
   readonly policies?: object;
   readonly notifications?: readonly object[];
@@ -34,7 +34,7 @@ interface CommonHomeOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What differs from test to test on an EVM network. */
+/** The options of a test on an EVM network. */
 export interface ServiceHomeOptions extends CommonHomeOptions {
   readonly rpcUrl: string;
   /** Further nodes of the same network. */
@@ -60,14 +60,14 @@ export function createServiceHome({
       symbol: 'ETH',
     },
     policies: { min_balance: 0 },
-    // A cheap scrypt: these keys guard nothing.
+    // A cheap scrypt: these keys protect nothing of value.
     keystore: encryptKeystoreJsonSync({ address, privateKey }, 'pass', { scrypt: { N: 1024, r: 8, p: 1 } }),
     address,
     privateKey: privateKey.slice(2),
   });
 }
 
-/** What differs from test to test on a network of ed25519 keys. */
+/** The options of a test on a network of ed25519 keys. */
 export interface Ed25519HomeOptions extends CommonHomeOptions {
   readonly network: 'solana' | 'stellar';
   readonly rpcUrls: readonly string[];
@@ -152,9 +152,9 @@ export interface RunningService {
   kill(): Promise<void>;
 }
 
-/** A service that was told to start. */
+/** A service that is starting. */
 export interface LaunchedService {
-  /** Resolves when it says that it listens; rejects with what it said when it ends instead. */
+  /** Resolves when it logs that it listens; rejects with its output if it ends instead. */
   readonly listening: Promise<RunningService>;
   /** Its exit code, once it has ended; null: a signal ended it. */
   readonly exited: Promise<number | null>;
@@ -164,7 +164,7 @@ export interface LaunchedService {
   output(): string;
 }
 
-/** Starts the service in this home and resolves when it says that it listens. */
+/** Starts the service in this home and resolves when it logs that it listens. */
 export async function startService(home: ServiceHome, enter: readonly string[] = []): Promise<RunningService> {
   return await launchService(home, enter).listening;
 }
@@ -200,7 +200,7 @@ export function launchService(home: ServiceHome, enter: readonly string[] = []):
     const baseUrl = `http://127.0.0.1:${port}`;
     return { baseUrl, port, pid: child.pid ?? 0, output: () => output, stop: () => end(child, 'SIGTERM'), kill };
   });
-  // One who kills it before it listens does not wait for that.
+  // A test that kills it before it listens does not wait for that.
   listening.catch(() => {});
   return { listening, exited, kill, output: () => output };
 }

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 
 /** A file system of a few megabytes, in a mount namespace of its own that needs no privileges. */
 export interface SmallDisk {
-  /** What to put before a program and its arguments, so that it sees the disk at the folder. */
+  /** The command prefix with which a program sees the disk at the folder. */
   readonly enter: readonly string[];
-  /** Takes all that is free. */
+  /** Fills the free space. */
   fill(): Promise<void>;
   /** Gives it back. */
   free(): Promise<void>;
@@ -15,7 +15,7 @@ export interface SmallDisk {
   remove(): Promise<void>;
 }
 
-/** Mounts one at this folder; null where the machine does not let us. */
+/** Mounts one at this folder; null if the machine does not allow it. */
 export async function mountSmallDisk(folder: string, megabytes: number): Promise<SmallDisk | null> {
   await mkdir(folder, { recursive: true });
   const script = `mount -t tmpfs -o size=${megabytes}m tmpfs '${folder}' && echo mounted && exec sleep 1000000`;

@@ -34,7 +34,7 @@ export interface TransactionBodyOptions {
   readonly blockhash?: string;
 }
 
-/** The body of a request in `transaction` form: what the public library makes, without the payer's signature. */
+/** The body of a request in `transaction` form: built by the public library, without the payer's signature. */
 export async function transactionBody(chain: SolanaChain, options: TransactionBodyOptions): Promise<{ readonly transaction: string }> {
   const { payer, instructions, signers = [], version = 'legacy', blockhash = chain.tip(newest).hash } = options;
   const bytes = await buildTransaction({ payer: address(payer), instructions, signers, version, blockhash });

@@ -16,9 +16,9 @@ import { silentLog } from './stored-samples.js';
 
 /** Lamports of every account that the rig knows. */
 export const funds = 10n ** 10n;
-/** Somebody who can sign beside the relayer. */
+/** A second signer beside the relayer. */
 export const other = await signerOf(7);
-/** Somebody who is paid. */
+/** A receiver of payments. */
 export const receiver = (await signerOf(8)).address;
 
 /** A Solana chain on a local cluster whose blocks are made by the test, without engine and store. */
@@ -27,11 +27,11 @@ export interface SolanaChainRig {
   readonly solana: LocalSolana;
   readonly chain: Chain;
   readonly relayer: Relayer;
-  /** What was logged as a warning. */
+  /** The logged warnings. */
   readonly warnings: readonly string[];
-  /** A version of what is asked for; fails where it is refused. */
+  /** Returns a draft for the request; fails if the chain refuses it. */
   drafted(request: Partial<SolanaRequest>, policies?: Partial<SolanaPolicies>): Promise<SolanaDraft>;
-  /** Why there is none; fails where there is one. */
+  /** Returns the refusal; fails if there is a draft. */
   refused(request: Partial<SolanaRequest>, policies?: Partial<SolanaPolicies>): Promise<Refusal>;
   signed(draft: SolanaDraft): Promise<Attempt>;
   /** Drafted, signed and at a node. */

@@ -13,7 +13,7 @@ export interface LandedTransaction {
   readonly succeeded: boolean;
 }
 
-/** What the blocks hold of one payer. */
+/** The transactions of one payer in the blocks. */
 export interface SolanaLedger {
   /** Height of the newest block. */
   readonly height: number;

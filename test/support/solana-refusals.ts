@@ -28,7 +28,7 @@ const systemProgram = '11111111111111111111111111111111';
 const [other, third, to, forbidden] = (await Promise.all([7, 6, 8, 66].map(signerOf))) as [Signer, Signer, Signer, Signer];
 type Signer = Awaited<ReturnType<typeof signerOf>>;
 
-/** Every way in which the shape of a request can be wrong, whatever the relayer's policies are. */
+/** Every way in which the shape of a request can be wrong under any policies. */
 export async function solanaRefusals(relayer: string): Promise<readonly SolanaRefusal[]> {
   return [...(await transactionRefusals(relayer)), ...instructionRefusals(relayer)].map(([what, request, sentence]) => ({
     what,
@@ -44,7 +44,7 @@ async function transactionRefusals(relayer: string): Promise<readonly Row[]> {
   const transfer = transferInstruction(relayer, to.address, 5n);
   const whole = await builtTransaction(relayer, [transferOf(address(relayer), to.address, 5n)]);
   const bytes = Buffer.from(whole, 'base64');
-  /** The relayer pays, and somebody else moves its own lamports. */
+  /** The relayer pays, and another account moves its own lamports. */
   const shared = [transferOf(other.address, to.address, 5n)];
   const withShared = await builtTransaction(relayer, shared, { signers: [other] });
   const junk = new Uint8Array(64).fill(1);
@@ -238,7 +238,7 @@ export const strictSolanaPolicies = {
   maxAllowedFeeLamports: 12_000n,
 } satisfies Partial<SolanaPolicies>;
 
-/** What a relayer with the strict policies refuses. */
+/** The requests that a relayer with the strict policies refuses. */
 export async function strictRefusals(relayer: string): Promise<readonly SolanaRefusal[]> {
   const plain = [transferOf(address(relayer), to.address, 5n)];
   const forbiddenTransfer = transferInstruction(relayer, forbidden.address, 5n);

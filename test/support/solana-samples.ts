@@ -7,7 +7,7 @@ import { solanaKey, transferInstruction } from './solana.js';
 
 /** A program that no relayer of the tests calls on a chain. */
 export const memoProgram = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
-/** What transactions are bound to that never go anywhere. */
+/** The blockhash of transactions that are never broadcast. */
 export const someBlockhash = 'GfVcyD4kkTrj4bKc7WA9sZCin9JDbdT4Zkd3EittNR1W';
 
 /** An instruction with this text as its data. */
@@ -15,13 +15,13 @@ export function memoInstruction(text = 'hello', accounts: SolanaInstruction['acc
   return { programId: memoProgram, accounts, data: Buffer.from(text).toString('base64') };
 }
 
-/** So many accounts that are only read. */
+/** Returns this many readonly accounts. */
 export function readonlyAccounts(count: number): SolanaInstruction['accounts'] {
   return Array.from({ length: count }, () => ({ pubkey: solanaKey().address, isSigner: false, isWritable: false }));
 }
 
 /**
- * A transaction of any message, signed by nobody: what a library would refuse to build. `changes` are made to a transfer of the payer's.
+ * An unsigned transaction that a library would refuse to build: a transfer by the payer with these `changes`.
  */
 export function rawTransaction(payer: string, to: string, changes: Partial<Message>, signatures?: number): string {
   const message = { ...compileInstructions(payer, [transferInstruction(payer, to, 5n)]), ...changes };
@@ -29,7 +29,7 @@ export function rawTransaction(payer: string, to: string, changes: Partial<Messa
   return base64From(transactionBytes(missing, messageBytes(message)));
 }
 
-/** What the public library builds, with the signatures of these, in base64. */
+/** Builds a transaction with the public library and these signers, in base64. */
 export async function builtTransaction(
   payer: string,
   instructions: readonly Instruction[],

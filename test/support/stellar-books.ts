@@ -8,13 +8,13 @@ export interface LandedTransaction {
   readonly sequence: bigint;
   /** Stroops that its only operation pays; 0 when that pays nothing. */
   readonly value: bigint;
-  /** Who is paid, G...; null: nobody. */
+  /** The receiver, G...; null: none. */
   readonly receiver: string | null;
   readonly succeeded: boolean;
   readonly ledger: number;
 }
 
-/** What the ledgers hold of one account. */
+/** The transactions of one account in the ledgers. */
 export interface StellarBooks {
   /** Number of the newest ledger. */
   readonly height: number;

@@ -22,7 +22,7 @@ interface Case {
   readonly delivered: Delivered;
 }
 
-/** Returns true for each delivery that a language's example accepts, or why the example cannot run here. Asks for them when it is ready: they age. */
+/** Returns true for each delivery that a language's example accepts, or why the example cannot run here. Makes them when it is ready, because they age. */
 type Judge = (deliver: () => readonly Delivered[]) => Promise<readonly boolean[] | string>;
 
 const folder = 'examples/webhooks';
@@ -30,7 +30,7 @@ const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 const event = Buffer.from('{"id":"0190","event":"transaction_update","payload":{"value":123456789012345678901234567890,"text":"ü ✓"}}');
 const plain = 'a signing key of more than 32 characters';
 const encoded = `whsec_${randomBytes(32).toString('base64')}`;
-/** Made when they are judged: their times must be new. */
+/** Made when they are verified, because their times must be recent. */
 const makeCases = (): readonly Case[] => casesOf(plain).concat(casesOf(encoded));
 
 function sign(signingKey: string, timestampSeconds = nowSeconds(), retiredKeys: readonly string[] = []): Delivered {

@@ -34,7 +34,7 @@ const services: readonly DescService[] = [
   ApiKeyService,
 ];
 
-/** The contract's own words, so that an option that is wrong in the definitions is seen. */
+/** The scopes of the contract, written again here to detect a wrong option in the definitions. */
 const scopeOf: Readonly<Record<string, string>> = {
   'TransactionService.SendTransaction': 'transactions:write',
   'TransactionService.ReplaceTransaction': 'transactions:write',
@@ -79,10 +79,10 @@ const scopeOf: Readonly<Record<string, string>> = {
 const plans = compileMethodPlans(services);
 const nameOf = ({ method }: MethodPlan) => `${method.parent.name}.${method.name}`;
 
-/** Every request names this relayer, which nobody made: what is allowed changes nothing. */
+/** Every request names this relayer, which does not exist: allowed calls change nothing. */
 const relayerId = 'nobody';
 
-/** What access control says of a call: `allowed` is any other answer. */
+/** The access decision about a call: `allowed` is any other answer. */
 type Verdict = 'allowed' | 401 | '403 SCOPE_MISSING' | '403 RELAYER_NOT_ALLOWED';
 
 function verdictOf(status: number, reason: string | null | undefined): Verdict {
@@ -92,7 +92,7 @@ function verdictOf(status: number, reason: string | null | undefined): Verdict {
   return 'allowed';
 }
 
-/** Someone who calls; undefined: without a key. */
+/** A caller; undefined: without a key. */
 interface Caller {
   readonly name: string;
   readonly key: string | undefined;
@@ -215,7 +215,7 @@ describe('access to every method, for every scope and kind of key', () => {
       const headers = { authorization: `Bearer ${key}`, 'content-type': contentType, expect: '100-continue' };
       const request = httpRequest({ port: rig.port, host: '127.0.0.1', method: 'POST', path, agent: false, headers });
       request.flushHeaders();
-      // It is said in the turn in which the guards look at the key.
+      // The test reports it in the turn in which the guards check the key.
       await once(request, 'continue');
       assert.equal((await rig.ask('DELETE', `/api/v1/api-keys/${id}`)).status, 200);
       request.end(Buffer.concat([envelope, json]));

@@ -69,7 +69,7 @@ for (const httpVersion of ['1.1', '2'] as const) {
         return true;
       });
       unsubscribe('http.client.request.start', noteVerb);
-      // Node tells of the requests of HTTP/1.1 only.
+      // Node reports the requests of HTTP/1.1 only.
       assert.deepEqual(new Set(verbs), new Set(httpVersion === '2' ? [] : ['GET']));
     });
   }

@@ -20,12 +20,12 @@ const protocols = {
   'gRPC-Web': ['application/grpc-web+json', envelope, (ms: number) => ({ 'grpc-timeout': `${ms}m` })],
   Connect: ['application/json', (message: Buffer) => message, (ms: number) => ({ 'connect-timeout-ms': String(ms) })],
 } as const;
-/** Much longer than the deadlines below, and much shorter than what the calls would wait for. */
+/** Much longer than the deadlines below, and much shorter than the calls would wait. */
 const soonMs = 5_000;
 
 let rig: AppRig;
 let askers: readonly RpcAsker[];
-/** A node that takes every call and answers none. */
+/** A node that accepts every call and answers none. */
 let hungNode: Server;
 const nodeConnections: Socket[] = [];
 

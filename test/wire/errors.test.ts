@@ -20,7 +20,7 @@ const { createNotification, updateNotification, getNotification, deleteNotificat
 const { sendTransaction, replaceTransaction, cancelTransaction, getTransaction } = TransactionService.method;
 const { signTypedData, signTransaction } = SigningService.method;
 
-/** How an error is told, whatever the protocol. */
+/** The parts of an error in every protocol. */
 interface Told {
   readonly status: number;
   /** Of RPC. */
@@ -44,7 +44,7 @@ interface Call {
   readonly body?: object | undefined;
   readonly method: DescMethodUnary;
   readonly request: JsonValue;
-  /** Instead of the key that may do all; null: none. */
+  /** Replaces the key with all scopes; null: none. */
   readonly key?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -141,7 +141,7 @@ function notFound(reason: string, error: string, message = 'Not found'): Told {
   return { status: 404, code: 'NotFound', reason, message, error, metadata: { [key]: /ID (\S+) not found/.exec(error)?.[1] ?? '' } };
 }
 
-/** The order of the table in the contract; what no call of this table reaches has a test of its own below. */
+/** In the order of the table in the contract; errors that no call here reaches have tests of their own below. */
 const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
   // The specification, section 7.
   ['replace: invalid request', replace('r1', unknownId, { to: '0x12', value: '1' }), badField('to', 'must be 0x and 40 hex digits')],
@@ -190,7 +190,7 @@ const rows: readonly (readonly [what: string, call: Call, told: Told])[] = [
     notFound('NOTIFICATION_NOT_FOUND', 'Notification with ID nothing not found', 'Notification not found'),
   ],
 
-  // What the contract adds.
+  // The additions of the contract.
   [
     'scope missing',
     { ...send('r1'), key: keys.reader },
@@ -745,7 +745,7 @@ describe('errors of sent transactions', () => {
     const id = await sendUntil('submitted');
     const before = (await rig.ask('GET', `/api/v1/relayers/r1/transactions/${id}/attempts`)).text;
     await anvil.stop();
-    // Of a receiver that is new here, nothing is remembered: the node must be asked.
+    // No answer about a new receiver is remembered, so the service must call the node.
     const call = replace('r1', id, { to: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC', value: '1' });
     const answer = await rig.ask(call.verb, call.path, restAskOf(call));
     assert.equal(answer.status, 503);

@@ -105,7 +105,7 @@ it('grpc-web-text: each message of a stream can be decoded when it arrives', asy
   stream.setEncoding('latin1');
   for await (const chunk of stream) {
     text += chunk;
-    // The stream stays open: what has arrived must be whole by itself.
+    // The stream stays open: the bytes that have arrived must be complete.
     if (envelopesIn(decoded(text)).some(({ flags, content }) => flags === 0 && content.includes(to))) break;
   }
   session.destroy();

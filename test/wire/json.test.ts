@@ -22,7 +22,7 @@ after(() => rig?.stop());
 
 const post = (body: string | Uint8Array, path = sends): Promise<RestAnswer> => rig.ask('POST', path, { body });
 
-/** What an answer says, in a line: status, reason, sentence. */
+/** Returns an answer in one line: status, reason, sentence. */
 function said({ status, headers, text }: RestAnswer): string {
   const body = JSON.parse(text);
   return body.success ? String(status) : `${status} ${headers['x-error-reason']}: ${body.error}`;

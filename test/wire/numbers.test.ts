@@ -21,7 +21,7 @@ const max = 340282366920938463463374607431768211455n;
 const amountBound = `must be an integer from 0 to 2^128-1 (${max})`;
 const sends = '/api/v1/relayers/r1/transactions';
 
-/** What amounts may be written as, and the integer that is meant. */
+/** The forms of amounts, and their integers. */
 const accepted: readonly (readonly [token: string, digits: string])[] = [
   ['0', '0'],
   ['1', '1'],
@@ -49,7 +49,7 @@ const accepted: readonly (readonly [token: string, digits: string])[] = [
   [`"0x${'0'.repeat(32)}${'F'.repeat(32)}"`, String(max)],
 ];
 
-/** What is no amount. `-0` among them: a token with a minus is taken for a negative one, as the string `"-0"` is. */
+/** Texts that are not amounts, such as `-0`: a token with a minus counts as negative, as the string `"-0"` does. */
 const refused: readonly string[] = [
   String(max + 1n),
   '3.40282366920938463463374607431768211456e38',
@@ -96,7 +96,7 @@ const refused: readonly string[] = [
   `"0x${'0'.repeat(65)}"`,
 ];
 
-/** A body whose `field` is this token, and that is otherwise in order. */
+/** A valid body except that its `field` is this token. */
 function bodyWith(field: string, token: string): string {
   const others: Record<string, string> = {
     value: '',
@@ -259,7 +259,7 @@ describe('numbers on the chain', () => {
 
   it('amounts and data arrive on the chain exactly', async () => {
     for (const [token, digits] of [
-      // As much as this node takes: it adds value and fee in 128 bits.
+      // The maximum that this node accepts: it adds value and fee in 128 bits.
       [String(max - 10n ** 18n), String(max - 10n ** 18n)],
       ['1000000000000000001', '1000000000000000001'],
       ['1e+21', '1000000000000000000000'],
@@ -280,7 +280,7 @@ describe('numbers on the chain', () => {
 });
 
 /*
- * The amount that a JSON token means by the contract, worked out as a fraction; undefined: none. Written without a look at how the service reads
+ * The amount that a JSON token means by the contract, worked out as a fraction; undefined: none. Written independently of how the service reads
  * them, so that the two can be compared.
  */
 function amountOf(token: string): bigint | undefined {

@@ -15,7 +15,7 @@ const unknownField = `{"too":"${to}","value":"1"}`;
 const tooLarge = ' '.repeat(1_048_577);
 const text = { 'content-type': 'text/plain' };
 
-/** A request that fails two neighbouring checks, and the answer of the earlier one. */
+/** A request that fails two consecutive checks, and the answer of the earlier one. */
 interface Pair {
   readonly earlier: string;
   readonly later: string;

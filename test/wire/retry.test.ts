@@ -6,7 +6,7 @@ import { GetRelayerBalanceRequestSchema, GetRelayerBalanceResponseSchema } from 
 import { type AppRig, startAppRig } from '../support/app-rig.js';
 import { apiKey } from '../support/service.js';
 
-/** Retries everything that can fail here, soon: only what the service says about a retry can hold it back. */
+/** Retries every failure soon: only the service's answer about retries can stop it. */
 const serviceConfig = JSON.stringify({
   methodConfig: [
     {

@@ -39,7 +39,7 @@ async function responsesOf(method: DescMethodUnary, message: JsonValue): Promise
   );
 }
 
-/** Calls a method on every protocol, and returns what they say, all the same: `InvalidArgument FIELD_INVALID: sentence`. */
+/** Calls a method on every protocol, and returns their common error: `InvalidArgument FIELD_INVALID: sentence`. */
 async function refusalOf(method: DescMethodUnary, message: JsonValue): Promise<string> {
   const told = await Promise.all(
     askers.map(async (asker) => {

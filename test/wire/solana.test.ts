@@ -22,7 +22,7 @@ let service: RunningService;
 let askers: readonly RpcAsker[];
 
 before(async () => {
-  // Nothing listens there, so that what is accepted stays pending.
+  // No node listens there, so accepted transactions stay pending.
   home = await createEd25519Home({
     network: 'solana',
     rpcUrls: ['http://127.0.0.1:9'],
@@ -65,13 +65,13 @@ const send = (body: unknown) => rest(service.baseUrl, 'POST', '/relayers/r1/tran
 const sign = (body: unknown) => rest(service.baseUrl, 'POST', '/relayers/r1/sign-transaction', body);
 const transfer = () => transferInstruction(home.address, to, 5n);
 
-/** What a refusal says by REST: reason, sentence and the spec's text. */
+/** A refusal by REST: reason, sentence and the specification's text. */
 async function restRefusal(asked: ReturnType<typeof send>): Promise<readonly string[]> {
   const { status, headers, body } = await asked;
   return [`${status} ${headers.get('x-error-reason')}`, body.error, body.message];
 }
 
-/** What it says by every RPC protocol, which must be the same, without the name of the union's case in the path of a violation. */
+/** The same refusal by every RPC protocol, without the name of the union's case in the path of a violation. */
 async function rpcRefusal(method: Parameters<RpcAsker['ask']>[0], message: JsonValue): Promise<readonly string[]> {
   const answers = await Promise.all(
     askers.map(async ({ ask }) => {

@@ -44,7 +44,7 @@ after(async () => {
   await app?.stop();
 });
 
-/** Where the proto name of a contract value differs from REST's. */
+/** Contract values whose proto name differs from REST's. */
 const protoNames: Readonly<Record<string, string>> = {
   bool: 'bool_value',
   bytes: 'bytes_value',
@@ -77,7 +77,7 @@ function bytesOf(key: string, item: unknown): unknown {
   return key === 'text' || key === 'id' ? item : Buffer.from(String(item), 'hex').toString('base64');
 }
 
-/** What REST and each RPC protocol say of a body, all the same: `400 FIELD_INVALID field: sentence`. */
+/** Returns the common answer of REST and each RPC protocol to a body: `400 FIELD_INVALID field: sentence`. */
 async function refusalOf(body: Record<string, unknown>): Promise<string> {
   const answer = await app.ask('POST', sends, { body: JSON.stringify(body) });
   const { error, message } = JSON.parse(answer.text);

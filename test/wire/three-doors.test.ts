@@ -16,8 +16,8 @@ import { temporaryFolder } from '../support/temporary-folder.js';
  * One contract, three doors: the configuration file, REST and RPC accept and refuse the same entries, in the same words.
  *
  * What differs on purpose: the file needs an id, since a new one at every start would make another entry; it says so on Solana that the
- * relayer pays, since the existing relayer's default is the user; it refuses policies of another kind of network, which REST ignores with a
- * warning; and it takes what only files of the existing relayer have (secrets by reference, white space around URLs, settings that ask for
+ * relayer pays, since OpenZeppelin Relayer's default is the user; it refuses policies of another kind of network, which REST ignores with a
+ * warning; and it accepts what only files of OpenZeppelin Relayer have (secrets by reference, white space around URLs, settings that ask for
  * nothing).
  */
 interface Row {
@@ -218,7 +218,7 @@ const networks: readonly Row[] = [
   { name: 'a masked node', change: { rpc_urls: ['https://a/***'] }, refused: 'rpc_urls[0].url is masked; send the complete URL' },
 ];
 
-/** What a door says to an entry: `accepted`, or its first problem. */
+/** The answer of a door to an entry: `accepted`, or its first problem. */
 type Door = (entry: Readonly<Record<string, unknown>>) => Promise<string>;
 
 let rig: AppRig;

@@ -143,7 +143,7 @@ describe('gate', () => {
     const [of, ofRestricted] = rigs.map((rig) => rig.client);
     assert.deepEqual(await of?.sendTransaction({ relayerId: 'nobody' }), keptResponse);
     assert.match(await told(ofRestricted?.sendTransaction({ relayerId: 'nobody' }) ?? assert.fail()), /RELAYER_NOT_ALLOWED/);
-    // A method that keeps no outcomes.
+    // A method that stores no responses.
     assert.match(await told(of?.cancelTransaction({ relayerId: 'nobody' }) ?? assert.fail()), /RELAYER_NOT_FOUND/);
   });
 

@@ -6,7 +6,7 @@ import { callOf } from '../../../src/api/contract/call.js';
 import type { Warning } from '../../../src/core/errors.js';
 import { createRpcRig } from '../../support/rpc-rig.js';
 
-/** What the metadata of a response says after these warnings. */
+/** Returns the metadata of a response after these warnings. */
 async function metadataAfter(warnings: readonly Warning[], metadata?: { logs: { level: LogLevel; message: string }[]; traces: string[] }) {
   const { client } = createRpcRig(NotificationService, {
     getNotification(_, context) {

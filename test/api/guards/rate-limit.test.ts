@@ -36,7 +36,7 @@ function headersFrom(headers: IncomingHttpHeaders): Headers {
   return new Headers(Object.entries(headers).flatMap(([name, value]) => (name.startsWith(':') ? [] : [[name, String(value)]])));
 }
 
-/** How a method that is limited is called by each protocol, and how its error is read: of the transaction `missing` there is none. */
+/** How a method that is limited is called by each protocol, and how its error is read: the transaction `missing` does not exist. */
 const rpcs: Readonly<
   Record<
     string,
@@ -77,7 +77,7 @@ function get(path: string, given: string | undefined = authorization): (origin: 
   return (origin) => requestHttp2(origin, { ':path': path, ...(given === '' ? {} : { authorization: given }) });
 }
 
-/** What an answer says of the limit. */
+/** The rate-limit headers of an answer. */
 function told({ headers }: Http2Answer) {
   return [headers['ratelimit-policy'], headers.ratelimit, headers['retry-after']];
 }

@@ -20,7 +20,7 @@ const getNotification: RigOptions['notifications'] = {
   getNotification: ({ notificationId }) => ({ notification: { id: notificationId } }),
 };
 
-/** Says that a call has begun, and never answers it. */
+/** Reports that a call has begun, and never answers it. */
 function hungAfter(started: { resolve(): void }): NonNullable<RigOptions['notifications']> {
   return {
     getNotification() {
@@ -174,7 +174,7 @@ test('server: survives hostile hosts, verbs and resets', async () => {
     assert.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n/, head);
     assert.match(answer, /"code":"invalid_argument","message":"[^"]*Host header/, head);
   }
-  // Hosts that no URL can have, but a well-formed header: they are not looked at.
+  // Hosts that no URL can have, but that are well-formed headers: the service accepts them.
   for (const host of ['1.2.3.4.5', '999.999.999.999', 'a..b', '[::1]:80', 'xn--']) {
     const answer = await sendRaw(
       rig.port,
@@ -201,7 +201,7 @@ test('server: survives hostile hosts, verbs and resets', async () => {
       ':authority': authority,
       'content-type': 'application/grpc',
     }).catch((error: Error) => error);
-    // Node's own HTTP/2 refuses some of them before anybody is asked.
+    // Node's own HTTP/2 refuses some of them before the handler runs.
     if (!(answer instanceof Error)) assert.notEqual(answer.headers['grpc-status'], '0', authority);
   }
   const torn = await openSocket(rig.port);

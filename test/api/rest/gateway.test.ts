@@ -19,7 +19,7 @@ import { type Ask, type RestRig, restricted, startRestRig } from '../../support/
 let rig: RestRig;
 /** The requests that reached a service. */
 let received: Record<string, unknown>[] = [];
-/** What a service does besides. */
+/** Further work of the service. */
 let act: (context: HandlerContext) => unknown = () => undefined;
 
 function take(answer: object) {
@@ -261,7 +261,7 @@ describe('REST body', () => {
 
   it('body: rejects a bad value late, after the key’s list, the relayer and its state', async () => {
     const body = '{"value":-1}';
-    // Even the shape of its network would tell that a relayer exists.
+    // Even the shape of its network would reveal that a relayer exists.
     assert.equal(
       await refusal('POST', transactions('stellar'), { body: '{"memo":{"x":1}}', principal: restricted }),
       '403 RELAYER_NOT_ALLOWED the key may not use relayer stellar',

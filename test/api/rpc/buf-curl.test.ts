@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => rig.stop());
 
-/** Runs `buf curl`, which knows nothing but what reflection tells it. */
+/** Runs `buf curl`, which knows only the definitions that reflection returns. */
 async function bufCurl(protocol: 'grpc-v1' | 'grpc-v1alpha', ...args: readonly string[]): Promise<string> {
   const reflection = ['--reflect', `--reflect-protocol=${protocol}`, '--reflect-header', '*', '-H', `authorization: Bearer ${apiKey}`];
   const { stdout } = await promisify(execFile)('node_modules/.bin/buf', ['curl', '--http2-prior-knowledge', ...reflection, ...args]);

@@ -5,7 +5,7 @@ import { loadSync } from '@grpc/proto-loader';
 import { invalidField } from '../../../src/core/errors.js';
 import { type Rig, startRig, testKey } from '../../support/api-rig.js';
 
-/** What grpc-js makes of a service, as far as it is used here. */
+/** The part of a grpc-js service that these tests use. */
 interface DynamicClient {
   getNotification(request: object, metadata: Metadata, done: (error: ServiceError | null, answer: unknown) => void): void;
   deleteNotification: DynamicClient['getNotification'];

@@ -51,7 +51,7 @@ test('readiness: answers 503 within a second while the store hangs, and measures
     const answer = await ask();
     assert.equal(answer.headers[':status'], 503);
     assert.equal(JSON.parse(answer.body.toString()).components.readiness, 'cannot be measured in time');
-    // Under load a timer fires late; an unbounded check would wait for ever.
+    // Under load a timer fires late; an unbounded check would wait forever.
     assert.ok(performance.now() - startedAtMs < 2_000);
     await waitFor('the answer to be too old', () => (performance.now() - startedAtMs > 1_100 ? true : undefined));
   }

@@ -8,7 +8,7 @@ import { answering, FakeError, startFakeNode } from '../../support/fake-node.js'
 
 const question = { from: `0x${'11'.repeat(20)}`, to: null, valueWei: 0n, data: '0x60' };
 
-/** Estimates with nodes that answer so, the first one first. */
+/** Estimates with nodes that give these answers, in order. */
 async function estimate(test: TestContext, answers: readonly (FakeError | string)[]) {
   const nodes = await Promise.all(
     answers.map((answer) =>

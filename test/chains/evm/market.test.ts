@@ -10,7 +10,7 @@ import { answering, startFakeNode } from '../../support/fake-node.js';
 
 const hex = (wei: bigint): string => `0x${wei.toString(16)}`;
 
-/** A fee history of four blocks that paid these priority fees, whatever the speed. */
+/** A fee history of four blocks that paid these priority fees at every speed. */
 function history(priorities: readonly bigint[]) {
   const baseFeePerGas = Array.from({ length: 5 }, () => hex(gwei));
   return {

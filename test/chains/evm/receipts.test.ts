@@ -42,7 +42,7 @@ async function watched(test: Parameters<typeof openChain>[0], refused: readonly 
   return { chain, since: () => proxy.methods.splice(0).filter((method) => method !== 'eth_chainId') };
 }
 
-/** What the node itself says a transaction used and paid. */
+/** The gas and the fee of a transaction, read from the node itself. */
 async function factsAtNode(hash: string | undefined): Promise<MinedFacts> {
   const receipt = (await node.rpc('eth_getTransactionReceipt', [hash])) as { readonly gasUsed: string; readonly effectiveGasPrice: string };
   const gasUsed = BigInt(receipt.gasUsed);

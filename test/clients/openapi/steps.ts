@@ -1,4 +1,4 @@
-/** What each client does, in its words `done <step>`. */
+/** The steps of each client, which prints `done <step>`. */
 const steps = ['send', 'get', 'list', 'sign', 'notifications', 'error', 'records'];
 
 /** The numbers that a client must read exactly. */

@@ -17,7 +17,7 @@ async function openIdempotency(test: TestContext) {
   test.after(() => store.close());
   const clock = { ms: 1_763_600_000_000, nowMs: () => clock.ms };
   const { begin } = createIdempotency({ store, clock });
-  /** Runs a call: what it was answered, or why it was not let run. */
+  /** Runs a call and returns its answer, or why it did not run. */
   const call = async (fingerprint: string | null, of: StoredResponseKey = key, answer: Uint8Array = response) => {
     try {
       const begun = await begin(of, fingerprint);
@@ -44,7 +44,7 @@ describe('idempotency', () => {
     const told = await Promise.all(Array.from({ length: 50 }, () => call('f')));
     assert.equal(told.filter((one) => one === 'ran').length, 1);
     assert.equal(told.filter((one) => one === 'aborted IDEMPOTENCY_KEY_RUNNING').length, 49);
-    // Once it has ended, nobody is told that it runs, however many ask at once.
+    // After it has ended, no caller gets the error of a running call, even if many call at once.
     const later = await Promise.all(Array.from({ length: 50 }, () => call('f')));
     assert.deepEqual(
       later,

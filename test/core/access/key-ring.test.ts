@@ -24,7 +24,7 @@ test('key ring: a key deleted during a read does not come back with its result',
   ring.remove('gone');
   ring.add(aKey('new'));
   answer([aKey('gone')]);
-  // What was read is older than the change, so the ring reads again.
+  // The keys that were read are older than the change, so the ring reads again.
   while (reads < 2) await Promise.resolve();
   answer([aKey('new')]);
   await started;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createTokenBuckets, type TokenBuckets } from '../../../src/core/access/token-bucket.js';
 
-/** Buckets, and a clock that is moved by hand. */
+/** Buckets, and a clock that the test moves. */
 function bucketsAt(perSecond: number, burst: number): { buckets: TokenBuckets; clock: { nowMs: number } } {
   const clock = { nowMs: 1_763_600_000_000 };
   return { clock, buckets: createTokenBuckets({ perSecond, burst }, { nowMs: () => clock.nowMs }) };
@@ -53,7 +53,7 @@ describe('token buckets', () => {
         }
         clock.nowMs += buckets.take('key').fullAfterMs;
         for (let left = burst - 1; left >= 0; left--) assert.deepEqual(pick(buckets.take('key')), [true, left]);
-        // What comes back in the time of no millisecond is nothing.
+        // Without a millisecond passing, no token comes back.
         assert.deepEqual(pick(buckets.take('key')), [false, 0]);
       }),
     );

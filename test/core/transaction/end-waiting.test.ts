@@ -30,7 +30,7 @@ test('restore: ends every unsigned transaction and leaves signed ones to the cha
   const restored = (await store.read.transaction('waiting-449'))?.transaction;
   assert.match(restored?.statusReason ?? '', /^restored from a backup/);
   assert.equal(restored?.failureReason, 'unresolvable');
-  // So that they are removed in time, as all that has ended.
+  // So that the cleaner removes them later, like every final transaction.
   const ends = (await store.read.oldestTransactions(signed.relayerId, 500)).map(({ endedAtMs }) => endedAtMs);
   assert.deepEqual(ends, [...waiting.map(() => 1_000), null]);
   await store.close();

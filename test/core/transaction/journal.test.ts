@@ -7,7 +7,7 @@ import { anAttempt, aTransaction, next } from '../../support/stored-samples.js';
 const traceParent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const id = 'tx-1';
 
-/** A journal, and what it wrote down. */
+/** A journal and its records. */
 function recorded(nowMs = 5_000) {
   const lines: Record<string, unknown>[] = [];
   const counts: string[] = [];

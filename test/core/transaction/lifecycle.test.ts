@@ -26,13 +26,13 @@ const foreignHash = `0x${'ef'.repeat(32)}`;
 const firstVersion = { version: 1, purpose: 'content', nonce: 7n } as const;
 const minedAt = (version: number, succeeded = true): MinedAt => ({ version, blockNumber: 9n, blockHash: '0x9', succeeded, facts: null });
 
-/** A transaction and what it has signed, as a lane would hold them. */
+/** A transaction and its attempts, as a lane holds them. */
 interface State {
   readonly transaction: Transaction;
   readonly purposes: readonly Intent[];
 }
 
-/** Every move that the engine may make, and when it may. `given` is whatever the move needs to choose. */
+/** Every move that the engine may make, and when. `given` supplies the choices of the move. */
 const moves: Record<string, (state: State, given: { nowMs: number; pick: number; flag: boolean }) => State | null> = {
   'replace in place': ({ transaction, purposes }, { pick }) =>
     transaction.status === 'pending'

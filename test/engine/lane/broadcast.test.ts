@@ -21,7 +21,7 @@ describe('attempts that nodes refuse', () => {
     const rig = await startLaneRig(test);
     const id = await rig.send();
     const [first] = await rig.attempts(id);
-    // The market rises, and the node takes nothing above the first bid.
+    // The market rises, and the node accepts nothing above the first bid.
     const limitWei = maxCostPerGasWei(evmFieldsOf(first).price);
     rig.chain.setRefusal(({ price }) => (maxCostPerGasWei(price) > limitWei ? refusedWith('words') : null));
     rig.chain.setBaseFee(205n);
@@ -211,7 +211,7 @@ describe('a queue of one account', () => {
     const rig = await startLaneRig(test, { policies: { maxInFlight: 60 } });
     const ids: string[] = [];
     for (let count = 0; count < 60; count += 1) ids.push(await rig.send());
-    // What the first ones bid is no longer enough to meet the market.
+    // The first bids no longer meet the market.
     rig.chain.setBaseFee(205n);
     await rig.pass(40, 2);
     for (const id of ids) {

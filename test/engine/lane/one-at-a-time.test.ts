@@ -18,7 +18,7 @@ describe('one at a time', () => {
         const results = tasks.map(({ keys, fails }, index) =>
           oneAtATime.run(keys, async () => {
             for (const other of running) assert.ok(!tasks[other]?.keys.some((key) => keys.includes(key)), 'two tasks of one key');
-            // Whatever was asked for earlier with one of these keys has begun earlier.
+            // Every earlier task with one of these keys has begun earlier.
             for (let earlier = 0; earlier < index; earlier += 1)
               if (tasks[earlier]?.keys.some((key) => keys.includes(key))) assert.ok(started.includes(earlier), 'out of order');
             started.push(index);

@@ -11,7 +11,7 @@ import { createRandom } from '../../support/seeded-random.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
-/** The node takes whatever it is sent. */
+/** The node accepts everything. */
 const answersAll = { ...createRandom(1), chance: () => true };
 
 describe('a restart', () => {

@@ -11,7 +11,7 @@ import { createRandom } from '../../support/seeded-random.js';
 import { silentLog } from '../../support/stored-samples.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
-/** The node takes whatever it is sent. */
+/** The node accepts everything. */
 const answersAll = { ...createRandom(1), chance: () => true };
 
 describe('foreign use of a nonce', () => {
@@ -72,7 +72,7 @@ describe('foreign use of a nonce', () => {
 
   it('a slot that was not searched yet is not given up at its first empty search', async () => {
     const { chain, lane, store, send } = await start(70);
-    // Four are searched for at a head, and hold the fifth back until they are deep.
+    // The lane searches for four per head; the fifth waits until those are deep.
     const ids = [await send(), await send(), await send(), await send(), await send()];
     for (const _ of ids) chain.useKey('block');
     for (let blocks = 0; blocks < 66; blocks += 1) {
@@ -84,7 +84,7 @@ describe('foreign use of a nonce', () => {
     let isBlind = false;
     for (let blocks = 0; blocks < 8; blocks += 1) {
       chain.mine(0);
-      // From when the first four have ended on, a node that lags far behind answers searches.
+      // After the first four have ended, a node that lags far behind answers the searches.
       isBlind ||= (await stand(store, ids[3] ?? '')).nonce !== 3n;
       nowMs += 1_500;
       lane.look();

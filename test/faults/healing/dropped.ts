@@ -6,7 +6,7 @@ import { openRig } from '../rig.js';
 import type { FaultSuite } from '../suite.js';
 import { untilAll, untilEverythingIsFinal } from '../until.js';
 
-/** The node forgets transactions that it took: the first of three, so that the others wait for it, and the last. */
+/** The node forgets transactions that it accepted: the first of three, so that the others wait for it, and the last. */
 export const dropped: FaultSuite = async (run) => {
   const { anvil, home, start } = await openRig(run, { requiredConfirmations: 2 });
   const { client } = await start();

@@ -8,7 +8,7 @@ import { openRig } from '../rig.js';
 import type { FaultSuite } from '../suite.js';
 import { untilAll, untilEverythingIsFinal } from '../until.js';
 
-/** Somebody else signs with the relayer's key at this nonce, and outbids whatever is there. Resolves to the hash. */
+/** A foreign process signs with the relayer's key at this nonce, and outbids every attempt there. Resolves to the hash. */
 async function signElsewhere(anvil: Anvil, home: ServiceHome, nonce: number): Promise<string> {
   const raw = await new Wallet(`0x${home.privateKey}`).signTransaction({
     type: 2,
@@ -23,7 +23,7 @@ async function signElsewhere(anvil: Anvil, home: ServiceHome, nonce: number): Pr
   return String(await anvil.rpc('eth_sendRawTransaction', [raw]));
 }
 
-/** The key is used elsewhere, at the relayer's next nonces, while nothing is in flight. */
+/** A foreign process uses the relayer's next nonces while nothing is in flight. */
 const before: FaultSuite = async (run) => {
   const { anvil, home, start } = await openRig(run, { requiredConfirmations: 2 });
   const { client } = await start();
@@ -37,7 +37,7 @@ const before: FaultSuite = async (run) => {
   return { sends: 2 + records.length, foreign: foreign.size, 'on chain': ledger.transactions.length };
 };
 
-/** The key is used elsewhere in a slot that one of ours waits in, and at the next nonce. */
+/** A foreign process uses a slot in which an attempt of ours waits, and the next nonce. */
 const inFlight: FaultSuite = async (run) => {
   const { anvil, home, start } = await openRig(run, { requiredConfirmations: 2 });
   const { client } = await start();
@@ -50,5 +50,5 @@ const inFlight: FaultSuite = async (run) => {
   return { sends: 4 + later.length, foreign: foreign.size, 'on chain': ledger.transactions.length };
 };
 
-/** Somebody else uses the relayer's key. */
+/** A foreign process uses the relayer's key. */
 export const foreignUse = { before, inFlight };

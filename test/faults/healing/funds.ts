@@ -8,7 +8,7 @@ import type { FaultSuite } from '../suite.js';
 import { untilAll, untilEverythingIsFinal, untilRecord } from '../until.js';
 import { untilHeld } from '../until-held.js';
 
-/** The account is emptied under what is in flight, more is sent, and the money comes back. */
+/** The account is emptied while transactions are in flight, callers send more, and the funds come back. */
 export const funds: FaultSuite = async (run) => {
   const { anvil, home, start } = await openRig(run, { requiredConfirmations: 2 });
   const { client } = await start();

@@ -9,7 +9,7 @@ import { untilEverythingIsFinal } from '../until.js';
 
 const nonceTooHighError = { error: { code: -32000, message: 'nonce too high' } } as const;
 
-/** A node that keeps no gaps: it takes only the next nonce, refuses that one too for a while, and sometimes says "nonce too high" of the right one. */
+/** A node that keeps no gaps: it accepts only the next nonce, refuses that one too for a while, and sometimes answers "nonce too high" to the right one. */
 export const nonceTooHigh: FaultSuite = async (run) => {
   const random = run.random.fork('node');
   let full = 6;

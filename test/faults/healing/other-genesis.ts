@@ -10,7 +10,7 @@ import { type FaultRig, openRig, setBalance } from '../rig.js';
 import type { FaultRun, FaultSuite } from '../suite.js';
 import { untilAll } from '../until.js';
 
-/** Puts a chain with another genesis block behind the same URL, where the account has money too. */
+/** Puts a chain with another genesis block behind the same URL, where the account has funds too. */
 async function swapChain(run: FaultRun, { anvil, home }: FaultRig): Promise<Anvil> {
   await anvil.stop();
   const other = await startAnvil({ noMining: true, port: anvil.port, args: ['--timestamp', '1000000'] });
@@ -27,7 +27,7 @@ async function useChain(rig: FaultRig, client: RelayerClient): Promise<void> {
   await untilAll(client, await sendAll(client, numbersFrom(1, 2)), ['submitted']);
 }
 
-/** The relayer is disabled with the reason, and nothing of ours has reached the other chain. */
+/** The relayer is disabled with the reason, and no transaction of ours has reached the other chain. */
 async function isLeftAlone(run: FaultRun, client: RelayerClient, other: Anvil, home: ServiceHome) {
   let accepted = 0;
   let next = 10;
@@ -38,7 +38,7 @@ async function isLeftAlone(run: FaultRun, client: RelayerClient, other: Anvil, h
     if (status === 200) accepted += 1;
     return status === 403 && reason === 'RELAYER_DISABLED' && /a different chain/.test(text) ? true : undefined;
   }).catch((error: unknown) => run.violation(String(error)));
-  // Whatever was accepted before had several blocks' time to be sent.
+  // Transactions accepted before had the time of several blocks to be sent.
   for (let block = 0; block < 5; block++) {
     await other.mine();
     await client.list();

@@ -10,10 +10,10 @@ import { untilAll, untilEverythingIsFinal } from '../until.js';
 
 const payments = 5;
 
-/** Takes back every block that holds something of ours; resolves when the chain has none. */
+/** Removes every block that contains a transaction of ours; resolves when the chain has none. */
 type Rewind = () => Promise<void>;
 
-/** Confirms some payments in a block each, and hands out how they may be taken back. */
+/** Confirms some payments in a block each, and returns the functions that undo them. */
 async function confirmSome(
   run: FaultRun,
   way: 'reorg' | 'revert',
@@ -46,7 +46,7 @@ async function confirmSome(
   };
 }
 
-/** What was confirmed is back under its own hashes and was signed once only, and what comes next is confirmed too. */
+/** Confirmed transactions are back under their own hashes and were signed only once, and the next ones are confirmed too. */
 async function healed(run: FaultRun, rig: FaultRig, client: RelayerClient, confirmed: readonly TransactionRecord[]) {
   const { anvil, home } = rig;
   startMiner(run, anvil, run.random, 400);
@@ -69,7 +69,7 @@ async function healed(run: FaultRun, rig: FaultRig, client: RelayerClient, confi
   return { confirmed: confirmed.length, later: later.length, 'on chain': ledger.transactions.length };
 }
 
-/** The chain loses more blocks than were waited for, and grows new ones to the same height. */
+/** The chain loses more blocks than the confirmations, and grows new ones to the same height. */
 const byReorg: FaultSuite = async (run) => {
   const { rig, client, records, rewind } = await confirmSome(run, 'reorg');
   await rewind();
@@ -85,7 +85,7 @@ const whileDown: FaultSuite = async (run) => {
   return healed(run, rig, client, records);
 };
 
-/** The chain is put back to an earlier, lower state. */
+/** The chain is reset to an earlier, lower state. */
 const byRevert: FaultSuite = async (run) => {
   const { rig, client, records, rewind } = await confirmSome(run, 'revert');
   await rewind();

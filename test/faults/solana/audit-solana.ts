@@ -13,8 +13,8 @@ export interface SolanaAuditInput {
 }
 
 /**
- * Compares every record and every version with the chain's own blocks. Violations: a record that is final otherwise than the chain says, one that did
- * not end confirmed, two versions of one transaction in blocks, something of the account in a block that no record has.
+ * Compares every record and every attempt with the chain's own blocks. Violations: a record whose final status is not that of the chain, one that did
+ * not end confirmed, two attempts of one transaction in blocks, a transaction of the account in a block that no record has.
  */
 export async function auditSolana(
   run: Pick<FaultRun, 'violation'>,
@@ -47,7 +47,7 @@ function compare(run: Pick<FaultRun, 'violation'>, record: SolanaRecord, ledger:
     run.violation('a confirmed record differs from the transaction in the block', { record, found });
 }
 
-/** What the record's only instruction, a transfer, moves. */
+/** The lamports that the record's only instruction, a transfer, moves. */
 function movedBy({ instructions }: SolanaRecord): bigint | undefined {
   const [transfer] = instructions;
   return transfer === undefined ? undefined : Buffer.from(transfer.data, 'base64').readBigUInt64LE(4);

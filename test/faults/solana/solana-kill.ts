@@ -45,7 +45,7 @@ export const solanaKill: FaultSuite = async (run) => {
 };
 
 const weatherChangesMs = 400;
-/** Longer than a version lives. */
+/** Longer than the lifetime of an attempt. */
 const stormMs = 6_000;
 
 /** A cluster that loses packets, prices transactions out and loses forks, now and then, until it is cleared. */

@@ -14,8 +14,8 @@ export interface StellarAuditInput {
 }
 
 /**
- * Compares every record and every version with the ledgers. Violations: a record that is final otherwise than the ledgers say, one that failed or expired,
- * two versions of one transaction in ledgers, something of the account in a ledger that no record has.
+ * Compares every record and every attempt with the ledgers. Violations: a record whose final status is not that of the ledgers, one that failed or expired,
+ * two attempts of one transaction in ledgers, a transaction of the account in a ledger that no record has.
  */
 export async function auditStellar(
   run: Pick<FaultRun, 'violation'>,
@@ -58,7 +58,7 @@ function compare(
     run.violation('a confirmed record differs from the transaction in the ledger', { record, found });
 }
 
-/** Stroops that a version's only operation, a payment, pays. */
+/** Stroops that an attempt's only operation, a payment, pays. */
 function paidBy({ envelope_xdr: envelope }: StellarAttempt, passphrase: string): bigint | undefined {
   const transaction = TransactionBuilder.fromXDR(envelope, passphrase);
   const [payment] = transaction.operations;

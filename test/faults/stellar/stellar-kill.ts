@@ -7,8 +7,8 @@ import type { FaultRun, FaultSuite } from '../suite.js';
 import { auditStellar } from './audit-stellar.js';
 
 /**
- * SIGKILL at random moments, while the node turns transactions away, loses them and its answers, and ledgers and queue ask for more than was bid, so that
- * what waits is outbid, thrown out and not let in again.
+ * SIGKILL at random moments, while the node turns transactions away, loses them and its answers, and ledgers and queue require more than was bid, so that
+ * waiting transactions are outbid, dropped and refused.
  */
 export const stellarKill: FaultSuite = async (run) => {
   const strikers: Striker[] = [];
@@ -47,7 +47,7 @@ export const stellarKill: FaultSuite = async (run) => {
 const validUntil = new Date(Date.now() + 3_600_000).toISOString();
 const weatherChangesMs = 400;
 
-/** A node that turns away, loses and prices out, now and then, until it is cleared. */
+/** A node that sometimes refuses, loses and prices out transactions, until it is cleared. */
 function badWeather(run: FaultRun, { ledger, setOutcome }: StellarNode): { clear(): void; readonly figures: Record<string, number> } {
   const random = run.random.fork('weather');
   const figures = { 'turned away': 0, 'lost at the node': 0, 'answers lost': 0, surges: 0 };

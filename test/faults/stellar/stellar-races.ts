@@ -13,7 +13,7 @@ const closingMs = 250;
 /** Why a change may be refused: a ledger was faster, or an earlier change of the same transaction forbids it. */
 const statesThatRefuse = ['TRANSACTION_MINED', 'TRANSACTION_CONFIRMED', 'TRANSACTION_CANCELED'];
 
-/** A change that was asked for, and what the caller was told. */
+/** A requested change, and its answer. */
 interface Change {
   readonly verb: 'replace' | 'cancel';
   readonly value: bigint;

@@ -60,7 +60,7 @@ async function expire(): Promise<string> {
   chain.pool.losesPackets = false;
   const { slot } = chain.tip(newest);
   const isThere = (): boolean => chain.blocksFrom(slot, newest).some(({ landed }) => landed.length > 0);
-  // Services look at each block: they go on until one holds something, and then for a while.
+  // Services read each block: makes blocks until one contains a transaction, and then for a while.
   const hasLanded = await isSoon(greatestSigningMs, () => {
     chain.advance();
     return isThere();

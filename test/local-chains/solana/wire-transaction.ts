@@ -17,7 +17,7 @@ export interface WireTransaction {
   readonly message: CompiledTransactionMessage;
   /** The payer's signature in base58, which identifies the transaction. */
   readonly signature: string;
-  /** The signed bytes in base64: a cluster accepts a message only once, whatever its signatures. */
+  /** The signed bytes in base64: a cluster accepts a message only once, with any signatures. */
   readonly messageKey: string;
   readonly payer: string;
   readonly blockhash: string;

@@ -9,13 +9,13 @@ import { asParams, type Params } from './rpc/params.js';
 import { RpcError } from './rpc/rpc-error.js';
 import { viewOf } from './rpc/view.js';
 
-/** What happens to one call; absent: it is answered. */
+/** The fault of one call; absent: the node answers it. */
 export interface CallFate {
   /** Answered at once with this HTTP status; the node never sees it. */
   readonly refusedWith?: number;
   /** The node acts, but the connection ends without an answer. */
   readonly answerIsLost?: boolean;
-  /** The node acts, and the answer is held back for so long. */
+  /** The node acts, and delays the answer by this time. */
   readonly heldForMs?: number;
   /** The handling of a sent transaction; default queued. */
   readonly sending?: 'dropped' | 'try again later';
@@ -38,7 +38,7 @@ export interface StellarNode {
   readonly ledger: StellarLedger;
   /** The called methods, in order. */
   readonly asked: readonly string[];
-  /** Sets what happens to each call from now on; null to answer all. */
+  /** Sets the fault of each call from now on; null: none. */
   setOutcome(outcomeOf: ((method: string, params: Params) => CallFate | null) | null): void;
   /** Makes this node lag by some ledgers. */
   setBehind(ledgers: number): void;

@@ -31,7 +31,7 @@ export interface Geth {
   rpc(method: string, params?: readonly unknown[]): Promise<unknown>;
   /** Sends wei from geth's own account, and resolves when the account has them. */
   fund(account: string, wei: bigint): Promise<void>;
-  /** Resolves when so many blocks have been added. */
+  /** Resolves when this many blocks have been added. */
   passBlocks(count: number): Promise<void>;
   /** Stops and starts the process. The chain is kept, the pool only if geth keeps its journal. */
   restart(): Promise<void>;

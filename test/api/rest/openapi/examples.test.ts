@@ -132,7 +132,7 @@ function pair(operation: Operation, name: string): string {
   return `${operation.id} ${name}`;
 }
 
-/** All pairs as the JSON of the document has them, whatever the content type and the keyword. */
+/** All pairs as in the JSON of the document, for every content type and keyword. */
 function* pairsInDocument(): Generator<string> {
   const paths = document.json.paths as Record<
     string,
@@ -205,7 +205,7 @@ function networkNameOf(relayerId: string): string {
   return Object.entries(relayers).find(([, id]) => id === relayerId)?.[0] ?? '';
 }
 
-/** Waits until the record of a transaction is so; checks each answer. */
+/** Waits until the record of a transaction meets the condition; checks each answer. */
 async function untilRecord(
   relayerId: string,
   transactionId: string,

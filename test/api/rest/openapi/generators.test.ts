@@ -7,7 +7,7 @@ import { createServices } from '../../../../src/api/services/services.js';
 type Json = Readonly<Record<string, unknown>>;
 
 /*
- * What client generators take: test/clients/openapi proves it with seven of them. These tests find a violation in a second.
+ * The rules that client generators need: test/clients/openapi proves them with seven generators. These tests find a violation in a second.
  */
 const document = compiled();
 const schemas = (document.components as { schemas: Record<string, Json> }).schemas;
