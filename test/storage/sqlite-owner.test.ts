@@ -79,7 +79,7 @@ describe('a SQLite database has one owner', () => {
       },
     ],
   ] as const) {
-    it(`a database file that is ${what} accepts no commit, and its owner is told`, async () => {
+    it(`a database file that is ${what} accepts no commit, and reports its loss to the service`, async () => {
       const file = await newFile();
       const { store, lost } = await opened(file);
       await insert(store, '1');

@@ -199,7 +199,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
   };
 }
 
-/** What this endpoint alone answers; null: nothing usable. */
+/** Returns the answer of this endpoint alone; null if it has none that is usable. */
 async function opinionOf<T>(endpoint: Endpoint, call: RpcCall<T>): Promise<{ readonly result: T } | null> {
   try {
     const [settled] = await endpoint.ask([call], true);

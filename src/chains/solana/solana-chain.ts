@@ -48,7 +48,7 @@ export function createSolanaChain(options: RpcOptions<SolanaNetwork>): Chain {
     head: readHead,
     async balanceOf(account) {
       const [processed, confirmed] = await Promise.all([readBalance(rpc, account, 'processed'), readBalance(rpc, account, 'confirmed')]);
-      // What unconfirmed blocks spent is gone, and what they brought may go again.
+      // Funds that unconfirmed blocks spent are gone, and a fork may undo those that they brought.
       return processed < confirmed ? processed : confirmed;
     },
     draft({ relayer, content }) {

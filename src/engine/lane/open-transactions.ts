@@ -36,7 +36,7 @@ export interface AttemptState {
 /** A draft or why there is none (null: no node answered), or what was thrown. */
 export type Drafting = { readonly outcome: Draft | Refusal | null } | { readonly error: unknown };
 
-/** What the lane always knows of a transaction that is not signed: its content may stay in the store. */
+/** The facts about an unsigned transaction that always stay in memory; its content may stay in the store. */
 export interface Waiting extends Pick<Transaction, 'id' | 'revision' | 'status' | 'intent' | 'mined' | 'validUntilMs' | 'createdAtMs'> {
   readonly isUnsequenced: boolean;
 }
@@ -344,7 +344,7 @@ export function createOpenTransactions(isUnsequenced: (content: Content) => bool
   };
 }
 
-/** What stays in memory of a transaction: everything if it is signed, or small. */
+/** Returns the transaction if it stays in memory as a whole: if it is signed, or small. */
 function keptOf(open: OpenTransaction): OpenTransaction | null {
   return isSigned(open.transaction) || textLength(open.transaction.content) <= maxWaitingCharacters ? open : null;
 }

@@ -116,7 +116,7 @@ function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly 
   return candidates;
 }
 
-/** Reads what stays in the store, as much as a batch may hold, and marks it as tried. */
+/** Returns the due transactions with their content, reads as many from the store as a batch may hold, and marks them as tried. */
 async function withContent(lane: LaneContext, due: readonly Tracked[], tried: Set<string>): Promise<readonly OpenTransaction[]> {
   const loaded: OpenTransaction[] = [];
   let reads = 0;
@@ -130,15 +130,15 @@ async function withContent(lane: LaneContext, due: readonly Tracked[], tried: Se
   return loaded;
 }
 
-/** What of the queue was forbidden again at this head. */
+/** Returns how much of the queue was forbidden again at this head. */
 function forbiddenAgain({ forbiddenAgain: known, settled, deps }: LaneContext): LaneContext['forbiddenAgain'] {
   if (known.atHash === settled?.hash && deps.clock.elapsedMs() < known.untilMs) return known;
   return { ...known, atHash: settled?.hash ?? '', untilMs: deps.clock.elapsedMs() + forbiddenForMs, batches: 0 };
 }
 
 /**
- * An obstacle that the whole queue shares is not found again for each of thousands: at a head, the oldest that were forbidden before are tried, then those
- * after the ones of the last head. Only if one of them can go, the others follow.
+ * Avoids drafting thousands of transactions that share one obstacle. At each head the lane tries the oldest ones that were forbidden before, then those after
+ * the ones of the last head. It tries the others only if one of these can be sent.
  */
 function noteForbidden(lane: LaneContext, again: readonly Tracked[], isProgress: boolean): void {
   const now = forbiddenAgain(lane);

@@ -74,7 +74,7 @@ function openFile(file: string, files: readonly string[], release: () => void): 
   const runBatch: RunBatch = (lists) => {
     ownership.requireFiles();
     const outcomes = runUnguarded(lists);
-    // What was written into a file without a name is lost: the callers must not hear that it is stored.
+    // A batch written into a file without a name is lost, so the callers must not get a success.
     ownership.requireFiles();
     return outcomes;
   };

@@ -3,10 +3,10 @@ import type Sqlite from 'better-sqlite3';
 import { sqlite } from '../dialect.js';
 import { instanceStatements } from '../statements/instances.js';
 
-/** How often an idle service looks whether its files are still in place. */
+/** How often an idle service checks that its files are still in place. */
 const checkIntervalMs = 1_000;
 
-/** What shows that the open database is still the one at its path, and still ours. */
+/** Checks that the open database is still the one at its path, and still ours. */
 export interface SqliteOwnership {
   /** From now on each batch requires this token in the row of the owner. */
   takeToken(token: string): void;
@@ -14,7 +14,7 @@ export interface SqliteOwnership {
   requireToken(): void;
   /** Throws if one of the files was removed or replaced: SQLite writes on into the old one, which no later start finds. */
   requireFiles(): void;
-  /** Resolves with the first error that one of these, or the look once a second, has found. */
+  /** Resolves with the first error that these methods, or the check once a second, find. */
   readonly lost: Promise<Error>;
   stop(): void;
 }
@@ -48,7 +48,7 @@ export function createSqliteOwnership(writer: Sqlite.Database, files: readonly s
     try {
       requireFiles();
     } catch {
-      // `lost` has it.
+      // `lost` has resolved with this error.
     }
   }, checkIntervalMs);
 
@@ -66,7 +66,7 @@ export function createSqliteOwnership(writer: Sqlite.Database, files: readonly s
   };
 }
 
-/** Names a file whatever its path; null if it is not there. */
+/** Returns the identity of a file, which does not depend on its path; null if it does not exist. */
 function identityOf(file: string): string | null {
   const found = statSync(file, { throwIfNoEntry: false });
   return found === undefined ? null : `${found.dev}:${found.ino}`;

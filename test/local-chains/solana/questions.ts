@@ -15,7 +15,7 @@ interface Question {
   readonly params: readonly unknown[] | object;
 }
 
-/** What differs between clusters. */
+/** The values that differ between clusters. */
 interface Cluster {
   readonly blockhash: string;
   /** The slot of a final block. */
@@ -36,7 +36,7 @@ const poor = await signerOf(41);
 const unknown = solanaKey().address;
 const neverSent = '5'.repeat(87);
 
-/** Asks a node everything. Returns the forms of its answers. Its blocks must become final by themselves. */
+/** Sends every question to a node. Returns the forms of its answers. Its blocks must become final by themselves. */
 export async function answersOf(url: string): Promise<Readonly<Record<string, unknown>>> {
   async function ask(method: string, params: Question['params']): Promise<Answer> {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });

@@ -95,7 +95,7 @@ async function untilConfirmed(engine: Engine, id: string): Promise<Transaction> 
   return transaction;
 }
 
-/** What `getTransaction` tells of a transaction. */
+/** The fields of `getTransaction` that the tests read. */
 interface Landed {
   readonly transaction: readonly [string, string];
   readonly meta: { readonly fee: number; readonly err: unknown; readonly computeUnitsConsumed: number };
@@ -317,7 +317,7 @@ describe('solana-test-validator', { skip, concurrency: true }, () => {
   });
 });
 
-/** What a node answers to a transaction that it loses. */
+/** The answer of a node to a transaction that it loses. */
 const swallowed = '5'.repeat(87);
 
 describe('solana-test-validator that ends', { skip }, () => {
