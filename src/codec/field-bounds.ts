@@ -1,8 +1,19 @@
 import type { DescEnum, DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
 import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { type DomainError, invalidField } from '../core/errors.js';
+import { type TextSyntax, textProblem } from '../core/text-syntax.js';
 import { enumDescription, enumTextsOf } from './enum-codec.js';
-import { fieldRulesOf, type IntegerRange, integerRangeOf, restNameOf, scalarTypeOf, unionRulesOf } from './field-rules.js';
+import {
+  fieldRulesOf,
+  type IntegerRange,
+  integerRangeOf,
+  isUnsetIfEmpty,
+  lengthDescription,
+  restNameOf,
+  scalarTypeOf,
+  textSyntaxOf,
+  unionRulesOf,
+} from './field-rules.js';
 
 type Properties = Readonly<Record<string, unknown>>;
 
@@ -11,7 +22,8 @@ type Check = (value: unknown, path: string) => DomainError | undefined;
 
 const maxAmount = 2n ** 128n - 1n;
 
-const amountPattern = /^(?:[0-9]{1,78}|0x[0-9a-fA-F]{1,64})$/;
+/** The form of an amount in a string. */
+export const amountPattern = /^(?:[0-9]{1,78}|0x[0-9a-fA-F]{1,64})$/;
 
 /** Describes a valid amount, for errors. */
 export const amountDescription = `must be an integer from 0 to 2^128-1 (${maxAmount})`;
@@ -44,8 +56,10 @@ function hasBounds(desc: DescMessage, seen: Set<DescMessage>): boolean {
   if (seen.has(desc)) return false;
   seen.add(desc);
   return desc.fields.some((field) => {
-    const { min, max, amount } = fieldRulesOf(field);
+    const { min, max, amount, syntax, length } = fieldRulesOf(field);
     return (
+      syntax !== '' ||
+      length > 0 ||
       min !== undefined ||
       max !== undefined ||
       amount ||
@@ -126,7 +140,10 @@ function valueCheck(field: DescField, known: Map<DescMessage, Check>): Check | u
     return (value, path) => check(value, `${path}.`);
   }
   if (field.enum !== undefined) return enumCheck(field.enum, field.fieldKind === 'list');
-  const { min, max, amount } = fieldRulesOf(field);
+  const { min, max, amount, length } = fieldRulesOf(field);
+  const syntax = textSyntaxOf(field);
+  if (syntax !== undefined) return textCheck(syntax, isUnsetIfEmpty(field));
+  if (length > 0) return lengthCheck(length, isUnsetIfEmpty(field));
   if (amount) return (value, path) => (isAmount(value as string) ? undefined : invalidField(path, amountDescription));
   if (min === undefined && max === undefined) return undefined;
   const range = allowedRangeOf(field);
@@ -134,6 +151,21 @@ function valueCheck(field: DescField, known: Map<DescMessage, Check>): Check | u
   return (value, path) => {
     const integer = value as number | bigint;
     return integer >= range.min && integer <= range.max ? undefined : invalidField(path, description);
+  };
+}
+
+function textCheck(syntax: TextSyntax, acceptsEmpty: boolean): Check {
+  return (value, path) => {
+    if (value === '' && acceptsEmpty) return undefined;
+    const problem = textProblem(syntax, value as string);
+    return problem === undefined ? undefined : invalidField(path, problem);
+  };
+}
+
+function lengthCheck(length: number, acceptsEmpty: boolean): Check {
+  return (value, path) => {
+    const bytes = (value as Uint8Array).length;
+    return bytes === length || (bytes === 0 && acceptsEmpty) ? undefined : invalidField(path, lengthDescription(length));
   };
 }
 

@@ -8,6 +8,7 @@ import {
   type UnionRules,
   union as unionOption,
 } from '../../gen/relayer/rest/v1/options_pb.js';
+import { type TextSyntax, textSyntaxes } from '../core/text-syntax.js';
 
 /** Returns a field's options. */
 export function fieldRulesOf(field: DescField): FieldRules {
@@ -27,6 +28,22 @@ export function restNameOf(field: DescField): string {
 /** Returns the keys that only REST has. */
 export function restKeysOf(desc: DescMessage): readonly RestKey[] {
   return getOption(desc, messageOption).restKeys;
+}
+
+/** Returns the syntax of a text field, or of its items; undefined if any text is one. */
+export function textSyntaxOf(field: DescField): TextSyntax | undefined {
+  const { syntax } = fieldRulesOf(field);
+  return syntax === '' ? undefined : textSyntaxes.get(syntax);
+}
+
+/** True if an empty text means that the field is not set: whether it is required is checked later. */
+export function isUnsetIfEmpty(field: DescField): boolean {
+  return field.fieldKind === 'scalar' && field.oneof === undefined && !field.proto.proto3Optional;
+}
+
+/** What bytes of an exact length must be. */
+export function lengthDescription(length: number): string {
+  return `must be ${length} bytes: ${2 * length} hex digits or an array of ${length} integers`;
 }
 
 /** Returns the scalar type of a field or of its items; undefined if those are not scalars. */
@@ -81,6 +98,8 @@ export function checkFieldRules(field: DescField): void {
   require(field, 'number', !rules.number || isString || (range !== undefined && isLong(range)), 'a string or a 64-bit integer');
   require(field, 'amount', !rules.amount || isString, 'a string');
   require(field, 'json', !rules.json || (isString && !rules.amount && !rules.number), 'a string, without amount or number');
+  require(field, 'syntax', rules.syntax === '' || (isString && textSyntaxes.has(rules.syntax)), 'a string, and the name of a syntax');
+  require(field, 'length', rules.length === 0 || rules.hex, 'bytes with hex');
   require(field, 'hex', !rules.hex || scalar === ScalarType.BYTES, 'bytes');
   const isDuration = field.message?.typeName === DurationSchema.typeName;
   const isBounded = rules.min !== undefined || rules.max !== undefined;

@@ -16,6 +16,7 @@ import {
   numberAmountCodec,
   numberStringCodec,
   stringCodec,
+  textCodec,
   timestampCodec,
 } from './scalar-codecs.js';
 import { nonEmptyDescription } from './strict-fields.js';
@@ -58,12 +59,12 @@ export class CodecCompiler implements Compiler {
     if (field.message !== undefined) return this.message(field.message);
     const { hex, number, amount, json } = fieldRulesOf(field);
     if (field.scalar === ScalarType.BOOL) return boolCodec;
-    if (field.scalar === ScalarType.BYTES) return hex ? hexCodec : base64Codec;
+    if (field.scalar === ScalarType.BYTES) return hex ? hexCodec(field) : base64Codec;
     if (integerRangeOf(field.scalar) !== undefined) return integerCodec(field);
     if (field.scalar !== ScalarType.STRING) throw new Error(`${field} is of a type that has no REST form`);
     if (json) return jsonCodec;
     if (amount) return number ? numberAmountCodec : amountCodec;
-    return number ? numberStringCodec : stringCodec;
+    return number ? numberStringCodec : textCodec(field);
   }
 
   /** Returns the codec of a field as a whole: a list is an array of values. */
@@ -199,6 +200,8 @@ function withShorthand(codec: ValueCodec, desc: DescMessage, name: string, compi
   if (field === undefined || desc.oneofs.length > 0)
     throw new Error(`${desc} has the shorthand ${name}, which needs a field of that name and no union`);
   const isList = field.fieldKind === 'list';
+  // Later checks of a text with a syntax name its field, however it was written.
+  const suffix = fieldRulesOf(field).syntax === '' ? '' : `.${name}`;
   const inner = compiler.field(field);
   const others = desc.fields.filter((one) => one !== field);
   const isFieldAlone = (message: Properties) =>
@@ -207,7 +210,7 @@ function withShorthand(codec: ValueCodec, desc: DescMessage, name: string, compi
     read(value, path, reading) {
       if (value instanceof Map) return codec.read(value, path, reading);
       if (isList && !Array.isArray(value)) return reading.refuse(path, 'must be an array or an object');
-      const read = inner.read(value, path, reading);
+      const read = inner.read(value, path + suffix, reading);
       if (read === undefined) return undefined;
       const message = create(desc) as unknown as Properties;
       message[field.localName] = read;

@@ -1,28 +1,42 @@
 import { create, type DescField } from '@bufbuild/protobuf';
 import { base64Encode } from '@bufbuild/protobuf/wire';
 import { type Duration, durationFromMs, durationMs, type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { instantFromRfc3339 } from '../core/rfc3339.js';
+import { instantFromRfc3339, rfc3339Pattern } from '../core/rfc3339.js';
+import { textProblem } from '../core/text-syntax.js';
 import { integerDigitsOf, JsonNumber, type JsonValue, jsonTextOf } from '../json/json-value.js';
 import { allowedRangeOf, amountDescription, isAmount, rangeDescription } from './field-bounds.js';
-import { fieldRulesOf, type IntegerRange, integerRangeOf, isLong, scalarTypeOf } from './field-rules.js';
+import {
+  fieldRulesOf,
+  type IntegerRange,
+  integerRangeOf,
+  isLong,
+  isUnsetIfEmpty,
+  lengthDescription,
+  scalarTypeOf,
+  textSyntaxOf,
+} from './field-rules.js';
 import type { Reading, ValueCodec } from './reading.js';
 import { maxLongCharacters } from './strict-fields.js';
 
 /** Half of a surrogate pair, which JSON can escape but UTF-8 cannot hold. */
 const loneSurrogate = /\p{Surrogate}/u;
 
-const hexPattern = /^(?:0x)?((?:[0-9a-fA-F]{2})*)$/;
+export const hexPattern = /^(?:0x)?((?:[0-9a-fA-F]{2})*)$/;
 
-/** Standard alphabet, padded. */
-const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+/** Standard alphabet, padded to four characters. */
+const base64Pattern = /^[A-Za-z0-9+/]*={0,2}$/;
 
-const longPattern = /^-?[0-9]+$/;
+/** Decimal digits of a 64-bit integer. */
+export const longPattern = new RegExp(`^-?[0-9]{1,${maxLongCharacters}}$`);
 
 /** Later seconds than these eleven digits have no RFC 3339 text. */
 const unixSecondsPattern = /^[0-9]{1,11}$/;
 
 /** The maximum milliseconds that a double holds exactly, which is more than 285,000 years. */
 const maxDurationMs = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** What a time that Unix seconds can replace looks like. */
+export const timePattern = new RegExp(`${rfc3339Pattern.source}|${unixSecondsPattern.source}`);
 
 /** The milliseconds that a duration may have. */
 export function durationRangeOf(field: DescField): IntegerRange {
@@ -31,7 +45,7 @@ export function durationRangeOf(field: DescField): IntegerRange {
 }
 
 /** As long as the longest integer token that is read. */
-const digitsPattern = /^-?[0-9]{1,100}$/;
+export const digitsPattern = /^-?[0-9]{1,100}$/;
 const canonicalDigitsPattern = /^(?:0|-?[1-9][0-9]*)$/;
 
 /** `true` or `false`. */
@@ -50,23 +64,47 @@ export const stringCodec: ValueCodec = {
   write: JSON.stringify,
 };
 
-/** Bytes as lower-case hexadecimal; also read with `0x` in front, or as an array of integers from 0 to 255. */
-export const hexCodec: ValueCodec = {
-  read(value, path, reading) {
-    if (Array.isArray(value))
-      return value.every(isByte) ? Uint8Array.from(value) : reading.refuse(path, 'must have integers from 0 to 255 only');
-    const digits = typeof value === 'string' ? hexPattern.exec(value)?.[1] : undefined;
-    if (digits === undefined)
-      return reading.refuse(path, 'must be hexadecimal, with an even number of digits, or an array of integers from 0 to 255');
-    return new Uint8Array(Buffer.from(digits, 'hex'));
-  },
-  write: (value) => `"${Buffer.from(value as Uint8Array).toString('hex')}"`,
-};
+/** Returns the codec of a text field: plain text, of the field's syntax if it has one. */
+export function textCodec(field: DescField): ValueCodec {
+  const syntax = textSyntaxOf(field);
+  if (syntax === undefined) return stringCodec;
+  const acceptsEmpty = isUnsetIfEmpty(field);
+  return {
+    read(value, path, reading) {
+      const text = stringCodec.read(value, path, reading);
+      if (text === undefined || (text === '' && acceptsEmpty)) return text;
+      const problem = textProblem(syntax, text as string);
+      return problem === undefined ? text : reading.refuse(path, problem);
+    },
+    write: stringCodec.write,
+  };
+}
+
+/** Returns the codec of bytes as lower-case hexadecimal; also read with `0x` in front, or as an array of integers from 0 to 255. */
+export function hexCodec(field: DescField): ValueCodec {
+  const { length } = fieldRulesOf(field);
+  return {
+    read(value, path, reading) {
+      const bytes = bytesFromHex(value, path, reading);
+      return bytes === undefined || length === 0 || bytes.length === length ? bytes : reading.refuse(path, lengthDescription(length));
+    },
+    write: (value) => `"${Buffer.from(value as Uint8Array).toString('hex')}"`,
+  };
+}
+
+function bytesFromHex(value: JsonValue, path: string, reading: Reading): Uint8Array | undefined {
+  if (Array.isArray(value))
+    return value.every(isByte) ? Uint8Array.from(value) : reading.refuse(path, 'must have integers from 0 to 255 only');
+  const digits = typeof value === 'string' ? hexPattern.exec(value)?.[1] : undefined;
+  if (digits === undefined)
+    return reading.refuse(path, 'must be hexadecimal, with an even number of digits, or an array of integers from 0 to 255');
+  return new Uint8Array(Buffer.from(digits, 'hex'));
+}
 
 /** Bytes as base64. */
 export const base64Codec: ValueCodec = {
   read(value, path, reading) {
-    if (typeof value !== 'string' || !base64Pattern.test(value)) return reading.refuse(path, 'must be base64');
+    if (typeof value !== 'string' || value.length % 4 !== 0 || !base64Pattern.test(value)) return reading.refuse(path, 'must be base64');
     return new Uint8Array(Buffer.from(value, 'base64'));
   },
   write: (value) => `"${base64Encode(value as Uint8Array)}"`,
@@ -174,7 +212,7 @@ function integerDigitsIn(value: JsonValue): string | undefined {
 }
 
 function digitsInString(value: JsonValue): string | undefined {
-  return typeof value === 'string' && value.length <= maxLongCharacters && longPattern.test(value) ? value : undefined;
+  return typeof value === 'string' && longPattern.test(value) ? value : undefined;
 }
 
 function integerText(digits: string): string {

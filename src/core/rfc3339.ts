@@ -5,11 +5,11 @@ export interface Instant {
 }
 
 // RFC 3339, section 5.6, without leap seconds, which no clock of ours has.
-const pattern = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
+export const rfc3339Pattern = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 
 /** Parses an RFC 3339 time from the year 1 on; undefined if it is invalid. Date.parse accepts 30 February and many other formats. */
 export function instantFromRfc3339(text: string): Instant | undefined {
-  const match = pattern.exec(text);
+  const match = rfc3339Pattern.exec(text);
   if (match === null) return undefined;
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
   const offsetHour = Number(match[9] ?? 0);

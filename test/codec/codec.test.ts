@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { create, type DescMessage, equals, fromBinary, type MessageInitShape, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import { ApiKeySchema, CreateApiKeyRequestSchema } from '../../gen/relayer/v1/api_key_service_pb.js';
 import { EvmPoliciesSchema, EvmTransactionRequestSchema, EvmTransactionSchema } from '../../gen/relayer/v1/evm_pb.js';
+import { RpcUrlSchema } from '../../gen/relayer/v1/network_service_pb.js';
 import {
   BalanceUnit,
   CreateRelayerRequestSchema,
@@ -29,6 +30,11 @@ import type { ValueCodec } from '../../src/codec/reading.js';
 import { Reading } from '../../src/codec/reading.js';
 import type { Warning } from '../../src/core/errors.js';
 import { jsonFromText } from '../../src/json/json-reader.js';
+
+const G = `G${'A'.repeat(55)}`;
+const C = `C${'A'.repeat(55)}`;
+const program = '1'.repeat(32);
+const hex32 = '01'.repeat(32);
 
 const compiler = new CodecCompiler();
 
@@ -119,23 +125,23 @@ describe('operations and assets', () => {
   const native = { asset: { case: 'native' as const, value: {} } };
 
   it('operations and assets: have a tag beside their fields', () => {
-    assertForm(OperationSpecSchema, '{"type":"payment","destination":"GA","amount":"10000000","asset":{"type":"native"}}', {
-      operation: { case: 'payment', value: { destination: 'GA', amount: 10_000_000n, asset: native } },
+    assertForm(OperationSpecSchema, `{"type":"payment","destination":"${G}","amount":"10000000","asset":{"type":"native"}}`, {
+      operation: { case: 'payment', value: { destination: G, amount: 10_000_000n, asset: native } },
     });
     assertForm(
       OperationSpecSchema,
-      '{"destination":"GA","amount":9223372036854775807,"asset":{"type":"native"},"type":"payment"}',
-      { operation: { case: 'payment', value: { destination: 'GA', amount: 2n ** 63n - 1n, asset: native } } },
-      '{"type":"payment","destination":"GA","amount":"9223372036854775807","asset":{"type":"native"}}',
+      `{"destination":"${G}","amount":9223372036854775807,"asset":{"type":"native"},"type":"payment"}`,
+      { operation: { case: 'payment', value: { destination: G, amount: 2n ** 63n - 1n, asset: native } } },
+      `{"type":"payment","destination":"${G}","amount":"9223372036854775807","asset":{"type":"native"}}`,
     );
     assertForm(
       OperationSpecSchema,
-      '{"type":"invoke_contract","contract_address":"CA","function_name":"f","args":[{"u32":7},"void"],"auth":{"type":"xdr","entries":["AA=="]}}',
+      `{"type":"invoke_contract","contract_address":"${C}","function_name":"f","args":[{"u32":7},"void"],"auth":{"type":"xdr","entries":["AA=="]}}`,
       {
         operation: {
           case: 'invokeContract',
           value: {
-            contractAddress: 'CA',
+            contractAddress: C,
             functionName: 'f',
             args: [{ value: { case: 'u32', value: 7 } }, { value: { case: 'voidValue', value: {} } }],
             auth: { auth: { case: 'xdr', value: { entries: ['AA=='] } } },
@@ -145,12 +151,12 @@ describe('operations and assets', () => {
     );
     assertForm(
       OperationSpecSchema,
-      `{"type":"create_contract","source":{"from":"address","address":"GA"},"wasm_hash":"${hashHex}","constructor_args":[],"auth":{"type":"source_account"}}`,
+      `{"type":"create_contract","source":{"from":"address","address":"${G}"},"wasm_hash":"${hashHex}","constructor_args":[],"auth":{"type":"source_account"}}`,
       {
         operation: {
           case: 'createContract',
           value: {
-            source: { source: { case: 'address', value: { address: 'GA' } } },
+            source: { source: { case: 'address', value: { address: G } } },
             wasmHash: hash,
             auth: { auth: { case: 'sourceAccount', value: {} } },
           },
@@ -162,17 +168,17 @@ describe('operations and assets', () => {
     });
     assertForm(
       OperationSpecSchema,
-      '{"type":"upload_wasm","wasm":{"hex":"0061736d","type":"hex"},"auth":{"type":"addresses","signers":["GA"]}}',
+      `{"type":"upload_wasm","wasm":{"hex":"0061736d","type":"hex"},"auth":{"type":"addresses","signers":["${G}"]}}`,
       {
         operation: {
           case: 'uploadWasm',
           value: {
             wasm: { source: { case: 'hex', value: Uint8Array.of(0, 0x61, 0x73, 0x6d) } },
-            auth: { auth: { case: 'addresses', value: { signers: ['GA'] } } },
+            auth: { auth: { case: 'addresses', value: { signers: [G] } } },
           },
         },
       },
-      '{"type":"upload_wasm","wasm":{"hex":"0061736d"},"auth":{"type":"addresses","signers":["GA"]}}',
+      `{"type":"upload_wasm","wasm":{"hex":"0061736d"},"auth":{"type":"addresses","signers":["${G}"]}}`,
     );
   });
 
@@ -194,19 +200,19 @@ describe('operations and assets', () => {
   });
 
   it('operations and assets: accept the tags of other clients', () => {
-    const credit4 = { asset: { case: 'credit4' as const, value: { code: 'USDC', issuer: 'GB' } } };
-    assertForm(AssetSpecSchema, '{"type":"credit4","code":"USDC","issuer":"GB"}', credit4);
+    const credit4 = { asset: { case: 'credit4' as const, value: { code: 'USDC', issuer: G } } };
+    assertForm(AssetSpecSchema, `{"type":"credit4","code":"USDC","issuer":"${G}"}`, credit4);
     assertForm(
       AssetSpecSchema,
-      '{"type":"credit_alphanum4","code":"USDC","issuer":"GB"}',
+      `{"type":"credit_alphanum4","code":"USDC","issuer":"${G}"}`,
       credit4,
-      '{"type":"credit4","code":"USDC","issuer":"GB"}',
+      `{"type":"credit4","code":"USDC","issuer":"${G}"}`,
     );
     assertForm(
       AssetSpecSchema,
-      '{"type":"credit_alphanum12","code":"LONGER","issuer":"GB"}',
-      { asset: { case: 'credit12', value: { code: 'LONGER', issuer: 'GB' } } },
-      '{"type":"credit12","code":"LONGER","issuer":"GB"}',
+      `{"type":"credit_alphanum12","code":"LONGER","issuer":"${G}"}`,
+      { asset: { case: 'credit12', value: { code: 'LONGER', issuer: G } } },
+      `{"type":"credit12","code":"LONGER","issuer":"${G}"}`,
     );
   });
 
@@ -218,7 +224,7 @@ describe('operations and assets', () => {
       read(OperationSpecSchema, '{"type":"pay"}'),
       'x.type must be one of payment, invoke_contract, create_contract, upload_wasm',
     );
-    assert.equal(read(OperationSpecSchema, '{"destination":"GA"}'), 'x.type is required');
+    assert.equal(read(OperationSpecSchema, `{"destination":"${G}"}`), 'x.type is required');
     assert.equal(
       read(OperationSpecSchema, '{"type":"payment","asset":{"type":"native","code":"X"}}'),
       'x.asset.code is not a field of native',
@@ -256,7 +262,7 @@ describe('contract values', () => {
     assertForm(ScValSchema, '{"bytes":"00ff"}', value({ case: 'bytesValue', value: Uint8Array.of(0, 255) }));
     assertForm(ScValSchema, '{"string":""}', value({ case: 'stringValue', value: '' }));
     assertForm(ScValSchema, '{"symbol":"s"}', value({ case: 'symbol', value: 's' }));
-    assertForm(ScValSchema, '{"address":"GA"}', value({ case: 'address', value: 'GA' }));
+    assertForm(ScValSchema, `{"address":"${G}"}`, value({ case: 'address', value: G }));
   });
 
   it('contract values: have big integers as a decimal or in parts', () => {
@@ -406,9 +412,11 @@ describe('requests', () => {
     );
     assertForm(
       SolanaTransactionRequestSchema,
-      '{"instructions":[{"program_id":"P","accounts":[{"pubkey":"K","is_signer":true,"is_writable":false}],"data":"AQI="}]}',
+      `{"instructions":[{"program_id":"${program}","accounts":[{"pubkey":"${program}","is_signer":true,"is_writable":false}],"data":"AQI="}]}`,
       {
-        instructions: [{ programId: 'P', accounts: [{ pubkey: 'K', isSigner: true, isWritable: false }], data: Uint8Array.of(1, 2) }],
+        instructions: [
+          { programId: program, accounts: [{ pubkey: program, isSigner: true, isWritable: false }], data: Uint8Array.of(1, 2) },
+        ],
       },
     );
   });
@@ -455,10 +463,35 @@ describe('requests', () => {
     }
     assertForm(
       CreateSignerRequestSchema,
-      '{"type":"plain","config":{"key":"0x0102","passphrase":"p"}}',
-      { config: { case: 'local', value: { secret: { case: 'key', value: Uint8Array.of(1, 2) }, passphrase: 'p' } } },
-      '{"type":"local","config":{"key":"0102","passphrase":"p"}}',
+      `{"type":"plain","config":{"key":"0x${hex32}","passphrase":"p"}}`,
+      { config: { case: 'local', value: { secret: { case: 'key', value: new Uint8Array(32).fill(1) }, passphrase: 'p' } } },
+      `{"type":"local","config":{"key":"${hex32}","passphrase":"p"}}`,
     );
+  });
+
+  it('requests: name every text whose syntax is wrong, together with other problems, in JSON and in binary messages', () => {
+    assert.equal(
+      read(EvmTransactionRequestSchema, '{"to":"0x12","data":"0xabc","value":"-1"}'),
+      'x.to must be 0x and 40 hex digits; x.data must be an even number of hex digits; x.value must be an integer from 0 to 2^128-1 (340282366920938463463374607431768211455)',
+    );
+    assert.equal(read(RpcUrlSchema, `{"url":"https://a/${'b'.repeat(2048)}"}`), 'x.url must be at most 2048 characters');
+    assert.equal(
+      read(MemoSpecSchema, '{"type":"hash","value":"00ff"}'),
+      'x.value must be 32 bytes: 64 hex digits or an array of 32 integers',
+    );
+    const bounds = compileFieldBounds(CreateApiKeyRequestSchema);
+    assert.equal(
+      bounds?.(create(CreateApiKeyRequestSchema, { name: 'a\nb' }))?.message,
+      'name must be 1 to 100 characters without control characters',
+    );
+    assert.match(
+      String(bounds?.(create(CreateApiKeyRequestSchema, { relayerIds: ['a', ''] }))?.message),
+      /^relayer_ids\[1\] must be 1 to 36/,
+    );
+    // Whether an absent name is allowed is decided later.
+    assert.equal(bounds?.(create(CreateApiKeyRequestSchema, { name: '' })), undefined);
+    const memo = compileFieldBounds(MemoSpecSchema)?.(create(MemoSpecSchema, { memo: { case: 'hash', value: Uint8Array.of(1) } }));
+    assert.match(String(memo?.message), /^value must be 32 bytes/);
   });
 
   it('requests: choose a shape by an enum beside it', () => {

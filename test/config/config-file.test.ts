@@ -225,7 +225,7 @@ test('config file: reports every problem of every section at once, with its path
       'relayers[0].network: no evm network has the name "other"',
       'relayers[0].policies.gas_price_cpa: is not a known field; did you mean `gas_price_cap`?',
       'relayers[0].policies.private_transactions: must be false: private transactions are not supported',
-      'relayers[0].policies.whitelist_receivers[0]: must be an address: 0x and 40 hex digits',
+      'relayers[0].policies.whitelist_receivers[0]: must be 0x and 40 hex digits',
       'relayers[1].network_type: must be one of evm, stellar, solana',
       'relayers[2].id: "relayer-1" is already used by relayers[0]',
       'relayers[3]: must be an object',

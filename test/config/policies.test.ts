@@ -158,7 +158,7 @@ describe('Solana policies', () => {
         `relayers[0].policies.allowed_tokens: ${forUsers}`,
         `relayers[0].policies.fee_margin_percentage: ${forUsers}`,
         `relayers[0].policies.swap_config: ${forUsers}`,
-        ...[0, 1, 2].map((index) => `relayers[0].policies.allowed_programs[${index}]: must be an address: 32 bytes in base58`),
+        ...[0, 1, 2].map((index) => `relayers[0].policies.allowed_programs[${index}]: must be 32 bytes in base58`),
         'relayers[0].policies.max_signatures: must be an integer from 1 to 255',
         'relayers[0].policies.max_tx_data_size: must be an integer from 1 to 1232',
         'relayers[0].policies.max_allowed_fee_lamports: must be an integer from 0 to 2^128-1 (340282366920938463463374607431768211455)',

@@ -42,7 +42,7 @@ const noLimit = 'must not be empty; leave it out to allow all';
 const nameRule = 'name must be 1 to 100 characters without control characters';
 const idRule = 'id must be 1 to 36 characters from A-Z, a-z, 0-9, _ and -';
 const urlRule = 'must be a URL that begins with http:// or https://';
-const base58Rule = 'must be an address: 32 bytes in base58';
+const base58Rule = 'must be 32 bytes in base58';
 
 const evm = (policies: unknown) => ({ policies });
 const offChain = ['http://127.0.0.1:9'];
@@ -113,7 +113,7 @@ const relayers: readonly Row[] = [
   {
     name: 'a whitelist with a name in it',
     change: evm({ whitelist_receivers: [address, 'me'] }),
-    refused: 'policies.whitelist_receivers[1] must be an address: 0x and 40 hex digits',
+    refused: 'policies.whitelist_receivers[1] must be 0x and 40 hex digits',
   },
   {
     name: 'a whitelist of 10001 addresses',

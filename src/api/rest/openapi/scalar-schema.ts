@@ -1,6 +1,7 @@
 import { type DescField, ScalarType } from '@bufbuild/protobuf';
-import { allowedRangeOf } from '../../../codec/field-bounds.js';
-import { fieldRulesOf, type IntegerRange, integerRangeOf, isLong, scalarTypeOf } from '../../../codec/field-rules.js';
+import { allowedRangeOf, amountPattern } from '../../../codec/field-bounds.js';
+import { fieldRulesOf, type IntegerRange, integerRangeOf, isLong, scalarTypeOf, textSyntaxOf } from '../../../codec/field-rules.js';
+import { digitsPattern, hexPattern, longPattern } from '../../../codec/scalar-codecs.js';
 import type { Schema } from './schema.js';
 
 /** Whether the JSON is a request or a response: REST reads more forms than it writes. */
@@ -19,7 +20,7 @@ const amount = choice(
   'Amount',
   'An integer from 0 to 2^128-1: a string of decimal digits or of `0x` and hex digits, or a JSON integer. Use a string, which is exact in every language.',
   [
-    { type: 'string', pattern: '^(?:[0-9]{1,78}|0x[0-9a-fA-F]{1,64})$' },
+    { type: 'string', pattern: amountPattern.source },
     { type: 'integer', minimum: 0, maximum: 2n ** 128n - 1n },
   ],
 );
@@ -28,16 +29,18 @@ const amount = choice(
 const digits = choice(
   'Digits',
   'An integer: a string of decimal digits, or a JSON integer. Use a string, which is exact in every language.',
-  [{ type: 'string', pattern: '^-?[0-9]{1,100}$' }, { type: 'integer' }],
+  [{ type: 'string', pattern: digitsPattern.source }, { type: 'integer' }],
 );
 
 /** Bytes in a request. The codec also reads an array of integers, but generators have no choice between a text and a list. */
-const hexBytes: Schema = {
-  title: 'HexBytes',
-  type: 'string',
-  pattern: '^(?:0x)?(?:[0-9a-fA-F]{2})*$',
-  description: 'Bytes as hex digits, `0x` optional. The service also accepts an array of integers from 0 to 255.',
-};
+function hexBytes(length: number): Schema {
+  return {
+    title: length === 0 ? 'HexBytes' : `HexBytes${length}`,
+    type: 'string',
+    pattern: length === 0 ? hexPattern.source : `^(?:0x)?[0-9a-fA-F]{${2 * length}}$`,
+    description: `${length === 0 ? 'Bytes' : `${length} bytes`} as hex digits, \`0x\` optional. The service also accepts an array of integers from 0 to 255.`,
+  };
+}
 
 /**
  * An integer of any size in a response. The type is `number` because most generators map that to an exact decimal type, but `integer`
@@ -61,17 +64,25 @@ const jsonForms: Readonly<Record<string, Schema>> = {
 
 /** Returns the schema of a scalar field or of its items, as the codec reads or writes it. */
 export function scalarSchema(schemas: NamedSchemas, field: DescField, direction: Direction): Schema {
-  const { hex, json, amount: isAmount, number } = fieldRulesOf(field);
+  const { hex, json, amount: isAmount, number, length } = fieldRulesOf(field);
   const scalar = scalarTypeOf(field);
   const isRequest = direction === 'request';
   if (scalar === ScalarType.BOOL) return { type: 'boolean' };
   if (scalar === ScalarType.BYTES && !hex) return { type: 'string', contentEncoding: 'base64' };
-  if (scalar === ScalarType.BYTES) return isRequest ? named(schemas, hexBytes) : { type: 'string', pattern: '^(?:[0-9a-f]{2})*$' };
+  if (scalar === ScalarType.BYTES) return isRequest ? named(schemas, hexBytes(length)) : { type: 'string', pattern: '^(?:[0-9a-f]{2})*$' };
   if (scalar !== ScalarType.STRING) return integerSchema(schemas, field, direction);
   if (json) return jsonForms[`${field.parent.name}.${field.name}`] ?? {};
   if (isAmount && isRequest) return named(schemas, amount);
   if (number) return named(schemas, isRequest ? digits : exactInteger);
-  return { type: 'string' };
+  return isRequest ? textSchema(field) : { type: 'string' };
+}
+
+/** What the codec accepts. Responses have no pattern: clients that check theirs would refuse what a later version adds. */
+function textSchema(field: DescField): Schema {
+  const syntax = textSyntaxOf(field);
+  if (syntax === undefined) return { type: 'string' };
+  const { pattern, maxLength } = syntax;
+  return { type: 'string', pattern: pattern.source, ...(maxLength === undefined ? {} : { maxLength }) };
 }
 
 /** Returns the schema of an integer in a path or query. */
@@ -105,7 +116,7 @@ function longChoice({ min, max }: IntegerRange): Schema {
     longName({ min, max }),
     `An integer from ${min} to ${max}: a string of decimal digits, or a JSON integer. A string is exact in every language.`,
     [
-      { type: 'string', pattern: '^-?[0-9]{1,40}$' },
+      { type: 'string', pattern: longPattern.source },
       { type: 'integer', minimum: min, maximum: max },
     ],
   );

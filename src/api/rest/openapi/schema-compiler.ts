@@ -3,7 +3,7 @@ import { DurationSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { message as messageOption } from '../../../../gen/relayer/rest/v1/options_pb.js';
 import { enumTextsOf } from '../../../codec/enum-codec.js';
 import { fieldRulesOf } from '../../../codec/field-rules.js';
-import { durationRangeOf } from '../../../codec/scalar-codecs.js';
+import { durationRangeOf, timePattern } from '../../../codec/scalar-codecs.js';
 import { commentOf } from './comment.js';
 import { type FieldSchemas, objectSchema, withKeys } from './object-schema.js';
 import { boundedInteger, type Direction, scalarSchema } from './scalar-schema.js';
@@ -45,7 +45,7 @@ export class SchemaCompiler implements FieldSchemas {
     if (field.fieldKind === 'map') throw new Error(`${field} is a map, which has no REST form`);
     if (field.enum !== undefined) return this.enum(field.enum);
     if (field.message?.typeName === TimestampSchema.typeName)
-      return fieldRulesOf(field).unixSeconds ? { type: 'string' } : { type: 'string', format: 'date-time' };
+      return fieldRulesOf(field).unixSeconds ? { type: 'string', pattern: timePattern.source } : { type: 'string', format: 'date-time' };
     if (field.message?.typeName === DurationSchema.typeName) return boundedInteger(durationRangeOf(field));
     if (field.message !== undefined) return this.message(field.message, direction);
     return scalarSchema(this, field, direction);

@@ -4,6 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { errorTable } from '../../../../src/api/contract/error-table.js';
 import { compileMethodPlans } from '../../../../src/api/contract/method-plan.js';
 import { createServices } from '../../../../src/api/services/services.js';
+import { textSyntaxes } from '../../../../src/core/text-syntax.js';
 import { type ApiDocument, readApiDocument } from '../../../support/api-document.js';
 import { type AppRig, askRest, startAppRig } from '../../../support/app-rig.js';
 
@@ -34,6 +35,10 @@ const specified: Readonly<Record<string, readonly string[]>> = {
   'POST /api/v1/notifications': ['Bad Request', 'Unauthorized', 'Notification with this ID already exists', 'Internal Server Error'],
   'PATCH /api/v1/notifications/{notification_id}': ['Bad Request', 'Unauthorized', 'Notification not found', 'Internal Server Error'],
 };
+
+interface RequestWithBody {
+  readonly requestBody: { readonly content: Record<string, { readonly schema: Record<string, unknown> }> };
+}
 
 describe('the OpenAPI document', () => {
   it('the OpenAPI document: passes a standard validator', async () => {
@@ -140,21 +145,31 @@ describe('the OpenAPI document', () => {
   });
 
   it('the OpenAPI document: accepts and rejects the bodies that the codec accepts and rejects', () => {
+    const to = `0x${'12'.repeat(20)}`;
+    const account = `G${'A'.repeat(55)}`;
+    const contract = `C${'A'.repeat(55)}`;
     const send = (body: unknown) => document.problems(['components', 'schemas', 'SendTransactionRequest'], body);
     for (const body of [
-      { to: '0x00', value: 0 },
-      { to: '0x00', value: '0x1F', speed: 'safeLow', gas_limit: null },
+      { to, value: 0 },
+      { to, value: '0x1F', speed: 'safeLow', gas_limit: null },
       { value: '340282366920938463463374607431768211455' },
       {
         network: 'testnet',
-        operations: [{ type: 'payment', destination: 'G', amount: 1, asset: { type: 'credit_alphanum4', code: 'USD', issuer: 'G' } }],
+        operations: [
+          { type: 'payment', destination: account, amount: 1, asset: { type: 'credit_alphanum4', code: 'USD', issuer: account } },
+        ],
       },
       { network: 'testnet', memo: { type: 'none', value: null }, transaction_xdr: 'AAAA' },
-      { network: 'testnet', memo: { type: 'hash', value: '0x00ff' } },
+      { network: 'testnet', memo: { type: 'hash', value: `0x${'00'.repeat(32)}` } },
       {
         network: 'testnet',
         operations: [
-          { type: 'invoke_contract', contract_address: 'C', function_name: 'f', args: ['void', { u128: '1' }, { vec: [{ i64: -1 }] }] },
+          {
+            type: 'invoke_contract',
+            contract_address: contract,
+            function_name: 'f',
+            args: ['void', { u128: '1' }, { vec: [{ i64: -1 }] }],
+          },
         ],
       },
       { transaction: 'AAAA', valid_until: '2099-01-01T00:00:00Z' },
@@ -162,7 +177,12 @@ describe('the OpenAPI document', () => {
       assert.equal(send(body), null, JSON.stringify(body));
     }
     for (const body of [
-      { to: '0x00' },
+      { to },
+      { to: '0x12', value: 1 },
+      { data: 'abc', value: 1 },
+      { network: 'testnet', memo: { type: 'hash', value: '0x00ff' } },
+      { network: 'testnet', operations: [{ type: 'payment', destination: 'G', amount: 1, asset: { type: 'native' } }] },
+      { network: 'testnet', transaction_xdr: 'AAAA', valid_until: 'tomorrow' },
       { value: -1 },
       { value: 1.5 },
       { value: '1e21' },
@@ -172,14 +192,46 @@ describe('the OpenAPI document', () => {
       { value: 1, fee_bump: true },
       { network: 'testnet', memo: { type: 'text' } },
       { network: 'testnet', memo: { type: 'other', value: 1 } },
-      { network: 'testnet', operations: [{ type: 'payment', destination: 'G', amount: 0, asset: { type: 'native' } }] },
+      { network: 'testnet', operations: [{ type: 'payment', destination: account, amount: 0, asset: { type: 'native' } }] },
       {
         network: 'testnet',
-        operations: [{ type: 'invoke_contract', contract_address: 'C', function_name: 'f', args: [{ u32: 1, i32: 2 }] }],
+        operations: [{ type: 'invoke_contract', contract_address: contract, function_name: 'f', args: [{ u32: 1, i32: 2 }] }],
       },
     ]) {
       assert.notEqual(send(body), null, JSON.stringify(body));
     }
+  });
+
+  it('the OpenAPI document: has the pattern of every text of a body, as the codec enforces it, unless any text is accepted', () => {
+    const free = new Set<string>();
+    const patterns = new Set<string>();
+    const seen = new Set<string>();
+    const look = (schema: Record<string, unknown>, place: string): void => {
+      if (typeof schema.$ref === 'string') {
+        const name = schema.$ref.split('/').at(-1) ?? '';
+        if (!seen.has(name)) look(resolved(schema.$ref) as Record<string, unknown>, seen.add(name) && name);
+        return;
+      }
+      if (typeof schema.pattern === 'string') patterns.add(schema.pattern);
+      else if ([schema.type].flat().includes('string') && !schema.enum && !schema.format && !schema.contentEncoding) free.add(place);
+      for (const one of [schema.oneOf, schema.anyOf].flat()) if (one !== undefined) look(one as Record<string, unknown>, place);
+      for (const [key, one] of Object.entries(schema.properties ?? {})) look(one, `${place}.${key}`);
+      if (schema.items !== undefined) look(schema.items as Record<string, unknown>, place);
+    };
+    for (const { id, template, verb, hasBody } of document.operations) {
+      if (!hasBody) continue;
+      const operation = (document.json.paths as Record<string, Record<string, RequestWithBody>>)[template]?.[verb.toLowerCase()];
+      look(operation?.requestBody.content['application/json']?.schema ?? assert.fail(id), id);
+    }
+    for (const [name, { pattern }] of textSyntaxes) assert.ok(patterns.has(pattern.source), name);
+    // Names of configured things, keys that only have a length, free text, and what is ignored or not implemented.
+    const fields = new Set([...free].map((place) => place.split('.').at(-1)));
+    assert.deepEqual(
+      [...fields].sort(),
+      ['message', 'method', 'network', 'notification_id', 'passphrase', 'signer_id', 'signers', 'signing_key', 'source_account', 'string']
+        .concat(['type', 'value'])
+        .sort(),
+    );
   });
 
   it('the OpenAPI document: writes large integers exactly', async () => {

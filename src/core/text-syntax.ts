@@ -1,0 +1,63 @@
+import { isSolanaAddress } from './solana-address.js';
+
+/** What a text field accepts. The codec, the checks of RPC and the OpenAPI document use the same one. */
+export interface TextSyntax {
+  /** Matches the whole text. Written so that the engines of other languages read it the same way. */
+  readonly pattern: RegExp;
+  /** What the pattern cannot express. */
+  readonly accepts?: (text: string) => boolean;
+  /** In characters; unset: not limited beyond the pattern. */
+  readonly maxLength?: number;
+  /** Completes a sentence that begins with the field. */
+  readonly description: string;
+}
+
+/** Control characters, as a range of a character class. */
+const controls = String.raw`\x00-\x1f\x7f-\x9f`;
+
+/**
+ * The syntaxes by the names that `(relayer.rest.v1.field).syntax` uses. A syntax says what a text looks like; checksums, decoded sizes and
+ * whether the named thing exists are checked later.
+ */
+export const textSyntaxes: ReadonlyMap<string, TextSyntax> = new Map(
+  Object.entries<TextSyntax>({
+    entry_id: { pattern: /^[A-Za-z0-9_-]{1,36}$/u, description: 'must be 1 to 36 characters from A-Z, a-z, 0-9, _ and -' },
+    name: { pattern: new RegExp(`^[^${controls}]{1,100}$`, 'u'), description: 'must be 1 to 100 characters without control characters' },
+    http_url: {
+      pattern: new RegExp(String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\s${controls}]+$`, 'u'),
+      maxLength: 2048,
+      description: 'must be a URL that begins with http:// or https://',
+    },
+    webhook_url: {
+      pattern: /^[Hh][Tt][Tt][Pp][Ss]?:\/\/./u,
+      maxLength: 2048,
+      description: 'must begin with http:// or https://',
+    },
+    json_rpc_version: { pattern: /^2\.0$/u, description: 'must be 2.0' },
+    evm_address: { pattern: /^0x[0-9a-fA-F]{40}$/u, description: 'must be 0x and 40 hex digits' },
+    hex_data: { pattern: /^(?:0x)?(?:[0-9a-fA-F]{2})*$/u, description: 'must be an even number of hex digits' },
+    hash: { pattern: /^(?:0x)?[0-9a-fA-F]{64}$/u, description: 'must be 32 bytes: 64 hex digits, with or without 0x' },
+    stellar_account: { pattern: /^G[A-Z2-7]{55}$/u, description: 'must be the address of an account (G...)' },
+    stellar_receiver: {
+      pattern: /^(?:G[A-Z2-7]{55}|M[A-Z2-7]{68})$/u,
+      description: 'must be the address of an account (G... or M...)',
+    },
+    stellar_contract: { pattern: /^C[A-Z2-7]{55}$/u, description: 'must be the address of a contract (C...)' },
+    stellar_address: {
+      pattern: /^(?:[CG][A-Z2-7]{55}|M[A-Z2-7]{68})$/u,
+      description: 'must be the address of an account (G..., M...) or of a contract (C...)',
+    },
+    asset_code: { pattern: /^[A-Za-z0-9]+$/u, maxLength: 12, description: 'must have only characters from A-Z, a-z and 0-9' },
+    contract_function: { pattern: /^[A-Za-z0-9_]{1,32}$/u, description: 'must be 1 to 32 characters from a-z, A-Z, 0-9 and _' },
+    contract_symbol: { pattern: /^[A-Za-z0-9_]{0,32}$/u, description: 'must be at most 32 characters from a-z, A-Z, 0-9 and _' },
+    xdr: { pattern: /^[A-Za-z0-9+/]*={0,2}$/u, description: 'must be base64 XDR' },
+    solana_address: { pattern: /^[1-9A-HJ-NP-Za-km-z]{32,44}$/u, accepts: isSolanaAddress, description: 'must be 32 bytes in base58' },
+    solana_transaction: { pattern: /^[A-Za-z0-9+/]*={0,2}$/u, description: 'must be base64' },
+  }),
+);
+
+/** Returns what is wrong with a text; undefined if nothing is. */
+export function textProblem({ pattern, accepts, maxLength, description }: TextSyntax, text: string): string | undefined {
+  if (maxLength !== undefined && text.length > maxLength) return `must be at most ${maxLength} characters`;
+  return pattern.test(text) && accepts?.(text) !== false ? undefined : description;
+}
