@@ -116,6 +116,12 @@ describe('refused Solana requests', () => {
       [{ transaction: 7 }, '400 FIELD_INVALID: transaction must be a string'],
       [{ instructions: {} }, '400 FIELD_INVALID: instructions must be an array'],
       [{ instructions: ['x'] }, '400 FIELD_INVALID: instructions[0] must be an object'],
+      // Only Stellar takes Unix seconds.
+      [
+        { instructions: instruction, valid_until: '1893456000' },
+        '400 FIELD_INVALID: valid_until must be an RFC 3339 time, such as 2030-01-31T12:00:00Z',
+      ],
+      [{ instructions: instruction, valid_until: 1893456000 }, '400 FIELD_INVALID: valid_until must be a string'],
       [{ instructions: [{ ...whole, data: '====' }] }, '400 FIELD_INVALID: instructions[0].data must be base64'],
       [{ instructions: [{ ...whole, data: [1, 2] }] }, '400 FIELD_INVALID: instructions[0].data must be base64'],
       [
