@@ -2,7 +2,7 @@ import type { DescEnum, DescField, DescMessage, DescOneof } from '@bufbuild/prot
 import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { type DomainError, invalidField } from '../core/errors.js';
 import { type TextSyntax, textProblem } from '../core/text-syntax.js';
-import { enumDescription, enumTextsOf } from './enum-codec.js';
+import { enumTextsOf } from './enum-codec.js';
 import {
   fieldRulesOf,
   type IntegerRange,
@@ -43,7 +43,7 @@ export function rangeDescription(range: IntegerRange): string {
 
 /**
  * Compiles the check of a message and of the messages in it: the options `min`, `max` and `amount`, and that every enum value has a name,
- * since RPC accepts any number. The codecs refuse the same values in the same words; this check is for RPC. It returns the first problem
+ * since RPC accepts any number. The codecs refuse the same values in the same words, but for the names of enum values, which RPC spells differently; this check is for RPC. It returns the first problem
  * (`FIELD_INVALID`, naming the field by its REST path). Null if nothing is bounded.
  */
 export function compileFieldBounds(desc: DescMessage): ((message: object) => DomainError | undefined) | null {
@@ -172,7 +172,7 @@ function lengthCheck(length: number, acceptsEmpty: boolean): Check {
 /** Zero means that a field is not set, but an item of a list is always set. */
 function enumCheck(desc: DescEnum, isItem: boolean): Check {
   const texts = enumTextsOf(desc);
-  const description = enumDescription(texts);
+  const description = `must be one of ${desc.values.flatMap(({ name, number }) => (number === 0 ? [] : [name])).join(', ')}`;
   return (value, path) => (texts.has(value as number) || (value === 0 && !isItem) ? undefined : invalidField(path, description));
 }
 

@@ -9,8 +9,8 @@ import { shownName } from '../core/safe-text.js';
  */
 export function maskedPaths(desc: DescMessage, mask: FieldMask | undefined, changeable: readonly string[]): readonly string[] | undefined {
   if (mask === undefined || mask.paths.length === 0) return undefined;
-  if (mask.paths.includes('*')) return changeable;
-  return mask.paths.map((path) => {
+  return mask.paths.flatMap((path) => {
+    if (path === '*') return changeable;
     const [first = '', ...rest] = protoNamesOf(desc, path.split('.')) ?? [];
     if (changeable.includes(first)) return [first, ...rest].join('.');
     throw invalidField('update_mask', `has the path ${shownName(path)}, which cannot change; allowed are *, ${changeable.join(', ')}`);
@@ -23,4 +23,17 @@ function protoNamesOf(desc: DescMessage, [first, ...rest]: readonly string[]): r
   if (rest.length === 0) return [field.name];
   const inner = field.fieldKind === 'message' ? protoNamesOf(field.message, rest) : undefined;
   return inner && [field.name, ...inner];
+}
+
+/** The value of an update mask in protobuf JSON. Only a key is followed by a colon. */
+const maskInJson = /("update_?[mM]ask"\s*:\s*")([^"\\]*)"/g;
+
+/**
+ * Returns protobuf JSON with the paths of its update mask in lowerCamelCase. Protobuf's own reader refuses proto names there, without
+ * naming the path.
+ */
+export function withMaskInCamelCase(json: string): string {
+  return json.replace(maskInJson, (_, start: string, paths: string) => {
+    return `${start}${paths.replace(/_+(.?)/g, (_underscores, next: string) => next.toUpperCase())}"`;
+  });
 }

@@ -119,12 +119,38 @@ describe('messages of the RPC contract', () => {
     );
   });
 
+  it('an update mask in JSON takes proto names as well as lowerCamelCase, and names a wrong path in either', async () => {
+    const url = 'https://example.com/mask';
+    const create = JSON.stringify({ id: 'mask', url, signing_key: 'k'.repeat(32) });
+    assert.equal((await rig.ask('POST', '/relayer.v1.NotificationService/CreateNotification', { body: create })).status, 200);
+    const change = async (changes: object) => {
+      const body = JSON.stringify({ notification_id: 'mask', ...changes });
+      const { status, text } = await rig.ask('POST', '/relayer.v1.NotificationService/UpdateNotification', { body });
+      const { notification, message } = JSON.parse(text);
+      return status === 200 ? `${notification.url} ${notification.hasSigningKey === true}` : `${status} ${message}`;
+    };
+    assert.equal(await change({ url: `${url}/2`, update_mask: 'url' }), `${url}/2 true`);
+    assert.equal(await change({ url: `${url}/3`, update_mask: 'url,signing_key' }), `${url}/3 false`);
+    assert.equal(await change({ url, signingKey: 'update_mask: "a_b"', updateMask: 'signing_key,url' }), `${url} true`);
+    for (const path of ['has_signing_key', 'hasSigningKey', 'url,has_signing_key', '*,hasSigningKey']) {
+      assert.equal(
+        await change({ url, update_mask: path }),
+        '400 update_mask has the path has_signing_key, which cannot change; allowed are *, signing_key, url, type',
+      );
+    }
+  });
+
   it('a violation has the path of the field as the caller wrote it', async () => {
     const send = (evm: JsonValue) => refusalOf(TransactionService.method.sendTransaction, { relayer_id: 'r1', evm });
     const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
     assert.match(await send({ to, value: '-1' }), /^InvalidArgument FIELD_INVALID: evm\.value must be an integer from 0/);
     assert.match(await send({ to }), /FIELD_INVALID: evm\.value is required/);
     assert.match(await send({ to, value: '1', gas_limit: '18446744073709551615' }), /: evm\.gas_limit must be an integer/);
+    assert.match(
+      await send({ to, value: '1', speed: 99 }),
+      /: evm\.speed must be one of SPEED_FASTEST, SPEED_FAST, SPEED_AVERAGE, SPEED_SAFE_LOW$/,
+    );
+    assert.match(await send({ to: '0x12', value: '1' }), /: evm\.to must be 0x and 40 hex digits$/);
     const policies = { network_type: 'NETWORK_TYPE_EVM', name: 'n', network: 'local', signer_id: 's', evm: { gas_price_cap: '0' } };
     assert.match(await refusalOf(RelayerService.method.createRelayer, policies), /FIELD_INVALID: evm\.gas_price_cap must/);
   });

@@ -127,7 +127,7 @@ describe('the transaction’s shape over RPC', () => {
 
 describe('unknown enum numbers', () => {
   it('enum: an unknown or unspecified status to filter by is refused', async () => {
-    const statuses = 'must be one of pending, sent, submitted, mined, confirmed, failed, expired, canceled';
+    const statuses = `must be one of ${['PENDING', 'SENT', 'SUBMITTED', 'MINED', 'CONFIRMED', 'FAILED', 'EXPIRED', 'CANCELED'].map((name) => `TRANSACTION_STATUS_${name}`).join(', ')}`;
     for (const asker of askers) {
       for (const status of [99, 0, -1]) {
         const answer = await asker.ask(listTransactions, { relayer_id: 'r1', status: [1, status] });
@@ -141,7 +141,9 @@ describe('unknown enum numbers', () => {
     for (const asker of askers) {
       const answer = await asker.ask(sendTransaction, { relayer_id: 'r1', evm: { to, value: '1', speed: 99 } });
       assert.ok(!answer.ok, asker.protocol);
-      assert.deepEqual(answer.fields, [{ field: 'evm.speed', description: 'must be one of fastest, fast, average, safeLow' }]);
+      assert.deepEqual(answer.fields, [
+        { field: 'evm.speed', description: 'must be one of SPEED_FASTEST, SPEED_FAST, SPEED_AVERAGE, SPEED_SAFE_LOW' },
+      ]);
     }
   });
 });

@@ -1,3 +1,4 @@
+import { create } from '@bufbuild/protobuf';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type Interceptor, type StreamRequest, type UnaryRequest } from '@connectrpc/connect';
 import {
@@ -124,8 +125,11 @@ export function createErrorInterceptor({ log }: { readonly log: Log }): Intercep
 
 /** Names the fields of an error as the caller wrote them. */
 function inCallersNames(error: DomainError, request: UnaryRequest | StreamRequest, call: Call | undefined): DomainError {
-  if (error.fields.length === 0 || request.stream || call?.fieldNames !== 'proto') return error;
-  return withFieldNames(error, (field) => protoPathOf(request.method.input, request.message, field));
+  if (error.fields.length === 0 || call?.fieldNames !== 'proto') return error;
+  const { input } = request.method;
+  // The request of a stream is read by now.
+  const message = request.stream ? create(input) : request.message;
+  return withFieldNames(error, (field) => protoPathOf(input, message, field));
 }
 
 /** True if the caller left: nothing failed, and there is no reader. */

@@ -12,6 +12,7 @@ import {
 import type { Compression, UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { compressionGzip } from '@connectrpc/connect-node';
 import { StrictFields } from '../../codec/strict-fields.js';
+import { withMaskInCamelCase } from '../../codec/update-mask.js';
 import { hasTooManyValues, maxValues } from '../../codec/value-limit.js';
 import { DomainError, invalidFields } from '../../core/errors.js';
 import type { Log } from '../../core/ports/log.js';
@@ -81,7 +82,7 @@ function strictJsonOptions(fields: StrictFields): Partial<JsonReadOptions> & { t
     }
     const problem = fields.problemIn(text);
     if (problem !== undefined) throw connectErrorFromDomainError(invalidFields([problem]), null);
-    return text;
+    return withMaskInCamelCase(text);
   };
   // Connect's default drops unknown fields and enum texts: a misspelt `speed` or `relayerIds` would pass as absent.
   return { textDecoder: { decode }, ignoreUnknownFields: false };
