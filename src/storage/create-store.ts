@@ -7,6 +7,7 @@ import { createCommitQueue } from './commit-queue.js';
 import type { Database } from './database.js';
 import { createReads } from './reads.js';
 import type { Statements } from './statements/all-statements.js';
+import { withStoreAway } from './store-away.js';
 
 function boundChanges(changes: readonly Change[]): readonly BoundChange[] {
   return changes.map((change) => {
@@ -17,12 +18,13 @@ function boundChanges(changes: readonly Change[]): readonly BoundChange[] {
 
 /** Makes a store on an opened database. */
 export function createStore(database: Database, statements: Statements, clock: Clock, meter: Meter = noMeter): Store {
-  const queue = createCommitQueue(database.runBatch, meter);
+  const { query, runBatch } = withStoreAway(database);
+  const queue = createCommitQueue(runBatch, meter);
   let closing: Promise<void> | undefined;
 
   return {
     change: createChanges(statements),
-    read: createReads(statements, database.query),
+    read: createReads(statements, query),
     commit: async (changes) => queue.commit(boundChanges(changes)),
     // Only a real write shows a full disk, a read-only file system or a lost lock.
     checkWritable: () => {

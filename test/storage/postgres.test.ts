@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
+import { StoreAwayError } from '../../src/core/ports/store.js';
 import { postgres } from '../../src/storage/dialect.js';
 import { openStore } from '../../src/storage/open-store.js';
 import { compileStatements } from '../../src/storage/statements/all-statements.js';
@@ -60,8 +61,8 @@ describe('postgres only', () => {
     await insert('before');
     await asAdmin(databaseUrl, terminateLockHolder);
     assert.match((await lost).message, /lock was lost/);
-    await assert.rejects(insert('after'));
-    await assert.rejects(store.checkWritable());
+    await assert.rejects(insert('after'), StoreAwayError);
+    await assert.rejects(store.checkWritable(), StoreAwayError);
     assert.notEqual(await store.read.transaction('before'), undefined);
     assert.equal(await store.read.transaction('after'), undefined);
     // Another process can take over at once.
@@ -154,6 +155,23 @@ describe('postgres only', () => {
       await Promise.all([early.end(), late.end()]);
       await store.close();
     }
+  });
+
+  test('a lock that is held for too long and a full server reject with StoreAwayError, and a value that cannot be stored does not', async () => {
+    const databaseUrl = await server.newDatabase();
+    const { store } = await openStore(databaseUrl, { log: silentLog });
+    const insert = (statusReason: string) => store.commit([store.change.insertTransaction(aTransaction({ id: 'one', statusReason }))]);
+    for (const code of ['55P03', '57014', '53100', '25006']) {
+      await asAdmin(
+        databaseUrl,
+        `create or replace function refuse() returns trigger language plpgsql as $$ begin raise 'refused' using errcode = '${code}'; end $$;
+         create or replace trigger early before insert on transactions for each row execute function refuse()`,
+      );
+      await assert.rejects(insert('a'), StoreAwayError, code);
+    }
+    await asAdmin(databaseUrl, 'drop trigger early on transactions');
+    await assert.rejects(insert('zero \u0000 byte'), (error) => !(error instanceof StoreAwayError));
+    await store.close();
   });
 
   test('a text that PostgreSQL cannot store fails only its own list', async () => {

@@ -387,7 +387,7 @@ export enum ErrorReason {
   NODE_UNAVAILABLE = 80,
 
   /**
-   * The service is stopping or overloaded.
+   * The service is stopping or overloaded, or its database is unavailable.
    *
    * @generated from enum value: ERROR_REASON_SERVICE_UNAVAILABLE = 81;
    */

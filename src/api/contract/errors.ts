@@ -11,6 +11,7 @@ import {
 import { protoPathOf } from '../../codec/proto-path.js';
 import { DomainError, type ReasonRules, reasonRules, withFieldNames } from '../../core/errors.js';
 import type { Log } from '../../core/ports/log.js';
+import { StoreAwayError } from '../../core/ports/store.js';
 import { outsideText } from '../../core/safe-text.js';
 import { type Call, callKey } from './call.js';
 import { errorTable } from './error-table.js';
@@ -21,16 +22,26 @@ const errorDomain = 'relayer.v1';
 
 /**
  * Returns the error to answer with. Domain errors stay as they are, also as the cause of a ConnectError. A missing method is
- * `unimplemented`. Everything else is `internal`, with the error as its private cause.
+ * `unimplemented`, a database that is away `unavailable`. Everything else is `internal`, with the error as its private cause.
  */
 export function domainErrorOf(error: unknown): DomainError {
   if (error instanceof DomainError) return error.kind === 'internal' ? internal(error) : error;
+  if (error instanceof StoreAwayError) {
+    return new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the database of the service is unavailable; retry later', {
+      cause: error,
+    });
+  }
   if (!(error instanceof ConnectError)) return internal(error);
   if (error.cause instanceof DomainError) return domainErrorOf(error.cause);
   if (error.code === Code.Unimplemented) return new DomainError('unimplemented', 'NOT_IMPLEMENTED', error.rawMessage, { cause: error });
   if (isCallerGone(error))
     return new DomainError('unavailable', 'SERVICE_UNAVAILABLE', 'the caller canceled the call, or its deadline passed', { cause: error });
   return internal(error);
+}
+
+/** True if the database of the service was away. */
+export function isStoreAway(error: DomainError): boolean {
+  return error.cause instanceof StoreAwayError;
 }
 
 /** The delay before a retry, for errors that state none. */
@@ -91,7 +102,7 @@ function withUtf8Form(text: string): string {
 
 /**
  * Creates the outermost interceptor. It turns every error, also one in the middle of a stream, into the error for RPC callers, and logs
- * internal errors once, with the request id. The error of a canceled call stays as it is.
+ * failures of the service and its database once, with the request id. The error of a canceled call stays as it is.
  */
 export function createErrorInterceptor({ log }: { readonly log: Log }): Interceptor {
   return (next) => async (request) => {
@@ -101,7 +112,7 @@ export function createErrorInterceptor({ log }: { readonly log: Log }): Intercep
       if (error instanceof ConnectError && isCallerGone(error)) return requestId === null ? error : withRequestInfo(error, requestId);
       const domainError = inCallersNames(domainErrorOf(error), request, call);
       if (call !== undefined) call.failure = domainError;
-      if (domainError.kind === 'internal') {
+      if (domainError.kind === 'internal' || isStoreAway(domainError)) {
         log.error(
           {
             requestId,
@@ -137,7 +148,8 @@ function isCallerGone(error: ConnectError): boolean {
   return !(error.cause instanceof DomainError) && (error.code === Code.Canceled || error.code === Code.DeadlineExceeded);
 }
 
-function internal(cause: unknown): DomainError {
+/** Returns the failure of the service, for which `cause` is only in the log. */
+export function internal(cause: unknown): DomainError {
   const { text } = errorTable.internal;
   if (cause instanceof DomainError && cause.kind === 'internal' && cause.message === text) return cause;
   return new DomainError('internal', 'INTERNAL', text, { cause });

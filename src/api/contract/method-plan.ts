@@ -23,6 +23,8 @@ export interface HttpPlan {
   readonly bare: boolean;
   /** True: the body is a JSON merge patch, whose keys are the request's `update_mask`. */
   readonly mergePatch: boolean;
+  /** True: while the database is unavailable, the answer is 500, not 503. */
+  readonly storeAwayIsInternal: boolean;
 }
 
 /** The options of one method, read once at start. Guards, gate and REST follow them. */
@@ -120,7 +122,11 @@ function knownReason(text: string, method: string): ErrorReason {
   return reason;
 }
 
-function compileHttpPlan(method: DescMethod, name: string, { successStatus, bare, mergePatch }: MethodRules): HttpPlan {
+function compileHttpPlan(
+  method: DescMethod,
+  name: string,
+  { successStatus, bare, mergePatch, storeAwayIsInternal }: MethodRules,
+): HttpPlan {
   const rule = getOption(method, http);
   if (method.methodKind !== 'unary') throw new Error(`${name} is a stream, which REST cannot serve`);
   if (rule.pattern.case === undefined || rule.pattern.case === 'custom') throw new Error(`${name} has a verb that REST does not serve`);
@@ -137,5 +143,6 @@ function compileHttpPlan(method: DescMethod, name: string, { successStatus, bare
     successStatus: successStatus || 200,
     bare,
     mergePatch,
+    storeAwayIsInternal,
   };
 }

@@ -8,7 +8,7 @@ import type { Log } from '../../core/ports/log.js';
 import type { NetworkType } from '../../core/relayer/network.js';
 import type { JsonObject } from '../../json/json-value.js';
 import type { Call } from '../contract/call.js';
-import { domainErrorOf } from '../contract/errors.js';
+import { domainErrorOf, internal, isStoreAway } from '../contract/errors.js';
 import type { MethodPlan } from '../contract/method-plan.js';
 import { headerValuesOf } from '../http/header.js';
 import { composeDispatch, type Dispatch, isUnary, RestContext } from './dispatch.js';
@@ -84,7 +84,7 @@ export function createRestGateway(deps: RestGatewayDeps): RestGateway {
       if (failure.kind === 'internal' && !(error instanceof DomainError) && failure.cause === error) {
         deps.log.error({ requestId: call.requestId, err: error }, 'the REST gateway failed');
       }
-      writeError(exchange, failure);
+      writeError(exchange, isStoreAway(failure) && plan.http.storeAwayIsInternal ? internal(failure.cause) : failure);
     }
   }
 

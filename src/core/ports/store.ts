@@ -25,6 +25,13 @@ export class ConflictError extends Error {
   }
 }
 
+/**
+ * Thrown by reads and commits while the database cannot be reached, does not answer or cannot be written. A commit may still have happened.
+ */
+export class StoreAwayError extends Error {
+  override readonly name = 'StoreAwayError';
+}
+
 /** A page of a list: `limit` items after `offset`, newest first. With `after`, only items older than the one with this id. */
 export interface PageQuery {
   readonly offset: number;
@@ -235,7 +242,7 @@ export interface Reads {
 export interface Store {
   readonly change: Changes;
   readonly read: Reads;
-  /** All or nothing; durable when it resolves. Throws `ConflictError`; any other error means that the store is broken. */
+  /** All or nothing; durable when it resolves. Throws `ConflictError` or `StoreAwayError`; any other error means that the store is broken. */
   commit(changes: readonly Change[]): Promise<void>;
   /** Resolves if the store can be written, throws if not. */
   checkWritable(): Promise<void>;

@@ -77,7 +77,7 @@ function canAnswer(plan: MethodPlan, http: HttpPlan, isBuilt: boolean, kind: Err
     case 'rate_limited':
       return plan.rateLimited;
     case 'unimplemented':
-      return !isBuilt || (!http.hasBody && declares(plan, kind)) || hasNetworkShapes(plan);
+      return !isBuilt || plan.reasons.includes('NOT_IMPLEMENTED') || (!http.hasBody && declares(plan, kind)) || hasNetworkShapes(plan);
     default:
       return true;
   }
@@ -292,7 +292,10 @@ const errorWords: Readonly<Record<ErrorKind, readonly [when: string, example: st
     'The operation is not implemented, or the network does not support it',
     'transactions of this network type are not implemented',
   ],
-  unavailable: ['No RPC node is reachable, or the service is stopping or overloaded', 'no RPC node is reachable'],
+  unavailable: [
+    'No RPC node is reachable, the service is stopping or overloaded, or its database is unavailable',
+    'no RPC node is reachable',
+  ],
   http_version_not_supported: ['The method needs HTTP/2', 'gRPC needs HTTP/2; use gRPC-Web or Connect over HTTP/1.1'],
   protocol_violation: ['The messages break the RPC protocol', 'a message is flagged as compressed, but the call names no encoding'],
   deadline_exceeded: ['The deadline of the call passed', 'the deadline passed before the call was answered'],
