@@ -157,11 +157,12 @@ export function createHandler(options: HandlerOptions): (request: ApiRequest, re
   };
 }
 
-type Found = Exclude<Target, { kind: 'none' } | { kind: 'wrong_verb' }>;
+type Found = Exclude<Target, { kind: 'none' } | { kind: 'not_offered' } | { kind: 'wrong_verb' }>;
 
-/** Throws `path_not_found` or `method_not_allowed` unless the target can be served. */
+/** Throws `path_not_found`, `unimplemented` or `method_not_allowed` unless the target can be served. */
 function checkFound(target: Target): asserts target is Found {
   if (target.kind === 'none') throw new DomainError('path_not_found', 'PATH_NOT_FOUND', 'this path does not exist');
+  if (target.kind === 'not_offered') throw new DomainError('unimplemented', 'NOT_IMPLEMENTED', target.sentence);
   if (target.kind === 'wrong_verb') {
     throw new DomainError('method_not_allowed', 'METHOD_NOT_ALLOWED', `this path accepts only ${target.allow.join(', ')}`, {
       metadata: { allow: target.allow.join(', ') },

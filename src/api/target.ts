@@ -2,6 +2,7 @@ import type { UniversalHandler } from '@connectrpc/connect/protocol';
 import type { MethodPlan, RequiredScope } from './contract/method-plan.js';
 import { maxUnlimitedBodyBytes } from './contract/shared-errors.js';
 import type { Page } from './http/page.js';
+import { notOfferedAt } from './not-offered.js';
 import type { RestGateway } from './rest/gateway.js';
 import type { RestMatch } from './rest/routes.js';
 import { rpcProtocolOf } from './rpc/protocol-error.js';
@@ -12,6 +13,7 @@ export type Target =
   | (Access & { readonly kind: 'rpc'; readonly rpc: true; readonly handler: UniversalHandler })
   | (Access & { readonly kind: 'page'; readonly rpc: false; readonly page: Page })
   | { readonly kind: 'wrong_verb'; readonly rpc: boolean; readonly allow: readonly string[] }
+  | { readonly kind: 'not_offered'; readonly rpc: false; readonly sentence: string }
   | { readonly kind: 'none'; readonly rpc: boolean };
 
 /** The scope that a target requires, and whether a call takes a rate-limit token. */
@@ -77,6 +79,8 @@ export function createTargets({
       return { kind: 'rest', rpc: false, match, label, scope, rateLimited, maxBodyBytes };
     }
     if (match.kind === 'wrong_verb') return { kind: 'wrong_verb', rpc: false, allow: match.allow };
+    const sentence = notOfferedAt(path);
+    if (sentence !== undefined) return { kind: 'not_offered', rpc: false, sentence };
     return { kind: 'none', rpc: rpcPathPattern.test(path) || rpcProtocolOf(contentType) !== 'connect' };
   };
 }

@@ -1,4 +1,4 @@
-import type { DomainError } from '../../core/errors.js';
+import type { DomainError, ErrorKind } from '../../core/errors.js';
 import { type JsonObject, type JsonValue, jsonTextOf } from '../../json/json-value.js';
 import { domainErrorOf } from '../contract/errors.js';
 
@@ -18,10 +18,18 @@ const codes = {
   limitExceeded: -32005,
 } as const;
 
+/** What is an HTTP error of a single call, as an error of one call of a batch. */
+const codesOfKinds: Readonly<Partial<Record<ErrorKind, number>>> = {
+  unimplemented: codes.methodNotFound,
+  unavailable: codes.unavailable,
+  rate_limited: codes.limitExceeded,
+};
+
 /**
  * Answers a JSON-RPC call or a batch of calls. `callOne` serves one call and returns its answer as JSON text; `takeToken` takes the
  * rate-limit token of each call of a batch after the first. A refused call is an answer with a JSON-RPC error, as nodes give it. Rejects
- * with what concerns the request as a whole: the relayer, the key and, for a single call, an RPC node that cannot be reached.
+ * with what concerns the request as a whole: the relayer, the key and, for a single call, an RPC node that cannot be reached and a method
+ * that is not offered.
  */
 export async function answerJsonRpc(
   body: JsonValue,
@@ -52,15 +60,15 @@ async function answerCall(call: JsonValue, callOne: (call: JsonObject) => Promis
   }
 }
 
-/** A batch is answered as a whole, so what would be an HTTP error of one call is a JSON-RPC error too. */
 async function answerCallOfBatch(call: JsonValue, callOne: (call: JsonObject) => Promise<string>, takeToken: () => void): Promise<string> {
   try {
     takeToken();
     return await answerCall(call, callOne);
   } catch (error) {
     const { kind, message } = domainErrorOf(error);
-    if (kind !== 'unavailable' && kind !== 'rate_limited') throw error;
-    return errorText(call, kind === 'unavailable' ? codes.unavailable : codes.limitExceeded, message);
+    const code = codesOfKinds[kind];
+    if (code === undefined) throw error;
+    return errorText(call, code, message);
   }
 }
 

@@ -1,4 +1,4 @@
-import { type DomainError, invalidField } from '../errors.js';
+import { DomainError, invalidField } from '../errors.js';
 import type { ForwardedAnswer } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
 import { shownName } from '../safe-text.js';
@@ -40,6 +40,12 @@ const readableMethods: Readonly<Record<NetworkType, ReadonlySet<string>>> = {
   `),
 };
 
+/** The methods with which OpenZeppelin Relayer sells transactions on Solana to callers who pay in tokens. */
+const paymasterMethods = methodsIn(`
+  feeEstimate transferTransaction prepareTransaction signTransaction signAndSendTransaction
+  getSupportedTokens getFeaturesEnabled getSupportedFeatures
+`);
+
 function methodsIn(names: string): ReadonlySet<string> {
   return new Set(names.trim().split(/\s+/));
 }
@@ -69,7 +75,7 @@ const maxIdLength = 256;
 
 /**
  * Forwards a call to a node of the relayer's network. A node's error is an answer. Throws `FIELD_INVALID`, also for a method that is not
- * allowed, and `NODE_UNAVAILABLE`.
+ * allowed, `NOT_IMPLEMENTED` for a method of a paymaster, and `NODE_UNAVAILABLE`.
  */
 export async function callRpc(
   { directory }: { readonly directory: Pick<Directory, 'chainOf'> },
@@ -86,6 +92,11 @@ export async function callRpc(
 }
 
 function methodRefused(method: string, { networkType }: Relayer): DomainError {
+  if (networkType === 'solana' && paymasterMethods.has(method)) {
+    return new DomainError('unimplemented', 'NOT_IMPLEMENTED', `the paymaster method ${method} is not offered; the relayer pays the fees`, {
+      metadata: { network_type: networkType },
+    });
+  }
   return invalidField('method', `must be an allowed read-only ${networkType} method; ${shownName(method)} is not`);
 }
 

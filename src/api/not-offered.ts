@@ -1,0 +1,18 @@
+/**
+ * The paths of OpenZeppelin Relayer that this service does not offer, and what to do instead. They answer 501, so that a client of that
+ * service can tell them from a misspelt path.
+ */
+const notOffered: readonly (readonly [path: RegExp, sentence: string])[] = [
+  [/^\/api\/v1\/plugins(\/|$)/, 'plugins are not offered; run their code as a client of this service'],
+  [
+    /^\/api\/v1\/relayers\/[^/]+\/transactions\/sponsored\/[^/]+\/?$/,
+    'sponsored transactions are not offered; send a transaction whose fee the relayer pays',
+  ],
+  [/^\/api\/v1\/api-keys\/[^/]+\/permissions\/?$/, 'permissions of API keys are not offered; GET /api/v1/api-keys shows their scopes'],
+  [/^(\/api\/v1)?\/(metrics\/[^/]+|debug\/metrics\/scrape)\/?$|^\/api\/v1\/metrics\/?$/, 'metrics are offered at /metrics alone'],
+];
+
+/** Returns what to do instead if this is a path of OpenZeppelin Relayer that this service does not offer. */
+export function notOfferedAt(path: string): string | undefined {
+  return notOffered.find(([pattern]) => pattern.test(path))?.[1];
+}
