@@ -240,9 +240,10 @@ export async function startApp(
       fingerprint: createFingerprint(databaseSecret),
       secretBox: createSecretBox(storedResponseSealKey(databaseSecret)),
     });
+    const auditRefusal = createRefusalAudit(log, clock);
     const interceptors = [
       createErrorInterceptor({ log }),
-      createAudit({ plans, log }),
+      createAudit({ plans, log, auditRefusal }),
       createWarnings(),
       createGate({ plans, directory, serveOnce }),
     ];
@@ -273,7 +274,7 @@ export async function startApp(
       shutdownSignal: stopping.signal,
       log,
       telemetry,
-      auditRefusal: createRefusalAudit(log, clock),
+      auditRefusal,
     });
     const server = createServer({
       host: settings.host,

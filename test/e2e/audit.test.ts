@@ -6,7 +6,9 @@ import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { hashMessage } from 'ethers';
 import { NotificationService } from '../../gen/relayer/v1/notification_service_pb.js';
-import { type AppRig, type Ask, askRest, startAppRig } from '../support/app-rig.js';
+import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
+import { type AppRig, type Ask, askRest, keys, startAppRig } from '../support/app-rig.js';
+import { rpcAskers } from '../support/rpc-askers.js';
 import { apiKey, createServiceHome } from '../support/service.js';
 import { startServiceHere } from '../support/service-here.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -114,6 +116,33 @@ describe('the audit log', () => {
       changed: 'url signing_key',
       outcome: 'OK',
     });
+  });
+
+  it('audit: a read of a relayer that the key may not use has a line over every protocol', async () => {
+    const limited = { authorization: `Bearer ${keys.onlyR2}` };
+    const refused = { address, keyId: 'only-r2', keyName: 'only-r2', relayer_id: 'r1', outcome: 'RELAYER_NOT_ALLOWED' };
+    const asked = (method: string) => ({ requestId: 'my-request', ...refused, method });
+    for (const [path, method] of [
+      ['/relayers/r1', 'RelayerService.GetRelayer'],
+      ['/relayers/r1/transactions', 'TransactionService.ListTransactions'],
+      ['/relayers/r1/transactions/x', 'TransactionService.GetTransaction'],
+    ] as const)
+      assert.deepEqual(await linesOf('GET', path, { headers: limited }), [asked(method)]);
+    const call = { method: TransactionService.method.listTransactions, request: { relayerId: 'r1' } };
+    for (const asker of rpcAskers(rig.baseUrl)) {
+      const before = rig.audited.length;
+      const answer = await asker.ask(call.method, call.request, { ...limited, 'x-request-id': 'my-request' });
+      assert.ok(!answer.ok && answer.code === 'PermissionDenied', asker.protocol);
+      assert.deepEqual(rig.audited.slice(before), [asked('TransactionService.ListTransactions')], asker.protocol);
+      asker.close();
+    }
+    const before = rig.audited.length;
+    const watch = createClient(TransactionService, createGrpcTransport({ baseUrl: rig.baseUrl })).watchTransactions(
+      { relayerId: 'r1' },
+      { headers: { ...limited, 'x-request-id': 'my-request' } },
+    );
+    await assert.rejects(watch[Symbol.asyncIterator]().next());
+    assert.deepEqual(rig.audited.slice(before), [asked('TransactionService.WatchTransactions')]);
   });
 
   it('audit: refused keys have a line without the key, and cannot flood the log', async () => {

@@ -1,7 +1,7 @@
 import { type DescMethod, type Message, ScalarType } from '@bufbuild/protobuf';
 import type { Interceptor } from '@connectrpc/connect';
 import { createTokenBuckets } from '../../core/access/token-bucket.js';
-import type { DomainError } from '../../core/errors.js';
+import type { DomainError, ErrorKind } from '../../core/errors.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { AuditLog } from '../../core/ports/log.js';
 import { shownName } from '../../core/safe-text.js';
@@ -9,9 +9,14 @@ import { type Call, callOf } from './call.js';
 import { domainErrorOf } from './errors.js';
 import type { MethodPlan } from './method-plan.js';
 
+/** The function that interceptors wrap. Connect does not export its name. */
+type Next = Parameters<Interceptor>[0];
+
 export interface AuditDeps {
   readonly plans: readonly MethodPlan[];
   readonly log: AuditLog;
+  /** Writes the audit line of a key that is refused on a read. */
+  readonly auditRefusal: AuditRefusal;
 }
 
 /** The ids in a call, by name (`relayer_id`). Only ids: other fields may hold secrets. */
@@ -28,13 +33,13 @@ interface Audited {
 /**
  * Creates the interceptor that writes an audit line for each call that writes, whether it succeeds or not: the key's id and name, the
  * method and its ids, the caller's address, what was signed or changed, the outcome (`OK` or the error's reason), and the request id.
- * `replayed` marks an answer by an idempotency key, which did nothing.
+ * `replayed` marks an answer by an idempotency key, which did nothing. A read has a line only if the key is refused.
  */
-export function createAudit({ plans, log }: AuditDeps): Interceptor {
+export function createAudit({ plans, log, auditRefusal }: AuditDeps): Interceptor {
   const written = new Map<DescMethod, Audited>(plans.filter(({ writes }) => writes).map((plan) => [plan.method, auditedFrom(plan)]));
   return (next) => async (request) => {
     const plan = written.get(request.method);
-    if (plan === undefined || request.stream) return next(request);
+    if (plan === undefined || request.stream) return auditedRead(next, request, auditRefusal);
     const call = callOf({ values: request.contextValues });
     const asked = idsOfRequest(plan, request.message);
     const writeLine = (outcome: string, ids: Ids) => {
@@ -52,11 +57,38 @@ export function createAudit({ plans, log }: AuditDeps): Interceptor {
   };
 }
 
+const refusals: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['unauthenticated', 'forbidden']);
+
+/** Serves a call that writes nothing. The key's relayer list is checked here, with the message at hand. */
+async function auditedRead(next: Next, request: Parameters<Next>[0], auditRefusal: AuditRefusal): Promise<Awaited<ReturnType<Next>>> {
+  const noteRefusal = (error: unknown) => {
+    const failure = domainErrorOf(error);
+    if (!refusals.has(failure.kind)) return;
+    auditRefusal({ ...callOf({ values: request.contextValues }), method: `${request.service.name}.${request.method.name}`, failure });
+  };
+  try {
+    const response = await next(request);
+    return response.stream ? { ...response, message: untilFailure(response.message, noteRefusal) } : response;
+  } catch (error) {
+    noteRefusal(error);
+    throw error;
+  }
+}
+
+async function* untilFailure<T>(items: AsyncIterable<T>, note: (error: unknown) => void): AsyncIterable<T> {
+  try {
+    yield* items;
+  } catch (error) {
+    note(error);
+    throw error;
+  }
+}
+
 function whoOf({ requestId, callerAddress, principal }: Pick<Call, 'requestId' | 'callerAddress' | 'principal'>) {
   return { requestId, address: callerAddress, keyId: principal?.keyId ?? null, keyName: principal?.name ?? null };
 }
 
-/** A key that the guards refused, or its absence. */
+/** A key that was refused, or its absence. */
 export interface Refusal extends Pick<Call, 'requestId' | 'callerAddress' | 'principal'> {
   /** The label of the method; null: unknown. */
   readonly method: string | null;
@@ -69,7 +101,7 @@ export type AuditRefusal = (refusal: Refusal) => void;
 /** Lines about refused keys: anyone can cause them, and they must not flood the log. */
 const refusalLimits = { perSecond: 5, burst: 50 };
 
-/** Creates the writer of audit lines about keys that the guards refuse. The first line after the limit says how many lines were left out. */
+/** Creates the writer of audit lines about keys that are refused. The first line after the limit says how many lines were left out. */
 export function createRefusalAudit(log: AuditLog, clock: Clock): AuditRefusal {
   const lines = createTokenBuckets(refusalLimits, clock);
   let suppressed = 0;
@@ -78,7 +110,9 @@ export function createRefusalAudit(log: AuditLog, clock: Clock): AuditRefusal {
       suppressed += 1;
       return;
     }
-    log.audit({ ...whoOf(who), method, outcome: failure.reason, ...(suppressed === 0 ? {} : { suppressed }) });
+    const { relayer_id } = failure.metadata;
+    const ids = relayer_id === undefined ? {} : { relayer_id };
+    log.audit({ ...whoOf(who), method, ...ids, outcome: failure.reason, ...(suppressed === 0 ? {} : { suppressed }) });
     suppressed = 0;
   };
 }
