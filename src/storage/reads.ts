@@ -131,6 +131,18 @@ export function createReads(statements: Statements, query: Query): Reads {
     return { items: rows.map(viewFromRow), total };
   }
 
+  /** Counts a whole list, and returns the `seq` that a page is before; null: it is past the end. */
+  async function placeOf(
+    walk: Walk,
+    positionOf: Statement<{ id: string }, { seq: number }>,
+    { offset, after }: PageQuery,
+  ): Promise<{ readonly total: number; readonly before: number | null }> {
+    const { before, count } = await walkOver(walk, offset);
+    const { count: rest } = await walkOver(walk, Number.POSITIVE_INFINITY, before);
+    const [position] = after === undefined ? [] : await query(positionOf, { id: after });
+    return { total: count + rest, before: rest === 0 ? null : (position?.seq ?? before) };
+  }
+
   return {
     transaction: async (id) => (await query(transactions.byId, { id })).map(viewFromRow)[0],
     transactionsOf: (relayerId, statuses, page) =>
@@ -193,10 +205,9 @@ export function createReads(statements: Statements, query: Query): Reads {
     apiKeys: async () => (await query(apiKeys.all, {})).map(apiKeyMapping.fromRow),
     definitions: async (kind) => (await query(definitions.ofKind, { kind })).map(definitionMapping.fromRow),
     fileEntries: (kind) => query(fileEntries.ofKind, { kind }),
-    notifications: async ({ offset, limit, after = '' }) => {
-      const [count] = await query(notifications.total, {});
-      const total = count?.total ?? 0;
-      const rows = offset < total ? await query(notifications.page, { limit, offset, after }) : [];
+    notifications: async (page) => {
+      const { total, before } = await placeOf((part) => query(notifications.walk, part), notifications.position, page);
+      const rows = before === null ? [] : await query(notifications.page, { before, limit: page.limit });
       return { items: rows.map(notificationMapping.fromRow), total };
     },
     pendingTargets: async (nowMs) => {
@@ -212,13 +223,11 @@ export function createReads(statements: Statements, query: Query): Reads {
     pendingEventCount: async (limit) => (await query(events.pendingCount, { limit }))[0]?.total ?? 0,
     delivery: async (notificationId, eventId) =>
       (await withAttempts(await query(events.byId, { notification_id: notificationId, id: eventId })))[0],
-    deliveries: async (notificationId, { offset, limit, after }) => {
+    deliveries: async (notificationId, page) => {
       const walk: Walk = (part) => query(events.walk, { notification_id: notificationId, ...part });
-      const { before, count } = await walkOver(walk, offset);
-      const { count: rest } = await walkOver(walk, Number.POSITIVE_INFINITY, before);
-      const [position] = after === undefined ? [] : await query(events.position, { id: after });
-      const rows = rest > 0 ? await query(events.pageOf, { notification_id: notificationId, before: position?.seq ?? before, limit }) : [];
-      return { items: await withAttempts(rows), total: count + rest };
+      const { total, before } = await placeOf(walk, events.position, page);
+      const rows = before === null ? [] : await query(events.pageOf, { notification_id: notificationId, before, limit: page.limit });
+      return { items: await withAttempts(rows), total };
     },
     finishedEventIds: async (beforeMs, limit) => (await query(events.finished, { before_ms: beforeMs, limit })).map(({ id }) => id),
   };

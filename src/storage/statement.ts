@@ -1,4 +1,4 @@
-import { type Compilable, type RawBuilder, sql } from 'kysely';
+import type { Compilable } from 'kysely';
 
 /** A value that both databases can store. */
 export type SqlValue = string | number | null;
@@ -47,11 +47,6 @@ export function perCount<S>(make: (count: number) => S): (count: number) => S {
     made.set(count, known);
     return known;
   };
-}
-
-/** The `seq` below which the rows older than the one with this id are; with the empty id, all rows are. */
-export function seqBefore(table: 'notifications' | 'events', id: string): RawBuilder<number> {
-  return sql<number>`coalesce((select seq from ${sql.table(table)} where id = ${id}), 9223372036854775807)`;
 }
 
 /** The placeholders of some columns, for an insert or an update. */

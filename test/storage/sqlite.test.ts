@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import Sqlite from 'better-sqlite3';
+import { StoreAwayError } from '../../src/core/ports/store.js';
 import { DatabaseLockedError } from '../../src/storage/database-locked-error.js';
 import { sqlite } from '../../src/storage/dialect.js';
 import { openStore } from '../../src/storage/open-store.js';
@@ -96,6 +97,22 @@ describe('sqlite only', () => {
     assert.ok(!existsSync(`${link}.lock`));
   });
 
+  test('a commit rejects with StoreAwayError while another program locks the file, and reads go on', async () => {
+    const file = newFile();
+    const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
+    const insert = (id: string) => store.commit([store.change.insertTransaction(aTransaction({ id }))]);
+    await insert('before');
+    const other = new Sqlite(file);
+    other.exec('begin immediate');
+    await assert.rejects(insert('locked out'), StoreAwayError);
+    assert.notEqual(await store.read.transaction('before'), undefined);
+    other.exec('rollback');
+    other.close();
+    await insert('after');
+    assert.equal(await store.read.transaction('locked out'), undefined);
+    await store.close();
+  });
+
   test('a failed migration changes nothing, and the next start runs it', async () => {
     const file = newFile();
     mkdirSync(dirname(file), { recursive: true });
@@ -163,6 +180,16 @@ describe('sqlite only', () => {
     await store.close();
   });
 
+  test('no statement skips rows by a number from a request: an offset walks over them in one go', () => {
+    const statements = Object.values(compileStatements(sqlite)).flatMap((of) => Object.values<unknown>(of));
+    const all = statements.map((made) => (typeof made === 'function' ? made(2) : made) as Pick<Statement<object>, 'name' | 'sql'>);
+    assert.ok(all.length > 50);
+    assert.deepEqual(
+      all.filter(({ sql }) => /offset \?/i.test(sql)).map(({ name }) => name),
+      [],
+    );
+  });
+
   test('every read uses an index and sorts no long list', async () => {
     const file = newFile();
     const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
@@ -199,6 +226,8 @@ describe('sqlite only', () => {
       lanes.nextNonce,
       lanes.genesisHash,
       notifications.byId,
+      notifications.page,
+      notifications.walk,
       fileEntries.ofKind,
       storedResponses.byKey,
       storedResponses.deleteExpired,

@@ -2,7 +2,8 @@ import type { Kysely, Selectable } from 'kysely';
 import type { Notification } from '../../core/notification/notification.js';
 import { json, recordMapping } from '../record-mapping.js';
 import type { NotificationTable, Schema } from '../schema.js';
-import { pick, seqBefore, statement } from '../statement.js';
+import { pick, statement } from '../statement.js';
+import type { Walked } from './transactions.js';
 
 type NotificationRow = Omit<Selectable<NotificationTable>, 'seq'>;
 
@@ -18,9 +19,17 @@ export const notificationMapping = recordMapping<Notification, NotificationRow>(
   revision: 'revision',
 });
 
+/** The newest rows before a `seq`. */
+interface Part {
+  readonly before: number;
+  readonly limit: number;
+}
+
 /** Statements on notifications. */
 export function notificationStatements(db: Kysely<Schema>) {
   const { columns } = notificationMapping;
+  const newestOf = (values: Part) =>
+    db.selectFrom('notifications').where('seq', '<', values.before).orderBy('seq', 'desc').limit(values.limit);
   return {
     insert: statement<NotificationRow, never>('notifications_insert', (values) =>
       db.insertInto('notifications').values(pick(values, columns)),
@@ -60,19 +69,17 @@ export function notificationStatements(db: Kysely<Schema>) {
       db.selectFrom('notifications').select(columns).where('id', '=', values.id),
     ),
 
-    page: statement<{ limit: number; offset: number; after: string }, NotificationRow>('notifications_page', (values) =>
-      db
-        .selectFrom('notifications')
-        .select(columns)
-        .where('seq', '<', seqBefore('notifications', values.after))
-        .orderBy('seq', 'desc')
-        .limit(values.limit)
-        .offset(values.offset),
+    page: statement<Part, NotificationRow>('notifications_page', (values) => newestOf(values).select(columns)),
+
+    position: statement<{ id: string }, { seq: number }>('notifications_position', (values) =>
+      db.selectFrom('notifications').select('seq').where('id', '=', values.id),
     ),
 
-    /** Counts each time: operators make notifications by hand, so they are few. */
-    total: statement<object, { total: number }>('notifications_total', () =>
-      db.selectFrom('notifications').select((eb) => eb.fn.countAll<number>().as('total')),
+    /** Walks over as many rows. Totals are counted this way each time. */
+    walk: statement<Part, Walked>('notifications_walk', (values) =>
+      db
+        .selectFrom(newestOf(values).select('seq').as('walked'))
+        .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('seq').as('last')]),
     ),
   };
 }
