@@ -20,6 +20,8 @@ export interface Watched {
   readonly lane: {
     /** Called with the newest head each time it was read. */
     tick(head: Head): void;
+    /** Called when no RPC node could be used. */
+    unreachable(): void;
   };
 }
 
@@ -75,6 +77,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, log
       if (problem !== detail) log.warn({ network: network.name, detail }, 'no RPC node of the network is usable');
       problem = detail;
       await disableIfOtherChain();
+      for (const { lane } of members) lane.unreachable();
     }
     if (!stopped) timer = setTimeout(() => (running = poll()), intervalMs);
   }

@@ -440,8 +440,7 @@ describe('a Stellar account without funds', () => {
     test.after(() => rig.stop());
     const bob = createWallet(rig.ledger, 10_000_000n);
     const sent = await rig.send(paymentBody(bob.address, 5n));
-    await waitFor('the reason', async () => ((await rig.client.get(sent.id)).status_reason === null ? undefined : true));
-    assert.match(String((await rig.client.get(sent.id)).status_reason), /fund/);
+    await waitFor('the reason', async () => (/fund/.test(String((await rig.client.get(sent.id)).status_reason)) ? true : undefined));
     rig.ledger.fund(rig.home.address, 50_000_000n);
     await rig.untilWithBlocks(sent.id, 'confirmed');
     assert.equal(bob.balance(), 10_000_005n);

@@ -29,7 +29,7 @@ describe('replacing and canceling', () => {
     await setBalance(anvil, rig.relayer.address, 0n);
     const { transaction } = await rig.send();
     await waitFor('the reason to wait', async () =>
-      (await rig.view(transaction.id)).transaction.statusReason === null ? undefined : true,
+      (await rig.view(transaction.id)).transaction.statusReason?.includes('insufficient balance') ? true : undefined,
     );
     const replaced = await replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted({ to: other, valueWei: 7n }));
     assert.equal(replaced.transaction.status, 'pending');

@@ -6,7 +6,7 @@ import { cancelTransaction } from '../../src/core/transaction/cancel-transaction
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import type { StellarAttemptFields, StellarRequest } from '../../src/core/transaction/stellar.js';
 import type { Attempt } from '../../src/core/transaction/transaction.js';
-import { type StellarRig, type StellarRigOptions, startStellarRig } from '../support/engine-rig.js';
+import { type StellarRig, type StellarRigOptions, startStellarRig, untilReason } from '../support/engine-rig.js';
 import { payment, stellarKey, stellarRequest } from '../support/stellar.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { waitFor } from '../support/wait-for.js';
@@ -294,11 +294,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
   it('transactions on Stellar: sends wait until the account exists', async (test) => {
     const rig = await start(test, { accounts, fundsStroops: 0n });
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
-    const waiting = await waitFor('a reason', async () => {
-      const { transaction: now } = await rig.view(transaction.id);
-      return now.statusReason ?? undefined;
-    });
-    assert.equal(waiting, `waiting: account ${rig.key.address} does not exist on local; fund it; retrying`);
+    await untilReason(rig, transaction.id, `waiting: account ${rig.key.address} does not exist on local; fund it; retrying`);
     rig.node.ledger.fund(rig.key.address, 1_000_000_000n);
     await rig.untilWithBlocks(transaction.id, 'confirmed');
   });
@@ -306,7 +302,7 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
   it('an account that was just created gets its first sequence number right', async (test) => {
     const rig = await start(test, { accounts, fundsStroops: 0n });
     const early = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
-    await waitFor('a reason', async () => (await rig.view(early.transaction.id)).transaction.statusReason ?? undefined);
+    await untilReason(rig, early.transaction.id, `waiting: account ${rig.key.address} does not exist on local; fund it; retrying`);
     await cancelTransaction(rig.deps, rig.relayer, early.transaction.id);
     rig.node.ledger.fund(rig.key.address, 1_000_000_000n);
     const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });

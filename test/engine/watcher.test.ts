@@ -48,9 +48,13 @@ it('relayers are disabled while every node serves another chain, and enabled whe
     await store.close();
   });
   let ticks = 0;
+  let failures = 0;
   const lane = {
     tick() {
       ticks += 1;
+    },
+    unreachable() {
+      failures += 1;
     },
   };
   watcher.add({ relayerId: 'r1', lane });
@@ -62,8 +66,9 @@ it('relayers are disabled while every node serves another chain, and enabled whe
   const reason = 'the RPC nodes serve a different chain: the genesis block is now 0xtheirs';
   await waitFor('it to be disabled', () => (told.length > 0 ? true : undefined));
   assert.equal(directory.relayer('r1')?.disabledReason, reason);
+  await waitFor('the lane to know', () => (failures > 0 ? true : undefined));
   directory.put({ relayer: { ...relayer, id: 'r2' }, chain, signer });
-  watcher.add({ relayerId: 'r2', lane: { tick: () => undefined } });
+  watcher.add({ relayerId: 'r2', lane: { tick: () => undefined, unreachable: () => undefined } });
   assert.equal(directory.relayer('r2')?.disabledReason, reason, 'one that comes later stands as the chain does');
 
   foreign = null;

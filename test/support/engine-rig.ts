@@ -137,6 +137,17 @@ async function startEngine({ folder, relayer, signer, chain, engineChain = chain
   };
 }
 
+/** Resolves when the `statusReason` of the transaction is this. */
+export function untilReason(rig: EngineRig, id: string, wanted: string): Promise<true> {
+  let last: string | null = null;
+  return waitFor(`${id} to say "${wanted}"`, async () => {
+    last = (await rig.view(id)).transaction.statusReason;
+    return last === wanted ? true : undefined;
+  }).catch((error: unknown) => {
+    throw new Error(`${error instanceof Error ? error.message : error}: "${last}"`);
+  }) as Promise<true>;
+}
+
 /** What differs from test to test. */
 export interface EvmRigOptions {
   readonly folder: string;

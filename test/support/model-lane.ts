@@ -81,6 +81,7 @@ export async function startModelLane(
     lanes: {
       requireRoom: () => lane.requireRoom(),
       accept: (transaction) => lane.accept(transaction),
+      whyUnsigned: (_, content) => lane.whyUnsigned(content),
       move: (_, id, decide) => lane.move(id, decide),
     },
     recordEvent: () => [],

@@ -1,5 +1,5 @@
 import type { SaveResponse } from '../access/idempotency.js';
-import type { Attempt, LaneId, Transaction, TransactionView } from '../transaction/transaction.js';
+import type { Attempt, Content, LaneId, Transaction, TransactionView } from '../transaction/transaction.js';
 import type { OpenTransaction } from './store.js';
 
 /** A change of an open transaction, made in one commit. */
@@ -25,6 +25,8 @@ export interface Lanes {
   requireRoom(lane: LaneId): void;
   /** Takes a stored transaction into its lane; returns at once. */
   accept(transaction: Transaction): void;
+  /** Why such a transaction could not be signed now: its `statusReason` when it is accepted. */
+  whyUnsigned(lane: LaneId, content: Content): string;
   /** Changes an open transaction, one change at a time. Returns its new state; null if it is no longer open, or if `decide` returned null. */
   move(lane: LaneId, transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
 }

@@ -9,15 +9,26 @@ import type { Attempt, Content, FailureReason, Intent, MinedAt, Transaction, Tra
  * Two pointers, *intended* (`liveVersion`) and *mined*: a reorg clears the mined one, and the intended attempt shows again. A transaction with
  * an attempt becomes final only by `resolved`, when its slot is used at the required confirmations; an unsequenced one also by `endedDead`,
  * when all its attempts are dead.
+ *
+ * `statusReason` of a transaction that is not final always says what it waits for.
  */
+
+/** Why an accepted transaction waits; what is known beyond that follows after a colon. */
+export const notSignedYet = 'waiting: not signed yet';
+const notAcceptedYet = 'waiting: signed; no RPC node has accepted it yet';
+const notMinedYet = 'waiting: an RPC node has accepted it; not mined yet';
+const notFinalYet = 'waiting: mined; not final until the required confirmations';
 
 function next(transaction: Transaction, changes: Partial<Transaction>): Transaction {
   return { ...transaction, ...changes, revision: transaction.revision + 1 };
 }
 
 /** Replaces the content of an unsigned transaction. */
-export function replacedInPlace(transaction: Transaction, content: Content, validUntilMs: number | null): Transaction {
-  return next(transaction, { content, validUntilMs, statusReason: null });
+export function replacedInPlace(
+  transaction: Transaction,
+  { content, validUntilMs, statusReason }: Pick<Transaction, 'content' | 'validUntilMs' | 'statusReason'>,
+): Transaction {
+  return next(transaction, { content, validUntilMs, statusReason });
 }
 
 /** Ends an unsigned transaction that the caller no longer wants. */
@@ -38,7 +49,7 @@ export function signed(
 ): Transaction {
   return next(transaction, {
     status: transaction.status === 'pending' ? 'sent' : transaction.status,
-    statusReason: reasonOf({ ...transaction, nonce }, purpose),
+    statusReason: reasonOf({ ...transaction, nonce }, purpose) ?? notAcceptedYet,
     intent: purpose,
     content: wanted.content,
     queued: null,
@@ -108,7 +119,7 @@ export function endedDead(transaction: Transaction): Transaction {
 export function submitted(transaction: Transaction, nowMs: number): Transaction {
   return next(transaction, {
     status: transaction.status === 'sent' ? 'submitted' : transaction.status,
-    statusReason: transaction.nonce === null ? unsequencedReason(transaction) : reasonOf(transaction, transaction.intent),
+    statusReason: (transaction.nonce === null ? unsequencedReason(transaction) : reasonOf(transaction, transaction.intent)) ?? notMinedYet,
     sentAtMs: transaction.sentAtMs ?? nowMs,
   });
 }
@@ -123,7 +134,7 @@ export function mined(transaction: Transaction, at: MinedAt, nowMs: number): Tra
   return next(transaction, {
     status: 'mined',
     mined: at,
-    statusReason: minedReason(transaction, at),
+    statusReason: minedReason(transaction, at) ?? notFinalYet,
     sentAtMs: transaction.sentAtMs ?? nowMs,
   });
 }

@@ -64,7 +64,10 @@ export async function replaceTransaction(
     require(current);
     const { transaction } = current;
     const { content, validUntilMs } = replacementOf(current);
-    if (!isSigned(transaction)) return { steps: [replacedInPlace(transaction, content, validUntilMs)], tell: true, saveResponse };
+    if (!isSigned(transaction)) {
+      const statusReason = deps.lanes.whyUnsigned(transaction, content);
+      return { steps: [replacedInPlace(transaction, { content, validUntilMs, statusReason })], tell: true, saveResponse };
+    }
     if (!mustQueue(current)) return null;
     return { steps: [replacementQueued(transaction, content, validUntilMs)], tell: true, saveResponse };
   }

@@ -10,7 +10,7 @@ import { chainKeyOf } from '../relayer/network.js';
 import { laneOf, type Relayer } from '../relayer/relayer.js';
 import type { Feed } from './feed.js';
 import { type Journal, noOrigin, type Origin } from './journal.js';
-import type { Content, Transaction, TransactionView } from './transaction.js';
+import type { Transaction, TransactionView } from './transaction.js';
 
 /** The dependencies of the transaction use cases. */
 export interface TransactionDeps {
@@ -41,7 +41,8 @@ export async function sendTransaction(
   deps.lanes.requireRoom(laneOf(relayer));
   const step = deps.journal.accepting(origin);
   const traceParent = step?.traceParent ?? origin.traceParent;
-  const transaction = newTransaction(deps, relayer, content, { validUntilMs, traceParent });
+  const statusReason = deps.lanes.whyUnsigned(laneOf(relayer), content);
+  const transaction = newTransaction(deps, relayer, { content, statusReason, validUntilMs, traceParent });
   const view: TransactionView = { transaction, shown: null };
   await deps.store.commit([deps.store.change.insertTransaction(transaction), ...deps.recordEvent(relayer, view), ...saveResponse(view)]);
   step?.end(null, { 'relayer.id': relayer.id, 'transaction.id': transaction.id });
@@ -54,8 +55,7 @@ export async function sendTransaction(
 export function newTransaction(
   { clock, ids }: Pick<TransactionDeps, 'clock' | 'ids'>,
   relayer: Relayer,
-  content: Content,
-  { validUntilMs, traceParent }: Pick<Transaction, 'validUntilMs' | 'traceParent'>,
+  { content, statusReason, validUntilMs, traceParent }: Pick<Transaction, 'content' | 'statusReason' | 'validUntilMs' | 'traceParent'>,
 ): Transaction {
   const createdAtMs = clock.nowMs();
   return {
@@ -64,7 +64,7 @@ export function newTransaction(
     chain: chainKeyOf(relayer.network),
     account: relayer.address,
     status: 'pending',
-    statusReason: null,
+    statusReason,
     failureReason: null,
     intent: 'content',
     content,

@@ -36,6 +36,8 @@ export interface LaneContext {
   reload(transactionIds: readonly string[]): Promise<void>;
   /** Runs a task while nothing else changes these transactions. */
   hold<T>(transactionIds: readonly string[], task: () => Promise<T>): Promise<T>;
+  /** No RPC node could be used when the head was last read. */
+  isUnreachable: boolean;
   /** The newest head up to which every slot is resolved; null: none since the start, so nothing may be signed or broadcast. */
   settled: Head | null;
   /** The account's nonce at that head: the first that no block holds. */

@@ -4,7 +4,7 @@ import type { Decide } from '../../core/ports/lanes.js';
 import type { Log } from '../../core/ports/log.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
-import { isFinal, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
+import { type Content, isFinal, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
 import { broadcast } from './broadcast.js';
 import { createFeeBumper } from './bump-fee.js';
@@ -12,6 +12,7 @@ import { createChore } from './chore.js';
 import { commitMoves } from './commit-moves.js';
 import { expire } from './expire.js';
 import { createForeignExplainer } from './explain-foreign.js';
+import { createWaitingExplainer, whyUnsigned } from './explain-waiting.js';
 import { createGapFiller } from './fill-gaps.js';
 import { type LaneContext, type LaneWork, noteSigned } from './lane-context.js';
 import { createLoop } from './loop.js';
@@ -38,9 +39,13 @@ export interface Lane {
   /** See `Lanes`. */
   requireRoom(): void;
   accept(transaction: Transaction): void;
+  /** See `Lanes.whyUnsigned`. */
+  whyUnsigned(content: Content): string;
   move(transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
   /** Takes note of the newest head, new or not. Returns at once. */
   tick(head: Head): void;
+  /** Takes note that no RPC node could be used. Returns at once. */
+  unreachable(): void;
   /** Signs nothing new, and resolves when all running work has ended. */
   stop(): Promise<void>;
   figures(): LaneFigures;
@@ -60,7 +65,8 @@ export interface LaneDeps {
 /**
  * Makes the lane of one account; nothing runs before the first tick.
  *
- * Three loops never wait for one another: upkeep (settling, then expiry, fee bumps, gaps), preparing (pricing and signing) and broadcasting.
+ * Three loops never wait for one another: upkeep (settling, then expiry, fee bumps, gaps), preparing (pricing and signing, then explaining why the rest
+ * waits) and broadcasting.
  * Their work is split into chores, of which each fails alone. A chore asks nodes without a lock, and changes a transaction only through `move` or
  * `commitMoves`, which assert that it is still as it was seen.
  */
@@ -81,6 +87,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     move,
     reload,
     hold: (ids, task) => oneAtATime.run(ids, task),
+    isUnreachable: false,
     settled: null,
     chainNonce: 0n,
     nextNonce: 0n,
@@ -120,17 +127,23 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   const prepareChore = chore('prepare', () => prepare(lane));
   const broadcastChore = chore('broadcast', () => broadcast(lane));
 
+  const explainer = createWaitingExplainer(lane);
+  const explainChore = chore('explain waiting', explainer.explain);
+
   const maintaining = createLoop(async () => {
     if (head === null) return;
     const newest = head;
     if (newest.hash !== lane.settled?.hash) for (const settle of settling) await settle(newest);
     // After a start, what has ended meanwhile must not be signed again.
-    if (lane.settled === null) return;
-    for (const keepUp of upkeep) await keepUp(newest);
+    if (lane.settled !== null) for (const keepUp of upkeep) await keepUp(newest);
     preparing.wake();
     broadcasting.wake();
   });
-  const preparing = createLoop(prepareChore);
+  // In one loop, since a draft is used only if its record has not changed.
+  const preparing = createLoop(async () => {
+    await prepareChore();
+    await explainChore();
+  });
   const broadcasting = createLoop(broadcastChore);
 
   function move(transactionId: string, decide: Decide): Promise<OpenTransaction | null> {
@@ -160,6 +173,8 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     if (view === undefined || isFinal(view.transaction.status)) return null;
     return { transaction: view.transaction, attempts: await deps.store.read.attemptsOf(transactionId) };
   }
+
+  const whyUnsignedNow = (content: Content) => whyUnsigned(lane, chain.isUnsequenced(content));
 
   function put(open: OpenTransaction): void {
     transactions.put(open);
@@ -207,11 +222,19 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     accept(transaction) {
       if (transactions.tracked(transaction.id) === undefined) put({ transaction, attempts: [] });
       preparing.wake();
+      // What forbids it has changed while it was stored.
+      if (transaction.statusReason !== whyUnsignedNow(transaction.content)) explainer.look();
     },
+    whyUnsigned: whyUnsignedNow,
     move,
     tick(newest) {
       head = newest;
+      lane.isUnreachable = false;
       maintaining.wake();
+    },
+    unreachable() {
+      lane.isUnreachable = true;
+      preparing.wake();
     },
     async stop() {
       stopped = true;

@@ -37,7 +37,8 @@ export interface AttemptState {
 export type Drafting = { readonly outcome: Draft | Refusal | null } | { readonly error: unknown };
 
 /** The facts about an unsigned transaction that always stay in memory; its content may stay in the store. */
-export interface Waiting extends Pick<Transaction, 'id' | 'revision' | 'status' | 'intent' | 'mined' | 'validUntilMs' | 'createdAtMs'> {
+export interface Waiting
+  extends Pick<Transaction, 'id' | 'revision' | 'status' | 'statusReason' | 'intent' | 'mined' | 'validUntilMs' | 'createdAtMs'> {
   readonly isUnsequenced: boolean;
 }
 
@@ -215,8 +216,8 @@ export function createOpenTransactions(isUnsequenced: (content: Content) => bool
   }
 
   function waitingOf({ transaction }: OpenTransaction): Waiting {
-    const { id, revision, status, intent, mined, validUntilMs, createdAtMs, content } = transaction;
-    return { id, revision, status, intent, mined, validUntilMs, createdAtMs, isUnsequenced: isUnsequenced(content) };
+    const { id, revision, status, statusReason, intent, mined, validUntilMs, createdAtMs, content } = transaction;
+    return { id, revision, status, statusReason, intent, mined, validUntilMs, createdAtMs, isUnsequenced: isUnsequenced(content) };
   }
 
   function stateOf({ transactionId, hash }: Pick<Attempt, 'transactionId' | 'hash'>): AttemptState | undefined {

@@ -23,7 +23,7 @@ const maxForbiddenBatches = 2;
 /** A lane signs nothing while the content and signed bytes of what it signed fill this: they stay in memory until the transactions are final. */
 const maxHeldCharacters = 64 * 1024 * 1024;
 /** The maximum number of unsequenced transactions in flight: nodes report this many in one call. */
-const maxUnsequenced = 256;
+export const maxUnsequenced = 256;
 /** A transaction that could not be prepared is tried again after this time. */
 const retryAfterMs = 500;
 /** The same for one that no node answered about: each try can last as long as a node may take, and others wait for it. */
@@ -91,14 +91,13 @@ function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly 
   const nowMs = lane.deps.clock.nowMs();
   const elapsedMs = lane.deps.clock.elapsedMs();
   const candidates: Tracked[] = [];
-  const { transactions, chain } = lane;
-  if (transactions.heldCharacters() >= maxHeldCharacters) return [];
+  const { transactions } = lane;
+  if (isMemoryFull(lane)) return [];
   const { batches, after } = forbiddenAgain(lane);
   let drafting = 0;
   // Without room the queue is not walked: it may be long, and this runs at every send.
-  const takesNonces = chain.sequence !== null && lane.doubtedNonce === null;
-  let slots = !takesNonces ? 0 : maxInFlightOf(lane.relayer().policies) - transactions.inFlightCount() + usedCount(lane);
-  let unsequencedRoom = chain.unsequenced === null ? 0 : maxUnsequenced - transactions.unsequencedCount();
+  let slots = slotsLeft(lane);
+  let unsequencedRoom = unsequencedLeft(lane);
   for (const record of transactions.waiting()) {
     if (candidates.length === batchSize || drafting >= maxDrafting || (slots <= 0 && unsequencedRoom <= 0)) break;
     const { id, isUnsequenced } = record.transaction;
@@ -146,6 +145,22 @@ function noteForbidden(lane: LaneContext, again: readonly Tracked[], isProgress:
   if (isProgress) lane.forbiddenAgain = { ...now, batches: 0, after: '' };
   else if (again.some(({ forbidden }) => forbidden?.atHash === now.atHash))
     lane.forbiddenAgain = { ...now, batches: now.batches + 1, after: now.batches === 0 && now.after > last ? now.after : last };
+}
+
+/** True if what is signed fills the memory that it may use. */
+export function isMemoryFull({ transactions }: LaneContext): boolean {
+  return transactions.heldCharacters() >= maxHeldCharacters;
+}
+
+/** How many transactions may take a nonce now. */
+export function slotsLeft(lane: LaneContext): number {
+  if (lane.chain.sequence === null || lane.doubtedNonce !== null) return 0;
+  return maxInFlightOf(lane.relayer().policies) - lane.transactions.inFlightCount() + usedCount(lane);
+}
+
+/** How many unsequenced transactions may be signed now. */
+export function unsequencedLeft({ chain, transactions }: LaneContext): number {
+  return chain.unsequenced === null ? 0 : maxUnsequenced - transactions.unsequencedCount();
 }
 
 /** The number of slots that the chain shows as used and that are not explained yet: they take no room from others. */

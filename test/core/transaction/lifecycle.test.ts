@@ -7,6 +7,7 @@ import {
   endedUnsigned,
   failed,
   mined,
+  notSignedYet,
   reorged,
   replacedInPlace,
   requireWaiting,
@@ -36,7 +37,14 @@ interface State {
 const moves: Record<string, (state: State, given: { nowMs: number; pick: number; flag: boolean }) => State | null> = {
   'replace in place': ({ transaction, purposes }, { pick }) =>
     transaction.status === 'pending'
-      ? { transaction: replacedInPlace(transaction, evmContent({ valueWei: BigInt(pick) }), pick % 2 === 0 ? null : pick), purposes }
+      ? {
+          transaction: replacedInPlace(transaction, {
+            content: evmContent({ valueWei: BigInt(pick) }),
+            validUntilMs: pick % 2 === 0 ? null : pick,
+            statusReason: notSignedYet,
+          }),
+          purposes,
+        }
       : null,
   'end unsigned': ({ transaction, purposes }, { pick }) =>
     transaction.status === 'pending'
@@ -93,7 +101,7 @@ describe('lifecycle under random moves of the engine', () => {
   it('lifecycle: each move adds one revision and never contradicts an earlier record', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-        let state: State = { transaction: aTransaction({ id: 't', content, revision: 1 }), purposes: [] };
+        let state: State = { transaction: aTransaction({ id: 't', content, revision: 1, statusReason: notSignedYet }), purposes: [] };
         for (const { move, ...given } of steps) {
           const before = state.transaction;
           const after = moves[move]?.(state, given);
@@ -106,6 +114,7 @@ describe('lifecycle under random moves of the engine', () => {
           if (before.intent !== 'content') assert.equal(now.intent, before.intent, 'the intent changed again');
           assert.equal(now.confirmedAtMs !== null, now.status === 'confirmed', 'confirmed_at is with confirmed only');
           assert.equal(now.failureReason !== null, now.status === 'failed', 'failure_reason is with failed only');
+          if (!isFinal(now.status)) assert.match(now.statusReason ?? '', /./, `${move} leaves ${now.status} without a reason`);
           if (now.status === 'mined') assert.ok(now.mined !== null);
           if (now.status === 'pending') assert.deepEqual([now.nonce, now.liveVersion, now.mined], [null, null, null]);
           if (now.status === 'sent' || now.status === 'submitted') assert.ok(now.nonce !== null && now.liveVersion !== null);
@@ -123,7 +132,8 @@ describe('lifecycle under random moves of the engine', () => {
 
 describe('how a transaction ends', () => {
   const sent = signed(aTransaction({ id: 't', content }), firstVersion);
-  const over = (purpose: Intent) => signed(sent, { version: 2, purpose, nonce: 7n });
+  const over = (purpose: Intent) =>
+    signed(purpose === 'release_slot' ? { ...sent, statusReason: 'insufficient balance' } : sent, { version: 2, purpose, nonce: 7n });
   const cases: readonly (readonly [mined: Intent, succeeded: boolean, status: string, reason: RegExp | null])[] = [
     ['content', true, 'confirmed', null],
     ['content', false, 'failed', /failed on chain/],

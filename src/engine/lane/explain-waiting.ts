@@ -1,0 +1,71 @@
+import { maxInFlightOf } from '../../core/relayer/relayer.js';
+import { notSignedYet, waiting } from '../../core/transaction/lifecycle.js';
+import { isSigned, type Transaction } from '../../core/transaction/transaction.js';
+import type { LaneContext } from './lane-context.js';
+import type { Tracked } from './open-transactions.js';
+import { isMemoryFull, maxUnsequenced, slotsLeft, unsequencedLeft } from './prepare.js';
+
+/** The maximum number of records changed at once. */
+const batchSize = 50;
+
+/** Returns why nothing with this kind of place can be signed now, whatever its content is; `notSignedYet` alone if nothing is known to forbid it. */
+export function whyUnsigned(lane: LaneContext, isUnsequenced: boolean): string {
+  const obstacle = obstacleOf(lane, isUnsequenced);
+  return obstacle === null ? notSignedYet : `${notSignedYet}: ${obstacle}`;
+}
+
+function obstacleOf(lane: LaneContext, isUnsequenced: boolean): string | null {
+  const { policies, disabledReason } = lane.relayer();
+  if (disabledReason !== null) return `the relayer is disabled: ${disabledReason}`;
+  if (lane.isUnreachable) return 'no RPC node is reachable; retrying';
+  if (lane.settled === null) return 'the state of the account is being read from the RPC nodes';
+  if (isMemoryFull(lane)) return 'the signed transactions of the account fill the memory that they may use; will send when some are final';
+  if (isUnsequenced) {
+    return unsequencedLeft(lane) > 0 ? null : `${maxUnsequenced} transactions of the account are in flight; will send when one has ended`;
+  }
+  if (lane.doubtedNonce !== null) return 'the next nonce of the account is being confirmed by the RPC nodes';
+  if (slotsLeft(lane) > 0) return null;
+  const most = maxInFlightOf(policies);
+  return most === 1
+    ? 'an earlier transaction of the account is not mined yet; will send after it'
+    : `${most} earlier transactions are in flight, as max_in_flight allows; will send when one is mined`;
+}
+
+/**
+ * Makes the chore that writes the obstacle of the whole lane into the records that wait for it, once when it changes. What waits for a reason of its own,
+ * such as its funds, keeps that, and what a node is being asked about is left alone. The queue is walked only at a change, since it may be long.
+ */
+export function createWaitingExplainer(lane: LaneContext): { readonly explain: () => Promise<void>; readonly look: () => void } {
+  let explained = '';
+
+  const explain = async (): Promise<void> => {
+    const [slotted, unsequenced] = [whyUnsigned(lane, false), whyUnsigned(lane, true)];
+    const now = `${slotted}\n${unsequenced}`;
+    if (now === explained || lane.isStopped()) return;
+    const reasonOf = ({ transaction }: Tracked) => (transaction.isUnsequenced ? unsequenced : slotted);
+    const outdated = [...lane.transactions.waiting()].filter((one) => one.drafting === null && isOutdated(one.transaction, reasonOf(one)));
+    for (let at = 0; at < outdated.length; at += batchSize) {
+      // The store writes them in one commit.
+      await Promise.all(outdated.slice(at, at + batchSize).map((one) => rewrite(lane, one.transaction.id, reasonOf(one))));
+    }
+    explained = now;
+  };
+
+  return {
+    explain,
+    look() {
+      explained = '';
+    },
+  };
+}
+
+/** True if the record states an obstacle of the lane that is not the present one. Without an obstacle it is signed next. */
+function isOutdated({ statusReason }: Pick<Transaction, 'statusReason'>, reason: string): boolean {
+  return reason !== notSignedYet && statusReason !== reason && (statusReason === null || statusReason.startsWith(notSignedYet));
+}
+
+async function rewrite(lane: LaneContext, id: string, reason: string): Promise<void> {
+  await lane.move(id, ({ transaction }) =>
+    !isSigned(transaction) && isOutdated(transaction, reason) ? { steps: [waiting(transaction, reason)] } : null,
+  );
+}
