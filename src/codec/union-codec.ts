@@ -22,7 +22,9 @@ const networkTypes: ReadonlySet<string> = new Set(['evm', 'stellar', 'solana']);
 
 /** Adds a union's keys and writer to the codec of its message. Throws if its options make no sense. */
 export function addUnion(codec: ObjectCodec, oneof: DescOneof, compiler: Compiler): void {
-  const { selector, content, under } = unionRulesOf(oneof);
+  const { selector, content, under, nullKeys } = unionRulesOf(oneof);
+  if (nullKeys.length > 0 && (selector.case !== 'relayerNetwork' || under !== ''))
+    throw new Error(`${oneof} has null_keys, which need flattened cases`);
   if (content !== '' && selector.case !== 'tag') throw new Error(`${oneof} has content, which needs a tag`);
   if (under !== '' && selector.case !== 'sibling' && selector.case !== 'relayerNetwork') {
     throw new Error(`${oneof} has under, which needs a sibling or the relayer's network`);
@@ -69,7 +71,7 @@ function addShapeUnion(codec: ObjectCodec, oneof: DescOneof, union: ShapeUnion, 
   if (under === '') {
     if (codec.flat !== null) throw new Error(`${codec.desc} has two flattened unions`);
     codec.flat = union;
-    addCaseWriter(codec, oneof, writersOf(union, writeMembers));
+    addCaseWriter(codec, oneof, writersOf(union, membersWriter(unionRulesOf(oneof).nullKeys)));
     return;
   }
   addKey(codec, under, {
@@ -89,6 +91,17 @@ function addShapeUnion(codec: ObjectCodec, oneof: DescOneof, union: ShapeUnion, 
     oneof,
     writersOf(union, (shape, message) => `,${JSON.stringify(under)}:${writeObject(shape, message)}`),
   );
+}
+
+/** Writes the members of a case, and null for each of these keys that it does not have. */
+function membersWriter(nullKeys: readonly string[]): (shape: ObjectCodec, message: Properties) => string {
+  const nulls = new Map<ObjectCodec, string>();
+  return (shape, message) => {
+    // Not known earlier: a codec may be incomplete when its union is compiled.
+    const missing = nulls.get(shape) ?? nullKeys.map((key) => (shape.keys.has(key) ? '' : `,${JSON.stringify(key)}:null`)).join('');
+    nulls.set(shape, missing);
+    return writeMembers(shape, message) + missing;
+  };
 }
 
 /** The network of the relayer that the request names chooses the case. */
@@ -191,6 +204,7 @@ function addTagAndContent(codec: ObjectCodec, oneof: DescOneof, tag: string, con
       if (chosen === undefined) return reading.refuse(path, description);
       const read = contentOf(chosen.field, chosen.value, object.get(content) ?? null);
       if (read === 'missing') return reading.refuse(prefix + content, 'is required');
+      if (read === 'unwanted') return reading.refuse(prefix + content, 'must be absent or null');
       const held = read === 'empty' ? emptyOf(chosen.field) : chosen.value.read(read.json, prefix + content, reading);
       if (held !== undefined) target[oneof.localName] = { case: chosen.field.localName, value: held };
     },
@@ -199,7 +213,8 @@ function addTagAndContent(codec: ObjectCodec, oneof: DescOneof, tag: string, con
   addCaseWriter(codec, oneof, writers);
 }
 
-function contentOf(field: DescField, value: ValueCodec, json: JsonValue): { json: JsonValue } | 'empty' | 'missing' {
+function contentOf(field: DescField, value: ValueCodec, json: JsonValue): { json: JsonValue } | 'empty' | 'missing' | 'unwanted' {
+  if (json !== null && isEmpty(field)) return 'unwanted';
   if (json !== null || value.readsNull === true) return { json };
   return isEmpty(field) ? 'empty' : 'missing';
 }

@@ -547,14 +547,14 @@ describe('answers', () => {
     );
     assert.match(
       stellar,
-      /"hash":null,"source_account":"GA","fee":340282366920938463463374607431768211455,"sequence_number":"7","transaction_result_xdr":null,"revision":9,"updated_at":"2026-11-20T10:00:00.005Z","failure_reason":null,"block_number":null,"gas_used":null,"fee_paid":null\}$/,
+      /"hash":null,"source_account":"GA","fee":340282366920938463463374607431768211455,"sequence_number":"7","transaction_result_xdr":null,"from":null,"to":null,"value":null,"data":null,"nonce":null,"gas_limit":null,"gas_price":null,"max_fee_per_gas":null,"max_priority_fee_per_gas":null,"speed":null,"signature":null,"revision":9,"updated_at":"2026-11-20T10:00:00.005Z","failure_reason":null,"block_number":null,"gas_used":null,"fee_paid":null\}$/,
     );
     const solana = renderTransaction(
       create(TransactionSchema, { ...record, network: { case: 'solana', value: { transaction: 'AA==', signature: 's' } } }),
     );
     assert.match(
       solana,
-      /"hash":null,"transaction":"AA==","signature":"s","instructions":\[\],"revision":9,"updated_at":"[^"]+","failure_reason":null,/,
+      /"hash":null,"transaction":"AA==","signature":"s","instructions":\[\],"from":null,"to":null,"value":null,"data":null,"nonce":null,"gas_limit":null,"gas_price":null,"max_fee_per_gas":null,"max_priority_fee_per_gas":null,"speed":null,"revision":9,"updated_at":"[^"]+","failure_reason":null,/,
     );
   });
 

@@ -153,18 +153,28 @@ describe('a Solana transaction', () => {
   it('Solana transaction: the record has the common fields and those of Solana', async () => {
     const { status, body } = await send(bodyOf({ instructions: [transfer()] }));
     assert.equal(status, 200);
-    const { id, created_at, updated_at, ...record } = body.data;
+    const { id, status_reason, created_at, updated_at, ...record } = body.data;
     assert.ok(id && created_at && updated_at);
+    assert.match(String(status_reason), /^waiting: not signed yet: /);
     assert.deepEqual(record, {
       relayer_id: 'r1',
       status: 'pending',
-      status_reason: null,
       sent_at: null,
       confirmed_at: null,
       hash: null,
       transaction: '',
       signature: null,
       instructions: bodyOf({ instructions: [transfer()] }).instructions,
+      from: null,
+      to: null,
+      value: null,
+      data: null,
+      nonce: null,
+      gas_limit: null,
+      gas_price: null,
+      max_fee_per_gas: null,
+      max_priority_fee_per_gas: null,
+      speed: null,
       revision: 1,
       failure_reason: null,
       block_number: null,

@@ -274,6 +274,8 @@ describe('refused Stellar requests, over REST and every RPC protocol', () => {
       { ...withInvoke({}), memo: { type: 'text', value: 'x' } },
       'memo must be none for a contract operation',
     ],
+    ['a memo none with a value', { ...plain, memo: { type: 'none', value: 'x' } }, 'memo.value must be absent or null'],
+    ['a memo none with an empty object', { ...plain, memo: { type: 'none', value: {} } }, 'memo.value must be absent or null'],
     [
       'a long text',
       { ...plain, memo: { type: 'text', value: `${'x'.repeat(25)}€€` } },
@@ -496,13 +498,14 @@ describe('accepted Stellar requests', () => {
 
   it('Stellar request: the answer is the record of the transaction', async () => {
     const { data } = (await taken({ network: 'local', operations: [pay] })) as { data: Record<string, unknown> };
+    assert.match(String(data.status_reason), /^waiting: not signed yet: /);
     assert.deepEqual(
-      { ...data, id: '', created_at: '', updated_at: '' },
+      { ...data, id: '', status_reason: '', created_at: '', updated_at: '' },
       {
         id: '',
         relayer_id: 'r1',
         status: 'pending',
-        status_reason: null,
+        status_reason: '',
         created_at: '',
         sent_at: null,
         confirmed_at: null,
@@ -511,6 +514,17 @@ describe('accepted Stellar requests', () => {
         fee: 0,
         sequence_number: '0',
         transaction_result_xdr: null,
+        from: null,
+        to: null,
+        value: null,
+        data: null,
+        nonce: null,
+        gas_limit: null,
+        gas_price: null,
+        max_fee_per_gas: null,
+        max_priority_fee_per_gas: null,
+        speed: null,
+        signature: null,
         revision: 1,
         updated_at: '',
         failure_reason: null,

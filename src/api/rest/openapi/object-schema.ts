@@ -178,13 +178,29 @@ function keyCase(schemas: FieldSchemas, field: DescField, { direction, name }: O
   return { name: name + pascal(field.name), description: commentOf(field), keys, tags: [] };
 }
 
+/** The keys that a response has as null, since only other cases of the union have them. */
+function nullKeysOf(schemas: FieldSchemas, field: DescField, direction: Direction): Keys {
+  if (field.oneof === undefined || direction === 'request') return withKeys({});
+  const { nullKeys } = unionRulesOf(field.oneof);
+  const own = messageOf(field).fields.map(restNameOf);
+  const others = field.oneof.fields.flatMap((other) => messageOf(other).fields);
+  const nulls = nullKeys
+    .filter((key) => !own.includes(key))
+    .map((key): [string, Schema] => {
+      const other = others.find((one) => restNameOf(one) === key);
+      if (other === undefined) throw new Error(`${field.oneof} has the null key ${key}, which none of its cases has`);
+      return [key, described(orNull(schemas.field(other, direction)), 'Null: transactions on this network do not have it.')];
+    });
+  return withKeys(Object.fromEntries(nulls));
+}
+
 /** A case that the relayer's network chooses. In responses it has the name of its message, because that message is nowhere else. */
 function networkCase(schemas: FieldSchemas, field: DescField, { direction, name, suffix = '' }: ObjectForm): Case {
   const message = messageOf(field);
   return {
     name: direction === 'answer' ? message.name + suffix : name + pascal(field.name),
     description: commentOf(message),
-    keys: ownKeysOf(schemas, message, { direction, name: message.name }),
+    keys: merged(ownKeysOf(schemas, message, { direction, name: message.name }), nullKeysOf(schemas, field, direction)),
     alone: () => schemas.message(message, direction),
     tags: [],
   };
