@@ -289,6 +289,8 @@ export function createOpenTransactions(isUnsequenced: (content: Content) => bool
       if (!staysWaiting) remove(before);
       // Nothing is known yet about the use of a new nonce.
       if (nonceBefore !== open.transaction.nonce) before.unexplained = null;
+      const { content, queued } = before.open?.transaction ?? open.transaction;
+      if (content !== open.transaction.content || queued !== open.transaction.queued) forgetRefusals(before);
       before.open = keptOf(open);
       before.transaction = waitingOf(open);
       if (!staysWaiting) add(before, open, nonceBefore !== null);
@@ -371,7 +373,7 @@ export function noteRefusal(record: Tracked, elapsedMs: number): void {
   record.refusals += 1;
 }
 
-/** Takes note that it was signed, or has other content. */
+/** Takes note that it can be signed, or has other content. */
 export function forgetRefusals(record: Tracked): void {
   record.notBeforeMs = 0;
   record.refusals = 0;

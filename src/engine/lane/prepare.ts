@@ -231,7 +231,7 @@ export function followsOthers({ transactions }: LaneContext, { id }: Transaction
 
 /** Makes a refusal wait that earlier transactions may end. */
 export function undecided(draft: Draft | Refusal): Draft | Refusal {
-  if (!isRefusal(draft) || draft.refused !== 'reverts') return draft;
+  if (!isRefusal(draft) || draft.refused !== 'reverts' || (!draft.lasting && draft.isDoubted !== true)) return draft;
   return {
     ...draft,
     sentence: `waiting: ${draft.sentence}; will be decided when earlier transactions are mined`,
@@ -276,8 +276,9 @@ async function holdBack(
 ): Promise<void> {
   const record = lane.transactions.tracked(seen.id);
   const nowMs = lane.deps.clock.elapsedMs();
-  // Funds and prices change at any head; a program's refusal changes rarely.
-  if (record !== undefined && 'refused' in obstacle && obstacle.refused === 'reverts') noteRefusal(record, nowMs);
+  // Many can wait for one earlier transaction, each with several calls per try.
+  const isUndecided = 'refused' in obstacle && obstacle.refused === 'reverts' && followsOthers(lane, seen);
+  if (record !== undefined && isUndecided) noteRefusal(record, nowMs);
   else if (record !== undefined) record.notBeforeMs = nowMs + pauseMs;
   await lane.move(seen.id, ({ transaction }) => {
     if (transaction.revision !== seen.revision) return null;

@@ -113,7 +113,7 @@ function resend(lane: LaneContext, open: OpenTransaction): void {
 
 /**
  * Signs dead transactions again, oldest first, as far as the balance pays for them. The balance is read once for all, and what it does not pay for is not
- * drafted: the next head looks again.
+ * drafted: the next head looks again, at no further cost.
  */
 async function signAgain(lane: LaneContext, dead: readonly Dead[], head: Head): Promise<void> {
   const { clock } = lane.deps;
@@ -123,10 +123,16 @@ async function signAgain(lane: LaneContext, dead: readonly Dead[], head: Head): 
   if (due.length === 0 || lane.isStopped()) return;
   const reserved = lane.transactions.reserved() - dead.reduce((sum, { open }) => sum + highestCost(open), 0n);
   const funds = (await lane.chain.balanceOf(lane.id.account)) - reserved - minBalanceOf(lane.relayer().policies);
-  const payable = await withinFunds(lane, due, funds, ({ open }) => (open.transaction.queued === null ? highestCost(open) : 0n));
-  const drafts = await Promise.all(payable.slice(0, batchSize).map((one) => draftAgain(lane, one)));
+  // The price may have fallen since the earlier attempts: the oldest one is drafted whatever they cost.
+  const isPriced = (one: Dead) => one !== due[0] && one.open.transaction.queued === null;
+  const candidates = await withinFunds(lane, due, funds, (one) => (isPriced(one) ? highestCost(one.open) : 0n));
+  const drafts = await Promise.all(candidates.slice(0, batchSize).map((one) => draftAgain(lane, one)));
   const drafted = drafts.flatMap((one) => one ?? []);
-  for (const one of await withinFunds(lane, drafted, funds, ({ draft }) => maxCost(draft))) await sign(lane, one, head);
+  const payable = await withinFunds(lane, drafted, funds, ({ draft }) => maxCost(draft));
+  for (const one of drafted) {
+    if (payable.includes(one)) await sign(lane, one, head);
+    else noteRefused(lane, one.open);
+  }
 }
 
 /** Returns those that these funds pay for, in order. The others wait. */
@@ -152,8 +158,7 @@ async function draftAgain(lane: LaneContext, dead: Dead): Promise<DraftedAgain |
   const drafted = await lane.chain.draft(request).catch(nullIfUnavailable);
   const draft = drafted !== null && mayDepend ? undecided(drafted) : drafted;
   if (draft !== null && !isRefusal(draft)) return { ...dead, draft };
-  const record = recordOf(lane, dead.open);
-  if (record !== undefined) noteRefusal(record, lane.deps.clock.elapsedMs());
+  noteRefused(lane, dead.open);
   if (draft?.lasting === true) await fail(lane, dead, draft);
   else if (draft !== null) await wait(lane, dead, waitingReason(draft.sentence));
   return null;
@@ -161,7 +166,6 @@ async function draftAgain(lane: LaneContext, dead: Dead): Promise<DraftedAgain |
 
 async function sign(lane: LaneContext, { open, draft }: DraftedAgain, head: Head): Promise<void> {
   const { id } = open.transaction;
-  const record = recordOf(lane, open);
   const after = await moveUnchanged(lane, open, async (current) => {
     const { transaction } = current;
     const newAttempt = await signAttempt(lane.deps, lane.relayer(), current, { draft, nonce: null, purpose: 'content' });
@@ -169,12 +173,12 @@ async function sign(lane: LaneContext, { open, draft }: DraftedAgain, head: Head
     if (duplicate !== null) return waitsFor(transaction, duplicate);
     return { steps: [signed(transaction, newAttempt, wantedOf(transaction))], newAttempt, tell: transaction.queued !== null };
   });
-  if (record === undefined) return;
   if (after === null || after.attempts.length === open.attempts.length) {
-    noteRefusal(record, lane.deps.clock.elapsedMs());
+    noteRefused(lane, open);
     return;
   }
-  forgetRefusals(record);
+  const record = recordOf(lane, open);
+  if (record !== undefined) forgetRefusals(record);
   lane.log.debug({ transaction: id, head: head.number }, 'signed again: the earlier attempts can no longer be mined');
 }
 
@@ -184,6 +188,11 @@ function wantedOf({ queued, content, validUntilMs }: Transaction) {
 
 function recordOf({ transactions }: LaneContext, { transaction }: OpenTransaction): Tracked | undefined {
   return transactions.tracked(transaction.id);
+}
+
+function noteRefused(lane: LaneContext, open: OpenTransaction): void {
+  const record = recordOf(lane, open);
+  if (record !== undefined) noteRefusal(record, lane.deps.clock.elapsedMs());
 }
 
 async function wait(lane: LaneContext, { open }: Dead, reason: string): Promise<void> {
