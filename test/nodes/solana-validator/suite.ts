@@ -14,7 +14,7 @@ import { buildTransaction, signerOf } from '../../local-chains/solana/build-tran
 import { systemProgram, transferOf, unitLimitOf, unitPriceOf } from '../../local-chains/solana/instructions.js';
 import { answersOf, askedAccounts, recordedAnswers } from '../../local-chains/solana/questions.js';
 import { type SolanaEngineOptions, startSolanaEngine } from '../../support/engine-rig.js';
-import { relayed, startFakeNode } from '../../support/fake-node.js';
+import { type AskedRequest, type FakeAnswer, relayed, startFakeNode } from '../../support/fake-node.js';
 import type { SolanaClient, SolanaRecord } from '../../support/network-service.js';
 import { createRelayerClient } from '../../support/relayer-client.js';
 import { apiKey, createEd25519Home, startService } from '../../support/service.js';
@@ -256,7 +256,7 @@ describe('solana-test-validator', { skip, concurrency: true }, () => {
   it('validator: an attempt that no leader got is proved dead, signed again and paid once', async (test) => {
     let isSwallowing = true;
     const proxy = await startFakeNode(test, async (request) => {
-      if (!isSwallowing || request.calls.every(({ method }) => method !== 'sendTransaction')) return relayed(node.url, request);
+      if (!isSwallowing || request.calls.every(({ method }) => method !== 'sendTransaction')) return passedOn(node, request);
       const answers = request.calls.map(({ id, params }) => {
         const { signatures } = transactionFromBytes(Buffer.from(String(params[0]), 'base64'));
         return { jsonrpc: '2.0', id, result: signatures.length > 0 ? swallowed : null };
@@ -317,6 +317,11 @@ describe('solana-test-validator', { skip, concurrency: true }, () => {
   });
 });
 
+/** A busy validator may drop a connection. */
+function passedOn(node: Validator, request: AskedRequest): Promise<FakeAnswer> {
+  return relayed(node.url, request).catch(() => 'hang up');
+}
+
 /** The answer of a node to a transaction that it loses. */
 const swallowed = '5'.repeat(87);
 
@@ -353,7 +358,7 @@ describe('solana-test-validator for long', { skip: notShort }, () => {
     test.after(() => node.stop());
     let isBlind = true;
     const proxy = await startFakeNode(test, async (request) => {
-      if (!isBlind || request.calls.every(({ method }) => method !== 'getSignatureStatuses')) return relayed(node.url, request);
+      if (!isBlind || request.calls.every(({ method }) => method !== 'getSignatureStatuses')) return passedOn(node, request);
       const answers = request.calls.map(({ id }) => ({ jsonrpc: '2.0', id, error: { code: -32603, message: 'Internal error' } }));
       return { body: JSON.stringify(request.isBatch ? answers : answers[0]) };
     });
