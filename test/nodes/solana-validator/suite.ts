@@ -353,36 +353,6 @@ describe('solana-test-validator that ends', { skip }, () => {
 });
 
 describe('solana-test-validator for long', { skip: notShort }, () => {
-  it('validator: with pruned blocks an unseen attempt is never signed again', async (test) => {
-    const node = await startValidator(program ?? '', { accounts, args: [...quickBlocks, '--limit-ledger-size', '50'] });
-    test.after(() => node.stop());
-    let isBlind = true;
-    const proxy = await startFakeNode(test, async (request) => {
-      if (!isBlind || request.calls.every(({ method }) => method !== 'getSignatureStatuses')) return passedOn(node, request);
-      const answers = request.calls.map(({ id }) => ({ jsonrpc: '2.0', id, error: { code: -32603, message: 'Internal error' } }));
-      return { body: JSON.stringify(request.isBatch ? answers : answers[0]) };
-    });
-    const engine = await startEngine(test, { key: nextKey(), urls: [proxy.url] });
-    const to = solanaKey().address;
-    const id = await send(engine, { instructions: [transferInstruction(engine.key.address, to, 3_000_000n)] });
-    const landed = await waitFor(
-      'the payment',
-      async () => ((await balanceOf(node, to)) > 0n ? node.rpc<number>('getSlot') : undefined),
-      finalWithinMs,
-    );
-    await waitFor(
-      'its block to be pruned',
-      async () => ((await node.rpc<number>('getFirstAvailableBlock')) > landed ? true : undefined),
-      3 * finalWithinMs,
-    );
-    isBlind = false;
-    const asked = proxy.methods.length;
-    await waitFor('a hundred calls', () => (proxy.methods.length > asked + 100 ? true : undefined), finalWithinMs);
-    assert.equal((await engine.attempts(id)).length, 1);
-    assert.equal((await engine.view(id)).transaction.status, 'submitted');
-    assert.equal(await balanceOf(node, to), 3_000_000n);
-  });
-
   it('validator: at its own pace, with epochs of 32 blocks, transfers are confirmed once each', async (test) => {
     const node = await startValidator(program ?? '', { accounts, args: ['--slots-per-epoch', '32'] });
     test.after(() => node.stop());
