@@ -19,6 +19,8 @@ export interface ModelLane {
   readonly deps: TransactionDeps;
   /** Logged errors; there must be none. */
   readonly surprises: readonly string[];
+  /** Logged warnings. */
+  readonly warnings: readonly string[];
   /** Starts to read the head unless it already does. */
   look(): void;
   /** Runs everything that does not wait for a node. Throws if that never ends. */
@@ -60,10 +62,11 @@ export async function startModelLane(
   const connection = chain.connect();
   const mortal = mortalStore(store);
   const surprises: string[] = [];
+  const warnings: string[] = [];
   const log: Log = {
     debug: () => {},
     info: () => {},
-    warn: () => {},
+    warn: (_, message) => void warnings.push(message),
     error: (fields, message) => {
       const { err } = fields as { err?: unknown };
       surprises.push(`${message}: ${err instanceof Error ? err.stack : JSON.stringify(fields)}`);
@@ -111,6 +114,7 @@ export async function startModelLane(
   return {
     deps,
     surprises,
+    warnings,
     look() {
       if (isLooking) return;
       isLooking = true;

@@ -63,19 +63,28 @@ export function createCircuitBreaker(
   let trip: Trip | null = null;
   let failures = 0;
   let workingSinceMs = 0;
+  /** It fails again and again, and that is in the log. */
+  let isQuiet = false;
   let marks: CallMark = 0;
 
-  function logTrip(failure: Failure): void {
+  function logTrip(failure: Failure, isAgain: boolean): void {
     const endpoint = { network: networkName, host };
     if (failure.kind === 'other_chain') {
       log.error({ ...endpoint, expected, answered: nodeText(failure.answered) }, 'RPC endpoint serves another chain; not used');
       return;
     }
-    log.warn({ ...endpoint, reason: failure.detail }, `RPC endpoint ${tripWords[failure.kind]}; removed from rotation`);
+    if (isQuiet) return;
+    isQuiet = isAgain;
+    const rest = isAgain ? ' again; not logged until it has worked for a minute' : '';
+    log.warn({ ...endpoint, reason: failure.detail }, `RPC endpoint ${tripWords[failure.kind]}; removed from rotation${rest}`);
+  }
+
+  function logRecovery(): void {
+    log.info({ network: networkName, host }, 'RPC endpoint recovered; back in rotation');
   }
 
   function reset(): void {
-    log.info({ network: networkName, host }, 'RPC endpoint recovered; back in rotation');
+    if (!isQuiet) logRecovery();
     trip = null;
     workingSinceMs = nowMs();
   }
@@ -89,12 +98,12 @@ export function createCircuitBreaker(
     failed(failure, call) {
       const atMs = nowMs();
       if (trip !== null && call < trip.mark) return;
-      if (trip === null && atMs - workingSinceMs > failuresForgottenAfterMs) failures = 0;
+      if (trip === null && atMs - workingSinceMs > failuresForgottenAfterMs) [failures, isQuiet] = [0, false];
       const requestedMs = failure.kind === 'failing' ? Math.min(failure.retryAfterMs ?? 0, maxRetryAfterMs) : 0;
       const doubledMs = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(failures, 10));
       const pauseMs = failure.kind === 'other_chain' ? maxPauseMs : doubledMs;
       failures += 1;
-      if (trip?.kind !== failure.kind) logTrip(failure);
+      if (trip?.kind !== failure.kind) logTrip(failure, trip === null && failures > 1);
       trip = {
         kind: failure.kind,
         mark: ++marks,
@@ -103,6 +112,10 @@ export function createCircuitBreaker(
       };
     },
     worked(call) {
+      if (trip === null && isQuiet && nowMs() - workingSinceMs > failuresForgottenAfterMs) {
+        isQuiet = false;
+        logRecovery();
+      }
       if (trip !== null && !isOff(trip) && call > trip.mark) reset();
     },
     caughtUp() {

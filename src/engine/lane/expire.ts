@@ -1,67 +1,86 @@
-import { DomainError } from '../../core/errors.js';
+import { DomainError, type ErrorReason } from '../../core/errors.js';
+import type { Head } from '../../core/ports/chain.js';
 import { endedUnsigned, givenUp } from '../../core/transaction/lifecycle.js';
 import { outbid } from '../../core/transaction/outbid.js';
 import { isSigned, type Transaction } from '../../core/transaction/transaction.js';
-import { isUnavailable, type LaneContext } from './lane-context.js';
+import type { LaneContext } from './lane-context.js';
 
 /** A failed expiry is tried again after this time. */
 const retryAfterMs = 1_000;
 
+/** What keeps one self-transfer from being signed, and keeps all others too: it is found once per head, or in this time without a new one. */
+const sharedObstacles: readonly ErrorReason[] = ['INSUFFICIENT_FUNDS', 'GAS_PRICE_CAP_EXCEEDED', 'NODE_UNAVAILABLE'];
+const sharedForMs = 3_000;
+
 /**
- * Ends transactions whose `valid_until` has passed: unsigned ones at once, those with a nonce by a self-transfer in their slot, unsequenced ones when
- * their attempts are dead.
+ * Makes the chore that ends transactions whose `valid_until` has passed: unsigned ones at once, those with a nonce by a self-transfer in their slot,
+ * unsequenced ones when their attempts are dead.
  */
-export async function expire(lane: LaneContext): Promise<void> {
-  const nowMs = lane.deps.clock.nowMs();
-  const elapsedMs = lane.deps.clock.elapsedMs();
-  const { transactions } = lane;
-  for (const open of [...transactions.waiting(), ...transactions.slotted(), ...transactions.unsequenced()]) {
-    if (isExpired(open, nowMs) && elapsedMs >= (transactions.tracked(open.transaction.id)?.notBeforeMs ?? 0))
-      await expireOne(lane, open, nowMs);
+export function createExpirer(lane: LaneContext): (head: Head) => Promise<void> {
+  let blocked = { atHash: '', untilMs: 0 };
+  /** The obstacle in the log; null: none since the last self-transfer. */
+  let reported: ErrorReason | null = null;
+
+  /** Replaces an expired transaction by a self-transfer in its slot. */
+  async function outbidOne(head: Head, id: string, nowMs: number): Promise<void> {
+    const open = lane.transactions.get(id);
+    const elapsedMs = lane.deps.clock.elapsedMs();
+    if (open === undefined || (blocked.atHash === head.hash && elapsedMs < blocked.untilMs)) return;
+    try {
+      await outbid(lane.deps, lane.relayer(), open, {
+        purpose: 'expire',
+        replacement: null,
+        require: (current) => {
+          if (!isExpired(current, nowMs)) throw new Overtaken();
+        },
+      });
+      reported = null;
+      lane.wakeBroadcast();
+    } catch (error) {
+      if (error instanceof Overtaken) return;
+      if (!(error instanceof DomainError)) throw error;
+      const { reason } = error;
+      if (sharedObstacles.includes(reason)) blocked = { atHash: head.hash, untilMs: elapsedMs + sharedForMs };
+      const record = lane.transactions.tracked(id);
+      if (record !== undefined) record.notBeforeMs = elapsedMs + retryAfterMs;
+      if (reason === 'NODE_UNAVAILABLE' || reason === reported) return;
+      reported = reason;
+      const facts = { relayer: lane.relayer().id, transaction: id, reason, detail: error.message };
+      lane.log.warn(facts, 'an expired transaction cannot be replaced by a self-transfer yet; retrying');
+    }
   }
+
+  return async (head) => {
+    const nowMs = lane.deps.clock.nowMs();
+    const elapsedMs = lane.deps.clock.elapsedMs();
+    const { transactions } = lane;
+    for (const expiring of [...transactions.waiting(), ...transactions.slotted(), ...transactions.unsequenced()]) {
+      const { id } = expiring.transaction;
+      if (!isExpired(expiring, nowMs) || elapsedMs < (transactions.tracked(id)?.notBeforeMs ?? 0)) continue;
+      const nonce = transactions.get(id)?.transaction.nonce ?? null;
+      if (nonce === null) await endOne(lane, id, nowMs);
+      else await outbidOne(head, id, nowMs);
+    }
+  };
 }
 
 /** True if `valid_until` has passed and the lane has not acted on it yet: the content must not be broadcast or bumped any more. */
-export function isExpired({ transaction: { validUntilMs, intent, mined } }: Expiring, nowMs: number): boolean {
+export function isExpired(
+  { transaction: { validUntilMs, intent, mined } }: { readonly transaction: Pick<Transaction, 'validUntilMs' | 'intent' | 'mined'> },
+  nowMs: number,
+): boolean {
   return validUntilMs !== null && validUntilMs <= nowMs && intent === 'content' && mined === null;
 }
 
-interface Expiring {
-  readonly transaction: Pick<Transaction, 'id' | 'validUntilMs' | 'intent' | 'mined'>;
-}
-
-async function expireOne(lane: LaneContext, { transaction: { id } }: Expiring, nowMs: number): Promise<void> {
-  const open = lane.transactions.get(id);
-  if (open === undefined || open.transaction.nonce === null) {
-    await lane.move(id, (current) => {
-      const { transaction } = current;
-      if (!isExpired(current, nowMs) || transaction.nonce !== null) return null;
-      return {
-        steps: [isSigned(transaction) ? givenUp(transaction, 'expire') : endedUnsigned(transaction, 'expired', 'valid_until passed')],
-      };
-    });
-    return;
-  }
-  try {
-    await outbid(lane.deps, lane.relayer(), open, {
-      purpose: 'expire',
-      replacement: null,
-      require: (current) => {
-        if (!isExpired(current, nowMs)) throw new Overtaken();
-      },
-    });
-    lane.wakeBroadcast();
-  } catch (error) {
-    if (error instanceof Overtaken) return;
-    if (!(error instanceof DomainError)) throw error;
-    const record = lane.transactions.tracked(id);
-    if (record !== undefined) record.notBeforeMs = lane.deps.clock.elapsedMs() + retryAfterMs;
-    if (!isUnavailable(error))
-      lane.log.warn(
-        { transaction: id, reason: error.reason, detail: error.message },
-        'an expired transaction cannot be replaced by a self-transfer yet; retrying',
-      );
-  }
+/** Ends a transaction without a nonce, or gives up its attempts. */
+async function endOne(lane: LaneContext, id: string, nowMs: number): Promise<void> {
+  await lane.move(id, (current) => {
+    const { transaction } = current;
+    if (!isExpired(current, nowMs) || transaction.nonce !== null) return null;
+    return {
+      steps: [isSigned(transaction) ? givenUp(transaction, 'expire') : endedUnsigned(transaction, 'expired', 'valid_until passed')],
+    };
+  });
 }
 
 /** It was mined, canceled or given more time meanwhile. */

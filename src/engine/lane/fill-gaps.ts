@@ -1,10 +1,27 @@
-import { type Head, isRefusal, type Sequence } from '../../core/ports/chain.js';
+import { type Head, isRefusal, type Refusal, type Sequence } from '../../core/ports/chain.js';
 import { signed, slotTerms } from '../../core/transaction/lifecycle.js';
 import { newTransaction } from '../../core/transaction/send-transaction.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import { type Attempt, isFinal } from '../../core/transaction/transaction.js';
 import { commitMoves, takeNonces } from './commit-moves.js';
 import type { LaneContext } from './lane-context.js';
+
+/** The blocks until final transactions are rebroadcast again double, at most this number of times. */
+const maxDoublings = 5;
+
+/** A nonce that nothing uses, and the attempts ever signed for it. */
+interface Gap {
+  readonly nonce: bigint;
+  readonly attempts: readonly Attempt[];
+}
+
+/** The lowest nonce whose final transaction the chain lost, and the looks at it. */
+interface Rewound {
+  readonly nonce: bigint | null;
+  readonly looks: number;
+  readonly seenAtBlock: bigint;
+  readonly nextAtBlock: bigint;
+}
 
 /** More gaps than this were not made by a reorg: the chain was reset, or the node is wrong. They are not filled. */
 const maxGaps = 64;
@@ -31,13 +48,54 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
 
   let lookedAtHash: string | null = null;
   let isReset = false;
+  /** The obstacle in the log; null: none since the last gap that was filled. */
+  let reported: Refusal['refused'] | null = null;
+  /** The last rewind under final transactions, and the block of the next look at it: nodes may drop again what they took. */
+  let rewound: Rewound | null = null;
+
+  /** Fills gaps, lowest first. The obstacle of one is that of all above it. */
+  async function fill(gaps: readonly Gap[]): Promise<void> {
+    for (const gap of gaps) {
+      const refusal = await fillGap(lane, sequence, gap);
+      if (refusal === null) {
+        reported = null;
+        continue;
+      }
+      if (reported !== refusal.refused) {
+        const facts = { relayer: lane.relayer().id, nonce: gap.nonce, gaps: gaps.length, detail: refusal.sentence };
+        lane.log.warn(facts, 'a nonce gap cannot be filled yet; retrying');
+      }
+      reported = refusal.refused;
+      return;
+    }
+  }
+
+  /** Rebroadcasts final transactions that the chain lost, after more and more blocks while it does not mine them. */
+  async function restore(head: Head, finals: readonly Attempt[]): Promise<void> {
+    const [lowest] = finals;
+    if (lowest === undefined) {
+      rewound = null;
+      return;
+    }
+    if (rewound !== null && rewound.nonce === lowest.nonce && head.number >= rewound.seenAtBlock && head.number < rewound.nextAtBlock)
+      return;
+    const looks = rewound?.nonce === lowest.nonce ? rewound.looks + 1 : 1;
+    const nextAtBlock = head.number + 2n ** BigInt(Math.min(looks - 1, maxDoublings));
+    const isReported = rewound !== null;
+    rewound = { nonce: lowest.nonce, looks, seenAtBlock: head.number, nextAtBlock };
+    const outcomes = await lane.chain.broadcastAll(finals.map(({ raw }) => raw));
+    const taken = outcomes.filter(({ kind }) => kind === 'accepted').length;
+    const facts = { relayer: lane.relayer().id, head: head.number, finals: finals.length, taken };
+    if (!isReported) lane.log.warn(facts, 'the chain was rewound: rebroadcasting final transactions that it no longer has');
+  }
+
   return async (head) => {
     if (lookedAtHash === head.hash) return;
     const { transactions } = lane;
     const empty = emptyNonces(lane.chainNonce, lane.signedNonce, (nonce) => transactions.atNonce(nonce) !== undefined, maxGaps + 1);
     for (const nonce of seenAt.keys()) if (!empty.includes(nonce)) seenAt.delete(nonce);
     const finals: Attempt[] = [];
-    const gaps: { readonly nonce: bigint; readonly attempts: readonly Attempt[] }[] = [];
+    const gaps: Gap[] = [];
     for (const nonce of empty) {
       const { mined, versions } = await lane.deps.store.read.slot(lane.id, nonce);
       if (mined !== null) finals.push(mined);
@@ -51,12 +109,8 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
       return;
     }
     isReset = false;
-    for (const { nonce, attempts } of gaps) await fillGap(lane, sequence, nonce, attempts);
-    if (finals.length === 0) return;
-    const outcomes = await lane.chain.broadcastAll(finals.map(({ raw }) => raw));
-    const taken = outcomes.filter(({ kind }) => kind === 'accepted').length;
-    if (taken > 0)
-      lane.log.warn({ relayer: lane.relayer().id, head: head.number, taken }, 'the chain was rewound: final transactions were rebroadcast');
+    await fill(gaps);
+    await restore(head, finals);
   };
 }
 
@@ -82,14 +136,12 @@ export function emptyNonces(chainNonce: bigint, signedNonce: bigint, isTaken: (n
   return empty;
 }
 
-async function fillGap(lane: LaneContext, sequence: Sequence, nonce: bigint, outbids: readonly Attempt[]): Promise<void> {
+/** Fills a gap; or returns why that is impossible now. */
+async function fillGap(lane: LaneContext, sequence: Sequence, { nonce, attempts: outbids }: Gap): Promise<Refusal | null> {
   const { deps, id } = lane;
   const relayer = lane.relayer();
   const draft = await lane.chain.draft({ relayer, content: 'filler', outbids, validUntilMs: null });
-  if (isRefusal(draft)) {
-    lane.log.warn({ relayer: relayer.id, nonce, detail: draft.sentence }, 'the gap at this nonce cannot be filled yet; retrying');
-    return;
-  }
+  if (isRefusal(draft)) return draft;
   const content = sequence.fillerOf(id.account);
   const statusReason = `fills the gap at ${slotTerms({ content }).slot} ${nonce}`;
   const transaction = newTransaction(deps, relayer, { content, statusReason, validUntilMs: null, traceParent: null });
@@ -101,4 +153,5 @@ async function fillGap(lane: LaneContext, sequence: Sequence, nonce: bigint, out
   const move = { steps: [signed(transaction, newAttempt)] as const, newAttempt };
   await commitMoves(lane, [{ before, move, isNew: true }], takeNonces(lane, lane.signedNonce, lane.signedNonce));
   lane.storedNonce = lane.signedNonce;
+  return null;
 }

@@ -10,7 +10,7 @@ import { broadcast } from './broadcast.js';
 import { createFeeBumper } from './bump-fee.js';
 import { createChore } from './chore.js';
 import { commitMoves } from './commit-moves.js';
-import { expire } from './expire.js';
+import { createExpirer } from './expire.js';
 import { createForeignExplainer } from './explain-foreign.js';
 import { createWaitingExplainer, whyUnsigned } from './explain-waiting.js';
 import { createGapFiller } from './fill-gaps.js';
@@ -113,7 +113,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     ...(sequence === null ? [] : [chore('settle slots', (newest: Head) => settleSlots(lane, sequence, newest))]),
   ];
   const upkeep: readonly HeadChore[] = [
-    chore('expire', () => expire(lane)),
+    chore('expire', createExpirer(lane)),
     ...(sequence === null
       ? []
       : [

@@ -60,6 +60,24 @@ describe('circuit breaker', () => {
     assert.deepEqual(messages(), ['RPC endpoint failed; removed from rotation', 'RPC endpoint recovered; back in rotation']);
   });
 
+  it('circuit breaker: logs an endpoint that fails and works by turns twice, and its recovery after a minute without failure', () => {
+    const { breaker, messages, moveOn } = start();
+    for (let turn = 0; turn < 30; turn += 1) {
+      breaker.failed(failing, breaker.begin());
+      moveOn(300);
+      breaker.worked(breaker.begin());
+    }
+    const lines = [
+      'RPC endpoint failed; removed from rotation',
+      'RPC endpoint recovered; back in rotation',
+      'RPC endpoint failed; removed from rotation again; not logged until it has worked for a minute',
+    ];
+    assert.deepEqual(messages(), lines);
+    moveOn(60_001);
+    breaker.worked(breaker.begin());
+    assert.deepEqual(messages(), [...lines, 'RPC endpoint recovered; back in rotation']);
+  });
+
   it('circuit breaker: forgets failures after a minute of success; pauses longer if the next failure comes sooner', () => {
     const { breaker, moveOn, pauseMs } = start();
     const fail = (): number => {

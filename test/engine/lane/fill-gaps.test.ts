@@ -45,6 +45,50 @@ describe('gaps', () => {
 });
 
 describe('a gap', () => {
+  it('a gap: one that the account cannot pay for is looked at once per head, and logged once for all gaps', async (test) => {
+    const rig = await startLaneRig(test);
+    const before = rig.chain.blocks.length;
+    for (let uses = 0; uses < 20; uses += 1) {
+      rig.chain.useKey('pool');
+      rig.chain.mine(9);
+    }
+    await rig.pass(3);
+    await rig.send();
+    rig.chain.takeBack(rig.chain.blocks.length - before, () => false);
+    rig.chain.forget(() => false);
+    rig.chain.setFunds(0n);
+    await rig.pass(3);
+    const [asked, warned] = [rig.asked('draft'), rig.lane().warnings.length];
+    assert.equal(rig.lane().warnings.filter((line) => /gap/.test(line)).length, 1);
+    for (let head = 0; head < 5; head += 1) {
+      await rig.pass(1);
+      for (let look = 0; look < 10; look += 1) await rig.see(200);
+    }
+    assert.ok(rig.asked('draft') - asked <= 5, `${rig.asked('draft') - asked} drafts at 5 heads`);
+    assert.equal(rig.lane().warnings.length, warned);
+  });
+
+  it('a gap: final transactions in it are rebroadcast after more and more blocks while nodes refuse them', async (test) => {
+    const rig = await startLaneRig(test, { network: { requiredConfirmations: 2 } });
+    const ids = [await rig.send(), await rig.send(), await rig.send()];
+    await rig.pass(6, 9);
+    for (const id of ids) assert.equal((await rig.transaction(id)).status, 'confirmed');
+    rig.chain.takeBack(6, () => false);
+    rig.chain.setRefusal(() => ({ kind: 'wait', sentence: 'insufficient funds' }));
+    await rig.pass(3);
+    const asked = rig.asked('broadcastAll');
+    for (let head = 0; head < 16; head += 1) {
+      await rig.pass(1);
+      await rig.see(200);
+    }
+    const sent = rig.asked('broadcastAll') - asked;
+    assert.ok(sent >= 1 && sent <= 5, `${sent} rebroadcasts at 16 heads`);
+    assert.equal(rig.lane().warnings.length, 1);
+    rig.chain.setRefusal(null);
+    await rig.pass(40, 9);
+    assert.equal(rig.chain.accountNonce(), 3n);
+  });
+
   it('a gap: is filled by one self-transfer, even if the answer to its commit is lost', async (test) => {
     let isLost = false;
     const losesAnswer = () => {
