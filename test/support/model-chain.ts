@@ -77,6 +77,10 @@ export interface ModelChain {
   setPooling(isPooling: boolean): void;
   /** Changes the receipts that nodes return; null: they return the true ones. */
   setReceiptLie(lie: ((receipt: Receipt) => Receipt) | null): void;
+  /** No node answers but the one that reports the head. */
+  setAlone(isAlone: boolean): void;
+  /** Nodes have the blocks, but no receipts. */
+  setReceiptsPruned(isPruned: boolean): void;
   /** No node answers about these: the receipt of a transaction by its hash, or a block by its height. */
   setSilence(isSilent: (about: string | bigint) => boolean): void;
   /** Nodes have pruned every state: they report a nonce only without a block number. */
@@ -109,6 +113,8 @@ export function createModelChain(network: Network, account: string, random: Rand
   let refusal: ((transaction: ModelTransaction) => BroadcastOutcome | null) | null = null;
   let heightLie = 0n;
   let receiptLie: ((receipt: Receipt) => Receipt) | null = null;
+  let hasNoReceipts = false;
+  let isAlone = false;
   let isSilent: (about: string | bigint) => boolean = () => false;
   let isPoolCounted = false;
   let isPuzzled = true;
@@ -256,6 +262,12 @@ export function createModelChain(network: Network, account: string, random: Rand
     setReceiptLie(lie) {
       receiptLie = lie;
     },
+    setAlone(isNowAlone) {
+      isAlone = isNowAlone;
+    },
+    setReceiptsPruned(isPruned) {
+      hasNoReceipts = isPruned;
+    },
     setSilence(about) {
       isSilent = about;
     },
@@ -280,13 +292,14 @@ export function createModelChain(network: Network, account: string, random: Rand
     return {
       network,
       contentOf(request, { nowMs, earlier }) {
-        const { to, valueWei, data, speed, maxFeePerGasWei, maxPriorityFeePerGasWei, validUntilMs } = onNetwork('evm', request);
+        const { to, valueWei, data, gasLimit, speed, maxFeePerGasWei, maxPriorityFeePerGasWei, validUntilMs } = onNetwork('evm', request);
         const before = earlier === null ? null : onNetwork('evm', earlier).pricing;
         const pricing: EvmPricing =
           maxFeePerGasWei !== undefined && maxPriorityFeePerGasWei !== undefined
             ? { kind: 'eip1559', maxFeePerGasWei, maxPriorityFeePerGasWei }
             : { kind: 'speed', speed: speed ?? (before?.kind === 'speed' ? before.speed : 'fast') };
-        const content = { network: 'evm', to: to ?? null, valueWei: valueWei ?? 0n, data: data ?? null, gasLimit: null, pricing } as const;
+        const what = { to: to ?? null, valueWei: valueWei ?? 0n, data: data ?? null, gasLimit: gasLimit ?? null };
+        const content = { network: 'evm', ...what, pricing } as const;
         return { content, validUntilMs: readValidUntil(validUntilMs, nowMs) };
       },
       isUnsequenced: () => false,
@@ -317,7 +330,14 @@ export function createModelChain(network: Network, account: string, random: Rand
           if ('refused' in chosen) return chosen;
           if (costWei({ valueWei: what.valueWei, price: chosen }) > fundsWei)
             return { refused: 'insufficient_funds', sentence: 'insufficient balance', lasting: false };
-          return { network: 'evm', to: what.to, valueWei: what.valueWei, data: what.data, gasLimit, price: chosen };
+          return {
+            network: 'evm',
+            to: what.to,
+            valueWei: what.valueWei,
+            data: what.data,
+            gasLimit: what.gasLimit ?? gasLimit,
+            price: chosen,
+          };
         }),
       async sign(draft, nonce) {
         if (nonce === null) throw new Error('every transaction of the model has a nonce');
@@ -337,8 +357,13 @@ export function createModelChain(network: Network, account: string, random: Rand
       whyFailed: async () => 'reverted on chain',
       sequence: {
         nextOf: () => ask('nextOf', () => nonceAt(headOf(seen()).number)),
-        nextAt: (_account, height, by) =>
-          ask('nextAt', () => (isPruned ? 'pruned' : nonceAt(height, by === 'another' && liar === 'head' ? 0n : nonceLie))),
+        async nextAt(_account, height, by) {
+          const next = await ask('nextAt', () =>
+            isPruned ? 'pruned' : nonceAt(height, by === 'another' && liar === 'head' ? 0n : nonceLie),
+          );
+          if (by === 'another' && isAlone) throw nodeUnavailable(null);
+          return next;
+        },
         bumpFee: ({ relayer: { policies }, content, live, outbids, reason }) =>
           ask('raise', (): Draft | Refusal => {
             const bump = { live: evmFieldsOf(live).price, first: evmFieldsOf(outbids[0] ?? live).price, reason };
@@ -347,14 +372,14 @@ export function createModelChain(network: Network, account: string, random: Rand
                 ? price(policies, onNetwork('evm', content).pricing, outbids, 'service', bump)
                 : price(policies, fillerOf(account).pricing, outbids, 'self_transfer', bump);
             if ('refused' in chosen) return chosen;
-            const { to, valueWei, data } = onNetwork('evm', live.fields);
+            const { to, valueWei, data, gasLimit } = onNetwork('evm', live.fields);
             return { network: 'evm', to, valueWei, data, gasLimit, price: chosen };
           }),
         fillerOf,
         receipts: (hashes) =>
           ask('receipts', () => {
             const chain = seen();
-            const receipts = hashes.flatMap((hash) => receiptIn(chain, hash) ?? []);
+            const receipts = hasNoReceipts ? [] : hashes.flatMap((hash) => receiptIn(chain, hash) ?? []);
             const unanswered = new Set(hashes.filter((hash) => isSilent(hash) || !random.chance(0.95)));
             const told = receipts.filter(({ hash }) => !unanswered.has(hash));
             return { found: new Map(told.map((receipt) => [receipt.hash, receiptLie?.(receipt) ?? receipt])), unanswered };

@@ -82,7 +82,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
     sequence: {
       nextOf: (account) => rpc.ask('eth_getTransactionCount', [account, 'latest'], (answer) => quantityFrom(answer, 'nonce'), atHead),
       nextAt: (account, blockNumber, by) => readNonceAt(rpc, account, blockNumber, by),
-      findSender: (account, nonce, blocks) => findSenderTransaction({ rpc, receipts, chainId }, account, nonce, blocks),
+      findSender: (account, nonce, blocks) => findSenderTransaction({ rpc, chainId }, account, nonce, blocks),
       receipts: (hashes, blocks) => receipts.find(hashes, blocks),
       blockHash: (height) =>
         rpc.ask('eth_getBlockByNumber', [quantityOf(height), false], (block) => (block === null ? null : blockFrom(block).hash), atHead),

@@ -3,9 +3,8 @@ import { listFrom, objectFrom } from '../rpc/answer.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, NodeError, nodeUnavailable } from '../rpc/node-error.js';
 import type { CallOptions, Rpc } from '../rpc/rpc.js';
-import { quantityFrom, quantityOf } from './answer.js';
+import { hashFrom, quantityFrom, quantityOf } from './answer.js';
 import { isStatePruned } from './dialect.js';
-import type { Receipts } from './receipts.js';
 import { senderFrom } from './recover-sender.js';
 
 /** Maximum number of blocks to scan if nodes have pruned the state that a binary search needs. */
@@ -33,7 +32,6 @@ export async function readNonceAt(
 /** The dependencies of the search for a transaction. */
 export interface HistoryDeps {
   readonly rpc: Rpc;
-  readonly receipts: Receipts;
   readonly chainId: bigint;
 }
 
@@ -85,37 +83,32 @@ async function scanBack(
   const end = last > from ? last : from;
   let block = to;
   while (block >= end) {
-    const calls: RpcCall<string | null>[] = [];
+    const calls: RpcCall<SenderTransaction | null>[] = [];
     for (; block >= end && calls.length < blocksPerBatch; block -= 1n) calls.push(senderCall(deps.chainId, block, account, nonce));
     for (const answer of await deps.rpc.batch(calls, { first: 'head' })) {
       if ('error' in answer) throw nodeUnavailable(answer.error);
-      if (answer.result !== null) return withReceipt(deps.receipts, answer.result);
+      if (answer.result !== null) return answer.result;
     }
   }
   return end === from ? 'not_found' : 'pruned';
 }
 
-/** A reorg between the two calls can remove the transaction from its block. Then its place is unknown. */
-async function withReceipt(receipts: Receipts, hash: string): Promise<SenderTransaction> {
-  const receipt = await receipts.one(hash);
-  if (receipt === null) throw nodeUnavailable(new Error('a mined transaction has no receipt'));
-  const { blockNumber, blockHash, succeeded } = receipt;
-  return { hash, blockNumber, blockHash, succeeded };
-}
-
-/** Reads the hash of the block's transaction from this account with this nonce; null if there is none, or if its signature does not prove that. */
-function senderCall(chainId: bigint, block: bigint, account: string, nonce: bigint): RpcCall<string | null> {
+/** Finds the block's transaction from this account with this nonce; null if there is none, or if its signature does not prove that. */
+function senderCall(chainId: bigint, block: bigint, account: string, nonce: bigint): RpcCall<SenderTransaction | null> {
   const wanted = account.toLowerCase();
   return {
     method: 'eth_getBlockByNumber',
     params: [quantityOf(block), true],
     read(answer) {
-      for (const one of listFrom(objectFrom(answer, 'block').transactions, 'transactions')) {
+      const { number, hash: blockHash, transactions } = objectFrom(answer, 'block');
+      if (quantityFrom(number, 'block number') !== block) throw new MalformedAnswerError('block');
+      for (const one of listFrom(transactions, 'transactions')) {
         const transaction = objectFrom(one, 'transaction');
         if (typeof transaction.from !== 'string') throw new MalformedAnswerError('transaction');
         if (transaction.from.toLowerCase() !== wanted) continue;
         const sender = senderFrom(transaction, chainId);
-        if (sender?.account.toLowerCase() === wanted && sender.nonce === nonce) return sender.hash;
+        if (sender?.account.toLowerCase() === wanted && sender.nonce === nonce)
+          return { hash: sender.hash, blockNumber: block, blockHash: hashFrom(blockHash, 'block hash') };
       }
       return null;
     },

@@ -18,8 +18,6 @@ const withoutForMs = 10 * 60_000;
 export interface Receipts {
   /** See `Sequence.receipts`. Each is judged alone: one that no node can read delays no other. */
   find(hashes: readonly string[], blocks: BlockRange): Promise<ReceiptAnswers>;
-  /** Returns null if the node knows no block with the transaction. Throws `NODE_UNAVAILABLE`. */
-  one(hash: string): Promise<Receipt | null>;
 }
 
 /** Fetches single receipts in batches, or all receipts of a block if that costs less and the nodes support it. */
@@ -66,10 +64,6 @@ export function createReceipts(rpc: Rpc, nowMs: () => number = monotonicMs): Rec
         await byBlock(hashes, blocks, found);
       const missing = hashes.filter((hash) => !found.has(hash));
       return { found, unanswered: missing.length > 0 ? await byHash(missing, found) : new Set() };
-    },
-    one: async (hash) => {
-      const { method, params, read } = receiptCall(hash);
-      return rpc.ask(method, params, read, { first: 'head' });
     },
   };
 }

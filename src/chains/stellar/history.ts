@@ -88,8 +88,8 @@ async function scan(
     }
     const wanted = page.transactions.find(({ isWanted }) => isWanted);
     if (wanted !== undefined) {
-      const { hash, blockNumber, blockHash, succeeded } = wanted;
-      return { hash, blockNumber, blockHash, succeeded };
+      const { hash, blockNumber, blockHash } = wanted;
+      return { hash, blockNumber, blockHash };
     }
     const last = page.transactions.at(-1);
     if (last === undefined || last.blockNumber > to || page.transactions.length < pageSize) return 'not_found';
@@ -112,7 +112,7 @@ function pageFrom(answer: unknown, networkId: Buffer, address: string, sequence:
   const { transactions, cursor } = objectFrom(answer, 'transactions');
   return {
     transactions: listFrom(transactions ?? [], 'transactions').map((one) => {
-      const { envelopeXdr, ledger, status } = objectFrom(one, 'transaction');
+      const { envelopeXdr, ledger } = objectFrom(one, 'transaction');
       const number = integerFrom(ledger, 'ledger');
       // An envelope that cannot be read comes from a later protocol, so the service did not send it.
       const envelope = readXdr(xdr.TransactionEnvelope, textFrom(envelopeXdr, 'envelope'));
@@ -121,7 +121,6 @@ function pageFrom(answer: unknown, networkId: Buffer, address: string, sequence:
         hash: sender?.innerHash ?? '',
         blockNumber: number,
         blockHash: ledgerName(number),
-        succeeded: status === 'SUCCESS',
         isWanted: sender !== null && accountOf(sender.address) === address && sender.sequence === sequence && isSigned(sender, address),
       };
     }),

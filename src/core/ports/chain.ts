@@ -143,7 +143,6 @@ export interface SenderTransaction {
   readonly hash: string;
   readonly blockNumber: bigint;
   readonly blockHash: string;
-  readonly succeeded: boolean;
 }
 
 /** Why no transaction is shown that used a nonce; see `Sequence.findSender`. */
@@ -151,6 +150,7 @@ export type NoSender = 'unused' | 'not_found' | 'pruned';
 
 /** Where an attempt was mined. */
 export interface Receipt extends SenderTransaction {
+  readonly succeeded: boolean;
   /** Null: the node's answer has none. */
   readonly facts: MinedFacts | null;
 }

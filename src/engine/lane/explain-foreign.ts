@@ -1,7 +1,9 @@
-import type { Head, Sequence } from '../../core/ports/chain.js';
+import type { Head, SenderTransaction, Sequence } from '../../core/ports/chain.js';
+import type { Move } from '../../core/ports/lanes.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { displaced, slotTerms, unresolvable } from '../../core/transaction/lifecycle.js';
-import { hashesOf, type Transaction } from '../../core/transaction/transaction.js';
+import { displaced, mined, resolved, slotTerms, unresolvable } from '../../core/transaction/lifecycle.js';
+import { attemptsInSlot } from '../../core/transaction/outbid.js';
+import { type Attempt, hashesOf, type Transaction } from '../../core/transaction/transaction.js';
 import { waitsFor } from './commit-moves.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 import type { Tracked } from './open-transactions.js';
@@ -11,6 +13,8 @@ import { isDeep, isShown, isUsed } from './settle-slots.js';
 const searchesPerHead = 4;
 /** A transaction is not given up before this time: blocks can be fast, and outages of an index long. */
 const givenUpAfterMs = 600_000;
+/** The gas of a payment. With no more than that, no code can run. */
+const plainTransferGas = 21_000n;
 /** The first head can show a used nonce before the receipt that explains it: foreign use is searched from this head on. */
 const headsUntilSearched = 2;
 /** Give up after this many consecutive empty searches, and not before the nonce is as deep as the required confirmations. */
@@ -58,24 +62,53 @@ async function explainOne(
   }
   // A search without an answer does not count, but other slots come first next time.
   const isKnown = user !== null && user !== 'not_found' && user !== 'pruned';
-  record.unexplained = { heads, lastHash, searches: user === null ? searches : isKnown ? 0 : searches + 1, searchedAtBlock: head.number };
+  // An attempt of ours in a block whose receipt no node has: the index may recover, or the receipt is pruned.
+  const ours = isKnown ? attemptsInSlot(open).find((attempt) => hashesOf(attempt).includes(user.hash)) : undefined;
+  const isForeign = isKnown && ours === undefined;
+  record.unexplained = { heads, lastHash, searches: user === null ? searches : isForeign ? 0 : searches + 1, searchedAtBlock: head.number };
   if (user === null) return;
   const patience = Math.max(maxEmptySearches, lane.relayer().network.requiredConfirmations);
-  const isSearched = !isKnown && searches >= patience && isOld(open, lane.deps.clock.nowMs());
+  const isSearched = !isForeign && searches >= patience && isOld(open, lane.deps.clock.nowMs());
   // With a new nonce, the service pays again: a node must show the block at its height, below a head that it also shows.
   const isFinal =
     isKnown &&
     isDeep(lane, head, user.blockNumber) &&
     (await sequence.blockHash(user.blockNumber)) === user.blockHash &&
     (await isShown(lane, sequence, head));
-  const isLost = isSearched && (await isProvablyUsed(lane, sequence, head, nonce));
+  const isLost = isSearched && !isKnown && (await isProvablyUsed(lane, sequence, head, nonce));
   await lane.move(id, ({ transaction, attempts }) => {
     if (transaction.nonce !== nonce || transaction.mined !== null) return null;
     if (!isKnown) return isLost ? { steps: [unresolvable(transaction)] } : waitsFor(transaction, unknownUser(transaction, nonce));
+    if (ours !== undefined) return isFinal ? withoutReceipt(lane, transaction, ours, user, isSearched) : null;
     // It is ours after all: the next head finds its receipt.
     if (attempts.some((attempt) => hashesOf(attempt).includes(user.hash))) return null;
     return isFinal ? { steps: [displaced(transaction, user.hash)] } : waitsFor(transaction, foreignUser(transaction, nonce, user.hash));
   });
+}
+
+/** Ends a transaction whose attempt is in a final block without a receipt. The block shows what was executed, but not always whether that succeeded. */
+function withoutReceipt(
+  lane: LaneContext,
+  transaction: Transaction,
+  attempt: Attempt,
+  { blockNumber, blockHash }: SenderTransaction,
+  isSearched: boolean,
+): Move | null {
+  if (cannotFail(attempt)) {
+    const step = mined(
+      transaction,
+      { version: attempt.version, blockNumber, blockHash, succeeded: true, facts: null },
+      lane.deps.clock.nowMs(),
+    );
+    return { steps: [step, resolved(step, attempt.purpose, null, lane.deps.clock.nowMs())] };
+  }
+  if (isSearched) return { steps: [unresolvable(transaction, { blockNumber })] };
+  return waitsFor(transaction, `waiting: block ${blockNumber} contains it, but no RPC node has its receipt; retrying`);
+}
+
+/** True for what takes a slot and does nothing, and for a payment that runs no code. */
+function cannotFail({ purpose, fields }: Attempt): boolean {
+  return purpose !== 'content' || (fields.network === 'evm' && fields.gasLimit === plainTransferGas && fields.to !== null);
 }
 
 /** True if the nonce was used some blocks ago, in a state that no pool is part of. Without that state, the newest one that nodes have decides. */

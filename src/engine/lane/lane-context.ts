@@ -47,7 +47,7 @@ export interface LaneContext {
   /** One above the highest nonce that we ever signed: a gap can exist only below it. */
   signedNonce: bigint;
   /** A next nonce that differs from ours because of one answer, and the head of that answer; null: none. Nothing takes a nonce meanwhile. */
-  doubtedNonce: { readonly nonce: bigint; readonly head: Head } | null;
+  doubtedNonce: { readonly nonce: bigint; readonly head: Head; readonly sinceMs: number } | null;
   /** The next nonce as stored, which is lower if a foreign transaction used the key; null: none is stored yet. */
   storedNonce: bigint | null;
   /** The balance was below the required minimum when it was last read, and this was reported. */

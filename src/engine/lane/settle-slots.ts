@@ -90,7 +90,7 @@ async function followChain(lane: LaneContext, sequence: Sequence, head: Head, se
   }
   const isHigher = wanted > lane.nextNonce;
   if (doubted === null || doubted.nonce > lane.nextNonce !== isHigher) {
-    lane.doubtedNonce = { nonce: wanted, head };
+    lane.doubtedNonce = { nonce: wanted, head, sinceMs: lane.deps.clock.elapsedMs() };
     return;
   }
   if (doubted.head.hash === head.hash) return;
@@ -98,8 +98,11 @@ async function followChain(lane: LaneContext, sequence: Sequence, head: Head, se
   // What was signed meanwhile stays ours.
   if (believed === null || believed < lane.signedNonce) return;
   lane.nextNonce = believed;
-  lane.doubtedNonce = believed === wanted ? null : { nonce: wanted, head };
+  lane.doubtedNonce = believed === wanted ? null : { nonce: wanted, head, sinceMs: lane.deps.clock.elapsedMs() };
 }
+
+/** While no other node answers, an increase is believed when the same node has shown it for this number of blocks and this long. */
+const aloneFor = { blocks: 8n, ms: 60_000 };
 
 /**
  * How far another node confirms an increase that two heads show; null: not at all. It may lag, so it is asked about the earlier of the two. A network that
@@ -115,7 +118,11 @@ async function confirmed(
   const at = (block: bigint) => sequence.nextAt(lane.id.account, block, 'another').catch(nullIfUnavailable);
   const earlier = await at(doubted.head.number);
   const another = earlier === 'pruned' ? await at(head.number) : earlier;
-  if (another === null || another === 'pruned' || another <= lane.nextNonce) return null;
+  if (another === null) {
+    const isOld = head.number - doubted.head.number >= aloneFor.blocks && lane.deps.clock.elapsedMs() - doubted.sinceMs >= aloneFor.ms;
+    return isOld ? lower(doubted.nonce, wanted) : null;
+  }
+  if (another === 'pruned' || another <= lane.nextNonce) return null;
   return lower(another, lower(doubted.nonce, wanted));
 }
 

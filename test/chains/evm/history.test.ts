@@ -91,7 +91,7 @@ describe('findSender', () => {
       const before = chain.calls().items;
       const found = await chain.sequence.findSender(address, BigInt(index), { from: 0n, to: last });
       assert.ok(typeof found === 'object');
-      assert.deepEqual([found.hash, found.blockNumber, found.succeeded], [hashes[index], blockNumber, true]);
+      assert.deepEqual([found.hash, found.blockNumber], [hashes[index], blockNumber]);
       assert.ok(chain.calls().items - before < 16);
       const alone = await chain.sequence.findSender(address, BigInt(index), { from: blockNumber, to: blockNumber });
       assert.deepEqual(alone, found);

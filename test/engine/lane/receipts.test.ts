@@ -58,3 +58,26 @@ it('a block that no node shows delays no transaction in another block', async (t
 async function statuses(rig: LaneRig, ids: readonly string[]): Promise<readonly string[]> {
   return (await Promise.all(ids.map((id) => rig.transaction(id)))).map(({ status }) => status);
 }
+
+it('a final block without a receipt is enough for a payment that runs no code', async (test) => {
+  const rig = await startLaneRig(test);
+  const id = await rig.send();
+  rig.chain.setReceiptsPruned(true);
+  await rig.pass(1, 9);
+  await rig.pass(8);
+  const { status, mined } = await rig.transaction(id);
+  assert.deepEqual([status, mined?.succeeded, mined?.facts], ['confirmed', true, null]);
+});
+
+it('a final block without a receipt ends a transaction that runs code as unresolvable, once nodes had time to recover', async (test) => {
+  const rig = await startLaneRig(test);
+  const id = await rig.send({ data: '0x01', gasLimit: 100_000n });
+  rig.chain.setReceiptsPruned(true);
+  await rig.pass(1, 9);
+  await rig.pass(40);
+  const { statusReason } = await rig.transaction(id);
+  assert.match(statusReason ?? '', /^waiting: block \d+ contains it, but no RPC node has its receipt/);
+  await rig.pass(40);
+  const { status, failureReason } = await rig.transaction(id);
+  assert.deepEqual([status, failureReason], ['failed', 'unresolvable']);
+});

@@ -279,6 +279,25 @@ describe('foreign use of a nonce', () => {
     assert.equal((await store.read.transactionsOf('r1', [], { offset: 0, limit: 10 })).total, 2);
   });
 
+  it('a nonce that a foreign transaction raised is believed after a while if no other node answers', async () => {
+    const { chain, lane, send, store } = await start(3);
+    const first = await send();
+    chain.mine();
+    chain.setAlone(true);
+    chain.useKey('block');
+    for (let blocks = 0; blocks < 4; blocks += 1) {
+      chain.mine(0);
+      await see(lane);
+    }
+    const second = await send();
+    assert.equal((await stand(store, second)).nonce, null);
+    for (let blocks = 0; blocks < 45; blocks += 1) {
+      chain.mine();
+      await see(lane);
+    }
+    assert.deepEqual([(await stand(store, first)).status, (await stand(store, second)).nonce], ['confirmed', 2n]);
+  });
+
   it('a first nonce that is far too high is not believed while another node does not confirm it', async () => {
     const { chain, send, store } = await start(3);
     chain.setNonceLie(5n, 'head');
