@@ -24,7 +24,7 @@ import { createServices, isBuilt } from './api/services/services.js';
 import { protoOfTransaction } from './api/services/transactions/transaction.js';
 import type { LoadedConfig } from './config/config-file.js';
 import { packageFile, packageVersion } from './config/package-version.js';
-import { ConfigError } from './config/problem.js';
+import { ConfigError, type Problem } from './config/problem.js';
 import type { Settings } from './config/settings.js';
 import { configInForce, nodeUrlPolicyOf } from './config-in-force.js';
 import { createAuthenticate } from './core/access/authenticate.js';
@@ -40,6 +40,7 @@ import { type Clock, monotonicMs, systemClock } from './core/ports/clock.js';
 import type { AuditLog, Log } from './core/ports/log.js';
 import type { RecordEvent, RecordRelayerState } from './core/ports/record-event.js';
 import type { Meter, Telemetry } from './core/ports/telemetry.js';
+import { findMovedAccounts, type MovedAccount } from './core/relayer/moved-accounts.js';
 import { isActive, type Relayer } from './core/relayer/relayer.js';
 import { createRelayerRegistry } from './core/relayer/relayer-registry.js';
 import { createFeed } from './core/transaction/feed.js';
@@ -169,6 +170,8 @@ export async function startApp(
     });
     releasers.push(() => chains.close());
     const { directory, signers } = await openRelayers(inForce, chains);
+    const moved = await findMovedAccounts(store, directory.relayers());
+    if (moved.length > 0) throw new ConfigError(moved.map(movedProblem));
 
     // The engine.
     const eventDeps = {
@@ -335,4 +338,12 @@ function guardedConnectorFor(nodeUrls: NodeUrlPolicy, timeoutMs: number): (url: 
 async function readTls({ tlsCertFile, tlsKeyFile }: Settings): Promise<{ certPem: string; keyPem: string } | null> {
   if (tlsCertFile === null || tlsKeyFile === null) return null;
   return { certPem: await readFile(tlsCertFile, 'utf8'), keyPem: await readFile(tlsKeyFile, 'utf8') };
+}
+
+function movedProblem({ relayerId, account, openTransactions }: MovedAccount): Problem {
+  const count = openTransactions === 1 ? '1 open transaction' : `${openTransactions} open transactions`;
+  return {
+    path: `relayer ${relayerId}`,
+    problem: `the account of its signer has changed, but ${account} still has ${count}; restore the signer or the network until they are final, or cancel them`,
+  };
 }

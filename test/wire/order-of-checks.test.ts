@@ -274,8 +274,9 @@ describe('the order of checks, over REST: of two checks that fail, the earlier o
     {
       earlier: 'the relayer’s state',
       later: 'the transaction’s existence',
-      verb: 'DELETE',
+      verb: 'PUT',
       path: one('paused', unknownId),
+      ask: { body: good },
       status: 403,
       reason: 'RELAYER_PAUSED',
     },
@@ -439,7 +440,7 @@ describe('the order of checks, over every RPC protocol', () => {
   let rig: AppRig;
   let askers: readonly RpcAsker[];
   let canceledId: string;
-  const { sendTransaction, replaceTransaction, cancelTransaction, listAttempts } = TransactionService.method;
+  const { sendTransaction, replaceTransaction, listAttempts } = TransactionService.method;
   const { signTypedData } = SigningService.method;
   const evm = { to, value: '1' };
 
@@ -521,8 +522,8 @@ describe('the order of checks, over every RPC protocol', () => {
     ['its state', replaceTransaction, (id) => ({ relayer_id: 'r1', transaction_id: id, evm }), {}, 'TRANSACTION_CANCELED'],
     [
       'the relayer’s state, then the transaction',
-      cancelTransaction,
-      () => ({ relayer_id: 'paused', transaction_id: unknownId }),
+      replaceTransaction,
+      () => ({ relayer_id: 'paused', transaction_id: unknownId, evm: { to, value: '1' } }),
       {},
       'RELAYER_PAUSED',
     ],

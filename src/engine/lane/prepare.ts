@@ -3,7 +3,7 @@ import { maxCost } from '../../core/fees/price.js';
 import { type Draft, failureOf, type Head, isRefusal, type Refusal } from '../../core/ports/chain.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import { smallestUnits } from '../../core/relayer/network.js';
-import { maxInFlightOf, minBalanceOf } from '../../core/relayer/relayer.js';
+import { isActive, maxInFlightOf, minBalanceOf } from '../../core/relayer/relayer.js';
 import { failed, signed } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import { isSigned, type Transaction } from '../../core/transaction/transaction.js';
@@ -49,7 +49,8 @@ interface Drafted {
 
 /**
  * Makes the first attempt of waiting transactions, oldest first: estimated, priced, checked for funds, signed, and stored together with the nonces they
- * take. A transaction that cannot be sent takes no nonce and delays no other: a lasting refusal fails it, any other makes it wait.
+ * take. A transaction that cannot be sent takes no nonce and delays no other: a lasting refusal fails it, any other makes it wait. A paused or disabled
+ * relayer signs none.
  *
  * Nodes are asked without a lock. The commit asserts the revisions that the attempts were made from, so content that was replaced meanwhile is never
  * signed over. Throws `NODE_UNAVAILABLE`.
@@ -58,7 +59,7 @@ export async function prepare(lane: LaneContext): Promise<void> {
   // Once per round: otherwise the first of a long queue would be due again before the last had its turn.
   const tried = new Set<string>();
   for (;;) {
-    if (lane.settled === null || lane.isStopped()) return;
+    if (lane.settled === null || lane.isStopped() || !isActive(lane.relayer())) return;
     const due = dueCandidates(lane, tried);
     if (due.length === 0) return;
     const candidates = await withContent(lane, due, tried);
@@ -340,6 +341,7 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
   const duplicates: { open: OpenTransaction; sentence: string }[] = [];
   const ids = drafted.map(({ open }) => open.transaction.id);
   await lane.hold(ids, async () => {
+    if (!isActive(lane.relayer())) return;
     const unmoved = drafted.filter(
       ({ open }) => transactions.tracked(open.transaction.id)?.transaction.revision === open.transaction.revision,
     );

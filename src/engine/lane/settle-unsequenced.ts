@@ -10,7 +10,7 @@ import {
 } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { minBalanceOf } from '../../core/relayer/relayer.js';
+import { isActive, minBalanceOf } from '../../core/relayer/relayer.js';
 import { endedDead, failed, mined, reorged, resolved, signed, unresolvable } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import type { Attempt, Transaction } from '../../core/transaction/transaction.js';
@@ -120,7 +120,7 @@ async function signAgain(lane: LaneContext, dead: readonly Dead[], head: Head): 
   const due = dead
     .filter(({ open }) => !isExpired(open, clock.nowMs()) && clock.elapsedMs() >= (recordOf(lane, open)?.notBeforeMs ?? 0))
     .toSorted((a, b) => (a.open.transaction.id < b.open.transaction.id ? -1 : 1));
-  if (due.length === 0 || lane.isStopped()) return;
+  if (due.length === 0 || lane.isStopped() || !isActive(lane.relayer())) return;
   const reserved = lane.transactions.reserved() - dead.reduce((sum, { open }) => sum + highestCost(open), 0n);
   const funds = (await lane.chain.balanceOf(lane.id.account)) - reserved - minBalanceOf(lane.relayer().policies);
   // The price may have fallen since the earlier attempts: the oldest one is drafted whatever they cost.
