@@ -240,11 +240,15 @@ export interface StellarRigOptions extends StellarOptions {
   readonly policies?: Partial<StellarPolicies>;
   /** Default: 100 XLM. */
   readonly fundsStroops?: bigint;
+  /** The number of nodes of the ledger; default 1. The first one is asked first. */
+  readonly nodeCount?: number;
 }
 
 /** The engine on a local ledger that the test closes. */
 export interface StellarRig extends EngineRig {
   readonly node: StellarNode;
+  /** All nodes of the ledger, `node` first. */
+  readonly nodes: readonly StellarNode[];
   readonly key: StellarKey;
   send(request: Partial<StellarRequest>): Promise<TransactionView>;
   /** Resolves when the transaction's newest attempt waits in the node's queue. */
@@ -253,18 +257,23 @@ export interface StellarRig extends EngineRig {
 
 /** Starts the engine on a local ledger of its own, with one relayer whose key is new. */
 export async function startStellarRig(options: StellarRigOptions): Promise<StellarRig> {
-  const { folder, policies, fundsStroops = 1_000_000_000n, accounts = {}, ...more } = options;
+  const { folder, policies, fundsStroops = 1_000_000_000n, nodeCount = 1, accounts = {}, ...more } = options;
   const key = stellarKey();
   const node = await startStellar({ ...more, accounts: fundsStroops === 0n ? accounts : { [key.address]: fundsStroops, ...accounts } });
-  const relayer = stellarRelayer(key.address, policies, { rpcUrls: [{ url: node.url, weight: 100 }] });
+  const others = await Promise.all(Array.from({ length: nodeCount - 1 }, () => startStellar({ ledger: node.ledger })));
+  const nodes = [node, ...others];
+  const rpcUrls = nodes.map(({ url }, index) => ({ url, weight: 100 - index }));
+  const relayer = stellarRelayer(key.address, policies, { rpcUrls });
   const { network } = relayer;
   if (network.type !== 'stellar') throw new Error('the relayer is on Stellar');
   const chain = createStellarChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
   const makeBlock = () => node.ledger.close();
-  const rig = await startEngine({ folder, relayer, signer: key.signer, chain, makeBlock, stopNode: () => node.stop() });
+  const stopNode = async () => void (await Promise.all(nodes.map((one) => one.stop())));
+  const rig = await startEngine({ folder, relayer, signer: key.signer, chain, makeBlock, stopNode });
   return {
     ...rig,
     node,
+    nodes,
     key,
     send: (request) => sendTransaction(rig.deps, relayer, stellarRequest(request)),
     async untilWaiting(id) {

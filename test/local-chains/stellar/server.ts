@@ -42,6 +42,10 @@ export interface StellarNode {
   setOutcome(outcomeOf: ((method: string, params: Params) => CallFate | null) | null): void;
   /** Makes this node lag by some ledgers. */
   setBehind(ledgers: number): void;
+  /** Makes this node forget the ledgers before this one, like a node that was started from a recent state; 0: none. */
+  setOldest(sequence: number): void;
+  /** Makes this node's own queue accept only bids of at least this many stroops per operation; 0 accepts all. The other nodes' queues stay as they are. */
+  setQueueFullBelow(stroopsPerOperation: bigint): void;
   /** Stops the node at once, even during answers; its ledger stays but closes no more. */
   stop(): Promise<void>;
 }
@@ -63,6 +67,8 @@ export async function startStellar(options: StellarOptions = {}): Promise<Stella
   setMaxListeners(0, stopping.signal);
   let outcomeOf: ((method: string, params: Params) => CallFate | null) | null = null;
   let ledgersBehind = 0;
+  let oldestLedger = 0;
+  let fullBelowStroops = 0n;
 
   /** Returns the answer to a call and what happens to the whole response. */
   function answer({ id, method, params }: Call): { readonly body: object; readonly outcome: CallFate } {
@@ -73,7 +79,8 @@ export async function startStellar(options: StellarOptions = {}): Promise<Stella
       if (outcome.refusedWith !== undefined) return { body: {}, outcome };
       const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
       if (run === undefined) throw new RpcError(-32601, 'method not found');
-      const result = run(named, { ledger, view: viewOf(ledger, ledgersBehind), sending: outcome.sending ?? 'queued' });
+      const view = viewOf(ledger, ledgersBehind, oldestLedger);
+      const result = run(named, { ledger, view, sending: outcome.sending ?? 'queued', fullBelowStroops });
       return { body: { jsonrpc: '2.0', id, result }, outcome };
     } catch (error) {
       const { code, message } = error instanceof RpcError ? error : { code: -32603, message: String(error) };
@@ -133,6 +140,12 @@ export async function startStellar(options: StellarOptions = {}): Promise<Stella
     },
     setBehind(ledgers) {
       ledgersBehind = ledgers;
+    },
+    setOldest(sequence) {
+      oldestLedger = sequence;
+    },
+    setQueueFullBelow(stroopsPerOperation) {
+      fullBelowStroops = stroopsPerOperation;
     },
     async stop() {
       clearInterval(timer);

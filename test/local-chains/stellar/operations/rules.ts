@@ -1,4 +1,5 @@
 import type { xdr } from '@stellar/stellar-sdk';
+import { accountMerge } from './account-merge.js';
 import { bumpSequence } from './bump-sequence.js';
 import { changeTrust } from './change-trust.js';
 import { createAccount } from './create-account.js';
@@ -8,6 +9,7 @@ import { payment } from './payment.js';
 import { setOptions } from './set-options.js';
 
 const rules: Readonly<Record<string, OperationRules>> = {
+  accountMerge,
   bumpSequence,
   changeTrust,
   createAccount,

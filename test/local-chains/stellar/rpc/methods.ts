@@ -3,6 +3,7 @@ import { protocolVersion } from '../closed-ledger.js';
 import type { Frame } from '../frame.js';
 import type { StellarLedger } from '../ledger.js';
 import type { Submission } from '../queue.js';
+import { refusal, transactionResult } from '../result.js';
 import { feeStats } from './fee-stats.js';
 import { findEntry } from './ledger-entries.js';
 import { getLatestLedger, getLedgers } from './ledgers.js';
@@ -19,6 +20,8 @@ export interface MethodContext {
   readonly view: View;
   /** The handling of a sent transaction: queued, dropped after PENDING, or rejected with TRY_AGAIN_LATER. */
   readonly sending: 'queued' | 'dropped' | 'try again later';
+  /** This node's own queue accepts only bids of at least this many stroops per operation; 0: all. */
+  readonly fullBelowStroops: bigint;
 }
 
 type Method = (params: Params, context: MethodContext) => object;
@@ -70,8 +73,9 @@ function readKey(key: string, index: number): xdr.LedgerKey {
 }
 
 /** methods/send_transaction.go: the status of a transaction, and for an error its result. */
-function sendTransaction(params: Params, { ledger, view, sending }: MethodContext): object {
-  const { hash, submission } = submit(textParam(params, 'transaction'), ledger, sending);
+function sendTransaction(params: Params, context: MethodContext): object {
+  const { view } = context;
+  const { hash, submission } = submit(textParam(params, 'transaction'), context);
   return {
     status: submission.status,
     hash,
@@ -83,11 +87,16 @@ function sendTransaction(params: Params, { ledger, view, sending }: MethodContex
 
 function submit(
   envelope: string,
-  ledger: StellarLedger,
-  sending: MethodContext['sending'],
+  { ledger, sending, fullBelowStroops }: MethodContext,
 ): { readonly hash: string; readonly submission: Submission } {
-  const { hash } = readEnvelope(envelope, ledger);
+  const frame = readEnvelope(envelope, ledger);
+  const { hash, resourceFeeStroops } = frame;
   if (sending === 'try again later') return { hash, submission: { status: 'TRY_AGAIN_LATER' } };
+  const neededStroops = fullBelowStroops * frame.feeOperations;
+  if (frame.inclusionFeeStroops < neededStroops) {
+    const outcome = refusal('txInsufficientFee', 'fee bump', neededStroops + resourceFeeStroops);
+    return { hash, submission: { status: 'ERROR', result: transactionResult(frame, outcome, 0n) } };
+  }
   const { submission } = ledger.submit(envelope);
   if (sending === 'dropped') ledger.forget(hash);
   return { hash, submission };

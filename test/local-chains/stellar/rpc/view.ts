@@ -10,17 +10,18 @@ export interface View {
   find(hash: string): { readonly ledger: ClosedLedger; readonly transaction: AppliedTransaction } | undefined;
 }
 
-/** Returns the view of a node that lags by some ledgers. */
-export function viewOf(ledger: StellarLedger, ledgersBehind: number): View {
-  const oldest = ledger.oldest();
+/** Returns the view of a node that lags by some ledgers and has none before `oldestLedger`. */
+export function viewOf(ledger: StellarLedger, ledgersBehind: number, oldestLedger = 0): View {
+  const oldest = ledger.at(oldestLedger) ?? ledger.oldest();
   const latest = ledger.at(Math.max(oldest.sequence, ledger.latest().sequence - ledgersBehind)) ?? ledger.latest();
   return {
     latest,
     oldest,
-    at: (sequence) => (sequence <= latest.sequence ? ledger.at(sequence) : undefined),
+    at: (sequence) => (sequence >= oldest.sequence && sequence <= latest.sequence ? ledger.at(sequence) : undefined),
     find(hash) {
       const found = ledger.find(hash);
-      return found === undefined || found.ledger.sequence > latest.sequence ? undefined : found;
+      const sequence = found?.ledger.sequence ?? 0;
+      return sequence < oldest.sequence || sequence > latest.sequence ? undefined : found;
     },
   };
 }

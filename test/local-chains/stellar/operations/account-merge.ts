@@ -1,0 +1,30 @@
+import { xdr } from '@stellar/stellar-sdk';
+import { accountOf } from '../frame.js';
+import { startingSequence } from '../state.js';
+import { done, failed, type OperationRules } from './operation.js';
+
+const { AccountMergeResult: Result } = xdr;
+const resultOf = (result: xdr.AccountMergeResult) => xdr.OperationResultTr.accountMerge(result);
+
+/** MergeOpFrame.cpp: moves the balance and removes the account. Immutable accounts and sponsoring are not modelled. */
+export const accountMerge: OperationRules = {
+  level: 'high',
+
+  check(body, source) {
+    return accountOf(body.destination()) === source ? failed(resultOf(Result.accountMergeMalformed())) : null;
+  },
+
+  apply(body, { state, header, source }) {
+    const destination = accountOf(body.destination());
+    const to = state.accounts.get(destination);
+    if (to === undefined) return failed(resultOf(Result.accountMergeNoAccount()));
+    const from = state.accounts.get(source);
+    if (from === undefined) throw new Error('the source was there');
+    if (from.subEntries !== from.signers.length) return failed(resultOf(Result.accountMergeHasSubEntries()));
+    // Otherwise the account could be created again with a number that it has used.
+    if (from.sequence >= startingSequence(header.sequence)) return failed(resultOf(Result.accountMergeSeqnumTooFar()));
+    state.accounts.delete(source);
+    state.accounts.set(destination, { ...to, balanceStroops: to.balanceStroops + from.balanceStroops, modifiedAt: header.sequence });
+    return done(resultOf(Result.accountMergeSuccess(new xdr.Int64(from.balanceStroops))));
+  },
+};
