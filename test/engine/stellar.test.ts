@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { Account, Asset, BASE_FEE, FeeBumpTransaction, Keypair, Operation, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
+import { Account, Asset, BASE_FEE, FeeBumpTransaction, Keypair, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
 import { DomainError } from '../../src/core/errors.js';
 import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
 import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
@@ -218,53 +218,18 @@ describe('transactions on Stellar', { concurrency: 4 }, () => {
     assert.equal(await rig.chain.balanceOf(other), 17_000_000n);
   });
 
-  it('release slot: a transaction that no node accepts as it is frees its sequence number', async (test) => {
-    const rig = await start(test, { accounts });
-    const malformed = new TransactionBuilder(new Account(rig.key.address, '0'), {
-      fee: BASE_FEE,
-      networkPassphrase: rig.node.ledger.passphrase,
-    })
-      .addOperation(Operation.payment({ destination: receiver, asset: Asset.native(), amount: '1' }))
-      .setTimeout(0)
-      .build()
-      .toEnvelope();
-    malformed.v1().tx().operations()[0]?.body().paymentOp().amount(new xdr.Int64(-1n));
-    const bad = await rig.send({ transactionXdr: malformed.toXDR('base64') });
-    const good = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
-    const codes = 'the node answered txFAILED: operation 1: PAYMENT_MALFORMED: an operation is invalid';
-    await waitFor('the refusal', async () =>
-      (await rig.view(bad.transaction.id)).transaction.statusReason?.includes(codes) ? true : undefined,
-    );
-    const ticking = setInterval(() => rig.clock.moveOn(5_000), 100);
-    test.after(() => clearInterval(ticking));
-    const failed = await rig.untilWithBlocks(bad.transaction.id, 'failed');
-    assert.equal(
-      failed.transaction.statusReason,
-      `no RPC node accepted it: ${codes}; replaced by a no-op transaction at sequence number ${failed.transaction.nonce} to unblock later transactions`,
-    );
-    assert.equal(failed.transaction.failureReason, 'never_accepted');
-    assert.deepEqual(
-      (await rig.attempts(bad.transaction.id)).map((attempt) => [attempt.purpose, saysOf(attempt).bid.feeStroops]),
-      [
-        ['content', 100n],
-        ['release_slot', 100n],
-      ],
-    );
-    clearInterval(ticking);
-    await rig.untilWithBlocks(good.transaction.id, 'confirmed');
-  });
-
   it('a transaction whose time bounds have not begun delays no other', async (test) => {
     const rig = await start(test, { accounts });
     const minTimeS = Math.floor(Date.now() / 1000) + 3_600;
     const early = await rig.send({ transactionXdr: earlyXdr(rig, minTimeS) });
     const due = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
     await rig.untilWithBlocks(due.transaction.id, 'confirmed');
-    const { transaction } = await rig.view(early.transaction.id);
-    assert.deepEqual(
-      [transaction.status, transaction.nonce, transaction.statusReason],
-      ['pending', null, `waiting: its time bounds begin at ${minTimeS} (Unix seconds); retrying`],
-    );
+    const reason = `waiting: its time bounds begin at ${minTimeS} (Unix seconds); retrying`;
+    const { transaction } = await waitFor('the reason', async () => {
+      const view = await rig.view(early.transaction.id);
+      return view.transaction.statusReason === reason ? view : undefined;
+    });
+    assert.deepEqual([transaction.status, transaction.nonce], ['pending', null]);
   });
 
   it('a transaction that no node can estimate delays no other', async (test) => {
@@ -452,14 +417,10 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
       );
       return transaction;
     };
-    const one = await sendRefused('0.0000001');
-    const two = await sendRefused('0.0000002');
-    const replaced = await replace(rig, two.id, badlySigned('0.0000002'));
+    const refused = await sendRefused('0.0000002');
+    const replaced = await replace(rig, refused.id, badlySigned('0.0000002'));
     assert.equal(replaced.transaction.liveVersion, 1);
-    assert.equal(
-      await refusalOf(replace(rig, two.id, badlySigned('0.0000001'))),
-      `invalid FIELD_INVALID: the new content is identical to transaction ${one.id} (same signature); change it`,
-    );
+    assert.equal((await rig.attempts(refused.id)).length, 1);
   });
 
   it('bump fee: a bump that would equal another transaction is skipped, and the lane goes on', async (test) => {
@@ -499,7 +460,10 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
 
   it('cancel: rejected without time bounds; with them it ends when they are over', async (test) => {
     const user = Keypair.random();
-    const rig = await start(test, { accounts: { ...accounts, [user.publicKey()]: 100_000_000n } });
+    const another = Keypair.random();
+    const rig = await start(test, {
+      accounts: { ...accounts, [user.publicKey()]: 100_000_000n, [another.publicKey()]: 100_000_000n },
+    });
     rig.node.setOutcome((method) => (method === 'sendTransaction' ? { sending: 'dropped' } : null));
     const endless = await rig.send({ transactionXdr: signedXdr(rig, user), feeBump: true });
     await rig.until(endless.transaction.id, 'submitted');
@@ -507,7 +471,7 @@ describe('fee-bump envelopes of foreign transactions', { concurrency: 4 }, () =>
       await refusalOf(cancelTransaction(rig.deps, rig.relayer, endless.transaction.id)),
       `precondition CANCEL_NOT_POSSIBLE: transaction_xdr has no time bounds, so it can land at any time; only its source account ${user.publicKey()} can prevent that, by using its sequence number`,
     );
-    const bounded = await rig.send({ transactionXdr: signedXdr(rig, user, Math.floor(Date.now() / 1000) + 60), feeBump: true });
+    const bounded = await rig.send({ transactionXdr: signedXdr(rig, another, Math.floor(Date.now() / 1000) + 60), feeBump: true });
     await rig.until(bounded.transaction.id, 'submitted');
     await cancelTransaction(rig.deps, rig.relayer, bounded.transaction.id);
     rig.node.ledger.pass(61);

@@ -27,6 +27,7 @@ export async function bumpFee(
     policies: onNetwork('stellar', relayer.policies),
     maxFeeStroops: wanted.maxFeeStroops,
     resourceFeeStroops,
+    isForeign: wanted.kind === 'fee_bump',
     operationCount,
     minStroops: maxOf([
       minBumpStroops(inner.feeStroops - resourceFeeStroops, inner.operations.length),
@@ -35,6 +36,7 @@ export async function bumpFee(
     bidPerOperationStroops: await market.bidPerOperationStroops(resourceFeeStroops > 0n),
     // A filler passed the price cap when it was drafted. Repeated tenfold fee bumps beyond the cap would drain the account.
     isFiller: false,
+    takesSlot: false,
   });
   if ('refused' in bid) return bid;
   const { sourceAccount, sequence, maxTimeS, ledger, costStroops } = fields;

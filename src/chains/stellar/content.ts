@@ -5,11 +5,13 @@ import type { StellarNetwork } from '../../core/relayer/network.js';
 import type { StellarPolicies } from '../../core/relayer/relayer.js';
 import type { StellarContent, StellarFeeBumpContent, StellarMemo, StellarRequest } from '../../core/transaction/stellar.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';
-import { accountOf } from './address.js';
+import { accountOf, addressFromMuxedAccount } from './address.js';
 import { type Envelope, envelopeFromXdr, maxOperations } from './envelope.js';
 import { baseFeeStroops, minBumpStroops } from './fee-rules.js';
+import { whyInvalid } from './operation-validity.js';
 import { operationFrom } from './operations.js';
-import { ownContentFrom, ownContentFromEnvelope } from './own-content.js';
+import { nameOf, ownContentFrom, ownContentFromEnvelope } from './own-content.js';
+import { defaultMaxFeeStroops } from './price-attempt.js';
 import { hashOfTransaction, networkIdOf } from './transaction.js';
 
 /** The context that a request is checked against. */
@@ -79,6 +81,7 @@ function fromEnvelope(request: StellarRequest, validUntilMs: number | null, cont
   if (maxTimeS !== null && maxTimeS * 1000n <= BigInt(context.nowMs)) {
     throw invalidField('transaction_xdr', 'has time bounds that have passed; build it with a later maximum time');
   }
+  requireValidOperations(envelope);
   const { account, network } = context;
   const maxFeeStroops = request.maxFeeStroops ?? null;
   const content =
@@ -86,6 +89,17 @@ function fromEnvelope(request: StellarRequest, validUntilMs: number | null, cont
       ? feeBumpContentFromEnvelope(envelope, { account, networkId: networkIdOf(network.passphrase) }, maxFeeStroops)
       : ownContentFromEnvelope(envelope, account, maxFeeStroops);
   return { content, validUntilMs: earliest(validUntilMs, maxTimeS === null ? null : maxTimeS * 1000n) };
+}
+
+/** Nodes reject an invalid operation only when the transaction has a sequence number, which then stays unused. */
+function requireValidOperations({ operations, sourceAccount }: Envelope): void {
+  for (const [index, operation] of operations.entries()) {
+    const own = operation.sourceAccount();
+    const source = accountOf(own == null ? sourceAccount : addressFromMuxedAccount(own)) ?? '';
+    const reason = whyInvalid(operation, source);
+    if (reason !== null)
+      throw invalidField('transaction_xdr', `has an invalid ${nameOf(operation)} operation at position ${index + 1}: ${reason}`);
+  }
 }
 
 /** A replacement keeps the sequence number: of the relayer's account, or of the account that signed the envelope. */
@@ -109,11 +123,18 @@ function requireFee(content: StellarContent, policies: StellarPolicies): void {
   if (maxFeeStroops !== null && policies.maxFeeStroops !== null && maxFeeStroops > policies.maxFeeStroops) {
     throw invalidField('max_fee', `is ${maxFeeStroops} stroops; the relayer's policy max_fee allows at most ${policies.maxFeeStroops}`);
   }
-  const ceilingStroops = maxFeeStroops ?? policies.maxFeeStroops;
+  // The resource fee of the relayer's own contract calls is known only after a simulation.
+  const knownDefaultStroops = content.kind === 'fee_bump' ? defaultMaxFeeStroops : null;
+  const ceilingStroops = maxFeeStroops ?? minOf(policies.maxFeeStroops, knownDefaultStroops);
   const minStroops = minFeeStroops(content);
   if (ceilingStroops === null || ceilingStroops >= minStroops) return;
-  const cause = maxFeeStroops === null ? ", the limit of the relayer's policy max_fee" : '';
+  const ofPolicy = ceilingStroops === policies.maxFeeStroops ? ", the limit of the relayer's policy max_fee" : ', the default';
+  const cause = maxFeeStroops === null ? ofPolicy : '';
   throw invalidField('max_fee', `is ${ceilingStroops} stroops${cause}; this transaction needs at least ${minStroops}`);
+}
+
+function minOf(a: bigint | null, b: bigint | null): bigint | null {
+  return a === null || b === null ? (a ?? b) : a < b ? a : b;
 }
 
 function minFeeStroops(content: StellarContent): bigint {
@@ -163,6 +184,9 @@ function feeBumpContentFromEnvelope(
   maxFeeStroops: bigint | null,
 ): StellarFeeBumpContent {
   if (envelope.envelope.signatures().length === 0) throw invalidField('fee_bump', 'applies only to a signed transaction_xdr');
+  // Without time bounds the service could not tell when it can no longer land.
+  if (envelope.hasSequenceRange)
+    throw invalidField('transaction_xdr', 'must have no ledger bounds and no minimum sequence number; use time bounds');
   if (accountOf(envelope.sourceAccount) === account) {
     throw invalidField(
       'transaction_xdr',

@@ -94,6 +94,19 @@ function missingAccount(address: string, networkName: string): Refusal {
   return { refused: 'insufficient_funds', sentence, lasting: false, metadata: { account: address } };
 }
 
+/** Nodes look ahead by the time of two ledgers, and what they reject keeps its sequence number (`getUpperBoundCloseTimeOffset`). */
+const leastValidityS = 12n;
+
+const tooLate: Refusal = {
+  refused: 'outdated',
+  sentence: `waiting: RPC nodes reject a transaction in the last ${leastValidityS} seconds of its validity; will expire without a fee`,
+  lasting: false,
+};
+
+function isTooLate(maxTimeS: bigint | null): boolean {
+  return maxTimeS !== null && (maxTimeS - leastValidityS) * 1000n < BigInt(Date.now());
+}
+
 /** Drafts a transaction of the relayer's own account: plain if there is nothing to outbid, else in a fee-bump envelope. */
 async function draftOwn(drafting: Drafting, content: StellarOperationsContent): Promise<StellarDraft | Refusal> {
   const { rpc, market, payer, outbids, isFiller, policies, nextNonce, validUntilMs } = drafting;
@@ -107,6 +120,9 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   if (minTimeS * 1000n > BigInt(Date.now())) {
     return { refused: 'reverts', sentence: `its time bounds begin at ${minTimeS} (Unix seconds)`, lasting: false };
   }
+  const limitS = isFiller || validUntilMs === null ? null : BigInt(Math.floor(validUntilMs / 1000));
+  const lastS = limitS === null || maxTimeS === null ? (limitS ?? maxTimeS) : smaller(limitS, maxTimeS);
+  if (isTooLate(lastS)) return tooLate;
   const isContract = content.operations.some((text) => isContractOperation(xdr.Operation.fromXDR(text, 'base64')));
   const [ready, bidPerOperationStroops] = await Promise.all([
     isContract ? simulate(rpc, content, payer.sequence + 1n) : null,
@@ -121,13 +137,14 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
     policies,
     maxFeeStroops: content.maxFeeStroops,
     resourceFeeStroops,
+    isForeign: false,
     operationCount: isBump ? ownCount + 1 : ownCount,
     minStroops: isBump ? minOutbiddingStroops(outbids, ownMinStroops, ownCount) : ownMinStroops,
     bidPerOperationStroops,
     isFiller,
+    takesSlot: !isFiller && nextNonce !== null,
   });
   if ('refused' in bid) return bid;
-  const limitS = isFiller || validUntilMs === null ? null : BigInt(Math.floor(validUntilMs / 1000));
   const operations = ready === null ? content.operations : [ready.operation];
   // Inside a fee-bump envelope the minimum is enough: nodes compare the outer bid.
   const ownFeeStroops = smaller(isBump ? ownMinStroops + resourceFeeStroops : bid.feeStroops, maxTransactionFeeStroops);
@@ -139,7 +156,7 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
     sourceAccount,
     sequence: null,
     ledger: payer.ledger,
-    maxTimeS: limitS === null || maxTimeS === null ? (limitS ?? maxTimeS) : smaller(limitS, maxTimeS),
+    maxTimeS: lastS,
     costStroops: (isBump ? bid.feeStroops : ownFeeStroops) + nativeOutflowStroops(operations, drafting.payerAddress),
   };
 }
@@ -157,10 +174,12 @@ async function draftFeeBump(drafting: Drafting, content: StellarFeeBumpContent):
     policies: drafting.policies,
     maxFeeStroops,
     resourceFeeStroops,
+    isForeign: true,
     operationCount: operationCount + 1,
     minStroops: minOutbiddingStroops(drafting.outbids, innerInclusionStroops, operationCount),
     bidPerOperationStroops: await drafting.market.bidPerOperationStroops(resourceFeeStroops > 0n),
     isFiller: false,
+    takesSlot: false,
   });
   if ('refused' in bid) return bid;
   return {
@@ -184,6 +203,7 @@ async function sourceRefusal(
   if (maxTimeS !== null && maxTimeS * 1000n <= BigInt(Date.now())) {
     return { refused: 'outdated', sentence: 'the time bounds of transaction_xdr have passed', lasting: true };
   }
+  if (isTooLate(maxTimeS)) return tooLate;
   const address = accountOf(sourceAccount) ?? '';
   const account = await readAccount(rpc, address);
   if (account === null) return missingAccount(address, networkName);

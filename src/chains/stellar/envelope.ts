@@ -18,6 +18,8 @@ export interface Envelope {
   readonly maxTimeS: bigint | null;
   /** True if it has preconditions other than time bounds: ledgers, sequence numbers, extra signers. */
   readonly hasOtherConditions: boolean;
+  /** True if it is valid only between two ledgers, or from a sequence number that need not be the one before its own. */
+  readonly hasSequenceRange: boolean;
   /** Null if it calls no contract. */
   readonly sorobanData: xdr.SorobanTransactionData | null;
 }
@@ -83,21 +85,18 @@ function upgradedFromV0(v0: xdr.TransactionV0Envelope): xdr.TransactionV1Envelop
   });
 }
 
-function conditionsOf(conditions: xdr.Preconditions): Pick<Envelope, 'minTimeS' | 'maxTimeS' | 'hasOtherConditions'> {
+function conditionsOf(conditions: xdr.Preconditions): Pick<Envelope, 'minTimeS' | 'maxTimeS' | 'hasOtherConditions' | 'hasSequenceRange'> {
   switch (conditions.switch().name) {
     case 'precondNone':
-      return { ...timesOf(null), hasOtherConditions: false };
+      return { ...timesOf(null), hasOtherConditions: false, hasSequenceRange: false };
     case 'precondTime':
-      return { ...timesOf(conditions.timeBounds()), hasOtherConditions: false };
+      return { ...timesOf(conditions.timeBounds()), hasOtherConditions: false, hasSequenceRange: false };
     case 'precondV2': {
       const v2 = conditions.v2();
+      const hasSequenceRange = v2.ledgerBounds() != null || v2.minSeqNum() != null;
       const hasOtherConditions =
-        v2.ledgerBounds() != null ||
-        v2.minSeqNum() != null ||
-        v2.minSeqAge().toBigInt() !== 0n ||
-        v2.minSeqLedgerGap() !== 0 ||
-        v2.extraSigners().length > 0;
-      return { ...timesOf(v2.timeBounds()), hasOtherConditions };
+        hasSequenceRange || v2.minSeqAge().toBigInt() !== 0n || v2.minSeqLedgerGap() !== 0 || v2.extraSigners().length > 0;
+      return { ...timesOf(v2.timeBounds()), hasOtherConditions, hasSequenceRange };
     }
   }
 }

@@ -51,6 +51,21 @@ export function isContractOperation(operation: xdr.Operation): boolean {
   return contractOperations.includes(operation.body().switch().name);
 }
 
+/** Returns the name of an operation as in the protocol's documents, such as `account_merge`. */
+export function nameOf(operation: xdr.Operation): string {
+  return operation
+    .body()
+    .switch()
+    .name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** True if later transactions of the account could never be mined: it is gone, or its next number is another one than the lane's. */
+function endsNumbering(operation: xdr.Operation): boolean {
+  const body = operation.body();
+  const kind = body.switch().name;
+  return kind === 'accountMerge' || (kind === 'bumpSequence' && body.bumpSequenceOp().bumpTo().toBigInt() > 0n);
+}
+
 /** Returns content that only uses a sequence number: BumpSequence to 0, which has no other effect. It never expires. */
 export function fillerOf(account: string): StellarOperationsContent {
   const body = xdr.OperationBody.bumpSequence(new xdr.BumpSequenceOp({ bumpTo: new xdr.Int64(0n) }));
@@ -84,6 +99,8 @@ export function ownContentFromEnvelope(envelope: Envelope, account: string, maxF
     throw invalidField(field, 'must have no preconditions other than time bounds; the relayer chooses its sequence number');
   }
   for (const [index, operation] of envelope.operations.entries()) {
+    if (endsNumbering(operation))
+      throw invalidField(field, `must have no ${nameOf(operation)} operation: the relayer numbers the transactions of its account`);
     const source = operation.sourceAccount();
     if (source != null && accountOf(addressFromMuxedAccount(source)) !== account) {
       throw invalidField(field, `has another source account in operation ${index + 1}; all operations must use the relayer's account`);
