@@ -53,8 +53,8 @@ export async function createApiKey(
   saveResponse: SaveResponse<ApiKeyCreated> = () => [],
 ): Promise<ApiKeyCreated> {
   const { store, keys, clock, ids } = deps;
-  if (creator !== null) checkCreator(wanted, creator);
   const created = apiKeyFrom(wanted, ids.timeOrdered(), clock.nowMs());
+  if (creator !== null) checkCreator(wanted, creator);
   await store.commit([store.change.insertApiKey(created.apiKey), ...saveResponse(created)]);
   keys.add(created.apiKey);
   return created;
