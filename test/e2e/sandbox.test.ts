@@ -27,7 +27,7 @@ it('sandbox: starts twice, its printed commands work as they are, and Ctrl-C sto
       await waitFor('the sandbox to be ready', () => (output.includes('Ctrl-C stops everything.') ? true : undefined), 120_000);
       assert.equal(output.includes('started a new database'), start === 'second', output);
       // Runs each printed command unchanged, with a short pause as a person would make.
-      const commands = output.split('\n').filter((line) => /^(URL=|SENT=|curl |npx )/.test(line));
+      const commands = output.split('\n').filter((line) => /^(export |SENT=|curl |npx )/.test(line));
       const script = commands.map((line) => line.replace('npx buf', resolve('node_modules/.bin/buf'))).join('; echo; sleep 0.3\n');
       const { stdout, stderr } = await promisify(execFile)('bash', ['-c', script]);
       const answers = stderr + stdout;

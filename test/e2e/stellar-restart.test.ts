@@ -72,7 +72,7 @@ describe('a Stellar service after a SIGKILL', () => {
     const rig = await startStellarService({ node: { expectedCloseSeconds: 0 } });
     test.after(() => rig.stop());
     const bob = createWallet(rig.ledger, reserve);
-    const validUntilMs = Date.now() + 3_000;
+    const validUntilMs = Date.now() + 15_000;
     const sent = await rig.send(paymentBody(bob.address, 13n, { valid_until: new Date(validUntilMs).toISOString() }));
     await rig.untilWaiting(sent.id);
     await rig.service.kill();

@@ -205,7 +205,7 @@ describe('Stellar, from the request to the ledger', () => {
 
     it('expire: a transaction in a node queue never lands, its sequence number is used again, and later ones proceed', async () => {
       const [bob, carol] = [receiver(), receiver()];
-      const late = await rig.send(paymentBody(bob.address, 59n, { valid_until: new Date(Date.now() + 2_000).toISOString() }));
+      const late = await rig.send(paymentBody(bob.address, 59n, { valid_until: new Date(Date.now() + 15_000).toISOString() }));
       const first = await rig.untilWaiting(late.id);
       const next = await rig.send(paymentBody(carol.address, 61n));
       await waitFor('its time to be over', async () => {

@@ -122,7 +122,6 @@ describe('findSender', { concurrency: 4 }, () => {
       hash: second.innerTransaction.hash().toString('hex'),
       blockNumber: BigInt(sequence),
       blockHash: `ledger ${sequence}`,
-      succeeded: true,
     });
     const before = await find(BigInt(first.sequence));
     assert.ok(typeof before === 'object');
