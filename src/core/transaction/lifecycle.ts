@@ -165,7 +165,10 @@ export function reorged(transaction: Transaction): Transaction {
   return next(transaction, {
     status: 'submitted',
     mined: null,
-    statusReason: intent === 'release_slot' ? (obstacle ?? 'it could not be sent') : (unwanted ?? 'waiting: a reorg removed its block; rebroadcasting it'),
+    statusReason:
+      intent === 'release_slot'
+        ? (obstacle ?? 'it could not be sent')
+        : (unwanted ?? 'waiting: a reorg removed its block; rebroadcasting it'),
   });
 }
 
