@@ -35,7 +35,7 @@ export async function openRelayers(config: ConfigInForce, chains: Chains): Promi
   return { directory: createDirectory(entries), signers };
 }
 
-/** The signers of a configuration, and what each of its relayers has as its account. */
+/** The signers of a configuration, and the account of each of its relayers. */
 interface OpenedAccounts {
   readonly signers: Signers;
   /** The signer and the address are missing if a problem says why. */

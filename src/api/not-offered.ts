@@ -9,7 +9,7 @@ const notOffered: readonly (readonly [path: RegExp, sentence: string])[] = [
     'sponsored transactions are not offered; send a transaction whose fee the relayer pays',
   ],
   [/^\/api\/v1\/api-keys\/[^/]+\/permissions\/?$/, 'permissions of API keys are not offered; GET /api/v1/api-keys shows their scopes'],
-  [/^(\/api\/v1)?\/(metrics\/[^/]+|debug\/metrics\/scrape)\/?$|^\/api\/v1\/metrics\/?$/, 'metrics are offered at /metrics alone'],
+  [/^(\/api\/v1)?\/(metrics\/[^/]+|debug\/metrics\/scrape)\/?$|^\/api\/v1\/metrics\/?$/, 'metrics are offered only at /metrics'],
 ];
 
 /** Returns what to do instead if this is a path of OpenZeppelin Relayer that this service does not offer. */

@@ -22,8 +22,8 @@ interface ImportOptions {
 const help = `
 Stop both services first. Reads the settings and the configuration file, as relayer serve does; the database must exist
 (relayer migrate creates it). Reads Redis or the dump and never changes it. Prints one line for each record: moves,
-is here, or cannot move, and why. All that moves is stored in one commit. Running the command again moves only what
-is not here yet. docs/moving.md has the steps, and the command that makes a dump.
+is here, or cannot move, and why. All records that move are stored in one commit. A second run moves only the
+records that are not here yet. docs/moving.md has the steps, and the command that makes a dump.
 
 Examples:
   relayer import-openzeppelin --redis --dry-run
@@ -38,7 +38,10 @@ export function registerImportOpenzeppelin(program: Command): void {
     .option('--redis [url]', 'read from this Redis; default: REDIS_URL, which keeps a password out of the list of processes')
     .option('--dump <file>', 'read from a dump: lines of JSON')
     .option('--key-prefix <prefix>', "OpenZeppelin Relayer's REDIS_KEY_PREFIX; default: REDIS_KEY_PREFIX, then oz-relayer")
-    .option('--old-key-env <name>', "the variable that holds OpenZeppelin Relayer's STORAGE_ENCRYPTION_KEY, if it is another one")
+    .option(
+      '--old-key-env <name>',
+      "the variable that holds OpenZeppelin Relayer's STORAGE_ENCRYPTION_KEY, if it differs from this service's",
+    )
     .option('--dry-run', 'print the report, and store nothing')
     .addHelpText('after', help)
     .action(importOpenzeppelin);

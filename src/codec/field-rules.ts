@@ -30,7 +30,7 @@ export function restKeysOf(desc: DescMessage): readonly RestKey[] {
   return getOption(desc, messageOption).restKeys;
 }
 
-/** Returns the syntax of a text field, or of its items; undefined if any text is one. */
+/** Returns the syntax of a text field, or of its items; undefined if the field accepts any text. */
 export function textSyntaxOf(field: DescField): TextSyntax | undefined {
   const { syntax } = fieldRulesOf(field);
   return syntax === '' ? undefined : textSyntaxes.get(syntax);
@@ -41,7 +41,7 @@ export function isUnsetIfEmpty(field: DescField): boolean {
   return field.fieldKind === 'scalar' && field.oneof === undefined && !field.proto.proto3Optional;
 }
 
-/** What bytes of an exact length must be. */
+/** Describes bytes of an exact length in errors. */
 export function lengthDescription(length: number): string {
   return `must be ${length} bytes: ${2 * length} hex digits or an array of ${length} integers`;
 }

@@ -35,7 +35,7 @@ const unixSecondsPattern = /^[0-9]{1,11}$/;
 /** The maximum milliseconds that a double holds exactly, which is more than 285,000 years. */
 const maxDurationMs = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** What a time that Unix seconds can replace looks like. */
+/** Matches a time that may also be Unix seconds. */
 export const timePattern = new RegExp(`${rfc3339Pattern.source}|${unixSecondsPattern.source}`);
 
 /** The milliseconds that a duration may have. */

@@ -25,7 +25,7 @@ const foreignPolicies: Readonly<Record<NetworkType, Readonly<Record<string, Fore
     concurrent_transactions: {
       asksForNothing: (value) => value === null || value === false,
       notice:
-        "has no effect: the relayer's own transactions are sent one after another, and signed transactions of other accounts do not wait for them",
+        "has no effect: the relayer's own transactions are sent one after another, and signed transactions of other accounts rarely wait for them",
     },
     allowed_tokens: userPaid,
     slippage_percentage: userPaid,

@@ -22,10 +22,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** Collects the problems of a configuration file, and what else its author should know. */
+/** Collects the problems of a configuration file, and notices to its author. */
 export class Problems {
   readonly list: Problem[] = [];
-  /** Sentences about what has no effect, or should be better. */
+  /** Sentences about values that have no effect, or that should be changed. */
   readonly notices: string[] = [];
   /** The paths of all problems, and of everything around them. */
   readonly #paths = new Set<string>();

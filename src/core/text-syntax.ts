@@ -1,10 +1,10 @@
 import { isSolanaAddress } from './solana-address.js';
 
-/** What a text field accepts. The codec, the checks of RPC and the OpenAPI document use the same one. */
+/** The syntax of a text field. The codec, the checks of RPC and the OpenAPI document use the same one. */
 export interface TextSyntax {
   /** Matches the whole text. Written so that the engines of other languages read it the same way. */
   readonly pattern: RegExp;
-  /** What the pattern cannot express. */
+  /** A check that the pattern cannot express. */
   readonly accepts?: (text: string) => boolean;
   /** In characters; unset: not limited beyond the pattern. */
   readonly maxLength?: number;

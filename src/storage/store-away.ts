@@ -1,7 +1,7 @@
 import { StoreAwayError } from '../core/ports/store.js';
 import type { Database } from './database.js';
 
-/** Codes of SQLite, PostgreSQL and Node for a database that is away: not for values or statements that it refuses. */
+/** Error codes of SQLite, PostgreSQL and Node which mean that the database is unavailable, not that it refuses a value or a statement. */
 const awayCodes: readonly RegExp[] = [
   // Locked by another program, full, or on a disk that fails.
   /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PROTOCOL|NOMEM)(_|$)/,
@@ -13,7 +13,7 @@ const awayCodes: readonly RegExp[] = [
   /^(E[A-Z]+|EAI_[A-Z]+)$/,
 ];
 
-/** What the driver of PostgreSQL says of its own connections; these errors have no code. */
+/** Messages of the PostgreSQL driver about its own connections; these errors have no code. */
 const awayMessages =
   /^Connection terminated|^timeout expired$|^timeout exceeded when trying to connect$|^Query read timeout$|not queryable$/;
 
@@ -23,12 +23,12 @@ function isAway(error: unknown): error is Error {
   return typeof code === 'string' ? awayCodes.some((pattern) => pattern.test(code)) : awayMessages.test(error.message);
 }
 
-/** Returns the error as `StoreAwayError` if it says that the database is away; else as it is. */
+/** Returns the error as `StoreAwayError` if it means that the database is unavailable, otherwise unchanged. */
 export function asStoreAway<E>(error: E): E | StoreAwayError {
-  return isAway(error) ? new StoreAwayError(`the database is away: ${error.message}`, { cause: error }) : error;
+  return isAway(error) ? new StoreAwayError(`the database is unavailable: ${error.message}`, { cause: error }) : error;
 }
 
-/** Returns the database's reads and writes, which fail with `StoreAwayError` while it is away. */
+/** Returns the database's reads and writes, which fail with `StoreAwayError` while it is unavailable. */
 export function withStoreAway({ query, runBatch }: Database): Pick<Database, 'query' | 'runBatch'> {
   return {
     query: (statement, values) =>

@@ -130,7 +130,7 @@ it('serve: reports every problem of the settings and the file by its path, and e
 /** Sections refer to earlier ones: settings, networks, signers, notifications, relayers. */
 const lines: readonly string[] = [
   'note: networks[3].gas_price_cache has no effect: this service has no such setting',
-  "note: relayers[5].policies.concurrent_transactions has no effect: the relayer's own transactions are sent one after another, and signed transactions of other accounts do not wait for them",
+  "note: relayers[5].policies.concurrent_transactions has no effect: the relayer's own transactions are sent one after another, and signed transactions of other accounts rarely wait for them",
   'error: the configuration has 74 problems:',
   '  APP_PORT: must be an integer from 0 to 65535 (value: "99999")',
   '  API_KEY: has 15 characters; at least 32 are required',

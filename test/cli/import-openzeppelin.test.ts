@@ -133,7 +133,7 @@ const reportOfUse = [
   'relayer elsewhere: cannot move: network: no evm network has the name "my-rollup"',
   'relayer hosted: cannot move: its signer kms cannot move',
   'relayer payouts: moves',
-  'relayer r1: is here: the configuration file has it, with different policies; if OpenZeppelin Relayer has the right one, change the file; ' +
+  "relayer r1: is here: the configuration file has it, with different policies; to use OpenZeppelin Relayer's, change the file; " +
     '1 transaction is open in OpenZeppelin Relayer: pause it there, and wait until they are final before you start this service',
   'relayer user-paid: cannot move: policies.fee_payment_strategy: must be "relayer": fees that users pay in tokens are not supported',
   `API key ${shopId}: moves: as a new key named "shop" with the scopes transactions:read, transactions:write, sign, notifications`,

@@ -72,7 +72,7 @@ describe('status_reason of transactions that wait', () => {
     await rig.until(id, 'submitted');
     await anvil.mine();
     await rig.until(id, 'mined');
-    await untilReason(rig, id, 'waiting: mined; not final until the required confirmations');
+    await untilReason(rig, id, 'waiting: mined; not final until it has the required confirmations');
     assert.equal((await rig.untilWithBlocks(id, 'confirmed')).transaction.statusReason, null);
   });
 });

@@ -54,9 +54,9 @@ describe('a SQLite database has one owner', () => {
     const other = new Sqlite(file);
     other.exec("update instances set token = 'of another process'");
     other.close();
-    await assert.rejects(insert(store, '2'), /another process took the database over/);
+    await assert.rejects(insert(store, '2'), /another process took over the database/);
     assert.equal(await store.read.transaction('2'), undefined);
-    assert.match((await lost).message, /another process took the database over/);
+    assert.match((await lost).message, /another process took over the database/);
     await store.close();
   });
 

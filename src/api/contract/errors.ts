@@ -22,7 +22,7 @@ const errorDomain = 'relayer.v1';
 
 /**
  * Returns the error to answer with. Domain errors stay as they are, also as the cause of a ConnectError. A missing method is
- * `unimplemented`, a database that is away `unavailable`. Everything else is `internal`, with the error as its private cause.
+ * `unimplemented`, an unavailable database is `unavailable`. Everything else is `internal`, with the error as its private cause.
  */
 export function domainErrorOf(error: unknown): DomainError {
   if (error instanceof DomainError) return error.kind === 'internal' ? internal(error) : error;
@@ -39,7 +39,7 @@ export function domainErrorOf(error: unknown): DomainError {
   return internal(error);
 }
 
-/** True if the database of the service was away. */
+/** True if the database of the service was unavailable. */
 export function isStoreAway(error: DomainError): boolean {
   return error.cause instanceof StoreAwayError;
 }

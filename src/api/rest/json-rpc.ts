@@ -18,7 +18,7 @@ const codes = {
   limitExceeded: -32005,
 } as const;
 
-/** What is an HTTP error of a single call, as an error of one call of a batch. */
+/** The JSON-RPC code of one call of a batch, for errors that are HTTP errors of a single call. */
 const codesOfKinds: Readonly<Partial<Record<ErrorKind, number>>> = {
   unimplemented: codes.methodNotFound,
   unavailable: codes.unavailable,

@@ -62,7 +62,7 @@ async function fundsRefusal(deps: DraftDeps, account: string, costWei: bigint, m
     deps.rpc.ask('eth_getBalance', [account, 'latest'], (answer) => quantityFrom(answer, 'balance'), first === undefined ? {} : { first });
   const neededWei = costWei + mustRemainWei;
   if ((await deps.memory.recall(key, () => ask())) >= neededWei) return null;
-  // The node may lag. The one that reported the head decides, once per block for all that waits.
+  // The node may lag. The node that reported the head decides, once per block for all transactions that wait.
   const balanceWei = await deps.memory.recall(`${key} at the head`, () => ask('head'));
   if (balanceWei >= neededWei) return null;
   const rest = mustRemainWei === 0n ? '' : `, and ${mustRemainWei} wei must remain`;

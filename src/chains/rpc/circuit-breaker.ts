@@ -63,7 +63,7 @@ export function createCircuitBreaker(
   let trip: Trip | null = null;
   let failures = 0;
   let workingSinceMs = 0;
-  /** It fails again and again, and that is in the log. */
+  /** The endpoint fails repeatedly, and the log says so: further changes are not logged. */
   let isQuiet = false;
   let marks: CallMark = 0;
 

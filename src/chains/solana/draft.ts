@@ -72,7 +72,7 @@ async function fundsRefusal({ rpc, memory }: DraftDeps, relayer: Relayer, costLa
   const ask = (): Promise<bigint> => readBalance(rpc, relayer.address, 'processed');
   const neededLamports = costLamports + minBalanceLamports;
   if ((await memory.recall(`balance of ${relayer.address}`, ask)) >= neededLamports) return null;
-  // The account may just have been funded: once more per block, for all drafts together.
+  // The account may just have been funded: its balance is read once more per block, for all drafts together.
   const balanceLamports = await memory.recall(`second look at the balance of ${relayer.address}`, ask);
   if (balanceLamports >= neededLamports) return null;
   const rest = minBalanceLamports === 0n ? '' : `, and ${minBalanceLamports} lamports must remain`;

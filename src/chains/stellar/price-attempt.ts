@@ -23,7 +23,7 @@ export interface PriceRequest {
 
 /** The limit if the caller sets none. The resource fee of the relayer's own contract calls comes on top. */
 export const defaultMaxFeeStroops = 1_000_000n;
-/** A node chooses the resource fee of a simulated call: without a named limit, no more than this. */
+/** A node chooses the resource fee of a simulated call: if the caller sets no limit, it may be at most this. */
 const maxUnnamedResourceFeeStroops = 100_000_000n;
 
 /** Prices an attempt at the market bid, but at least the minimum and within the fee limit. */

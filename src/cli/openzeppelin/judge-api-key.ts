@@ -30,7 +30,7 @@ export function judgeApiKey({ key, content }: ReadableRecord, present: ReadonlyS
   if (present.has(id)) return isHere(`as the key ${id}`);
   const name = textIn(content, 'name') ?? '';
   const permissions = content.get('permissions') ?? null;
-  // It writes its API_KEY under this name when its storage is empty.
+  // OpenZeppelin Relayer stores its API_KEY under this name when its storage is empty.
   if (name === 'default' && isList(permissions, '*')) return isHere('it is API_KEY of OpenZeppelin Relayer; set API_KEY here');
   const scopes = scopesFrom(permissions);
   if (scopes === undefined)

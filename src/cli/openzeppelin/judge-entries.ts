@@ -16,7 +16,7 @@ import { localKeys } from '../../signers/local/local-keys.js';
 import { openedSecret } from './secrets.js';
 import { cannotMove, isHere, moves, type ReadableRecord, type Verdict, type Verdicts } from './verdict.js';
 
-/** What the verdicts depend on. */
+/** The inputs of all verdicts. */
 export interface Judging {
   readonly config: LoadedConfig;
   readonly env: Environment;
@@ -26,14 +26,14 @@ export interface Judging {
   /** OpenZeppelin Relayer's: 32 bytes. */
   readonly oldKey: Buffer;
   readonly nodeUrls: Pick<NodeUrlPolicy, 'problemOf'>;
-  /** What the API has stored or deleted here, by kind and id. */
+  /** The signers and relayers that the API has stored or deleted here, by kind and id. */
   readonly definitions: Readonly<Record<'signer' | 'relayer', ReadonlyMap<string, Definition>>>;
   /** Takes the names of the records whose secrets do not open. */
   readonly undecrypted: string[];
 }
 
 const inFile = 'the configuration file has it';
-/** The type in the configuration file of what a stored signer calls its variant. */
+/** Maps the variant of a stored signer to its type in the configuration file. */
 const hostedTypes = new Map([
   ['Vault', 'vault'],
   ['VaultTransit', 'vault_transit'],
@@ -73,7 +73,7 @@ export function judgeSigner({ key, id, content }: ReadableRecord, judging: Judgi
 }
 
 function storedNote({ content }: Definition): string {
-  return content === null ? 'the API deleted the one of the configuration file' : 'its id is already stored';
+  return content === null ? 'the API deleted this entry of the configuration file' : 'its id is already stored';
 }
 
 /** A notification moves with its signing key, if its target is allowed. */
@@ -110,7 +110,7 @@ function comparedNote<T extends object>(filed: T, theirs: T, fields: readonly (k
   const different = fields.filter((field) => !isDeepStrictEqual(filed[field], theirs[field]));
   if (different.length === 0) return inFile;
   const names = different.map((field) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
-  return `${inFile}, with different ${names.join(', ')}; if OpenZeppelin Relayer has the right one, change the file`;
+  return `${inFile}, with different ${names.join(', ')}; to use OpenZeppelin Relayer's, change the file`;
 }
 
 function sentenceOf({ list }: Problems): string {

@@ -17,7 +17,7 @@ import { type Judging, judgeNotification, judgeRelayer, judgeSigner } from './ju
 import type { ForeignRecord, ForeignRecords, RecordKind } from './records.js';
 import { cannotMove, isHere, judgeAll, moving, type Verdict, type Verdicts } from './verdict.js';
 
-/** What an import does. */
+/** The verdicts and the changes of an import. */
 export interface ImportPlan {
   /** The verdict on every record, in the order in which they depend on each other. */
   readonly rows: readonly { readonly kind: RecordKind; readonly id: string; readonly verdict: Verdict<unknown> }[];
@@ -26,7 +26,7 @@ export interface ImportPlan {
   readonly newKeys: readonly NewKey[];
 }
 
-/** What planning works with. */
+/** The dependencies of planning. */
 export type PlanDeps = Omit<Judging, 'definitions' | 'undecrypted' | 'secretBox'> & {
   readonly secretBox: SecretBox;
   readonly clock: Clock;
@@ -84,14 +84,14 @@ function notDecrypted(names: readonly string[]): CliError {
   const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : '';
   const named = `${names.slice(0, maxNamed).join(', ')}${more}`;
   return new CliError(
-    `the secrets of ${named} cannot be decrypted; name the variable with OpenZeppelin Relayer's STORAGE_ENCRYPTION_KEY by --old-key-env, and its REDIS_KEY_PREFIX by --key-prefix; nothing was stored`,
+    `the secrets of ${named} cannot be decrypted; pass the name of the variable that holds OpenZeppelin Relayer's STORAGE_ENCRYPTION_KEY with --old-key-env, and its REDIS_KEY_PREFIX with --key-prefix; nothing was stored`,
     2,
   );
 }
 
 /**
- * Opens every key as the next start will, and compares the accounts: a relayer cannot move if its account belongs to another relayer, or is
- * not the one that it had.
+ * Opens every key as the next start will, and compares the accounts: a relayer cannot move if its account belongs to another relayer, or
+ * differs from its earlier account.
  */
 async function judgeAccounts(
   records: readonly ForeignRecord[],

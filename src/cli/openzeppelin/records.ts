@@ -17,7 +17,7 @@ export interface ForeignRecord {
   readonly content: JsonObject | string;
 }
 
-/** What OpenZeppelin Relayer has stored. */
+/** The records of OpenZeppelin Relayer. */
 export interface ForeignRecords {
   /** In the order of their ids. */
   of(kind: RecordKind): readonly ForeignRecord[];
@@ -28,12 +28,12 @@ export interface ForeignRecords {
 /** Larger than any record of these kinds. */
 const maxCharacters = 1024 * 1024;
 const maxRecords = 100_000;
-/** A transaction in another status has its nonce for good, or never had one. */
+/** A transaction in another status keeps its nonce forever, or never had one. */
 const openStatuses = ['pending', 'sent', 'submitted'];
 
 type KeyMeaning = { readonly kind: RecordKind; readonly id: string } | { readonly transactionOf: string };
 
-/** Returns what is under a key; undefined: an index, a lock or a counter. */
+/** Returns the meaning of a key; undefined: an index, a lock or a counter. */
 export function meaningOfKey(prefix: string, key: string): KeyMeaning | undefined {
   if (!key.startsWith(`${prefix}:`)) return undefined;
   const [first = '', id = '', third, ...rest] = key.slice(prefix.length + 1).split(':');
@@ -44,7 +44,7 @@ export function meaningOfKey(prefix: string, key: string): KeyMeaning | undefine
 }
 
 /**
- * Collects the records. It does not need the service's indexes, which may differ from the records. A record that cannot be read is in the
+ * Collects the records. It does not need OpenZeppelin Relayer's indexes, which may differ from the records. A record that cannot be read is in the
  * result with the reason; a transaction that cannot be read counts as open.
  */
 export async function collectRecords(texts: AsyncIterable<StoredText>, prefix: string): Promise<ForeignRecords> {

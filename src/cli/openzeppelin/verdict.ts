@@ -44,7 +44,7 @@ export async function judgeAll<T>(
   return verdicts;
 }
 
-/** Returns what moves. */
+/** Returns the values that move. */
 export function moving<T>(verdicts: Verdicts<T>): readonly T[] {
   return [...verdicts.values()].flatMap((verdict) => (verdict.outcome === 'moves' ? [verdict.value] : []));
 }

@@ -1,7 +1,7 @@
 import type { Store } from '../ports/store.js';
 import { laneOf, type Relayer } from './relayer.js';
 
-/** A relayer whose account is another one than that of its open transactions. */
+/** A relayer whose account differs from the account of its open transactions. */
 export interface MovedAccount {
   readonly relayerId: string;
   /** The account of the open transactions. */

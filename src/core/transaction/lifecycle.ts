@@ -13,11 +13,11 @@ import type { Attempt, Content, FailureReason, Intent, MinedAt, Transaction, Tra
  * `statusReason` of a transaction that is not final always says what it waits for.
  */
 
-/** Why an accepted transaction waits; what is known beyond that follows after a colon. */
+/** Why an accepted transaction waits. A known obstacle follows after a colon. */
 export const notSignedYet = 'waiting: not signed yet';
 const notAcceptedYet = 'waiting: signed; no RPC node has accepted it yet';
 const notMinedYet = 'waiting: an RPC node has accepted it; not mined yet';
-const notFinalYet = 'waiting: mined; not final until the required confirmations';
+const notFinalYet = 'waiting: mined; not final until it has the required confirmations';
 
 function next(transaction: Transaction, changes: Partial<Transaction>): Transaction {
   return { ...transaction, ...changes, revision: transaction.revision + 1 };

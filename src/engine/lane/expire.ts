@@ -8,7 +8,7 @@ import type { LaneContext } from './lane-context.js';
 /** A failed expiry is tried again after this time. */
 const retryAfterMs = 1_000;
 
-/** What keeps one self-transfer from being signed, and keeps all others too: it is found once per head, or in this time without a new one. */
+/** Errors that apply to every self-transfer. After one of them, the chore signs none until the next head, or for this time if no head comes. */
 const sharedObstacles: readonly ErrorReason[] = ['INSUFFICIENT_FUNDS', 'GAS_PRICE_CAP_EXCEEDED', 'NODE_UNAVAILABLE'];
 const sharedForMs = 3_000;
 

@@ -106,7 +106,7 @@ function withoutReceipt(
   return waitsFor(transaction, `waiting: block ${blockNumber} contains it, but no RPC node has its receipt; retrying`);
 }
 
-/** True for what takes a slot and does nothing, and for a payment that runs no code. */
+/** True for content that only takes a slot, and for a payment that runs no code. */
 function cannotFail({ purpose, fields }: Attempt): boolean {
   return purpose !== 'content' || (fields.network === 'evm' && fields.gasLimit === plainTransferGas && fields.to !== null);
 }

@@ -8,7 +8,7 @@ import { isMemoryFull, maxUnsequenced, slotsLeft, unsequencedLeft } from './prep
 /** The maximum number of records changed at once. */
 const batchSize = 50;
 
-/** Returns why nothing with this kind of place can be signed now, whatever its content is; `notSignedYet` alone if nothing is known to forbid it. */
+/** Returns why no transaction with a nonce, or no unsequenced one, can be signed now. Without such an obstacle, returns `notSignedYet` alone. */
 export function whyUnsigned(lane: LaneContext, isUnsequenced: boolean): string {
   const obstacle = obstacleOf(lane, isUnsequenced);
   return obstacle === null ? notSignedYet : `${notSignedYet}: ${obstacle}`;
@@ -32,8 +32,9 @@ function obstacleOf(lane: LaneContext, isUnsequenced: boolean): string | null {
 }
 
 /**
- * Makes the chore that writes the obstacle of the whole lane into the records that wait for it, once when it changes. What waits for a reason of its own,
- * such as its funds, keeps that, and what a node is being asked about is left alone. The queue is walked only at a change, since it may be long.
+ * Makes the chore that writes the obstacle of the whole lane into the records that wait for it, once when it changes. A transaction that waits for a reason
+ * of its own, such as its funds, keeps that reason, and one whose draft is under way does not change. The chore walks the queue only at a change, since the
+ * queue may be long.
  */
 export function createWaitingExplainer(lane: LaneContext): { readonly explain: () => Promise<void>; readonly look: () => void } {
   let explained = '';

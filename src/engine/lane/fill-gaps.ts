@@ -6,7 +6,7 @@ import { type Attempt, isFinal } from '../../core/transaction/transaction.js';
 import { commitMoves, takeNonces } from './commit-moves.js';
 import type { LaneContext } from './lane-context.js';
 
-/** The blocks until final transactions are rebroadcast again double, at most this number of times. */
+/** The number of blocks between rebroadcasts of final transactions doubles at most this number of times. */
 const maxDoublings = 5;
 
 /** A nonce that nothing uses, and the attempts ever signed for it. */
@@ -50,7 +50,7 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
   let isReset = false;
   /** The obstacle in the log; null: none since the last gap that was filled. */
   let reported: Refusal['refused'] | null = null;
-  /** The last rewind under final transactions, and the block of the next look at it: nodes may drop again what they took. */
+  /** The last rewind under final transactions, and the block of the next look at it: nodes may drop transactions that they accepted. */
   let rewound: Rewound | null = null;
 
   /** Fills gaps, lowest first. The obstacle of one is that of all above it. */

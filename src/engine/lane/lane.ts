@@ -24,7 +24,7 @@ import { createSlotReleaser } from './release-slot.js';
 import { settleSlots } from './settle-slots.js';
 import { settleUnsequenced } from './settle-unsequenced.js';
 
-/** Maximum number of transactions that wait to be signed. Sends that run at the same time may pass it by their number. */
+/** Maximum number of transactions that wait to be signed. Concurrent sends may exceed it by their number. */
 const maxWaiting = 10_000;
 /** The number of transactions that are read at once at the start: each may be large. */
 const loadedAtOnce = 32;
@@ -222,7 +222,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     accept(transaction) {
       if (transactions.tracked(transaction.id) === undefined) put({ transaction, attempts: [] });
       preparing.wake();
-      // What forbids it has changed while it was stored.
+      // The obstacle has changed while the transaction was stored.
       if (transaction.statusReason !== whyUnsignedNow(transaction.content)) explainer.look();
     },
     whyUnsigned: whyUnsignedNow,

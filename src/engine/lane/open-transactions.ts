@@ -55,7 +55,7 @@ export interface Tracked {
   forbidden: { readonly atHash: string; readonly untilMs: number } | null;
   /** Its draft while nodes are slow to answer, made from this revision, and the head at which it was done; null: none is under way. */
   drafting: { readonly revision: number; readonly done: Promise<Drafting>; doneAtHash: string | null } | null;
-  /** The answer of every node, or of one alone, before it is signed, in words that are not in our tables, and at how many heads; null: none. */
+  /** The last unknown words of every node, or the last refusal by one node alone, and the number of heads with the same sentence; null: none. */
   rejected: { readonly sentence: string; readonly heads: number; readonly lastHash: string; readonly sinceMs: number } | null;
   /** Counts while its nonce is used on chain and no attempt of ours explains it; null: that is not so. */
   unexplained: {
@@ -352,7 +352,7 @@ function keptOf(open: OpenTransaction): OpenTransaction | null {
   return isSigned(open.transaction) || textLength(open.transaction.content) <= maxWaitingCharacters ? open : null;
 }
 
-/** The texts in a value, in characters. */
+/** Returns the number of characters in the texts of a value. */
 function textLength(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;

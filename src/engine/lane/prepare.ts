@@ -18,9 +18,9 @@ const batchSize = 50;
 const maxReads = 16;
 /** Maximum number of drafts that are under way or wait for room. */
 const maxDrafting = 100;
-/** Maximum number of batches of what was forbidden before that are tried again at a head if all are forbidden again. */
+/** Maximum number of batches of forbidden transactions that are tried again at one head while all of them are forbidden again. */
 const maxForbiddenBatches = 2;
-/** A lane signs nothing while the content and signed bytes of what it signed fill this: they stay in memory until the transactions are final. */
+/** Maximum size of the content and bytes of signed transactions, which stay in memory until they are final. At this size the lane signs nothing. */
 const maxHeldCharacters = 64 * 1024 * 1024;
 /** The maximum number of unsequenced transactions in flight: nodes report this many in one call. */
 export const maxUnsequenced = 256;
@@ -31,7 +31,7 @@ const retryUnansweredAfterMs = 2_000;
 
 /** A transaction that the balance or the price cap forbids is not drafted again at the same head, unless no new head comes for this long. */
 const forbiddenForMs = 3_000;
-/** The same doubted refusal, or the same unknown words of every node, at this many heads and for this long are an answer. */
+/** The same doubted refusal, or the same unknown words of every node, count as an answer after this many heads and this time. */
 const rejection = { heads: 5, ms: 60_000 };
 
 /** The maximum time that other transactions wait for nodes to estimate one. */
@@ -148,7 +148,7 @@ function noteForbidden(lane: LaneContext, again: readonly Tracked[], isProgress:
     lane.forbiddenAgain = { ...now, batches: now.batches + 1, after: now.batches === 0 && now.after > last ? now.after : last };
 }
 
-/** True if what is signed fills the memory that it may use. */
+/** True if the signed transactions fill the memory that they may use. */
 export function isMemoryFull({ transactions }: LaneContext): boolean {
   return transactions.heldCharacters() >= maxHeldCharacters;
 }
@@ -230,7 +230,7 @@ export function followsOthers({ transactions }: LaneContext, { id }: Transaction
   return false;
 }
 
-/** Makes a refusal wait that earlier transactions may end. */
+/** Turns a refusal that earlier transactions may end into a reason to wait. */
 export function undecided(draft: Draft | Refusal): Draft | Refusal {
   if (!isRefusal(draft) || draft.refused !== 'reverts' || (!draft.lasting && draft.isDoubted !== true)) return draft;
   return {
@@ -241,7 +241,7 @@ export function undecided(draft: Draft | Refusal): Draft | Refusal {
   };
 }
 
-/** Counts the heads at which nodes reject it in the same unknown words, or one node alone refuses it: that fails it in the end. */
+/** Counts the heads at which nodes reject a transaction in the same unknown words, or one node alone refuses it. Enough of them fail the transaction. */
 function judged({ transactions, settled, deps }: LaneContext, { transaction }: OpenTransaction, refusal: Refusal): Refusal {
   const record = transactions.tracked(transaction.id);
   if (record === undefined || settled === null) return refusal;

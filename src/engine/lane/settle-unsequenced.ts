@@ -112,8 +112,8 @@ function resend(lane: LaneContext, open: OpenTransaction): void {
 }
 
 /**
- * Signs dead transactions again, oldest first, as far as the balance pays for them. The balance is read once for all, and what it does not pay for is not
- * drafted: the next head looks again, at no further cost.
+ * Signs dead transactions again, oldest first, as far as the balance pays for them. One read of the balance serves all of them. A transaction
+ * that the balance does not cover is not drafted, so it costs no call; the next head looks again.
  */
 async function signAgain(lane: LaneContext, dead: readonly Dead[], head: Head): Promise<void> {
   const { clock } = lane.deps;
@@ -123,7 +123,7 @@ async function signAgain(lane: LaneContext, dead: readonly Dead[], head: Head): 
   if (due.length === 0 || lane.isStopped() || !isActive(lane.relayer())) return;
   const reserved = lane.transactions.reserved() - dead.reduce((sum, { open }) => sum + highestCost(open), 0n);
   const funds = (await lane.chain.balanceOf(lane.id.account)) - reserved - minBalanceOf(lane.relayer().policies);
-  // The price may have fallen since the earlier attempts: the oldest one is drafted whatever they cost.
+  // The price may have fallen since the earlier attempts: the oldest one is drafted regardless of their cost.
   const isPriced = (one: Dead) => one !== due[0] && one.open.transaction.queued === null;
   const candidates = await withinFunds(lane, due, funds, (one) => (isPriced(one) ? highestCost(one.open) : 0n));
   const drafts = await Promise.all(candidates.slice(0, batchSize).map((one) => draftAgain(lane, one)));

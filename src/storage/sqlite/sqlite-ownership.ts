@@ -58,7 +58,7 @@ export function createSqliteOwnership(writer: Sqlite.Database, files: readonly s
       values = bind({ number: 1, token });
     },
     requireToken() {
-      if (fence !== null && fence.get(values) === undefined) lose('another process took the database over; two cannot work on it');
+      if (fence !== null && fence.get(values) === undefined) lose('another process took over the database; only one process can use it');
     },
     requireFiles,
     lost,

@@ -75,7 +75,7 @@ export function notificationStatements(db: Kysely<Schema>) {
       db.selectFrom('notifications').select('seq').where('id', '=', values.id),
     ),
 
-    /** Walks over as many rows. Totals are counted this way each time. */
+    /** Counts at most `limit` rows, and finds the oldest of them. Totals are counted this way each time. */
     walk: statement<Part, Walked>('notifications_walk', (values) =>
       db
         .selectFrom(newestOf(values).select('seq').as('walked'))

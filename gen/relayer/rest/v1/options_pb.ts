@@ -347,7 +347,7 @@ export type UnionRules = Message<"relayer.rest.v1.UnionRules"> & {
   required: boolean;
 
   /**
-   * Keys of cases that replace the union, which every response has: a case without the key has it as null.
+   * If the fields of the case replace the union: keys that every response has. In a case that does not have such a key, it is null.
    *
    * @generated from field: repeated string null_keys = 7;
    */

@@ -77,7 +77,7 @@ export function scalarSchema(schemas: NamedSchemas, field: DescField, direction:
   return isRequest ? textSchema(field) : { type: 'string' };
 }
 
-/** What the codec accepts. Responses have no pattern: clients that check theirs would refuse what a later version adds. */
+/** Returns the schema of the texts that the codec accepts. Responses have no pattern: clients that check it would refuse texts that a later version adds. */
 function textSchema(field: DescField): Schema {
   const syntax = textSyntaxOf(field);
   if (syntax === undefined) return { type: 'string' };
