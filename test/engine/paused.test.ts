@@ -23,6 +23,7 @@ it('paused relayer: signs nothing new, cancels what is signed, and signs what wa
   await cancelTransaction(rig.deps, rig.relayer, out);
   await rig.untilWithBlocks(out, 'canceled');
   assert.equal((await rig.view(waiting)).transaction.status, 'pending');
+  assert.match((await rig.view(waiting)).transaction.statusReason ?? '', /the relayer is paused/);
   assert.equal((await rig.attempts(waiting)).length, 0);
   pause(false);
   await rig.untilWithBlocks(waiting, 'confirmed');

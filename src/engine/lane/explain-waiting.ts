@@ -15,8 +15,9 @@ export function whyUnsigned(lane: LaneContext, isUnsequenced: boolean): string {
 }
 
 function obstacleOf(lane: LaneContext, isUnsequenced: boolean): string | null {
-  const { policies, disabledReason } = lane.relayer();
+  const { policies, disabledReason, paused } = lane.relayer();
   if (disabledReason !== null) return `the relayer is disabled: ${disabledReason}`;
+  if (paused) return 'the relayer is paused; will send when it is no longer paused';
   if (lane.isUnreachable) return 'no RPC node is reachable; retrying';
   if (lane.settled === null) return 'the state of the account is being read from the RPC nodes';
   if (isMemoryFull(lane)) return 'the signed transactions of the account fill the memory that they may use; will send when some are final';
