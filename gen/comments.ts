@@ -597,7 +597,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.JsonRpcError.data": "Additional data from the node, such as revert data; over RPC as JSON text. Not set if there is none.",
   "relayer.v1.DisabledReasonType": "Reasons for which the service disables a relayer. REST uses the texts of OpenZeppelin Relayer.",
   "relayer.v1.DisabledReasonType.DISABLED_REASON_TYPE_UNSPECIFIED": "Not set.",
-  "relayer.v1.DisabledReasonType.DISABLED_REASON_TYPE_RPC_VALIDATION_FAILED": "The RPC nodes serve a different chain than before, or than the configured one.",
+  "relayer.v1.DisabledReasonType.DISABLED_REASON_TYPE_RPC_VALIDATION_FAILED": "The RPC nodes serve a different chain than before, or than the configured one, or they no longer have the account as it was.",
   "relayer.v1.BalanceUnit": "The smallest unit of a native coin.",
   "relayer.v1.BalanceUnit.BALANCE_UNIT_UNSPECIFIED": "Not set.",
   "relayer.v1.BalanceUnit.BALANCE_UNIT_WEI": "10^-18 of the native coin of an EVM network.",

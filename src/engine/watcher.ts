@@ -1,9 +1,10 @@
 import type { Chain, Head } from '../core/ports/chain.js';
 import type { Directory } from '../core/ports/directory.js';
 import type { Log } from '../core/ports/log.js';
-import type { RecordRelayerState, RelayerStateEvent } from '../core/ports/record-event.js';
+import type { RecordRelayerState } from '../core/ports/record-event.js';
 import type { Store } from '../core/ports/store.js';
 import { chainKeyOf } from '../core/relayer/network.js';
+import { markRelayers } from './mark-relayers.js';
 
 /** The state of a network, for readiness. */
 export interface NetworkHealth {
@@ -101,25 +102,19 @@ export function createWatcher({ chain, store, directory, recordRelayerState, log
       { network: network.name, genesis: foreign },
       'the RPC nodes serve a different chain than before; the relayers of this network are disabled',
     );
-    await mark('relayer_disabled');
+    await mark(disabledReason);
   }
 
   /** Only a node of the stored chain returns a head. */
   async function enableAgain(): Promise<void> {
     disabledReason = null;
     log.info({ network: network.name }, 'the RPC nodes serve the stored chain again; the relayers of this network are enabled');
-    await mark('relayer_enabled');
+    await mark(null);
   }
 
-  /** Updates the directory first: signing must stop without waiting for a commit. */
-  async function mark(event: RelayerStateEvent): Promise<void> {
-    for (const { relayerId } of members) directory.setDisabled(relayerId, disabledReason);
-    const relayers = members.flatMap(({ relayerId }) => directory.relayer(relayerId) ?? []);
-    const changes = relayers.flatMap((relayer) => recordRelayerState(relayer, event));
-    if (changes.length === 0) return;
-    await store
-      .commit(changes)
-      .catch((error: unknown) => log.error({ network: network.name, err: error }, `the event ${event} could not be stored`));
+  function mark(reason: string | null): Promise<void> {
+    const relayerIds = members.map(({ relayerId }) => relayerId);
+    return markRelayers({ store, directory, recordRelayerState }, log, relayerIds, reason);
   }
 
   return {

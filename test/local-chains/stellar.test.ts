@@ -415,6 +415,17 @@ describe('local Stellar: the ledger', () => {
       assert.equal(bob.balance(), before - 5n * lumens);
     });
 
+    it('local Stellar: the ledger merges an account: its balance moves, and it is gone', () => {
+      const { ledger, alice, bob } = rig();
+      const before = alice.balance() + bob.balance();
+      const merge = alice.build([Operation.accountMerge({ destination: bob.address })]);
+      assert.equal(send(ledger, merge), 'PENDING');
+      ledger.close();
+      assert.equal(ended(ledger, merge), 'txSuccess 100 accountMergeSuccess');
+      assert.equal(bob.balance(), before - 100n);
+      assert.equal(send(ledger, alice.build([pay(bob.address)], { sequence: 9n })), 'txNoAccount 100');
+    });
+
     it('local Stellar: the ledger applies only sufficient bids in a surge, all at the same price', () => {
       const { ledger, alice, bob } = rig();
       ledger.setSurge(1_000n);

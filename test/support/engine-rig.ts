@@ -242,6 +242,8 @@ export interface StellarRigOptions extends StellarOptions {
   readonly fundsStroops?: bigint;
   /** The number of nodes of the ledger; default 1. The first one is asked first. */
   readonly nodeCount?: number;
+  /** What the engine gets instead of the chain. */
+  readonly changed?: (chain: Chain) => Chain;
 }
 
 /** The engine on a local ledger that the test closes. */
@@ -257,7 +259,7 @@ export interface StellarRig extends EngineRig {
 
 /** Starts the engine on a local ledger of its own, with one relayer whose key is new. */
 export async function startStellarRig(options: StellarRigOptions): Promise<StellarRig> {
-  const { folder, policies, fundsStroops = 1_000_000_000n, nodeCount = 1, accounts = {}, ...more } = options;
+  const { folder, policies, fundsStroops = 1_000_000_000n, nodeCount = 1, accounts = {}, changed = (chain) => chain, ...more } = options;
   const key = stellarKey();
   const node = await startStellar({ ...more, accounts: fundsStroops === 0n ? accounts : { [key.address]: fundsStroops, ...accounts } });
   const others = await Promise.all(Array.from({ length: nodeCount - 1 }, () => startStellar({ ledger: node.ledger })));
@@ -269,7 +271,7 @@ export async function startStellarRig(options: StellarRigOptions): Promise<Stell
   const chain = createStellarChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
   const makeBlock = () => node.ledger.close();
   const stopNode = async () => void (await Promise.all(nodes.map((one) => one.stop())));
-  const rig = await startEngine({ folder, relayer, signer: key.signer, chain, makeBlock, stopNode });
+  const rig = await startEngine({ folder, relayer, signer: key.signer, chain, engineChain: changed(chain), makeBlock, stopNode });
   return {
     ...rig,
     node,

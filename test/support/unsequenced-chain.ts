@@ -133,6 +133,8 @@ export function createUnsequencedChain(network: Network, random: Random): Unsequ
       unsequenced: {
         replacement: 'queue',
         whyEndless: () => null,
+        soleUseOf: () => null,
+        excludes: () => false,
         outcomes: (attempts) =>
           ask(
             'outcomes',

@@ -989,7 +989,7 @@ export enum DisabledReasonType {
   UNSPECIFIED = 0,
 
   /**
-   * The RPC nodes serve a different chain than before, or than the configured one.
+   * The RPC nodes serve a different chain than before, or than the configured one, or they no longer have the account as it was.
    *
    * @generated from enum value: DISABLED_REASON_TYPE_RPC_VALIDATION_FAILED = 1;
    */

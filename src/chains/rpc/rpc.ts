@@ -24,6 +24,12 @@ export interface CallOptions {
   readonly unanimous?: boolean;
 }
 
+/** How to route a batch. */
+export interface BatchOptions<T> extends CallOptions {
+  /** Called for each endpoint that gets calls of the batch, copies included. The answers reject if the endpoint failed, which may have acted all the same. */
+  readonly onAsked?: (endpoint: object, calls: readonly RpcCall<T>[], answers: Promise<readonly Settled<T>[]>) => void;
+}
+
 /** The JSON-RPC client of a network. */
 export interface Rpc {
   /** Sends a call. Throws `NodeError` if a node answers with an error, `NODE_UNAVAILABLE` if none answers. */
@@ -36,7 +42,7 @@ export interface Rpc {
    */
   opinions<T>(method: string, params: RpcParams, read: RpcCall<T>['read']): Promise<readonly T[]>;
   /** Sends calls, in batches if the endpoint accepts them. Returns the results in the same order. Never throws because of a node. */
-  batch<T>(calls: readonly RpcCall<T>[], options?: CallOptions): Promise<readonly Settled<T>[]>;
+  batch<T>(calls: readonly RpcCall<T>[], options?: BatchOptions<T>): Promise<readonly Settled<T>[]>;
   /**
    * Sends calls whose answers must be consistent: one endpoint answers all of them in one request, since the nodes behind one URL differ. If it fails
    * one or does not accept such a batch, the next endpoint gets them all. Throws `NODE_UNAVAILABLE` if no endpoint answers them all.
@@ -84,12 +90,12 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
   let copies = 0;
 
   /** Returns the result of each call, and the endpoint that was tried last. */
-  async function settle<T>(calls: readonly RpcCall<T>[], options: CallOptions) {
+  async function settle<T>(calls: readonly RpcCall<T>[], options: BatchOptions<T>) {
     const results = new Map<RpcCall<T>, Settled<T>>();
     const nodeErrors = new Map<RpcCall<T>, NodeError>();
     const order = selector.order(options.first);
     const isAboutNode = options.isAboutNode ?? ((error: NodeError) => error.isAboutNode);
-    if (options.copied === true) copy(calls, order);
+    if (options.copied === true) copy(calls, order, options);
     const problems: string[] = [];
     let open = calls;
     let by: Endpoint | null = null;
@@ -98,7 +104,9 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       if (endpoint.isTripped() && options.unanimous !== true) open = open.filter((call) => nodeErrors.get(call)?.isOverload !== false);
       if (open.length === 0) break;
       by = endpoint;
-      const answers = await endpoint.ask(open, options.inOrder === true, options.whole).catch((error: unknown) => {
+      const asking = endpoint.ask(open, options.inOrder === true, options.whole);
+      options.onAsked?.(endpoint, open, asking);
+      const answers = await asking.catch((error: unknown) => {
         if (!(error instanceof TransportError)) throw error;
         problems.push(error.message);
         return null;
@@ -128,12 +136,13 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
     return { settled, by };
   }
 
-  function copy<T>(calls: readonly RpcCall<T>[], order: readonly Endpoint[]): void {
+  function copy<T>(calls: readonly RpcCall<T>[], order: readonly Endpoint[], { onAsked }: BatchOptions<T>): void {
     const second = order[1];
     if (second === undefined || second.isTripped() || copies >= maxCopies) return;
     copies += 1;
-    second
-      .ask(calls, true)
+    const asking = second.ask(calls, true);
+    onAsked?.(second, calls, asking);
+    asking
       .catch((error: unknown) => {
         // The endpoint's circuit breaker logs transport errors.
         if (!(error instanceof TransportError))
@@ -160,7 +169,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       const known = answers.flatMap((answer) => answer ?? []);
       return known.length > 0 ? known.map(({ result }) => result) : [await call(method, params, read).catch(unavailable)];
     },
-    async batch<T>(calls: readonly RpcCall<T>[], options: CallOptions = {}) {
+    async batch<T>(calls: readonly RpcCall<T>[], options: BatchOptions<T> = {}) {
       const all: Settled<T>[] = [];
       for (const chunk of chunksOf(calls)) all.push(...(await settle(chunk, options)).settled);
       return all;

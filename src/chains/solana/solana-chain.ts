@@ -63,6 +63,8 @@ export function createSolanaChain(options: RpcOptions<SolanaNetwork>): Chain {
       outcomes: (attempts) => outcomes.of(attempts.map(({ hash, fields }) => ({ hash, fields: onNetwork('solana', fields) }))),
       replacement: 'queue',
       whyEndless: () => null,
+      soleUseOf: () => null,
+      excludes: () => false,
     },
     signForeign: { sign: (transaction, relayer, signer) => signForeignTransaction(transaction, relayer, ed25519SignerOf(signer)) },
   };

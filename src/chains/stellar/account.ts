@@ -2,7 +2,7 @@ import { xdr } from '@stellar/stellar-sdk';
 import { listFrom, objectFrom } from '../rpc/answer.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
 import type { CallOptions, Rpc } from '../rpc/rpc.js';
-import { accountIdFrom } from './address.js';
+import { accountIdFrom, addressFromPublicKey } from './address.js';
 import { integerFrom, xdrFrom } from './answer.js';
 
 /** The state of an account at a ledger. */
@@ -21,26 +21,48 @@ export interface Account {
 /** The reserve per ledger entry (the header's `baseReserve`; the same on all networks for years). */
 const baseReserveStroops = 5_000_000n;
 
+/** The maximum that nodes return per call. */
+const maxKeys = 200;
+
 /** Reads an account (`G...`), by default from the node that reported the head; null if it does not exist. Throws `NODE_UNAVAILABLE`. */
-export function readAccount(rpc: Rpc, address: string, first: CallOptions['first'] = 'head'): Promise<Account | null> {
-  const key = xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: accountIdFrom(address) })).toXDR('base64');
-  return rpc.ask('getLedgerEntries', { keys: [key] }, (answer) => accountFromAnswer(answer, address), { first });
+export async function readAccount(rpc: Rpc, address: string, first: CallOptions['first'] = 'head'): Promise<Account | null> {
+  return (await readAccounts(rpc, [address], first)).get(address) ?? null;
 }
 
-function accountFromAnswer(answer: unknown, address: string): Account | null {
+/** Reads accounts in as few calls as possible, each once; those that do not exist are missing. Throws `NODE_UNAVAILABLE`. */
+export async function readAccounts(
+  rpc: Rpc,
+  addresses: readonly string[],
+  first: CallOptions['first'] = 'head',
+): Promise<ReadonlyMap<string, Account>> {
+  const accounts = new Map<string, Account>();
+  for (let start = 0; start < addresses.length; start += maxKeys) {
+    const asked = addresses.slice(start, start + maxKeys);
+    const read = (answer: unknown) => accountsFrom(answer, new Set(asked));
+    for (const [address, account] of await rpc.ask('getLedgerEntries', { keys: asked.map(keyOf) }, read, { first }))
+      accounts.set(address, account);
+  }
+  return accounts;
+}
+
+function keyOf(address: string): string {
+  return xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: accountIdFrom(address) })).toXDR('base64');
+}
+
+function accountsFrom(answer: unknown, asked: Set<string>): readonly (readonly [string, Account])[] {
   const { entries, latestLedger } = objectFrom(answer, 'ledger entries');
+  const ledger = integerFrom(latestLedger, 'latest ledger');
   // Some nodes report an empty list as null.
-  const [entry, ...others] = entries === null || entries === undefined ? [] : listFrom(entries, 'ledger entries');
-  if (others.length > 0) throw new MalformedAnswerError('ledger entries');
-  if (entry === undefined) return null;
-  const data = xdrFrom(xdr.LedgerEntryData, objectFrom(entry, 'ledger entry').xdr, 'ledger entry');
-  if (data.switch().name !== 'account') throw new MalformedAnswerError('account');
-  return accountFrom(data.account(), address, integerFrom(latestLedger, 'latest ledger'));
+  return listFrom(entries ?? [], 'ledger entries').map((one) => {
+    const data = xdrFrom(xdr.LedgerEntryData, objectFrom(one, 'ledger entry').xdr, 'ledger entry');
+    if (data.switch().name !== 'account') throw new MalformedAnswerError('account');
+    const address = addressFromPublicKey(data.account().accountId().ed25519());
+    if (!asked.delete(address)) throw new MalformedAnswerError('account: not the requested one');
+    return [address, accountFrom(data.account(), ledger)] as const;
+  });
 }
 
-function accountFrom(entry: xdr.AccountEntry, address: string, ledger: bigint): Account {
-  if (!entry.accountId().ed25519().equals(accountIdFrom(address).ed25519()))
-    throw new MalformedAnswerError('account: not the requested one');
+function accountFrom(entry: xdr.AccountEntry, ledger: bigint): Account {
   const v1 = entry.ext().switch() === 1 ? entry.ext().v1() : null;
   const v2 = v1 !== null && v1.ext().switch() === 2 ? v1.ext().v2() : null;
   const v3 = v2 !== null && v2.ext().switch() === 3 ? v2.ext().v3() : null;

@@ -1,12 +1,14 @@
+import { createHash } from 'node:crypto';
 import { xdr } from '@stellar/stellar-sdk';
 import type { BroadcastOutcome } from '../../core/ports/chain.js';
 import type { Log } from '../../core/ports/log.js';
 import { objectFrom } from '../rpc/answer.js';
-import type { RpcCall } from '../rpc/json-rpc.js';
+import type { RpcCall, Settled } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, NodeError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { xdrFrom } from './answer.js';
 import { broadcastTable } from './broadcast-table.js';
+import { maxOf } from './fee-rules.js';
 import { resultCodesOf, sentenceOf } from './result-codes.js';
 
 /** Sends signed envelopes to nodes and remembers their refusals. */
@@ -14,34 +16,81 @@ export interface Broadcaster {
   /** See `Chain.broadcastAll`. */
   send(raws: readonly string[]): Promise<readonly BroadcastOutcome[]>;
   /**
-   * Returns the refusal of an envelope that no node has accepted: it is in no queue, so no attempt needs to outbid it. Null if there is none; a restart
-   * forgets refusals.
+   * Returns the refusal of an envelope that every node refused to which it was sent: it is in no queue, so no attempt needs to outbid it. Null if a node
+   * accepted it, or did not answer; a restart forgets refusals.
    */
   refusalOf(raw: string): EnvelopeRefusal | null;
 }
 
-/** A refusal by a node. */
+/** A refusal by all nodes. */
 export interface EnvelopeRefusal {
-  /** The whole fee that the node demands; null if the fee was not the reason. */
+  /** The whole fee that nodes demand; null if the fee was not the reason. */
   readonly demandedFeeStroops: bigint | null;
+  /** True if each node says that no ledger can include it, for another reason than its time bounds: these end by themselves. */
+  readonly isInvalid: boolean;
 }
 
-const maxRefusals = 1_000;
+/** What nodes answered to an envelope. */
+interface Words {
+  /** A node had it in its queue once, and passes on what it has. */
+  isTaken: boolean;
+  /** By endpoint; null: it has not answered, or it may have the envelope although it answered otherwise. */
+  readonly refusals: Map<object, xdr.TransactionResult | null>;
+}
+
+const maxEnvelopes = 1_000;
 
 /** Creates a broadcaster. */
 export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broadcaster {
-  const refusals = new Map<string, EnvelopeRefusal>();
+  /** By digest, since envelopes are large. */
+  const heard = new Map<string, Words>();
 
-  function note(raw: string, answer: SendAnswer): void {
-    if (answer.status === 'PENDING' || answer.status === 'DUPLICATE') refusals.delete(raw);
-    if (answer.status !== 'ERROR') return;
-    if (refusals.size >= maxRefusals) refusals.clear();
-    refusals.set(raw, { demandedFeeStroops: isFeeRefusal(answer.result) ? answer.result.feeCharged().toBigInt() : null });
+  function wordsAbout(raw: string): Words {
+    const key = digestOf(raw);
+    const known = heard.get(key);
+    if (known !== undefined) return known;
+    if (heard.size >= maxEnvelopes) heard.clear();
+    const words: Words = { isTaken: false, refusals: new Map() };
+    heard.set(key, words);
+    return words;
+  }
+
+  function listen(endpoint: object, calls: readonly SendCall[], answers: Promise<readonly Settled<SendAnswer>[]>): void {
+    const sent = calls.map(({ params }) => wordsAbout(params.transaction));
+    for (const { refusals } of sent) if (!refusals.has(endpoint)) refusals.set(endpoint, null);
+    const note = (settled: readonly Settled<SendAnswer>[]): void => {
+      for (const [index, words] of sent.entries()) {
+        const answer = settled[index];
+        // A node that failed may have the envelope. One that answers TRY_AGAIN_LATER has it no more than before.
+        if (answer === undefined || 'error' in answer) words.refusals.set(endpoint, null);
+        else if (answer.result.status === 'ERROR') words.refusals.set(endpoint, answer.result.result);
+        else if (answer.result.status !== 'TRY_AGAIN_LATER') words.isTaken = true;
+      }
+    };
+    answers.then(note, () => note([]));
+  }
+
+  function refusalOf(raw: string): EnvelopeRefusal | null {
+    const { isTaken, refusals } = heard.get(digestOf(raw)) ?? { isTaken: false, refusals: new Map() };
+    const results = [...refusals.values()];
+    const refused = results.filter((result) => result !== null);
+    if (isTaken || refused.length === 0 || refused.length < results.length) return null;
+    const demands = refused.filter(isFeeRefusal).map((result) => result.feeCharged().toBigInt());
+    return {
+      demandedFeeStroops: demands.length === 0 ? null : maxOf(demands),
+      isInvalid: refused.every(isAboutContent),
+    };
   }
 
   return {
     async send(raws) {
-      const settled = await rpc.batch(raws.map(sendCall), { first: 'head', inOrder: true, copied: true });
+      const calls = raws.map(sendCall);
+      const settled = await rpc.batch<SendAnswer>(calls, {
+        first: 'head',
+        inOrder: true,
+        copied: true,
+        onAsked: (endpoint, asked, answers) => listen(endpoint, asked as readonly SendCall[], answers),
+      });
       return settled.map((answer, index): BroadcastOutcome => {
         if ('error' in answer) {
           if (!(answer.error instanceof NodeError)) return { kind: 'unknown', sentence: 'no RPC node answered' };
@@ -51,19 +100,31 @@ export function createBroadcaster(rpc: Rpc, log: Log, networkName: string): Broa
           );
           return { kind: 'unknown', sentence: `the node answered "${answer.error.message}"` };
         }
-        note(raws[index] ?? '', answer.result);
-        return outcomeOf(answer.result);
+        const outcome = outcomeOf(answer.result);
+        const isInvalid = outcome.kind === 'wait' && outcome.because === 'content' && refusalOf(raws[index] ?? '')?.isInvalid === true;
+        return isInvalid ? { ...outcome, because: 'invalid' } : outcome;
       });
     },
-    refusalOf: (raw) => refusals.get(raw) ?? null,
+    refusalOf,
   };
+}
+
+function isAboutContent(result: xdr.TransactionResult): boolean {
+  const { transaction } = resultCodesOf(result);
+  return transaction !== 'txTOO_LATE' && broadcastTable[transaction]?.isHopeless === true;
+}
+
+function digestOf(raw: string): string {
+  return createHash('sha256').update(raw).digest('base64');
 }
 
 type SendAnswer =
   | { readonly status: 'PENDING' | 'DUPLICATE' | 'TRY_AGAIN_LATER' }
   | { readonly status: 'ERROR'; readonly result: xdr.TransactionResult };
 
-function sendCall(raw: string): RpcCall<SendAnswer> {
+type SendCall = RpcCall<SendAnswer> & { readonly params: { readonly transaction: string } };
+
+function sendCall(raw: string): SendCall {
   return {
     method: 'sendTransaction',
     params: { transaction: raw },
@@ -91,7 +152,7 @@ function outcomeOf(answer: SendAnswer): BroadcastOutcome {
       return { kind: 'known' };
     case 'TRY_AGAIN_LATER':
       // TransactionQueue: another transaction of the account waits, or this envelope was recently in the queue or in a ledger.
-      return { kind: 'wait', sentence: 'the node answered TRY_AGAIN_LATER' };
+      return { kind: 'wait', sentence: 'the node answered TRY_AGAIN_LATER', because: 'turn' };
     case 'ERROR':
       return refusalOf(answer.result);
   }

@@ -1,5 +1,6 @@
 import { xdr } from '@stellar/stellar-sdk';
 import type { DraftRequest, Refusal } from '../../core/ports/chain.js';
+import type { StellarNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { StellarPolicies } from '../../core/relayer/relayer.js';
 import type { StellarBid, StellarDraft, StellarFeeBumpContent, StellarOperationsContent } from '../../core/transaction/stellar.js';
@@ -26,7 +27,7 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   const isFiller = request.content === 'filler';
   const content = request.content === 'filler' ? fillerOf(relayer.address) : onNetwork('stellar', request.content);
   const payer = await readAccount(deps.rpc, relayer.address);
-  if (payer === null) return missingAccount(relayer.address, deps.networkName);
+  if (payer === null) return missingAccount(relayer.address, deps.network.name);
   const drafting: Drafting = {
     ...deps,
     policies: onNetwork('stellar', relayer.policies),
@@ -72,7 +73,7 @@ function fundsRefusal({ payer, policies, isFiller }: Drafting, costStroops: bigi
 export interface DraftDeps {
   readonly rpc: Rpc;
   readonly market: Market;
-  readonly networkName: string;
+  readonly network: StellarNetwork;
   readonly networkId: Buffer;
   readonly broadcaster: Broadcaster;
 }
@@ -94,17 +95,19 @@ function missingAccount(address: string, networkName: string): Refusal {
   return { refused: 'insufficient_funds', sentence, lasting: false, metadata: { account: address } };
 }
 
-/** Nodes look ahead by the time of two ledgers, and what they reject keeps its sequence number (`getUpperBoundCloseTimeOffset`). */
-const leastValidityS = 12n;
+/** The time from drafting to the arrival at a node. */
+const sendingMs = 2_000;
 
-const tooLate: Refusal = {
-  refused: 'outdated',
-  sentence: `waiting: RPC nodes reject a transaction in the last ${leastValidityS} seconds of its validity; will expire without a fee`,
-  lasting: false,
-};
-
-function isTooLate(maxTimeS: bigint | null): boolean {
-  return maxTimeS !== null && (maxTimeS - leastValidityS) * 1000n < BigInt(Date.now());
+/**
+ * Refuses to sign what nodes reject: they look ahead by the time of two ledgers (`getUpperBoundCloseTimeOffset`), and a rejected transaction keeps its
+ * sequence number.
+ */
+function lateRefusal({ averageBlockTimeMs }: StellarNetwork, maxTimeS: bigint | null): Refusal | null {
+  const leastValidityMs = 2 * averageBlockTimeMs + sendingMs;
+  if (maxTimeS === null || Number(maxTimeS) * 1000 - leastValidityMs >= Date.now()) return null;
+  const seconds = Math.ceil(leastValidityMs / 1000);
+  const sentence = `waiting: RPC nodes reject a transaction in the last ${seconds} seconds of its validity; will expire without a fee`;
+  return { refused: 'outdated', sentence, lasting: false };
 }
 
 /** Drafts a transaction of the relayer's own account: plain if there is nothing to outbid, else in a fee-bump envelope. */
@@ -122,7 +125,8 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   }
   const limitS = isFiller || validUntilMs === null ? null : BigInt(Math.floor(validUntilMs / 1000));
   const lastS = limitS === null || maxTimeS === null ? (limitS ?? maxTimeS) : smaller(limitS, maxTimeS);
-  if (isTooLate(lastS)) return tooLate;
+  const late = lateRefusal(drafting.network, lastS);
+  if (late !== null) return late;
   const isContract = content.operations.some((text) => isContractOperation(xdr.Operation.fromXDR(text, 'base64')));
   const [ready, bidPerOperationStroops] = await Promise.all([
     isContract ? simulate(rpc, content, payer.sequence + 1n) : null,
@@ -197,16 +201,17 @@ async function draftFeeBump(drafting: Drafting, content: StellarFeeBumpContent):
 
 /** Returns why the time bounds or sequence number of a foreign envelope keep it from landing; null if they do not. */
 async function sourceRefusal(
-  { rpc, networkName }: DraftDeps,
+  { rpc, network }: DraftDeps,
   { sourceAccount, sequence, maxTimeS }: StellarFeeBumpContent,
 ): Promise<Refusal | null> {
   if (maxTimeS !== null && maxTimeS * 1000n <= BigInt(Date.now())) {
     return { refused: 'outdated', sentence: 'the time bounds of transaction_xdr have passed', lasting: true };
   }
-  if (isTooLate(maxTimeS)) return tooLate;
+  const late = lateRefusal(network, maxTimeS);
+  if (late !== null) return late;
   const address = accountOf(sourceAccount) ?? '';
   const account = await readAccount(rpc, address);
-  if (account === null) return missingAccount(address, networkName);
+  if (account === null) return missingAccount(address, network.name);
   if (account.sequence >= sequence) {
     const sentence = `sequence number ${sequence} of ${address} is already used: the account is at ${account.sequence}`;
     return { refused: 'outdated', sentence, lasting: true };

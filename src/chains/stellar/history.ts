@@ -18,10 +18,13 @@ const maxPages = 40;
 /** An earlier number was probably used shortly before the last one. */
 const ledgersBefore = 20n;
 
-/** Returns the account's next sequence number after a ledger; `pruned` if the number changed since, because nodes keep no older state. */
-export async function readSequenceAt(rpc: Rpc, address: string, ledger: bigint, first?: 'another'): Promise<bigint | 'pruned'> {
+/**
+ * Returns the account's next sequence number after a ledger; `absent` if it does not exist now, `pruned` if the number changed since, because nodes keep no
+ * older state.
+ */
+export async function readSequenceAt(rpc: Rpc, address: string, ledger: bigint, first?: 'another'): Promise<bigint | 'pruned' | 'absent'> {
   const account = await readAccount(rpc, address, first);
-  if (account === null) return 1n;
+  if (account === null) return 'absent';
   const isKnown = ledger >= account.ledger || (account.sequenceLedger !== null && ledger >= account.sequenceLedger);
   return isKnown ? account.sequence + 1n : 'pruned';
 }

@@ -4,7 +4,7 @@ import type { MinedFacts } from '../../core/transaction/transaction.js';
 import { type Answer, objectFrom } from '../rpc/answer.js';
 import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError, nodeUnavailable } from '../rpc/node-error.js';
-import type { Rpc } from '../rpc/rpc.js';
+import type { CallOptions, Rpc } from '../rpc/rpc.js';
 import { integerFrom, xdrFrom } from './answer.js';
 import { identityOf } from './envelope.js';
 
@@ -12,11 +12,16 @@ import { identityOf } from './envelope.js';
  * Reads what nodes know of each hash. An inner transaction is reported under the hash of its fee-bump envelope if that is among `hashes`, else under its own:
  * it also counts if another account wrapped it in a fee-bump envelope. Throws `NODE_UNAVAILABLE`.
  */
-export async function readTransactions(rpc: Rpc, networkId: Buffer, hashes: readonly string[]): Promise<ReadonlyMap<string, NodeView>> {
+export async function readTransactions(
+  rpc: Rpc,
+  networkId: Buffer,
+  hashes: readonly string[],
+  first: CallOptions['first'] = 'head',
+): Promise<ReadonlyMap<string, NodeView>> {
   const asked = new Set(hashes);
   const views = await rpc.batch(
     hashes.map((hash) => getTransactionCall(hash, networkId)),
-    { first: 'head' },
+    { first },
   );
   return new Map(
     hashes.map((hash, index) => {

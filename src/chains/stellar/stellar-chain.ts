@@ -2,9 +2,11 @@ import type { Chain, RequestContext, Sequence } from '../../core/ports/chain.js'
 import type { Ed25519Signer, Signer } from '../../core/ports/signer.js';
 import type { StellarNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
+import type { Attempt } from '../../core/transaction/transaction.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { createNodes } from '../rpc/nodes.js';
 import { readAccount } from './account.js';
+import { accountOf } from './address.js';
 import { readOutcomes } from './attempt-outcomes.js';
 import { createBroadcaster } from './broadcast.js';
 import { bumpFee } from './bump-fee.js';
@@ -59,7 +61,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       return { number, hash: ledgerName(number), timestampMs: timestampMs ?? Date.now() };
     },
     balanceOf: async (account) => (await readAccount(rpc, account))?.balanceStroops ?? 0n,
-    draft: (request) => draftAttempt({ rpc, market, networkName, networkId, broadcaster }, request),
+    draft: (request) => draftAttempt({ rpc, market, network, networkId, broadcaster }, request),
     sign: (draft, nonce, signer) => signDraft(networkId, onNetwork('stellar', draft), nonce, ed25519(signer)),
     broadcastAll: (raws) => broadcaster.send(raws),
     async whyFailed({ hash }) {
@@ -92,6 +94,13 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
       outcomes: (attempts) => readOutcomes(rpc, networkId, attempts),
       // All attempts share one sequence number, so only one of them can land.
       replacement: 'outbid',
+      // Only the account's next sequence number can be used, and only once.
+      soleUseOf(content) {
+        const wanted = onNetwork('stellar', content);
+        return wanted.kind === 'fee_bump' ? accountOf(wanted.sourceAccount) : null;
+      },
+      // A node has no transaction of an account in one of its two queues while that account pays for anything in the other.
+      excludes: (attempt, own) => isContractCall(attempt) !== isContractCall(own),
       whyEndless({ fields }) {
         const { maxTimeS, sourceAccount } = onNetwork('stellar', fields);
         if (maxTimeS !== null) return null;
@@ -100,6 +109,10 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
     },
     signForeign: { sign: (transaction, relayer, signer) => signForeignTransaction(networkId, transaction, relayer, ed25519(signer)) },
   };
+}
+
+function isContractCall({ fields }: Attempt): boolean {
+  return onNetwork('stellar', fields).bid.resourceFeeStroops > 0n;
 }
 
 function ed25519(signer: Signer): Ed25519Signer {

@@ -133,10 +133,11 @@ export type BroadcastOutcome =
   | { readonly kind: 'unknown'; readonly sentence: string; readonly because?: Obstacle };
 
 /**
- * Why waiting is unlikely to help an attempt; nodes may still accept another one in its slot. `content`: no block can include it. `cost`: nodes accept none that may
- * cost so much. `words`: the node answered with words that are not in our table.
+ * Why waiting is unlikely to help an attempt; nodes may still accept another one in its slot. `content`: no block can include it. `invalid`: the same, and
+ * every node that was sent it says so. `cost`: nodes accept none that may cost so much. `turn`: nodes accept it only after another transaction, whatever it
+ * bids. `words`: the node answered with words that are not in our table.
  */
-export type Obstacle = 'content' | 'cost' | 'words';
+export type Obstacle = 'content' | 'invalid' | 'cost' | 'turn' | 'words';
 
 /** The transaction that used a nonce. */
 export interface SenderTransaction {
@@ -190,10 +191,10 @@ export interface Sequence {
   /** Returns the account's first unused nonce at the newest block. */
   nextOf(account: string): Promise<bigint>;
   /**
-   * Returns the account's first unused nonce after this block; `pruned` if every node has dropped that state. `another`: asks another endpoint than
-   * the one that reported the head, and fails if none answers; a network with one endpoint asks that again.
+   * Returns the account's first unused nonce after this block; `pruned` if every node has dropped that state, `absent` if the account does not exist.
+   * `another`: asks another endpoint than the one that reported the head, and fails if none answers; a network with one endpoint asks that again.
    */
-  nextAt(account: string, blockNumber: bigint, by?: 'another'): Promise<bigint | 'pruned'>;
+  nextAt(account: string, blockNumber: bigint, by?: 'another'): Promise<bigint | 'pruned' | 'absent'>;
   /**
    * Finds the transaction in these blocks that used the account's nonce, with a bounded number of calls. `unused`: the nonce is free after the last
    * block. `not_found`: there is none, also if the nonce was used without a transaction (an EIP-7702 authorization). `pruned`: nodes have dropped too
@@ -227,6 +228,10 @@ export interface Unsequenced {
   readonly replacement: 'outbid' | 'queue';
   /** Returns why an attempt never dies by itself, so that it cannot be canceled; null if it does. Calls no node. */
   whyEndless(attempt: Attempt): string | null;
+  /** Returns the name of what only one transaction in flight can use; others wait unsigned. Null: nothing. Calls no node. */
+  soleUseOf(content: Content): string | null;
+  /** True if nodes that have this attempt reject `own`, an attempt in a slot of the account, whatever it bids. Calls no node. */
+  excludes(attempt: Attempt, own: Attempt): boolean;
 }
 
 /** Signs transactions that the service does not send. */

@@ -2,12 +2,13 @@ import type { BroadcastOutcome } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import type { Span } from '../../core/ports/telemetry.js';
 import { submitted } from '../../core/transaction/lifecycle.js';
-import { earlierAlike } from '../../core/transaction/outbid.js';
+import { attemptsInSlot, earlierAlike } from '../../core/transaction/outbid.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 import { waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
 import type { LaneContext } from './lane-context.js';
+import type { AttemptState } from './open-transactions.js';
 import { isUnpooled } from './rebroadcast.js';
 
 /** The maximum number of attempts in one request to a node. */
@@ -18,6 +19,8 @@ const batchSize = 50;
  */
 const retryAfterMs = 1_000;
 const longestRetryMs = 8_000;
+/** The same for an attempt that a node calls invalid, and behind which nothing waits. */
+const longestHopelessRetryMs = 60_000;
 
 interface Broadcast {
   readonly open: OpenTransaction;
@@ -32,6 +35,7 @@ interface Broadcast {
  */
 export async function broadcast(lane: LaneContext): Promise<void> {
   const recording: Promise<void>[] = [];
+  await reportHeldBack(lane);
   try {
     for (;;) {
       const batch = dueAttempts(lane);
@@ -63,11 +67,12 @@ function dueAttempts(lane: LaneContext): readonly Broadcast[] {
   for (const open of lane.transactions.untaken()) {
     const live = shownAttempt(open.transaction, open.attempts);
     // Expired content must not be broadcast any more, even before a self-transfer has replaced it.
-    if (live === null || isExpired(open, nowMs)) continue;
+    if (live === null || isExpired(open, nowMs) || heldBackBy(lane, live) !== null) continue;
     for (const attempt of [keptAttempt(lane, open, live), live]) {
       const state = attempt === null ? undefined : lane.transactions.stateOf(attempt);
       if (attempt === null || state === undefined || state.takenAtMs !== null) continue;
-      const pauseMs = open.transaction.nonce === lowest ? retryAfterMs : longerWith(state.refusals);
+      const isLowest = attempt.nonce !== null && attempt.nonce === lowest;
+      const pauseMs = isLowest ? retryAfterMs : longerWith(state);
       if (state.refusedAtMs === null || elapsedMs >= state.refusedAtMs + pauseMs) due.push({ open, attempt });
     }
   }
@@ -75,6 +80,40 @@ function dueAttempts(lane: LaneContext): readonly Broadcast[] {
   return due
     .slice(0, batchSize)
     .map((one) => ({ ...one, span: lane.deps.journal.step('transaction broadcast', one.open.transaction, 'client') }));
+}
+
+/** Says in the records of attempts that are held back what they wait for. */
+async function reportHeldBack(lane: LaneContext): Promise<void> {
+  for (const { transaction, attempts } of [...lane.transactions.untaken()]) {
+    const live = attempts.at(-1);
+    const own = live === undefined ? null : heldBackBy(lane, live);
+    if (live === undefined || own === null) continue;
+    const reason = `waiting: RPC nodes would keep transaction ${own.transaction.id} of the relayer out; will send when that is mined`;
+    if (transaction.statusReason !== reason)
+      await lane.move(transaction.id, (current) =>
+        current.transaction.liveVersion === live.version && current.transaction.mined === null
+          ? waitsFor(current.transaction, reason)
+          : null,
+      );
+  }
+}
+
+/** After this many blocks the account's own transaction goes first, whichever was signed first. */
+const maxTurnBlocks = 8n;
+
+/**
+ * The account's own transaction that nodes would keep out if they got this unsequenced attempt; null: none. Whichever was signed first goes first, so that
+ * neither kind starves.
+ */
+export function heldBackBy({ transactions, chain, chainNonce, settled }: LaneContext, attempt: Attempt): OpenTransaction | null {
+  if (attempt.nonce !== null || chain.unsequenced === null) return null;
+  const [own] = transactions.minable(chainNonce);
+  const first = own && attemptsInSlot(own)[0];
+  const live = own?.attempts.at(-1);
+  if (own === undefined || first === undefined || live === undefined || !chain.unsequenced.excludes(attempt, live)) return null;
+  const sinceBlock = transactions.stateOf(first)?.waitingSinceBlock ?? null;
+  const isOverdue = sinceBlock !== null && settled !== null && settled.number - sinceBlock > maxTurnBlocks;
+  return attempt.createdAtMs > first.createdAtMs || isOverdue ? own : null;
 }
 
 /** The lowest nonce whose live attempt no node has accepted; null: none. */
@@ -86,8 +125,9 @@ function lowestUntaken({ transactions }: LaneContext): bigint | null {
   return lowest;
 }
 
-function longerWith(refusals: number): number {
-  return Math.min(longestRetryMs, retryAfterMs * 2 ** Math.max(0, refusals - 1));
+function longerWith({ refusals, obstacle }: AttemptState): number {
+  const isHopeless = obstacle?.because === 'content' || obstacle?.because === 'invalid';
+  return Math.min(isHopeless ? longestHopelessRetryMs : longestRetryMs, retryAfterMs * 2 ** Math.max(0, refusals - 1));
 }
 
 /** The attempt to send while nodes refuse the live one: the newest earlier one that they accepted or may accept. Null: none, or the live one is not refused. */
@@ -113,8 +153,10 @@ function note(lane: LaneContext, attempt: Attempt, outcome: BroadcastOutcome, el
   // A node that does not answer refuses nothing.
   if (outcome.kind !== 'unknown' || because !== undefined) {
     state.refusals += 1;
-    const answers = state.obstacle?.because === because ? (state.obstacle?.answers ?? 0) + 1 : 1;
-    state.obstacle = because === undefined || !('sentence' in outcome) ? null : { because, sentence: outcome.sentence, answers };
+    const { answers, sinceMs } =
+      state.obstacle !== null && state.obstacle.because === because ? state.obstacle : { answers: 0, sinceMs: elapsedMs };
+    state.obstacle =
+      because === undefined || !('sentence' in outcome) ? null : { because, sentence: outcome.sentence, answers: answers + 1, sinceMs };
   }
   state.refusedAtMs = elapsedMs;
   if (outcome.kind === 'underpriced') state.isUnderpriced = true;

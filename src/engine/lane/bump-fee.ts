@@ -7,6 +7,7 @@ import { signed } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import type { Attempt, Content, Transaction } from '../../core/transaction/transaction.js';
+import { heldBackBy } from './broadcast.js';
 import { duplicateOf, waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
 import type { LaneContext } from './lane-context.js';
@@ -54,16 +55,20 @@ async function bumpFees(lane: LaneContext, sequence: Sequence, head: Head, lowes
   let isLowestBumped = false;
   const unsequenced =
     chain.unsequenced?.replacement === 'outbid' ? [...transactions.unsequenced()].filter(({ transaction }) => isWanted(transaction)) : [];
+  let bumpedUnsequenced = 0;
   let balance: Promise<bigint> | null = null;
   const balanceOnce = (): Promise<bigint> => {
     balance ??= chain.balanceOf(lane.id.account);
     return balance;
   };
-  for (const open of [...first(transactions.minable(lane.chainNonce), reach), ...unsequenced.slice(0, reach)]) {
+  for (const open of [...first(transactions.minable(lane.chainNonce), reach), ...unsequenced]) {
     const live = open.attempts.at(-1);
     const isLowest = lowest !== null && live?.nonce === lowest.nonce;
     const why = live === undefined ? null : whyDue(lane, open, live, head, isLowest ? lowest : null);
     if (live === undefined || why === null) continue;
+    // Only those that are due count: the others may be many.
+    if (live.nonce === null) bumpedUnsequenced += 1;
+    if (bumpedUnsequenced > reach) break;
     if (why === 'waited' && live.nonce !== null && !isLowest && !isLowestBumped) continue;
     // No node holds an attempt that nodes refused for its cost, so it need not be outbid.
     const outbids = attemptsInSlot(open).filter((attempt) => why !== 'too_expensive' || transactions.stateOf(attempt)?.wasTaken);
@@ -99,8 +104,10 @@ function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: H
     state.waitingSinceMs = lane.deps.clock.elapsedMs();
     return null;
   }
-  // No price helps if no block can include it, and expired content must not be sent any more.
-  if (state.obstacle?.because === 'content' || isExpired(open, lane.deps.clock.nowMs())) return null;
+  // No price helps if no block can include it, or if it is held back; expired content must not be sent any more.
+  const { because } = state.obstacle ?? {};
+  if (because === 'content' || because === 'invalid') return null;
+  if (isExpired(open, lane.deps.clock.nowMs()) || heldBackBy(lane, live) !== null) return null;
   const sinceBlock = lowest !== null && lowest.sinceBlock > state.waitingSinceBlock ? lowest.sinceBlock : state.waitingSinceBlock;
   const waitedBlocks = Number(head.number - sinceBlock);
   const attempts = attemptsInSlot(open);
@@ -112,6 +119,10 @@ function whyDue(lane: LaneContext, open: OpenTransaction, live: Attempt, head: H
     const demands = attempts.filter((attempt) => lane.transactions.stateOf(attempt)?.isUnderpriced).length;
     if (demands <= maxDemands) return waitedBlocks >= 2 ** (demands - 1) ? 'demanded' : null;
   }
+  // It has not waited for a block, but for another transaction, unless that is an earlier attempt in its own slot.
+  const mustOutbid = (attempt: Attempt): boolean =>
+    lane.transactions.stateOf(attempt)?.wasTaken === true && lane.chain.unsequenced?.excludes(attempt, live) !== true;
+  if (because === 'turn' && !attempts.some(mustOutbid)) return null;
   const isDue = isEscalationDue({
     speed: speedOf(open.transaction.content),
     versions: attempts.length,

@@ -54,7 +54,9 @@ export function createExpirer(lane: LaneContext): (head: Head) => Promise<void> 
     const nowMs = lane.deps.clock.nowMs();
     const elapsedMs = lane.deps.clock.elapsedMs();
     const { transactions } = lane;
-    for (const expiring of [...transactions.waiting(), ...transactions.slotted(), ...transactions.unsequenced()]) {
+    // No self-transfer goes where there may be no account.
+    const slotted = lane.doubts.has('absent') ? [] : transactions.slotted();
+    for (const expiring of [...transactions.waiting(), ...slotted, ...transactions.unsequenced()]) {
       const { id } = expiring.transaction;
       if (!isExpired(expiring, nowMs) || elapsedMs < (transactions.tracked(id)?.notBeforeMs ?? 0)) continue;
       const nonce = transactions.get(id)?.transaction.nonce ?? null;

@@ -118,7 +118,7 @@ async function isProvablyUsed(lane: LaneContext, sequence: Sequence, head: Head,
   const at = (block: bigint) => sequence.nextAt(lane.id.account, block).catch(nullIfUnavailable);
   const deep = await at(head.number > depth ? head.number - depth : 0n);
   const next = deep === 'pruned' ? await at(head.number) : deep;
-  return next !== null && next !== 'pruned' && next > nonce;
+  return typeof next === 'bigint' && next > nonce;
 }
 
 /** True if its newest attempt is old enough for a node's index to have recovered from an outage. */

@@ -24,6 +24,8 @@ function obstacleOf(lane: LaneContext, isUnsequenced: boolean): string | null {
   if (isUnsequenced) {
     return unsequencedLeft(lane) > 0 ? null : `${maxUnsequenced} transactions of the account are in flight; will send when one has ended`;
   }
+  const [doubt] = lane.doubts.values();
+  if (doubt !== undefined) return `to be confirmed by the RPC nodes: ${doubt.sentence}`;
   if (lane.doubtedNonce !== null) return 'the next nonce of the account is being confirmed by the RPC nodes';
   if (slotsLeft(lane) > 0) return null;
   const most = maxInFlightOf(policies);

@@ -4,7 +4,8 @@ import { newTransaction } from '../../core/transaction/send-transaction.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import { type Attempt, isFinal } from '../../core/transaction/transaction.js';
 import { commitMoves, takeNonces } from './commit-moves.js';
-import type { LaneContext } from './lane-context.js';
+import { dismiss, doubt } from './doubt-account.js';
+import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 
 /** The number of blocks between rebroadcasts of final transactions doubles at most this number of times. */
 const maxDoublings = 5;
@@ -38,16 +39,15 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
   const seenAt = new Map<bigint, string>();
 
   /** One answer proves nothing: a node behind the others shows a used nonce as free. */
-  async function isGap(head: Head, nonce: bigint): Promise<boolean> {
+  async function isGap(head: Head, nonce: bigint, nextAtHead: () => ReturnType<Sequence['nextAt']>): Promise<boolean> {
     const firstSeenAt = seenAt.get(nonce);
     if (firstSeenAt === undefined) seenAt.set(nonce, head.hash);
     if (firstSeenAt === undefined || firstSeenAt === head.hash) return false;
-    const used = await sequence.nextAt(lane.id.account, head.number);
-    return used === 'pruned' || used <= nonce;
+    const used = await nextAtHead();
+    return used === 'pruned' || (used !== 'absent' && used <= nonce);
   }
 
   let lookedAtHash: string | null = null;
-  let isReset = false;
   /** The obstacle in the log; null: none since the last gap that was filled. */
   let reported: Refusal['refused'] | null = null;
   /** The last rewind under final transactions, and the block of the next look at it: nodes may drop transactions that they accepted. */
@@ -96,19 +96,27 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
     for (const nonce of seenAt.keys()) if (!empty.includes(nonce)) seenAt.delete(nonce);
     const finals: Attempt[] = [];
     const gaps: Gap[] = [];
+    let asked: ReturnType<Sequence['nextAt']> | null = null;
+    const nextAtHead = () => {
+      asked ??= sequence.nextAt(lane.id.account, head.number);
+      return asked;
+    };
     for (const nonce of empty) {
       const { mined, versions } = await lane.deps.store.read.slot(lane.id, nonce);
       if (mined !== null) finals.push(mined);
-      else if ((await isGap(head, nonce)) && !(await isOurs(lane, nonce, versions))) gaps.push({ nonce, attempts: versions });
+      else if ((await isGap(head, nonce, nextAtHead)) && !(await isOurs(lane, nonce, versions))) gaps.push({ nonce, attempts: versions });
     }
     lookedAtHash = head.hash;
     if (gaps.length > maxGaps) {
-      const facts = { relayer: lane.relayer().id, chainNonce: lane.chainNonce, signedNonce: lane.signedNonce };
-      if (!isReset) lane.log.error(facts, 'too many nonce gaps; filling none: the chain was reset, or an RPC node is wrong');
-      isReset = true;
+      const { slot } = slotTerms({ content: sequence.fillerOf(lane.id.account) });
+      const numbers = `its ${slot} for the account is ${lane.chainNonce - 1n}, but the service has signed up to ${lane.signedNonce - 1n}`;
+      const sentence = `the chain was reset, or an RPC node is wrong: ${numbers}; nothing is sent until they agree`;
+      const another = await sequence.nextAt(lane.id.account, head.number, 'another').catch(nullIfUnavailable);
+      const shows = typeof another !== 'bigint' ? null : another > lane.chainNonce ? 'different' : 'same';
+      await doubt(lane, { doubt: 'reset', head, sentence, another: shows });
       return;
     }
-    isReset = false;
+    await dismiss(lane, 'reset');
     await fill(gaps);
     await restore(head, finals);
   };

@@ -10,6 +10,12 @@ import type { TransactionDeps } from '../../core/transaction/send-transaction.js
 import type { LaneId } from '../../core/transaction/transaction.js';
 import type { OpenTransactions } from './open-transactions.js';
 
+/**
+ * What a node shows about the account and may be wrong about. `absent`: it no longer exists. `reset`: its nonce is far below what was signed. If true, the chain was
+ * reset, or the account removed.
+ */
+export type AccountDoubt = 'absent' | 'reset';
+
 /** The dependencies of a lane, beyond those of the callers' use cases. */
 export interface LaneWork extends TransactionDeps {
   readonly recordRelayerState: RecordRelayerState;
@@ -56,6 +62,19 @@ export interface LaneContext {
   balanceReadAtHash: string | null;
   /** The batches of transactions that balance or cap had forbidden before and forbid again at this head, and where the next one begins. */
   forbiddenAgain: { readonly atHash: string; readonly untilMs: number; readonly batches: number; readonly after: string };
+  /** Nothing takes a nonce while there is one; see `doubt`. */
+  readonly doubts: Map<
+    AccountDoubt,
+    {
+      readonly sentence: string;
+      readonly sinceBlock: bigint;
+      readonly sinceMs: number;
+      /** The first head at which another endpoint showed the same; null: none yet. */
+      readonly confirmedAtHash: string | null;
+      /** The relayer is disabled for it. */
+      readonly disables: boolean;
+    }
+  >;
   /** No broadcast before this `elapsedMs`: nodes hold the lowest attempt back. */
   broadcastPausedUntilMs: number;
   /** True once nothing new may begin. */

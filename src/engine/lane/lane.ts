@@ -71,7 +71,10 @@ export interface LaneDeps {
  * `commitMoves`, which assert that it is still as it was seen.
  */
 export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
-  const transactions = createOpenTransactions((content) => chain.isUnsequenced(content));
+  const transactions = createOpenTransactions(
+    (content) => chain.isUnsequenced(content),
+    (content) => chain.unsequenced?.soleUseOf(content) ?? null,
+  );
   const oneAtATime = createOneAtATime();
   let head: Head | null = null;
   let stopped = false;
@@ -94,6 +97,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     signedNonce: 0n,
     doubtedNonce: null,
     storedNonce: null,
+    doubts: new Map(),
     isBalanceLow: false,
     balanceReadAtHash: null,
     forbiddenAgain: { atHash: '', untilMs: 0, batches: 0, after: '' },
@@ -113,7 +117,6 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     ...(sequence === null ? [] : [chore('settle slots', (newest: Head) => settleSlots(lane, sequence, newest))]),
   ];
   const upkeep: readonly HeadChore[] = [
-    chore('expire', createExpirer(lane)),
     ...(sequence === null
       ? []
       : [
@@ -124,6 +127,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
           chore('rebroadcast', createRebroadcaster(lane, sequence)),
         ]),
   ];
+  const expireChore = chore('expire', createExpirer(lane));
   const prepareChore = chore('prepare', () => prepare(lane));
   const broadcastChore = chore('broadcast', () => broadcast(lane));
 
@@ -135,7 +139,9 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     const newest = head;
     if (newest.hash !== lane.settled?.hash) for (const settle of settling) await settle(newest);
     // After a start, what has ended meanwhile must not be signed again.
-    if (lane.settled !== null) for (const keepUp of upkeep) await keepUp(newest);
+    if (lane.settled !== null) await expireChore(newest);
+    // Where there may be no account, nothing that was signed can be mined.
+    if (lane.settled !== null && !lane.doubts.has('absent')) for (const keepUp of upkeep) await keepUp(newest);
     preparing.wake();
     broadcasting.wake();
   });

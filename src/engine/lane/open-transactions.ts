@@ -24,7 +24,7 @@ export interface AttemptState {
   /** Consecutive refusals since a node accepted it last. */
   refusals: number;
   /** The last refusal that waiting is unlikely to resolve (nodes may accept another attempt in its slot), and how often it came; null: none. */
-  obstacle: { readonly because: Obstacle; readonly sentence: string; readonly answers: number } | null;
+  obstacle: { readonly because: Obstacle; readonly sentence: string; readonly answers: number; readonly sinceMs: number } | null;
   /** It is proved that no block can ever hold it. */
   isDead: boolean;
   /** The block at which it was first seen waiting as the live attempt; null: not yet. */
@@ -40,6 +40,8 @@ export type Drafting = { readonly outcome: Draft | Refusal | null } | { readonly
 export interface Waiting
   extends Pick<Transaction, 'id' | 'revision' | 'status' | 'statusReason' | 'intent' | 'mined' | 'validUntilMs' | 'createdAtMs'> {
   readonly isUnsequenced: boolean;
+  /** See `Unsequenced.soleUseOf`. */
+  readonly soleUse: string | null;
 }
 
 /** An open transaction and the facts that the lane has learned about it; dropped when the transaction becomes final. */
@@ -57,6 +59,8 @@ export interface Tracked {
   drafting: { readonly revision: number; readonly done: Promise<Drafting>; doneAtHash: string | null } | null;
   /** The last unknown words of every node, or the last refusal by one node alone, and the number of heads with the same sentence; null: none. */
   rejected: { readonly sentence: string; readonly heads: number; readonly lastHash: string; readonly sinceMs: number } | null;
+  /** Heads at which no node could know its outcome any more, in a row and since when; null: none. */
+  lost: { heads: number; readonly sinceMs: number } | null;
   /** Counts while its nonce is used on chain and no attempt of ours explains it; null: that is not so. */
   unexplained: {
     /** Consecutive heads that showed it, and the hash of the newest one. */
@@ -132,8 +136,11 @@ export interface OpenTransactions {
 /** Content of more characters stays in the store until it is signed: thousands of transactions may wait. */
 const maxWaitingCharacters = 2_048;
 
-/** Makes an empty index. `isUnsequenced`: see `Chain`. */
-export function createOpenTransactions(isUnsequenced: (content: Content) => boolean): OpenTransactions {
+/** Makes an empty index. `isUnsequenced` and `soleUseOf`: see `Chain`. */
+export function createOpenTransactions(
+  isUnsequenced: (content: Content) => boolean,
+  soleUseOf: (content: Content) => string | null = () => null,
+): OpenTransactions {
   const records = new Map<string, Tracked>();
   const waiting = new Map<string, Tracked>();
   const slots = new Map<bigint, Tracked>();
@@ -217,7 +224,18 @@ export function createOpenTransactions(isUnsequenced: (content: Content) => bool
 
   function waitingOf({ transaction }: OpenTransaction): Waiting {
     const { id, revision, status, statusReason, intent, mined, validUntilMs, createdAtMs, content } = transaction;
-    return { id, revision, status, statusReason, intent, mined, validUntilMs, createdAtMs, isUnsequenced: isUnsequenced(content) };
+    return {
+      id,
+      revision,
+      status,
+      statusReason,
+      intent,
+      mined,
+      validUntilMs,
+      createdAtMs,
+      isUnsequenced: isUnsequenced(content),
+      soleUse: soleUseOf(content),
+    };
   }
 
   function stateOf({ transactionId, hash }: Pick<Attempt, 'transactionId' | 'hash'>): AttemptState | undefined {
@@ -276,6 +294,7 @@ export function createOpenTransactions(isUnsequenced: (content: Content) => bool
           forbidden: null,
           drafting: null,
           rejected: null,
+          lost: null,
           unexplained: null,
           attempts: new Map(),
         };

@@ -40,6 +40,11 @@ const slowDraftMs = 2_000;
 /** Why a transaction cannot be signed now. */
 type Obstacle = Refusal | { readonly sentence: string; readonly lasting: false };
 
+/** What waits for another transaction is looked at again after this time. */
+const excludedPauseMs = 1_000;
+
+const inUseReason = 'waiting: another transaction of its source account is in flight; will send when that one has finished';
+
 const unanswered: Obstacle = { sentence: 'waiting: no RPC node could estimate this transaction; retrying', lasting: false };
 
 interface Drafted {
@@ -60,7 +65,8 @@ export async function prepare(lane: LaneContext): Promise<void> {
   const tried = new Set<string>();
   for (;;) {
     if (lane.settled === null || lane.isStopped() || !isActive(lane.relayer())) return;
-    const due = dueCandidates(lane, tried);
+    const { due, excluded } = dueCandidates(lane, tried);
+    for (const { transaction } of excluded) await lane.move(transaction.id, (current) => waitsFor(current.transaction, inUseReason));
     if (due.length === 0) return;
     const candidates = await withContent(lane, due, tried);
     const again = due.filter(({ transaction, forbidden }) => tried.has(transaction.id) && forbidden !== null);
@@ -88,20 +94,23 @@ export async function prepare(lane: LaneContext): Promise<void> {
   }
 }
 
-function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly Tracked[] {
+/** `excluded`: those that wait for another one, and whose records are due to say so. */
+function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): Readonly<Record<'due' | 'excluded', readonly Tracked[]>> {
   const nowMs = lane.deps.clock.nowMs();
   const elapsedMs = lane.deps.clock.elapsedMs();
   const candidates: Tracked[] = [];
+  const excluded: Tracked[] = [];
   const { transactions } = lane;
-  if (isMemoryFull(lane)) return [];
+  if (isMemoryFull(lane)) return { due: [], excluded: [] };
   const { batches, after } = forbiddenAgain(lane);
   let drafting = 0;
   // Without room the queue is not walked: it may be long, and this runs at every send.
   let slots = slotsLeft(lane);
   let unsequencedRoom = unsequencedLeft(lane);
+  const inUse = soleUses(lane);
   for (const record of transactions.waiting()) {
     if (candidates.length === batchSize || drafting >= maxDrafting || (slots <= 0 && unsequencedRoom <= 0)) break;
-    const { id, isUnsequenced } = record.transaction;
+    const { id, isUnsequenced, soleUse } = record.transaction;
     if (record.drafting !== null) drafting += 1;
     if (tried.has(id) || isExpired(record, nowMs) || elapsedMs < record.notBeforeMs) continue;
     if (record.drafting !== null && record.drafting.doneAtHash === null) continue;
@@ -109,11 +118,22 @@ function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): readonly 
     const isDone = record.forbidden !== null && (batches >= maxForbiddenBatches || (batches > 0 && id <= after));
     if (isDone && record.drafting === null) continue;
     if ((isUnsequenced ? unsequencedRoom : slots) <= 0) continue;
+    if (soleUse !== null && inUse.has(soleUse)) {
+      record.notBeforeMs = elapsedMs + excludedPauseMs;
+      if (record.transaction.statusReason !== inUseReason) excluded.push(record);
+      continue;
+    }
+    if (soleUse !== null) inUse.add(soleUse);
     if (isUnsequenced) unsequencedRoom -= 1;
     else slots -= 1;
     candidates.push(record);
   }
-  return candidates;
+  return { due: candidates, excluded };
+}
+
+/** What transactions in flight use, of which each allows only one. */
+function soleUses({ transactions }: LaneContext): Set<string> {
+  return new Set([...transactions.unsequenced()].flatMap(({ transaction: { id } }) => transactions.tracked(id)?.transaction.soleUse ?? []));
 }
 
 /** Returns the due transactions with their content, reads as many from the store as a batch may hold, and marks them as tried. */
@@ -153,9 +173,13 @@ export function isMemoryFull({ transactions }: LaneContext): boolean {
   return transactions.heldCharacters() >= maxHeldCharacters;
 }
 
+function isNonceDoubted({ doubtedNonce, doubts }: LaneContext): boolean {
+  return doubtedNonce !== null || doubts.size > 0;
+}
+
 /** How many transactions may take a nonce now. */
 export function slotsLeft(lane: LaneContext): number {
-  if (lane.chain.sequence === null || lane.doubtedNonce !== null) return 0;
+  if (lane.chain.sequence === null || isNonceDoubted(lane)) return 0;
   return maxInFlightOf(lane.relayer().policies) - lane.transactions.inFlightCount() + usedCount(lane);
 }
 
@@ -347,7 +371,7 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
     );
     const from = lane.nextNonce;
     let to = from;
-    const isDoubted = lane.doubtedNonce !== null;
+    const isDoubted = isNonceDoubted(lane);
     const planned: (PlannedMove & Required<Pick<PlannedMove['move'], 'newAttempt'>>)[] = [];
     for (const { open, draft } of unmoved) {
       const nonce = lane.chain.isUnsequenced(open.transaction.content) ? null : to;

@@ -1,6 +1,6 @@
 import { DomainError } from '../../core/errors.js';
 import { maxCost } from '../../core/fees/price.js';
-import type { Head } from '../../core/ports/chain.js';
+import type { Head, Obstacle } from '../../core/ports/chain.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
 import { attemptsInSlot, earlierAlike, outbid } from '../../core/transaction/outbid.js';
 import { shownAttempt } from '../../core/transaction/transaction-changes.js';
@@ -10,6 +10,8 @@ import { isUnavailable, type LaneContext } from './lane-context.js';
 const patience = { blocks: 5n, ms: 60_000 };
 /** The same, if nodes may still accept it unchanged, or if their words are unknown. */
 const longPatience = { blocks: 20n, ms: 600_000 };
+/** The same, if every node says that no block can ever include it. */
+const noPatience = { blocks: 0n, ms: 0 };
 /** One or two refusals may be accidental. */
 const minAnswers = 3;
 
@@ -45,7 +47,7 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
     const nowMs = lane.deps.clock.elapsedMs();
     // New attempts that nodes refuse as well give it no new patience.
     if (blocked?.nonce !== live.nonce) blocked = { nonce: live.nonce, sinceBlock: head.number, sinceMs: nowMs };
-    const { blocks, ms } = isRefused && obstacle.because !== 'content' ? longPatience : patience;
+    const { blocks, ms } = isRefused ? patienceWith(obstacle.because) : patience;
     if (head.number - blocked.sinceBlock < blocks || nowMs - blocked.sinceMs < ms) return;
     // The nodes' own words say best why a rejected attempt failed.
     const why = isRefused
@@ -57,6 +59,10 @@ export function createSlotReleaser(lane: LaneContext): (head: Head) => Promise<v
       if (!(error instanceof DomainError) || isUnavailable(error)) throw error;
     }
   };
+}
+
+function patienceWith(because: Obstacle): typeof patience {
+  return because === 'invalid' ? noPatience : because === 'content' ? patience : longPatience;
 }
 
 /** True if a node has an earlier attempt in the slot, which may still be mined. */

@@ -4,6 +4,7 @@ import type { OpenTransaction } from '../../core/ports/store.js';
 import { mined, reorged, resolved } from '../../core/transaction/lifecycle.js';
 import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import { type Attempt, hashesOf, type MinedAt } from '../../core/transaction/transaction.js';
+import { dismiss, doubt } from './doubt-account.js';
 import { isUnavailable, type LaneContext, nullIfUnavailable } from './lane-context.js';
 
 /**
@@ -17,6 +18,8 @@ import { isUnavailable, type LaneContext, nullIfUnavailable } from './lane-conte
 export async function settleSlots(lane: LaneContext, sequence: Sequence, head: Head): Promise<void> {
   const { transactions } = lane;
   const seenNonce = await nonceAt(lane, sequence, head);
+  if (typeof seenNonce !== 'bigint') return settleWithoutAccount(lane, sequence, head, seenNonce.another);
+  await dismiss(lane, 'absent');
   if (lane.settled === null && lane.signedNonce === 0n) await believeFirst(lane, sequence, head, seenNonce);
   else await followChain(lane, sequence, head, seenNonce);
   // Beyond ours a nonce says nothing about our slots.
@@ -49,17 +52,47 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
     if (record !== undefined) record.unexplained = null;
   }
   lane.chainNonce = chainNonce;
-  if (blocks.isUnanswered() || receipts.unanswered.size > 0 || isHeadShown === null)
-    throw new DomainError('unavailable', 'NODE_UNAVAILABLE', 'no RPC node showed some of the blocks or receipts of open transactions');
+  if (blocks.isUnanswered() || receipts.unanswered.size > 0 || isHeadShown === null) throw unanswered();
+  lane.settled = head;
+}
+
+function unanswered(): DomainError {
+  return new DomainError('unavailable', 'NODE_UNAVAILABLE', 'no RPC node showed some of the blocks or receipts of open transactions');
+}
+
+/** The same if no node shows the account: then every slot may be used. If the service has signed for it, it was removed, or the chain was reset. */
+async function settleWithoutAccount(lane: LaneContext, sequence: Sequence, head: Head, another: 'same' | null): Promise<void> {
+  const { id, transactions, signedNonce } = lane;
+  // Without any nonce of ours it was not created yet.
+  const sentence = `account ${id.account} no longer exists on ${lane.relayer().network.name}; nothing is sent until it is created again`;
+  if (signedNonce > 0n) await doubt(lane, { doubt: 'absent', head, sentence, another });
+  const open = [...transactions.inFlight()];
+  const receipts = await receiptsOf(lane, sequence, open, head);
+  const blocks = createBlockView(sequence, head);
+  await blocks.read([...receipts.found.values()].map(({ blockNumber }) => blockNumber));
+  const isFinal = (await isShown(lane, sequence, head)) ? (block: bigint) => isDeep(lane, head, block) : () => false;
+  // The others say nothing about a nonce that nobody can ask for.
+  const landed = open.filter((one) => foundAttempt(one, receipts.found) !== null);
+  await Promise.all(landed.map((one) => settleOne(lane, one, receipts, { head, blocks, isFinal })));
+  if (blocks.isUnanswered() || receipts.unanswered.size > 0) throw unanswered();
   lane.settled = head;
 }
 
 /**
  * The account's nonce at this head, by its number: gateways count their pool into `latest`. Nodes without that state can say that nonces of ours are
- * used, but not that higher ones are.
+ * used, but not that higher ones are. An account that another node shows exists. Without any: whether that node says the same; null: it does not answer.
  */
-async function nonceAt({ id, signedNonce }: LaneContext, sequence: Sequence, head: Head): Promise<bigint> {
-  const nonce = await sequence.nextAt(id.account, head.number);
+async function nonceAt(
+  { id, signedNonce }: LaneContext,
+  sequence: Sequence,
+  head: Head,
+): Promise<bigint | { readonly another: 'same' | null }> {
+  let nonce = await sequence.nextAt(id.account, head.number);
+  if (nonce === 'absent') {
+    const another = await sequence.nextAt(id.account, head.number, 'another').catch(nullIfUnavailable);
+    if (another === null || another === 'absent') return { another: another === null ? null : 'same' };
+    nonce = another;
+  }
   if (nonce !== 'pruned') return nonce;
   const latest = await sequence.nextOf(id.account);
   return signedNonce === 0n ? latest : lower(latest, signedNonce);
@@ -68,7 +101,7 @@ async function nonceAt({ id, signedNonce }: LaneContext, sequence: Sequence, hea
 /** A lane that never signed takes its first nonce from the chain: the lower of two answers, since a gap costs a self-transfer for each nonce. */
 async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, seenNonce: bigint): Promise<void> {
   const another = await sequence.nextAt(lane.id.account, head.number, 'another').catch(nullIfUnavailable);
-  const again = another === null || another === 'pruned' ? await sequence.nextOf(lane.id.account) : another;
+  const again = typeof another !== 'bigint' ? await sequence.nextOf(lane.id.account) : another;
   lane.nextNonce = lower(again, seenNonce);
 }
 
@@ -122,7 +155,7 @@ async function confirmed(
     const isOld = head.number - doubted.head.number >= aloneFor.blocks && lane.deps.clock.elapsedMs() - doubted.sinceMs >= aloneFor.ms;
     return isOld ? lower(doubted.nonce, wanted) : null;
   }
-  if (another === 'pruned' || another <= lane.nextNonce) return null;
+  if (typeof another !== 'bigint' || another <= lane.nextNonce) return null;
   return lower(another, lower(doubted.nonce, wanted));
 }
 

@@ -14,6 +14,7 @@ import { isActive, minBalanceOf } from '../../core/relayer/relayer.js';
 import { endedDead, failed, mined, reorged, resolved, signed, unresolvable } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import type { Attempt, Transaction } from '../../core/transaction/transaction.js';
+import { heldBackBy } from './broadcast.js';
 import { duplicateOf, waitingReason, waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
@@ -59,6 +60,7 @@ async function settleOne(
   outcomes: ReadonlyMap<string, AttemptOutcome>,
   dead: Dead[],
 ): Promise<void> {
+  const record = lane.transactions.tracked(seen.transaction.id);
   let whyDead = 'its attempts can no longer be mined';
   let isOpen = false;
   let isUnknown = false;
@@ -66,6 +68,7 @@ async function settleOne(
     const outcome = outcomes.get(attempt.hash);
     if (outcome?.kind === 'landed') return land(lane, seen, attempt, outcome);
     if (outcome?.kind === 'open') isOpen = true;
+    if (outcome?.kind === 'open' && record !== undefined) record.lost = null;
     if (outcome?.kind === 'unknown') isUnknown = true;
     if (outcome?.kind !== 'dead') continue;
     const state = lane.transactions.stateOf(attempt);
@@ -75,14 +78,47 @@ async function settleOne(
   if (seen.transaction.mined !== null) {
     await lane.move(seen.transaction.id, ({ transaction }) => (transaction.mined === null ? null : { steps: [reorged(transaction)] }));
   } else if (isOpen) {
-    resend(lane, seen);
+    if (!(await endRefused(lane, seen))) resend(lane, seen);
   } else if (isUnknown) {
-    await lane.move(seen.transaction.id, ({ transaction }) => ({ steps: [unresolvable(transaction)] }));
+    await giveUp(lane, seen);
   } else if (seen.attempts.every((attempt) => lane.transactions.stateOf(attempt)?.isDead === true)) {
     const { id, intent } = seen.transaction;
     if (intent === 'content') dead.push({ open: seen, why: whyDead });
     else await lane.move(id, ({ transaction }) => (transaction.intent === intent ? { steps: [endedDead(transaction)] } : null));
   }
+}
+
+/** An unknown outcome is believed after this many heads and this long: a node that was just started gets its ledgers back. */
+const unknownPatience = { heads: 20, ms: 600_000 };
+
+async function giveUp(lane: LaneContext, seen: OpenTransaction): Promise<void> {
+  const record = lane.transactions.tracked(seen.transaction.id);
+  if (record === undefined) return;
+  const nowMs = lane.deps.clock.elapsedMs();
+  record.lost ??= { heads: 0, sinceMs: nowMs };
+  record.lost.heads += 1;
+  if (record.lost.heads < unknownPatience.heads || nowMs - record.lost.sinceMs < unknownPatience.ms) return;
+  await lane.move(seen.transaction.id, ({ transaction }) => ({ steps: [unresolvable(transaction)] }));
+}
+
+/** An attempt that every node calls invalid, and none ever accepted, is given up after so many answers and so long. */
+const invalidPatience = { answers: 3, ms: 60_000 };
+
+/** Fails a transaction that no node will ever accept. Returns false if it may still be accepted. */
+async function endRefused(lane: LaneContext, { transaction: { id, sentAtMs }, attempts }: OpenTransaction): Promise<boolean> {
+  if (sentAtMs !== null) return false;
+  const nowMs = lane.deps.clock.elapsedMs();
+  const states = attempts.map((attempt) => lane.transactions.stateOf(attempt));
+  const isRefused = states.every((state) => {
+    if (state?.obstacle?.because !== 'invalid' || state.obstacle.answers < invalidPatience.answers) return false;
+    return nowMs - state.obstacle.sinceMs >= invalidPatience.ms;
+  });
+  const sentence = states.at(-1)?.obstacle?.sentence;
+  if (!isRefused || sentence === undefined) return false;
+  await lane.move(id, ({ transaction }) =>
+    transaction.sentAtMs === null ? { steps: [failed(transaction, 'never_accepted', `no RPC node accepted it: ${sentence}`)] } : null,
+  );
+  return true;
 }
 
 async function land(
@@ -107,7 +143,8 @@ async function land(
 
 function resend(lane: LaneContext, open: OpenTransaction): void {
   const live = open.attempts.at(-1);
-  const takenAtMs = live && lane.transactions.stateOf(live)?.takenAtMs;
+  if (live === undefined || heldBackBy(lane, live) !== null) return;
+  const takenAtMs = lane.transactions.stateOf(live)?.takenAtMs;
   if (takenAtMs != null && lane.deps.clock.elapsedMs() - takenAtMs >= resendAfterMs) lane.transactions.forgetTaken(open);
 }
 

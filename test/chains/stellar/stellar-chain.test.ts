@@ -54,7 +54,7 @@ describe('broadcast: classifies the answer of a node if', { concurrency: 4 }, ()
         node.ledger.submit(wallet.build([pay(other)]).toXDR());
         return wallet.build([pay(other, '2')]).toXDR();
       },
-      { kind: 'wait', sentence: 'the node answered TRY_AGAIN_LATER' },
+      { kind: 'wait', sentence: 'the node answered TRY_AGAIN_LATER', because: 'turn' },
     ],
     'the sequence number is used': [
       ({ wallet, other }) => wallet.build([pay(other)], { sequence: wallet.sequence() }).toXDR(),
@@ -82,7 +82,7 @@ describe('broadcast: classifies the answer of a node if', { concurrency: 4 }, ()
     ],
     'another key signed it': [
       ({ wallet, other }) => wallet.build([pay(other)], { signers: [other.keys] }).toXDR(),
-      { kind: 'wait', sentence: 'the node answered txBAD_AUTH: its signatures are not sufficient', because: 'content' },
+      { kind: 'wait', sentence: 'the node answered txBAD_AUTH: its signatures are not sufficient', because: 'invalid' },
     ],
     'the inner transaction of a fee-bump envelope has a used sequence number': [
       ({ wallet, other }) => other.bump(wallet.build([pay(other)], { sequence: wallet.sequence() }), 200n).toXDR(),

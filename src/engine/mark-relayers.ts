@@ -1,0 +1,30 @@
+import type { Directory } from '../core/ports/directory.js';
+import type { Log } from '../core/ports/log.js';
+import type { RecordRelayerState } from '../core/ports/record-event.js';
+import type { Store } from '../core/ports/store.js';
+
+/** The parts that show the state of relayers. */
+export interface RelayerMarks {
+  readonly store: Store;
+  readonly directory: Directory;
+  readonly recordRelayerState: RecordRelayerState;
+}
+
+/**
+ * Disables relayers with a reason, or enables them again (null), and stores the events. Updates the directory first: signing must stop without waiting for a
+ * commit.
+ */
+export async function markRelayers(
+  { store, directory, recordRelayerState }: RelayerMarks,
+  log: Log,
+  relayerIds: readonly string[],
+  reason: string | null,
+): Promise<void> {
+  const event = reason === null ? 'relayer_enabled' : 'relayer_disabled';
+  for (const id of relayerIds) directory.setDisabled(id, reason);
+  const changes = relayerIds.flatMap((id) => directory.relayer(id) ?? []).flatMap((relayer) => recordRelayerState(relayer, event));
+  if (changes.length === 0) return;
+  await store
+    .commit(changes)
+    .catch((error: unknown) => log.error({ relayers: relayerIds, err: error }, `the event ${event} could not be stored`));
+}

@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { Operation } from '@stellar/stellar-sdk';
+import { DomainError } from '../../src/core/errors.js';
+import type { Chain, Sequence } from '../../src/core/ports/chain.js';
+import { createWallet, walletOf } from '../local-chains/stellar/wallet.js';
+import { type StellarRig, type StellarRigOptions, startStellarRig } from '../support/engine-rig.js';
+import { payment, stellarKey } from '../support/stellar.js';
+import { closeLedgers, sponsoredPayment, untilReason } from '../support/stellar-calls.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
+
+async function start(test: TestContext, options: Partial<StellarRigOptions> = {}) {
+  const rig = await startStellarRig({ folder: await temporaryFolder(), accounts, ...options });
+  test.after(() => rig.stop());
+  return rig;
+}
+
+const receiver = stellarKey().address;
+const laterMs = (): number => Date.now() + 3_600_000;
+const accounts = { [receiver]: 10_000_000n };
+
+/** Moves everything that the relayer has to another account, with the relayer's own key. */
+function merge({ node, key }: StellarRig): void {
+  const wallet = walletOf(node.ledger, key.keys);
+  const { submission } = node.ledger.submit(wallet.build([Operation.accountMerge({ destination: receiver })]).toXDR());
+  assert.equal(submission.status, 'PENDING');
+  node.ledger.close();
+  assert.equal(node.ledger.latest().state.accounts.has(key.address), false);
+}
+
+/** Closes ledgers, with the time between those of a public network, until the relayer is disabled. */
+function untilDisabled(rig: StellarRig): Promise<string> {
+  return waitFor('the relayer to be disabled', () => {
+    rig.clock.moveOn(5_000);
+    rig.node.ledger.close();
+    return disabledReasonOf(rig) ?? undefined;
+  });
+}
+
+function disabledReasonOf(rig: StellarRig): string | null {
+  return rig.directory.relayer(rig.relayer.id)?.disabledReason ?? null;
+}
+
+type NextAt = Awaited<ReturnType<Sequence['nextAt']>>;
+
+/** Answers of the node that reports the head and of any other one about the account; absent: the true one. */
+interface Claims {
+  first?: NextAt;
+  another?: 'unavailable';
+}
+
+/** A change of the chain after which nodes make these claims. */
+function claiming(claims: Claims): (chain: Chain) => Chain {
+  return (chain) => {
+    const { sequence } = chain;
+    if (sequence === null) throw new Error('Stellar has sequence numbers');
+    return {
+      ...chain,
+      sequence: {
+        ...sequence,
+        async nextAt(account, ledger, by) {
+          if (by === undefined && claims.first !== undefined) return claims.first;
+          if (by === 'another' && claims.another !== undefined)
+            throw new DomainError('unavailable', 'NODE_UNAVAILABLE', 'no other node answers');
+          return sequence.nextAt(account, ledger, by);
+        },
+      },
+    };
+  };
+}
+
+const isGone = /^account G\w+ no longer exists on local/;
+const isGoneWhileWaiting = /^waiting: not signed yet: to be confirmed by the RPC nodes: account G/;
+const isResetWhileWaiting = /^waiting: not signed yet: to be confirmed by the RPC nodes: the chain was reset, or an RPC node is wrong: /;
+
+describe('an account that disappears', { concurrency: 4 }, () => {
+  it('has its landed transaction confirmed, and the relayer is disabled with the reason', async (test) => {
+    const rig = await start(test);
+    const { transaction } = await rig.send({ operations: [payment(receiver, 5_000_000n)] });
+    await rig.untilWaiting(transaction.id);
+    rig.node.ledger.close();
+    merge(rig);
+    await rig.untilWithBlocks(transaction.id, 'confirmed');
+    assert.match(await untilDisabled(rig), isGone);
+    assert.deepEqual(rig.toldStates.slice(-1), ['relayer_disabled']);
+    rig.node.ledger.fund(rig.key.address, 1_000_000_000n);
+    await waitFor('the relayer to be enabled', () => {
+      rig.node.ledger.close();
+      return rig.directory.relayer(rig.relayer.id)?.disabledReason === null || undefined;
+    });
+    assert.deepEqual(rig.toldStates.slice(-1), ['relayer_enabled']);
+  });
+
+  it('costs a few calls for each ledger, however many transactions wait', async (test) => {
+    const rig = await start(test);
+    const { transaction } = await rig.send({ operations: [payment(receiver, 1n)] });
+    await rig.untilWithBlocks(transaction.id, 'confirmed');
+    rig.node.ledger.setSurge(1_000_000n);
+    const stuck = await rig.send({ operations: [payment(receiver, 2n)] });
+    await rig.untilWaiting(stuck.transaction.id);
+    rig.node.ledger.forget();
+    rig.node.ledger.setSurge(100n);
+    merge(rig);
+    for (let count = 0; count < 20; count += 1) await rig.send({ operations: [payment(receiver, 1n)] });
+    await untilDisabled(rig);
+    const before = rig.node.asked.length;
+    await closeLedgers(rig, 4);
+    const asked = rig.node.asked.slice(before).filter((method) => method !== 'getLatestLedger');
+    assert.ok(asked.length <= 4 * 12, `${asked.length}: ${asked.join(' ')}`);
+    assert.equal((await rig.view(stuck.transaction.id)).transaction.status, 'submitted');
+  });
+
+  it('disables the relayer if it comes back with a number far below ours, and nothing is signed', async (test) => {
+    const rig = await start(test, { fundsStroops: 0n });
+    const { ledger } = rig.node;
+    for (let closed = 0; closed < 3; closed += 1) ledger.close();
+    ledger.fund(rig.key.address, 1_000_000_000n);
+    const { transaction } = await rig.send({ operations: [payment(receiver, 1n)] });
+    await rig.untilWithBlocks(transaction.id, 'confirmed');
+    const account = ledger.latest().state.accounts.get(rig.key.address);
+    assert.ok(account !== undefined);
+    ledger.latest().state.accounts.set(account.id, { ...account, sequence: 1n << 32n });
+    assert.match(
+      await untilDisabled(rig),
+      /^the chain was reset, or an RPC node is wrong: its sequence number for the account is \d+, but the service has signed up to \d+/,
+    );
+    const late = await rig.send({ operations: [payment(receiver, 2n)] });
+    await closeLedgers(rig, 3);
+    assert.deepEqual(await rig.attempts(late.transaction.id), []);
+    assert.deepEqual(ledger.waiting(), []);
+  });
+});
+
+describe('the word of one RPC node about an account', { concurrency: 4 }, () => {
+  it('disables nothing before eight ledgers and a minute, though it is the only node', async (test) => {
+    const rig = await start(test);
+    const { transaction } = await rig.send({ operations: [payment(receiver, 1n)] });
+    await rig.untilWithBlocks(transaction.id, 'confirmed');
+    merge(rig);
+    await closeLedgers(rig, 1);
+    const next = await rig.send({ operations: [payment(receiver, 2n)], validUntilMs: laterMs() });
+    rig.clock.moveOn(60_000);
+    await closeLedgers(rig, 5);
+    assert.equal(disabledReasonOf(rig), null);
+    assert.deepEqual(
+      rig.toldStates.filter((state) => state === 'relayer_disabled'),
+      [],
+    );
+    assert.match(
+      (await rig.view(next.transaction.id)).transaction.statusReason ?? '',
+      /^waiting: not signed yet: to be confirmed by the RPC nodes: account G\w+ no longer exists on local/,
+    );
+    await closeLedgers(rig, 4);
+    assert.match(disabledReasonOf(rig) ?? '', isGone);
+  });
+
+  it('holds nothing up that another node contradicts: the account exists', async (test) => {
+    const claims: Claims = {};
+    const rig = await start(test, { changed: claiming(claims) });
+    const first = await rig.send({ operations: [payment(receiver, 1n)] });
+    await rig.untilWithBlocks(first.transaction.id, 'confirmed');
+    claims.first = 'absent';
+    const second = await rig.send({ operations: [payment(receiver, 2n)] });
+    await rig.untilWithBlocks(second.transaction.id, 'confirmed');
+    rig.clock.moveOn(60_000);
+    await closeLedgers(rig, 10);
+    assert.deepEqual([disabledReasonOf(rig), rig.toldStates], [null, []]);
+  });
+
+  for (const [name, { claim, another, reason }] of Object.entries({
+    'that it is gone, while no other node answers': { claim: 'absent', another: 'unavailable', reason: isGoneWhileWaiting },
+    'that its number is far below ours, while no other node answers': {
+      claim: 1n << 32n,
+      another: 'unavailable',
+      reason: isResetWhileWaiting,
+    },
+    'that its number is far below ours, which another node contradicts': { claim: 1n << 32n, another: null, reason: isResetWhileWaiting },
+  } as const)) {
+    it(`makes the relayer wait, fills nothing and never disables: ${name}`, async (test) => {
+      const claims: Claims = {};
+      const rig = await start(test, { fundsStroops: 0n, changed: claiming(claims) });
+      const { ledger } = rig.node;
+      for (let closed = 0; closed < 3; closed += 1) ledger.close();
+      ledger.fund(rig.key.address, 1_000_000_000n);
+      const { transaction } = await rig.send({ operations: [payment(receiver, 1n)] });
+      await rig.untilWithBlocks(transaction.id, 'confirmed');
+      claims.first = claim;
+      if (another !== null) claims.another = another;
+      await closeLedgers(rig, 3);
+      const late = await rig.send({ operations: [payment(receiver, 2n)], validUntilMs: laterMs() });
+      rig.clock.moveOn(60_000);
+      await closeLedgers(rig, 10);
+      assert.deepEqual([disabledReasonOf(rig), rig.toldStates], [null, []]);
+      assert.match((await rig.view(late.transaction.id)).transaction.statusReason ?? '', reason);
+      assert.deepEqual([await rig.attempts(late.transaction.id), ledger.waiting()], [[], []]);
+      delete claims.first;
+      await rig.untilWithBlocks(late.transaction.id, 'confirmed');
+    });
+  }
+});
+
+describe('a node that was started from a recent state', { concurrency: 4 }, () => {
+  async function landedUnseen(rig: StellarRig): Promise<string> {
+    const { transaction } = await rig.send(sponsoredPayment(createWallet(rig.node.ledger), receiver));
+    await rig.untilWaiting(transaction.id);
+    // At once, so that the service sees none of these ledgers before the node has dropped them.
+    for (let closed = 0; closed < 4; closed += 1) rig.node.ledger.close();
+    rig.node.setOldest(rig.node.ledger.latest().sequence);
+    return transaction.id;
+  }
+
+  it('is not believed about a fee bump that another node shows as landed', async (test) => {
+    const rig = await start(test, { nodeCount: 2 });
+    await rig.untilWithBlocks(await landedUnseen(rig), 'confirmed');
+  });
+
+  it('fails no landed fee bump, which is confirmed when the node has its ledgers', async (test) => {
+    const rig = await start(test);
+    const id = await landedUnseen(rig);
+    await closeLedgers(rig, 5);
+    assert.equal((await rig.view(id)).transaction.status, 'submitted');
+    rig.node.setOldest(0);
+    await rig.untilWithBlocks(id, 'confirmed');
+  });
+
+  it('fails a fee bump after ten minutes in which no node could say what became of it', async (test) => {
+    const rig = await start(test);
+    const id = await landedUnseen(rig);
+    await closeLedgers(rig, 1);
+    rig.clock.moveOn(600_000);
+    const { transaction } = await rig.untilWithBlocks(id, 'failed');
+    assert.equal(transaction.failureReason, 'unresolvable');
+  });
+});
+
+describe('a fee bump that no node takes', { concurrency: 4 }, () => {
+  const badly = { signers: [stellarKey().keys] };
+
+  it('costs a few calls, and fails after a minute in which every node calls it invalid', async (test) => {
+    const rig = await start(test);
+    const ids: string[] = [];
+    for (let count = 0; count < 20; count += 1)
+      ids.push((await rig.send(sponsoredPayment(createWallet(rig.node.ledger), receiver, badly))).transaction.id);
+    for (const id of ids) await untilReason(rig, id, /txBAD_AUTH/);
+    const before = rig.node.asked.length;
+    await closeLedgers(rig, 8);
+    const asked = rig.node.asked.slice(before);
+    const count = (name: string) => asked.filter((method) => method === name).length;
+    assert.ok(count('sendTransaction') <= 20 * 5, `sends: ${count('sendTransaction')}`);
+    assert.equal(count('getTransaction'), 0);
+    assert.ok(count('getLedgerEntries') <= 8 * 4, `accounts: ${count('getLedgerEntries')}`);
+    await closeLedgers(rig, 16);
+    for (const id of ids) {
+      const { transaction } = await rig.untilWithBlocks(id, 'failed');
+      assert.deepEqual([transaction.failureReason, /txBAD_AUTH/.test(transaction.statusReason ?? '')], ['never_accepted', true]);
+    }
+  });
+
+  it('leaves room for other accounts: one account has one fee bump signed at a time', async (test) => {
+    const rig = await start(test);
+    const wallet = createWallet(rig.node.ledger);
+    rig.node.ledger.setSurge(100_000n);
+    const first = await rig.send(sponsoredPayment(wallet, receiver));
+    await rig.untilWaiting(first.transaction.id);
+    const second = await rig.send(sponsoredPayment(wallet, receiver, { feeStroops: 101n }));
+    const other = await rig.send(sponsoredPayment(createWallet(rig.node.ledger), receiver));
+    await rig.untilWaiting(other.transaction.id);
+    await untilReason(rig, second.transaction.id, /^waiting: another transaction of its source account is in flight/);
+    assert.deepEqual(await rig.attempts(second.transaction.id), []);
+    rig.node.ledger.setSurge(100n);
+    await rig.untilWithBlocks(first.transaction.id, 'confirmed');
+    const { transaction } = await rig.until(second.transaction.id, 'failed');
+    assert.equal(transaction.failureReason, 'outdated');
+  });
+});
+
+describe('a transaction whose time is nearly over', { concurrency: 4 }, () => {
+  it('expires unsigned, without a fee', async (test) => {
+    const rig = await start(test);
+    const { transaction } = await rig.send({ operations: [payment(receiver, 1n)], validUntilMs: Date.now() + 3_000 });
+    await untilReason(rig, transaction.id, /^waiting: RPC nodes reject a transaction in the last 4 seconds of its validity/);
+    rig.clock.moveOn(3_000);
+    await rig.untilWithBlocks(transaction.id, 'expired');
+    assert.deepEqual(await rig.attempts(transaction.id), []);
+    assert.equal(await rig.chain.balanceOf(rig.key.address), 1_000_000_000n);
+  });
+});
