@@ -22,7 +22,7 @@ export async function readOutcomes(
 ): Promise<ReadonlyMap<string, AttemptOutcome>> {
   const believed = await readFrom(rpc, networkId, attempts, 'head');
   const doubtful = new Set(attempts.filter(({ hash }) => isLost(believed.get(hash))).map(sourceOf));
-  // Attempts around the same inner transaction are told apart only if all are asked for.
+  // Attempts around the same inner transaction are distinguished only if all are asked for.
   const asked = attempts.filter((attempt) => doubtful.has(sourceOf(attempt)));
   // If no other node answers now, the first one's complete ledgers have to do.
   const second = await readFrom(rpc, networkId, asked, 'another').catch((error: unknown) => {

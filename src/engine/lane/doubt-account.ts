@@ -36,7 +36,7 @@ export async function doubt(lane: LaneContext, { doubt: kind, head, sentence, an
   await show(lane, shown);
 }
 
-/** Takes a doubt back; without any, the relayer is enabled again. */
+/** Removes a doubt. When none is left, the relayer is enabled again. */
 export async function dismiss(lane: LaneContext, kind: AccountDoubt): Promise<void> {
   const shown = disablingSentence(lane);
   if (!lane.doubts.delete(kind)) return;

@@ -140,7 +140,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     if (newest.hash !== lane.settled?.hash) for (const settle of settling) await settle(newest);
     // After a start, what has ended meanwhile must not be signed again.
     if (lane.settled !== null) await expireChore(newest);
-    // Where there may be no account, nothing that was signed can be mined.
+    // While no node shows the account, nothing that was signed can be mined.
     if (lane.settled !== null && !lane.doubts.has('absent')) for (const keepUp of upkeep) await keepUp(newest);
     preparing.wake();
     broadcasting.wake();

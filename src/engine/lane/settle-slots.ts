@@ -71,7 +71,7 @@ async function settleWithoutAccount(lane: LaneContext, sequence: Sequence, head:
   const blocks = createBlockView(sequence, head);
   await blocks.read([...receipts.found.values()].map(({ blockNumber }) => blockNumber));
   const isFinal = (await isShown(lane, sequence, head)) ? (block: bigint) => isDeep(lane, head, block) : () => false;
-  // The others say nothing about a nonce that nobody can ask for.
+  // Receipts say nothing about the other attempts while no node shows the account.
   const landed = open.filter((one) => foundAttempt(one, receipts.found) !== null);
   await Promise.all(landed.map((one) => settleOne(lane, one, receipts, { head, blocks, isFinal })));
   if (blocks.isUnanswered() || receipts.unanswered.size > 0) throw unanswered();
