@@ -11,7 +11,7 @@ interface Finding {
   readonly head: Head;
   /** Why nothing can be sent. */
   readonly sentence: string;
-  /** What another endpoint shows at this head, or the only one when it is asked again; null: no answer. */
+  /** What another endpoint shows at this head, or the only one in a second answer; null: no answer. */
   readonly another: 'same' | 'different' | null;
 }
 

@@ -101,7 +101,7 @@ async function giveUp(lane: LaneContext, seen: OpenTransaction): Promise<void> {
   await lane.move(seen.transaction.id, ({ transaction }) => ({ steps: [unresolvable(transaction)] }));
 }
 
-/** An attempt that every node calls invalid, and none ever accepted, is given up after so many answers and so long. */
+/** An attempt that every node calls invalid, and none ever accepted, is given up after this number of answers and this time. */
 const invalidPatience = { answers: 3, ms: 60_000 };
 
 /** Fails a transaction that no node will ever accept. Returns false if it may still be accepted. */
