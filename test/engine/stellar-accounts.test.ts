@@ -257,6 +257,16 @@ describe('a fee bump that no node takes', { concurrency: 4 }, () => {
     }
   });
 
+  it('is not failed by the words of nodes while its time bounds let it land', async (test) => {
+    const rig = await start(test);
+    const maxTimeSeconds = Math.floor(Date.now() / 1000) + 3_600;
+    const request = sponsoredPayment(createWallet(rig.node.ledger), receiver, { ...badly, maxTimeSeconds });
+    const { id } = (await rig.send(request)).transaction;
+    await untilReason(rig, id, /txBAD_AUTH/);
+    await closeLedgers(rig, 24);
+    assert.equal((await rig.view(id)).transaction.status, 'sent');
+  });
+
   it('leaves room for other accounts: one account has one fee bump signed at a time', async (test) => {
     const rig = await start(test);
     const wallet = createWallet(rig.node.ledger);

@@ -104,9 +104,13 @@ async function giveUp(lane: LaneContext, seen: OpenTransaction): Promise<void> {
 /** An attempt that every node calls invalid, and none ever accepted, is given up after this number of answers and this time. */
 const invalidPatience = { answers: 3, ms: 60_000 };
 
-/** Fails a transaction that no node will ever accept. Returns false if it may still be accepted. */
+/**
+ * Fails a transaction that could be mined at any time, but that no node will ever accept. Others end when their attempts are dead: a node that lies may
+ * have passed one on. Returns false if it may still be accepted.
+ */
 async function endRefused(lane: LaneContext, { transaction: { id, sentAtMs }, attempts }: OpenTransaction): Promise<boolean> {
-  if (sentAtMs !== null) return false;
+  const isEndless = attempts.some((attempt) => lane.chain.unsequenced?.whyEndless(attempt) != null);
+  if (sentAtMs !== null || !isEndless) return false;
   const nowMs = lane.deps.clock.elapsedMs();
   const states = attempts.map((attempt) => lane.transactions.stateOf(attempt));
   const isRefused = states.every((state) => {
