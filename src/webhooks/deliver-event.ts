@@ -161,8 +161,8 @@ function logAttempt(log: Log, event: OutboxEvent, notification: Notification, ou
   };
   if (settled.status === 'delivered') log.debug(fields, 'webhook delivered');
   // The 410 answer was logged already.
-  else if (outcome.kind === 'withheld') log.debug(fields, 'webhook failed; no more attempts');
-  else if (settled.status === 'dead') log.warn(fields, 'webhook failed; no more attempts');
+  else if (outcome.kind === 'withheld') log.debug(fields, 'webhook failed; no more delivery attempts');
+  else if (settled.status === 'dead') log.warn(fields, 'webhook failed; no more delivery attempts');
   else log.info({ ...fields, nextAttemptAt: new Date(settled.nextAttemptAtMs).toISOString() }, 'webhook failed; will retry');
 }
 

@@ -63,7 +63,7 @@ describe('delivery', () => {
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(receiver.url('/'), key), 'tx-1');
     outbox.deliver({ secretBox: otherBox, retrySeconds: [] });
-    const given = await waitFor('the end', () => outbox.logged('webhook failed; no more attempts')[0]);
+    const given = await waitFor('the end', () => outbox.logged('webhook failed; no more delivery attempts')[0]);
     assert.match(String(given.fields.error), /STORAGE_ENCRYPTION_KEY cannot decrypt/);
     assert.equal(receiver.requests.length, 0);
   });
@@ -109,7 +109,7 @@ describe('delivery', () => {
     outbox.deliver({ retrySeconds: [0.01, 0.01] });
     await waitFor('the second event', () => outbox.logged('webhook delivered')[0]);
     assert.deepEqual(receiver.requests.map(idOf), [first, first, first, second]);
-    assert.equal(outbox.logged('webhook failed; no more attempts')[0]?.fields.eventId, first);
+    assert.equal(outbox.logged('webhook failed; no more delivery attempts')[0]?.fields.eventId, first);
     await waitFor('the outbox to be empty', outbox.isEmpty);
   });
 
@@ -118,7 +118,7 @@ describe('delivery', () => {
     const outbox = await openOutbox(test);
     await outbox.event(await outbox.notification(receiver.url('/')), 'tx-1');
     outbox.deliver();
-    await waitFor('the end', () => outbox.logged('webhook failed; no more attempts')[0]);
+    await waitFor('the end', () => outbox.logged('webhook failed; no more delivery attempts')[0]);
     await waitFor('the outbox to be empty', outbox.isEmpty);
     assert.equal(receiver.requests.length, 1);
   });
@@ -251,7 +251,7 @@ describe('delivery', () => {
     await outbox.event(await outbox.notification(`http://hooks.acme.com:${receiver.port}/`), 'tx-1');
     const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
     outbox.deliver({ allowPrivateTargets: false, resolve, retrySeconds: [0.01, 0.01] });
-    const given = await waitFor('the end', () => outbox.logged('webhook failed; no more attempts')[0]);
+    const given = await waitFor('the end', () => outbox.logged('webhook failed; no more delivery attempts')[0]);
     assert.deepEqual(
       [given.fields.attempt, given.fields.error],
       [3, 'the host name does not resolve to a public address; set a public URL'],

@@ -63,7 +63,7 @@ export type Relayer = Message<"relayer.v1.Relayer"> & {
   networkType: NetworkType;
 
   /**
-   * True while an operator has paused it: it accepts no transactions and signs nothing.
+   * True while an operator has paused it: it accepts no transactions and does not sign those that wait.
    *
    * @generated from field: bool paused = 5;
    */
@@ -129,7 +129,7 @@ export type Relayer = Message<"relayer.v1.Relayer"> & {
   address: string;
 
   /**
-   * True while the service has disabled it: it accepts no transactions and signs nothing.
+   * True while the service has disabled it: it accepts no transactions and does not sign those that wait.
    *
    * @generated from field: bool system_disabled = 13;
    */
@@ -989,7 +989,8 @@ export enum DisabledReasonType {
   UNSPECIFIED = 0,
 
   /**
-   * The RPC nodes serve a different chain than before, or than the configured one, or they no longer have the account as it was.
+   * The RPC nodes serve a different chain than before, or than the configured one. Or they report that the account is gone, or that its sequence number is far
+   * below what the service has signed.
    *
    * @generated from enum value: DISABLED_REASON_TYPE_RPC_VALIDATION_FAILED = 1;
    */
@@ -1082,7 +1083,7 @@ export const RelayerService: GenService<{
   },
   /**
    * Updates a relayer. In REST the body is a JSON merge patch. The id, network and signer of a relayer never change.
-   * Errors: INVALID_ARGUMENT (`WRONG_NETWORK_SHAPE` for policies of another network), NOT_FOUND.
+   * Errors: INVALID_ARGUMENT (`WRONG_NETWORK_SHAPE` for policies of another network type), NOT_FOUND.
    *
    * @generated from rpc relayer.v1.RelayerService.UpdateRelayer
    */

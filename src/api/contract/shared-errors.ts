@@ -26,5 +26,5 @@ export function credentialsInvalid(sentence: string): DomainError {
 
 /** The 401 for a key that was valid when the call began. */
 export function keyEnded(): DomainError {
-  return credentialsInvalid('the key was deleted or has expired');
+  return credentialsInvalid('the key was revoked or has expired');
 }

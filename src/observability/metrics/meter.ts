@@ -36,7 +36,11 @@ export function createPrometheusMeter(registry: Registry): Meter {
     ['outcome'],
   );
   const webhookDurations = histogram('relayer_webhook_try_duration_seconds', 'Duration of a webhook delivery attempt', outsideSeconds);
-  const webhookDelays = histogram('relayer_webhook_delay_seconds', 'Time from an event to its delivery, with all attempts', delaySeconds);
+  const webhookDelays = histogram(
+    'relayer_webhook_delay_seconds',
+    'Time from an event to its delivery, with all delivery attempts',
+    delaySeconds,
+  );
   const nodeRequests = counter(
     'relayer_node_requests_total',
     'HTTP requests to RPC nodes: answered, refused (by HTTP status) or failed (no response)',
