@@ -30,10 +30,10 @@ const rows: readonly (readonly [verb: string, path: string, sentence: RegExp])[]
   ['POST', '/api/v1/relayers/r1/transactions/sponsored/build', /^sponsored transactions are not offered; /],
   ['POST', '/api/v1/relayers/nobody/transactions/sponsored/build/', /^sponsored transactions are not offered; /],
   ['GET', '/api/v1/api-keys/some/permissions', /^permissions of API keys are not offered; /],
-  ['GET', '/api/v1/metrics', /\/metrics alone$/],
-  ['GET', '/api/v1/metrics/requests_total', /\/metrics alone$/],
-  ['GET', '/metrics/requests_total', /\/metrics alone$/],
-  ['GET', '/debug/metrics/scrape', /\/metrics alone$/],
+  ['GET', '/api/v1/metrics', /only at \/metrics$/],
+  ['GET', '/api/v1/metrics/requests_total', /only at \/metrics$/],
+  ['GET', '/metrics/requests_total', /only at \/metrics$/],
+  ['GET', '/debug/metrics/scrape', /only at \/metrics$/],
 ];
 
 describe('calls of OpenZeppelin Relayer that are not offered', () => {
