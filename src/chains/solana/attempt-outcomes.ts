@@ -23,7 +23,7 @@ export interface AttemptOutcomes {
    * - a finalized block is higher than the last block that could include the attempt;
    * - the node does not find the attempt in its history;
    * - that history has every block since the attempt was drafted;
-   * - in the same answer the node finds transactions from all over these blocks.
+   * - in the same answer the node finds transactions from all over these blocks, as far as they have any.
    *
    * Another endpoint, if there is one, must not find it either.
    *
@@ -83,7 +83,6 @@ export function createAttemptOutcomes(rpc: Rpc, memory: BlockMemory, log: Log, n
     if (ended.length === 0) return;
     const blocks = blocksOf(highestOf(ended), since) + 1n;
     const seen = await witnesses.among(listed.slice(0, Number(blocks)), since.height);
-    if (seen.length === 0) return;
     const [finalized, statuses, slots] = await rpc.together<[BlockPosition, Statuses, readonly bigint[]]>(
       [positionCall('finalized'), statusesCall([...signaturesOf(ended), ...seen], true), history],
       atHead,

@@ -9,16 +9,14 @@ import { textFrom } from './answer.js';
  */
 export interface Witnesses {
   /**
-   * Returns a signature from the first and the last of these consecutive finalized blocks, and from one in `blocksApart` between them. Empty if some of
-   * the blocks have no transactions. Throws `NODE_UNAVAILABLE`.
+   * Returns signatures from consecutive finalized blocks: the first of each stretch of `blocksApart` blocks, and the last of all. A block without
+   * transactions needs no witness, because it cannot include the attempt either. Throws `NODE_UNAVAILABLE`.
    */
   among(slots: readonly bigint[], firstHeight: bigint): Promise<readonly string[]>;
 }
 
 /** Shorter than what a node misses in the fastest restart: 32 blocks take about 13 seconds. */
 export const blocksApart = 32;
-/** A block without transactions is rare: even votes are transactions. */
-const maxEmptyBlocks = 8;
 /** Finalized blocks do not change. */
 const maxRemembered = 1_000;
 
@@ -37,25 +35,21 @@ export function createWitnesses(rpc: Rpc): Witnesses {
     return signature;
   }
 
-  async function nearest(slots: readonly bigint[], from: number): Promise<string | null> {
-    for (const slot of slots.slice(from, from + maxEmptyBlocks)) {
+  async function firstIn(slots: readonly bigint[]): Promise<readonly string[]> {
+    for (const slot of slots) {
       const signature = await signatureIn(slot);
-      if (signature !== null) return signature;
+      if (signature !== null) return [signature];
     }
-    return null;
+    return [];
   }
 
   return {
     async among(slots, firstHeight) {
+      const starts = [...slots.keys()].filter((index) => index === 0 || (firstHeight + BigInt(index)) % BigInt(blocksApart) === 0n);
       const found: string[] = [];
-      for (const index of slots.keys()) {
-        const isAtEnd = index === 0 || index === slots.length - 1;
-        if (!isAtEnd && (firstHeight + BigInt(index)) % BigInt(blocksApart) !== 0n) continue;
-        const signature = await nearest(slots, index);
-        if (signature === null) return [];
-        found.push(signature);
-      }
-      return found;
+      for (const [at, start] of starts.entries()) found.push(...(await firstIn(slots.slice(start, starts[at + 1]))));
+      found.push(...(await firstIn(slots.slice(starts.at(-1)).toReversed())));
+      return [...new Set(found)];
     },
   };
 }

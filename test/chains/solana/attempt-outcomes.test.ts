@@ -89,6 +89,23 @@ describe('outcome of an attempt', () => {
     assert.deepEqual(await outcomeOf(attempt), { kind: 'dead', sentence: 'its blockhash expired before a block included it' });
   });
 
+  it('outcome of an attempt: is dead even if the last block of its window, or every block, has no transactions', async (test) => {
+    const { payer, sent, advance, outcomeOf, solana } = await startSolanaChain(test);
+    solana.chain.pool.losesPackets = true;
+    const attempts: Attempt[] = [];
+    // One block of four has no vote, so the windows of four neighbors end with such a block once.
+    for (let made = 0; made < 4; made += 1) {
+      attempts.push(await sent({ instructions: [transferInstruction(payer, to, 5n)] }));
+      await advance();
+    }
+    await advance(200);
+    for (const attempt of attempts) assert.equal((await outcomeOf(attempt)).kind, 'dead');
+    solana.chain.hasVotes = false;
+    const quiet = await sent({ instructions: [transferInstruction(payer, to, 6n)] });
+    await advance(200);
+    assert.equal((await outcomeOf(quiet)).kind, 'dead');
+  });
+
   it('outcome of an attempt: stays open if the node dropped its history, keeps none or has a gap', async (test) => {
     const { payer, sent, advance, outcomeOf, solana, warnings } = await startSolanaChain(test);
     const attempt = await sent({ instructions: [transferInstruction(payer, to, 5n)] });

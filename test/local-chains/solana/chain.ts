@@ -28,8 +28,8 @@ export interface Block {
   readonly height: bigint;
   readonly hash: string;
   readonly unixSeconds: bigint;
-  /** The signature of a validator's vote, which every block of a real cluster has. */
-  readonly vote: string;
+  /** The signature of a validator's vote; null if the block has none. */
+  readonly vote: string | null;
   readonly landed: readonly Landed[];
   /** The minimum unit price of the block in micro-lamports. */
   readonly lowestBidMicroLamports: bigint;
@@ -63,6 +63,8 @@ export interface SolanaChain {
   readonly genesisHash: string;
   /** The pending transactions. */
   readonly pool: Pool;
+  /** False: blocks have no votes. */
+  hasVotes: boolean;
   /** Makes blocks (default one) from the pool. */
   advance(blocks?: number): void;
   /** Skips slots. */
@@ -103,6 +105,8 @@ export interface SolanaChain {
 /** The view of an up-to-date node. */
 export const newest: View = { commitment: 'processed', blocksBehind: 0, forkedAfterSlot: null };
 const blocksKept = 10_000;
+/** Every block of this many has no vote, as on a validator whose votes come late. */
+const voteMissingEvery = 4n;
 const base58 = getBase58Decoder();
 
 /** Starts a chain with enough blocks for the first one to be final. */
@@ -122,6 +126,7 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
   const heights = new Map<string, bigint>();
   /** Makes heights and slots differ, so that code cannot confuse them. */
   let slot = 400n;
+  let hasVotes = true;
 
   for (const { address, lamports } of accounts) {
     runtime.put(address, { lamports, owner: systemProgram, data: new Uint8Array(), executable: false });
@@ -158,8 +163,9 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
     heights.set(hash, height);
     // On a real cluster other traffic sets the price; here the test sets it in the pool.
     const lowestBidMicroLamports = pool.lowestBidMicroLamports || (landed.at(-1)?.transaction.bidMicroLamports ?? 0n);
-    const vote = base58.decode(createHash('sha512').update(`${genesisHash} ${slot}`).digest());
-    votes.set(vote, { slot, error: null });
+    const isVoted = hasVotes && height % voteMissingEvery !== 0n;
+    const vote = isVoted ? base58.decode(createHash('sha512').update(`${genesisHash} ${slot}`).digest()) : null;
+    if (vote !== null) votes.set(vote, { slot, error: null });
     blocks.push({ slot, parentSlot: parent?.slot ?? slot, height, hash, unixSeconds, vote, landed, lowestBidMicroLamports, before });
     pool.forgetExpired(tip({ ...newest, commitment: 'finalized' }).height);
     if (blocks.length > 2 * blocksKept) forgetEmptyBlocks();
@@ -170,7 +176,7 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
     const old = blocks.splice(0, blocksKept);
     for (const { hash, vote } of old) {
       heights.delete(hash);
-      votes.delete(vote);
+      if (vote !== null) votes.delete(vote);
     }
     blocks.unshift(...old.filter(({ landed }) => landed.length > 0));
   }
@@ -236,6 +242,12 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
     skipSlots(slots) {
       slot += BigInt(slots);
     },
+    set hasVotes(has: boolean) {
+      hasVotes = has;
+    },
+    get hasVotes() {
+      return hasVotes;
+    },
     takeBack(count) {
       if (count > finalizedAfterBlocks) throw new Error('a finalized block is never taken back');
       for (const block of blocks.splice(blocks.length - count).reverse()) {
@@ -245,7 +257,7 @@ export function createSolanaChain(options: SolanaChainOptions = {}): SolanaChain
           messages.delete(transaction.messageKey);
         }
         heights.delete(block.hash);
-        votes.delete(block.vote);
+        if (block.vote !== null) votes.delete(block.vote);
       }
     },
     tip,

@@ -167,7 +167,7 @@ export function createMethods(
       if (block === undefined || !isInHistory(block.slot)) throw slotSkipped(BigInt(slot));
       const { hash, height, parentSlot, unixSeconds, vote, landed } = block;
       const parent = chain.block(parentSlot);
-      const signatures = [vote, ...landed.map(({ transaction }) => transaction.signature)];
+      const signatures = [...(vote === null ? [] : [vote]), ...landed.map(({ transaction }) => transaction.signature)];
       return {
         blockhash: hash,
         previousBlockhash: parent?.hash ?? hash,
