@@ -40,6 +40,7 @@ import { type Clock, monotonicMs, systemClock } from './core/ports/clock.js';
 import type { AuditLog, Log } from './core/ports/log.js';
 import type { RecordEvent, RecordRelayerState } from './core/ports/record-event.js';
 import type { Meter, Telemetry } from './core/ports/telemetry.js';
+import { systemTimers } from './core/ports/timers.js';
 import { findMovedAccounts, type MovedAccount } from './core/relayer/moved-accounts.js';
 import { isActive, type Relayer } from './core/relayer/relayer.js';
 import { createRelayerRegistry } from './core/relayer/relayer-registry.js';
@@ -191,8 +192,8 @@ export async function startApp(
     };
     const feed = createFeed();
     const journal = createJournal({ log, telemetry, clock });
-    const engineClock = { nowMs: () => clock.nowMs(), elapsedMs: monotonicMs };
-    const engine = createEngine({ store, directory, recordEvent, recordRelayerState, feed, journal, clock: engineClock, ids, log });
+    const time = { clock: { nowMs: () => clock.nowMs(), elapsedMs: monotonicMs }, timers: systemTimers };
+    const engine = createEngine({ store, directory, recordEvent, recordRelayerState, feed, journal, ...time, ids, log });
     await engine.start();
     metrics.show({
       relayers: () =>

@@ -6,6 +6,7 @@ import type { Lanes } from '../core/ports/lanes.js';
 import type { Log } from '../core/ports/log.js';
 import type { RecordEvent, RecordRelayerState } from '../core/ports/record-event.js';
 import type { Store } from '../core/ports/store.js';
+import type { Timers } from '../core/ports/timers.js';
 import { laneOf, type Relayer } from '../core/relayer/relayer.js';
 import type { Feed } from '../core/transaction/feed.js';
 import type { Journal } from '../core/transaction/journal.js';
@@ -23,6 +24,7 @@ export interface EngineDeps {
   readonly feed: Feed;
   readonly journal: Journal;
   readonly clock: DurationClock;
+  readonly timers: Timers;
   readonly ids: Ids;
   readonly log: Log;
 }

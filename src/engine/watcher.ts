@@ -3,6 +3,7 @@ import type { Directory } from '../core/ports/directory.js';
 import type { Log } from '../core/ports/log.js';
 import type { RecordRelayerState } from '../core/ports/record-event.js';
 import type { Store } from '../core/ports/store.js';
+import type { Timers } from '../core/ports/timers.js';
 import { chainKeyOf } from '../core/relayer/network.js';
 import { markRelayers } from './mark-relayers.js';
 
@@ -43,6 +44,7 @@ export interface WatcherDeps {
   readonly store: Store;
   readonly directory: Directory;
   readonly recordRelayerState: RecordRelayerState;
+  readonly timers: Timers;
   readonly log: Log;
 }
 
@@ -50,7 +52,7 @@ export interface WatcherDeps {
  * Makes the watcher of one chain. Before its first poll it stores the chain's genesis block, and from then on uses only nodes that have it. If every
  * node has another genesis block, the relayers are disabled until a node of the stored chain answers again.
  */
-export function createWatcher({ chain, store, directory, recordRelayerState, log }: WatcherDeps): Watcher {
+export function createWatcher({ chain, store, directory, recordRelayerState, timers, log }: WatcherDeps): Watcher {
   const { network } = chain;
   // Four polls per block are soon enough, but not more than one per 100 ms and not less than one per 4 s. Solana's blocks are so fast that one poll
   // each is enough, and its public nodes limit the rate.
@@ -62,7 +64,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, log
   let isStored = false;
   let disabledReason: string | null = null;
   let running: Promise<void> = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
+  let cancelPoll: (() => void) | undefined;
   let stopped = false;
 
   async function poll(): Promise<void> {
@@ -80,7 +82,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, log
       await disableIfOtherChain();
       for (const { lane } of members) lane.unreachable();
     }
-    if (!stopped) timer = setTimeout(() => (running = poll()), intervalMs);
+    if (!stopped) cancelPoll = timers.after(intervalMs, () => (running = poll()));
   }
 
   /** Makes sure that only nodes of the stored chain are used. The very first poll stores it. */
@@ -131,7 +133,7 @@ export function createWatcher({ chain, store, directory, recordRelayerState, log
     },
     async stop() {
       stopped = true;
-      clearTimeout(timer);
+      cancelPoll?.();
       await running;
     },
     health: () => ({ network: network.name, head, problem }),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
+import { systemTimers } from '../../src/core/ports/timers.js';
 import { createEngine } from '../../src/engine/engine.js';
 import { type Anvil, startAnvil } from '../support/anvil.js';
 import { type EvmRig, type EvmRigOptions, setBalance, startEvmRig } from '../support/engine-rig.js';
@@ -195,7 +196,13 @@ describe('the engine on a real EVM node', () => {
       await anvil.rpc('anvil_dropTransaction', [shown?.hash]);
     }
     // The same relayer again, in a new engine on the same store.
-    const engine = createEngine({ ...before.deps, clock: before.clock, recordRelayerState: () => [], log: silentLog });
+    const engine = createEngine({
+      ...before.deps,
+      clock: before.clock,
+      timers: systemTimers,
+      recordRelayerState: () => [],
+      log: silentLog,
+    });
     await engine.start();
     try {
       await before.until(late.transaction.id, 'submitted');

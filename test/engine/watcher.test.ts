@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import type { Chain } from '../../src/core/ports/chain.js';
+import { systemTimers } from '../../src/core/ports/timers.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
 import { createWatcher } from '../../src/engine/watcher.js';
 import { openStore } from '../../src/storage/open-store.js';
@@ -42,7 +43,7 @@ it('relayers are disabled while every node serves another chain, and enabled whe
     told.push(`${event} ${id} ${disabledReason}`);
     return [];
   };
-  const watcher = createWatcher({ chain, store, directory, recordRelayerState, log: silentLog });
+  const watcher = createWatcher({ chain, store, directory, recordRelayerState, timers: systemTimers, log: silentLog });
   test.after(async () => {
     await watcher.stop();
     await store.close();

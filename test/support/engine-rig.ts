@@ -9,6 +9,7 @@ import { type DurationClock, monotonicMs } from '../../src/core/ports/clock.js';
 import type { Log } from '../../src/core/ports/log.js';
 import type { Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store.js';
+import { systemTimers } from '../../src/core/ports/timers.js';
 import { type ChangeableDirectory, createDirectory } from '../../src/core/relayer/create-directory.js';
 import type { EvmNetwork } from '../../src/core/relayer/network.js';
 import type { EvmPolicies, Relayer, SolanaPolicies, StellarPolicies } from '../../src/core/relayer/relayer.js';
@@ -94,7 +95,7 @@ async function startEngine({ folder, relayer, signer, chain, engineChain = chain
     return [];
   };
   const shared = { store, directory, recordEvent, feed: createFeed(), journal: noJournal, clock, ids: systemIds };
-  const engine = createEngine({ ...shared, recordRelayerState, log: silentLog });
+  const engine = createEngine({ ...shared, timers: systemTimers, recordRelayerState, log: silentLog });
   await engine.start();
 
   async function view(id: string): Promise<TransactionView> {

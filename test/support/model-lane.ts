@@ -3,6 +3,7 @@ import type { Clock, DurationClock } from '../../src/core/ports/clock.js';
 import type { Log } from '../../src/core/ports/log.js';
 import type { Secp256k1Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store.js';
+import { systemTimers } from '../../src/core/ports/timers.js';
 import { createDirectory } from '../../src/core/relayer/create-directory.js';
 import type { EvmNetwork } from '../../src/core/relayer/network.js';
 import { type EvmPolicies, laneOf, type Relayer } from '../../src/core/relayer/relayer.js';
@@ -95,7 +96,7 @@ export async function startModelLane(
   };
   const lane: Lane = createLane({
     id: laneOf(relayer),
-    deps: { ...deps, clock, recordRelayerState: () => [] },
+    deps: { ...deps, clock, timers: systemTimers, recordRelayerState: () => [] },
     chain: connection.chain,
     log,
     relayer: () => relayer,

@@ -38,7 +38,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
   const { rpc, memory, methods } = createNodes(options, evmDialect(chainId));
   const market = createMarket(rpc, memory, network.eip1559);
   const publishingFee = createPublishingFee(network, rpc, memory, log);
-  const receipts = createReceipts(rpc);
+  const receipts = createReceipts(rpc, options.clock?.elapsedMs);
   const broadcaster = createBroadcaster(rpc, log, networkName);
   const atHead = { first: 'head' } as const;
   let newest: Head | null = null;

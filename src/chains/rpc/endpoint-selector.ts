@@ -1,4 +1,4 @@
-import { monotonicMs } from '../../core/ports/clock.js';
+import type { DurationClock } from '../../core/ports/clock.js';
 import type { Log } from '../../core/ports/log.js';
 import type { Endpoint } from './endpoint.js';
 import { createLagTracker, type Position } from './lag-tracker.js';
@@ -26,10 +26,20 @@ export interface EndpointSelector {
 const minProbeIntervalMs = 250;
 const maxProbeIntervalMs = 15_000;
 
+/** The options of an endpoint selector. */
+export interface EndpointSelectorOptions {
+  readonly averageBlockTimeMs: number;
+  readonly clock: DurationClock;
+  readonly log: Log;
+}
+
 /** Creates the selector. `endpoints` are sorted by weight, highest first. */
-export function createEndpointSelector(endpoints: readonly Endpoint[], averageBlockTimeMs: number, log: Log): EndpointSelector {
+export function createEndpointSelector(
+  endpoints: readonly Endpoint[],
+  { averageBlockTimeMs, clock, log }: EndpointSelectorOptions,
+): EndpointSelector {
   const nextInRotation = createRotation<Endpoint>();
-  const lagTracker = createLagTracker<Endpoint>(averageBlockTimeMs);
+  const lagTracker = createLagTracker<Endpoint>(averageBlockTimeMs, clock);
   const probeIntervalMs = Math.min(maxProbeIntervalMs, Math.max(minProbeIntervalMs, averageBlockTimeMs));
   const probing = new Set<Endpoint>();
   let headSource: Endpoint | null = null;
@@ -89,8 +99,8 @@ export function createEndpointSelector(endpoints: readonly Endpoint[], averageBl
     },
     async takeHead(endpoint, position) {
       const isFirst = probedAtMs === null;
-      if (probedAtMs === null || monotonicMs() - probedAtMs >= probeIntervalMs) {
-        probedAtMs = monotonicMs();
+      if (probedAtMs === null || clock.elapsedMs() - probedAtMs >= probeIntervalMs) {
+        probedAtMs = clock.elapsedMs();
         const probes = endpoints.filter((other) => other !== endpoint && !other.isTripped()).map(probe);
         if (isFirst) await Promise.all(probes);
       }

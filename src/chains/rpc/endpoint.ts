@@ -1,10 +1,11 @@
 import type { buildConnector } from 'undici';
 import type { NodeCalls } from '../../core/ports/chain.js';
+import type { DurationClock } from '../../core/ports/clock.js';
 import type { Log } from '../../core/ports/log.js';
 import type { Telemetry } from '../../core/ports/telemetry.js';
 import type { Network, RpcUrl } from '../../core/relayer/network.js';
 import { type CallMark, type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.js';
-import { createHttpClient, rpcTargetFrom } from './http-client.js';
+import { type createHttpClient, rpcTargetFrom } from './http-client.js';
 import { batchBody, type NodeDialect, type RpcCall, type Settled, settledFromBatch, settledFromSingle, singleBody } from './json-rpc.js';
 import type { Position } from './lag-tracker.js';
 import { NodeError, TransportError } from './node-error.js';
@@ -23,6 +24,10 @@ export interface RpcOptions<N extends Network = Network> {
   readonly connectorFor?: ((url: string) => buildConnector.connector | undefined) | undefined;
   readonly log: Log;
   readonly telemetry?: Telemetry;
+  /** Default: the system clock. */
+  readonly clock?: DurationClock;
+  /** Opens the way to a URL. Default: HTTP. */
+  readonly openHttp?: typeof createHttpClient;
 }
 
 /** One RPC URL of a network. */
@@ -61,6 +66,8 @@ export function createEndpoint({
   connectorFor,
   log,
   telemetry,
+  clock,
+  openHttp,
 }: EndpointOptions): Endpoint {
   const networkName = network.name;
   const target = rpcTargetFrom(url.url, networkName);
@@ -71,8 +78,8 @@ export function createEndpoint({
   const onLost = () => {
     verification = null;
   };
-  const client = createHttpClient({ target, networkName, timeoutMs: rpcTimeoutMs, onLost, telemetry, connect: connectorFor?.(url.url) });
-  const breaker = createCircuitBreaker(networkName, host, dialect.identity?.expected ?? 'the known genesis block', log);
+  const client = openHttp({ target, networkName, timeoutMs: rpcTimeoutMs, onLost, telemetry, connect: connectorFor?.(url.url) });
+  const breaker = createCircuitBreaker(networkName, host, dialect.identity?.expected ?? 'the known genesis block', log, clock.elapsedMs);
   /** The most calls per request that the endpoint has not rejected. */
   let maxBatch = Number.POSITIVE_INFINITY;
 

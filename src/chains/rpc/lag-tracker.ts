@@ -1,4 +1,4 @@
-import { monotonicMs } from '../../core/ports/clock.js';
+import { type DurationClock, systemClock } from '../../core/ports/clock.js';
 
 /** The newest block of an endpoint. */
 export interface Position {
@@ -50,7 +50,7 @@ const maxGrowthFactor = 4;
 const maxFutureMs = 60_000;
 
 /** Creates an empty tracker. It judges an endpoint only when that endpoint's position arrives, so an old observation never makes it look late. */
-export function createLagTracker<T>(averageBlockTimeMs: number, nowMs: () => number = monotonicMs): LagTracker<T> {
+export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsedMs }: DurationClock = systemClock): LagTracker<T> {
   const observations = new Map<T, Observation>();
   let accepted: (Sighting & { readonly by: T }) | null = null;
   const toleratedBlocks = BigInt(Math.max(minLagBlocks, Math.ceil(minLagMs / averageBlockTimeMs)));
@@ -62,7 +62,7 @@ export function createLagTracker<T>(averageBlockTimeMs: number, nowMs: () => num
     const [fromMs, toMs] = [from.position.timestampMs, to.position.timestampMs];
     if (fromMs === null || toMs === null)
       return ((blocks - Number(toleratedBlocks)) * averageBlockTimeMs) / maxGrowthFactor <= to.atMs - from.atMs;
-    const latestMs = Date.now() + maxFutureMs;
+    const latestMs = nowMs() + maxFutureMs;
     if (toMs > latestMs && fromMs <= latestMs) return false;
     return toMs - fromMs >= (blocks * averageBlockTimeMs) / maxGrowthFactor;
   }
@@ -74,7 +74,7 @@ export function createLagTracker<T>(averageBlockTimeMs: number, nowMs: () => num
   }
 
   function standing(endpoint: T, position: Position): Standing {
-    const seen: Sighting = { position, atMs: nowMs() };
+    const seen: Sighting = { position, atMs: elapsedMs() };
     const own = observations.get(endpoint);
     const others = [...observations].filter(([other, { atMs }]) => other !== endpoint && atMs >= seen.atMs - freshMs).map(([, one]) => one);
     const above = others.filter((other) => other.position.number > position.number + toleratedBlocks);
@@ -93,14 +93,14 @@ export function createLagTracker<T>(averageBlockTimeMs: number, nowMs: () => num
   return {
     standing,
     accept(endpoint, position) {
-      accepted = { by: endpoint, position, atMs: nowMs() };
+      accepted = { by: endpoint, position, atMs: elapsedMs() };
     },
     hasReached(endpoint, other) {
       const height = observations.get(endpoint)?.position.number;
       return height !== undefined && height >= (observations.get(other)?.position.number ?? 0n);
     },
     record(endpoint, position) {
-      const atMs = nowMs();
+      const atMs = elapsedMs();
       const isBehind = standing(endpoint, position) === 'behind';
       const before = observations.get(endpoint);
       const behindSinceMs = isBehind ? (before?.behindSinceMs ?? atMs) : null;

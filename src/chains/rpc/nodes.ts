@@ -26,7 +26,7 @@ const minMemoryMs = 200;
 export function createNodes(options: RpcOptions, dialect: NodeDialect, memoryBlocks = 0.5): Nodes {
   const rpc = createRpc(options, dialect);
   const memoryMs = memoryBlocks * options.network.averageBlockTimeMs;
-  const memory = createBlockMemory(Math.min(maxMemoryMs, Math.max(minMemoryMs, memoryMs)));
+  const memory = createBlockMemory(Math.min(maxMemoryMs, Math.max(minMemoryMs, memoryMs)), options.clock?.elapsedMs);
   // Forwarded calls have connections and circuit breakers of their own: a caller's call may overload a node, and that must not make the service stop
   // using the node.
   const forwardingRpc = createRpc(options, dialect);

@@ -1,7 +1,9 @@
 import type { NodeCalls } from '../../core/ports/chain.js';
+import { systemClock } from '../../core/ports/clock.js';
 import { noTelemetry } from '../../core/ports/telemetry.js';
 import { createEndpoint, type Endpoint, type RpcOptions } from './endpoint.js';
 import { createEndpointSelector, type First } from './endpoint-selector.js';
+import { createHttpClient } from './http-client.js';
 import type { NodeDialect, RpcCall, RpcParams, Settled } from './json-rpc.js';
 import { NodeError, nodeUnavailable, TransportError } from './node-error.js';
 
@@ -80,13 +82,13 @@ const maxCopies = 4;
  * and probed in the background before it is used again. If none works, all are tried except blocked ones.
  */
 export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
-  const { network, rpcUrls, log, telemetry = noTelemetry } = rpcOptions;
+  const { network, rpcUrls, log, telemetry = noTelemetry, clock = systemClock, openHttp = createHttpClient } = rpcOptions;
   let genesis: string | null = null;
   const endpoints = rpcUrls
     .filter((url) => url.weight > 0)
     .toSorted((a, b) => b.weight - a.weight)
-    .map((url) => createEndpoint({ ...rpcOptions, telemetry, url, dialect, genesisHash: () => genesis }));
-  const selector = createEndpointSelector(endpoints, network.averageBlockTimeMs, log);
+    .map((url) => createEndpoint({ ...rpcOptions, telemetry, clock, openHttp, url, dialect, genesisHash: () => genesis }));
+  const selector = createEndpointSelector(endpoints, { averageBlockTimeMs: network.averageBlockTimeMs, clock, log });
   let copies = 0;
 
   /** Returns the result of each call, and the endpoint that was tried last. */

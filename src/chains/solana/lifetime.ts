@@ -1,4 +1,5 @@
 import type { Refusal } from '../../core/ports/chain.js';
+import type { DurationClock } from '../../core/ports/clock.js';
 import { objectFrom } from '../rpc/answer.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
@@ -31,16 +32,16 @@ export interface Lifetimes {
 }
 
 /** Creates lifetimes. */
-export function createLifetimes(rpc: Rpc, memory: BlockMemory): Lifetimes {
+export function createLifetimes(rpc: Rpc, memory: BlockMemory, clock: DurationClock): Lifetimes {
   const unknownSinceMs = new Map<string, number>();
 
   function refusal(blockhash: string): Refusal {
     if (unknownSinceMs.size >= maxUnknown) unknownSinceMs.clear();
-    const nowMs = Date.now();
-    const sinceMs = unknownSinceMs.get(blockhash) ?? nowMs;
+    const elapsedMs = clock.elapsedMs();
+    const sinceMs = unknownSinceMs.get(blockhash) ?? elapsedMs;
     unknownSinceMs.set(blockhash, sinceMs);
     const sentence = 'its blockhash has expired or is unknown to the network, and it cannot get a new one because others signed it';
-    return { refused: 'outdated', sentence, lasting: nowMs - sinceMs >= unknownForMs };
+    return { refused: 'outdated', sentence, lasting: elapsedMs - sinceMs >= unknownForMs };
   }
 
   async function newest(): Promise<Lifetime> {

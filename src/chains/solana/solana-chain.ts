@@ -1,4 +1,5 @@
 import type { Chain, Head } from '../../core/ports/chain.js';
+import { systemClock } from '../../core/ports/clock.js';
 import type { SolanaNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
@@ -17,10 +18,10 @@ import { whyFailed } from './statuses.js';
 
 /** Opens a Solana cluster without asking a node. All its transactions are unsequenced and can land until their blockhash expires. */
 export function createSolanaChain(options: RpcOptions<SolanaNetwork>): Chain {
-  const { network, log } = options;
+  const { network, log, clock = systemClock } = options;
   const networkName = network.name;
   const { rpc, memory, methods } = createNodes(options, solanaDialect, 2);
-  const lifetimes = createLifetimes(rpc, memory);
+  const lifetimes = createLifetimes(rpc, memory, clock);
   const recent = createRecentMessages();
   const outcomes = createAttemptOutcomes(rpc, memory, log, networkName);
   const broadcaster = createBroadcaster(rpc, log, networkName);
@@ -35,7 +36,7 @@ export function createSolanaChain(options: RpcOptions<SolanaNetwork>): Chain {
       return { ...position, number: position.slot };
     });
     rememberPosition(memory, newest);
-    if (newest.slot !== seen.number) seen = { number: newest.slot, hash: newest.slot.toString(), timestampMs: Date.now() };
+    if (newest.slot !== seen.number) seen = { number: newest.slot, hash: newest.slot.toString(), timestampMs: clock.nowMs() };
     return seen;
   }
 

@@ -1,5 +1,6 @@
 import { xdr } from '@stellar/stellar-sdk';
 import type { DraftRequest, Refusal } from '../../core/ports/chain.js';
+import type { Clock } from '../../core/ports/clock.js';
 import type { StellarNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { StellarPolicies } from '../../core/relayer/relayer.js';
@@ -76,6 +77,7 @@ export interface DraftDeps {
   readonly network: StellarNetwork;
   readonly networkId: Buffer;
   readonly broadcaster: Broadcaster;
+  readonly clock: Clock;
 }
 
 /** The inputs of one draft. */
@@ -102,9 +104,9 @@ const sendingMs = 2_000;
  * Refuses to sign what nodes reject: they look ahead by the time of two ledgers (`getUpperBoundCloseTimeOffset`), and a rejected transaction keeps its
  * sequence number.
  */
-function lateRefusal({ averageBlockTimeMs }: StellarNetwork, maxTimeS: bigint | null): Refusal | null {
+function lateRefusal({ network: { averageBlockTimeMs }, clock }: DraftDeps, maxTimeS: bigint | null): Refusal | null {
   const leastValidityMs = 2 * averageBlockTimeMs + sendingMs;
-  if (maxTimeS === null || Number(maxTimeS) * 1000 - leastValidityMs >= Date.now()) return null;
+  if (maxTimeS === null || Number(maxTimeS) * 1000 - leastValidityMs >= clock.nowMs()) return null;
   const seconds = Math.ceil(leastValidityMs / 1000);
   const sentence = `waiting: RPC nodes reject a transaction in the last ${seconds} seconds of its validity; will expire without a fee`;
   return { refused: 'outdated', sentence, lasting: false };
@@ -120,12 +122,12 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
     return { refused: 'reverts', sentence, lasting: false };
   }
   // With a sequence number it would block all later transactions until then.
-  if (minTimeS * 1000n > BigInt(Date.now())) {
+  if (minTimeS * 1000n > BigInt(drafting.clock.nowMs())) {
     return { refused: 'reverts', sentence: `its time bounds begin at ${minTimeS} (Unix seconds)`, lasting: false };
   }
   const limitS = isFiller || validUntilMs === null ? null : BigInt(Math.floor(validUntilMs / 1000));
   const lastS = limitS === null || maxTimeS === null ? (limitS ?? maxTimeS) : smaller(limitS, maxTimeS);
-  const late = lateRefusal(drafting.network, lastS);
+  const late = lateRefusal(drafting, lastS);
   if (late !== null) return late;
   const isContract = content.operations.some((text) => isContractOperation(xdr.Operation.fromXDR(text, 'base64')));
   const [ready, bidPerOperationStroops] = await Promise.all([
@@ -200,14 +202,12 @@ async function draftFeeBump(drafting: Drafting, content: StellarFeeBumpContent):
 }
 
 /** Returns why the time bounds or sequence number of a foreign envelope keep it from landing; null if they do not. */
-async function sourceRefusal(
-  { rpc, network }: DraftDeps,
-  { sourceAccount, sequence, maxTimeS }: StellarFeeBumpContent,
-): Promise<Refusal | null> {
-  if (maxTimeS !== null && maxTimeS * 1000n <= BigInt(Date.now())) {
+async function sourceRefusal(deps: DraftDeps, { sourceAccount, sequence, maxTimeS }: StellarFeeBumpContent): Promise<Refusal | null> {
+  const { rpc, network } = deps;
+  if (maxTimeS !== null && maxTimeS * 1000n <= BigInt(deps.clock.nowMs())) {
     return { refused: 'outdated', sentence: 'the time bounds of transaction_xdr have passed', lasting: true };
   }
-  const late = lateRefusal(network, maxTimeS);
+  const late = lateRefusal(deps, maxTimeS);
   if (late !== null) return late;
   const address = accountOf(sourceAccount) ?? '';
   const account = await readAccount(rpc, address);

@@ -1,4 +1,5 @@
 import type { Chain, RequestContext, Sequence } from '../../core/ports/chain.js';
+import { systemClock } from '../../core/ports/clock.js';
 import type { Ed25519Signer, Signer } from '../../core/ports/signer.js';
 import type { StellarNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
@@ -29,7 +30,7 @@ export interface StellarChain extends Chain {
 
 /** Opens a Stellar network without asking a node. */
 export function createStellarChain(options: RpcOptions<StellarNetwork>): StellarChain {
-  const { network, log } = options;
+  const { network, log, clock = systemClock } = options;
   const { name: networkName, passphrase } = network;
   const networkId = networkIdOf(passphrase);
   const { rpc, memory, methods } = createNodes(options, stellarDialect(passphrase));
@@ -58,10 +59,10 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
     async head() {
       const { method, params, read } = latestLedgerCall;
       const { number, timestampMs } = await rpc.askHead(method, params, read);
-      return { number, hash: ledgerName(number), timestampMs: timestampMs ?? Date.now() };
+      return { number, hash: ledgerName(number), timestampMs: timestampMs ?? clock.nowMs() };
     },
     balanceOf: async (account) => (await readAccount(rpc, account))?.balanceStroops ?? 0n,
-    draft: (request) => draftAttempt({ rpc, market, network, networkId, broadcaster }, request),
+    draft: (request) => draftAttempt({ rpc, market, network, networkId, broadcaster, clock }, request),
     sign: (draft, nonce, signer) => signDraft(networkId, onNetwork('stellar', draft), nonce, ed25519(signer)),
     broadcastAll: (raws) => broadcaster.send(raws),
     async whyFailed({ hash }) {

@@ -16,4 +16,4 @@ export interface DurationClock extends Clock {
 export const monotonicMs = (): number => performance.now();
 
 /** The system clock. */
-export const systemClock: Clock = { nowMs: () => Date.now() };
+export const systemClock: DurationClock = { nowMs: () => Date.now(), elapsedMs: monotonicMs };

@@ -5,6 +5,7 @@ import type { Decide } from '../../core/ports/lanes.js';
 import type { Log } from '../../core/ports/log.js';
 import type { RecordRelayerState } from '../../core/ports/record-event.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
+import type { Timers } from '../../core/ports/timers.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
 import type { LaneId } from '../../core/transaction/transaction.js';
@@ -20,6 +21,7 @@ export type AccountDoubt = 'absent' | 'reset';
 export interface LaneWork extends TransactionDeps {
   readonly recordRelayerState: RecordRelayerState;
   readonly clock: DurationClock;
+  readonly timers: Timers;
 }
 
 /**

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { maxCost } from '../../core/fees/price.js';
 import { type Draft, failureOf, type Head, isRefusal, type Refusal } from '../../core/ports/chain.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
@@ -216,10 +215,12 @@ async function draftInTime(lane: LaneContext, open: OpenTransaction): Promise<Dr
     record.drafting = { revision, done, doneAtHash: null };
   }
   const { drafting } = record;
-  const timeout = new AbortController();
-  const slow = delay(slowDraftMs, null, { signal: timeout.signal }).catch(() => null);
+  let cancel = (): void => {};
+  const slow = new Promise<null>((resolve) => {
+    cancel = lane.deps.timers.after(slowDraftMs, () => resolve(null));
+  });
   const drafted = await Promise.race([drafting.done, slow]);
-  timeout.abort();
+  cancel();
   if (drafted === null) {
     void drafting.done.then(() => {
       drafting.doneAtHash = lane.settled?.hash ?? '';

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createLagTracker, type LagTracker } from '../../../src/chains/rpc/lag-tracker.js';
+import { systemClock } from '../../../src/core/ports/clock.js';
 
 const blockMs = 12_000;
 
 /** Records heights of endpoints in order, all with the same block timestamp, or without any. */
 function withHeights(heights: Readonly<Record<string, number>>, timestampMs: number | null = null): LagTracker<string> {
-  const tracker = createLagTracker<string>(blockMs, () => 0);
+  const tracker = createLagTracker<string>(blockMs, { ...systemClock, elapsedMs: () => 0 });
   for (const [endpoint, height] of Object.entries(heights)) tracker.record(endpoint, { number: BigInt(height), timestampMs });
   return tracker;
 }
@@ -26,7 +27,7 @@ describe('lag tracker', () => {
 
   it('lag tracker: of two endpoints, the lower one is behind if the timestamps leave room for the blocks between', () => {
     const nowMs = Date.now();
-    const tracker = createLagTracker<string>(blockMs, () => 0);
+    const tracker = createLagTracker<string>(blockMs, { ...systemClock, elapsedMs: () => 0 });
     tracker.record('high', { number: 112n, timestampMs: nowMs });
     tracker.record('low', { number: 100n, timestampMs: nowMs - 12 * blockMs });
     assert.equal(tracker.standing('low', { number: 100n, timestampMs: nowMs - 12 * blockMs }), 'behind');
@@ -42,7 +43,7 @@ describe('lag tracker', () => {
 
   it('lag tracker: of two endpoints without timestamps, the one that grew faster than time allows is ahead', () => {
     let nowMs = 0;
-    const tracker = createLagTracker<string>(400, () => nowMs);
+    const tracker = createLagTracker<string>(400, { ...systemClock, elapsedMs: () => nowMs });
     const position = (number: bigint) => ({ number, timestampMs: null });
     for (const endpoint of ['honest', 'liar']) tracker.record(endpoint, position(1_000n));
     nowMs = 400;
