@@ -31,6 +31,7 @@ import { createAuthenticate } from './core/access/authenticate.js';
 import { createFingerprint, openDatabaseSecret, storedResponseSealKey } from './core/access/database-secret.js';
 import { createIdempotency, startStoredResponseCleaner } from './core/access/idempotency.js';
 import { createKeyRing } from './core/access/key-ring.js';
+import { openAgeClock } from './core/age-clock.js';
 import { createExclusively } from './core/exclusively.js';
 import { systemIds } from './core/ids.js';
 import type { NodeUrlPolicy } from './core/network/node-url-policy.js';
@@ -136,8 +137,6 @@ export async function startApp(
     const keys = createKeyRing({ store, clock, log });
     await keys.start();
     releasers.push(() => keys.stop());
-    const cleaner = startStoredResponseCleaner({ store, clock, log });
-    releasers.push(() => cleaner.stop());
     const allowPrivateTargets = settings.webhookAllowPrivate;
     const delivery = createDelivery({
       store,
@@ -154,12 +153,6 @@ export async function startApp(
     for (const warning of inForce.warnings) log.warn({}, warning);
     delivery.start();
     releasers.push(() => delivery.stop(shutdownDeadlineMs));
-    const retention = startRetention({ store, clock, log, retentionDays: settings.webhookRetentionDays });
-    releasers.push(() => retention.stop());
-    if (settings.transactionExpirationHours !== null) {
-      const transactionCleaner = startTransactionCleaner({ store, clock, log, expirationHours: settings.transactionExpirationHours });
-      releasers.push(() => transactionCleaner.stop());
-    }
 
     // Signers, chains and relayers.
     const nodeUrls = nodeUrlPolicyOf(settings, config);
@@ -207,6 +200,24 @@ export async function startApp(
     });
     releasers.push(() => engine.stop());
 
+    // Deleting what is old.
+    const headTimesMs = () => engine.networks().flatMap(({ head }) => (head === null ? [] : [head.timestampMs]));
+    const ageClock = await openAgeClock({ store, clock: time.clock, headTimesMs, log });
+    releasers.push(() => ageClock.stop());
+    const cleaner = startStoredResponseCleaner({ store, clock: ageClock, log });
+    releasers.push(() => cleaner.stop());
+    const retention = startRetention({ store, clock: ageClock, log, retentionDays: settings.webhookRetentionDays });
+    releasers.push(() => retention.stop());
+    if (settings.transactionExpirationHours !== null) {
+      const transactionCleaner = startTransactionCleaner({
+        store,
+        clock: ageClock,
+        log,
+        expirationHours: settings.transactionExpirationHours,
+      });
+      releasers.push(() => transactionCleaner.stop());
+    }
+
     // The API: the same services, plans and interceptors behind RPC and REST.
     const relayersUsing = (notificationId: string) =>
       directory
@@ -240,7 +251,7 @@ export async function startApp(
     });
     const plans = compileMethodPlans(served.map(({ service }) => service));
     const serveOnce = createServeOnce({
-      idempotency: createIdempotency({ store, clock }),
+      idempotency: createIdempotency({ store, clock: ageClock }),
       fingerprint: createFingerprint(databaseSecret),
       secretBox: createSecretBox(storedResponseSealKey(databaseSecret)),
     });

@@ -42,6 +42,8 @@ export function createChanges(statements: Statements): Changes {
       ]),
     moveTransaction: (id, from, to) => new BoundChange('moveTransaction', [guarded(transactions.moveOrdinal, { id, from, to })]),
     replaceDatabaseId: (id) => new BoundChange('replaceDatabaseId', [step(statements.databaseIds.replace, { number: 1, id })]),
+    confirmTime: (timeMs) =>
+      new BoundChange('confirmTime', [step(statements.instances.confirmTime, { number: 1, confirmed_time_ms: timeMs })]),
     insertAttempt: (attempt) => new BoundChange('insertAttempt', [guarded(attempts.insert, rowFromAttempt(attempt))]),
     openLane: ({ chain, account }, nextNonce) =>
       new BoundChange('openLane', [step(lanes.open, { chain, account, next_nonce: nextNonce.toString() })]),

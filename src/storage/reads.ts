@@ -92,6 +92,7 @@ export function createReads(statements: Statements, query: Query): Reads {
     databaseSecret,
     changePositions,
     databaseIds,
+    instances,
     transactionChanges,
   } = statements;
 
@@ -189,6 +190,7 @@ export function createReads(statements: Statements, query: Query): Reads {
       if (row === undefined) throw new Error('the database has no id');
       return row.id;
     },
+    confirmedTimeMs: async () => (await query(instances.confirmedTime, { number: 1 }))[0]?.confirmed_time_ms ?? null,
     openLanes: () => query(transactions.openLanes, {}),
     nextNonce: async ({ chain, account }) => {
       const [lane] = await query(lanes.nextNonce, { chain, account });

@@ -203,6 +203,8 @@ export interface InstanceTable {
   since_ms: number;
   /** When the service last checked that it can write. */
   checked_at_ms: number;
+  /** The latest time that the service could confirm, see `AgeClock`; null before the first. */
+  confirmed_time_ms: number | null;
 }
 
 /** One row, number 1: the sealed secret of the database. */

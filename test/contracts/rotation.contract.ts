@@ -118,7 +118,7 @@ export function rotationContract(name: string, newDatabaseUrl: () => Promise<str
         const response = aStoredResponse({ fingerprint: await fingerprintUnder(from, 'payload') });
         await store.commit([store.change.putStoredResponse(response)]);
         assert.deepEqual(await rotateEncryptionKey({ store, from, to }), { kind: 'rotated', secrets: 1 });
-        const { begin } = createIdempotency({ store, clock: { nowMs: () => 0 } });
+        const { begin } = createIdempotency({ store, clock: { nowMs: () => 0, startOfLifeMs: () => 0 } });
         assert.deepEqual((await begin(response, await fingerprintUnder(to, 'payload'))).replay, response.response);
         await assert.rejects(begin(response, await fingerprintUnder(to, 'another')), { reason: 'IDEMPOTENCY_KEY_REUSED' });
       } finally {

@@ -1,3 +1,4 @@
+import type { AgeClock } from '../age-clock.js';
 import { DomainError } from '../errors.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
@@ -38,7 +39,7 @@ export interface IdempotencyDeps {
     readonly read: Pick<Reads, 'storedResponse'>;
     readonly change: Pick<Changes, 'putStoredResponse'>;
   };
-  readonly clock: Clock;
+  readonly clock: AgeClock;
 }
 
 /**
@@ -74,7 +75,7 @@ export function createIdempotency({ store, clock }: IdempotencyDeps): Idempotenc
 
       function save(response: Uint8Array): Change {
         if (fingerprint === null) throw new Error('a payload that cannot be accepted was accepted');
-        return store.change.putStoredResponse({ ...key, fingerprint, response, expiresAtMs: clock.nowMs() + storedResponseLifeMs });
+        return store.change.putStoredResponse({ ...key, fingerprint, response, expiresAtMs: clock.startOfLifeMs() + storedResponseLifeMs });
       }
     },
   };

@@ -128,6 +128,8 @@ export interface Changes {
   moveLane(lane: LaneId, from: bigint, to: bigint): Change;
   /** Gives the database another id, so that earlier resume tokens are refused; never fails. */
   replaceDatabaseId(id: string): Change;
+  /** Stores a confirmed time, see `AgeClock`; never fails. */
+  confirmTime(timeMs: number): Change;
   /** Stores the chain's genesis block; fails if another one is stored. */
   insertChain(chain: string, genesisHash: string): Change;
   insertEvent(event: OutboxEvent): Change;
@@ -205,6 +207,8 @@ export interface Reads {
   ): Promise<readonly ChangedTransaction[]>;
   /** A random id that a restore changes. */
   databaseId(): Promise<string>;
+  /** The confirmed time that was stored last; null if none is stored. */
+  confirmedTimeMs(): Promise<number | null>;
   /** Lanes that have open transactions. */
   openLanes(): Promise<readonly LaneId[]>;
   /** The lane's next nonce; undefined before its first. */

@@ -125,6 +125,7 @@ async function createLanesAndInstances(db: Kysely<unknown>): Promise<void> {
     .addColumn('token', 'text', (column) => column.notNull())
     .addColumn('since_ms', 'bigint', (column) => column.notNull())
     .addColumn('checked_at_ms', 'bigint', (column) => column.notNull())
+    .addColumn('confirmed_time_ms', 'bigint')
     .execute();
   await db.schema
     .createTable('database_ids')

@@ -32,6 +32,14 @@ export function instanceStatements(db: Kysely<Schema>) {
       db.updateTable('instances').set({ checked_at_ms: values.checked_at_ms }).where('number', '=', values.number),
     ),
 
+    confirmTime: statement<{ number: number; confirmed_time_ms: number }, never>('instances_confirm_time', (values) =>
+      db.updateTable('instances').set({ confirmed_time_ms: values.confirmed_time_ms }).where('number', '=', values.number),
+    ),
+
+    confirmedTime: statement<{ number: number }, { confirmed_time_ms: number | null }>('instances_confirmed_time', (values) =>
+      db.selectFrom('instances').select('confirmed_time_ms').where('number', '=', values.number),
+    ),
+
     /** Finds the row as long as no other process has recorded itself. */
     fence: statement<{ number: number; token: string }, { number: number }>('instances_fence', ({ number, token }) =>
       db.selectFrom('instances').select('number').where('number', '=', number).where('token', '=', token),

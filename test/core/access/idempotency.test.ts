@@ -15,7 +15,7 @@ const response = new Uint8Array([0, 1, 255]);
 async function openIdempotency(test: TestContext) {
   const { store } = await openStore(`sqlite:${join(await temporaryFolder(), 'relayer.db')}`, { log: silentLog });
   test.after(() => store.close());
-  const clock = { ms: 1_763_600_000_000, nowMs: () => clock.ms };
+  const clock = { ms: 1_763_600_000_000, nowMs: () => clock.ms, startOfLifeMs: () => clock.ms };
   const { begin } = createIdempotency({ store, clock });
   /** Runs a call and returns its answer, or why it did not run. */
   const call = async (fingerprint: string | null, of: StoredResponseKey = key, answer: Uint8Array = response) => {

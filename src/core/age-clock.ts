@@ -1,0 +1,71 @@
+import type { Clock, DurationClock } from './ports/clock.js';
+import type { Log } from './ports/log.js';
+import type { Store } from './ports/store.js';
+import { type Repeating, repeat } from './repeat.js';
+
+/**
+ * The time by which stored records are judged too old. The system clock alone must not decide this: with the clock two days ahead, a service
+ * would forget its idempotency keys, and a retried send would pay twice.
+ */
+export interface AgeClock extends Clock {
+  /**
+   * The latest time that the system clock and something else confirm: a block's timestamp, or the time since the service last ran. It may be
+   * behind the real time, and then records live longer.
+   */
+  nowMs(): number;
+  /** The time from which the life of a new record counts: never before a confirmed time, even if the system clock is behind. */
+  startOfLifeMs(): number;
+}
+
+/** The dependencies of the age clock. */
+export interface AgeClockDeps {
+  readonly store: Pick<Store, 'read' | 'change' | 'commit'>;
+  readonly clock: DurationClock;
+  /** The timestamps of the newest blocks. */
+  readonly headTimesMs: () => readonly number[];
+  readonly log: Log;
+}
+
+const storeIntervalMs = 60 * 1000;
+/** A larger difference is logged. Blocks and clocks differ by seconds. */
+const tolerableMs = 60 * 60 * 1000;
+
+/** Opens the age clock, which stores its time once a minute. */
+export async function openAgeClock({ store, clock, headTimesMs, log }: AgeClockDeps): Promise<AgeClock & Repeating> {
+  // A new database has no old records.
+  let confirmedMs = (await store.read.confirmedTimeMs()) ?? clock.nowMs();
+  let confirmedAtMs = clock.elapsedMs();
+  let isDoubtful = false;
+
+  /** A node may lie, but not together with the system clock: see `nowMs`. */
+  function evidenceMs(): number {
+    return headTimesMs().reduce((latest, timeMs) => Math.max(latest, timeMs), confirmedMs + clock.elapsedMs() - confirmedAtMs);
+  }
+
+  function nowMs(): number {
+    return Math.min(clock.nowMs(), evidenceMs());
+  }
+
+  async function confirm(): Promise<void> {
+    warnOfDoubt(clock.nowMs() - evidenceMs());
+    const timeMs = Math.floor(nowMs());
+    await store.commit([store.change.confirmTime(timeMs)]);
+    // A clock that was ahead before and is right now takes its wrong time back.
+    confirmedMs = timeMs;
+    confirmedAtMs = clock.elapsedMs();
+  }
+
+  function warnOfDoubt(aheadMs: number): void {
+    const wasDoubtful = isDoubtful;
+    isDoubtful = Math.abs(aheadMs) > tolerableMs;
+    if (!isDoubtful || wasDoubtful) return;
+    const difference = `${Math.round(Math.abs(aheadMs) / 60_000)} min ${aheadMs > 0 ? 'ahead of' : 'behind'}`;
+    log.warn(
+      { clock: new Date(clock.nowMs()).toISOString(), confirmed: new Date(evidenceMs()).toISOString() },
+      `the system clock is ${difference} the newest block and the time since the service last ran; check the clock. Until they agree, the service deletes no record that only the clock calls old`,
+    );
+  }
+
+  const storing = repeat(confirm, storeIntervalMs, { onError: (error) => log.error({ err: error }, 'the time could not be stored') });
+  return { nowMs, startOfLifeMs: () => Math.max(clock.nowMs(), evidenceMs()), stop: () => storing.stop() };
+}
