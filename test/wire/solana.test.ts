@@ -8,6 +8,7 @@ import type { SolanaRequest } from '../../src/core/transaction/solana.js';
 import { signerOf } from '../local-chains/solana/build-transaction.js';
 import { transferOf } from '../local-chains/solana/instructions.js';
 import { rest } from '../support/callers.js';
+import { pendingRecord } from '../support/pending-record.js';
 import { type RpcAsker, rpcAskers } from '../support/rpc-askers.js';
 import { createEd25519Home, type RunningService, type ServiceHome, startService } from '../support/service.js';
 import { transferInstruction } from '../support/solana.js';
@@ -157,29 +158,9 @@ describe('a Solana transaction', () => {
     assert.ok(id && created_at && updated_at);
     assert.match(String(status_reason), /^waiting: not signed yet: /);
     assert.deepEqual(record, {
-      relayer_id: 'r1',
-      status: 'pending',
-      sent_at: null,
-      confirmed_at: null,
-      hash: null,
+      ...pendingRecord,
       transaction: '',
-      signature: null,
       instructions: bodyOf({ instructions: [transfer()] }).instructions,
-      from: null,
-      to: null,
-      value: null,
-      data: null,
-      nonce: null,
-      gas_limit: null,
-      gas_price: null,
-      max_fee_per_gas: null,
-      max_priority_fee_per_gas: null,
-      speed: null,
-      revision: 1,
-      failure_reason: null,
-      block_number: null,
-      gas_used: null,
-      fee_paid: null,
     });
   });
 

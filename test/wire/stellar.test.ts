@@ -18,6 +18,7 @@ import {
 import { TransactionService } from '../../gen/relayer/v1/transaction_service_pb.js';
 import { type StellarNode, startStellar } from '../local-chains/stellar/server.js';
 import { type Ed25519App, type RestAnswer, startEd25519App } from '../support/app-rig.js';
+import { pendingRecord } from '../support/pending-record.js';
 import { type RpcAsker, rpcAskers } from '../support/rpc-askers.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -512,35 +513,15 @@ describe('accepted Stellar requests', () => {
     assert.deepEqual(
       { ...data, id: '', status_reason: '', created_at: '', updated_at: '' },
       {
+        ...pendingRecord,
         id: '',
-        relayer_id: 'r1',
-        status: 'pending',
         status_reason: '',
         created_at: '',
-        sent_at: null,
-        confirmed_at: null,
-        hash: null,
+        updated_at: '',
         source_account: own.publicKey(),
         fee: 0,
         sequence_number: '0',
         transaction_result_xdr: null,
-        from: null,
-        to: null,
-        value: null,
-        data: null,
-        nonce: null,
-        gas_limit: null,
-        gas_price: null,
-        max_fee_per_gas: null,
-        max_priority_fee_per_gas: null,
-        speed: null,
-        signature: null,
-        revision: 1,
-        updated_at: '',
-        failure_reason: null,
-        block_number: null,
-        gas_used: null,
-        fee_paid: null,
       },
     );
   });
