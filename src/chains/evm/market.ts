@@ -24,7 +24,7 @@ const percentOfSuggested: Readonly<Record<Speed, bigint>> = { safeLow: 100n, ave
 export function createMarket(rpc: Rpc, memory: BlockMemory, isEip1559: boolean): Market {
   const latest = (): Promise<Block> => memory.recall(latestBlockKey, () => readBlock(rpc, 'latest'));
   const history = (): Promise<FeeHistory> => memory.recall('fee history', () => readFeeHistory(rpc, gasPrice).catch(withoutHistory));
-  const gasPrice = (): Promise<bigint> => memory.recall('gas price', () => agreed(rpc, 'eth_gasPrice', 'gas price'));
+  const gasPrice = (): Promise<bigint> => memory.recall('gas price', () => medianAmount(rpc, 'eth_gasPrice', 'gas price'));
 
   /** Derives the same from older methods, for nodes without fee histories. If no node works, these fail as well. */
   async function withoutHistory(): Promise<FeeHistory> {
@@ -53,15 +53,15 @@ export function createMarket(rpc: Rpc, memory: BlockMemory, isEip1559: boolean):
   };
 }
 
-/** The median, of an even number the lower one: a wrong price that is low costs time only. Null counts as the lowest. */
+/** Returns the median; of an even number of values the lower one, since a price that is too low costs only time. Null counts as the lowest. */
 function median<T extends bigint | null>(values: readonly T[]): T | null {
   const order = (value: T): bigint => value ?? -1n;
   const sorted = values.toSorted((a, b) => (order(a) < order(b) ? -1 : order(a) > order(b) ? 1 : 0));
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
 }
 
-/** Reads an amount on which endpoints agree. Throws `NODE_UNAVAILABLE`. */
-async function agreed(rpc: Rpc, method: string, what: string): Promise<bigint> {
+/** Reads the median of an amount from several endpoints. Throws `NODE_UNAVAILABLE`. */
+async function medianAmount(rpc: Rpc, method: string, what: string): Promise<bigint> {
   return median(await rpc.opinions(method, [], (answer) => quantityFrom(answer, what))) ?? 0n;
 }
 
@@ -80,12 +80,12 @@ async function readFeeHistory(rpc: Rpc, gasPrice: () => Promise<bigint>): Promis
   const histories = await rpc.opinions('eth_feeHistory', [quantityOf(blocksOfHistory), 'latest', wanted], feeHistoryFrom);
   const nextBaseFeeWei = median(histories.map((history) => history.nextBaseFeeWei)) ?? 0n;
   const mediansWei = speeds.map((_, index) => median(histories.map((history) => history.mediansWei[index] ?? null)));
-  const isPaid = mediansWei.some((median) => median !== null);
+  const isPaid = mediansWei.some((medianWei) => medianWei !== null);
   const suggestedWei = isPaid ? null : await suggestedPriority(rpc, nextBaseFeeWei, gasPrice);
   const priorityWei = { safeLow: 0n, average: 0n, fast: 0n, fastest: 0n };
   let slower = 0n;
   for (const [index, speed] of speeds.entries()) {
-    // The means of different percentiles leave out different blocks, so a slower speed could cost more.
+    // The medians of different percentiles leave out different blocks, so a slower speed could cost more.
     const suggested = suggestedWei === null ? defaultPriorityWei(speed) : scaled(suggestedWei, speed);
     const priority = mediansWei[index] ?? suggested;
     slower = priority > slower ? priority : slower;
@@ -97,7 +97,7 @@ async function readFeeHistory(rpc: Rpc, gasPrice: () => Promise<bigint>): Promis
 /** The priority fee that the node suggests; 0 on a network that charges nothing for gas; null if the node does not know. */
 async function suggestedPriority(rpc: Rpc, baseFeeWei: bigint, gasPrice: () => Promise<bigint>): Promise<bigint | null> {
   if (baseFeeWei === 0n && (await gasPrice().catch(() => null)) === 0n) return 0n;
-  return agreed(rpc, 'eth_maxPriorityFeePerGas', 'priority fee').catch(() => null);
+  return medianAmount(rpc, 'eth_maxPriorityFeePerGas', 'priority fee').catch(() => null);
 }
 
 /** Reads the next base fee, and the median priority fee of each speed; null if the blocks paid none. */
@@ -115,8 +115,7 @@ function feeHistoryFrom(value: unknown): { readonly nextBaseFeeWei: bigint; read
  * paid an absurd fee must not set the price.
  */
 function medianOfPaid(rewards: readonly bigint[]): bigint | null {
-  const paid = rewards.filter((reward) => reward > 0n).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-  return paid[Math.floor(paid.length / 2)] ?? null;
+  return median(rewards.filter((reward) => reward > 0n));
 }
 
 /** The priority fee if recent blocks paid none and the node suggests none: from 0.3 gwei (`safeLow`) to 0.99 gwei (`fastest`). */

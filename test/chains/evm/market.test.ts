@@ -22,16 +22,21 @@ function history(priorities: readonly bigint[]) {
 }
 
 describe('market', () => {
-  it('market: one block whose only transaction paid an absurd priority fee does not set the price', async (test) => {
-    const node = await startFakeNode(test, (request) =>
-      answering(request, ({ method }) => (method === 'eth_feeHistory' ? history([gwei, gwei, 4_000n * gwei, gwei]) : null)),
-    );
-    const rpcUrls = [{ url: node.url, weight: 100 }];
-    const rpc = createRpc({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, evmDialect(31337n));
-    test.after(() => rpc.close());
-    const price = await createMarket(rpc, createBlockMemory(3_000), true).priceOf('average', 'eip1559');
-    assert.ok(price.kind === 'eip1559' && price.maxPriorityFeePerGasWei <= 10n * gwei);
-  });
+  for (const [blocks, rewards] of [
+    ['four', [gwei, gwei, 4_000n * gwei, gwei]],
+    ['two', [0n, gwei, 4_000n * gwei, 0n]],
+  ] as const) {
+    it(`market: of ${blocks} blocks with priority fees, one whose only transaction paid an absurd fee does not set the price`, async (test) => {
+      const node = await startFakeNode(test, (request) =>
+        answering(request, ({ method }) => (method === 'eth_feeHistory' ? history(rewards) : null)),
+      );
+      const rpcUrls = [{ url: node.url, weight: 100 }];
+      const rpc = createRpc({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, evmDialect(31337n));
+      test.after(() => rpc.close());
+      const price = await createMarket(rpc, createBlockMemory(3_000), true).priceOf('average', 'eip1559');
+      assert.ok(price.kind === 'eip1559' && price.maxPriorityFeePerGasWei <= 10n * gwei);
+    });
+  }
 
   it('market: one endpoint that reports a thousand times the price of another one does not set the first bid', async (test) => {
     const nodes = await Promise.all(
