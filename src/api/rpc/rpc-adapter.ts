@@ -15,6 +15,7 @@ import { StrictFields } from '../../codec/strict-fields.js';
 import { withMaskInCamelCase } from '../../codec/update-mask.js';
 import { hasTooManyValues, maxValues } from '../../codec/value-limit.js';
 import { DomainError, invalidFields } from '../../core/errors.js';
+import { limitParallel } from '../../core/limit-parallel.js';
 import type { Log } from '../../core/ports/log.js';
 import { hasMoreValues } from '../../json/json-reader.js';
 import { callKey } from '../contract/call.js';
@@ -299,7 +300,7 @@ function completedTrailers(trailers: Headers, requestId: string | null): Headers
 /** Decompressions that run at the same time: fewer than the threads that they share with the disk, with DNS and with keystores. */
 const parallelDecompressions = 2;
 
-const inTurn = createTurns(parallelDecompressions);
+const inTurn = limitParallel(parallelDecompressions);
 
 /** Bounds how many messages are decompressed at once, and gives a reason to the rejection of one that is over a limit then. */
 function limited(compression: Compression, input: DescMessage): Compression {
@@ -315,22 +316,5 @@ function limited(compression: Compression, input: DescMessage): Compression {
       if (hasTooManyValues(input, message)) throw connectErrorFromDomainError(tooManyValues(), null);
       return message;
     },
-  };
-}
-
-/** Returns a function that runs tasks in the order of its calls, at most `parallel` at once. */
-function createTurns(parallel: number): <T>(task: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (task) => {
-    if (running >= parallel) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running += 1;
-    try {
-      return await task();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running -= 1;
-      else next();
-    }
   };
 }

@@ -1,6 +1,7 @@
 import { pbkdf2, randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { limitParallel } from '../../core/limit-parallel.js';
 import { KeystoreError } from './keystore-error.js';
 
 const pbkdf2Async = promisify(pbkdf2);
@@ -33,6 +34,9 @@ const maxScryptWork = 2 ** 25;
 const maxPbkdf2Rounds = 2 ** 22;
 const pbkdf2BlockBytes = 32;
 
+/** Each derivation needs a processor, and scrypt 128 MiB or more, so at most two run at once. */
+const inTurn = limitParallel(2);
+
 /** Returns the key derivation for a new keystore, with a random salt. */
 export function newKeyDerivation(): KeyDerivation {
   return { kdf: 'scrypt', kdfparams: { n: scryptN, r: 8, p: 1, dklen: 32, salt: randomBytes(32).toString('hex') } };
@@ -46,7 +50,7 @@ export async function deriveKey(derivation: KeyDerivation, passphrase: Buffer): 
     const { c } = derivation.kdfparams;
     const most = Math.floor(maxPbkdf2Rounds / Math.ceil(kdfparams.dklen / pbkdf2BlockBytes));
     if (c > most) throw new KeystoreError('too_costly', `the keystore's pbkdf2 c is ${c}; it must be at most ${most}`);
-    return withPermit(() => pbkdf2Async(passphrase, saltBytes, c, kdfparams.dklen, 'sha256'));
+    return inTurn(() => pbkdf2Async(passphrase, saltBytes, c, kdfparams.dklen, 'sha256'));
   }
   const { n, r, p } = derivation.kdfparams;
   if (!Number.isInteger(Math.log2(n))) throw new KeystoreError('malformed', `the keystore's scrypt n is ${n}; it must be a power of two`);
@@ -55,9 +59,7 @@ export async function deriveKey(derivation: KeyDerivation, passphrase: Buffer): 
     const limit = `128*n*r may be at most ${maxScryptBytes}, n*r*p at most ${maxScryptWork}`;
     throw new KeystoreError('too_costly', `the keystore's scrypt parameters are too costly: n ${n}, r ${r}, p ${p}; ${limit}`);
   }
-  return withPermit(() =>
-    scryptAsync(passphrase, saltBytes, kdfparams.dklen, { N: n, r, p, maxmem: 2 * bytes + 128 * r * p + 1024 * 1024 }),
-  );
+  return inTurn(() => scryptAsync(passphrase, saltBytes, kdfparams.dklen, { N: n, r, p, maxmem: 2 * bytes + 128 * r * p + 1024 * 1024 }));
 }
 
 function scryptAsync(
@@ -69,22 +71,4 @@ function scryptAsync(
   return new Promise((resolve, reject) => {
     scrypt(passphrase, saltBytes, length, options, (error, key) => (error === null ? resolve(key) : reject(error)));
   });
-}
-
-/** Each derivation needs a processor, and scrypt 128 MiB or more, so at most two run at once. */
-const permits = 2;
-let permitsInUse = 0;
-const queue: (() => void)[] = [];
-
-async function withPermit<T>(work: () => Promise<T>): Promise<T> {
-  if (permitsInUse === permits) await new Promise<void>((resolve) => queue.push(resolve));
-  else permitsInUse += 1;
-  try {
-    return await work();
-  } finally {
-    const next = queue.shift();
-    // Pass the permit on instead of returning it, so that a new caller cannot overtake the queue.
-    if (next === undefined) permitsInUse -= 1;
-    else next();
-  }
 }
