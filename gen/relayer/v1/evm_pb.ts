@@ -67,7 +67,7 @@ export type EvmTransactionRequest = Message<"relayer.v1.EvmTransactionRequest"> 
   maxFeePerGas?: string | undefined;
 
   /**
-   * Maximum EIP-1559 tip in wei per gas, at most `max_fee_per_gas`.
+   * Maximum EIP-1559 priority fee in wei per gas, at most `max_fee_per_gas`.
    *
    * @generated from field: optional string max_priority_fee_per_gas = 7;
    */
@@ -159,7 +159,7 @@ export type EvmTransaction = Message<"relayer.v1.EvmTransaction"> & {
   maxFeePerGas?: string | undefined;
 
   /**
-   * EIP-1559 tip in wei per gas, decimal; null for legacy transactions.
+   * EIP-1559 priority fee in wei per gas, decimal; null for legacy transactions.
    *
    * @generated from field: optional string max_priority_fee_per_gas = 9;
    */
@@ -250,7 +250,7 @@ export type EvmAttempt = Message<"relayer.v1.EvmAttempt"> & {
   maxFeePerGas?: string | undefined;
 
   /**
-   * EIP-1559 tip in wei per gas, decimal; null for legacy attempts.
+   * EIP-1559 priority fee in wei per gas, decimal; null for legacy attempts.
    *
    * @generated from field: optional string max_priority_fee_per_gas = 8;
    */

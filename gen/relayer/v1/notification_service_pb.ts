@@ -752,7 +752,7 @@ export enum EventType {
   RELAYER_STATE_UPDATE = 2,
 
   /**
-   * A test that the caller asked for.
+   * A test that the caller requested.
    *
    * @generated from enum value: EVENT_TYPE_TEST = 3;
    */

@@ -429,7 +429,7 @@ export enum FailureReason {
   WOULD_REVERT = 2,
 
   /**
-   * The account could not pay for it while others waited behind it. If it had a nonce, a self-transfer used that.
+   * The account could not pay for it while others waited behind it. If it had a nonce, a self-transfer used the nonce.
    *
    * @generated from enum value: FAILURE_REASON_INSUFFICIENT_FUNDS = 3;
    */
@@ -443,7 +443,7 @@ export enum FailureReason {
   DISPLACED = 4,
 
   /**
-   * No RPC node accepted it as it is. If it had a nonce, a self-transfer used that.
+   * No RPC node accepted it as it is. If it had a nonce, a self-transfer used the nonce.
    *
    * @generated from enum value: FAILURE_REASON_NEVER_ACCEPTED = 5;
    */

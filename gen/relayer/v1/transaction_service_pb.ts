@@ -167,7 +167,7 @@ export type ReplaceTransactionRequest = Message<"relayer.v1.ReplaceTransactionRe
   transactionId: string;
 
   /**
-   * The revision that the record must have. If it has another, the call changes nothing: ABORTED, `REVISION_MISMATCH`. Absent: any.
+   * The revision that the record must have. If the record has a different one, the call changes nothing: ABORTED, `REVISION_MISMATCH`. Absent: any.
    * In REST this is the header `If-Match`.
    *
    * @generated from field: optional uint64 expected_revision = 30;
@@ -240,7 +240,7 @@ export type CancelTransactionRequest = Message<"relayer.v1.CancelTransactionRequ
   transactionId: string;
 
   /**
-   * The revision that the record must have. If it has another, the call changes nothing: ABORTED, `REVISION_MISMATCH`. Absent: any.
+   * The revision that the record must have. If the record has a different one, the call changes nothing: ABORTED, `REVISION_MISMATCH`. Absent: any.
    * In REST this is the header `If-Match`.
    *
    * @generated from field: optional uint64 expected_revision = 30;
@@ -284,7 +284,7 @@ export const CancelTransactionResponseSchema: GenMessage<CancelTransactionRespon
   messageDesc(file_relayer_v1_transaction_service, 5);
 
 /**
- * The relayer whose transactions to cancel.
+ * The relayer whose transactions the call cancels.
  *
  * @generated from message relayer.v1.CancelPendingTransactionsRequest
  */
@@ -842,7 +842,7 @@ export const TransactionService: GenService<{
   /**
    * Cancels a transaction that is not mined yet: at once if it is pending, otherwise by a self-transfer that outbids it in its slot.
    * On Solana, the service stops sending the transaction, which is canceled when its attempts can no longer be mined.
-   * A second call changes nothing. A paused relayer cancels too. Errors: NOT_FOUND, FAILED_PRECONDITION (if it is too late), ABORTED (`REVISION_MISMATCH`), UNAVAILABLE.
+   * A second call changes nothing. The call also works while the relayer is paused. Errors: NOT_FOUND, FAILED_PRECONDITION (if it is too late), ABORTED (`REVISION_MISMATCH`), UNAVAILABLE.
    *
    * @generated from rpc relayer.v1.TransactionService.CancelTransaction
    */

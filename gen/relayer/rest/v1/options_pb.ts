@@ -553,7 +553,7 @@ export enum Scope {
   NOTIFICATIONS = 6,
 
   /**
-   * Manage relayers, signers, networks and API keys.
+   * Create, update and delete relayers; manage signers, networks and API keys.
    *
    * @generated from enum value: SCOPE_ADMIN = 7;
    */
