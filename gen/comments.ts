@@ -752,7 +752,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.FailureReason.FAILURE_REASON_UNRESOLVABLE": "Its outcome can no longer be known, and the service never sends it again. Check the history of the account before you send it again.",
   "relayer.v1.FailureReason.FAILURE_REASON_FEE_LIMIT": "The request or the policies of the relayer allow a lower fee than the network needs, so the service does not send it. Nothing was paid.",
   "relayer.v1.FailureReason.FAILURE_REASON_GAS_LIMIT": "Its gas limit is too low, or above what the network allows, so the service does not send it. Nothing was paid.",
-  "relayer.v1.FailureReason.FAILURE_REASON_NOT_ALLOWED": "The policies of the relayer do not allow an account that it uses, so the service does not send it. Nothing was paid.",
+  "relayer.v1.FailureReason.FAILURE_REASON_NOT_ALLOWED": "The policies of the relayer do not allow an account that it uses, or a Stellar account that it pays requires a memo (SEP-29), so the service does not\nsend it. Nothing was paid.",
   "relayer.v1.FailureReason.FAILURE_REASON_OUTDATED": "What the caller signed can no longer be mined: its time bounds or its blockhash have expired, or its sequence number is used. Nothing was paid.",
   "relayer.v1.AttemptPurpose": "The purpose of an attempt.",
   "relayer.v1.AttemptPurpose.ATTEMPT_PURPOSE_UNSPECIFIED": "Not set.",

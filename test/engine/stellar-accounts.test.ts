@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { Operation } from '@stellar/stellar-sdk';
+import { Account, MuxedAccount, Operation } from '@stellar/stellar-sdk';
 import { DomainError } from '../../src/core/errors.js';
 import type { Chain, Sequence } from '../../src/core/ports/chain.js';
 import { createWallet, walletOf } from '../local-chains/stellar/wallet.js';
@@ -294,5 +294,28 @@ describe('a transaction whose time is nearly over', { concurrency: 4 }, () => {
     await rig.untilWithBlocks(transaction.id, 'expired');
     assert.deepEqual(await rig.attempts(transaction.id), []);
     assert.equal(await rig.chain.balanceOf(rig.key.address), 1_000_000_000n);
+  });
+});
+
+describe('an account that requires a memo', { concurrency: 4 }, () => {
+  it('is not paid without one, and is paid with a memo or at a muxed address', async (test) => {
+    const rig = await start(test);
+    const exchange = createWallet(rig.node.ledger);
+    const asks = Operation.manageData({ name: 'config.memo_required', value: '1' });
+    assert.equal(rig.node.ledger.submit(exchange.build([asks]).toXDR()).submission.status, 'PENDING');
+    rig.node.ledger.close();
+    const to = [payment(exchange.address, 5_000_000n)];
+    const { transaction } = await rig.send({ operations: to });
+    const { transaction: ended } = await rig.untilWithBlocks(transaction.id, 'failed');
+    assert.equal(ended.failureReason, 'not_allowed');
+    assert.equal(ended.statusReason, `account ${exchange.address} requires a memo (SEP-29), and the transaction has none`);
+    assert.equal(exchange.balance(), 100_000_000_000n - 100n);
+
+    const named = await rig.send({ operations: to, memo: { kind: 'text', text: 'customer 7' } });
+    await rig.untilWithBlocks(named.transaction.id, 'confirmed');
+    const muxed = new MuxedAccount(new Account(exchange.address, '0'), '7').accountId();
+    const numbered = await rig.send({ operations: [payment(muxed, 5_000_000n)] });
+    await rig.untilWithBlocks(numbered.transaction.id, 'confirmed');
+    assert.equal(exchange.balance(), 100_010_000_000n - 100n);
   });
 });

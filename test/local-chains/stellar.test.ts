@@ -380,6 +380,27 @@ describe('local Stellar: the ledger', () => {
       assert.equal(step(alice, Operation.changeTrust({ asset: nobody })), 'changeTrustNoIssuer');
     });
 
+    it('local Stellar: the ledger keeps named values of accounts, each with a reserve', () => {
+      const { ledger, alice } = rig();
+      const poor = createWallet(ledger, 14_999_000n);
+      const step = (wallet: Wallet, operation: xdr.Operation): string => {
+        const transaction = wallet.build([operation]);
+        assert.equal(send(ledger, transaction), 'PENDING');
+        ledger.close();
+        return ended(ledger, transaction).replace(/^tx\w+ 100 /, '');
+      };
+      const set = (value: string | null) => Operation.manageData({ name: 'config.memo_required', value });
+      const values = () => [...ledger.latest().state.data.values()].map(({ value }) => String(value));
+      assert.equal(step(alice, set(null)), 'manageDataNameNotFound');
+      assert.equal(step(alice, set('0')), 'manageDataSuccess');
+      assert.equal(step(alice, set('1')), 'manageDataSuccess');
+      assert.deepEqual(values(), ['1']);
+      assert.equal(step(poor, set('1')), 'manageDataLowReserve');
+      assert.equal(step(alice, set(null)), 'manageDataSuccess');
+      assert.deepEqual(values(), []);
+      assert.equal(ledger.latest().state.accounts.get(alice.address)?.subEntries, 0);
+    });
+
     it('local Stellar: the ledger applies a bump of the sequence number, after which the old next one is invalid', () => {
       const { ledger, alice, bob } = rig();
       const target = alice.sequence() + 1_000n;

@@ -12,6 +12,7 @@ import { accountOf } from './address.js';
 import type { Broadcaster } from './broadcast.js';
 import { baseFeeStroops, minOutbiddingStroops } from './fee-rules.js';
 import type { Market } from './market.js';
+import { findMemoRequired } from './memo-required.js';
 import { nativeOutflowStroops } from './outflow.js';
 import { fillerOf, isContractOperation } from './own-content.js';
 import { priceAttempt } from './price-attempt.js';
@@ -130,10 +131,16 @@ async function draftOwn(drafting: Drafting, content: StellarOperationsContent): 
   const late = lateRefusal(drafting, lastS);
   if (late !== null) return late;
   const isContract = content.operations.some((text) => isContractOperation(xdr.Operation.fromXDR(text, 'base64')));
-  const [ready, bidPerOperationStroops] = await Promise.all([
+  const hasMemo = xdr.Memo.fromXDR(memo, 'base64').switch().name !== 'memoNone';
+  const [ready, bidPerOperationStroops, memoRequiredBy] = await Promise.all([
     isContract ? simulate(rpc, content, payer.sequence + 1n) : null,
     market.bidPerOperationStroops(isContract),
+    hasMemo ? null : findMemoRequired(rpc, content.operations),
   ]);
+  if (memoRequiredBy !== null) {
+    const sentence = `account ${memoRequiredBy} requires a memo (SEP-29), and the transaction has none`;
+    return { refused: 'not_allowed', sentence, lasting: true };
+  }
   if (ready !== null && 'refused' in ready) return ready;
   const resourceFeeStroops = ready?.resourceFeeStroops ?? 0n;
   const ownCount = content.operations.length;

@@ -45,7 +45,7 @@ export interface BlockRange {
 
 /**
  * Why an attempt cannot be made now. `lasting`: a retry will not help. `outdated`: what others signed can no longer be mined. `not_allowed`: the
- * relayer's policies forbid it. `rejected`: every node that answered says no, in words that are not in our tables.
+ * relayer's policies or the receiver forbid it. `rejected`: every node that answered says no, in words that are not in our tables.
  */
 export interface Refusal {
   readonly refused:

@@ -7,7 +7,7 @@ import { createQueue, type Submission } from './queue.js';
 import { putInstance } from './soroban/host.js';
 import { codeKey, createStorage } from './soroban/storage.js';
 import { testWasm, testWasmHash } from './soroban/test-contract.js';
-import { copyOf, type Header, type LedgerState, newAccount } from './state.js';
+import { copyOf, emptyState, type Header, type LedgerState, newAccount } from './state.js';
 
 /** The options of a ledger. */
 export interface LedgerOptions {
@@ -91,8 +91,7 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
       found.set(transaction.frame.hash, { sequence: ledger.sequence, transaction });
     }
     const past = ledgers.get(ledger.sequence - keptStates);
-    if (past !== undefined)
-      ledgers.set(past.sequence, { ...past, state: { accounts: new Map(), trustlines: new Map(), contracts: new Map() } });
+    if (past !== undefined) ledgers.set(past.sequence, { ...past, state: emptyState() });
     const forgotten = ledgers.get(ledger.sequence - retentionLedgers);
     if (forgotten === undefined) return;
     ledgers.delete(forgotten.sequence);
@@ -172,7 +171,7 @@ export function createLedger(options: LedgerOptions = {}): StellarLedger {
 }
 
 function firstState(accounts: Readonly<Record<string, bigint>>, contract: xdr.ScAddress): LedgerState {
-  const state: LedgerState = { accounts: new Map(), trustlines: new Map(), contracts: new Map() };
+  const state: LedgerState = emptyState();
   for (const [id, stroops] of Object.entries(accounts)) state.accounts.set(id, newAccount(id, stroops, { sequence: 1 }));
   const storage = createStorage(state, null, 1);
   const code = new xdr.ContractCodeEntry({ ext: new xdr.ContractCodeEntryExt(0), hash: testWasmHash, code: testWasm });

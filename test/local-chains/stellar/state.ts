@@ -40,6 +40,14 @@ export interface Trustline {
   readonly modifiedAt: number;
 }
 
+/** A named value of an account. */
+export interface DataEntry {
+  readonly account: string;
+  readonly name: string;
+  readonly value: Buffer;
+  readonly modifiedAt: number;
+}
+
 /** A contract entry: instance, code or data. */
 export interface ContractEntry {
   readonly data: xdr.LedgerEntryData;
@@ -52,6 +60,8 @@ export interface LedgerState {
   readonly accounts: Map<string, Account>;
   /** By `trustlineKey`. */
   readonly trustlines: Map<string, Trustline>;
+  /** By `dataKey`. */
+  readonly data: Map<string, DataEntry>;
   /** By ledger key, XDR as base64. */
   readonly contracts: Map<string, ContractEntry>;
 }
@@ -67,12 +77,17 @@ export interface Header {
 
 /** Returns a copy that can change independently. */
 export function copyOf(state: LedgerState): LedgerState {
-  return { accounts: new Map(state.accounts), trustlines: new Map(state.trustlines), contracts: new Map(state.contracts) };
+  return {
+    accounts: new Map(state.accounts),
+    trustlines: new Map(state.trustlines),
+    data: new Map(state.data),
+    contracts: new Map(state.contracts),
+  };
 }
 
 /** Adopts the changes of a copy. */
 export function adopt(state: LedgerState, changed: LedgerState): void {
-  for (const name of ['accounts', 'trustlines', 'contracts'] as const) {
+  for (const name of ['accounts', 'trustlines', 'data', 'contracts'] as const) {
     const target: Map<string, unknown> = state[name];
     target.clear();
     for (const [key, value] of changed[name]) target.set(key, value);
@@ -113,4 +128,14 @@ export function availableStroops(account: Account, header: Header): bigint {
 /** Returns the key of a trustline. */
 export function trustlineKey(account: string, asset: xdr.Asset): string {
   return `${account}:${asset.toXDR('base64')}`;
+}
+
+/** Returns the key of a named value. */
+export function dataKey(account: string, name: string): string {
+  return `${account}:${name}`;
+}
+
+/** Returns the state of a ledger without entries. */
+export function emptyState(): LedgerState {
+  return { accounts: new Map(), trustlines: new Map(), data: new Map(), contracts: new Map() };
 }

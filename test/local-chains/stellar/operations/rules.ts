@@ -4,6 +4,7 @@ import { bumpSequence } from './bump-sequence.js';
 import { changeTrust } from './change-trust.js';
 import { createAccount } from './create-account.js';
 import { invokeHostFunction } from './invoke-host-function.js';
+import { manageData } from './manage-data.js';
 import type { OperationRules } from './operation.js';
 import { payment } from './payment.js';
 import { setOptions } from './set-options.js';
@@ -12,6 +13,7 @@ const rules: Readonly<Record<string, OperationRules>> = {
   accountMerge,
   bumpSequence,
   changeTrust,
+  manageData,
   createAccount,
   invokeHostFunction,
   payment,

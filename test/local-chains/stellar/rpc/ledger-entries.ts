@@ -1,5 +1,5 @@
 import { StrKey, xdr } from '@stellar/stellar-sdk';
-import { type Account, type LedgerState, type Trustline, trustlineKey } from '../state.js';
+import { type Account, type DataEntry, dataKey, type LedgerState, type Trustline, trustlineKey } from '../state.js';
 
 /** An entry in the form of the RPC. */
 export interface FoundEntry {
@@ -20,6 +20,10 @@ export function findEntry(state: LedgerState, key: xdr.LedgerKey): FoundEntry | 
     const asset = assetOf(key.trustLine().asset());
     const line = asset === null ? undefined : state.trustlines.get(trustlineKey(addressOf(key.trustLine().accountId()), asset));
     return line === undefined ? null : { data: trustlineEntry(line), modifiedAt: line.modifiedAt, liveUntil: null };
+  }
+  if (kind === 'data') {
+    const found = state.data.get(dataKey(addressOf(key.data().accountId()), String(key.data().dataName())));
+    return found === undefined ? null : { data: dataEntry(found), modifiedAt: found.modifiedAt, liveUntil: null };
   }
   return state.contracts.get(key.toXDR('base64')) ?? null;
 }
@@ -71,6 +75,12 @@ function accountEntry(account: Account): xdr.LedgerEntryData {
       ),
       ext: new xdr.AccountEntryExt(1, v1),
     }),
+  );
+}
+
+function dataEntry({ account, name, value }: DataEntry): xdr.LedgerEntryData {
+  return xdr.LedgerEntryData.data(
+    new xdr.DataEntry({ accountId: accountId(account), dataName: name, dataValue: value, ext: new xdr.DataEntryExt(0) }),
   );
 }
 

@@ -1,0 +1,52 @@
+import { xdr } from '@stellar/stellar-sdk';
+import { listFrom, objectFrom } from '../rpc/answer.js';
+import type { Rpc } from '../rpc/rpc.js';
+import { accountIdFrom, addressFromMuxedAccount, addressFromPublicKey } from './address.js';
+import { xdrFrom } from './answer.js';
+
+/** An account that must be paid with a memo, such as one that an exchange shares among its customers, has this entry (SEP-29). */
+const entryName = 'config.memo_required';
+const required = Buffer.from('1');
+
+/**
+ * Returns an account that these operations (base64 XDR) pay although it requires a memo; null if there is none. A muxed address (`M...`) identifies the
+ * customer itself. Throws `NODE_UNAVAILABLE`.
+ */
+export async function findMemoRequired(rpc: Rpc, operations: readonly string[]): Promise<string | null> {
+  const paid = new Set(operations.flatMap((text) => destinationOf(xdr.Operation.fromXDR(text, 'base64').body()) ?? []));
+  if (paid.size === 0) return null;
+  return rpc.ask('getLedgerEntries', { keys: [...paid].map(keyOf) }, requiringFrom, { first: 'head' });
+}
+
+/** Returns the destination of a payment to an account that is not muxed. */
+function destinationOf(body: xdr.OperationBody): string | null {
+  const account = receiverOf(body);
+  return account?.switch().name === 'keyTypeEd25519' ? addressFromMuxedAccount(account) : null;
+}
+
+function receiverOf(body: xdr.OperationBody): xdr.MuxedAccount | null {
+  switch (body.switch().name) {
+    case 'payment':
+      return body.paymentOp().destination();
+    case 'pathPaymentStrictReceive':
+      return body.pathPaymentStrictReceiveOp().destination();
+    case 'pathPaymentStrictSend':
+      return body.pathPaymentStrictSendOp().destination();
+    default:
+      return null;
+  }
+}
+
+function keyOf(account: string): string {
+  return xdr.LedgerKey.data(new xdr.LedgerKeyData({ accountId: accountIdFrom(account), dataName: entryName })).toXDR('base64');
+}
+
+function requiringFrom(answer: unknown): string | null {
+  // Some nodes report an empty list as null.
+  for (const one of listFrom(objectFrom(answer, 'ledger entries').entries ?? [], 'ledger entries')) {
+    const entry = xdrFrom(xdr.LedgerEntryData, objectFrom(one, 'ledger entry').xdr, 'ledger entry');
+    if (entry.switch().name !== 'data') continue;
+    if (required.equals(entry.data().dataValue())) return addressFromPublicKey(entry.data().accountId().ed25519());
+  }
+  return null;
+}

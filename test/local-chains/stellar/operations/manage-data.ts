@@ -1,0 +1,38 @@
+import { xdr } from '@stellar/stellar-sdk';
+import { availableStroops, dataKey } from '../state.js';
+import { done, failed, type OperationRules } from './operation.js';
+
+const { ManageDataResult: Result } = xdr;
+const resultOf = (result: xdr.ManageDataResult) => xdr.OperationResultTr.manageData(result);
+
+/** ManageDataOpFrame.cpp. A new entry needs a base reserve. */
+export const manageData: OperationRules = {
+  level: 'medium',
+
+  check(body) {
+    const name = String(body.manageDataOp().dataName());
+    const isValid = name.length > 0 && /^[\x20-\x7e]*$/.test(name);
+    return isValid ? null : failed(resultOf(Result.manageDataInvalidName()));
+  },
+
+  apply(body, { state, header, source }) {
+    const operation = body.manageDataOp();
+    const account = state.accounts.get(source);
+    if (account === undefined) throw new Error('the source was there');
+    const key = dataKey(source, String(operation.dataName()));
+    const value = operation.dataValue();
+    const isThere = state.data.has(key);
+    if (value == null) {
+      if (!isThere) return failed(resultOf(Result.manageDataNameNotFound()));
+      state.data.delete(key);
+      state.accounts.set(source, { ...account, subEntries: account.subEntries - 1, modifiedAt: header.sequence });
+      return done(resultOf(Result.manageDataSuccess()));
+    }
+    if (!isThere) {
+      if (availableStroops(account, header) < header.baseReserveStroops) return failed(resultOf(Result.manageDataLowReserve()));
+      state.accounts.set(source, { ...account, subEntries: account.subEntries + 1, modifiedAt: header.sequence });
+    }
+    state.data.set(key, { account: source, name: String(operation.dataName()), value, modifiedAt: header.sequence });
+    return done(resultOf(Result.manageDataSuccess()));
+  },
+};
