@@ -1,6 +1,6 @@
 /**
  * The paths of OpenZeppelin Relayer that this service does not offer, and what to do instead. They answer 501, so that a client of that
- * service can tell them from a misspelt path.
+ * service can distinguish them from a misspelled path.
  */
 const notOffered: readonly (readonly [path: RegExp, sentence: string])[] = [
   [/^\/api\/v1\/plugins(\/|$)/, 'plugins are not offered; run their code as a client of this service'],

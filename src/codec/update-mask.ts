@@ -13,7 +13,7 @@ export function maskedPaths(desc: DescMessage, mask: FieldMask | undefined, chan
     if (path === '*') return changeable;
     const [first = '', ...rest] = protoNamesOf(desc, path.split('.')) ?? [];
     if (changeable.includes(first)) return [first, ...rest].join('.');
-    throw invalidField('update_mask', `has the path ${shownName(path)}, which cannot change; allowed are *, ${changeable.join(', ')}`);
+    throw invalidField('update_mask', `has the path ${shownName(path)}, which cannot change; valid paths: *, ${changeable.join(', ')}`);
   });
 }
 

@@ -46,7 +46,7 @@ describe('a Stellar service after a SIGKILL', () => {
     const told = await waitFor('the record to say so', async () => {
       rig.ledger.close();
       const record = await client.get(sent.id);
-      return /none of our attempts there/.test(String(record.status_reason)) ? record : undefined;
+      return /no attempt of the service there/.test(String(record.status_reason)) ? record : undefined;
     });
     assert.equal(told.status, 'submitted');
     for (let ledgers = 0; ledgers < 20; ledgers += 1) rig.ledger.close();

@@ -107,7 +107,7 @@ describe('messages of the RPC contract', () => {
       assert.equal(await change({ signing_key: 'x'.repeat(32), update_mask: '*' }), 'FIELD_INVALID: url cannot be removed');
       assert.equal(
         await change({ update_mask: 'hasSigningKey' }),
-        'FIELD_INVALID: update_mask has the path has_signing_key, which cannot change; allowed are *, signing_key, url, type',
+        'FIELD_INVALID: update_mask has the path has_signing_key, which cannot change; valid paths: *, signing_key, url, type',
       );
     }
     // In REST a signing key of null keeps its value, as an absent one does.
@@ -115,7 +115,7 @@ describe('messages of the RPC contract', () => {
     assert.equal(JSON.parse(kept.text).data.has_signing_key, true);
     assert.equal(
       await refusalOf(NetworkService.method.updateNetwork, { network_id: 'evm:local', update_mask: 'chainId' }),
-      'InvalidArgument FIELD_INVALID: update_mask has the path chain_id, which cannot change; allowed are *, rpc_urls',
+      'InvalidArgument FIELD_INVALID: update_mask has the path chain_id, which cannot change; valid paths: *, rpc_urls',
     );
   });
 
@@ -135,7 +135,7 @@ describe('messages of the RPC contract', () => {
     for (const path of ['has_signing_key', 'hasSigningKey', 'url,has_signing_key', '*,hasSigningKey']) {
       assert.equal(
         await change({ url, update_mask: path }),
-        '400 update_mask has the path has_signing_key, which cannot change; allowed are *, signing_key, url, type',
+        '400 update_mask has the path has_signing_key, which cannot change; valid paths: *, signing_key, url, type',
       );
     }
   });

@@ -1,4 +1,5 @@
 import type { DomainError, ErrorKind } from '../../core/errors.js';
+import { limitParallel } from '../../core/limit-parallel.js';
 import { type JsonObject, type JsonValue, jsonTextOf } from '../../json/json-value.js';
 import { domainErrorOf } from '../contract/errors.js';
 
@@ -27,9 +28,8 @@ const codesOfKinds: Readonly<Partial<Record<ErrorKind, number>>> = {
 
 /**
  * Answers a JSON-RPC call or a batch of calls. `callOne` serves one call and returns its answer as JSON text; `takeToken` takes the
- * rate-limit token of each call of a batch after the first. A refused call is an answer with a JSON-RPC error, as nodes give it. Rejects
- * with what concerns the request as a whole: the relayer, the key and, for a single call, an RPC node that cannot be reached and a method
- * that is not offered.
+ * rate-limit token of each call of a batch after the first. A refused call is answered with a JSON-RPC error, as by a node. Rejects with
+ * errors of the whole request: of the relayer and the key and, for a single call, of unreachable RPC nodes and methods that are not offered.
  */
 export async function answerJsonRpc(
   body: JsonValue,
@@ -40,12 +40,10 @@ export async function answerJsonRpc(
   if (body.length === 0 || body.length > maxBatch) {
     return errorText(null, codes.invalidRequest, `a batch must have 1 to ${maxBatch} calls; this one has ${body.length}`);
   }
-  const texts: string[] = [];
-  const places = body.entries();
-  const lane = async (): Promise<void> => {
-    for (const [place, call] of places) texts[place] = await answerCallOfBatch(call, callOne, place === 0 ? () => undefined : takeToken);
-  };
-  await Promise.all(Array.from({ length: parallelCalls }, lane));
+  const inTurn = limitParallel(parallelCalls);
+  const texts = await Promise.all(
+    body.map((call, index) => inTurn(() => answerCallOfBatch(call, callOne, index === 0 ? () => undefined : takeToken))),
+  );
   return `[${texts.join(',')}]`;
 }
 

@@ -100,7 +100,7 @@ const panics: Readonly<Record<string, string>> = {
   '49': 'pop of an empty array',
   '50': 'array index out of bounds',
   '65': 'too much memory',
-  '81': 'call of an uninitialised function',
+  '81': 'call of an uninitialized function',
 };
 
 function panicReason(code: bigint): string {

@@ -57,7 +57,7 @@ export function judgeSigner({ key, id, content }: ReadableRecord, judging: Judgi
   const opened = openedSecret(textIn(parts ?? null, 'raw_key') ?? '', key, oldKey);
   if (opened === undefined) {
     undecrypted.push(`signer ${id}`);
-    return cannotMove('its key is not decrypted');
+    return cannotMove('its key cannot be decrypted');
   }
   const privateKey = Buffer.from(opened, 'base64');
   try {
@@ -83,7 +83,7 @@ export async function judgeNotification({ key, id, content }: ReadableRecord, ju
   const signingKey = stored === undefined ? '' : openedSecret(stored, key, oldKey);
   if (signingKey === undefined) {
     undecrypted.push(`notification ${id}`);
-    return cannotMove('its signing key is not decrypted');
+    return cannotMove('its signing key cannot be decrypted');
   }
   const filed = config.notifications.find((entry) => entry.id === id);
   if (filed !== undefined)

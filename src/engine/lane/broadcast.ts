@@ -88,7 +88,7 @@ async function reportHeldBack(lane: LaneContext): Promise<void> {
     const live = attempts.at(-1);
     const own = live === undefined ? null : heldBackBy(lane, live);
     if (live === undefined || own === null) continue;
-    const reason = `waiting: RPC nodes would keep transaction ${own.transaction.id} of the relayer out; will send when that is mined`;
+    const reason = `waiting: RPC nodes that have this transaction reject transaction ${own.transaction.id} of the relayer; will send after that one is mined`;
     if (transaction.statusReason !== reason)
       await lane.move(transaction.id, (current) =>
         current.transaction.liveVersion === live.version && current.transaction.mined === null

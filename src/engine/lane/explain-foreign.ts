@@ -127,7 +127,7 @@ function isOld({ attempts }: OpenTransaction, nowMs: number): boolean {
 }
 
 function unknownUser(transaction: Transaction, nonce: bigint): string {
-  return `waiting: ${slotTerms(transaction).slot} ${nonce} is used on chain, but the RPC nodes report none of our attempts there; searching for the transaction that used it`;
+  return `waiting: ${slotTerms(transaction).slot} ${nonce} is used on chain, but the RPC nodes report no attempt of the service there; searching for the transaction that used it`;
 }
 
 function foreignUser(transaction: Transaction, nonce: bigint, hash: string): string {

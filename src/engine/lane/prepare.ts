@@ -167,7 +167,7 @@ function noteForbidden(lane: LaneContext, again: readonly Tracked[], isProgress:
     lane.forbiddenAgain = { ...now, batches: now.batches + 1, after: now.batches === 0 && now.after > last ? now.after : last };
 }
 
-/** True if the signed transactions fill the memory that they may use. */
+/** True if the signed transactions have reached their memory limit. */
 export function isMemoryFull({ transactions }: LaneContext): boolean {
   return transactions.heldCharacters() >= maxHeldCharacters;
 }

@@ -119,7 +119,7 @@ describe('foreign use of a nonce', () => {
       nowMs += 10_000;
       lane.look();
       await lane.flow((name) => chain.setLag(name === 'findSender' ? 100 : 0));
-      if (blocks === 60) assert.match((await stand(store, id)).statusReason ?? '', /report none of our attempts there/);
+      if (blocks === 60) assert.match((await stand(store, id)).statusReason ?? '', /report no attempt of the service there/);
     }
     const { status, statusReason, failureReason } = await stand(store, id);
     assert.deepEqual([status, failureReason], ['failed', 'unresolvable']);

@@ -104,7 +104,7 @@ describe('relayer change', () => {
 
   it('relayer change: names a path that cannot change', () => {
     const sentence =
-      'update_mask has the path signer_id, which cannot change; allowed are *, name, paused, notification_id, custom_rpc_urls, evm';
+      'update_mask has the path signer_id, which cannot change; valid paths: *, name, paused, notification_id, custom_rpc_urls, evm';
     assert.throws(() => changeOf({ updateMask: { paths: ['name', 'signer_id'] } }), { message: sentence });
   });
 
