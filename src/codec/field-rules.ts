@@ -100,10 +100,15 @@ export function checkFieldRules(field: DescField): void {
   require(field, 'json', !rules.json || (isString && !rules.amount && !rules.number), 'a string, without amount or number');
   require(field, 'syntax', rules.syntax === '' || (isString && textSyntaxes.has(rules.syntax)), 'a string, and the name of a syntax');
   require(field, 'length', rules.length === 0 || rules.hex, 'bytes with hex');
+  require(field, 'max_length', rules.maxLength === 0 || isString || scalar === ScalarType.BYTES, 'a string or bytes');
+  require(field, 'min_items or max_items', rules.minItems + rules.maxItems === 0 || field.fieldKind === 'list', 'a list');
   require(field, 'hex', !rules.hex || scalar === ScalarType.BYTES, 'bytes');
   const isDuration = field.message?.typeName === DurationSchema.typeName;
   const isBounded = rules.min !== undefined || rules.max !== undefined;
-  require(field, 'min or max', !isBounded || range !== undefined || isDuration, 'an integer or a duration');
+  require(field, 'min or max', !isBounded ||
+    range !== undefined ||
+    isDuration ||
+    isAmountFrom1(rules), 'an integer, a duration or, for min: 1, an amount');
   require(field, 'name', !isDuration || rules.name.endsWith('_ms'), 'a name in milliseconds');
   require(field, 'unix_seconds', !rules.unixSeconds || field.message?.typeName === TimestampSchema.typeName, 'a time');
   require(field, 'min above max', rules.min === undefined || rules.max === undefined || rules.min <= rules.max, 'a range');
@@ -118,6 +123,10 @@ export function checkFieldRules(field: DescField): void {
     field.oneof === undefined ||
     unionRulesOf(field.oneof).selector.case === undefined, 'a field with a key of its own');
   if ('longAsString' in field && field.longAsString) throw new Error(`${field} has jstype, which REST does not read`);
+}
+
+function isAmountFrom1({ amount, min, max }: FieldRules): boolean {
+  return amount && min === 1n && max === undefined;
 }
 
 function isNullable(field: DescField): boolean {

@@ -4,6 +4,8 @@ import { isSolanaAddress } from './solana-address.js';
 export interface TextSyntax {
   /** Matches the whole text. Written so that the engines of other languages read it the same way. */
   readonly pattern: RegExp;
+  /** The pattern of the OpenAPI document, if a later check with sentences of its own rejects more than `pattern`. */
+  readonly shownPattern?: RegExp;
   /** A check that the pattern cannot express. */
   readonly accepts?: (text: string) => boolean;
   /** In characters; unset: not limited beyond the pattern. */
@@ -30,6 +32,8 @@ export const textSyntaxes: ReadonlyMap<string, TextSyntax> = new Map(
     },
     webhook_url: {
       pattern: /^[Hh][Tt][Tt][Pp][Ss]?:\/\/./u,
+      // A host without user name and password, and no white space.
+      shownPattern: new RegExp(String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\s${controls}/?#@\\]+(?:[/?#\\][^\s${controls}]*)?$`, 'u'),
       maxLength: 2048,
       description: 'must begin with http:// or https://',
     },
@@ -47,7 +51,8 @@ export const textSyntaxes: ReadonlyMap<string, TextSyntax> = new Map(
       pattern: /^(?:[CG][A-Z2-7]{55}|M[A-Z2-7]{68})$/u,
       description: 'must be the address of an account (G..., M...) or of a contract (C...)',
     },
-    asset_code: { pattern: /^[A-Za-z0-9]+$/u, maxLength: 12, description: 'must have only characters from A-Z, a-z and 0-9' },
+    asset_code_4: { pattern: /^[A-Za-z0-9]{1,4}$/u, description: 'must be 1 to 4 characters from A-Z, a-z and 0-9' },
+    asset_code_12: { pattern: /^[A-Za-z0-9]{5,12}$/u, description: 'must be 5 to 12 characters from A-Z, a-z and 0-9' },
     contract_function: { pattern: /^[A-Za-z0-9_]{1,32}$/u, description: 'must be 1 to 32 characters from a-z, A-Z, 0-9 and _' },
     contract_symbol: { pattern: /^[A-Za-z0-9_]{0,32}$/u, description: 'must be at most 32 characters from a-z, A-Z, 0-9 and _' },
     xdr: { pattern: /^[A-Za-z0-9+/]*={0,2}$/u, description: 'must be base64 XDR' },

@@ -50,7 +50,7 @@ function configOf(relayerId: string, token: string): string {
   );
 }
 
-async function passes(program: string, relayerId: string, { url, token }: Sandbox, folder: string): Promise<boolean> {
+async function passes(program: string, relayerId: string, { url, token, output }: Sandbox, folder: string): Promise<boolean> {
   const config = join(folder, 'schemathesis.toml');
   await writeFile(config, configOf(relayerId, token));
   const leftOut = operationsLeftOut.filter(({ onlyOn }) => onlyOn !== relayerId);
@@ -61,11 +61,13 @@ async function passes(program: string, relayerId: string, { url, token }: Sandbo
     ...['--continue-on-failure', '--no-color', ...defaults, ...process.argv.slice(2)],
   ];
   try {
-    const output = await runCommand(program, args, { cwd: folder, timeoutMs });
-    process.stdout.write(`${relayerId}: ${/\d+ generated.*/.exec(output)?.[0] ?? output}\n`);
+    const report = await runCommand(program, args, { cwd: folder, timeoutMs });
+    process.stdout.write(`${relayerId}: ${/\d+ generated.*/.exec(report)?.[0] ?? report}\n`);
     return true;
   } catch (error) {
     process.stdout.write(`${relayerId}: ${error instanceof Error ? error.message : error}\n`);
+    // If the sandbox ended, its last lines say why.
+    process.stdout.write(`the sandbox: ${output().slice(-8_000)}\n`);
     return false;
   }
 }

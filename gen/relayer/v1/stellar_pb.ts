@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file relayer/v1/stellar.proto.
  */
 export const file_relayer_v1_stellar: GenFile = /*@__PURE__*/
-  fileDesc("ChhyZWxheWVyL3YxL3N0ZWxsYXIucHJvdG8SCnJlbGF5ZXIudjEioQMKGVN0ZWxsYXJUcmFuc2FjdGlvblJlcXVlc3QSFwoHbmV0d29yaxgBIAEoCUIG0vMYAlABEhsKDnNvdXJjZV9hY2NvdW50GAIgASgJSACIAQESLQoKb3BlcmF0aW9ucxgDIAMoCzIZLnJlbGF5ZXIudjEuT3BlcmF0aW9uU3BlYxIoCg90cmFuc2FjdGlvbl94ZHIYBCABKAlCCtLzGAaqAQN4ZHJIAYgBARInCgRtZW1vGAUgASgLMhQucmVsYXllci52MS5NZW1vU3BlY0gCiAEBEjwKC3ZhbGlkX3VudGlsGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG0vMYAmgBSAOIAQESFQoIZmVlX2J1bXAYByABKAhIBIgBARIeCgdtYXhfZmVlGAggASgDQgjS8xgECAE4AUgFiAEBQhEKD19zb3VyY2VfYWNjb3VudEISChBfdHJhbnNhY3Rpb25feGRyQgcKBV9tZW1vQg4KDF92YWxpZF91bnRpbEILCglfZmVlX2J1bXBCCgoIX21heF9mZWUiuAEKCE1lbW9TcGVjEiQKBG5vbmUYASABKAsyFC5yZWxheWVyLnYxLk1lbW9Ob25lSAASDgoEdGV4dBgCIAEoCUgAEhQKAmlkGAMgASgEQgbS8xgCCAFIABIZCgRoYXNoGAQgASgMQgnS8xgFKAGwASBIABIoCgtyZXR1cm5faGFzaBgFIAEoDEIR0vMYDSIGcmV0dXJuKAGwASBIAEIbCgRtZW1vEhPa8xgPIgV2YWx1ZTABGgR0eXBlIgoKCE1lbW9Ob25lIpMCCg1PcGVyYXRpb25TcGVjEi8KB3BheW1lbnQYASABKAsyHC5yZWxheWVyLnYxLlBheW1lbnRPcGVyYXRpb25IABI+Cg9pbnZva2VfY29udHJhY3QYAiABKAsyIy5yZWxheWVyLnYxLkludm9rZUNvbnRyYWN0T3BlcmF0aW9uSAASPgoPY3JlYXRlX2NvbnRyYWN0GAMgASgLMiMucmVsYXllci52MS5DcmVhdGVDb250cmFjdE9wZXJhdGlvbkgAEjYKC3VwbG9hZF93YXNtGAQgASgLMh8ucmVsYXllci52MS5VcGxvYWRXYXNtT3BlcmF0aW9uSABCGQoJb3BlcmF0aW9uEgza8xgIMAEaBHR5cGUiigEKEFBheW1lbnRPcGVyYXRpb24SLgoLZGVzdGluYXRpb24YASABKAlCGdLzGBVQAaoBEHN0ZWxsYXJfcmVjZWl2ZXISGAoGYW1vdW50GAIgASgDQgjS8xgEOAFQARIsCgVhc3NldBgDIAEoCzIVLnJlbGF5ZXIudjEuQXNzZXRTcGVjQgbS8xgCUAEi1AEKF0ludm9rZUNvbnRyYWN0T3BlcmF0aW9uEjMKEGNvbnRyYWN0X2FkZHJlc3MYASABKAlCGdLzGBVQAaoBEHN0ZWxsYXJfY29udHJhY3QSMQoNZnVuY3Rpb25fbmFtZRgCIAEoCUIa0vMYFlABqgERY29udHJhY3RfZnVuY3Rpb24SHwoEYXJncxgDIAMoCzIRLnJlbGF5ZXIudjEuU2NWYWwSJwoEYXV0aBgEIAEoCzIULnJlbGF5ZXIudjEuQXV0aFNwZWNIAIgBAUIHCgVfYXV0aCLzAQoXQ3JlYXRlQ29udHJhY3RPcGVyYXRpb24SMgoGc291cmNlGAEgASgLMhoucmVsYXllci52MS5Db250cmFjdFNvdXJjZUIG0vMYAlABEh4KCXdhc21faGFzaBgCIAEoDEIL0vMYBygBUAGwASASHAoEc2FsdBgDIAEoDEIJ0vMYBSgBsAEgSACIAQESKwoQY29uc3RydWN0b3JfYXJncxgEIAMoCzIRLnJlbGF5ZXIudjEuU2NWYWwSJwoEYXV0aBgFIAEoCzIULnJlbGF5ZXIudjEuQXV0aFNwZWNIAYgBAUIHCgVfc2FsdEIHCgVfYXV0aCJ1ChNVcGxvYWRXYXNtT3BlcmF0aW9uEiwKBHdhc20YASABKAsyFi5yZWxheWVyLnYxLldhc21Tb3VyY2VCBtLzGAJQARInCgRhdXRoGAIgASgLMhQucmVsYXllci52MS5BdXRoU3BlY0gAiAEBQgcKBV9hdXRoIuoBCglBc3NldFNwZWMSKQoGbmF0aXZlGAEgASgLMhcucmVsYXllci52MS5OYXRpdmVBc3NldEgAEksKB2NyZWRpdDQYAiABKAsyFy5yZWxheWVyLnYxLkNyZWRpdEFzc2V0Qh/S8xgbIgdjcmVkaXQ0IhBjcmVkaXRfYWxwaGFudW00SAASTgoIY3JlZGl0MTIYAyABKAsyFy5yZWxheWVyLnYxLkNyZWRpdEFzc2V0QiHS8xgdIghjcmVkaXQxMiIRY3JlZGl0X2FscGhhbnVtMTJIAEIVCgVhc3NldBIM2vMYCDABGgR0eXBlIg0KC05hdGl2ZUFzc2V0IloKC0NyZWRpdEFzc2V0EiEKBGNvZGUYASABKAlCE9LzGA9QAaoBCmFzc2V0X2NvZGUSKAoGaXNzdWVyGAIgASgJQhjS8xgUUAGqAQ9zdGVsbGFyX2FjY291bnQipwEKCldhc21Tb3VyY2USFQoDaGV4GAEgASgMQgbS8xgCKAFIABIQCgZiYXNlNjQYAiABKAxIADpe6vMYWhpYCgR0eXBlEk5UaGUgbmFtZSBvZiB0aGUgY2FzZSwgd2hpY2ggdGhlIGNsaWVudCBvZiBPcGVuWmVwcGVsaW4gUmVsYXllciBzZW5kcy4gSWdub3JlZC4YAUIQCgZzb3VyY2USBtrzGAIwASKVAQoOQ29udHJhY3RTb3VyY2USNAoHYWRkcmVzcxgBIAEoCzIhLnJlbGF5ZXIudjEuQWNjb3VudENvbnRyYWN0U291cmNlSAASNQoIY29udHJhY3QYAiABKAsyIS5yZWxheWVyLnYxLkZhY3RvcnlDb250cmFjdFNvdXJjZUgAQhYKBnNvdXJjZRIM2vMYCDABGgRmcm9tIkIKFUFjY291bnRDb250cmFjdFNvdXJjZRIpCgdhZGRyZXNzGAEgASgJQhjS8xgUUAGqAQ9zdGVsbGFyX2FjY291bnQiRAoVRmFjdG9yeUNvbnRyYWN0U291cmNlEisKCGNvbnRyYWN0GAEgASgJQhnS8xgVUAGqARBzdGVsbGFyX2NvbnRyYWN0ItEBCghBdXRoU3BlYxIiCgRub25lGAEgASgLMhIucmVsYXllci52MS5Ob0F1dGhIABI3Cg5zb3VyY2VfYWNjb3VudBgCIAEoCzIdLnJlbGF5ZXIudjEuU291cmNlQWNjb3VudEF1dGhIABIuCglhZGRyZXNzZXMYAyABKAsyGS5yZWxheWVyLnYxLkFkZHJlc3Nlc0F1dGhIABIiCgN4ZHIYBCABKAsyEy5yZWxheWVyLnYxLlhkckF1dGhIAEIUCgRhdXRoEgza8xgIMAEaBHR5cGUiCAoGTm9BdXRoIhMKEVNvdXJjZUFjY291bnRBdXRoIiAKDUFkZHJlc3Nlc0F1dGgSDwoHc2lnbmVycxgBIAMoCSImCgdYZHJBdXRoEhsKB2VudHJpZXMYASADKAlCCtLzGAaqAQN4ZHIi5wQKBVNjVmFsEiAKCmJvb2xfdmFsdWUYASABKAhCCtLzGAYyBGJvb2xIABI0Cgp2b2lkX3ZhbHVlGAIgASgLMhIucmVsYXllci52MS5TY1ZvaWRCCtLzGAYyBHZvaWRIABINCgN1MzIYAyABKA1IABINCgNpMzIYBCABKAVIABINCgN1NjQYBSABKARIABINCgNpNjQYBiABKANIABITCgl0aW1lcG9pbnQYByABKARIABISCghkdXJhdGlvbhgIIAEoBEgAEiIKBHUxMjgYCSABKAsyEi5yZWxheWVyLnYxLlNjVTEyOEgAEiIKBGkxMjgYCiABKAsyEi5yZWxheWVyLnYxLlNjSTEyOEgAEiIKBHUyNTYYCyABKAsyEi5yZWxheWVyLnYxLlNjVTI1NkgAEiIKBGkyNTYYDCABKAsyEi5yZWxheWVyLnYxLlNjSTI1NkgAEiQKC2J5dGVzX3ZhbHVlGA0gASgMQg3S8xgJKAEyBWJ5dGVzSAASJAoMc3RyaW5nX3ZhbHVlGA4gASgJQgzS8xgIMgZzdHJpbmdIABIoCgZzeW1ib2wYDyABKAlCFtLzGBKqAQ9jb250cmFjdF9zeW1ib2xIABIpCgdhZGRyZXNzGBAgASgJQhbS8xgSqgEPc3RlbGxhcl9hZGRyZXNzSAASIAoDdmVjGBEgASgLMhEucmVsYXllci52MS5TY1ZlY0gAEjEKCW1hcF92YWx1ZRgSIAEoCzIRLnJlbGF5ZXIudjEuU2NNYXBCCdLzGAUyA21hcEgAOgrq8xgGCgR2b2lkQg8KBXZhbHVlEgba8xgCMAEiCAoGU2NWb2lkInEKBlNjVTEyOBIcCgdkZWNpbWFsGAEgASgJQgbS8xgCCAFIAIgBARIPCgJoaRgCIAEoBEgBiAEBEg8KAmxvGAMgASgESAKIAQE6DerzGAkSB2RlY2ltYWxCCgoIX2RlY2ltYWxCBQoDX2hpQgUKA19sbyJxCgZTY0kxMjgSHAoHZGVjaW1hbBgBIAEoCUIG0vMYAggBSACIAQESDwoCaGkYAiABKANIAYgBARIPCgJsbxgDIAEoBEgCiAEBOg3q8xgJEgdkZWNpbWFsQgoKCF9kZWNpbWFsQgUKA19oaUIFCgNfbG8iuQEKBlNjVTI1NhIcCgdkZWNpbWFsGAEgASgJQgbS8xgCCAFIAIgBARISCgVoaV9oaRgCIAEoBEgBiAEBEhIKBWhpX2xvGAMgASgESAKIAQESEgoFbG9faGkYBCABKARIA4gBARISCgVsb19sbxgFIAEoBEgEiAEBOg3q8xgJEgdkZWNpbWFsQgoKCF9kZWNpbWFsQggKBl9oaV9oaUIICgZfaGlfbG9CCAoGX2xvX2hpQggKBl9sb19sbyK5AQoGU2NJMjU2EhwKB2RlY2ltYWwYASABKAlCBtLzGAIIAUgAiAEBEhIKBWhpX2hpGAIgASgDSAGIAQESEgoFaGlfbG8YAyABKARIAogBARISCgVsb19oaRgEIAEoBEgDiAEBEhIKBWxvX2xvGAUgASgESASIAQE6DerzGAkSB2RlY2ltYWxCCgoIX2RlY2ltYWxCCAoGX2hpX2hpQggKBl9oaV9sb0IICgZfbG9faGlCCAoGX2xvX2xvIjgKBVNjVmVjEiEKBnZhbHVlcxgBIAMoCzIRLnJlbGF5ZXIudjEuU2NWYWw6DOrzGAgSBnZhbHVlcyI/CgVTY01hcBInCgdlbnRyaWVzGAEgAygLMhYucmVsYXllci52MS5TY01hcEVudHJ5Og3q8xgJEgdlbnRyaWVzIlwKClNjTWFwRW50cnkSJgoDa2V5GAEgASgLMhEucmVsYXllci52MS5TY1ZhbEIG0vMYAlABEiYKA3ZhbBgCIAEoCzIRLnJlbGF5ZXIudjEuU2NWYWxCBtLzGAJQASLWAQoSU3RlbGxhclRyYW5zYWN0aW9uEhYKDnNvdXJjZV9hY2NvdW50GAEgASgJEhsKA2ZlZRgCIAEoCUIJ0vMYBQgBegEwSACIAQESJwoPc2VxdWVuY2VfbnVtYmVyGAMgASgJQgnS8xgFegMiMCJIAYgBARIrChZ0cmFuc2FjdGlvbl9yZXN1bHRfeGRyGAQgASgJQgbS8xgCGAFIAogBAUIGCgRfZmVlQhIKEF9zZXF1ZW5jZV9udW1iZXJCGQoXX3RyYW5zYWN0aW9uX3Jlc3VsdF94ZHIi1AEKD1N0ZWxsYXJQb2xpY2llcxJIChRmZWVfcGF5bWVudF9zdHJhdGVneRgBIAEoDjIlLnJlbGF5ZXIudjEuU3RlbGxhckZlZVBheW1lbnRTdHJhdGVneUgAiAEBEiIKC21pbl9iYWxhbmNlGAIgASgJQgjS8xgECAEQAUgBiAEBEh4KB21heF9mZWUYAyABKAlCCNLzGAQIARABSAKIAQFCFwoVX2ZlZV9wYXltZW50X3N0cmF0ZWd5Qg4KDF9taW5fYmFsYW5jZUIKCghfbWF4X2ZlZSpzChlTdGVsbGFyRmVlUGF5bWVudFN0cmF0ZWd5EiwKKFNURUxMQVJfRkVFX1BBWU1FTlRfU1RSQVRFR1lfVU5TUEVDSUZJRUQQABIoCiRTVEVMTEFSX0ZFRV9QQVlNRU5UX1NUUkFURUdZX1JFTEFZRVIQAUKDAQoOY29tLnJlbGF5ZXIudjFCDFN0ZWxsYXJQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_relayer_rest_v1_options]);
+  fileDesc("ChhyZWxheWVyL3YxL3N0ZWxsYXIucHJvdG8SCnJlbGF5ZXIudjEiyAMKGVN0ZWxsYXJUcmFuc2FjdGlvblJlcXVlc3QSFwoHbmV0d29yaxgBIAEoCUIG0vMYAlABEjQKDnNvdXJjZV9hY2NvdW50GAIgASgJQhfS8xgTqgEQc3RlbGxhcl9yZWNlaXZlckgAiAEBEjYKCm9wZXJhdGlvbnMYAyADKAsyGS5yZWxheWVyLnYxLk9wZXJhdGlvblNwZWNCB9LzGAPIAWQSLQoPdHJhbnNhY3Rpb25feGRyGAQgASgJQg/S8xgLqgEDeGRyuAHUqhVIAYgBARInCgRtZW1vGAUgASgLMhQucmVsYXllci52MS5NZW1vU3BlY0gCiAEBEjwKC3ZhbGlkX3VudGlsGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG0vMYAmgBSAOIAQESFQoIZmVlX2J1bXAYByABKAhIBIgBARIeCgdtYXhfZmVlGAggASgDQgjS8xgECAE4AUgFiAEBQhEKD19zb3VyY2VfYWNjb3VudEISChBfdHJhbnNhY3Rpb25feGRyQgcKBV9tZW1vQg4KDF92YWxpZF91bnRpbEILCglfZmVlX2J1bXBCCgoIX21heF9mZWUiwQEKCE1lbW9TcGVjEiQKBG5vbmUYASABKAsyFC5yZWxheWVyLnYxLk1lbW9Ob25lSAASFwoEdGV4dBgCIAEoCUIH0vMYA7gBHEgAEhQKAmlkGAMgASgEQgbS8xgCCAFIABIZCgRoYXNoGAQgASgMQgnS8xgFKAGwASBIABIoCgtyZXR1cm5faGFzaBgFIAEoDEIR0vMYDSIGcmV0dXJuKAGwASBIAEIbCgRtZW1vEhPa8xgPIgV2YWx1ZTABGgR0eXBlIgoKCE1lbW9Ob25lIpMCCg1PcGVyYXRpb25TcGVjEi8KB3BheW1lbnQYASABKAsyHC5yZWxheWVyLnYxLlBheW1lbnRPcGVyYXRpb25IABI+Cg9pbnZva2VfY29udHJhY3QYAiABKAsyIy5yZWxheWVyLnYxLkludm9rZUNvbnRyYWN0T3BlcmF0aW9uSAASPgoPY3JlYXRlX2NvbnRyYWN0GAMgASgLMiMucmVsYXllci52MS5DcmVhdGVDb250cmFjdE9wZXJhdGlvbkgAEjYKC3VwbG9hZF93YXNtGAQgASgLMh8ucmVsYXllci52MS5VcGxvYWRXYXNtT3BlcmF0aW9uSABCGQoJb3BlcmF0aW9uEgza8xgIMAEaBHR5cGUiigEKEFBheW1lbnRPcGVyYXRpb24SLgoLZGVzdGluYXRpb24YASABKAlCGdLzGBVQAaoBEHN0ZWxsYXJfcmVjZWl2ZXISGAoGYW1vdW50GAIgASgDQgjS8xgEOAFQARIsCgVhc3NldBgDIAEoCzIVLnJlbGF5ZXIudjEuQXNzZXRTcGVjQgbS8xgCUAEi1AEKF0ludm9rZUNvbnRyYWN0T3BlcmF0aW9uEjMKEGNvbnRyYWN0X2FkZHJlc3MYASABKAlCGdLzGBVQAaoBEHN0ZWxsYXJfY29udHJhY3QSMQoNZnVuY3Rpb25fbmFtZRgCIAEoCUIa0vMYFlABqgERY29udHJhY3RfZnVuY3Rpb24SHwoEYXJncxgDIAMoCzIRLnJlbGF5ZXIudjEuU2NWYWwSJwoEYXV0aBgEIAEoCzIULnJlbGF5ZXIudjEuQXV0aFNwZWNIAIgBAUIHCgVfYXV0aCLzAQoXQ3JlYXRlQ29udHJhY3RPcGVyYXRpb24SMgoGc291cmNlGAEgASgLMhoucmVsYXllci52MS5Db250cmFjdFNvdXJjZUIG0vMYAlABEh4KCXdhc21faGFzaBgCIAEoDEIL0vMYBygBUAGwASASHAoEc2FsdBgDIAEoDEIJ0vMYBSgBsAEgSACIAQESKwoQY29uc3RydWN0b3JfYXJncxgEIAMoCzIRLnJlbGF5ZXIudjEuU2NWYWwSJwoEYXV0aBgFIAEoCzIULnJlbGF5ZXIudjEuQXV0aFNwZWNIAYgBAUIHCgVfc2FsdEIHCgVfYXV0aCJ1ChNVcGxvYWRXYXNtT3BlcmF0aW9uEiwKBHdhc20YASABKAsyFi5yZWxheWVyLnYxLldhc21Tb3VyY2VCBtLzGAJQARInCgRhdXRoGAIgASgLMhQucmVsYXllci52MS5BdXRoU3BlY0gAiAEBQgcKBV9hdXRoIu0BCglBc3NldFNwZWMSKQoGbmF0aXZlGAEgASgLMhcucmVsYXllci52MS5OYXRpdmVBc3NldEgAEkwKB2NyZWRpdDQYAiABKAsyGC5yZWxheWVyLnYxLkNyZWRpdEFzc2V0NEIf0vMYGyIHY3JlZGl0NCIQY3JlZGl0X2FscGhhbnVtNEgAElAKCGNyZWRpdDEyGAMgASgLMhkucmVsYXllci52MS5DcmVkaXRBc3NldDEyQiHS8xgdIghjcmVkaXQxMiIRY3JlZGl0X2FscGhhbnVtMTJIAEIVCgVhc3NldBIM2vMYCDABGgR0eXBlIg0KC05hdGl2ZUFzc2V0Il0KDENyZWRpdEFzc2V0NBIjCgRjb2RlGAEgASgJQhXS8xgRUAGqAQxhc3NldF9jb2RlXzQSKAoGaXNzdWVyGAIgASgJQhjS8xgUUAGqAQ9zdGVsbGFyX2FjY291bnQiXwoNQ3JlZGl0QXNzZXQxMhIkCgRjb2RlGAEgASgJQhbS8xgSUAGqAQ1hc3NldF9jb2RlXzEyEigKBmlzc3VlchgCIAEoCUIY0vMYFFABqgEPc3RlbGxhcl9hY2NvdW50IrcBCgpXYXNtU291cmNlEhoKA2hleBgBIAEoDEIL0vMYBygBuAGAgAhIABIbCgZiYXNlNjQYAiABKAxCCdLzGAW4AYCACEgAOl7q8xhaGlgKBHR5cGUSTlRoZSBuYW1lIG9mIHRoZSBjYXNlLCB3aGljaCB0aGUgY2xpZW50IG9mIE9wZW5aZXBwZWxpbiBSZWxheWVyIHNlbmRzLiBJZ25vcmVkLhgBQhAKBnNvdXJjZRIG2vMYAjABIpUBCg5Db250cmFjdFNvdXJjZRI0CgdhZGRyZXNzGAEgASgLMiEucmVsYXllci52MS5BY2NvdW50Q29udHJhY3RTb3VyY2VIABI1Cghjb250cmFjdBgCIAEoCzIhLnJlbGF5ZXIudjEuRmFjdG9yeUNvbnRyYWN0U291cmNlSABCFgoGc291cmNlEgza8xgIMAEaBGZyb20iQgoVQWNjb3VudENvbnRyYWN0U291cmNlEikKB2FkZHJlc3MYASABKAlCGNLzGBRQAaoBD3N0ZWxsYXJfYWNjb3VudCJEChVGYWN0b3J5Q29udHJhY3RTb3VyY2USKwoIY29udHJhY3QYASABKAlCGdLzGBVQAaoBEHN0ZWxsYXJfY29udHJhY3Qi0QEKCEF1dGhTcGVjEiIKBG5vbmUYASABKAsyEi5yZWxheWVyLnYxLk5vQXV0aEgAEjcKDnNvdXJjZV9hY2NvdW50GAIgASgLMh0ucmVsYXllci52MS5Tb3VyY2VBY2NvdW50QXV0aEgAEi4KCWFkZHJlc3NlcxgDIAEoCzIZLnJlbGF5ZXIudjEuQWRkcmVzc2VzQXV0aEgAEiIKA3hkchgEIAEoCzITLnJlbGF5ZXIudjEuWGRyQXV0aEgAQhQKBGF1dGgSDNrzGAgwARoEdHlwZSIICgZOb0F1dGgiEwoRU291cmNlQWNjb3VudEF1dGgiIAoNQWRkcmVzc2VzQXV0aBIPCgdzaWduZXJzGAEgAygJIisKB1hkckF1dGgSIAoHZW50cmllcxgBIAMoCUIP0vMYC1ABqgEDeGRywAEBIucECgVTY1ZhbBIgCgpib29sX3ZhbHVlGAEgASgIQgrS8xgGMgRib29sSAASNAoKdm9pZF92YWx1ZRgCIAEoCzISLnJlbGF5ZXIudjEuU2NWb2lkQgrS8xgGMgR2b2lkSAASDQoDdTMyGAMgASgNSAASDQoDaTMyGAQgASgFSAASDQoDdTY0GAUgASgESAASDQoDaTY0GAYgASgDSAASEwoJdGltZXBvaW50GAcgASgESAASEgoIZHVyYXRpb24YCCABKARIABIiCgR1MTI4GAkgASgLMhIucmVsYXllci52MS5TY1UxMjhIABIiCgRpMTI4GAogASgLMhIucmVsYXllci52MS5TY0kxMjhIABIiCgR1MjU2GAsgASgLMhIucmVsYXllci52MS5TY1UyNTZIABIiCgRpMjU2GAwgASgLMhIucmVsYXllci52MS5TY0kyNTZIABIkCgtieXRlc192YWx1ZRgNIAEoDEIN0vMYCSgBMgVieXRlc0gAEiQKDHN0cmluZ192YWx1ZRgOIAEoCUIM0vMYCDIGc3RyaW5nSAASKAoGc3ltYm9sGA8gASgJQhbS8xgSqgEPY29udHJhY3Rfc3ltYm9sSAASKQoHYWRkcmVzcxgQIAEoCUIW0vMYEqoBD3N0ZWxsYXJfYWRkcmVzc0gAEiAKA3ZlYxgRIAEoCzIRLnJlbGF5ZXIudjEuU2NWZWNIABIxCgltYXBfdmFsdWUYEiABKAsyES5yZWxheWVyLnYxLlNjTWFwQgnS8xgFMgNtYXBIADoK6vMYBgoEdm9pZEIPCgV2YWx1ZRIG2vMYAjABIggKBlNjVm9pZCJxCgZTY1UxMjgSHAoHZGVjaW1hbBgBIAEoCUIG0vMYAggBSACIAQESDwoCaGkYAiABKARIAYgBARIPCgJsbxgDIAEoBEgCiAEBOg3q8xgJEgdkZWNpbWFsQgoKCF9kZWNpbWFsQgUKA19oaUIFCgNfbG8icQoGU2NJMTI4EhwKB2RlY2ltYWwYASABKAlCBtLzGAIIAUgAiAEBEg8KAmhpGAIgASgDSAGIAQESDwoCbG8YAyABKARIAogBAToN6vMYCRIHZGVjaW1hbEIKCghfZGVjaW1hbEIFCgNfaGlCBQoDX2xvIrkBCgZTY1UyNTYSHAoHZGVjaW1hbBgBIAEoCUIG0vMYAggBSACIAQESEgoFaGlfaGkYAiABKARIAYgBARISCgVoaV9sbxgDIAEoBEgCiAEBEhIKBWxvX2hpGAQgASgESAOIAQESEgoFbG9fbG8YBSABKARIBIgBAToN6vMYCRIHZGVjaW1hbEIKCghfZGVjaW1hbEIICgZfaGlfaGlCCAoGX2hpX2xvQggKBl9sb19oaUIICgZfbG9fbG8iuQEKBlNjSTI1NhIcCgdkZWNpbWFsGAEgASgJQgbS8xgCCAFIAIgBARISCgVoaV9oaRgCIAEoA0gBiAEBEhIKBWhpX2xvGAMgASgESAKIAQESEgoFbG9faGkYBCABKARIA4gBARISCgVsb19sbxgFIAEoBEgEiAEBOg3q8xgJEgdkZWNpbWFsQgoKCF9kZWNpbWFsQggKBl9oaV9oaUIICgZfaGlfbG9CCAoGX2xvX2hpQggKBl9sb19sbyI4CgVTY1ZlYxIhCgZ2YWx1ZXMYASADKAsyES5yZWxheWVyLnYxLlNjVmFsOgzq8xgIEgZ2YWx1ZXMiPwoFU2NNYXASJwoHZW50cmllcxgBIAMoCzIWLnJlbGF5ZXIudjEuU2NNYXBFbnRyeToN6vMYCRIHZW50cmllcyJcCgpTY01hcEVudHJ5EiYKA2tleRgBIAEoCzIRLnJlbGF5ZXIudjEuU2NWYWxCBtLzGAJQARImCgN2YWwYAiABKAsyES5yZWxheWVyLnYxLlNjVmFsQgbS8xgCUAEi1gEKElN0ZWxsYXJUcmFuc2FjdGlvbhIWCg5zb3VyY2VfYWNjb3VudBgBIAEoCRIbCgNmZWUYAiABKAlCCdLzGAUIAXoBMEgAiAEBEicKD3NlcXVlbmNlX251bWJlchgDIAEoCUIJ0vMYBXoDIjAiSAGIAQESKwoWdHJhbnNhY3Rpb25fcmVzdWx0X3hkchgEIAEoCUIG0vMYAhgBSAKIAQFCBgoEX2ZlZUISChBfc2VxdWVuY2VfbnVtYmVyQhkKF190cmFuc2FjdGlvbl9yZXN1bHRfeGRyItYBCg9TdGVsbGFyUG9saWNpZXMSSAoUZmVlX3BheW1lbnRfc3RyYXRlZ3kYASABKA4yJS5yZWxheWVyLnYxLlN0ZWxsYXJGZWVQYXltZW50U3RyYXRlZ3lIAIgBARIiCgttaW5fYmFsYW5jZRgCIAEoCUII0vMYBAgBEAFIAYgBARIgCgdtYXhfZmVlGAMgASgJQgrS8xgGCAEQATgBSAKIAQFCFwoVX2ZlZV9wYXltZW50X3N0cmF0ZWd5Qg4KDF9taW5fYmFsYW5jZUIKCghfbWF4X2ZlZSpzChlTdGVsbGFyRmVlUGF5bWVudFN0cmF0ZWd5EiwKKFNURUxMQVJfRkVFX1BBWU1FTlRfU1RSQVRFR1lfVU5TUEVDSUZJRUQQABIoCiRTVEVMTEFSX0ZFRV9QQVlNRU5UX1NUUkFURUdZX1JFTEFZRVIQAUKDAQoOY29tLnJlbGF5ZXIudjFCDFN0ZWxsYXJQcm90b1ABWhRyZWxheWVyL3YxO3JlbGF5ZXJ2MaoCClJlbGF5ZXIuVjG6AglSZWxheWVyVjHKAgpSZWxheWVyXFYx4gIWUmVsYXllclxWMVxHUEJNZXRhZGF0YeoCC1JlbGF5ZXI6OlYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_relayer_rest_v1_options]);
 
 /**
  * The content of a Stellar transaction. Exactly one of `operations` and `transaction_xdr` is required.
@@ -47,6 +47,7 @@ export type StellarTransactionRequest = Message<"relayer.v1.StellarTransactionRe
   /**
    * A transaction envelope, base64 XDR, signed or unsigned. In an unsigned one the relayer's own account must be the only source account, and time bounds
    * are the only allowed condition; the service sets sequence number, fee and signature. A signed one belongs to another account, and needs `fee_bump`.
+   * At most 256 KiB before base64.
    *
    * @generated from field: optional string transaction_xdr = 4;
    */
@@ -396,17 +397,17 @@ export type AssetSpec = Message<"relayer.v1.AssetSpec"> & {
     /**
      * An issued asset with a code of 1 to 4 characters. REST also accepts `credit_alphanum4`.
      *
-     * @generated from field: relayer.v1.CreditAsset credit4 = 2;
+     * @generated from field: relayer.v1.CreditAsset4 credit4 = 2;
      */
-    value: CreditAsset;
+    value: CreditAsset4;
     case: "credit4";
   } | {
     /**
      * An issued asset with a code of 5 to 12 characters. REST also accepts `credit_alphanum12`.
      *
-     * @generated from field: relayer.v1.CreditAsset credit12 = 3;
+     * @generated from field: relayer.v1.CreditAsset12 credit12 = 3;
      */
-    value: CreditAsset;
+    value: CreditAsset12;
     case: "credit12";
   } | { case: undefined; value?: undefined };
 };
@@ -434,13 +435,13 @@ export const NativeAssetSchema: GenMessage<NativeAsset> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 9);
 
 /**
- * An issued asset.
+ * An issued asset with a code of 1 to 4 characters.
  *
- * @generated from message relayer.v1.CreditAsset
+ * @generated from message relayer.v1.CreditAsset4
  */
-export type CreditAsset = Message<"relayer.v1.CreditAsset"> & {
+export type CreditAsset4 = Message<"relayer.v1.CreditAsset4"> & {
   /**
-   * The code: characters from `A-Z a-z 0-9`. The type of the asset decides the length. Required.
+   * The code: 1 to 4 characters from `A-Z a-z 0-9`. Required.
    *
    * @generated from field: string code = 1;
    */
@@ -455,11 +456,39 @@ export type CreditAsset = Message<"relayer.v1.CreditAsset"> & {
 };
 
 /**
- * Describes the message relayer.v1.CreditAsset.
- * Use `create(CreditAssetSchema)` to create a new message.
+ * Describes the message relayer.v1.CreditAsset4.
+ * Use `create(CreditAsset4Schema)` to create a new message.
  */
-export const CreditAssetSchema: GenMessage<CreditAsset> = /*@__PURE__*/
+export const CreditAsset4Schema: GenMessage<CreditAsset4> = /*@__PURE__*/
   messageDesc(file_relayer_v1_stellar, 10);
+
+/**
+ * An issued asset with a code of 5 to 12 characters.
+ *
+ * @generated from message relayer.v1.CreditAsset12
+ */
+export type CreditAsset12 = Message<"relayer.v1.CreditAsset12"> & {
+  /**
+   * The code: 5 to 12 characters from `A-Z a-z 0-9`. Required.
+   *
+   * @generated from field: string code = 1;
+   */
+  code: string;
+
+  /**
+   * The issuing account, `G...`. Required.
+   *
+   * @generated from field: string issuer = 2;
+   */
+  issuer: string;
+};
+
+/**
+ * Describes the message relayer.v1.CreditAsset12.
+ * Use `create(CreditAsset12Schema)` to create a new message.
+ */
+export const CreditAsset12Schema: GenMessage<CreditAsset12> = /*@__PURE__*/
+  messageDesc(file_relayer_v1_stellar, 11);
 
 /**
  * The code of a contract, in one of two notations; over RPC both are plain bytes.
@@ -474,7 +503,7 @@ export type WasmSource = Message<"relayer.v1.WasmSource"> & {
    */
   source: {
     /**
-     * In REST hexadecimal.
+     * In REST hexadecimal. At most 131072 bytes.
      *
      * @generated from field: bytes hex = 1;
      */
@@ -482,7 +511,7 @@ export type WasmSource = Message<"relayer.v1.WasmSource"> & {
     case: "hex";
   } | {
     /**
-     * In REST base64.
+     * In REST base64. At most 131072 bytes.
      *
      * @generated from field: bytes base64 = 2;
      */
@@ -496,7 +525,7 @@ export type WasmSource = Message<"relayer.v1.WasmSource"> & {
  * Use `create(WasmSourceSchema)` to create a new message.
  */
 export const WasmSourceSchema: GenMessage<WasmSource> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 11);
+  messageDesc(file_relayer_v1_stellar, 12);
 
 /**
  * The source that the address of a new contract is derived from. In REST: `from` names the case and its field is beside it.
@@ -533,7 +562,7 @@ export type ContractSource = Message<"relayer.v1.ContractSource"> & {
  * Use `create(ContractSourceSchema)` to create a new message.
  */
 export const ContractSourceSchema: GenMessage<ContractSource> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 12);
+  messageDesc(file_relayer_v1_stellar, 13);
 
 /**
  * An account creates the contract.
@@ -554,7 +583,7 @@ export type AccountContractSource = Message<"relayer.v1.AccountContractSource"> 
  * Use `create(AccountContractSourceSchema)` to create a new message.
  */
 export const AccountContractSourceSchema: GenMessage<AccountContractSource> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 13);
+  messageDesc(file_relayer_v1_stellar, 14);
 
 /**
  * Another contract creates the contract.
@@ -575,7 +604,7 @@ export type FactoryContractSource = Message<"relayer.v1.FactoryContractSource"> 
  * Use `create(FactoryContractSourceSchema)` to create a new message.
  */
 export const FactoryContractSourceSchema: GenMessage<FactoryContractSource> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 14);
+  messageDesc(file_relayer_v1_stellar, 15);
 
 /**
  * Who authorizes a contract operation. In REST: `type` names the case and its fields are beside it.
@@ -628,7 +657,7 @@ export type AuthSpec = Message<"relayer.v1.AuthSpec"> & {
  * Use `create(AuthSpecSchema)` to create a new message.
  */
 export const AuthSpecSchema: GenMessage<AuthSpec> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 15);
+  messageDesc(file_relayer_v1_stellar, 16);
 
 /**
  * No authorization.
@@ -643,7 +672,7 @@ export type NoAuth = Message<"relayer.v1.NoAuth"> & {
  * Use `create(NoAuthSchema)` to create a new message.
  */
 export const NoAuthSchema: GenMessage<NoAuth> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 16);
+  messageDesc(file_relayer_v1_stellar, 17);
 
 /**
  * Authorization by the source account.
@@ -658,7 +687,7 @@ export type SourceAccountAuth = Message<"relayer.v1.SourceAccountAuth"> & {
  * Use `create(SourceAccountAuthSchema)` to create a new message.
  */
 export const SourceAccountAuthSchema: GenMessage<SourceAccountAuth> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 17);
+  messageDesc(file_relayer_v1_stellar, 18);
 
 /**
  * Authorization by addresses.
@@ -679,7 +708,7 @@ export type AddressesAuth = Message<"relayer.v1.AddressesAuth"> & {
  * Use `create(AddressesAuthSchema)` to create a new message.
  */
 export const AddressesAuthSchema: GenMessage<AddressesAuth> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 18);
+  messageDesc(file_relayer_v1_stellar, 19);
 
 /**
  * Authorization that is already signed.
@@ -700,7 +729,7 @@ export type XdrAuth = Message<"relayer.v1.XdrAuth"> & {
  * Use `create(XdrAuthSchema)` to create a new message.
  */
 export const XdrAuthSchema: GenMessage<XdrAuth> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 19);
+  messageDesc(file_relayer_v1_stellar, 20);
 
 /**
  * A contract value. In REST: an object with one key, the case without `_value` (`{"u32":1}`), except void, which is the bare string `"void"`.
@@ -866,7 +895,7 @@ export type ScVal = Message<"relayer.v1.ScVal"> & {
  * Use `create(ScValSchema)` to create a new message.
  */
 export const ScValSchema: GenMessage<ScVal> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 20);
+  messageDesc(file_relayer_v1_stellar, 21);
 
 /**
  * Nothing.
@@ -881,7 +910,7 @@ export type ScVoid = Message<"relayer.v1.ScVoid"> & {
  * Use `create(ScVoidSchema)` to create a new message.
  */
 export const ScVoidSchema: GenMessage<ScVoid> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 21);
+  messageDesc(file_relayer_v1_stellar, 22);
 
 /**
  * Unsigned 128-bit integer: either `decimal`, or its parts (an absent part is 0). REST also accepts the bare decimal.
@@ -916,7 +945,7 @@ export type ScU128 = Message<"relayer.v1.ScU128"> & {
  * Use `create(ScU128Schema)` to create a new message.
  */
 export const ScU128Schema: GenMessage<ScU128> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 22);
+  messageDesc(file_relayer_v1_stellar, 23);
 
 /**
  * Signed 128-bit integer: either `decimal`, or its parts (an absent part is 0). REST also accepts the bare decimal.
@@ -951,7 +980,7 @@ export type ScI128 = Message<"relayer.v1.ScI128"> & {
  * Use `create(ScI128Schema)` to create a new message.
  */
 export const ScI128Schema: GenMessage<ScI128> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 23);
+  messageDesc(file_relayer_v1_stellar, 24);
 
 /**
  * Unsigned 256-bit integer: either `decimal`, or its parts (an absent part is 0). REST also accepts the bare decimal.
@@ -1000,7 +1029,7 @@ export type ScU256 = Message<"relayer.v1.ScU256"> & {
  * Use `create(ScU256Schema)` to create a new message.
  */
 export const ScU256Schema: GenMessage<ScU256> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 24);
+  messageDesc(file_relayer_v1_stellar, 25);
 
 /**
  * Signed 256-bit integer: either `decimal`, or its parts (an absent part is 0). REST also accepts the bare decimal.
@@ -1049,7 +1078,7 @@ export type ScI256 = Message<"relayer.v1.ScI256"> & {
  * Use `create(ScI256Schema)` to create a new message.
  */
 export const ScI256Schema: GenMessage<ScI256> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 25);
+  messageDesc(file_relayer_v1_stellar, 26);
 
 /**
  * List of values.
@@ -1070,7 +1099,7 @@ export type ScVec = Message<"relayer.v1.ScVec"> & {
  * Use `create(ScVecSchema)` to create a new message.
  */
 export const ScVecSchema: GenMessage<ScVec> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 26);
+  messageDesc(file_relayer_v1_stellar, 27);
 
 /**
  * Keys and values.
@@ -1091,7 +1120,7 @@ export type ScMap = Message<"relayer.v1.ScMap"> & {
  * Use `create(ScMapSchema)` to create a new message.
  */
 export const ScMapSchema: GenMessage<ScMap> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 27);
+  messageDesc(file_relayer_v1_stellar, 28);
 
 /**
  * One key and its value.
@@ -1119,7 +1148,7 @@ export type ScMapEntry = Message<"relayer.v1.ScMapEntry"> & {
  * Use `create(ScMapEntrySchema)` to create a new message.
  */
 export const ScMapEntrySchema: GenMessage<ScMapEntry> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 28);
+  messageDesc(file_relayer_v1_stellar, 29);
 
 /**
  * The Stellar fields of a transaction record.
@@ -1161,7 +1190,7 @@ export type StellarTransaction = Message<"relayer.v1.StellarTransaction"> & {
  * Use `create(StellarTransactionSchema)` to create a new message.
  */
 export const StellarTransactionSchema: GenMessage<StellarTransaction> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 29);
+  messageDesc(file_relayer_v1_stellar, 30);
 
 /**
  * Policies of a relayer on Stellar.
@@ -1184,7 +1213,7 @@ export type StellarPolicies = Message<"relayer.v1.StellarPolicies"> & {
   minBalance?: string | undefined;
 
   /**
-   * Maximum `max_fee` in stroops that a transaction may set; it also limits the default. Decimal. Absent: no maximum.
+   * Maximum `max_fee` in stroops that a transaction may set; it also limits the default. Decimal, at least 1. Absent: no maximum.
    *
    * @generated from field: optional string max_fee = 3;
    */
@@ -1196,7 +1225,7 @@ export type StellarPolicies = Message<"relayer.v1.StellarPolicies"> & {
  * Use `create(StellarPoliciesSchema)` to create a new message.
  */
 export const StellarPoliciesSchema: GenMessage<StellarPolicies> = /*@__PURE__*/
-  messageDesc(file_relayer_v1_stellar, 30);
+  messageDesc(file_relayer_v1_stellar, 31);
 
 /**
  * Who pays the fee of a transaction on Stellar.

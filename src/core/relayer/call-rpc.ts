@@ -71,7 +71,7 @@ export interface AnsweredCall {
 const noParams = { evm: '[]', stellar: null, solana: '[]' } as const;
 
 /** The maximum length of an id that an answer repeats. */
-const maxIdLength = 256;
+export const maxIdLength = 256;
 
 /**
  * Forwards a call to a node of the relayer's network. A node's error is an answer. Throws `FIELD_INVALID`, also for a method that is not

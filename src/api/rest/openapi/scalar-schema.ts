@@ -1,7 +1,9 @@
 import { type DescField, ScalarType } from '@bufbuild/protobuf';
+import type { FieldRules } from '../../../../gen/relayer/rest/v1/options_pb.js';
 import { allowedRangeOf, amountPattern } from '../../../codec/field-bounds.js';
 import { fieldRulesOf, type IntegerRange, integerRangeOf, isLong, scalarTypeOf, textSyntaxOf } from '../../../codec/field-rules.js';
 import { digitsPattern, hexPattern, longPattern } from '../../../codec/scalar-codecs.js';
+import { maxIdLength } from '../../../core/relayer/call-rpc.js';
 import type { Schema } from './schema.js';
 
 /** Whether the JSON is a request or a response: REST reads more forms than it writes. */
@@ -16,14 +18,19 @@ const maxInt32 = 2n ** 31n - 1n;
 const maxInt64 = 2n ** 63n - 1n;
 
 /** An amount in a request. */
-const amount = choice(
-  'Amount',
-  'An integer from 0 to 2^128-1: a string of decimal digits or of `0x` and hex digits, or a JSON integer. Use a string, which is exact in every language.',
-  [
-    { type: 'string', pattern: amountPattern.source },
-    { type: 'integer', minimum: 0, maximum: 2n ** 128n - 1n },
-  ],
-);
+const amount = amountFrom(0, amountPattern);
+const amountFrom1 = amountFrom(1, /^(?:0*[1-9][0-9]*|0x0*[1-9a-fA-F][0-9a-fA-F]*)$/);
+
+function amountFrom(minimum: 0 | 1, pattern: RegExp): Schema {
+  return choice(
+    minimum === 0 ? 'Amount' : `AmountFrom${minimum}`,
+    `An integer from ${minimum} to 2^128-1: a string of decimal digits or of \`0x\` and hex digits, or a JSON integer. Use a string, which is exact in every language.`,
+    [
+      { type: 'string', pattern: pattern.source, ...(minimum === 0 ? {} : { maxLength: 78 }) },
+      { type: 'integer', minimum, maximum: 2n ** 128n - 1n },
+    ],
+  );
+}
 
 /** Decimal digits in a request. */
 const digits = choice(
@@ -33,13 +40,21 @@ const digits = choice(
 );
 
 /** Bytes in a request. The codec also reads an array of integers, but generators have no choice between a text and a list. */
-function hexBytes(length: number): Schema {
+function hexBytes({ length, maxLength }: FieldRules): Schema {
+  const [name, what] =
+    length > 0 ? [length, `${length} bytes`] : maxLength > 0 ? [`UpTo${maxLength}`, `At most ${maxLength} bytes`] : ['', 'Bytes'];
   return {
-    title: length === 0 ? 'HexBytes' : `HexBytes${length}`,
+    title: `HexBytes${name}`,
     type: 'string',
     pattern: length === 0 ? hexPattern.source : `^(?:0x)?[0-9a-fA-F]{${2 * length}}$`,
-    description: `${length === 0 ? 'Bytes' : `${length} bytes`} as hex digits, \`0x\` optional. The service also accepts an array of integers from 0 to 255.`,
+    ...(maxLength === 0 ? {} : { maxLength: 2 + 2 * maxLength }),
+    description: `${what} as hex digits, \`0x\` optional. The service also accepts an array of integers from 0 to 255.`,
   };
+}
+
+/** Bytes as base64. */
+function base64Bytes({ maxLength }: FieldRules): Schema {
+  return { type: 'string', contentEncoding: 'base64', ...(maxLength === 0 ? {} : { maxLength: Math.ceil(maxLength / 3) * 4 }) };
 }
 
 /**
@@ -58,31 +73,31 @@ const exactInteger: Schema = {
 /** The schemas of fields that contain JSON; others accept any value. `not`, because generators have no choice between a list and an object. */
 const jsonForms: Readonly<Record<string, Schema>> = {
   'CallRpcRequest.params': { not: { type: ['string', 'number', 'boolean'] } },
-  'CallRpcRequest.id': { not: { type: ['array', 'object', 'boolean'] } },
+  // The text that the service limits has quotes.
+  'CallRpcRequest.id': { not: { type: ['array', 'object', 'boolean'] }, maxLength: maxIdLength - 2 },
   'LocalSignerConfig.keystore': { type: 'object', additionalProperties: true },
 };
 
 /** Returns the schema of a scalar field or of its items, as the codec reads or writes it. */
 export function scalarSchema(schemas: NamedSchemas, field: DescField, direction: Direction): Schema {
-  const { hex, json, amount: isAmount, number, length } = fieldRulesOf(field);
+  const rules = fieldRulesOf(field);
+  const { hex, json, amount: isAmount, number, min } = rules;
   const scalar = scalarTypeOf(field);
   const isRequest = direction === 'request';
   if (scalar === ScalarType.BOOL) return { type: 'boolean' };
-  if (scalar === ScalarType.BYTES && !hex) return { type: 'string', contentEncoding: 'base64' };
-  if (scalar === ScalarType.BYTES) return isRequest ? named(schemas, hexBytes(length)) : { type: 'string', pattern: '^(?:[0-9a-f]{2})*$' };
+  if (scalar === ScalarType.BYTES && !hex) return isRequest ? base64Bytes(rules) : { type: 'string', contentEncoding: 'base64' };
+  if (scalar === ScalarType.BYTES) return isRequest ? named(schemas, hexBytes(rules)) : { type: 'string', pattern: '^(?:[0-9a-f]{2})*$' };
   if (scalar !== ScalarType.STRING) return integerSchema(schemas, field, direction);
   if (json) return jsonForms[`${field.parent.name}.${field.name}`] ?? {};
-  if (isAmount && isRequest) return named(schemas, amount);
+  if (isAmount && isRequest) return named(schemas, min === 1n ? amountFrom1 : amount);
   if (number) return named(schemas, isRequest ? digits : exactInteger);
   return isRequest ? textSchema(field) : { type: 'string' };
 }
 
 /** Returns the schema of the texts that the codec accepts. Responses have no pattern: clients that check it would refuse texts that a later version adds. */
 function textSchema(field: DescField): Schema {
-  const syntax = textSyntaxOf(field);
-  if (syntax === undefined) return { type: 'string' };
-  const { pattern, maxLength } = syntax;
-  return { type: 'string', pattern: pattern.source, ...(maxLength === undefined ? {} : { maxLength }) };
+  const { pattern, shownPattern = pattern, maxLength = fieldRulesOf(field).maxLength } = textSyntaxOf(field) ?? {};
+  return { type: 'string', ...(shownPattern && { pattern: shownPattern.source }), ...(maxLength > 0 && { maxLength }) };
 }
 
 /** Returns the schema of an integer in a path or query. */

@@ -37,7 +37,15 @@ export class SchemaCompiler implements FieldSchemas {
   field(field: DescField, direction: Direction): Schema {
     const item = this.value(field, direction);
     if (field.fieldKind !== 'list') return item;
-    return { type: 'array', items: item, ...(fieldRulesOf(field).nonEmpty ? { minItems: 1 } : {}) };
+    const { nonEmpty, minItems, maxItems } = fieldRulesOf(field);
+    const least = nonEmpty ? 1 : minItems;
+    const isRequest = direction === 'request';
+    return {
+      type: 'array',
+      items: item,
+      ...(isRequest && least > 0 && { minItems: least }),
+      ...(isRequest && maxItems > 0 && { maxItems }),
+    };
   }
 
   /** Returns the schema of a field's value, or of one of its items. */

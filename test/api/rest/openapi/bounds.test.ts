@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Keypair, StrKey } from '@stellar/stellar-sdk';
+import { type ApiDocument, readApiDocument } from '../../../support/api-document.js';
+import { type RestAnswer, startAppRig, startEd25519App } from '../../../support/app-rig.js';
+
+/*
+ * The domain checks the sizes of lists, texts and bytes with sentences of its own. Here each size that the document states is tried on a
+ * running service: it accepts the limit, and rejects what is beyond it.
+ */
+
+type Json = Readonly<Record<string, unknown>>;
+type Network = 'evm' | 'stellar' | 'solana';
+
+/** The calls whose bodies have limits, by the schema of the body. */
+const calls = {
+  SendTransactionRequest: ['POST', '/relayers/r1/transactions'],
+  SignTransactionRequest: ['POST', '/relayers/r1/sign-transaction'],
+  CreateRelayerRequest: ['POST', '/relayers'],
+  UpdateRelayerRequest: ['PATCH', '/relayers/r1'],
+  CreateNotificationRequest: ['POST', '/notifications'],
+  UpdateNotificationRequest: ['PATCH', '/notifications/n1'],
+  UpdateNetworkRequest: ['PATCH', '/networks/evm:local'],
+  CreateApiKeyRequest: ['POST', '/api-keys'],
+  CallRpcRequest: ['POST', '/relayers/r1/rpc'],
+} as const;
+
+/** How to make a body of a size, which is a number of items or characters. */
+interface Trial {
+  readonly schema: keyof typeof calls;
+  readonly network: Network;
+  readonly bodyOf: (size: number) => Json;
+  /** The field, as the service names it. */
+  readonly field: string;
+  /** The difference to the next size. Hex digits and base64 come in groups. */
+  readonly step: number;
+}
+
+interface App {
+  readonly baseUrl: string;
+  ask(verb: string, path: string, ask: { body: string }): Promise<RestAnswer>;
+  stop(): Promise<void>;
+}
+
+const account = Keypair.random().publicKey();
+const contract = StrKey.encodeContract(Buffer.alloc(32, 7));
+const evmAddress = `0x${'12'.repeat(20)}`;
+const program = '11111111111111111111111111111111';
+const payment = { type: 'payment', destination: account, amount: '1', asset: { type: 'native' } };
+const xdrAuth = (entries: readonly string[]) => ({ type: 'xdr', entries });
+
+function listOf<T>(item: T): (size: number) => T[] {
+  return (size) => Array.from({ length: size }, () => item);
+}
+
+function urlOf(length: number): string {
+  return 'https://example.com/'.padEnd(length, 'x');
+}
+
+/** The smallest code, with zeros behind it. */
+function wasmOf(bytes: number): Buffer {
+  return Buffer.concat([Buffer.from('0061736d', 'hex'), Buffer.alloc(bytes - 4)]);
+}
+
+function trial(schema: Trial['schema'], field: string, bodyOf: Trial['bodyOf'], more: Partial<Trial> = {}): Trial {
+  return { schema, field, bodyOf, network: 'evm', step: 1, ...more };
+}
+
+function stellar(field: string, fieldsOf: (size: number) => Json, step = 1): Trial {
+  return trial('SendTransactionRequest', field, (size) => ({ network: 'local', ...fieldsOf(size) }), { network: 'stellar', step });
+}
+
+function stellarOperation(field: string, operationOf: (size: number) => Json, step = 1): Trial {
+  return stellar(`operations[0].${field}`, (size) => ({ operations: [operationOf(size)] }), step);
+}
+
+function invocation(fields: Json): Json {
+  return { type: 'invoke_contract', contract_address: contract, function_name: 'f', ...fields };
+}
+
+function solana(field: string, bodyOf: Trial['bodyOf'], step = 1): Trial {
+  return trial('SendTransactionRequest', field, bodyOf, { network: 'solana', step });
+}
+
+function policy(network: Network, name: string, sizedOf: (size: number) => unknown): Trial {
+  return trial('UpdateRelayerRequest', `policies.${name}`, (size) => ({ policies: { [name]: sizedOf(size) } }), { network });
+}
+
+function relayer(network: Network): Trial {
+  const body = { name: 'n', network: 'local', network_type: network, signer_id: 's1' };
+  return trial('CreateRelayerRequest', 'custom_rpc_urls', (size) => ({ ...body, custom_rpc_urls: listOf('http://a')(size) }), { network });
+}
+
+/** By schema, key and keyword. */
+const trials: Readonly<Record<string, Trial>> = {
+  'EvmTransactionRequest.data maxLength': trial(
+    'SendTransactionRequest',
+    'data',
+    (size) => ({ to: evmAddress, value: '0', data: `0x${'00'.repeat((size - 2) / 2)}` }),
+    { step: 2 },
+  ),
+  'StellarTransactionRequest.operations maxItems': stellar('operations', (size) => ({ operations: listOf(payment)(size) })),
+  'StellarTransactionRequest.transaction_xdr maxLength': stellar('transaction_xdr', (size) => ({ transaction_xdr: 'A'.repeat(size) }), 4),
+  'MemoSpecNone.value maxLength': stellar('memo.value', (size) => ({
+    operations: [payment],
+    memo: { type: 'none', value: size === 0 ? null : 'm' },
+  })),
+  'MemoSpecText.value maxLength': stellar('memo.value', (size) => ({
+    operations: [payment],
+    memo: { type: 'text', value: 'm'.repeat(size) },
+  })),
+  'AuthSpecXdr.entries minItems': stellarOperation('auth.entries', (size) => invocation({ auth: xdrAuth(listOf('AAAA')(size)) })),
+  'WasmSourceHex.hex maxLength': stellarOperation(
+    'wasm.hex',
+    (size) => ({ type: 'upload_wasm', wasm: { hex: `0x${wasmOf((size - 2) / 2).toString('hex')}` } }),
+    2,
+  ),
+  'WasmSourceBase64.base64 maxLength': stellarOperation(
+    'wasm.base64',
+    (size) => ({ type: 'upload_wasm', wasm: { base64: wasmOf((size / 4) * 3 - 1).toString('base64') } }),
+    4,
+  ),
+  'SolanaTransactionRequest.transaction maxLength': solana('transaction', (size) => ({ transaction: `${'A'.repeat(size - 1)}=` }), 4),
+  'SolanaSignRequest.transaction maxLength': trial(
+    'SignTransactionRequest',
+    'transaction',
+    (size) => ({ transaction: `${'A'.repeat(size - 1)}=` }),
+    {
+      network: 'solana',
+      step: 4,
+    },
+  ),
+  'SolanaTransactionRequest.instructions maxItems': solana('instructions', (size) => ({
+    instructions: listOf({ program_id: program })(size),
+  })),
+  'SolanaInstructionInput.accounts maxItems': solana('instructions[0].accounts', (size) => ({
+    instructions: [{ program_id: program, accounts: listOf({ pubkey: program })(size) }],
+  })),
+  'SolanaInstructionInput.data maxLength': solana(
+    'instructions[0].data',
+    (size) => ({ instructions: [{ program_id: program, data: Buffer.alloc((size / 4) * 3 - 1).toString('base64') }] }),
+    4,
+  ),
+  'CreateRelayerRequestEvm.custom_rpc_urls maxItems': relayer('evm'),
+  'CreateRelayerRequestStellar.custom_rpc_urls maxItems': relayer('stellar'),
+  'CreateRelayerRequestSolana.custom_rpc_urls maxItems': relayer('solana'),
+  'UpdateRelayerRequest.custom_rpc_urls maxItems': trial('UpdateRelayerRequest', 'custom_rpc_urls', (size) => ({
+    custom_rpc_urls: listOf('http://a')(size),
+  })),
+  'RpcUrlInputText.RpcUrlInputText maxLength': trial('UpdateNetworkRequest', 'rpc_urls[0].url', (size) => ({ rpc_urls: [urlOf(size)] })),
+  'RpcUrlInputObject.url maxLength': trial('UpdateNetworkRequest', 'rpc_urls[0].url', (size) => ({ rpc_urls: [{ url: urlOf(size) }] })),
+  'UpdateNetworkRequest.rpc_urls maxItems': trial('UpdateNetworkRequest', 'rpc_urls', (size) => ({ rpc_urls: listOf('http://a')(size) })),
+  'UpdateNetworkRequest.rpc_urls minItems': trial('UpdateNetworkRequest', 'rpc_urls', (size) => ({ rpc_urls: listOf('http://a')(size) })),
+  'EvmPoliciesInput.whitelist_receivers minItems': policy('evm', 'whitelist_receivers', listOf(evmAddress)),
+  'EvmPoliciesInput.whitelist_receivers maxItems': policy('evm', 'whitelist_receivers', listOf(evmAddress)),
+  'EvmPoliciesInput.gas_price_cap minimum': policy('evm', 'gas_price_cap', (size) => size),
+  'StellarPoliciesInput.max_fee minimum': policy('stellar', 'max_fee', (size) => size),
+  'SolanaPoliciesInput.max_allowed_fee_lamports minimum': policy('solana', 'max_allowed_fee_lamports', (size) => size),
+  'SolanaPoliciesInput.allowed_programs maxItems': policy('solana', 'allowed_programs', listOf(program)),
+  'SolanaPoliciesInput.allowed_accounts maxItems': policy('solana', 'allowed_accounts', listOf(program)),
+  'SolanaPoliciesInput.disallowed_accounts maxItems': policy('solana', 'disallowed_accounts', listOf(program)),
+  'CreateNotificationRequest.url maxLength': trial('CreateNotificationRequest', 'url', (size) => ({ url: urlOf(size) })),
+  'CreateNotificationRequest.signing_key maxLength': trial('CreateNotificationRequest', 'signing_key', (size) => ({
+    url: urlOf(30),
+    signing_key: 'k'.repeat(size),
+  })),
+  'UpdateNotificationRequest.url maxLength': trial('UpdateNotificationRequest', 'url', (size) => ({ url: urlOf(size) })),
+  'UpdateNotificationRequest.signing_key maxLength': trial('UpdateNotificationRequest', 'signing_key', (size) => ({
+    signing_key: 'k'.repeat(size),
+  })),
+  'CreateApiKeyRequest.scopes minItems': trial('CreateApiKeyRequest', 'scopes', (size) => ({ name: 'n', scopes: listOf('sign')(size) })),
+  'CreateApiKeyRequest.relayer_ids maxItems': trial('CreateApiKeyRequest', 'relayer_ids', (size) => ({
+    name: 'n',
+    scopes: ['sign'],
+    relayer_ids: listOf('r1')(size),
+  })),
+  'CallRpcRequest.id maxLength': trial('CallRpcRequest', 'id', (size) => ({ method: 'eth_chainId', id: 'i'.repeat(size) })),
+};
+
+describe('the limits of the OpenAPI document', () => {
+  let apps: Partial<Record<Network, App>> = {};
+  let document: ApiDocument;
+  let limits: ReadonlyMap<string, number>;
+  before(async () => {
+    const rig = await startAppRig({ notifications: [{ id: 'n1', type: 'webhook', url: 'https://example.com/hook' }] });
+    apps = { evm: rig };
+    apps.stellar = await startEd25519App({ network: 'stellar', networkFields: { passphrase: 'Standalone Network ; February 2017' } });
+    apps.solana = await startEd25519App({ network: 'solana' });
+    document = await readApiDocument(rig.port);
+    limits = limitsOf(document.json);
+  });
+  after(async () => {
+    for (const app of Object.values(apps)) await app.stop();
+  });
+
+  it('the limits of the OpenAPI document: are all tried', () => {
+    assert.deepEqual([...limits.keys()].sort(), Object.keys(trials).sort());
+  });
+
+  it('the limits of the OpenAPI document: its pattern of a webhook URL accepts what the service accepts', async () => {
+    for (const [url, isAccepted] of [
+      ['https://hooks.example.com/relayer?token=a@b#part', true],
+      ['HTTP://[2606:4700:4700::1111]:8080', true],
+      ['https://b\u00fccher.de?a=@', true],
+      ['https://user@hooks.example.com/', false],
+      ['https://user:secret@hooks.example.com/', false],
+      ['https://hooks.example.com/a b', false],
+      ['https://hooks.example.com/a\nb', false],
+      ['https://hooks.example.com/\u0085', false],
+      ['https://', false],
+      ['ftp://hooks.example.com/', false],
+    ] as const) {
+      const body = { url };
+      assert.equal(document.problems(['components', 'schemas', 'CreateNotificationRequest'], body) === null, isAccepted, url);
+      const { status, text } = await (apps.evm ?? assert.fail()).ask('POST', '/api/v1/notifications', { body: JSON.stringify(body) });
+      assert.equal(status, isAccepted ? 201 : 400, `${url}: ${text}`);
+    }
+  });
+
+  for (const [name, { schema, network, bodyOf, field, step }] of Object.entries(trials)) {
+    it(`the limits of the OpenAPI document: the service enforces ${name}`, async () => {
+      const limit = limits.get(name) ?? assert.fail('the document does not state it');
+      const beyond = name.endsWith(' minItems') || name.endsWith(' minimum') ? limit - step : limit + step;
+      const [verb, path] = calls[schema];
+      const problemsOf = (size: number) => document.problems(['components', 'schemas', schema], bodyOf(size));
+      const errorOf = async (size: number) => {
+        const { text } = await (apps[network] ?? assert.fail()).ask(verb, `/api/v1${path}`, { body: JSON.stringify(bodyOf(size)) });
+        const { error } = JSON.parse(text);
+        return String(error?.message ?? error);
+      };
+      assert.equal(problemsOf(limit), null);
+      assert.notEqual(problemsOf(beyond), null);
+      // What is at the limit may be wrong in another way.
+      const isOfSize = /at most|at least|maximum|must have 1 to|must not be empty|must be absent|must be \d+ to \d+ characters/;
+      const [atLimit, refused] = [await errorOf(limit), await errorOf(beyond)];
+      assert.ok(!atLimit.startsWith(field) || !isOfSize.test(atLimit), atLimit);
+      assert.ok(refused.startsWith(field) && isOfSize.test(refused), refused);
+    });
+  }
+});
+
+/** Collects the sizes and minimums that the schemas of requests state for their keys. */
+function limitsOf(json: Json): Map<string, number> {
+  const { schemas } = json.components as { schemas: Record<string, Json> };
+  const found = new Map<string, number>();
+  const seen = new Set<string>();
+  const look = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    for (const inner of Object.values(value)) look(inner);
+    const name = nameOf(value as Json);
+    if (name === undefined || seen.has(name)) return;
+    seen.add(name);
+    const schema = schemas[name] ?? {};
+    if (!/^(?:HexBytes|AmountFrom)/.test(name)) note(name, name, schema);
+    for (const [key, property] of Object.entries((schema.properties ?? {}) as Record<string, Json>)) note(name, key, property);
+    look(schema);
+  };
+  const note = (name: string, key: string, property: Json): void => {
+    // Only a reference can be beside null.
+    const [first = property] = (property.anyOf ?? []) as Json[];
+    const schema = schemas[nameOf(first) ?? ''] ?? property;
+    for (const keyword of ['maxLength', 'minItems', 'maxItems'])
+      if (schema[keyword] !== undefined && (schema === property || /^HexBytes/.test(String(schema.title))))
+        found.set(`${name}.${key} ${keyword}`, Number(schema[keyword]));
+    if (/^AmountFrom/.test(String(schema.title))) found.set(`${name}.${key} minimum`, minimumOf(schema));
+  };
+  for (const verbs of Object.values(json.paths as Record<string, Record<string, Json>>))
+    for (const { requestBody } of Object.values(verbs)) look(requestBody);
+  return found;
+}
+
+function minimumOf({ anyOf }: Json): number {
+  return Math.max(...(anyOf as { minimum?: number }[]).map(({ minimum = 0 }) => minimum));
+}
+
+function nameOf({ $ref }: Json): string | undefined {
+  return typeof $ref === 'string' ? $ref.split('/').at(-1) : undefined;
+}
