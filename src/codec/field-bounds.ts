@@ -43,8 +43,8 @@ export function rangeDescription(range: IntegerRange): string {
 
 /**
  * Compiles the check of a message and of the messages in it: the options `min`, `max` and `amount`, and that every enum value has a name,
- * since RPC accepts any number. The codecs refuse the same values in the same words, but for the names of enum values, which RPC spells differently; this check is for RPC. It returns the first problem
- * (`FIELD_INVALID`, naming the field by its REST path). Null if nothing is bounded.
+ * since RPC accepts any number. This check is for RPC. The codecs refuse the same values with the same texts, except that RPC has other names
+ * for enum values. Returns the first problem (`FIELD_INVALID`, naming the field by its REST path). Null if nothing is bounded.
  */
 export function compileFieldBounds(desc: DescMessage): ((message: object) => DomainError | undefined) | null {
   if (!hasBounds(desc, new Set())) return null;

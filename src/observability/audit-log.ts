@@ -19,7 +19,7 @@ export async function openAuditLog(file: string | null, destination: Destination
 
 function openFile(dest: string): Promise<DestinationStream> {
   return new Promise((resolve, reject) => {
-    // A line is written before the next turn of the loop, so that a kill loses hardly any.
+    // A line is written before the next turn of the loop, so that a kill loses at most the lines of one turn.
     const stream = pino.destination({ dest, append: true, sync: true, mode: 0o600 });
     stream.once('ready', () => resolve(stream));
     stream.once('error', (cause: unknown) => reject(new Error(`cannot open AUDIT_LOG_FILE ${dest}`, { cause })));

@@ -9,7 +9,7 @@ export interface Step {
   readonly guarded: boolean;
 }
 
-/** A change as this store makes it: its steps run in order. */
+/** A change of this store, whose steps run in order. */
 export class BoundChange implements Change {
   readonly name: string;
   readonly steps: readonly Step[];

@@ -16,6 +16,7 @@ const sources = [
   'RELEASING.md',
   'SECURITY.md',
   'CHANGELOG.md',
+  'Dockerfile',
 ];
 
 interface Rule {
@@ -30,12 +31,17 @@ interface Rule {
  */
 const rules: readonly Rule[] = [
   // Sentences without an actor.
-  { pattern: phrase('whoever', 'nobody', 'no one', 'what stands', 'will ever tell'), instead: 'name the actor' },
+  {
+    pattern: phrase('whoever', 'whatever', 'nobody', 'no one', 'anybody', 'somebody', 'someone', 'what stands', 'will ever tell'),
+    instead: 'name the actor',
+  },
   { pattern: phrase('where no', 'where none', 'where nothing', 'where nobody'), instead: '"if", with the actor' },
   { pattern: phrase('so many', 'so long, in'), instead: 'the number, or "at most"' },
   { pattern: phrase('what (?:becomes|became) of', 'to be woken by', 'what it says'), instead: 'lifecycle; alerts; logs' },
+  { pattern: phrase('for good', 'anew', 'hardly', 'all the same'), instead: 'permanently; again; unlikely; still' },
+  { pattern: /\bMakes it[;:.]/, instead: 'the verb with its object' },
   { pattern: /\btold\b|\btold(?=[A-Z])|Told(?![a-z])/, instead: 'report, return, log or send' },
-  { pattern: phrase('tells? of', 'tells? the user', 'telling of'), instead: 'report, or describe' },
+  { pattern: /\btells? (?:of|the user)\b|\btelling of\b|\btell\??:|\btell[A-Z]/, instead: 'report, describe or resolve' },
   { pattern: /\bgreatest|Greatest|\bleast level\b/, instead: 'maximum; minimum' },
   { pattern: phrase('too dear', 'dearer', 'dearest'), instead: 'expensive, costly, higher' },
 
@@ -64,24 +70,28 @@ const rules: readonly Rule[] = [
     instead: 'the sentence in the table',
   },
   {
-    pattern: phrase('there is no scope', 'opens nothing', 'without their texts', 'signs on for'),
+    pattern: phrase('there is no scope', 'opens? nothing', 'without their texts', 'signs on for'),
     instead: 'unknown scope; revoked; secrets are never shown',
   },
 ];
 
 describe('the language of the project', () => {
   it('the language of the project: uses the words of the glossary and none of the phrases that it replaces', () => {
-    const found = sources.flatMap(filesIn).flatMap((file) =>
-      readFileSync(file, 'utf8')
-        .split('\n')
-        .flatMap((line, index) =>
-          rules.flatMap(({ pattern, instead }) => {
-            const match = pattern.exec(line)?.[0];
-            return match === undefined ? [] : [`${file}:${index + 1}: "${match}"; use ${instead}`];
-          }),
+    const found = sources.flatMap(filesIn).flatMap((file) => {
+      const { text, lineAt } = flowingText(readFileSync(file, 'utf8'));
+      return rules.flatMap(({ pattern, instead }) =>
+        [...text.matchAll(new RegExp(pattern, `${pattern.flags}g`))].map(
+          (match) => `${file}:${lineAt(match.index)}: "${match[0]}"; use ${instead}`,
         ),
-    );
+      );
+    });
     assert.equal(found.length, 0, `${found.length} phrases to reword (docs/language.md):\n${found.join('\n')}`);
+  });
+
+  it('the language of the project: finds a phrase that a comment breaks into two lines', () => {
+    const { text, lineAt } = flowingText('/**\n * An example.\n * What becomes\n * of it.\n */');
+    const match = phrase('what (?:becomes|became) of').exec(text);
+    assert.deepEqual([match?.[0], lineAt(match?.index ?? 0)], ['What becomes of', 3]);
   });
 
   it('the language of the project: names no file after a word that the glossary replaces', () => {
@@ -92,6 +102,14 @@ describe('the language of the project', () => {
     );
   });
 });
+
+/** Returns the text in one line, without the signs that begin the lines of comments, and the number of the line at a position in it. */
+function flowingText(source: string): { readonly text: string; lineAt(position: number): number } {
+  const lines = source.split('\n').map((line) => line.replace(/^[ \t]*(?:\/\*+|\*\/?|\/\/|#+|>)?[ \t]*/, ''));
+  const ends: number[] = [];
+  for (const line of lines) ends.push((ends.at(-1) ?? 0) + line.length + 1);
+  return { text: lines.join(' '), lineAt: (position) => ends.findIndex((end) => position < end) + 1 };
+}
 
 /** Matches whole phrases, in any case. */
 function phrase(...texts: readonly string[]): RegExp {
@@ -108,5 +126,5 @@ function filesIn(path: string): string[] {
   if (!statSync(path).isDirectory()) return [path];
   return readdirSync(path, { recursive: true, encoding: 'utf8' })
     .map((file) => join(path, file))
-    .filter((file) => /\.(?:ts|md|proto|yml|json)$/.test(file));
+    .filter((file) => /\.(?:ts|md|proto|yml|json|py|go|sh|html)$|^\.ci\/run$/.test(file));
 }

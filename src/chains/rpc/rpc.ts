@@ -28,7 +28,7 @@ export interface CallOptions {
 
 /** How to route a batch. */
 export interface BatchOptions<T> extends CallOptions {
-  /** Called for each endpoint that gets calls of the batch, copies included. The answers reject if the endpoint failed, which may have acted all the same. */
+  /** Called for each endpoint that gets calls of the batch, copies included. The answers reject if the endpoint failed, which may still have acted. */
   readonly onAsked?: (endpoint: object, calls: readonly RpcCall<T>[], answers: Promise<readonly Settled<T>[]>) => void;
 }
 

@@ -8,7 +8,7 @@ const badAmount = 'its amounts must be positive';
 const ownSource = 'its other account is its source account';
 
 /**
- * Returns why no ledger can accept an operation, whatever the ledger's state; null if one may. These are checks of stellar-core's `doCheckValid`: nodes reject
+ * Returns why no ledger in any state can accept an operation; null if one may. These are checks of stellar-core's `doCheckValid`: nodes reject
  * a transaction with such an operation. `source` is the account of the operation, `G...`.
  */
 export function whyInvalid(operation: xdr.Operation, source: string): string | null {

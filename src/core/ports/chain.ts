@@ -134,8 +134,8 @@ export type BroadcastOutcome =
 
 /**
  * Why waiting is unlikely to help an attempt; nodes may still accept another one in its slot. `content`: no block can include it. `invalid`: the same, and
- * every node that was sent it says so. `cost`: nodes accept none that may cost so much. `turn`: nodes accept it only after another transaction, whatever it
- * bids. `words`: the node answered with words that are not in our table.
+ * every node that was sent it says so. `cost`: nodes accept none that may cost so much. `turn`: nodes accept it only after another transaction, at any
+ * bid. `words`: the node answered with words that are not in our table.
  */
 export type Obstacle = 'content' | 'invalid' | 'cost' | 'turn' | 'words';
 
@@ -230,7 +230,7 @@ export interface Unsequenced {
   whyEndless(attempt: Attempt): string | null;
   /** Returns the name of what only one transaction in flight can use; others wait unsigned. Null: nothing. Calls no node. */
   soleUseOf(content: Content): string | null;
-  /** True if nodes that have this attempt reject `own`, an attempt in a slot of the account, whatever it bids. Calls no node. */
+  /** True if nodes that have this attempt reject `own`, an attempt in a slot of the account, at any bid. Calls no node. */
   excludes(attempt: Attempt, own: Attempt): boolean;
 }
 

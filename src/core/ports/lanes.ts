@@ -9,7 +9,7 @@ export interface Move {
   /** The attempt that was signed for it. */
   readonly newAttempt?: Attempt;
   /** True: the last step writes an event even if its status did not change. */
-  readonly tell?: boolean;
+  readonly writesEvent?: boolean;
   readonly saveResponse?: SaveResponse<TransactionView> | undefined;
 }
 

@@ -55,7 +55,7 @@ function withoutNodes(chain: Chain, { transaction, attempts }: OpenTransaction):
     if (typeof sentence === 'string')
       throw new DomainError('precondition', 'CANCEL_NOT_POSSIBLE', sentence, { metadata: { transaction_id: transaction.id } });
   }
-  return { steps: [givenUp(transaction, 'cancel')], tell: true };
+  return { steps: [givenUp(transaction, 'cancel')], writesEvent: true };
 }
 
 function isCancelAccepted({ intent, status }: Transaction): boolean {

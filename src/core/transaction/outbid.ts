@@ -53,7 +53,7 @@ export async function outbid(
     if (!isUnmoved) return null;
     const newAttempt = await signAttempt(deps, relayer, current, { draft, nonce: transaction.nonce, purpose });
     const before = { ...transaction, ...why };
-    const move = { tell: true, saveResponse };
+    const move = { writesEvent: true, saveResponse };
     const live = attempts.at(-1);
     // An attempt that nodes refused need not be outbid, so the new one may be identical to the live one.
     if (live?.hash === newAttempt.hash && live.purpose === purpose)

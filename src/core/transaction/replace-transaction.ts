@@ -66,10 +66,10 @@ export async function replaceTransaction(
     const { content, validUntilMs } = replacementOf(current);
     if (!isSigned(transaction)) {
       const statusReason = deps.lanes.whyUnsigned(transaction, content);
-      return { steps: [replacedInPlace(transaction, { content, validUntilMs, statusReason })], tell: true, saveResponse };
+      return { steps: [replacedInPlace(transaction, { content, validUntilMs, statusReason })], writesEvent: true, saveResponse };
     }
     if (!mustQueue(current)) return null;
-    return { steps: [replacementQueued(transaction, content, validUntilMs)], tell: true, saveResponse };
+    return { steps: [replacementQueued(transaction, content, validUntilMs)], writesEvent: true, saveResponse };
   }
 
   for (;;) {

@@ -7,7 +7,7 @@ import { type Attempt, isFinal, type Transaction, type TransactionView } from '.
 
 /**
  * Builds the commit of a move: each new revision of the row, the new attempt if there is one, when the transaction became final, and the
- * events. Each change of status and each replacement (`tell`) writes one event; nothing else does.
+ * events. Each change of status and each replacement (`writesEvent`) writes one event; nothing else does.
  */
 export function transactionChanges(
   deps: { readonly store: Pick<Store, 'change'>; readonly recordEvent: RecordEvent; readonly clock: Clock },
@@ -23,7 +23,7 @@ export function transactionChanges(
     const step = { ...decided, updatedAtMs: Math.max(nowMs, previous.updatedAtMs) };
     changes.push(deps.store.change.updateTransaction(step));
     if (isFinal(step.status)) changes.push(deps.store.change.endTransaction(step.id, nowMs));
-    const hasEvent = step.status !== previous.status || (move.tell === true && decided === move.steps.at(-1));
+    const hasEvent = step.status !== previous.status || (move.writesEvent === true && decided === move.steps.at(-1));
     if (hasEvent) changes.push(...deps.recordEvent(relayer, viewOf({ transaction: step, attempts })));
     previous = step;
   }

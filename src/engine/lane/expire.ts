@@ -54,7 +54,7 @@ export function createExpirer(lane: LaneContext): (head: Head) => Promise<void> 
     const nowMs = lane.deps.clock.nowMs();
     const elapsedMs = lane.deps.clock.elapsedMs();
     const { transactions } = lane;
-    // No self-transfer goes where there may be no account.
+    // While the account may be gone, no self-transfer is signed.
     const slotted = lane.doubts.has('absent') ? [] : transactions.slotted();
     for (const expiring of [...transactions.waiting(), ...slotted, ...transactions.unsequenced()]) {
       const { id } = expiring.transaction;

@@ -212,7 +212,7 @@ async function sign(lane: LaneContext, { open, draft }: DraftedAgain, head: Head
     const newAttempt = await signAttempt(lane.deps, lane.relayer(), current, { draft, nonce: null, purpose: 'content' });
     const duplicate = await duplicateOf(lane, newAttempt);
     if (duplicate !== null) return waitsFor(transaction, duplicate);
-    return { steps: [signed(transaction, newAttempt, wantedOf(transaction))], newAttempt, tell: transaction.queued !== null };
+    return { steps: [signed(transaction, newAttempt, wantedOf(transaction))], newAttempt, writesEvent: transaction.queued !== null };
   });
   if (after === null || after.attempts.length === open.attempts.length) {
     noteRefused(lane, open);

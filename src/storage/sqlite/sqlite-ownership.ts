@@ -26,14 +26,14 @@ export function createSqliteOwnership(writer: Sqlite.Database, files: readonly s
   let fence: Sqlite.Statement<unknown[]> | null = null;
   let values: unknown[] = [];
   let loss: Error | null = null;
-  let tellLost: (error: Error) => void = () => undefined;
+  let resolveLost: (error: Error) => void = () => undefined;
   const lost = new Promise<Error>((resolve) => {
-    tellLost = resolve;
+    resolveLost = resolve;
   });
 
   function lose(message: string): never {
     loss ??= new Error(message);
-    tellLost(loss);
+    resolveLost(loss);
     throw loss;
   }
 
