@@ -74,6 +74,28 @@ describe('each example of the document', () => {
     assert.deepEqual(executed.sort(), [...pairsInDocument()].sort());
   });
 
+  it('each example of the document: is rejected without a key that the document requires, and no other key is simply required', async () => {
+    const wrong: string[] = [];
+    let requiredKeys = 0;
+    // Errors of JSON-RPC are answers.
+    for (const operation of document.operations.filter(({ id, hasBody }) => hasBody && id !== 'callRpc')) {
+      const place = ['paths', operation.template, operation.verb.toLowerCase(), 'requestBody', 'content', 'application/json', 'schema'];
+      for (const [name, body] of examplesOf(operation)) {
+        const path = await pathTo(operation, relayers[networkOf(name)]);
+        for (const [key, less] of withoutEachKey(await inSandbox(body, name))) {
+          const isRequired = document.problems(place, less) !== null;
+          const { status, text } = await send(operation, path, less);
+          if (isRequired) requiredKeys += 1;
+          const isRight = isRequired ? status === 400 : !/"error":"\S+ is required"/.test(text);
+          // What the other examples deleted is not found, whatever the body is.
+          if (!isRight && status !== 404) wrong.push(`${pair(operation, name)} without ${key}: ${status} ${text}`);
+        }
+      }
+    }
+    assert.deepEqual(wrong, []);
+    assert.ok(requiredKeys > 0);
+  });
+
   it('each example of the document: has a response that matches what each network returns', async () => {
     for (const relayerId of Object.values(relayers)) {
       for (const operation of document.operations.filter(isReadOfRelayer)) {
@@ -126,6 +148,20 @@ async function listed(operationId: string): Promise<unknown> {
 /** The examples of a body by name; without a body, the call itself. */
 function examplesOf({ hasBody, requests }: Operation): readonly (readonly [string, unknown])[] {
   return hasBody ? Object.entries(requests) : [['', undefined]];
+}
+
+/** The body without one of its keys, for each key at any depth. */
+function* withoutEachKey(body: unknown): Generator<readonly [string, unknown]> {
+  if (typeof body !== 'object' || body === null) return;
+  for (const [key, value] of Object.entries(body)) {
+    if (!Array.isArray(body)) {
+      const { [key]: _, ...rest } = body as Record<string, unknown>;
+      yield [key, rest];
+    }
+    for (const [inner, less] of withoutEachKey(value)) {
+      yield [`${key}.${inner}`, Array.isArray(body) ? body.with(Number(key), less) : { ...body, [key]: less }];
+    }
+  }
 }
 
 function pair(operation: Operation, name: string): string {
