@@ -1,13 +1,49 @@
+import { fstatSync } from 'node:fs';
 import { type DestinationStream, pino } from 'pino';
 
 /** The maximum backlog of a standard output that accepts nothing; later lines are lost. */
 const maxBacklogCharacters = 8 * 1024 * 1024;
 
-/** Standard output as the destination of a log. If it cannot be written (a full disk, a closed reader), lines are lost but the process continues. */
+/** Lines that this process could not write to its standard output. */
+let lostLines = 0;
+
+/** Returns how many log lines standard output has lost since the start. */
+export function lostLogLines(): number {
+  return lostLines;
+}
+
+function lose(lines: string): void {
+  lostLines += lines.split('\n').length - 1;
+}
+
+/**
+ * Standard output as the destination of a log. If it cannot be written (a full disk, a reader that is closed or reads nothing), lines are lost and
+ * counted, but the process continues and never waits.
+ */
 export function standardOutput(): DestinationStream {
+  const found = fstatSync(1);
+  return perTurn(found.isFIFO() || found.isSocket() ? toReader() : toFile());
+}
+
+/** A reader may stop reading at any time. Node writes to it without blocking; a blocking write would hold the whole process. */
+function toReader(): DestinationStream {
+  const { stdout } = process;
+  // The second log of a process must not warn of too many listeners, and needs no listener of its own.
+  if (stdout.listenerCount('error') === 0) stdout.on('error', () => undefined);
+  return {
+    write(lines) {
+      if (stdout.writableLength + lines.length > maxBacklogCharacters) lose(lines);
+      else stdout.write(lines, (error) => error && lose(lines));
+    },
+  };
+}
+
+/** A file, or a terminal. Unlike Node's own stream, this one writes again when the disk has space again. */
+function toFile(): DestinationStream {
   const output = pino.destination({ dest: 1, sync: true, maxLength: maxBacklogCharacters });
   output.on('error', () => undefined);
-  return perTurn(output);
+  output.on('drop', lose);
+  return output;
 }
 
 /**

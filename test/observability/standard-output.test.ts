@@ -8,12 +8,14 @@ import { test } from 'node:test';
 const script = `
   import { setImmediate as turn } from 'node:timers/promises';
   import { createLogger } from './dist/src/observability/logger.js';
+  import { lostLogLines } from './dist/src/observability/standard-output.js';
   const log = createLogger({ level: 'info' });
   for (let count = 0; count < 200; count++) {
     log.info({ filler: 'x'.repeat(100_000) }, 'a line');
     await turn();
   }
-  process.stderr.write('still here, ' + (process.memoryUsage().rss > 400e6 ? 'fat' : 'lean'));`;
+  const size = process.memoryUsage().rss > 400e6 ? 'fat' : 'lean';
+  process.stderr.write('still here, ' + size + (lostLogLines() > 0 ? ', counts lost lines' : ''), () => process.exit());`;
 
 test('a log on a full disk neither ends the process nor grows without limit', async () => {
   const full = openSync('/dev/full', 'w');
@@ -24,7 +26,7 @@ test('a log on a full disk neither ends the process nor grows without limit', as
     said += text;
   });
   const [code] = await once(child, 'close');
-  assert.equal(said, 'still here, lean');
+  assert.equal(said, 'still here, lean, counts lost lines');
   assert.equal(code, 0);
 });
 
@@ -38,6 +40,19 @@ test('a log whose reader has closed does not end the process', async () => {
     said += text;
   });
   const [code] = await once(child, 'close');
-  assert.equal(said, 'still here, lean');
+  assert.equal(said, 'still here, lean, counts lost lines');
   assert.equal(code, 0);
+});
+
+test('a log whose reader reads nothing neither stops the process nor grows without limit', async () => {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.pause();
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const [code] = await once(child, 'exit');
+  assert.equal(code, 0);
+  assert.equal(said, 'still here, lean, counts lost lines');
+  child.stdout.destroy();
 });

@@ -1,6 +1,7 @@
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Meter } from '../../core/ports/telemetry.js';
+import { lostLogLines } from '../standard-output.js';
 import { addGauges, type FigureSources } from './gauges.js';
 import { createPrometheusMeter } from './meter.js';
 
@@ -25,6 +26,15 @@ export function createMetrics({ version, clock }: { readonly version: string; re
     labelNames: ['version', 'node'],
     registers: [registry],
   }).set({ version, node: process.versions.node }, 1);
+  new Counter({
+    name: 'relayer_log_lines_lost_total',
+    help: 'Log lines that standard output did not accept',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(lostLogLines());
+    },
+  });
   const meter = createPrometheusMeter(registry);
   let underWay: Promise<string> | null = null;
   return {
