@@ -305,7 +305,7 @@ export async function startApp(
     return { ...address, relayers: directory.relayers(), broken: opened.lost, stop };
 
     async function measure(): Promise<Readiness> {
-      const isWritable = await store.checkWritable().then(
+      const isWorking = await store.checkWorking().then(
         () => true,
         () => false,
       );
@@ -316,8 +316,8 @@ export async function startApp(
           problem === null ? (head === null ? 'not seen yet' : 'ok') : 'unreachable',
         ]);
       return {
-        ready: isWritable,
-        components: { store: isWritable ? 'ok' : 'not writable', lanes: 'ok' },
+        ready: isWorking,
+        components: { store: isWorking ? 'ok' : 'not working', lanes: 'ok' },
         networks: Object.fromEntries(networks),
       };
     }

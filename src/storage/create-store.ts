@@ -1,5 +1,5 @@
-import type { Clock } from '../core/ports/clock.js';
-import type { Change, Store } from '../core/ports/store.js';
+import { type Clock, monotonicMs } from '../core/ports/clock.js';
+import { type Change, ConflictError, type Store, StoreAwayError } from '../core/ports/store.js';
 import { type Meter, noMeter } from '../core/ports/telemetry.js';
 import { BoundChange, guarded } from './bound-change.js';
 import { createChanges } from './changes.js';
@@ -16,20 +16,48 @@ function boundChanges(changes: readonly Change[]): readonly BoundChange[] {
   });
 }
 
+/** After this many failed commits in a row the store does not work, whatever a check finds. */
+const maxFailedCommits = 3;
+/** How long they count after the last one. */
+const failuresCountMs = 30_000;
+
 /** Makes a store on an opened database. */
 export function createStore(database: Database, statements: Statements, clock: Clock, meter: Meter = noMeter): Store {
   const { query, runBatch } = withStoreAway(database);
   const queue = createCommitQueue(runBatch, meter);
   let closing: Promise<void> | undefined;
+  let failedCommits = 0;
+  let lastFailureMs = 0;
+
+  async function commit(changes: readonly Change[]): Promise<void> {
+    try {
+      await queue.commit(boundChanges(changes));
+    } catch (error) {
+      // A conflict shows that the database works.
+      // A conflict shows that the database works. Whether it is back after it was away, the check itself finds.
+      failedCommits = error instanceof ConflictError || error instanceof StoreAwayError ? 0 : failedCommits + 1;
+      lastFailureMs = monotonicMs();
+      throw error;
+    }
+    failedCommits = 0;
+  }
+
+  /** After a while the failures prove nothing: without callers no commit succeeds either, and callers wait until the service is ready. */
+  function requireCommitsThatSucceed(): void {
+    if (failedCommits >= maxFailedCommits && monotonicMs() - lastFailureMs < failuresCountMs)
+      throw new Error(`the last ${failedCommits} commits failed`);
+  }
 
   return {
     change: createChanges(statements),
     read: createReads(statements, query),
-    commit: async (changes) => queue.commit(boundChanges(changes)),
-    // Only a real write shows a full disk, a read-only file system or a lost lock.
-    checkWritable: () => {
+    commit,
+    // Only a real write shows a full disk, a read-only file system or a lost lock; and it shows nothing of the tables that sends use.
+    async checkWorking() {
+      requireCommitsThatSucceed();
       const touch = guarded(statements.instances.touch, { number: 1, checked_at_ms: clock.nowMs() });
-      return queue.commit([new BoundChange('checkWritable', [touch])]);
+      await queue.commit([new BoundChange('checkWorking', [touch])]);
+      await query(statements.transactions.byId, { id: '' });
     },
     close: () => {
       closing ??= queue.close().then(database.close);

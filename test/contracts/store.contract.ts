@@ -409,8 +409,8 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       await assert.rejects(store.commit([{ name: 'stranger' }]), TypeError);
     });
 
-    test('checkWritable resolves while the store can write', async () => {
-      await store.checkWritable();
+    test('checkWorking resolves while the store can read and write', async () => {
+      await store.checkWorking();
     });
   });
 
@@ -766,7 +766,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       const waiting = store.commit([store.change.insertTransaction(aTransaction({ id: 'waiting' }))]);
       const closed = store.close();
       await assert.rejects(store.commit([store.change.openLane(sampleLane, 0n)]), /closed/);
-      await assert.rejects(store.checkWritable(), /closed/);
+      await assert.rejects(store.checkWorking(), /closed/);
       await waiting;
       await closed;
       await store.close();
@@ -789,7 +789,7 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
       };
       await assert.rejects(open(databaseUrl), isLocked);
       await assert.rejects(migrateDatabase(databaseUrl, { log: silentLog }), isLocked);
-      await store.checkWritable();
+      await store.checkWorking();
       await store.close();
       await (await open(databaseUrl)).store.close();
     });

@@ -62,7 +62,7 @@ describe('postgres only', () => {
     await asAdmin(databaseUrl, terminateLockHolder);
     assert.match((await lost).message, /lock was lost/);
     await assert.rejects(insert('after'), StoreAwayError);
-    await assert.rejects(store.checkWritable(), StoreAwayError);
+    await assert.rejects(store.checkWorking(), StoreAwayError);
     assert.notEqual(await store.read.transaction('before'), undefined);
     assert.equal(await store.read.transaction('after'), undefined);
     // Another process can take over at once.

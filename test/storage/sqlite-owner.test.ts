@@ -86,7 +86,7 @@ describe('a SQLite database has one owner', () => {
       change(file);
       await assert.rejects(insert(store, '2'), /relayer\.db was removed or replaced/);
       await assert.rejects(insert(store, '3'), /relayer\.db was removed or replaced/);
-      await assert.rejects(store.checkWritable(), /relayer\.db was removed or replaced/);
+      await assert.rejects(store.checkWorking(), /relayer\.db was removed or replaced/);
       assert.match((await lost).message, /relayer\.db was removed or replaced/);
       await store.close();
     });

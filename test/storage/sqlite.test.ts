@@ -75,7 +75,7 @@ describe('sqlite only', () => {
       await (await open()).close();
       chmodSync(file, 0o644);
       const store = await open();
-      await store.checkWritable();
+      await store.checkWorking();
       assert.deepEqual(
         ['', '-wal', '-shm', '.lock'].map((end) => modeOf(file + end)),
         ['600', '600', '600', '600'],

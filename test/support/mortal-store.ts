@@ -40,7 +40,7 @@ export function mortalStore(store: Store): MortalStore {
       change: store.change,
       read,
       commit: (changes) => use(() => store.commit(changes)),
-      checkWritable: () => use(() => store.checkWritable()),
+      checkWorking: () => use(() => store.checkWorking()),
       close: () => store.close(),
     },
     busy: () => busy,

@@ -128,7 +128,7 @@ describe('store away: PostgreSQL stops under a running service', () => {
     assert.equal(!answer.ok && answer.info?.reason, 'SERVICE_UNAVAILABLE');
   });
 
-  it('store away: signing goes on, and readiness says that the store is not writable', async () => {
+  it('store away: signing goes on, and readiness says that the store is not working', async () => {
     const signed = await rig.ask('POST', '/api/v1/relayers/r1/sign-typed-data', {
       body: JSON.stringify({ domain_separator: hash, hash_struct_message: hash }),
     });
@@ -145,7 +145,7 @@ describe('store away: PostgreSQL stops under a running service', () => {
       const answer = await rig.ask('GET', '/api/v1/ready');
       return answer.status === 503 ? answer : undefined;
     });
-    assert.match(ready.text, /not writable/);
+    assert.match(ready.text, /not working/);
   });
 
   it('store away: the log has the cause of each failed call, and no answer has it', async () => {

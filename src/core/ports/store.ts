@@ -248,7 +248,7 @@ export interface Store {
   readonly read: Reads;
   /** All or nothing; durable when it resolves. Throws `ConflictError` or `StoreAwayError`; any other error means that the store is broken. */
   commit(changes: readonly Change[]): Promise<void>;
-  /** Resolves if the store can be written, throws if not. */
-  checkWritable(): Promise<void>;
+  /** Resolves if the store can be read and written, throws if not, or if the last commits failed. */
+  checkWorking(): Promise<void>;
   close(): Promise<void>;
 }

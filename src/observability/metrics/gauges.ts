@@ -34,6 +34,24 @@ export interface FigureSources {
 /** The values of a gauge by their labels. */
 type Shown = readonly (readonly [labels: Record<string, string>, value: number])[];
 
+/** How long a gauge may take to read: the store may hang, and a scrape has a time limit. */
+const maxReadingMs = 2_000;
+
+/** Reads a gauge. One that fails or hangs has no values, so that the others still have theirs. */
+async function readInTime(shown: () => Shown | Promise<Shown>): Promise<Shown> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Shown>((resolve) => {
+    timer = setTimeout(() => resolve([]), maxReadingMs);
+  });
+  try {
+    return await Promise.race([shown(), late]);
+  } catch {
+    return [];
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** Adds the gauges, which read their values at each scrape. */
 export function addGauges(registry: Registry, { relayers, networks, webhookBacklog }: FigureSources, nowMs: () => number): void {
   function gauge(name: string, help: string, labelNames: readonly string[], shown: () => Shown | Promise<Shown>): void {
@@ -43,9 +61,8 @@ export function addGauges(registry: Registry, { relayers, networks, webhookBackl
       labelNames: [...labelNames],
       registers: [registry],
       async collect() {
-        const now = await shown();
         this.reset();
-        for (const [labels, value] of now) this.set(labels, value);
+        for (const [labels, value] of await readInTime(shown)) this.set(labels, value);
       },
     });
   }
