@@ -140,7 +140,7 @@ async function inOutbox<T>(receiver: Receiver, measure: (outbox: Outbox, receive
       receiver,
     );
   } finally {
-    await delivery.stop(0);
+    await delivery.stop(AbortSignal.abort());
     await store.close();
     await rm(folder, { recursive: true, force: true });
   }

@@ -45,6 +45,7 @@ import { systemTimers } from './core/ports/timers.js';
 import { findMovedAccounts, type MovedAccount } from './core/relayer/moved-accounts.js';
 import { isActive, type Relayer } from './core/relayer/relayer.js';
 import { createRelayerRegistry } from './core/relayer/relayer-registry.js';
+import { createShutdown } from './core/shutdown.js';
 import { createFeed } from './core/transaction/feed.js';
 import { createJournal } from './core/transaction/journal.js';
 import { startTransactionCleaner } from './core/transaction/transaction-cleaner.js';
@@ -62,8 +63,10 @@ import { createDelivery } from './webhooks/delivery.js';
 import { startRetention } from './webhooks/retention.js';
 import { createGuardedConnector } from './webhooks/target-guard.js';
 
-/** How long running calls and webhook deliveries may continue during a shutdown. */
-const shutdownDeadlineMs = 10_000;
+/** How long running calls, webhook deliveries and node calls may continue during a shutdown. */
+const shutdownDeadlineMs = 9_000;
+/** How long closing the database and sending the last traces may take after that. */
+const shutdownClosingMs = 400;
 /** How long a webhook receiver may take to answer. */
 const webhookTimeoutMs = 15_000;
 const anotherKey = 'is not the key that this database was created with; set that key, and use relayer rotate-encryption-key to replace it';
@@ -88,7 +91,7 @@ export interface App {
   readonly relayers: readonly Relayer[];
   /** Resolves with the reason if the service cannot continue and should be stopped. */
   readonly broken: Promise<Error>;
-  /** Accepts nothing new, lets running work end for at most 10 s, then closes everything. */
+  /** Accepts nothing new, lets running work end, and closes everything within 10 s, even if a part hangs. */
   stop(): Promise<void>;
 }
 
@@ -107,18 +110,13 @@ export async function startApp(
   const { clock, watchHeartbeatMs } = parts;
   const ids = systemIds;
   const metrics = createMetrics({ version: packageVersion(), clock });
-  const releasers: (() => Promise<unknown>)[] = [];
-  const stopping = new AbortController();
-  async function stop(): Promise<void> {
-    stopping.abort();
-    for (let release = releasers.pop(); release !== undefined; release = releasers.pop()) await release();
-  }
+  const { onStop, stop, signal: shutdownSignal } = createShutdown({ log, deadlineMs: shutdownDeadlineMs, closingMs: shutdownClosingMs });
 
   try {
     // Observability.
     const { otlpEndpoint: endpoint, otelServiceName: serviceName } = settings;
     const traces = await openTracer({ endpoint, serviceName, version: packageVersion(), log });
-    releasers.push(() => traces.close());
+    onStop('traces', () => traces.close());
     const telemetry: Telemetry = { meter: metrics.meter, tracer: traces.tracer };
 
     // Cryptography.
@@ -127,7 +125,7 @@ export async function startApp(
 
     // The store and its outbox.
     const opened = await parts.openStore(settings.databaseUrl, { log, meter: metrics.meter });
-    releasers.push(() => opened.store.close());
+    onStop('store', () => opened.store.close());
     const store = withSealedUrls(
       wakeOnEvents(opened.store, () => delivery.wake()),
       secretBox,
@@ -136,7 +134,7 @@ export async function startApp(
     if (databaseSecret === null) throw new ConfigError([{ path: 'STORAGE_ENCRYPTION_KEY', problem: anotherKey }]);
     const keys = createKeyRing({ store, clock, log });
     await keys.start();
-    releasers.push(() => keys.stop());
+    onStop('work', () => keys.stop());
     const allowPrivateTargets = settings.webhookAllowPrivate;
     const delivery = createDelivery({
       store,
@@ -152,7 +150,7 @@ export async function startApp(
     const inForce = await configInForce({ store, secretBox, clock }, config);
     for (const warning of inForce.warnings) log.warn({}, warning);
     delivery.start();
-    releasers.push(() => delivery.stop(shutdownDeadlineMs));
+    onStop('work', delivery.stop);
 
     // Signers, chains and relayers.
     const nodeUrls = nodeUrlPolicyOf(settings, config);
@@ -162,7 +160,7 @@ export async function startApp(
       telemetry: { ...telemetry, meter: withKnownHosts(telemetry.meter, nodeUrls) },
       connectorFor: guardedConnectorFor(nodeUrls, settings.rpcTimeoutMs),
     });
-    releasers.push(() => chains.close());
+    onStop('nodes', () => chains.close());
     const { directory, signers } = await openRelayers(inForce, chains);
     const moved = await findMovedAccounts(store, directory.relayers());
     if (moved.length > 0) throw new ConfigError(moved.map(movedProblem));
@@ -198,16 +196,16 @@ export async function startApp(
         engine.networks().map(({ network, head, problem }) => ({ network, head, isReachable: head !== null && problem === null })),
       webhookBacklog: () => delivery.backlog(),
     });
-    releasers.push(() => engine.stop());
+    onStop('work', () => engine.stop());
 
     // Deleting what is old.
     const headTimesMs = () => engine.networks().flatMap(({ head }) => (head === null ? [] : [head.timestampMs]));
     const ageClock = await openAgeClock({ store, clock: time.clock, headTimesMs, log });
-    releasers.push(() => ageClock.stop());
+    onStop('work', () => ageClock.stop());
     const cleaner = startStoredResponseCleaner({ store, clock: ageClock, log });
-    releasers.push(() => cleaner.stop());
+    onStop('work', () => cleaner.stop());
     const retention = startRetention({ store, clock: ageClock, log, retentionDays: settings.webhookRetentionDays });
-    releasers.push(() => retention.stop());
+    onStop('work', () => retention.stop());
     if (settings.transactionExpirationHours !== null) {
       const transactionCleaner = startTransactionCleaner({
         store,
@@ -215,7 +213,7 @@ export async function startApp(
         log,
         expirationHours: settings.transactionExpirationHours,
       });
-      releasers.push(() => transactionCleaner.stop());
+      onStop('work', () => transactionCleaner.stop());
     }
 
     // The API: the same services, plans and interceptors behind RPC and REST.
@@ -263,14 +261,14 @@ export async function startApp(
       createGate({ plans, directory, serveOnce }),
     ];
     const rest = createRestGateway({ plans, served, interceptors, networkTypeOf: (id) => directory.relayer(id)?.networkType, log });
-    const readiness = createReadiness(measure, { clock, shutdownSignal: stopping.signal });
+    const readiness = createReadiness(measure, { clock, shutdownSignal });
     const published = [...served.map(({ service }) => service), Health, ...reflectionServices];
     const handler = createHandler({
       plans,
       rest,
       services: (router: ConnectRouter) => {
         for (const { service, implementation } of served) router.service(service, implementation);
-        router.service(Health, createHealthService({ services: published, readiness, shutdownSignal: stopping.signal }));
+        router.service(Health, createHealthService({ services: published, readiness, shutdownSignal }));
         serveReflection(router, published);
       },
       interceptors,
@@ -286,7 +284,7 @@ export async function startApp(
       rateLimit: createRateLimit({ perSecond: settings.rateLimitPerSecond, burst: settings.rateLimitBurst }, clock),
       cors: createCors(new Set(settings.corsAllowedOrigins)),
       newRequestId: ids.timeOrdered,
-      shutdownSignal: stopping.signal,
+      shutdownSignal,
       log,
       telemetry,
       auditRefusal,
@@ -301,7 +299,7 @@ export async function startApp(
       shutdownDeadlineMs,
     });
     const address = await server.listen();
-    releasers.push(() => server.stop());
+    onStop('work', () => server.stop());
     return { ...address, relayers: directory.relayers(), broken: opened.lost, stop };
 
     async function measure(): Promise<Readiness> {

@@ -9,6 +9,9 @@ import { CliError } from './cli-error.js';
 import { loadConfiguration, settingsHelp } from './load-configuration.js';
 import { untilSignalled } from './until-signalled.js';
 
+/** How long the process may linger after the service has stopped. */
+const lingerMs = 100;
+
 /** `relayer serve`: runs the service until a signal stops it. */
 export function registerServe(program: Command): void {
   program
@@ -16,7 +19,7 @@ export function registerServe(program: Command): void {
     .description('run the service until SIGTERM or Ctrl-C')
     .addHelpText(
       'after',
-      '\nWrites logs as JSON lines to standard output. After SIGTERM, running calls have up to 10 s to finish.\n\nExample:\n  relayer serve',
+      '\nWrites logs as JSON lines to standard output. After SIGTERM, running calls can finish, and the process ends within 10 s.\n\nExample:\n  relayer serve',
     )
     .addHelpText('after', settingsHelp())
     .action(serve);
@@ -47,5 +50,7 @@ async function serve(): Promise<void> {
   else log.error({ err: reason }, 'stopping: the service cannot continue');
   await app.stop();
   log.info({}, 'stopped');
+  // A request that cannot be aborted, such as an exporter's, must not keep the process.
+  setTimeout(() => process.exit(), lingerMs).unref();
   if (typeof reason !== 'string') throw new CliError(reason.message);
 }

@@ -93,8 +93,8 @@ export function createEngine(deps: EngineDeps): Engine {
       lanes.delete(key);
     },
     async stop() {
-      await Promise.all([...watchers.values()].map((watcher) => watcher.stop()));
-      await Promise.all([...lanes.values()].map(({ lane }) => lane.stop()));
+      const running = [...watchers.values(), ...[...lanes.values()].map(({ lane }) => lane)];
+      await Promise.all(running.map((one) => one.stop()));
     },
     networks: () => [...watchers.values()].map((watcher) => watcher.health()),
     lanes: () => [...lanes.values()].map(({ lane }) => lane.figures()),

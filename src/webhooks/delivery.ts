@@ -19,8 +19,8 @@ export interface Delivery {
   wake(): void;
   /** Returns the number of pending events in the store, counted up to 100,000. */
   backlog(): Promise<number>;
-  /** Starts no new attempt, waits at most `deadlineMs` for running ones, then aborts them. Aborted events are posted again after the next start. */
-  stop(deadlineMs: number): Promise<void>;
+  /** Starts no new attempt, and aborts the running ones when the deadline does. Aborted events are posted again after the next start. */
+  stop(deadline: AbortSignal): Promise<void>;
 }
 
 /** The number of events of one notification posted at once: a slow receiver blocks no more than these slots. */
@@ -203,17 +203,18 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     },
     wake,
     backlog: () => store.read.pendingEventCount(maxBacklogCount),
-    async stop(deadlineMs: number): Promise<void> {
+    async stop(deadline: AbortSignal): Promise<void> {
       closing.abort();
       clearTimeout(timer);
-      const cut = setTimeout(() => {
+      const cut = () => {
         cutting.abort();
         // Also ends requests that are still connecting.
         void dispatcher.destroy();
-      }, deadlineMs);
+      };
+      deadline.addEventListener('abort', cut, { once: true });
+      if (deadline.aborted) cut();
       await reading;
       await Promise.all(running.values());
-      clearTimeout(cut);
       await dispatcher.destroy();
     },
   };

@@ -51,7 +51,7 @@ describe('delivery', () => {
 
     const deps = { store: outbox.store, secretBox: otherBox, clock: systemClock, allowPrivateTargets: true };
     await updateNotification(deps, { id: notificationId, url: undefined, signingKey: key });
-    await delivery.stop(5000);
+    await delivery.stop(AbortSignal.timeout(5000));
     await outbox.event(notificationId, 'tx-1');
     outbox.deliver({ secretBox: otherBox });
     const second = await waitFor('the second delivery', () => receiver.requests[1]);
@@ -205,7 +205,7 @@ describe('delivery', () => {
     const next = await outbox.event(notificationId, 'tx-1');
     const delivery = outbox.deliver();
     await waitFor('the first attempt', () => receiver.requests[0]);
-    await delivery.stop(0);
+    await delivery.stop(AbortSignal.abort());
     await outbox.reopen();
     hang = false;
     outbox.deliver();
@@ -220,7 +220,7 @@ describe('delivery', () => {
     await outbox.event(await outbox.notification(receiver.url('/')), 'tx-1');
     const delivery = outbox.deliver({ retrySeconds: [0.5] });
     await waitFor('the failure', () => outbox.logged('webhook failed; will retry')[0]);
-    await delivery.stop(5000);
+    await delivery.stop(AbortSignal.timeout(5000));
     await outbox.reopen();
     outbox.deliver({ retrySeconds: [0.5] });
     const delivered = await waitFor('the delivery', () => outbox.logged('webhook delivered')[0]);
@@ -236,7 +236,7 @@ describe('delivery', () => {
     await outbox.event(notificationId, 'tx-1');
     const delivery = outbox.deliver();
     const response = await waitFor('the first attempt', () => waiting[0]);
-    const stopped = delivery.stop(10_000);
+    const stopped = delivery.stop(AbortSignal.timeout(10_000));
     response.end();
     await stopped;
     assert.equal(outbox.logged('webhook delivered').length, 1);
@@ -270,7 +270,7 @@ describe('delivery', () => {
     const response = await waitFor('the first attempt', () => waiting[0]);
     await deleteNotification({ store: outbox.store, relayersUsing: () => [], exclusively: createExclusively() }, notificationId);
     response.writeHead(500).end();
-    await delivery.stop(5000);
+    await delivery.stop(AbortSignal.timeout(5000));
     assert.equal(receiver.requests.length, 1);
     assert.equal(await outbox.isEmpty(), true);
     assert.deepEqual(outbox.logged('cannot store the outcome of a webhook delivery; will retry'), []);

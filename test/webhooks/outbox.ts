@@ -58,7 +58,7 @@ export async function openOutbox(test: TestContext): Promise<Outbox> {
     },
   };
   test.after(async () => {
-    await Promise.all(deliveries.map((delivery) => delivery.stop(0)));
+    await Promise.all(deliveries.map((delivery) => delivery.stop(AbortSignal.abort())));
     await store.close();
   });
   return {

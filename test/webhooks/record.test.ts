@@ -140,7 +140,7 @@ describe('a receiver that answered 410 (gone)', () => {
     assert.deepEqual(outbox.counts, { delivered: 0, failed: 0, dead: 5 });
 
     // The record survives a restart.
-    await delivery.stop(5000);
+    await delivery.stop(AbortSignal.timeout(5000));
     await outbox.reopen();
     const again = outbox.deliver();
     const undialled = await outbox.event(notificationId, 'tx');

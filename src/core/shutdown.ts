@@ -1,0 +1,64 @@
+import { monotonicMs } from './ports/clock.js';
+import type { Log } from './ports/log.js';
+
+/** Ends one part of the service. It may take until the signal aborts; then it must cut off what still runs. */
+type Release = (deadline: AbortSignal) => Promise<unknown>;
+
+/**
+ * The order in which parts end: callers and all work of the service together, then the connections to nodes, then the database, then the traces
+ * that all of these write.
+ */
+const phases = ['work', 'nodes', 'store', 'traces'] as const;
+type Phase = (typeof phases)[number];
+
+/** Ends the service by one deadline, whatever hangs. */
+export interface Shutdown {
+  /** Aborts when the service begins to stop. */
+  readonly signal: AbortSignal;
+  /** Adds a part that was started. */
+  onStop(phase: Phase, release: Release): void;
+  /** Ends every part, and resolves at the latest when both time limits have passed. */
+  stop(): Promise<void>;
+}
+
+/** The time limits of a shutdown. */
+export interface ShutdownOptions {
+  readonly log: Log;
+  /** How long running work may take. */
+  readonly deadlineMs: number;
+  /** How long all else may take after that. */
+  readonly closingMs: number;
+}
+
+/** Makes a shutdown without parts. */
+export function createShutdown({ log, deadlineMs, closingMs }: ShutdownOptions): Shutdown {
+  const stopping = new AbortController();
+  const releases: Record<Phase, Release[]> = { work: [], nodes: [], store: [], traces: [] };
+
+  async function stop(): Promise<void> {
+    stopping.abort();
+    const startedMs = monotonicMs();
+    const cutting = new AbortController();
+    const cut = setTimeout(() => cutting.abort(), deadlineMs);
+    for (const phase of phases) {
+      const ended = Promise.allSettled(releases[phase].splice(0).map((release) => release(cutting.signal)));
+      const limitMs = phase === 'work' ? deadlineMs : deadlineMs + closingMs;
+      const isEnded = await endsWithin(limitMs - (monotonicMs() - startedMs), ended);
+      if (!isEnded) log.warn({ phase }, 'shutdown deadline reached; cutting off what still runs');
+    }
+    clearTimeout(cut);
+  }
+
+  return { signal: stopping.signal, onStop: (phase, release) => void releases[phase].push(release), stop };
+}
+
+/** Resolves to true as soon as the task has ended, and to false if that takes longer. */
+async function endsWithin(limitMs: number, task: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), Math.max(0, limitMs));
+  });
+  const isEnded = await Promise.race([task.then(() => true), late]);
+  clearTimeout(timer);
+  return isEnded;
+}
