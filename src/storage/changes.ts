@@ -51,11 +51,12 @@ export function createChanges(statements: Statements): Changes {
       new BoundChange('moveLane', [guarded(lanes.move, { chain, account, from: from.toString(), to: to.toString() })]),
     insertChain: (chain, genesisHash) => new BoundChange('insertChain', [guarded(lanes.insertChain, { chain, genesis_hash: genesisHash })]),
     insertEvent: (event) => new BoundChange('insertEvent', [guarded(events.insert, eventMapping.toRow(event))]),
-    updateEvent: ({ id, status, attempts: tries, nextAttemptAtMs }) =>
-      new BoundChange('updateEvent', [
-        guarded(events.update, { id, status, attempts: tries, next_attempt_at_ms: nextAttemptAtMs }),
-        step(events.releaseNext, { id }),
-      ]),
+    updateEvent: ({ id, status, attempts: tries, nextAttemptAtMs }, attemptsBefore = null) => {
+      const row = { id, status, attempts: tries, next_attempt_at_ms: nextAttemptAtMs };
+      const update =
+        attemptsBefore === null ? guarded(events.update, row) : guarded(events.updateIf, { ...row, attempts_before: attemptsBefore });
+      return new BoundChange('updateEvent', [update, step(events.releaseNext, { id })]);
+    },
     redeliverEvent: ({ id, notificationId, nextAttemptAtMs }) =>
       new BoundChange('redeliverEvent', [
         guarded(events.redeliver, { id, notification_id: notificationId, next_attempt_at_ms: nextAttemptAtMs }),

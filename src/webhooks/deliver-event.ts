@@ -15,6 +15,8 @@ export interface DeliverEventDeps {
   readonly store: Store;
   readonly secretBox: SecretBox;
   readonly clock: Clock;
+  /** The time by which attempts are scheduled. */
+  readonly dueClock: Clock;
   readonly log: Log;
   /** The delays after the first, second, ... attempt; after the last attempt an event is dead. */
   readonly retrySeconds: readonly number[];
@@ -33,12 +35,16 @@ export interface Settlement {
   readonly attempt: DeliveryAttempt | null;
   /** The notification as it was read before the attempt, if the receiver answered 410 (gone); else null. */
   readonly gone: Notification | null;
+  /** How long the receiver asked not to be called at all; 0: not. */
+  readonly pauseMs: number;
 }
 
 /** The outcome of an attempt. Withheld: the receiver answered 410 Gone before, so no request was made. */
 type AttemptOutcome = PostOutcome | { readonly kind: 'withheld'; readonly error: string };
 
 const goneStatus = 410;
+/** With `Retry-After`, these concern the receiver, not one event. */
+const busyStatuses: ReadonlySet<number> = new Set([429, 503]);
 /** A receiver may delay the next attempt beyond the schedule, by at most a day. */
 const maxRetryAfterMs = 24 * 60 * 60 * 1000;
 
@@ -53,6 +59,7 @@ export async function deliverEvent(deps: DeliverEventDeps, event: OutboxEvent): 
       event: { id: event.id, status: 'dead', attempts: event.attempts, nextAttemptAtMs: attemptedAtMs },
       attempt: null,
       gone: null,
+      pauseMs: 0,
     };
   }
   const begunMs = performance.now();
@@ -65,6 +72,7 @@ export async function deliverEvent(deps: DeliverEventDeps, event: OutboxEvent): 
     event: settled,
     attempt: { attemptedAtMs, durationMs, ...recordOf(outcome) },
     gone: outcome.kind === 'answered' && outcome.httpStatus === goneStatus ? notification : null,
+    pauseMs: outcome.kind === 'answered' && busyStatuses.has(outcome.httpStatus) ? retryAfterMs(outcome.retryAfter, clock.nowMs()) : 0,
   };
 }
 
@@ -119,8 +127,8 @@ function openedKeys(
   return { signingKey: open(sealedSigningKey), retiredKeys: retired.map((key) => open(key.sealedSigningKey)) };
 }
 
-function settledEvent({ clock, retrySeconds }: DeliverEventDeps, event: OutboxEvent, outcome: AttemptOutcome): Settlement['event'] {
-  const nowMs = clock.nowMs();
+function settledEvent({ dueClock, retrySeconds }: DeliverEventDeps, event: OutboxEvent, outcome: AttemptOutcome): Settlement['event'] {
+  const nowMs = dueClock.nowMs();
   const attempts = event.attempts + 1;
   const ended = { id: event.id, attempts, nextAttemptAtMs: nowMs };
   if (isSuccess(outcome)) return { ...ended, status: 'delivered' };

@@ -2,13 +2,17 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { Agent } from 'undici';
 import type { OutboxEvent } from '../core/notification/notification.js';
+import { createForwardClock, monotonicMs } from '../core/ports/clock.js';
 import { ConflictError } from '../core/ports/store.js';
 import { noTelemetry, type Telemetry } from '../core/ports/telemetry.js';
 import { type DeliverEventDeps, deliverEvent, type Settlement } from './deliver-event.js';
+import { createPlaces, maxPosts, type Runner } from './places.js';
 import { createGuardedConnector, type TargetGuardDeps } from './target-guard.js';
 
 /** The dependencies of the delivery. */
-export interface DeliveryDeps extends Omit<DeliverEventDeps, 'dispatcher' | 'tracer' | 'cut'>, Omit<TargetGuardDeps, 'timeoutMs'> {
+export interface DeliveryDeps
+  extends Omit<DeliverEventDeps, 'dispatcher' | 'tracer' | 'cut' | 'dueClock'>,
+    Omit<TargetGuardDeps, 'timeoutMs'> {
   readonly telemetry?: Telemetry;
 }
 
@@ -23,10 +27,6 @@ export interface Delivery {
   stop(deadline: AbortSignal): Promise<void>;
 }
 
-/** The number of events of one notification posted at once: a slow receiver blocks no more than these slots. */
-const slotsPerNotification = 8;
-/** The number of events posted at once: enough for a hundred receivers that hang. */
-const maxPosts = 1024;
 /** The number of events of a notification read at once and posted as its slots become free. */
 const readAhead = 64;
 /** The minimum time between two reads of the outbox: wakes and ended attempts in between share one read. */
@@ -41,11 +41,8 @@ const longestTimerMs = 2 ** 31 - 1;
 /** How an attempt is counted, by the status it left its event in. */
 const outcomeNames = { pending: 'failed', delivered: 'delivered', dead: 'dead' } as const;
 
-/** A notification with attempts that run or wait for a slot. */
-interface Target {
-  readonly notificationId: string;
-  /** The number of its running attempts. */
-  running: number;
+/** A notification with attempts that run or wait for a place. */
+interface Target extends Runner {
   /**
    * Events read ahead. Each stays the oldest of its order key until its attempt, since only an attempt or a deletion settles an event, and the
    * commit after the attempt detects a deletion.
@@ -53,24 +50,26 @@ interface Target {
   ready: OutboxEvent[];
 }
 
-function canTakeMore(target: Target | undefined): boolean {
-  return target === undefined || (target.ready.length === 0 && target.running < slotsPerNotification);
-}
-
 /** Makes the delivery, which does nothing before `start`. */
 export function createDelivery(deps: DeliveryDeps): Delivery {
-  const { store, clock, log, telemetry = noTelemetry, timeoutMs } = deps;
+  const { store, log, telemetry = noTelemetry, timeoutMs } = deps;
+  const dueClock = createForwardClock(deps.clock, monotonicMs);
   const { meter, tracer } = telemetry;
   const dispatcher = new Agent({ connect: createGuardedConnector(deps), headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
   const closing = new AbortController();
   const cutting = new AbortController();
   // Each running attempt may listen to both.
   setMaxListeners(2 * maxPosts, closing.signal, cutting.signal);
-  const eventDeps = { ...deps, dispatcher, tracer, cut: cutting.signal };
+  const eventDeps = { ...deps, dueClock, dispatcher, tracer, cut: cutting.signal };
   /** Running attempts by the id of their event. */
   const running = new Map<string, Promise<void>>();
   /** The notifications that have running or waiting attempts. */
   const targets = new Map<string, Target>();
+  const places = createPlaces();
+  /** The targets with events that wait for a place; the first is served next. */
+  const queue = new Set<Target>();
+  /** Until when receivers asked for a pause, in monotonic milliseconds. */
+  const pausedUntilMs = new Map<string, number>();
   /** Events whose attempt ended since the current read of the outbox began: the read may show them as they were before. */
   const endedSinceRead = new Set<string>();
   let started = false;
@@ -103,11 +102,10 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
 
   async function startDue(): Promise<void> {
     endedSinceRead.clear();
-    const nowMs = clock.nowMs();
-    // These found no free slot before.
-    for (const target of targets.values()) fill(target);
+    const nowMs = dueClock.nowMs();
+    endPauses();
     const pending = await store.read.pendingTargets(nowMs);
-    const dueTargets = pending.filter(({ notificationId, isDue }) => isDue && canTakeMore(targets.get(notificationId)));
+    const dueTargets = pending.filter(({ notificationId, isDue }) => isDue && canTakeMore(notificationId));
     await Promise.all(
       dueTargets.map(async ({ notificationId }) => {
         const events = await store.read.dueEvents(notificationId, nowMs, readAhead);
@@ -116,47 +114,74 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
         const target = targets.get(notificationId) ?? { notificationId, running: 0, ready: [] };
         target.ready = ready;
         targets.set(notificationId, target);
-        fill(target);
+        queue.add(target);
       }),
     );
+    serve();
     // Events that are due already run now, or when an attempt ends, which wakes this loop.
-    armTimer(pending.flatMap(({ nextAtMs }) => (nextAtMs === undefined ? [] : [nextAtMs])));
+    const eventsMs = pending.flatMap(({ nextAtMs }) => (nextAtMs === undefined ? [] : [nextAtMs - dueClock.nowMs()]));
+    armTimer([...eventsMs, ...[...pausedUntilMs.values()].map((untilMs) => untilMs - monotonicMs())]);
   }
 
-  function armTimer(timesMs: readonly number[]): void {
+  function canTakeMore(notificationId: string): boolean {
+    const target = targets.get(notificationId);
+    return !pausedUntilMs.has(notificationId) && (target === undefined || (target.ready.length === 0 && places.hasRoom(target)));
+  }
+
+  function endPauses(): void {
+    for (const [notificationId, untilMs] of pausedUntilMs) if (untilMs <= monotonicMs()) pausedUntilMs.delete(notificationId);
+  }
+
+  function armTimer(waitsMs: readonly number[]): void {
     clearTimeout(timer);
-    if (timesMs.length === 0 || closing.signal.aborted) return;
-    const waitMs = timesMs.reduce((first, timeMs) => Math.min(first, timeMs)) - clock.nowMs();
+    if (waitsMs.length === 0 || closing.signal.aborted) return;
+    const waitMs = waitsMs.reduce((first, ms) => Math.min(first, ms));
     timer = setTimeout(wake, Math.min(Math.max(waitMs, 0), longestTimerMs));
   }
 
-  /** Starts the ready events of a target while slots are free. */
-  function fill(target: Target): void {
-    while (target.running < slotsPerNotification && running.size < maxPosts && !closing.signal.aborted) {
-      const event = target.ready.shift();
-      if (event === undefined) break;
-      start(event, target);
+  /** Starts events, one of each target in turn, while places are free. */
+  function serve(): void {
+    const withoutRoom: Target[] = [];
+    // A target that is added again while the loop runs comes up again.
+    for (const target of queue) {
+      queue.delete(target);
+      if (closing.signal.aborted || target.ready.length === 0) continue;
+      if (!places.hasRoom(target)) {
+        withoutRoom.push(target);
+        continue;
+      }
+      start(target.ready.shift() as OutboxEvent, target);
+      queue.add(target);
     }
+    for (const target of withoutRoom) queue.add(target);
   }
 
   function start(event: OutboxEvent, target: Target): void {
-    target.running += 1;
-    const ended = attemptAndSettle(event).finally(() => {
-      target.running -= 1;
+    places.taken(target);
+    const ended = attemptAndSettle(event, target).finally(() => {
+      places.freed(target);
       running.delete(event.id);
       endedSinceRead.add(event.id);
-      fill(target);
+      serve();
       if (target.running === 0 && target.ready.length === 0) targets.delete(target.notificationId);
       wake();
     });
     running.set(event.id, ended);
   }
 
-  async function attemptAndSettle(event: OutboxEvent): Promise<void> {
+  /** The receiver asked not to be called: what was read ahead is read again after the pause. */
+  function pauseTarget(target: Target, pauseMs: number): void {
+    pausedUntilMs.set(target.notificationId, Math.max(pausedUntilMs.get(target.notificationId) ?? 0, monotonicMs() + pauseMs));
+    target.ready = [];
+  }
+
+  async function attemptAndSettle(event: OutboxEvent, target: Target): Promise<void> {
     try {
       const settlement = await deliverEvent(eventDeps, event);
       if (settlement === undefined) return;
-      await settle(settlement);
+      places.noteEnd(target, settlement.attempt?.httpStatus !== null);
+      if (settlement.pauseMs > 0) pauseTarget(target, settlement.pauseMs);
+      await settle(settlement, event.attempts);
       count(event, settlement);
     } catch (error) {
       log.error({ err: error, eventId: event.id }, 'cannot attempt a webhook delivery; will retry');
@@ -167,13 +192,14 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   function count(event: OutboxEvent, { event: { status }, attempt }: Settlement): void {
     const outcome = outcomeNames[status];
     meter.webhookTried(outcome, attempt === null ? null : attempt.durationMs / 1000);
-    if (outcome === 'delivered') meter.webhookDelivered(Math.max(0, clock.nowMs() - event.createdAtMs) / 1000);
+    if (outcome === 'delivered') meter.webhookDelivered(Math.max(0, deps.clock.nowMs() - event.createdAtMs) / 1000);
   }
 
   /** Retries until the outcome is stored: without it, the event would be posted again. */
-  async function settle({ event, attempt, gone }: Settlement): Promise<void> {
+  async function settle({ event, attempt, gone }: Settlement, attemptsBefore: number): Promise<void> {
     const changes = [
-      store.change.updateEvent(event),
+      // A redelivery that was requested during the attempt has begun a new schedule, which only a success may end.
+      store.change.updateEvent(event, event.status === 'delivered' ? null : attemptsBefore),
       ...(attempt === null ? [] : [store.change.insertDeliveryAttempt(event.id, attempt)]),
       ...(gone === null ? [] : [store.change.markNotificationGone(gone, event.nextAttemptAtMs)]),
     ];
@@ -182,7 +208,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
         await store.commit(changes);
         return;
       } catch (error) {
-        // The event was deleted with its notification.
+        // The event was deleted with its notification, or is delivered again.
         if (error instanceof ConflictError) return;
         log.error({ err: error, eventId: event.id }, 'cannot store the outcome of a webhook delivery; will retry');
         if (closing.signal.aborted) return;

@@ -165,7 +165,7 @@ describe('delivery', () => {
     }
   });
 
-  it('delivery: lets a receiver that hangs block eight of its own deliveries and no others', async (test) => {
+  it('delivery: lets a receiver that hangs block one place and no others', async (test) => {
     const hanging = await startHttpReceiver(test, () => undefined);
     const quick = await startHttpReceiver(test, ok);
     const outbox = await openOutbox(test);
@@ -175,8 +175,8 @@ describe('delivery', () => {
     for (let index = 0; index < 20; index += 1) await outbox.event(toQuick, `quick-${index}`);
     outbox.deliver();
     await waitFor('the quick ones', () => (outbox.logged('webhook delivered').length === 20 ? true : undefined));
-    await waitFor('the hanging ones', () => hanging.requests[7]);
-    assert.equal(hanging.requests.length, 8);
+    await waitFor('the hanging one', () => hanging.requests[0]);
+    assert.equal(hanging.requests.length, 1);
     assert.equal(quick.requests.length, 20);
   });
 

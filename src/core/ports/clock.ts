@@ -17,3 +17,17 @@ export const monotonicMs = (): number => performance.now();
 
 /** The system clock. */
 export const systemClock: DurationClock = { nowMs: () => Date.now(), elapsedMs: monotonicMs };
+
+/** Makes a clock that never goes back, even if the system clock does: what is scheduled by it is never held up. */
+export function createForwardClock(clock: Clock, elapsedMs: () => number): Clock {
+  let latestMs = clock.nowMs();
+  let readAtMs = elapsedMs();
+  return {
+    nowMs() {
+      const elapsedAtMs = elapsedMs();
+      latestMs = Math.max(clock.nowMs(), latestMs + elapsedAtMs - readAtMs);
+      readAtMs = elapsedAtMs;
+      return Math.floor(latestMs);
+    },
+  };
+}

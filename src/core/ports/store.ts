@@ -133,8 +133,11 @@ export interface Changes {
   /** Stores the chain's genesis block; fails if another one is stored. */
   insertChain(chain: string, genesisHash: string): Change;
   insertEvent(event: OutboxEvent): Change;
-  /** Writes an event's status, attempts and next attempt; fails if it is gone. */
-  updateEvent(event: Pick<OutboxEvent, 'id' | 'status' | 'attempts' | 'nextAttemptAtMs'>): Change;
+  /**
+   * Writes an event's status, attempts and next attempt; fails if it is gone, or if its stored number of attempts is not `attemptsBefore` (null or
+   * absent: any).
+   */
+  updateEvent(event: Pick<OutboxEvent, 'id' | 'status' | 'attempts' | 'nextAttemptAtMs'>, attemptsBefore?: number | null): Change;
   /** Makes an event of any status pending, with a fresh retry schedule and its old place in its order key; fails if it is gone. */
   redeliverEvent(event: Pick<OutboxEvent, 'id' | 'notificationId' | 'nextAttemptAtMs'>): Change;
   /** Stores a delivery attempt, and keeps the latest 20 of its event. */

@@ -103,6 +103,15 @@ export function eventStatements(db: Kysely<Schema>) {
         .where('id', '=', values.id),
     ),
 
+    /** Updates only an event that still has this number of attempts. */
+    updateIf: statement<EventUpdateRow & { attempts_before: number }, never>('events_update_if', (values) =>
+      db
+        .updateTable('events')
+        .set(pick(values, ['status', 'attempts', 'next_attempt_at_ms']))
+        .where('id', '=', values.id)
+        .where('attempts', '=', values.attempts_before),
+    ),
+
     /** Releases the oldest pending event of this event's order key; runs after this one was updated. */
     releaseNext: statement<{ id: string }, never>('events_release_next', (values) =>
       db
