@@ -20,7 +20,7 @@ import { renderRelayer, renderTransaction } from './api/rest/render-record.js';
 import { reflectionServices, serveReflection } from './api/rpc/reflection.js';
 import { createHealthService } from './api/services/health-service.js';
 import { protoOfRelayer } from './api/services/relayers/relayer.js';
-import { createServices, isBuilt } from './api/services/services.js';
+import { createServices, isBuilt, requestCheckOf } from './api/services/services.js';
 import { protoOfTransaction } from './api/services/transactions/transaction.js';
 import type { LoadedConfig } from './config/config-file.js';
 import { packageFile, packageVersion } from './config/package-version.js';
@@ -258,7 +258,7 @@ export async function startApp(
       createErrorInterceptor({ log }),
       createAudit({ plans, log, auditRefusal }),
       createWarnings(),
-      createGate({ plans, directory, serveOnce }),
+      createGate({ plans, directory, serveOnce, checkOf: (method) => requestCheckOf(served, method) }),
     ];
     const rest = createRestGateway({ plans, served, interceptors, networkTypeOf: (id) => directory.relayer(id)?.networkType, log });
     const readiness = createReadiness(measure, { clock, shutdownSignal });

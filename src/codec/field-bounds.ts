@@ -1,6 +1,7 @@
-import type { DescEnum, DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
+import { type DescEnum, type DescField, type DescMessage, type DescOneof, getOption } from '@bufbuild/protobuf';
 import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { type DomainError, invalidField } from '../core/errors.js';
+import { message as messageOption } from '../../gen/relayer/rest/v1/options_pb.js';
+import { type DomainError, type FieldProblem, invalidFields, maxProblems } from '../core/errors.js';
 import { type TextSyntax, textProblem } from '../core/text-syntax.js';
 import { enumTextsOf } from './enum-codec.js';
 import {
@@ -17,8 +18,11 @@ import {
 
 type Properties = Readonly<Record<string, unknown>>;
 
-/** Returns the first problem of a value; `path` is its REST path. */
-type Check = (value: unknown, path: string) => DomainError | undefined;
+/** Notes the problems of a message; `prefix` is the REST path of its fields, with the dot. */
+type MessageCheck = (message: object, prefix: string, problems: FieldProblem[]) => void;
+
+/** Notes the problems of a value; `path` is its REST path. */
+type Check = (value: unknown, path: string, problems: FieldProblem[]) => void;
 
 const maxAmount = 2n ** 128n - 1n;
 
@@ -44,12 +48,17 @@ export function rangeDescription(range: IntegerRange): string {
 /**
  * Compiles the check of a message and of the messages in it: the options `min`, `max` and `amount`, and that every enum value has a name,
  * since RPC accepts any number. This check is for RPC. The codecs refuse the same values with the same texts, except that RPC has other names
- * for enum values. Returns the first problem (`FIELD_INVALID`, naming the field by its REST path). Null if nothing is bounded.
+ * for enum values. Returns one error with all problems (`FIELD_INVALID`, naming fields by their REST paths), and removes the amounts that it
+ * refuses, so that the other fields of the message can still be checked. Null if nothing is bounded.
  */
 export function compileFieldBounds(desc: DescMessage): ((message: object) => DomainError | undefined) | null {
   if (!hasBounds(desc, new Set())) return null;
   const check = messageCheck(desc, new Map());
-  return (message) => check(message, '');
+  return (message) => {
+    const problems: FieldProblem[] = [];
+    check(message, '', problems);
+    return problems.length === 0 ? undefined : invalidFields(problems);
+  };
 }
 
 function hasBounds(desc: DescMessage, seen: Set<DescMessage>): boolean {
@@ -74,17 +83,13 @@ function messageOf(field: DescField): DescMessage | undefined {
   return field.fieldKind === 'message' || field.fieldKind === 'list' ? field.message : undefined;
 }
 
-/** Compiles the check of a message; its `path` is the prefix of its fields, with the dot. Known before it is complete, since messages may hold themselves. */
-function messageCheck(desc: DescMessage, known: Map<DescMessage, Check>): Check {
+/** Compiles the check of a message. Known before it is complete, since messages may hold themselves. Stops at as many problems as an error can carry. */
+function messageCheck(desc: DescMessage, known: Map<DescMessage, MessageCheck>): MessageCheck {
   const existing = known.get(desc);
   if (existing !== undefined) return existing;
-  const checks: Check[] = [];
-  const check: Check = (message, prefix) => {
-    for (const one of checks) {
-      const problem = one(message, prefix);
-      if (problem !== undefined) return problem;
-    }
-    return undefined;
+  const checks: MessageCheck[] = [];
+  const check: MessageCheck = (message, prefix, problems) => {
+    for (const one of checks) if (problems.length < maxProblems) one(message, prefix, problems);
   };
   known.set(desc, check);
   for (const member of desc.members) {
@@ -94,86 +99,95 @@ function messageCheck(desc: DescMessage, known: Map<DescMessage, Check>): Check 
   return check;
 }
 
-function fieldCheck(field: DescField, known: Map<DescMessage, Check>): Check | undefined {
+function fieldCheck(field: DescField, known: Map<DescMessage, MessageCheck>): MessageCheck | undefined {
   const value = valueCheck(field, known);
   if (value === undefined) return undefined;
   const { localName } = field;
-  const name = restNameOf(field);
-  return (message, prefix) => {
+  const { amount } = fieldRulesOf(field);
+  // In REST a list stands for its message if that is the message's shorthand, so its items are behind the message's own name.
+  const isShorthand = field.fieldKind === 'list' && getOption(field.parent, messageOption).shorthand === field.name;
+  const pathIn = (prefix: string) => (isShorthand ? prefix.slice(0, -1) : prefix + restNameOf(field));
+  return (message, prefix, problems) => {
     const held = (message as Properties)[localName];
-    if (held === undefined) return undefined;
-    if (!Array.isArray(held)) return value(held, prefix + name);
-    for (const [index, item] of held.entries()) {
-      const problem = value(item, `${prefix}${name}[${index}]`);
-      if (problem !== undefined) return problem;
+    if (held === undefined) return;
+    if (Array.isArray(held)) {
+      for (let index = 0; index < held.length && problems.length < maxProblems; index += 1)
+        value(held[index], `${pathIn(prefix)}[${index}]`, problems);
+      return;
     }
-    return undefined;
+    const before = problems.length;
+    value(held, pathIn(prefix), problems);
+    if (amount && problems.length > before) (message as Record<string, unknown>)[localName] = undefined;
   };
 }
 
 /** Uses the paths of REST: a flattened case adds nothing to them, `under` and `content` add their key. */
-function oneofCheck(oneof: DescOneof, known: Map<DescMessage, Check>): Check | undefined {
+function oneofCheck(oneof: DescOneof, known: Map<DescMessage, MessageCheck>): MessageCheck | undefined {
   const { selector, under, content } = unionRulesOf(oneof);
   const cases = new Map<string, Check>();
   for (const field of oneof.fields) {
-    const value =
-      selector.case !== undefined && !under && !content && field.message ? messageCheck(field.message, known) : valueCheck(field, known);
+    const isFlat = selector.case !== undefined && !under && !content && field.message !== undefined;
+    const value = isFlat ? (messageCheck(field.message, known) as Check) : valueCheck(field, known);
     if (value === undefined) continue;
     const key = selector.case === undefined ? restNameOf(field) : under || content;
-    cases.set(field.localName, (held, prefix) => value(held, prefix + key));
+    cases.set(field.localName, (held, prefix, problems) => value(held, prefix + key, problems));
   }
   if (cases.size === 0) return undefined;
-  return (message, prefix) => {
+  return (message, prefix, problems) => {
     const held = (message as Properties)[oneof.localName] as { case: string | undefined; value?: unknown };
-    return held.case === undefined ? undefined : cases.get(held.case)?.(held.value, prefix);
+    if (held.case !== undefined) cases.get(held.case)?.(held.value, prefix, problems);
   };
 }
 
 /** Compiles the check of a field's value, or of one of its items. */
-function valueCheck(field: DescField, known: Map<DescMessage, Check>): Check | undefined {
+function valueCheck(field: DescField, known: Map<DescMessage, MessageCheck>): Check | undefined {
   const desc = messageOf(field);
   if (desc?.typeName === TimestampSchema.typeName)
-    return (value, path) => (isTime(value as Timestamp) ? undefined : invalidField(path, 'must be a time from the year 1 to 9999'));
+    return checkOf((value) => (isTime(value as Timestamp) ? undefined : 'must be a time from the year 1 to 9999'));
   if (desc !== undefined) {
     if (!hasBounds(desc, new Set())) return undefined;
     const check = messageCheck(desc, known);
-    return (value, path) => check(value, `${path}.`);
+    return (value, path, problems) => check(value as object, `${path}.`, problems);
   }
   if (field.enum !== undefined) return enumCheck(field.enum, field.fieldKind === 'list');
   const { min, max, amount, length } = fieldRulesOf(field);
   const syntax = textSyntaxOf(field);
   if (syntax !== undefined) return textCheck(syntax, isUnsetIfEmpty(field));
   if (length > 0) return lengthCheck(length, isUnsetIfEmpty(field));
-  if (amount) return (value, path) => (isAmount(value as string) ? undefined : invalidField(path, amountDescription));
+  if (amount) return checkOf((value) => (isAmount(value as string) ? undefined : amountDescription));
   if (min === undefined && max === undefined) return undefined;
   const range = allowedRangeOf(field);
   const description = rangeDescription(range);
-  return (value, path) => {
+  return checkOf((value) => {
     const integer = value as number | bigint;
-    return integer >= range.min && integer <= range.max ? undefined : invalidField(path, description);
+    return integer >= range.min && integer <= range.max ? undefined : description;
+  });
+}
+
+/** Makes a check of a function that returns what is wrong with a value. */
+function checkOf(problemOf: (value: unknown) => string | undefined): Check {
+  return (value, path, problems) => {
+    const description = problemOf(value);
+    if (description !== undefined) problems.push({ field: path, description });
   };
 }
 
 function textCheck(syntax: TextSyntax, acceptsEmpty: boolean): Check {
-  return (value, path) => {
-    if (value === '' && acceptsEmpty) return undefined;
-    const problem = textProblem(syntax, value as string);
-    return problem === undefined ? undefined : invalidField(path, problem);
-  };
+  return checkOf((value) => (value === '' && acceptsEmpty ? undefined : textProblem(syntax, value as string)));
 }
 
 function lengthCheck(length: number, acceptsEmpty: boolean): Check {
-  return (value, path) => {
+  return checkOf((value) => {
     const bytes = (value as Uint8Array).length;
-    return bytes === length || (bytes === 0 && acceptsEmpty) ? undefined : invalidField(path, lengthDescription(length));
-  };
+    return bytes === length || (bytes === 0 && acceptsEmpty) ? undefined : lengthDescription(length);
+  });
 }
 
 /** Zero means that a field is not set, but an item of a list is always set. */
 function enumCheck(desc: DescEnum, isItem: boolean): Check {
   const texts = enumTextsOf(desc);
   const description = `must be one of ${desc.values.flatMap(({ name, number }) => (number === 0 ? [] : [name])).join(', ')}`;
-  return (value, path) => (texts.has(value as number) || (value === 0 && !isItem) ? undefined : invalidField(path, description));
+  return checkOf((value) => (texts.has(value as number) || (value === 0 && !isItem) ? undefined : description));
 }
 
 /** The range that the definition of a timestamp allows. Beyond it there is no RFC 3339 text. */

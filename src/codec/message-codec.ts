@@ -3,7 +3,7 @@ import { DurationSchema, FieldMaskSchema, TimestampSchema } from '@bufbuild/prot
 import { message as messageOption, type RestKey } from '../../gen/relayer/rest/v1/options_pb.js';
 import { enumCodec } from './enum-codec.js';
 import { checkFieldRules, fieldRulesOf, integerRangeOf, restKeysOf, restNameOf } from './field-rules.js';
-import { addKey, type Compiler, heldIn, type MemberWriter, type ObjectCodec, readObject, writeObject } from './object-codec.js';
+import { addKey, type Compiler, heldIn, type MemberWriter, type ObjectCodec, readObject, standInFor, writeObject } from './object-codec.js';
 import type { Properties, ValueCodec } from './reading.js';
 import {
   amountCodec,
@@ -78,10 +78,10 @@ export class CodecCompiler implements Compiler {
         if (nonEmpty && value.length === 0) return reading.refuse(path, nonEmptyDescription);
         const items: unknown[] = [];
         for (const [index, one] of value.entries()) {
-          items.push(item.read(one, `${path}[${index}]`, reading));
+          items.push(item.read(one, `${path}[${index}]`, reading) ?? standInFor(field));
           if (reading.isHopeless) return undefined;
         }
-        return items.includes(undefined) ? undefined : items;
+        return items;
       },
       write: (value) => `[${(value as unknown[]).map((one) => item.write(one)).join(',')}]`,
     };

@@ -1,4 +1,5 @@
-import { create, type DescField, type DescMessage, type DescOneof } from '@bufbuild/protobuf';
+import { create, type DescField, type DescMessage, type DescOneof, ScalarType } from '@bufbuild/protobuf';
+import { scalarZeroValue } from '@bufbuild/protobuf/reflect';
 import type { JsonObject, JsonValue } from '../json/json-value.js';
 import type { Properties, Reading, ValueCodec } from './reading.js';
 
@@ -68,6 +69,11 @@ interface ShapePart {
   readonly shape: Shape | undefined;
   readonly part: Properties | undefined;
   readonly context: KeyContext;
+}
+
+/** Returns a stand-in for a refused value of a field, or for a refused item, so that the values around it can still be checked. */
+export function standInFor({ message, scalar }: DescField): unknown {
+  return message === undefined ? scalarZeroValue(scalar ?? ScalarType.INT32, false) : create(message);
 }
 
 /** Adds a key. Throws if the message has it already. */

@@ -5,7 +5,7 @@ import { type RpcUrl, RpcUrlSchema } from '../../gen/relayer/v1/network_service_
 import type { CreateRelayerRequest, Relayer } from '../../gen/relayer/v1/relayer_service_pb.js';
 import { SolanaFeePaymentStrategy, type SolanaPolicies, SolanaPoliciesSchema } from '../../gen/relayer/v1/solana_pb.js';
 import { StellarFeePaymentStrategy, type StellarPolicies, StellarPoliciesSchema } from '../../gen/relayer/v1/stellar_pb.js';
-import { invalidField, throwProblems } from '../core/errors.js';
+import { invalidField } from '../core/errors.js';
 import { maskedUrl } from '../core/network/node-urls.js';
 import type { NetworkType as DomainNetworkType, RpcUrl as DomainRpcUrl } from '../core/relayer/network.js';
 import {
@@ -15,7 +15,6 @@ import {
   defaultPolicies,
   type RelayerPolicies,
 } from '../core/relayer/relayer.js';
-import { policyProblems } from '../core/relayer/relayer-rules.js';
 import type { NewRelayer } from '../core/relayer/relayers.js';
 
 /** Returns the relayer that a request asks for. Throws `FIELD_INVALID`. */
@@ -73,13 +72,11 @@ export function protoOfPolicies(policies: RelayerPolicies): PoliciesMessage {
   return { case: 'solana', value: protoOfSolana(policies) };
 }
 
-/** Returns the policies of a message for a network; what is not set is its default. Throws `FIELD_INVALID` with all problems. */
+/** Returns the policies of a message for a network; what is not set is its default. Throws `FIELD_INVALID` for those of another network. */
 export function policiesFromProto(networkType: DomainNetworkType, message: PoliciesMessage): RelayerPolicies {
   if (message.case === undefined) return defaultPolicies[networkType];
   if (message.case !== networkType) throw invalidField('policies', `must be for network type ${networkType}`);
-  const policies = valuesOf(message);
-  throwProblems(policyProblems(policies));
-  return policies;
+  return valuesOf(message);
 }
 
 function valuesOf(message: Exclude<PoliciesMessage, { case: undefined }>): RelayerPolicies {

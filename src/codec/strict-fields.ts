@@ -1,5 +1,5 @@
 import type { DescMessage } from '@bufbuild/protobuf';
-import type { FieldProblem } from '../core/errors.js';
+import { type FieldProblem, maxProblems } from '../core/errors.js';
 import { JsonError, jsonFromText } from '../json/json-reader.js';
 import type { JsonValue } from '../json/json-value.js';
 import { allowedRangeOf, rangeDescription } from './field-bounds.js';
@@ -39,34 +39,29 @@ export class StrictFields {
     }
   }
 
-  /** Returns the first problem of a JSON text; undefined too if the text is not JSON, which protobuf's own reader reports. */
-  problemIn(text: string): FieldProblem | undefined {
-    if (!longDigits.test(text) && ![...this.#lists].some((name) => text.includes(name))) return undefined;
+  /** Returns the problems of a JSON text; none if the text is not JSON, which protobuf's own reader reports. */
+  problemsIn(text: string): readonly FieldProblem[] {
+    if (!longDigits.test(text) && ![...this.#lists].some((name) => text.includes(name))) return [];
+    const problems: FieldProblem[] = [];
     try {
-      return this.#find(jsonFromText(text), '');
+      this.#find(jsonFromText(text), '', problems);
     } catch (error) {
-      if (error instanceof JsonError) return undefined;
-      throw error;
+      if (!(error instanceof JsonError)) throw error;
     }
+    return problems;
   }
 
-  #find(value: JsonValue, path: string): FieldProblem | undefined {
-    if (Array.isArray(value)) {
-      for (const [index, item] of value.entries()) {
-        const problem = this.#find(item, `${path}[${index}]`);
-        if (problem !== undefined) return problem;
-      }
-    }
-    if (!(value instanceof Map)) return undefined;
+  #find(value: JsonValue, path: string, problems: FieldProblem[]): void {
+    if (problems.length >= maxProblems) return;
+    if (Array.isArray(value)) for (const [index, item] of value.entries()) this.#find(item, `${path}[${index}]`, problems);
+    if (!(value instanceof Map)) return;
     for (const [name, member] of value) {
       const field = path === '' ? name : `${path}.${name}`;
-      if (this.#lists.has(name) && Array.isArray(member) && member.length === 0) return { field, description: nonEmptyDescription };
       const integer = this.#integers.get(name);
-      if (integer !== undefined && isLongDigits(member)) return { field, description: integer };
-      const problem = this.#find(member, field);
-      if (problem !== undefined) return problem;
+      if (this.#lists.has(name) && Array.isArray(member) && member.length === 0) problems.push({ field, description: nonEmptyDescription });
+      else if (integer !== undefined && isLongDigits(member)) problems.push({ field, description: integer });
+      else this.#find(member, field, problems);
     }
-    return undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-import { create, type DescField, type DescOneof } from '@bufbuild/protobuf';
+import type { DescField, DescOneof } from '@bufbuild/protobuf';
 import type { JsonValue } from '../json/json-value.js';
 import { enumTextsOf } from './enum-codec.js';
 import { fieldRulesOf, restNameOf, unionRulesOf } from './field-rules.js';
@@ -12,6 +12,7 @@ import {
   readObject,
   type Shape,
   type ShapeUnion,
+  standInFor,
   writeMembers,
   writeObject,
 } from './object-codec.js';
@@ -202,11 +203,14 @@ function addTagAndContent(codec: ObjectCodec, oneof: DescOneof, tag: string, con
       if (json === null) return;
       const chosen = typeof json === 'string' ? cases.get(json) : undefined;
       if (chosen === undefined) return reading.refuse(path, description);
-      const read = contentOf(chosen.field, chosen.value, object.get(content) ?? null);
-      if (read === 'missing') return reading.refuse(prefix + content, 'is required');
-      if (read === 'unwanted') return reading.refuse(prefix + content, 'must be absent or null');
-      const held = read === 'empty' ? emptyOf(chosen.field) : chosen.value.read(read.json, prefix + content, reading);
-      if (held !== undefined) target[oneof.localName] = { case: chosen.field.localName, value: held };
+      const { field, value } = chosen;
+      const at = prefix + content;
+      const given = contentOf(field, value, object.get(content) ?? null);
+      let held: unknown;
+      if (given === 'missing') reading.refuse(at, 'is required');
+      else if (given === 'unwanted') reading.refuse(at, 'must be absent or null');
+      else if (given !== 'empty') held = value.read(given.json, at, reading);
+      target[oneof.localName] = { case: field.localName, value: held ?? standInFor(field) };
     },
   });
   codec.required.push(tag);
@@ -221,10 +225,6 @@ function contentOf(field: DescField, value: ValueCodec, json: JsonValue): { json
 
 function isEmpty(field: DescField): boolean {
   return field.message?.fields.length === 0;
-}
-
-function emptyOf(field: DescField): unknown {
-  return field.message && create(field.message);
 }
 
 function shapeOf(shapes: ReadonlyMap<string, Shape>, field: DescField): Shape {

@@ -56,8 +56,8 @@ function relayerFrom(
   requireMembers(written, ['id', 'name', 'network', 'network_type', 'signer_id'], path, problems);
   const { id = '', name, network: networkName, signerId, notificationId = '' } = message;
   problems.check(path, () => entryIdFromText(id));
-  problems.check(path, () => checkRelayerParts({ name, customRpcUrls: message.customRpcUrls.map(rpcUrlFromProto) }));
   const wanted = networkTypeFromProto(message.networkType) && problems.check(path, () => newRelayerFromProto(message));
+  problems.check(path, () => checkRelayerParts(wanted ?? { name, customRpcUrls: message.customRpcUrls.map(rpcUrlFromProto) }));
   if (type !== undefined) {
     checkNetwork(networkName, type, references.networks, `${path}.network`, problems);
     checkCurve(signerId, type, references.signers, `${path}.signer_id`, problems);

@@ -210,9 +210,18 @@ export const maxProblems = 40;
 
 /** A 400 about several fields. */
 export function invalidFields(fields: readonly FieldProblem[], reason: 'FIELD_INVALID' | 'FIELD_UNKNOWN' = 'FIELD_INVALID'): DomainError {
+  return new DomainError('invalid', reason, sentenceOf(fields), { fields: fields.slice(0, maxProblems) });
+}
+
+function sentenceOf(fields: readonly FieldProblem[]): string {
   const named = fields.slice(0, namedProblems).map(({ field, description }) => `${field} ${description}`);
   const more = fields.length > namedProblems ? `; and ${fields.length - namedProblems} more` : '';
-  return new DomainError('invalid', reason, named.join('; ') + more, { fields: fields.slice(0, maxProblems) });
+  return named.join('; ') + more;
+}
+
+/** Returns the error about these fields. Reason and metadata stay. */
+export function withFields(error: DomainError, fields: readonly FieldProblem[]): DomainError {
+  return changed(error, sentenceOf(fields), fields.slice(0, maxProblems));
 }
 
 /** Returns the error with other names for its fields, in its sentence too. */
@@ -222,7 +231,14 @@ export function withFieldNames(error: DomainError, nameOf: (field: string) => st
   error.fields.forEach(({ field, description }, index) => {
     sentence = sentence.replace(`${field} ${description}`, () => `${fields[index]?.field} ${description}`);
   });
-  const { kind, reason, metadata, fixedText, retryAfterMs, cause } = error;
+  return changed(error, sentence, fields);
+}
+
+function changed(
+  { kind, reason, metadata, fixedText, retryAfterMs, cause }: DomainError,
+  sentence: string,
+  fields: readonly FieldProblem[],
+): DomainError {
   return new Failure(kind, reason, sentence, {
     fields,
     metadata,

@@ -83,7 +83,11 @@ export async function startRestRig(served: RestGatewayDeps['served']): Promise<R
   const gateway = createRestGateway({
     plans,
     served,
-    interceptors: [createErrorInterceptor({ log }), createWarnings(), createGate({ plans, directory, serveOnce: neverOnce })],
+    interceptors: [
+      createErrorInterceptor({ log }),
+      createWarnings(),
+      createGate({ plans, directory, serveOnce: neverOnce, checkOf: () => undefined }),
+    ],
     networkTypeOf: (id) => relayers.get(id)?.networkType,
     log,
   });

@@ -54,6 +54,7 @@ export function createRpcRig<T extends DescService>(
     plans: compileMethodPlans([service]),
     directory: { relayer: (id) => relayers.get(id) },
     serveOnce,
+    checkOf: () => undefined,
   });
   const transport = createRouterTransport((router) => router.service(service, implementation), {
     router: { interceptors: [guards, createErrorInterceptor({ log }), createWarnings(), gate] },

@@ -175,7 +175,7 @@ describe('bodies', () => {
     for (const ask of [{}, { body: '' }, { body: '{}' }, { body: '', headers: { 'content-type': 'text/plain' } }] satisfies Ask[]) {
       assert.equal(said(await rig.ask('PATCH', `${notes}/empty`, ask)), '200');
     }
-    assert.equal(said(await rig.ask('POST', sends)), '400 FIELD_INVALID: to is required if data is empty');
+    assert.equal(said(await rig.ask('POST', sends)), '400 FIELD_INVALID: to is required if data is empty; value is required');
   });
 
   it('body: each value must have the type of its field', async () => {
@@ -547,7 +547,7 @@ describe('lists', () => {
       ['GET', `${path}?=1`, ' is not a known query parameter'],
       ['GET', `${path}?relayer_id=r1`, 'relayer_id is not a known query parameter'],
       ['GET', `${path}/${ids[0]}?x=1`, 'x is not a known query parameter'],
-      ['POST', `${path}?value=1`, 'value is not a known query parameter'],
+      ['POST', `${path}?value=1`, 'value is not a known query parameter; to is required if data is empty'],
       ['DELETE', `${path}/x?force=true`, 'force is not a known query parameter'],
       ['GET', '/api/v1/relayers?status=pending', 'status is not a known query parameter'],
     ];

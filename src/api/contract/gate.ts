@@ -5,6 +5,7 @@ import { unionRulesOf } from '../../codec/field-rules.js';
 import { mayUseRelayer } from '../../core/access/principal.js';
 import { DomainError, invalidField } from '../../core/errors.js';
 import type { Directory } from '../../core/ports/directory.js';
+import { type IsRefused, withFurther } from '../../core/read-all.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import { shownName } from '../../core/safe-text.js';
 import { type Call, callOf } from './call.js';
@@ -12,11 +13,19 @@ import type { MethodPlan } from './method-plan.js';
 import { keyEnded } from './shared-errors.js';
 import { type ServeOnce, takeIdempotencyKey } from './stored-response.js';
 
+/**
+ * Checks what a method's service would refuse in a request, without any effect. It runs only for requests that are refused already, so that
+ * the caller learns of every violation at once; `isRefused` names the fields whose values are missing for that reason. Throws as the service
+ * does.
+ */
+export type RequestCheck = (message: Message, call: Call, isRefused: IsRefused) => unknown;
+
 /** The checks of the gate for one method's requests. */
 interface Rules {
   readonly plan: MethodPlan;
   readonly unions: readonly NetworkUnion[];
   readonly bounds: ((message: object) => DomainError | undefined) | null;
+  readonly further: RequestCheck | undefined;
 }
 
 /** A union whose case must match the network type of the relayer. */
@@ -31,15 +40,18 @@ export interface GateDeps {
   readonly plans: readonly MethodPlan[];
   readonly directory: Pick<Directory, 'relayer'>;
   readonly serveOnce: ServeOnce;
+  /** The check of a method's service, for methods that check more than the definitions say. */
+  readonly checkOf: (method: DescMethod) => RequestCheck | undefined;
 }
 
 /**
  * Creates the interceptor that checks a request between reading and serving it, in the order of the contract, the same for RPC and REST:
  * whether the key is still valid, the key's relayer list, the stored response of the idempotency key, the relayer's existence and state,
- * the shape that its network needs, the body problem that REST found, and the bounds of all fields.
+ * the shape that its network needs, the body problem that REST found, and the bounds of all fields. A request that fails these last checks
+ * is refused with what its service would refuse besides.
  */
-export function createGate({ plans, directory, serveOnce }: GateDeps): Interceptor {
-  const rules = new Map<DescMethod, Rules>(plans.map((plan) => [plan.method, rulesOf(plan)]));
+export function createGate({ plans, directory, serveOnce, checkOf }: GateDeps): Interceptor {
+  const rules = new Map<DescMethod, Rules>(plans.map((plan) => [plan.method, rulesOf(plan, checkOf)]));
   // A refusal rejects and never throws: interceptors outside may not be async.
   return (next) => async (request) => {
     const rule = rules.get(request.method);
@@ -47,16 +59,16 @@ export function createGate({ plans, directory, serveOnce }: GateDeps): Intercept
     if (rule === undefined) return next(request);
     const call = callOf({ values: request.contextValues });
     if (request.stream) {
-      const check = (message: Message) => {
+      const check = async (message: Message) => {
         checkKeyIsValid(call);
         checkRelayerList(rule.plan, message, call);
-        checkRequest(rule, message, call, directory);
+        await checkRequest(rule, message, call, directory);
       };
       return next({ ...request, message: checked(request.message, check) });
     }
     const serve = async () => {
       // A replayed request passed these checks when it was accepted. The relayer's present state does not matter.
-      if (call.storedResponse.replay === null) checkRequest(rule, request.message, call, directory);
+      if (call.storedResponse.replay === null) await checkRequest(rule, request.message, call, directory);
       return next(request);
     };
     checkKeyIsValid(call);
@@ -66,14 +78,14 @@ export function createGate({ plans, directory, serveOnce }: GateDeps): Intercept
   };
 }
 
-async function* checked<T>(items: AsyncIterable<T>, check: (item: T) => void): AsyncIterable<T> {
+async function* checked<T>(items: AsyncIterable<T>, check: (item: T) => Promise<void>): AsyncIterable<T> {
   for await (const item of items) {
-    check(item);
+    await check(item);
     yield item;
   }
 }
 
-function rulesOf(plan: MethodPlan): Rules {
+function rulesOf(plan: MethodPlan, checkOf: GateDeps['checkOf']): Rules {
   if (plan.idempotent && plan.method.methodKind !== 'unary') throw new Error(`${plan.rpcPath} is a stream, which has no response to store`);
   const unions = plan.method.input.oneofs.flatMap((oneof): NetworkUnion[] => {
     const { selector, under } = unionRulesOf(oneof);
@@ -81,7 +93,7 @@ function rulesOf(plan: MethodPlan): Rules {
     if (plan.relayer === 'any') throw new Error(`${plan.rpcPath} has a union selected by the relayer's network, but no relayer rule`);
     return [{ oneof, isRequired: under === '', cases: new Map(oneof.fields.map((field) => [field.name, field.localName])) }];
   });
-  return { plan, unions, bounds: compileFieldBounds(plan.method.input) };
+  return { plan, unions, bounds: compileFieldBounds(plan.method.input), further: checkOf(plan.method) };
 }
 
 /** Throws if the key ended meanwhile: the guards saw it before the body, which a caller can hold back for as long as a request may take. */
@@ -104,15 +116,20 @@ function relayerIdOf(message: Message): string {
   return (message as Message & { readonly relayerId: string }).relayerId;
 }
 
-function checkRequest({ plan, unions, bounds }: Rules, message: Message, call: Call, directory: GateDeps['directory']): void {
+/** Returns a promise only if the request is refused for its fields: every valid request passes here. */
+function checkRequest(rules: Rules, message: Message, call: Call, directory: GateDeps['directory']): Promise<void> | undefined {
+  const { plan, unions, bounds, further } = rules;
   if (plan.relayer !== 'any') {
     const relayer = relayerFor(plan, relayerIdOf(message), directory);
     call.relayer = relayer;
     for (const union of unions) checkShape(plan, union, message, relayer);
   }
-  if (call.bodyProblem !== null) throw call.bodyProblem;
-  const problem = bounds?.(message);
-  if (problem !== undefined) throw problem;
+  const refusal = call.bodyProblem ?? bounds?.(message);
+  if (refusal === undefined) return undefined;
+  if (further === undefined) throw refusal;
+  return withFurther(refusal, (isRefused) => further(message, call, isRefused)).then((complete) => {
+    throw complete;
+  });
 }
 
 function relayerFor(plan: MethodPlan, relayerId: string, directory: GateDeps['directory']): Relayer {

@@ -81,8 +81,8 @@ function strictJsonOptions(fields: StrictFields): Partial<JsonReadOptions> & { t
         null,
       );
     }
-    const problem = fields.problemIn(text);
-    if (problem !== undefined) throw connectErrorFromDomainError(invalidFields([problem]), null);
+    const problems = fields.problemsIn(text);
+    if (problems.length > 0) throw connectErrorFromDomainError(invalidFields(problems), null);
     return withMaskInCamelCase(text);
   };
   // Connect's default drops unknown fields and enum texts: a misspelt `speed` or `relayerIds` would pass as absent.

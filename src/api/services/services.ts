@@ -6,20 +6,23 @@ import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
 import { SignerService } from '../../../gen/relayer/v1/signer_service_pb.js';
 import { SigningService } from '../../../gen/relayer/v1/signing_service_pb.js';
 import { TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
-import type { UpdateNetworkDeps } from '../../core/network/update-network.js';
 import type { Keccak256 } from '../../core/signer/sign-data.js';
+import type { RequestCheck } from '../contract/gate.js';
 import { type ApiKeyServiceDeps, createApiKeyService } from './api-keys/api-key-service.js';
 import { createNetworkService } from './networks/network-service.js';
-import { createNotificationService, type NotificationServiceDeps } from './notifications/notification-service.js';
-import { createRelayerService, type RelayerServiceDeps } from './relayers/relayer-service.js';
+import { createNotificationService } from './notifications/notification-service.js';
+import { createRelayerService } from './relayers/relayer-service.js';
+import { createRequestChecks, type RequestCheckDeps } from './request-checks.js';
 import { createSignerService, type SignerServiceDeps } from './signers/signer-service.js';
 import { createSigningService } from './signing/signing-service.js';
-import { createTransactionService, type TransactionServiceDeps } from './transactions/transaction-service.js';
+import { createTransactionService } from './transactions/transaction-service.js';
 
 /** A service and its implementation; a missing method answers UNIMPLEMENTED. */
 export interface ServedService {
   readonly service: DescService;
   readonly implementation: object;
+  /** What methods check besides the definitions. */
+  readonly checks: ReadonlyMap<DescMethod, RequestCheck>;
 }
 
 /** True if the method is implemented. */
@@ -27,15 +30,16 @@ export function isBuilt(served: readonly ServedService[], method: DescMethod): b
   return served.some(({ service, implementation }) => service.typeName === method.parent.typeName && method.localName in implementation);
 }
 
-export type ServicesDeps = TransactionServiceDeps &
-  NotificationServiceDeps &
-  RelayerServiceDeps &
-  SignerServiceDeps &
-  UpdateNetworkDeps &
-  ApiKeyServiceDeps & { readonly keccak256: Keccak256 };
+/** Returns the check of a method; undefined: it checks no more than the definitions say. */
+export function requestCheckOf(served: readonly ServedService[], method: DescMethod): RequestCheck | undefined {
+  return served.find(({ service }) => service.typeName === method.parent.typeName)?.checks.get(method);
+}
+
+export type ServicesDeps = RequestCheckDeps & SignerServiceDeps & ApiKeyServiceDeps & { readonly keccak256: Keccak256 };
 
 /** Creates every service of the contract. */
 export function createServices(deps: ServicesDeps): readonly ServedService[] {
+  const checks = createRequestChecks(deps);
   return [
     { service: TransactionService, implementation: createTransactionService(deps) },
     { service: SigningService, implementation: createSigningService(deps) },
@@ -44,5 +48,5 @@ export function createServices(deps: ServicesDeps): readonly ServedService[] {
     { service: SignerService, implementation: createSignerService(deps) },
     { service: NetworkService, implementation: createNetworkService(deps) },
     { service: ApiKeyService, implementation: createApiKeyService(deps) },
-  ];
+  ].map((served) => ({ ...served, checks }));
 }

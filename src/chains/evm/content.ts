@@ -1,6 +1,11 @@
 import { invalidField } from '../../core/errors.js';
+import type { RequestContext } from '../../core/ports/chain.js';
+import { type IsRefused, nothingRefused, readAll } from '../../core/read-all.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
+import type { EvmPolicies, Relayer } from '../../core/relayer/relayer.js';
 import type { EvmContent, EvmPricing, EvmRequest, Speed } from '../../core/transaction/evm.js';
+import { requireEvmPolicy } from '../../core/transaction/evm-policy.js';
+import { readValidUntil } from '../../core/transaction/valid-until.js';
 import { readAddress } from './address.js';
 import { intrinsicGas } from './gas.js';
 
@@ -9,24 +14,46 @@ const maxGasLimit = 2n ** 63n - 1n;
 /** Nodes reject transactions over 128 KiB; this leaves room for the other fields. A transaction that no node accepts would block its slot. */
 const maxDataBytes = 128 * 1024 - 512;
 
-/**
- * Reads a caller's request. Calls no node. A replacement without a price uses `earlierSpeed`, or `fast` if that is null.
- * Throws `DomainError` (400) naming the field.
- */
-export function contentFromRequest(request: EvmRequest, earlierSpeed: Speed | null, network: EvmNetwork): EvmContent {
-  const to = readTo(request.to);
-  const data = readData(request.data);
-  if (to === null && (data === null || data === '0x')) throw invalidField('to', 'is required if data is empty');
-  const valueWei = readAmount('value', request.valueWei);
-  if (valueWei === undefined) throw invalidField('value', 'is required');
-  return {
-    network: 'evm',
-    to,
-    valueWei,
-    data,
-    gasLimit: readGasLimit(request.gasLimit, intrinsicGas(to === null, data)),
-    pricing: readPricing(request, earlierSpeed, network),
+/** The context that a request is checked against. */
+export interface ContentContext extends Pick<RequestContext, 'nowMs' | 'isRefused'> {
+  readonly relayer: Pick<Relayer, 'address'>;
+  readonly policies: EvmPolicies;
+  readonly network: EvmNetwork;
+  /** The speed of a replacement without a price; null: `fast`. */
+  readonly earlierSpeed: Speed | null;
+}
+
+/** Reads a caller's request and checks it against the relayer's policies. Calls no node. Throws `DomainError` (400) naming every field that is wrong. */
+export function contentFromRequest(
+  request: EvmRequest,
+  { relayer, policies, network, earlierSpeed, nowMs, isRefused = nothingRefused }: ContentContext,
+): { readonly content: EvmContent; readonly validUntilMs: number | null } {
+  const allowed = <T extends Parameters<typeof requireEvmPolicy>[2]>(part: T): T => {
+    requireEvmPolicy(relayer, policies, part);
+    return part;
   };
+  const { receiver, valueWei, data, gas, price, validUntilMs } = readAll({
+    receiver: () => allowed({ to: readReceiver(request, isRefused) }),
+    valueWei: () => requireValue(request.valueWei),
+    data: () => readData(request.data),
+    gas: () => allowed({ gasLimit: readGasLimit(request, isRefused) }),
+    price: () => allowed({ pricing: readPricing(request, earlierSpeed, network) }),
+    validUntilMs: () => readValidUntil(request.validUntilMs, nowMs),
+  });
+  return { content: { network: 'evm', ...receiver, valueWei, data, ...gas, ...price }, validUntilMs };
+}
+
+/** A transaction without a receiver creates a contract, so it needs code. */
+function readReceiver({ to, data }: EvmRequest, isRefused: IsRefused): string | null {
+  const read = readTo(to);
+  const hasCode = (data !== undefined && data !== '' && data !== '0x') || isRefused('data');
+  if (read === null && !hasCode) throw invalidField('to', 'is required if data is empty');
+  return read;
+}
+
+function requireValue(wei: bigint | undefined): bigint {
+  if (wei === undefined) throw invalidField('value', 'is required');
+  return readAmount('value', wei);
 }
 
 function readTo(text: string | undefined): string | null {
@@ -38,20 +65,26 @@ function readTo(text: string | undefined): string | null {
 
 function readData(text: string | undefined): string | null {
   if (text === undefined) return null;
-  const digits = text.startsWith('0x') ? text.slice(2) : text;
+  const digits = digitsOf(text);
   if (digits.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(digits)) throw invalidField('data', 'must be an even number of hex digits');
   if (digits.length > maxDataBytes * 2) throw invalidField('data', `must be at most ${maxDataBytes} bytes, the limit of EVM nodes`);
   return `0x${digits.toLowerCase()}`;
 }
 
-function readAmount(field: string, wei: bigint | undefined): bigint | undefined {
+function digitsOf(data: string): string {
+  return data.startsWith('0x') ? data.slice(2) : data;
+}
+
+function readAmount<T extends bigint | undefined>(field: string, wei: T): T {
   if (wei !== undefined && (wei < 0n || wei > maxAmount)) throw invalidField(field, 'must be from 0 to 2^128-1');
   return wei;
 }
 
-function readGasLimit(gasLimit: bigint | undefined, minGas: bigint): bigint | null {
+function readGasLimit({ gasLimit, to, data }: EvmRequest, isRefused: IsRefused): bigint | null {
   if (gasLimit === undefined) return null;
   if (gasLimit > maxGasLimit) throw invalidField('gas_limit', 'must be at most 2^63-1');
+  const isCreation = to === undefined && !isRefused('to');
+  const minGas = intrinsicGas(isCreation, data === undefined ? null : `0x${digitsOf(data)}`);
   if (gasLimit < minGas) throw invalidField('gas_limit', `must be at least ${minGas}, the intrinsic gas of the transaction`);
   return gasLimit;
 }

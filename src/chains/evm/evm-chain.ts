@@ -2,9 +2,7 @@ import type { Chain, DraftRequest, FeeBumpRequest, Head, Refusal, Sequence } fro
 import type { EvmNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { EvmDraft, Speed } from '../../core/transaction/evm.js';
-import { requireEvmPolicy } from '../../core/transaction/evm-policy.js';
 import type { Content } from '../../core/transaction/transaction.js';
-import { readValidUntil } from '../../core/transaction/valid-until.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { createNodes } from '../rpc/nodes.js';
 import { blockFrom, latestBlockKey, quantityFrom, quantityOf, readBlock } from './answer.js';
@@ -47,12 +45,9 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
   return {
     ...methods,
     network,
-    contentOf(wanted, { relayer, nowMs, earlier }) {
-      const request = onNetwork('evm', wanted);
-      const content = contentFromRequest(request, speedOf(earlier), network);
-      const validUntilMs = readValidUntil(request.validUntilMs, nowMs);
-      requireEvmPolicy(relayer, onNetwork('evm', relayer.policies), content);
-      return { content, validUntilMs };
+    contentOf(request, { earlier, ...context }) {
+      const policies = onNetwork('evm', context.relayer.policies);
+      return contentFromRequest(onNetwork('evm', request), { ...context, policies, network, earlierSpeed: speedOf(earlier) });
     },
     isUnsequenced: () => false,
     genesisHash: async () => (await readBlock(rpc, '0x0')).hash,

@@ -1,4 +1,6 @@
 import { invalidField } from '../../core/errors.js';
+import type { RequestContext } from '../../core/ports/chain.js';
+import { type IsRefused, nothingRefused, readAll } from '../../core/read-all.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import type { SolanaContent, SolanaRequest } from '../../core/transaction/solana.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';
@@ -9,18 +11,25 @@ import { isSignature, maxTransactionBytes, unsignedTransactionBytes } from './wi
 
 /**
  * Reads a request and checks it against the relayer's policies without asking a node: lookup tables, simulation and current fee come with the
- * draft. Throws `DomainError` (400) naming the field.
+ * draft. Throws `DomainError` (400) naming every field that is wrong.
  */
 export function contentFromRequest(
-  { transaction, instructions, validUntilMs }: SolanaRequest,
-  { relayer, nowMs }: { readonly relayer: Relayer; readonly nowMs: number },
+  request: SolanaRequest,
+  { relayer, nowMs, isRefused = nothingRefused }: Pick<RequestContext, 'relayer' | 'nowMs' | 'isRefused'>,
 ): { content: SolanaContent; validUntilMs: number | null } {
+  return readAll({
+    content: () => readContent(request, relayer, isRefused),
+    validUntilMs: () => readValidUntil(request.validUntilMs, nowMs),
+  });
+}
+
+function readContent({ transaction, instructions }: SolanaRequest, relayer: Relayer, isRefused: IsRefused): SolanaContent {
   if (transaction !== undefined && instructions.length > 0) {
     throw invalidField('transaction', 'cannot be combined with instructions; send one of them');
   }
-  if (transaction === undefined && instructions.length === 0) throw invalidField('transaction', 'is required if instructions is empty');
-  const content = transaction === undefined ? fromInstructions(instructions, relayer) : fromTransaction(transaction, relayer);
-  return { content, validUntilMs: readValidUntil(validUntilMs, nowMs) };
+  if (transaction !== undefined) return fromTransaction(transaction, relayer);
+  if (instructions.length > 0) return fromInstructions(instructions, relayer);
+  throw invalidField(isRefused('instructions') ? 'instructions' : 'transaction', 'is required if instructions is empty');
 }
 
 function fromInstructions(instructions: SolanaRequest['instructions'], relayer: Relayer): SolanaContent {

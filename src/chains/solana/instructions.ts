@@ -1,5 +1,6 @@
 import { type Address, address, isAddress } from '@solana/kit';
 import { invalidField } from '../../core/errors.js';
+import { readAll, readEach } from '../../core/read-all.js';
 import type { SolanaAccountMeta, SolanaInstruction } from '../../core/transaction/solana.js';
 import { type Message, maxAccounts, maxInstructions, maxTransactionBytes } from './wire.js';
 
@@ -13,18 +14,16 @@ export function readInstructions(instructions: readonly SolanaInstruction[], rel
   if (instructions.length > maxInstructions) {
     throw invalidField('instructions', `has ${instructions.length} items; the maximum is ${maxInstructions}`);
   }
-  instructions.forEach((instruction, index) => {
-    checkInstruction(`instructions[${index}]`, instruction, relayer);
-  });
+  readEach(instructions, (instruction, index) => checkInstruction(`instructions[${index}]`, instruction, relayer));
   const programs = new Set(instructions.map(({ programId }) => programId));
   const keys = new Set([relayer, ...programs]);
-  instructions.forEach(({ accounts }, index) => {
-    accounts.forEach(({ pubkey, isWritable }, at) => {
+  readEach(instructions, ({ accounts }, index) =>
+    readEach(accounts, ({ pubkey, isWritable }, at) => {
       const field = `instructions[${index}].accounts[${at}].is_writable`;
       if (isWritable && programs.has(pubkey)) throw invalidField(field, 'must be false: the account is called as a program');
       keys.add(pubkey);
-    });
-  });
+    }),
+  );
   if (keys.size > maxAccounts) {
     const problem = `use ${keys.size} accounts, including programs and the relayer's own; the maximum is ${maxAccounts}`;
     throw invalidField('instructions', problem);
@@ -33,16 +32,23 @@ export function readInstructions(instructions: readonly SolanaInstruction[], rel
 }
 
 function checkInstruction(field: string, { programId, accounts, data }: SolanaInstruction, relayer: string): void {
-  checkKey(`${field}.program_id`, programId);
-  if (programId === relayer) throw invalidField(`${field}.program_id`, 'must be a program, not the relayer');
-  if (accounts.length > maxAccountsPerInstruction) {
-    throw invalidField(`${field}.accounts`, `has ${accounts.length} items; the maximum is ${maxAccountsPerInstruction}`);
-  }
-  accounts.forEach((account, index) => {
-    checkAccount(`${field}.accounts[${index}]`, account, relayer);
+  readAll({
+    programId: () => checkProgram(`${field}.program_id`, programId, relayer),
+    accounts: () => checkAccounts(`${field}.accounts`, accounts, relayer),
+    data: () => checkData(`${field}.data`, data),
   });
-  const bytes = Buffer.from(data, 'base64').length;
-  if (bytes > maxTransactionBytes) throw invalidField(`${field}.data`, `has ${bytes} bytes; the maximum is ${maxTransactionBytes}`);
+}
+
+function checkProgram(field: string, programId: string, relayer: string): void {
+  checkKey(field, programId);
+  if (programId === relayer) throw invalidField(field, 'must be a program, not the relayer');
+}
+
+function checkAccounts(field: string, accounts: readonly SolanaAccountMeta[], relayer: string): void {
+  if (accounts.length > maxAccountsPerInstruction) {
+    throw invalidField(field, `has ${accounts.length} items; the maximum is ${maxAccountsPerInstruction}`);
+  }
+  readEach(accounts, (account, index) => checkAccount(`${field}[${index}]`, account, relayer));
 }
 
 function checkAccount(field: string, { pubkey, isSigner }: SolanaAccountMeta, relayer: string): void {
@@ -51,6 +57,11 @@ function checkAccount(field: string, { pubkey, isSigner }: SolanaAccountMeta, re
     const problem = 'must be false: only the relayer can sign instructions; send a transaction that the others have signed';
     throw invalidField(`${field}.is_signer`, problem);
   }
+}
+
+function checkData(field: string, data: string): void {
+  const bytes = Buffer.from(data, 'base64').length;
+  if (bytes > maxTransactionBytes) throw invalidField(field, `has ${bytes} bytes; the maximum is ${maxTransactionBytes}`);
 }
 
 function checkKey(field: string, text: string): void {

@@ -1,6 +1,7 @@
 import { Memo, xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors.js';
 import type { Wanted } from '../../core/ports/chain.js';
+import { type IsRefused, nothingRefused, readAll, readEach } from '../../core/read-all.js';
 import type { StellarNetwork } from '../../core/relayer/network.js';
 import type { StellarPolicies } from '../../core/relayer/relayer.js';
 import type { StellarContent, StellarFeeBumpContent, StellarMemo, StellarRequest } from '../../core/transaction/stellar.js';
@@ -9,7 +10,7 @@ import { accountOf, addressFromMuxedAccount } from './address.js';
 import { type Envelope, envelopeFromXdr, maxOperations } from './envelope.js';
 import { baseFeeStroops, minBumpStroops } from './fee-rules.js';
 import { whyInvalid } from './operation-validity.js';
-import { operationFrom } from './operations.js';
+import { operationFrom, type ReadOperation } from './operations.js';
 import { nameOf, ownContentFrom, ownContentFromEnvelope } from './own-content.js';
 import { defaultMaxFeeStroops } from './price-attempt.js';
 import { hashOfTransaction, networkIdOf } from './transaction.js';
@@ -23,6 +24,8 @@ export interface ContentContext {
   readonly nowMs: number;
   /** The content that the request replaces; null for a new transaction. */
   readonly earlier: StellarContent | null;
+  /** As in `RequestContext`. */
+  readonly isRefused?: IsRefused | undefined;
 }
 
 /** A checked request. `validUntilMs` is null for no limit, or for the limit of the replaced content. */
@@ -31,34 +34,51 @@ export type ReadContent = Wanted & { readonly content: StellarContent };
 /** How long `operations` are valid if the request has no `valid_until`. */
 const defaultValidityMs = 120_000;
 
-/** Reads and checks a request without asking a node. Throws `DomainError` (400) naming the field. */
+/** Reads and checks a request without asking a node. Throws `DomainError` (400) naming every field that is wrong. */
 export function contentFromRequest(request: StellarRequest, context: ContentContext): ReadContent {
-  const { network, policies } = context;
-  if (request.networkName === undefined || request.networkName === '') throw invalidField('network', 'is required');
-  if (request.networkName !== network.name) throw invalidField('network', `must be ${network.name}, the relayer's network`);
-  const hasOperations = request.operations.length > 0;
-  if (hasOperations && request.transactionXdr !== undefined) throw invalidField('transaction_xdr', 'cannot be combined with operations');
-  const validUntilMs = readValidUntil(request.validUntilMs, context.nowMs);
-  const read = hasOperations ? fromOperations(request, validUntilMs, context) : fromEnvelope(request, validUntilMs, context);
-  requireSameKind(read.content, context.earlier);
+  const { policies, nowMs, earlier } = context;
+  const { validUntilMs, read } = readAll({
+    network: () => requireNetwork(request.networkName, context),
+    validUntilMs: () => readValidUntil(request.validUntilMs, nowMs),
+    maxFee: () => requireMaxFee(request.maxFeeStroops, policies),
+    read: () => readContent(request, context),
+  });
+  requireSameKind(read.content, earlier);
   requireFee(read.content, policies);
-  return read;
+  const hasOperations = request.operations.length > 0;
+  const defaultUntilMs = hasOperations && earlier === null ? nowMs + defaultValidityMs : null;
+  return { content: read.content, validUntilMs: earliest(validUntilMs, read.untilMs) ?? defaultUntilMs };
 }
 
-function fromOperations(request: StellarRequest, validUntilMs: number | null, context: ContentContext): ReadContent {
-  if (request.feeBump === true) throw invalidField('fee_bump', 'applies only to a signed transaction_xdr; remove it to send operations');
-  const { length } = request.operations;
-  if (length > maxOperations) throw invalidField('operations', `has ${length} items; the maximum is ${maxOperations}`);
-  const operations = request.operations.map((operation, index) => operationFrom(operation, `operations[${index}]`));
-  const sourceAccount = request.sourceAccount ?? context.account;
-  if (accountOf(sourceAccount) !== context.account) {
-    throw invalidField('source_account', `must be ${context.account}, the relayer's account, or a muxed address of it`);
-  }
-  const content = ownContentFrom(
+function requireNetwork(name: string | undefined, { network }: ContentContext): void {
+  if (name === undefined || name === '') throw invalidField('network', 'is required');
+  if (name !== network.name) throw invalidField('network', `must be ${network.name}, the relayer's network`);
+}
+
+/** Content, and the time in milliseconds until which it is valid by itself; null: no limit. */
+interface ContentUntil {
+  readonly content: StellarContent;
+  readonly untilMs: bigint | null;
+}
+
+function readContent(request: StellarRequest, context: ContentContext): ContentUntil {
+  if (request.operations.length === 0) return fromEnvelope(request, context);
+  if (request.transactionXdr !== undefined) throw invalidField('transaction_xdr', 'cannot be combined with operations');
+  return { content: fromOperations(request, context), untilMs: null };
+}
+
+function fromOperations(request: StellarRequest, context: ContentContext): StellarContent {
+  const { operations, sourceAccount, memo } = readAll({
+    feeBump: () => refuseFeeBump(request),
+    operations: () => readOperations(request.operations),
+    sourceAccount: () => readSourceAccount(request.sourceAccount, context),
+    memo: () => memoFrom(request.memo),
+  });
+  return ownContentFrom(
     {
       sourceAccount,
       operations: operations.map(({ operation }) => operation),
-      memo: memoFrom(request.memo),
+      memo,
       auth: operations.some(({ auth }) => auth === 'simulated') ? 'simulated' : 'given',
       sorobanData: null,
       minTimeS: 0n,
@@ -67,28 +87,59 @@ function fromOperations(request: StellarRequest, validUntilMs: number | null, co
     },
     { operations: 'operations', memo: 'memo', sourceAccount: 'source_account' },
   );
-  const isReplacement = context.earlier !== null;
-  return { content, validUntilMs: validUntilMs ?? (isReplacement ? null : context.nowMs + defaultValidityMs) };
 }
 
-function fromEnvelope(request: StellarRequest, validUntilMs: number | null, context: ContentContext): ReadContent {
-  if (request.transactionXdr === undefined) throw invalidField('operations', 'is required if transaction_xdr is absent');
-  if (request.memo !== undefined && request.memo.kind !== 'none')
-    throw invalidField('memo', 'applies only to operations; transaction_xdr has its own');
-  if (request.sourceAccount !== undefined) throw invalidField('source_account', 'applies only to operations; transaction_xdr has its own');
-  const envelope = envelopeFromXdr(request.transactionXdr);
-  const { maxTimeS } = envelope;
-  if (maxTimeS !== null && maxTimeS * 1000n <= BigInt(context.nowMs)) {
-    throw invalidField('transaction_xdr', 'has time bounds that have passed; build it with a later maximum time');
-  }
-  requireValidOperations(envelope);
+function refuseFeeBump({ feeBump }: StellarRequest): void {
+  if (feeBump === true) throw invalidField('fee_bump', 'applies only to a signed transaction_xdr; remove it to send operations');
+}
+
+function readOperations(operations: StellarRequest['operations']): readonly ReadOperation[] {
+  const { length } = operations;
+  if (length > maxOperations) throw invalidField('operations', `has ${length} items; the maximum is ${maxOperations}`);
+  return readEach(operations, (operation, index) => operationFrom(operation, `operations[${index}]`));
+}
+
+function readSourceAccount(text: string | undefined, { account }: ContentContext): string {
+  const sourceAccount = text ?? account;
+  if (accountOf(sourceAccount) === account) return sourceAccount;
+  throw invalidField('source_account', `must be ${account}, the relayer's account, or a muxed address of it`);
+}
+
+function fromEnvelope(request: StellarRequest, context: ContentContext): ContentUntil {
+  const { transactionXdr: xdrText, memo, sourceAccount } = request;
+  const { isRefused = nothingRefused } = context;
+  // A field of these that was refused decides what the others mean.
+  const undecided = ['operations', 'transaction_xdr', 'fee_bump'].find(isRefused);
+  if (undecided !== undefined) throw invalidField(undecided, 'is required to read the rest');
+  if (xdrText === undefined) throw invalidField('operations', 'is required if transaction_xdr is absent');
+  const elsewhere = 'applies only to operations; transaction_xdr has its own';
+  const { envelope } = readAll({
+    memo: () => {
+      if (memo !== undefined && memo.kind !== 'none') throw invalidField('memo', elsewhere);
+    },
+    sourceAccount: () => {
+      if (sourceAccount !== undefined) throw invalidField('source_account', elsewhere);
+    },
+    envelope: () => readEnvelope(xdrText, context),
+  });
   const { account, network } = context;
+  const { maxTimeS } = envelope;
   const maxFeeStroops = request.maxFeeStroops ?? null;
   const content =
     request.feeBump === true
       ? feeBumpContentFromEnvelope(envelope, { account, networkId: networkIdOf(network.passphrase) }, maxFeeStroops)
       : ownContentFromEnvelope(envelope, account, maxFeeStroops);
-  return { content, validUntilMs: earliest(validUntilMs, maxTimeS === null ? null : maxTimeS * 1000n) };
+  return { content, untilMs: maxTimeS === null ? null : maxTimeS * 1000n };
+}
+
+function readEnvelope(text: string, { nowMs }: ContentContext): Envelope {
+  const envelope = envelopeFromXdr(text);
+  const { maxTimeS } = envelope;
+  if (maxTimeS !== null && maxTimeS * 1000n <= BigInt(nowMs)) {
+    throw invalidField('transaction_xdr', 'has time bounds that have passed; build it with a later maximum time');
+  }
+  requireValidOperations(envelope);
+  return envelope;
 }
 
 /** Nodes reject an invalid operation only when the transaction has a sequence number, which then stays unused. */
@@ -116,13 +167,17 @@ function requireSameKind(content: StellarContent, earlier: StellarContent | null
   throw invalidField('transaction_xdr', problem);
 }
 
+function requireMaxFee(maxFeeStroops: bigint | undefined, policies: StellarPolicies): void {
+  if (maxFeeStroops === undefined) return;
+  if (maxFeeStroops < 1n) throw invalidField('max_fee', 'must be at least 1 stroop');
+  if (policies.maxFeeStroops !== null && maxFeeStroops > policies.maxFeeStroops) {
+    throw invalidField('max_fee', `is ${maxFeeStroops} stroops; the relayer's policy max_fee allows at most ${policies.maxFeeStroops}`);
+  }
+}
+
 /** Rejects a request at once if its fee limit is too low for any market. */
 function requireFee(content: StellarContent, policies: StellarPolicies): void {
   const { maxFeeStroops } = content;
-  if (maxFeeStroops !== null && maxFeeStroops < 1n) throw invalidField('max_fee', 'must be at least 1 stroop');
-  if (maxFeeStroops !== null && policies.maxFeeStroops !== null && maxFeeStroops > policies.maxFeeStroops) {
-    throw invalidField('max_fee', `is ${maxFeeStroops} stroops; the relayer's policy max_fee allows at most ${policies.maxFeeStroops}`);
-  }
   // The resource fee of the relayer's own contract calls is known only after a simulation.
   const knownDefaultStroops = content.kind === 'fee_bump' ? defaultMaxFeeStroops : null;
   const ceilingStroops = maxFeeStroops ?? minOf(policies.maxFeeStroops, knownDefaultStroops);

@@ -1,5 +1,6 @@
 import { nativeToScVal, scValToBigInt, xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors.js';
+import { readAll, readEach } from '../../core/read-all.js';
 import { maxValueDepth, type StellarValue, type StellarWideKind } from '../../core/transaction/stellar.js';
 import { readContractAddress } from './address.js';
 
@@ -51,7 +52,7 @@ export function contractValueFrom(value: StellarValue | undefined, path: string,
       return xdr.ScVal.scvAddress(address);
     }
     case 'vec':
-      return xdr.ScVal.scvVec(value.values.map((item, index) => contractValueFrom(item, `${at}[${index}]`, depth + 1)));
+      return xdr.ScVal.scvVec([...readEach(value.values, (item, index) => contractValueFrom(item, `${at}[${index}]`, depth + 1))]);
     case 'map':
       return xdr.ScVal.scvMap(sortedEntries(value.entries, at, depth));
   }
@@ -59,13 +60,13 @@ export function contractValueFrom(value: StellarValue | undefined, path: string,
 
 /** Sorts a map: the host rejects unsorted maps and duplicate keys. */
 function sortedEntries(entries: Extract<StellarValue, { kind: 'map' }>['entries'], path: string, depth: number): xdr.ScMapEntry[] {
-  const sorted = entries
-    .map(({ key, val }, index) => ({
-      index,
-      key: contractValueFrom(key, `${path}[${index}].key`, depth + 1),
-      val: contractValueFrom(val, `${path}[${index}].val`, depth + 1),
-    }))
-    .toSorted((a, b) => compareValues(a.key, b.key));
+  const sorted = readEach(entries, ({ key, val }, index) =>
+    readAll({
+      index: () => index,
+      key: () => contractValueFrom(key, `${path}[${index}].key`, depth + 1),
+      val: () => contractValueFrom(val, `${path}[${index}].val`, depth + 1),
+    }),
+  ).toSorted((a, b) => compareValues(a.key, b.key));
   for (const [at, { key, index }] of sorted.entries()) {
     const next = sorted[at + 1];
     if (next !== undefined && compareValues(key, next.key) === 0) {

@@ -1,5 +1,6 @@
 import { StrKey, xdr } from '@stellar/stellar-sdk';
 import { DomainError, invalidField } from '../../core/errors.js';
+import { readAll, readEach } from '../../core/read-all.js';
 import type { StellarAsset, StellarAuth, StellarOperation, StellarValue } from '../../core/transaction/stellar.js';
 import { accountIdFrom, accountOf, muxedAccountFrom } from './address.js';
 import { contractValueFrom, symbolPattern } from './contract-value.js';
@@ -23,31 +24,46 @@ export function operationFrom(operation: StellarOperation, path: string): ReadOp
     case 'payment':
       return { operation: paymentFrom(operation, path), auth: 'given' };
     case 'invoke_contract':
-      return contractOperation(invocationFrom(operation, path), authFrom(operation.auth, path, 'simulated'));
+      return contractOperation(
+        () => invocationFrom(operation, path),
+        () => authFrom(operation.auth, path, 'simulated'),
+      );
     case 'create_contract':
-      return contractOperation(creationFrom(operation, path), authFrom(operation.auth, path, 'simulated'));
+      return contractOperation(
+        () => creationFrom(operation, path),
+        () => authFrom(operation.auth, path, 'simulated'),
+      );
     case 'upload_wasm':
-      return contractOperation(uploadFrom(operation, path), authFrom(operation.auth, path, 'given'));
+      return contractOperation(
+        () => uploadFrom(operation, path),
+        () => authFrom(operation.auth, path, 'given'),
+      );
   }
 }
 
-function contractOperation(
-  hostFunction: xdr.HostFunction,
-  { source, entries }: { readonly source: AuthSource; readonly entries: xdr.SorobanAuthorizationEntry[] },
-): ReadOperation {
-  const body = xdr.OperationBody.invokeHostFunction(new xdr.InvokeHostFunctionOp({ hostFunction, auth: entries }));
-  return { operation: new xdr.Operation({ sourceAccount: null, body }), auth: source };
+function contractOperation(readFunction: () => xdr.HostFunction, readAuth: () => ReadAuth): ReadOperation {
+  const { hostFunction, auth } = readAll({ hostFunction: readFunction, auth: readAuth });
+  const body = xdr.OperationBody.invokeHostFunction(new xdr.InvokeHostFunctionOp({ hostFunction, auth: [...auth.entries] }));
+  return { operation: new xdr.Operation({ sourceAccount: null, body }), auth: auth.source };
 }
 
 function paymentFrom({ destination, amount, asset }: Extract<StellarOperation, { kind: 'payment' }>, path: string): xdr.Operation {
-  if (accountOf(destination) === null) throw invalidField(`${path}.destination`, 'must be the address of an account (G... or M...)');
-  if (amount < 1n) throw invalidField(`${path}.amount`, `is ${amount}; must be at least 1 stroop`);
-  const payment = new xdr.PaymentOp({
-    destination: muxedAccountFrom(destination),
-    asset: assetFrom(asset, `${path}.asset`),
-    amount: new xdr.Int64(amount),
+  const payment = readAll({
+    destination: () => receiverFrom(destination, `${path}.destination`),
+    amount: () => amountFrom(amount, `${path}.amount`),
+    asset: () => assetFrom(asset, `${path}.asset`),
   });
-  return new xdr.Operation({ sourceAccount: null, body: xdr.OperationBody.payment(payment) });
+  return new xdr.Operation({ sourceAccount: null, body: xdr.OperationBody.payment(new xdr.PaymentOp(payment)) });
+}
+
+function receiverFrom(text: string, path: string): xdr.MuxedAccount {
+  if (accountOf(text) === null) throw invalidField(path, 'must be the address of an account (G... or M...)');
+  return muxedAccountFrom(text);
+}
+
+function amountFrom(stroops: bigint, path: string): xdr.Int64 {
+  if (stroops < 1n) throw invalidField(path, `is ${stroops}; must be at least 1 stroop`);
+  return new xdr.Int64(stroops);
 }
 
 function assetFrom(asset: StellarAsset | undefined, path: string): xdr.Asset {
@@ -70,54 +86,78 @@ function creditFrom(
   minLength: number,
   maxLength: number,
 ): { assetCode: Buffer; issuer: xdr.AccountId } {
+  return readAll({
+    assetCode: () => assetCodeFrom(code, path, minLength, maxLength),
+    issuer: () => accountFrom(issuer, `${path}.issuer`),
+  });
+}
+
+function assetCodeFrom(code: string, path: string, minLength: number, maxLength: number): Buffer {
   if (!/^[A-Za-z0-9]*$/.test(code) || code.length < minLength || code.length > maxLength) {
     throw invalidField(`${path}.code`, `must be ${minLength} to ${maxLength} characters from A-Z, a-z and 0-9`);
   }
-  if (!StrKey.isValidEd25519PublicKey(issuer)) throw invalidField(`${path}.issuer`, 'must be the address of an account (G...)');
   const assetCode = Buffer.alloc(maxLength);
   assetCode.write(code, 'latin1');
-  return { assetCode, issuer: accountIdFrom(issuer) };
+  return assetCode;
+}
+
+function accountFrom(text: string, path: string): xdr.AccountId {
+  if (!StrKey.isValidEd25519PublicKey(text)) throw invalidField(path, 'must be the address of an account (G...)');
+  return accountIdFrom(text);
 }
 
 function invocationFrom(operation: Extract<StellarOperation, { kind: 'invoke_contract' }>, path: string): xdr.HostFunction {
-  const { contractAddress, functionName } = operation;
-  if (!StrKey.isValidContract(contractAddress)) throw invalidField(`${path}.contract_address`, 'must be the address of a contract (C...)');
-  if (!symbolPattern.test(functionName)) throw invalidField(`${path}.function_name`, 'must be 1 to 32 characters from a-z, A-Z, 0-9 and _');
-  const args = argumentsFrom(operation.args, `${path}.args`);
-  return xdr.HostFunction.hostFunctionTypeInvokeContract(
-    new xdr.InvokeContractArgs({ contractAddress: contractIdFrom(contractAddress), functionName, args }),
-  );
+  const { contractAddress, functionName, args } = operation;
+  const invocation = readAll({
+    contractAddress: () => contractFrom(contractAddress, `${path}.contract_address`),
+    functionName: () => functionNameFrom(functionName, `${path}.function_name`),
+    args: () => argumentsFrom(args, `${path}.args`),
+  });
+  return xdr.HostFunction.hostFunctionTypeInvokeContract(new xdr.InvokeContractArgs({ ...invocation, args: [...invocation.args] }));
+}
+
+function contractFrom(address: string, path: string): xdr.ScAddress {
+  if (!StrKey.isValidContract(address)) throw invalidField(path, 'must be the address of a contract (C...)');
+  // The SDK declares a class that it never creates, but reads the 32 bytes.
+  return xdr.ScAddress.scAddressTypeContract(StrKey.decodeContract(address) as unknown as xdr.ContractId);
+}
+
+function functionNameFrom(name: string, path: string): string {
+  if (!symbolPattern.test(name)) throw invalidField(path, 'must be 1 to 32 characters from a-z, A-Z, 0-9 and _');
+  return name;
 }
 
 function creationFrom(operation: Extract<StellarOperation, { kind: 'create_contract' }>, path: string): xdr.HostFunction {
-  const { source, wasmHash, salt, constructorArgs } = operation;
-  if (source === undefined) throw invalidField(`${path}.source`, 'is required');
-  const address = creatorFrom(source, `${path}.source`);
-  if (wasmHash.length !== 32) throw invalidField(`${path}.wasm_hash`, 'must be 32 bytes: 64 hex digits');
-  if (salt !== undefined && salt.length !== 32) throw invalidField(`${path}.salt`, 'must be 32 bytes: 64 hex digits');
-  const contractIdPreimage = xdr.ContractIdPreimage.contractIdPreimageFromAddress(
-    new xdr.ContractIdPreimageFromAddress({ address, salt: Buffer.from(salt ?? Buffer.alloc(32)) }),
-  );
-  const executable = xdr.ContractExecutable.contractExecutableWasm(Buffer.from(wasmHash));
-  const constructorValues = argumentsFrom(constructorArgs, `${path}.constructor_args`);
-  if (constructorValues.length === 0) {
+  const { address, wasmHash, salt, constructorArgs } = readAll({
+    address: () => creatorFrom(operation.source, `${path}.source`),
+    wasmHash: () => bytes32From(operation.wasmHash, `${path}.wasm_hash`),
+    salt: () => (operation.salt === undefined ? Buffer.alloc(32) : bytes32From(operation.salt, `${path}.salt`)),
+    constructorArgs: () => argumentsFrom(operation.constructorArgs, `${path}.constructor_args`),
+  });
+  const contractIdPreimage = xdr.ContractIdPreimage.contractIdPreimageFromAddress(new xdr.ContractIdPreimageFromAddress({ address, salt }));
+  const executable = xdr.ContractExecutable.contractExecutableWasm(wasmHash);
+  if (constructorArgs.length === 0) {
     return xdr.HostFunction.hostFunctionTypeCreateContract(new xdr.CreateContractArgs({ contractIdPreimage, executable }));
   }
-  const contract = new xdr.CreateContractArgsV2({ contractIdPreimage, executable, constructorArgs: constructorValues });
+  const contract = new xdr.CreateContractArgsV2({ contractIdPreimage, executable, constructorArgs: [...constructorArgs] });
   return xdr.HostFunction.hostFunctionTypeCreateContractV2(contract);
 }
 
-function creatorFrom(source: NonNullable<Extract<StellarOperation, { kind: 'create_contract' }>['source']>, path: string): xdr.ScAddress {
-  switch (source.kind) {
+function bytes32From(bytes: Uint8Array, path: string): Buffer {
+  if (bytes.length !== 32) throw invalidField(path, 'must be 32 bytes: 64 hex digits');
+  return Buffer.from(bytes);
+}
+
+function creatorFrom(source: Extract<StellarOperation, { kind: 'create_contract' }>['source'], path: string): xdr.ScAddress {
+  switch (source?.kind) {
+    case undefined:
+      throw invalidField(path, 'is required');
     case 'unset':
       throw invalidField(`${path}.from`, 'is required');
     case 'address':
-      if (!StrKey.isValidEd25519PublicKey(source.address))
-        throw invalidField(`${path}.address`, 'must be the address of an account (G...)');
-      return xdr.ScAddress.scAddressTypeAccount(accountIdFrom(source.address));
+      return xdr.ScAddress.scAddressTypeAccount(accountFrom(source.address, `${path}.address`));
     case 'contract':
-      if (!StrKey.isValidContract(source.address)) throw invalidField(`${path}.contract`, 'must be the address of a contract (C...)');
-      return contractIdFrom(source.address);
+      return contractFrom(source.address, `${path}.contract`);
   }
 }
 
@@ -130,13 +170,8 @@ function uploadFrom({ wasm }: Extract<StellarOperation, { kind: 'upload_wasm' }>
   return xdr.HostFunction.hostFunctionTypeUploadContractWasm(code);
 }
 
-function contractIdFrom(address: string): xdr.ScAddress {
-  // The SDK declares a class that it never creates, but reads the 32 bytes.
-  return xdr.ScAddress.scAddressTypeContract(StrKey.decodeContract(address) as unknown as xdr.ContractId);
-}
-
-function argumentsFrom(values: readonly StellarValue[], path: string): xdr.ScVal[] {
-  return values.map((value, index) => contractValueFrom(value, `${path}[${index}]`));
+function argumentsFrom(values: readonly StellarValue[], path: string): readonly xdr.ScVal[] {
+  return readEach(values, (value, index) => contractValueFrom(value, `${path}[${index}]`));
 }
 
 /**
@@ -145,12 +180,14 @@ function argumentsFrom(values: readonly StellarValue[], path: string): xdr.ScVal
  */
 export type AuthSource = 'simulated' | 'given';
 
+/** The authorization of a contract operation. */
+interface ReadAuth {
+  readonly source: AuthSource;
+  readonly entries: readonly xdr.SorobanAuthorizationEntry[];
+}
+
 /** Reads the authorization of the operation at `path`. Throws `DomainError`: 400 naming the field, or 501 for an unsupported type. */
-function authFrom(
-  auth: StellarAuth | undefined,
-  path: string,
-  whenAbsent: AuthSource,
-): { readonly source: AuthSource; readonly entries: xdr.SorobanAuthorizationEntry[] } {
+function authFrom(auth: StellarAuth | undefined, path: string, whenAbsent: AuthSource): ReadAuth {
   switch (auth?.kind) {
     case undefined:
       return { source: whenAbsent, entries: [] };
@@ -171,7 +208,7 @@ function authFrom(
       if (entries.length === 0) throw invalidField(`${path}.auth.entries`, 'must have at least one entry');
       const read = (text: string, index: number): xdr.SorobanAuthorizationEntry =>
         readXdrField(xdr.SorobanAuthorizationEntry, text, `${path}.auth.entries[${index}]`, 'a SorobanAuthorizationEntry');
-      return { source: 'given', entries: entries.map(read) };
+      return { source: 'given', entries: readEach(entries, read) };
     }
   }
 }

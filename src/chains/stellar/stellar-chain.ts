@@ -44,13 +44,14 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
   return {
     ...methods,
     network,
-    contentOf(request, { relayer, nowMs, earlier }: RequestContext) {
+    contentOf(request, { relayer, nowMs, earlier, isRefused }: RequestContext) {
       return contentFromRequest(onNetwork('stellar', request), {
         network,
         account: relayer.address,
         policies: onNetwork('stellar', relayer.policies),
         nowMs,
         earlier: earlier === null ? null : onNetwork('stellar', earlier),
+        isRefused,
       });
     },
     isUnsequenced: (content) => onNetwork('stellar', content).kind === 'fee_bump',

@@ -3,6 +3,7 @@ import { DomainError, invalidField } from '../errors.js';
 import type { Ids } from '../ids.js';
 import type { Clock } from '../ports/clock.js';
 import { ConflictError, type Store } from '../ports/store.js';
+import { readAll, readEach } from '../read-all.js';
 import { shownName } from '../safe-text.js';
 import { type ApiKey, keyDigest, newKeyText } from './api-key.js';
 import type { SaveResponse } from './idempotency.js';
@@ -62,7 +63,7 @@ export async function createApiKey(
 
 /** Makes a key, and its text, which is in the result and nowhere else. Stores nothing. Throws `FIELD_INVALID`. */
 export function apiKeyFrom(wanted: NewApiKey, id: string, nowMs: number): ApiKeyCreated {
-  checkForm(wanted, nowMs);
+  checkNewApiKey(wanted, nowMs);
   const text = newKeyText(id);
   const apiKey = {
     id,
@@ -76,14 +77,29 @@ export function apiKeyFrom(wanted: NewApiKey, id: string, nowMs: number): ApiKey
   return { apiKey, text };
 }
 
-function checkForm({ name, scopes, relayerIds, expiresAtMs }: NewApiKey, nowMs: number): void {
-  checkName(name);
+/** Checks a requested key. Throws `FIELD_INVALID` naming every field that is wrong. */
+export function checkNewApiKey({ name, scopes, relayerIds, expiresAtMs }: NewApiKey, nowMs: number): void {
+  readAll({
+    name: () => checkName(name),
+    relayerIds: () => checkRelayerIds(relayerIds),
+    scopes: () => checkScopes(scopes, relayerIds),
+    expiresAt: () => checkEnd(expiresAtMs, nowMs),
+  });
+}
+
+function checkRelayerIds(relayerIds: readonly string[]): void {
+  if (relayerIds.length > maxRelayers) throw invalidField('relayer_ids', `must name at most ${maxRelayers} relayers`);
+  readEach(relayerIds, (id, index) => entryIdFromText(id, `relayer_ids[${index}]`));
+}
+
+function checkScopes(scopes: readonly Scope[], relayerIds: readonly string[]): void {
   if (scopes.length === 0) throw invalidField('scopes', 'must name at least one scope');
   if (relayerIds.length > 0 && scopes.includes('admin')) {
     throw invalidField('scopes', 'must not contain admin if relayer_ids is set, because admin reaches the signers of all relayers');
   }
-  if (relayerIds.length > maxRelayers) throw invalidField('relayer_ids', `must name at most ${maxRelayers} relayers`);
-  for (const [index, id] of relayerIds.entries()) entryIdFromText(id, `relayer_ids[${index}]`);
+}
+
+function checkEnd(expiresAtMs: number | null, nowMs: number): void {
   if (expiresAtMs === null) return;
   if (expiresAtMs <= nowMs) throw invalidField('expires_at', 'must not be in the past');
   if (expiresAtMs > lastMs) throw invalidField('expires_at', 'must be before the year 10000');

@@ -6,6 +6,7 @@ import type { Ids } from '../ids.js';
 import type { Clock } from '../ports/clock.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import { ConflictError, type PageOf, type PageQuery, type Store } from '../ports/store.js';
+import { readAll } from '../read-all.js';
 import { shownName } from '../safe-text.js';
 import type { Notification } from './notification.js';
 import { checkSigningKey, rotateSigningKey, signingKeyPurpose, signingKeyWarnings } from './signing-key.js';
@@ -40,6 +41,18 @@ export interface NotificationWritten {
   readonly warnings: readonly string[];
 }
 
+/** Checks what a caller sets; an absent part is not checked. Throws `FIELD_INVALID` or `WEBHOOK_TARGET_REFUSED`, naming every field that is wrong. */
+export function checkNotificationParts(
+  { id, url, signingKey }: { readonly [K in keyof NewNotification]?: string | undefined },
+  { allowPrivateTargets }: Pick<NotificationDeps, 'allowPrivateTargets'>,
+): void {
+  readAll({
+    id: () => id === undefined || entryIdFromText(id),
+    url: () => url === undefined || checkWebhookTarget(url, allowPrivateTargets),
+    signingKey: () => signingKey === undefined || signingKey === '' || checkSigningKey(signingKey),
+  });
+}
+
 /**
  * Creates a notification. Throws `FIELD_INVALID`, `WEBHOOK_TARGET_REFUSED`, `NOTIFICATION_EXISTS`.
  */
@@ -48,11 +61,10 @@ export async function createNotification(
   wanted: NewNotification,
   saveResponse: SaveResponse<NotificationWritten> = () => [],
 ): Promise<NotificationWritten> {
-  const { store, clock, ids, secretBox, allowPrivateTargets } = deps;
-  const id = wanted.id === undefined ? ids.random() : entryIdFromText(wanted.id);
+  const { store, clock, ids, secretBox } = deps;
+  checkNotificationParts(wanted, deps);
+  const id = wanted.id ?? ids.random();
   const signingKey = wanted.signingKey === '' ? undefined : wanted.signingKey;
-  checkWebhookTarget(wanted.url, allowPrivateTargets);
-  if (signingKey !== undefined) checkSigningKey(signingKey);
   const notification = newNotification({ secretBox, clock }, { id, url: wanted.url, signingKey: signingKey ?? null });
   const written: NotificationWritten = { notification, warnings: signingKey === undefined ? [] : signingKeyWarnings(signingKey) };
   try {
@@ -112,10 +124,9 @@ export async function updateNotification(
   deps: Pick<NotificationDeps, 'store' | 'clock' | 'secretBox' | 'allowPrivateTargets'>,
   wanted: NotificationChange,
 ): Promise<NotificationWritten> {
-  const { store, allowPrivateTargets } = deps;
+  const { store } = deps;
   const { id, url, signingKey } = wanted;
-  if (url !== undefined) checkWebhookTarget(url, allowPrivateTargets);
-  if (signingKey !== undefined && signingKey !== '') checkSigningKey(signingKey);
+  checkNotificationParts({ url, signingKey }, deps);
   const warnings = signingKey === undefined || signingKey === '' ? [] : signingKeyWarnings(signingKey);
   // A conflict means that another update was written, so every round some caller succeeds.
   for (;;) {

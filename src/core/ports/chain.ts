@@ -1,4 +1,5 @@
 import type { ErrorMetadata } from '../errors.js';
+import type { IsRefused } from '../read-all.js';
 import type { Network } from '../relayer/network.js';
 import type { Relayer } from '../relayer/relayer.js';
 import type { EvmDraft, EvmRequest } from '../transaction/evm.js';
@@ -19,6 +20,8 @@ export interface RequestContext {
   readonly nowMs: number;
   /** The content that the request replaces; null: none. */
   readonly earlier: Content | null;
+  /** The fields that were refused already, whose values are missing. Absent: none. */
+  readonly isRefused?: IsRefused;
 }
 
 /** A checked request. */

@@ -23,7 +23,7 @@ export function checkRelayerParts({ name, customRpcUrls, policies }: Parts, node
 }
 
 /** Returns what is wrong with policies; the ranges of their fields are the contract's. */
-export function policyProblems(policies: RelayerPolicies): readonly FieldProblem[] {
+function policyProblems(policies: RelayerPolicies): readonly FieldProblem[] {
   if (policies.network === 'evm') {
     return [
       ...capProblems('gas_price_cap', policies.gasPriceCapWei),

@@ -10,11 +10,12 @@ import type { Directory } from '../ports/directory.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Signer } from '../ports/signer.js';
 import type { Store } from '../ports/store.js';
+import { readAll } from '../read-all.js';
 import { shownName } from '../safe-text.js';
 import type { Signers } from '../signer/signers.js';
 import { openStatuses } from '../transaction/transaction.js';
 import type { ChangeableDirectory } from './create-directory.js';
-import { chainKeyOf, curveOf, type NetworkType, type RpcUrl } from './network.js';
+import { chainKeyOf, curveOf, type Network, type NetworkType, type RpcUrl } from './network.js';
 import { laneOf, type Relayer, type RelayerPolicies } from './relayer.js';
 import type { RelayerRegistry } from './relayer-registry.js';
 import { checkRelayerParts } from './relayer-rules.js';
@@ -58,9 +59,8 @@ export interface NewRelayer {
 export function createRelayer(deps: RelayerDeps, wanted: NewRelayer, saveResponse: SaveResponse<Relayer> = () => []): Promise<Relayer> {
   const { store, ids, secretBox, registry, exclusively } = deps;
   return exclusively(async () => {
-    const id = wanted.id === undefined ? ids.random() : entryIdFromText(wanted.id);
-    const { relayer, signer } = await relayerFrom(deps, { ...wanted, id });
-    await checkNotification(store, relayer.notificationId);
+    const checked = await checkNewRelayer(deps, wanted);
+    const { relayer, signer } = await relayerFrom(deps, wanted.id ?? ids.random(), wanted, checked);
     checkTaken(deps, relayer);
     await store.commit([store.change.putDefinition(definitionFromRelayer(secretBox, relayer)), ...saveResponse(relayer)]);
     await registry.start(relayer, signer);
@@ -68,18 +68,49 @@ export function createRelayer(deps: RelayerDeps, wanted: NewRelayer, saveRespons
   });
 }
 
+/** The entries that a requested relayer refers to. */
+interface CheckedRelayer {
+  readonly network: Network;
+  readonly signer: Signer;
+}
+
+/** Checks a requested relayer, except that its id and its account are free. Throws `FIELD_INVALID` naming every field that is wrong. */
+export async function checkNewRelayer(
+  deps: Pick<RelayerDeps, 'store' | 'networks' | 'signers' | 'nodeUrls'>,
+  wanted: NewRelayer,
+): Promise<CheckedRelayer> {
+  const { id, networkType, network, signerId, notificationId } = wanted;
+  const hasNotification = await isNotification(deps.store, notificationId);
+  return readAll({
+    id: () => id === undefined || entryIdFromText(id),
+    parts: () => checkRelayerParts(wanted, deps.nodeUrls),
+    network: () => findNetwork(deps, networkType, network),
+    signer: () => findSigner(deps, networkType, signerId),
+    notification: () => requireNotification(hasNotification),
+  });
+}
+
+function findNetwork({ networks }: Pick<RelayerDeps, 'networks'>, type: NetworkType, name: string): Network {
+  const network = networks.find(networkIdOf({ type, name }));
+  if (network === undefined) throw invalidField('network', `must be the name of a configured ${type} network`);
+  return network;
+}
+
+function findSigner({ signers }: Pick<RelayerDeps, 'signers'>, type: NetworkType, id: string): Signer {
+  const held = signers.find(id);
+  if (held === undefined) throw invalidField('signer_id', 'must be the id of an existing signer');
+  const signer = held.on(curveOf(type));
+  if (signer === undefined) throw invalidField('signer_id', `must be a signer with a ${curveOf(type)} key`);
+  return signer;
+}
+
 async function relayerFrom(
   deps: RelayerDeps,
-  wanted: NewRelayer & { readonly id: string },
+  id: string,
+  wanted: NewRelayer,
+  { network, signer }: CheckedRelayer,
 ): Promise<{ readonly relayer: Relayer; readonly signer: Signer }> {
-  const { id, name, networkType, paused, policies, signerId, notificationId, customRpcUrls } = wanted;
-  checkRelayerParts(wanted, deps.nodeUrls);
-  const network = deps.networks.find(networkIdOf({ type: networkType, name: wanted.network }));
-  if (network === undefined) throw invalidField('network', `must be the name of a configured ${networkType} network`);
-  const held = deps.signers.find(signerId);
-  if (held === undefined) throw invalidField('signer_id', 'must be the id of an existing signer');
-  const signer = held.on(curveOf(networkType));
-  if (signer === undefined) throw invalidField('signer_id', `must be a signer with a ${curveOf(networkType)} key`);
+  const { name, networkType, paused, policies, signerId, notificationId, customRpcUrls } = wanted;
   const address = await deps.accountOf(networkType, signer);
   const relayer: Relayer = {
     id,
@@ -119,13 +150,24 @@ export function updateRelayer(deps: RelayerDeps, id: string, changeOf: (relayer:
     const before = requireRelayer(directory, id);
     const change = changeOf(before);
     if (Object.keys(change).length === 0) return before;
-    checkRelayerParts(change, deps.nodeUrls);
-    if (change.notificationId !== undefined) await checkNotification(store, change.notificationId);
+    await checkRelayerChange(deps, change);
     const relayer = { ...before, ...change };
     await store.commit([store.change.putDefinition(definitionFromRelayer(secretBox, relayer))]);
     await registry.change(relayer);
     // The service may have disabled it meanwhile.
     return directory.relayer(id) ?? relayer;
+  });
+}
+
+/** Checks a requested change. Throws `FIELD_INVALID` naming every field that is wrong. */
+export async function checkRelayerChange(
+  { store, nodeUrls }: Pick<RelayerDeps, 'store' | 'nodeUrls'>,
+  change: RelayerChange,
+): Promise<void> {
+  const hasNotification = await isNotification(store, change.notificationId ?? null);
+  readAll({
+    parts: () => checkRelayerParts(change, nodeUrls),
+    notification: () => requireNotification(hasNotification),
   });
 }
 
@@ -173,11 +215,13 @@ async function checkUnused({ read }: Pick<Store, 'read'>, id: string): Promise<v
   });
 }
 
-/** Checks that the notification exists. Throws `FIELD_INVALID`. */
-async function checkNotification(store: Pick<Store, 'read'>, id: string | null): Promise<void> {
-  if (id !== null && (await store.read.notification(id)) === undefined) {
-    throw invalidField('notification_id', 'must be the id of an existing notification');
-  }
+/** True for none, and for one that exists. */
+async function isNotification(store: Pick<Store, 'read'>, id: string | null): Promise<boolean> {
+  return id === null || (await store.read.notification(id)) !== undefined;
+}
+
+function requireNotification(exists: boolean): void {
+  if (!exists) throw invalidField('notification_id', 'must be the id of an existing notification');
 }
 
 /** Returns the relayer with this id. Throws `RELAYER_NOT_FOUND`. */

@@ -1,11 +1,14 @@
 import { DomainError, invalidField } from '../errors.js';
 import type { EvmPolicies, Relayer } from '../relayer/relayer.js';
-import type { EvmContent } from './evm.js';
+import type { EvmContent, EvmPricing } from './evm.js';
+
+/** The parts of content that policies apply to; a part that is absent is not checked. */
+type Parts = Partial<Pick<EvmContent, 'to' | 'gasLimit' | 'pricing'>>;
 
 /** Throws 400 if an EVM relayer's policies do not allow the content. Sends and replacements are checked at once. */
-export function requireEvmPolicy(relayer: Pick<Relayer, 'address'>, policies: EvmPolicies, content: EvmContent): void {
+export function requireEvmPolicy(relayer: Pick<Relayer, 'address'>, policies: EvmPolicies, content: Parts): void {
   const { whitelistReceivers, gasPriceCapWei, gasLimitEstimation } = policies;
-  if (whitelistReceivers !== null && !isAllowedReceiver(relayer, whitelistReceivers, content.to)) {
+  if (content.to !== undefined && whitelistReceivers !== null && !isAllowedReceiver(relayer, whitelistReceivers, content.to)) {
     const description =
       content.to === null
         ? "is required: the relayer's whitelist_receivers does not allow creating contracts"
@@ -18,7 +21,7 @@ export function requireEvmPolicy(relayer: Pick<Relayer, 'address'>, policies: Ev
   if (!gasLimitEstimation && content.gasLimit === null) {
     throw invalidField('gas_limit', "is required: the relayer's policy gas_limit_estimation is false");
   }
-  const price = explicitPriceOf(content);
+  const price = content.pricing === undefined ? null : explicitPriceOf(content.pricing);
   if (gasPriceCapWei !== null && price !== null && price.wei > gasPriceCapWei) {
     const description = `must be at most ${gasPriceCapWei} wei, the relayer's gas_price_cap`;
     throw new DomainError('invalid', 'GAS_PRICE_CAP_EXCEEDED', `${price.field} ${description}`, {
@@ -33,13 +36,13 @@ function isAllowedReceiver(relayer: Pick<Relayer, 'address'>, allowed: readonly 
   return to === relayer.address || allowed.includes(to.toLowerCase());
 }
 
-function explicitPriceOf(content: EvmContent): { field: string; wei: bigint } | null {
-  switch (content.pricing.kind) {
+function explicitPriceOf(pricing: EvmPricing): { field: string; wei: bigint } | null {
+  switch (pricing.kind) {
     case 'speed':
       return null;
     case 'legacy':
-      return { field: 'gas_price', wei: content.pricing.gasPriceWei };
+      return { field: 'gas_price', wei: pricing.gasPriceWei };
     case 'eip1559':
-      return { field: 'max_fee_per_gas', wei: content.pricing.maxFeePerGasWei };
+      return { field: 'max_fee_per_gas', wei: pricing.maxFeePerGasWei };
   }
 }

@@ -5,14 +5,16 @@ import fc from 'fast-check';
 import { checksumAddress } from '../../../src/chains/evm/address.js';
 import { contentFromRequest } from '../../../src/chains/evm/content.js';
 import { DomainError } from '../../../src/core/errors.js';
-import type { EvmRequest, Speed } from '../../../src/core/transaction/evm.js';
+import type { EvmContent, EvmRequest, Speed } from '../../../src/core/transaction/evm.js';
 import { initKeccak } from '../../../src/crypto/keccak.js';
-import { evmNetwork, evmRequest } from '../../support/evm.js';
+import { evmNetwork, evmPolicies, evmRequest } from '../../support/evm.js';
 
 const to = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 
-function read(request: Partial<EvmRequest>, earlierSpeed: Speed | null = null, eip1559 = true): ReturnType<typeof contentFromRequest> {
-  return contentFromRequest(evmRequest(request), earlierSpeed, evmNetwork({ eip1559 }));
+function read(request: Partial<EvmRequest>, earlierSpeed: Speed | null = null, eip1559 = true): EvmContent {
+  const relayer = { address: `0x${'1'.repeat(40)}` };
+  const context = { relayer, policies: evmPolicies(), network: evmNetwork({ eip1559 }), earlierSpeed, nowMs: Date.now() };
+  return contentFromRequest(evmRequest(request), context).content;
 }
 
 function refuses(request: Partial<EvmRequest>, field: string, words: RegExp, eip1559 = true): void {

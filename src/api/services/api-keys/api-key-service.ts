@@ -1,10 +1,23 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
-import { type ApiKey, ApiKeySchema, ApiKeyScope, ApiKeyService } from '../../../../gen/relayer/v1/api_key_service_pb.js';
+import {
+  type ApiKey,
+  ApiKeySchema,
+  ApiKeyScope,
+  ApiKeyService,
+  type CreateApiKeyRequest,
+} from '../../../../gen/relayer/v1/api_key_service_pb.js';
 import { timeMsOf } from '../../../codec/scalar-codecs.js';
 import type { ApiKey as DomainApiKey } from '../../../core/access/api-key.js';
-import { type ApiKeyCreated, type ApiKeyDeps, createApiKey, deleteApiKey, listApiKeys } from '../../../core/access/api-keys.js';
+import {
+  type ApiKeyCreated,
+  type ApiKeyDeps,
+  createApiKey,
+  deleteApiKey,
+  listApiKeys,
+  type NewApiKey,
+} from '../../../core/access/api-keys.js';
 import type { Scope } from '../../../core/access/principal.js';
 import { invalidField } from '../../../core/errors.js';
 import { shownName } from '../../../core/safe-text.js';
@@ -19,9 +32,8 @@ export type ApiKeyServiceDeps = ApiKeyDeps;
 export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof ApiKeyService> {
   return {
     createApiKey: replayable(ApiKeyService.method.createApiKey, async (request, context, saveResponse) => {
-      const { name, scopes, relayerIds, expiresAt } = request;
-      const expiresAtMs = expiresAt === undefined ? null : timeMsOf(expiresAt);
-      const wanted = { name, scopes: scopesFromProto(scopes), relayerIds, expiresAtMs };
+      const wanted = newApiKeyFromProto(request);
+      const { relayerIds, expiresAtMs } = wanted;
       Object.assign(callOf(context).auditFacts, {
         scopes: wanted.scopes.join(' '),
         relayers: relayerIds.length === 0 ? 'all' : relayerIds.map(shownName).join(' '),
@@ -41,6 +53,11 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ServiceImpl<typeof
       return {};
     },
   };
+}
+
+/** Returns the key that a request asks for. Throws `FIELD_INVALID`. */
+export function newApiKeyFromProto({ name, scopes, relayerIds, expiresAt }: CreateApiKeyRequest): NewApiKey {
+  return { name, scopes: scopesFromProto(scopes), relayerIds, expiresAtMs: expiresAt === undefined ? null : timeMsOf(expiresAt) };
 }
 
 function answerOf({ apiKey, text }: ApiKeyCreated) {

@@ -7,6 +7,7 @@ import { type PoliciesMessage, policiesFromProto, protoOfPolicies, rpcUrlFromPro
 import { maskedPaths } from '../../../codec/update-mask.js';
 import { invalidField } from '../../../core/errors.js';
 import { maskedUrl } from '../../../core/network/node-urls.js';
+import { nothingRefused } from '../../../core/read-all.js';
 import type { NetworkType } from '../../../core/relayer/network.js';
 import type { Relayer, RelayerPolicies } from '../../../core/relayer/relayer.js';
 import type { RelayerChange } from '../../../core/relayer/relayers.js';
@@ -19,15 +20,15 @@ const schemas: Readonly<Record<NetworkType, DescMessage>> = {
 
 /**
  * Returns what a request changes: the paths of its mask, or without a mask the fields that are set. A path whose field is not set removes
- * the value. Throws `FIELD_INVALID`, also for an unknown path and for removing a required value.
+ * the value. Fields that were refused already change nothing. Throws `FIELD_INVALID`, also for an unknown path and for removing a required value.
  */
-export function relayerChangeFromProto(relayer: Relayer, request: UpdateRelayerRequest): RelayerChange {
+export function relayerChangeFromProto(relayer: Relayer, request: UpdateRelayerRequest, isRefused = nothingRefused): RelayerChange {
   const type = relayer.networkType;
   const changeable = ['name', 'paused', 'notification_id', 'custom_rpc_urls', type];
   const paths = maskedPaths(UpdateRelayerRequestSchema, request.updateMask, changeable) ?? pathsThatAreSet(request);
   const policyPaths: string[] = [];
   const change: { -readonly [K in keyof RelayerChange]: RelayerChange[K] } = {};
-  for (const path of paths) {
+  for (const path of paths.filter((one) => !isRefused(one))) {
     if (path === 'name') change.name = required('name', request.name);
     else if (path === 'paused') change.paused = required('paused', request.paused);
     else if (path === 'notification_id') change.notificationId = request.notificationId || null;

@@ -34,7 +34,8 @@ export function createSignerService(deps: SignerServiceDeps): ServiceImpl<typeof
   };
 }
 
-function secretFrom({ config }: CreateSignerRequest): NewSigner['secret'] {
+/** Returns the secret of a request. Throws `FIELD_INVALID`. */
+export function secretFrom({ config }: CreateSignerRequest): NewSigner['secret'] {
   if (config.case === undefined) throw invalidField('config', 'is required');
   const { secret, passphrase } = config.value;
   if (secret.case === undefined) throw invalidField('config', 'must have a key or a keystore');

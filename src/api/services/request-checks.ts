@@ -1,0 +1,53 @@
+import type { DescMessage, DescMethod, DescMethodUnary, MessageShape } from '@bufbuild/protobuf';
+import { ApiKeyService } from '../../../gen/relayer/v1/api_key_service_pb.js';
+import { NetworkService } from '../../../gen/relayer/v1/network_service_pb.js';
+import { NotificationService } from '../../../gen/relayer/v1/notification_service_pb.js';
+import { RelayerService } from '../../../gen/relayer/v1/relayer_service_pb.js';
+import { SignerService } from '../../../gen/relayer/v1/signer_service_pb.js';
+import { type SendTransactionRequest, TransactionService } from '../../../gen/relayer/v1/transaction_service_pb.js';
+import { newRelayerFromProto, rpcUrlFromProto } from '../../codec/relayer-values.js';
+import { checkNewApiKey } from '../../core/access/api-keys.js';
+import { checkNodeUrls } from '../../core/network/node-urls.js';
+import type { UpdateNetworkDeps } from '../../core/network/update-network.js';
+import { checkNotificationParts } from '../../core/notification/notifications.js';
+import type { IsRefused } from '../../core/read-all.js';
+import { checkNewRelayer, checkRelayerChange } from '../../core/relayer/relayers.js';
+import type { Call } from '../contract/call.js';
+import type { RequestCheck } from '../contract/gate.js';
+import { newApiKeyFromProto } from './api-keys/api-key-service.js';
+import type { NotificationServiceDeps } from './notifications/notification-service.js';
+import { relayerChangeFromProto } from './relayers/relayer-change.js';
+import type { RelayerServiceDeps } from './relayers/relayer-service.js';
+import { secretFrom } from './signers/signer-service.js';
+import { contentRequestOf } from './transactions/transaction.js';
+import type { TransactionServiceDeps } from './transactions/transaction-service.js';
+
+export type RequestCheckDeps = TransactionServiceDeps & NotificationServiceDeps & RelayerServiceDeps & UpdateNetworkDeps;
+
+/** Creates the checks of the methods whose services check more than the definitions say. */
+export function createRequestChecks(deps: RequestCheckDeps): ReadonlyMap<DescMethod, RequestCheck> {
+  const nowMs = () => deps.clock.nowMs();
+  const checkContent = (request: Pick<SendTransactionRequest, 'transaction'>, { relayer }: Call, isRefused: IsRefused) =>
+    relayer && deps.directory.chainOf(relayer).contentOf(contentRequestOf(request), { relayer, nowMs: nowMs(), earlier: null, isRefused });
+  return new Map([
+    checkOf(TransactionService.method.sendTransaction, checkContent),
+    checkOf(TransactionService.method.replaceTransaction, checkContent),
+    checkOf(NotificationService.method.createNotification, (request) => checkNotificationParts(request, deps)),
+    checkOf(NotificationService.method.updateNotification, (request) => checkNotificationParts(request, deps)),
+    checkOf(RelayerService.method.createRelayer, (request) => checkNewRelayer(deps, newRelayerFromProto(request))),
+    checkOf(
+      RelayerService.method.updateRelayer,
+      (request, { relayer }, isRefused) => relayer && checkRelayerChange(deps, relayerChangeFromProto(relayer, request, isRefused)),
+    ),
+    checkOf(SignerService.method.createSigner, secretFrom),
+    checkOf(NetworkService.method.updateNetwork, ({ rpcUrls }) => checkNodeUrls('rpc_urls', rpcUrls.map(rpcUrlFromProto), deps.nodeUrls)),
+    checkOf(ApiKeyService.method.createApiKey, (request) => checkNewApiKey(newApiKeyFromProto(request), nowMs())),
+  ]);
+}
+
+function checkOf<I extends DescMessage>(
+  method: DescMethodUnary<I>,
+  check: (request: MessageShape<I>, call: Call, isRefused: IsRefused) => unknown,
+): [DescMethod, RequestCheck] {
+  return [method, check as RequestCheck];
+}

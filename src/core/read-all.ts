@@ -1,0 +1,63 @@
+import { DomainError, maxProblems, withFields } from './errors.js';
+
+/**
+ * True for a field whose value, or a part of it, was refused already. It is missing from what is checked, which must not become another
+ * violation.
+ */
+export type IsRefused = (field: string) => boolean;
+
+/** Nothing was refused. */
+export const nothingRefused: IsRefused = () => false;
+
+/**
+ * Runs all reads and returns their results. Throws one error with the violations of all of them: the caller of a request should learn
+ * everything at once. Stops at as many as an error can carry. An error that names no field is thrown at once.
+ */
+export function readAll<T extends Readonly<Record<string, () => unknown>>>(reads: T): { readonly [K in keyof T]: ReturnType<T[K]> } {
+  const names = Object.keys(reads);
+  const values = readEach(names, (name) => reads[name]?.());
+  return Object.fromEntries(names.map((name, index) => [name, values[index]])) as { readonly [K in keyof T]: ReturnType<T[K]> };
+}
+
+/** Reads every item, as `readAll` runs its reads. */
+export function readEach<T, R>(items: readonly T[], read: (item: T, index: number) => R): readonly R[] {
+  const values: R[] = [];
+  let refusal: DomainError | null = null;
+  for (const [index, item] of items.entries()) {
+    try {
+      values.push(read(item, index));
+    } catch (error) {
+      if (!isAboutFields(error)) throw error;
+      refusal = refusal === null ? error : withFields(refusal, [...refusal.fields, ...error.fields]);
+      if (refusal.fields.length >= maxProblems) throw refusal;
+    }
+  }
+  if (refusal !== null) throw refusal;
+  return values;
+}
+
+/**
+ * Returns a refusal with the violations that `check` finds in other fields. The check gets a request without the values that were refused,
+ * so it may also fail because they are missing: only violations of other fields count.
+ */
+export async function withFurther(refusal: DomainError, check: (isRefused: IsRefused) => unknown): Promise<DomainError> {
+  if (refusal.fields.length === 0 || refusal.fields.length >= maxProblems) return refusal;
+  const isRefused: IsRefused = (field) =>
+    refusal.fields.some((problem) => isWithin(problem.field, field) || isWithin(field, problem.field));
+  try {
+    await check(isRefused);
+  } catch (error) {
+    const further = isAboutFields(error) ? error.fields.filter(({ field }) => !isRefused(field)) : [];
+    return further.length === 0 ? refusal : withFields(refusal, [...refusal.fields, ...further]);
+  }
+  return refusal;
+}
+
+function isAboutFields(error: unknown): error is DomainError {
+  return error instanceof DomainError && error.kind === 'invalid' && error.fields.length > 0;
+}
+
+/** True if a path is that of a field, or of something in it. */
+function isWithin(path: string, field: string): boolean {
+  return path.startsWith(field) && (path.length === field.length || path[field.length] === '.' || path[field.length] === '[');
+}
