@@ -143,12 +143,14 @@ function addRestKey(codec: ObjectCodec, { name, content }: RestKey): void {
       throw new Error(`${codec.desc} has the REST key ${name}, a copy of ${content.value}, which it does not have`);
     return;
   }
-  const read = content.case === 'ignored' ? stringCodec.read : boolCodec.read;
-  const unsupported = content.case === 'unsupported' ? `must be false: ${content.value}` : null;
   addKey(codec, name, {
     fieldName: null,
     read(_target, json, path, reading) {
-      if (json !== null && read(json, path, reading) === true && unsupported !== null) reading.refuse(path, unsupported);
+      if (json === null) return;
+      const isText = content.case !== 'unsupported';
+      const read = (isText ? stringCodec : boolCodec).read(json, path, reading);
+      if (content.case === 'unsupported' && read === true) reading.refuse(path, `must be false: ${content.value}`);
+      if (content.case === 'onlyNull' && read !== undefined) reading.refuse(path, `must be null: ${content.value}`);
     },
   });
 }

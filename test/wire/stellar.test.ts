@@ -331,6 +331,19 @@ describe('refused Stellar requests, over REST and every RPC protocol', () => {
     });
   }
 
+  it('Stellar request: a signed_auth_entry of null is ignored, and any other is refused with the reason', async () => {
+    const send = async (entry: unknown) => {
+      const { status, text } = await app.ask('POST', sends, { body: JSON.stringify({ ...plain, signed_auth_entry: entry }) });
+      return status === 200 ? 200 : JSON.parse(text).error;
+    };
+    assert.equal(await send(null), 200);
+    assert.equal(
+      await send('AAAA'),
+      'signed_auth_entry must be null: fees that users pay in tokens are not supported; the relayer pays the fee',
+    );
+    assert.equal(await send(5), 'signed_auth_entry must be a string');
+  });
+
   it('Stellar request: words for a time are refused', async () => {
     const { status, text } = await app.ask('POST', sends, { body: JSON.stringify({ ...plain, valid_until: 'tomorrow' }) });
     assert.equal(status, 400);

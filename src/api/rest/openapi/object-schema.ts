@@ -121,7 +121,7 @@ function restKey(schemas: FieldSchemas, desc: DescMessage, { name, description, 
       : withKeys({ [name]: described(schemas.field(field, direction), description) });
   }
   if (direction === 'answer') return { properties: {}, required: [] };
-  const type = content.case === 'ignored' ? 'string' : 'boolean';
+  const type = content.case === 'unsupported' ? 'boolean' : 'string';
   return { properties: { [name]: described(orNull({ type }), description) }, required: [] };
 }
 

@@ -229,7 +229,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(
       [...fields].sort(),
       ['message', 'method', 'network', 'notification_id', 'passphrase', 'signer_id', 'signers', 'signing_key', 'string']
-        .concat(['type', 'value'])
+        .concat(['signed_auth_entry', 'type', 'value'])
         .sort(),
     );
   });
