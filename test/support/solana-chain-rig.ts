@@ -4,6 +4,7 @@ import { type Address, address, type Instruction, type KeyPairSigner } from '@so
 import { createSolanaChain } from '../../src/chains/solana/solana-chain.js';
 import { base64From } from '../../src/chains/solana/wire.js';
 import type { AttemptOutcome, Chain, Refusal } from '../../src/core/ports/chain.js';
+import { systemClock } from '../../src/core/ports/clock.js';
 import { onNetwork } from '../../src/core/relayer/on-network.js';
 import type { Relayer, SolanaPolicies } from '../../src/core/relayer/relayer.js';
 import type { SolanaDraft, SolanaRequest } from '../../src/core/transaction/solana.js';
@@ -39,6 +40,8 @@ export interface SolanaChainRig {
   outcomeOf(attempt: Attempt): Promise<AttemptOutcome>;
   /** Makes blocks, and lets the chain see them. */
   advance(blocks?: number): Promise<void>;
+  /** Moves the chain's clock on. */
+  pass(ms: number): void;
   /** A transaction with the newest blockhash that the relayer pays, base64. */
   built(instructions: readonly Instruction[], version?: 'legacy' | 0, signers?: readonly KeyPairSigner[]): Promise<string>;
 }
@@ -58,7 +61,9 @@ export async function startSolanaChain(test: TestContext, { lamports = funds }: 
   const network = relayer.network;
   if (network.type !== 'solana') throw new Error('it is on Solana');
   const log = { ...silentLog, warn: (_fields: object, message: string) => void warnings.push(message) };
-  const chain = createSolanaChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log });
+  let passedMs = 0;
+  const clock = { nowMs: () => systemClock.nowMs() + passedMs, elapsedMs: () => systemClock.elapsedMs() + passedMs };
+  const chain = createSolanaChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log, clock });
   const { unsequenced } = chain;
   if (unsequenced === null) throw new Error('its transactions stand alone');
   test.after(async () => {
@@ -129,5 +134,9 @@ export async function startSolanaChain(test: TestContext, { lamports = funds }: 
     return base64From(await buildTransaction({ payer, instructions, blockhash, version, signers }));
   }
 
-  return { payer, solana, chain, relayer, warnings, drafted, refused, signed, sent, outcomeOf, advance, built };
+  function pass(ms: number): void {
+    passedMs += ms;
+  }
+
+  return { payer, solana, chain, relayer, warnings, drafted, refused, signed, sent, outcomeOf, advance, pass, built };
 }
