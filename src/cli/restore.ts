@@ -32,7 +32,10 @@ async function restoreDatabase(file: string | undefined, { yes = false }: { read
   const { ended, signed } = await restore(databaseUrl, file ?? null, log);
   writeLine(`waiting transactions, now failed: ${ended.length}; signed transactions, decided by the chain: ${signed.length}`);
   for (const transaction of ended) writeLine(`failed ${named(transaction)}`);
-  for (const transaction of signed) writeLine(`signed ${named(transaction)} nonce ${transaction.nonce ?? 'none'}`);
+  for (const { transaction, attempts } of signed) {
+    const hashes = attempts.map(({ hash }) => hash).join(' ');
+    writeLine(`signed ${named(transaction)} nonce ${transaction.nonce ?? 'none'} hash ${hashes}`);
+  }
 }
 
 /** Throws CliError unless a person agrees. */

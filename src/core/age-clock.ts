@@ -50,7 +50,7 @@ export async function openAgeClock({ store, clock, headTimesMs, log }: AgeClockD
     warnOfDoubt(clock.nowMs() - evidenceMs());
     const timeMs = Math.floor(nowMs());
     await store.commit([store.change.confirmTime(timeMs)]);
-    // A clock that was ahead before and is right now takes its wrong time back.
+    // A clock that was ahead and was then corrected also corrects the stored time.
     confirmedMs = timeMs;
     confirmedAtMs = clock.elapsedMs();
   }
@@ -62,7 +62,7 @@ export async function openAgeClock({ store, clock, headTimesMs, log }: AgeClockD
     const difference = `${Math.round(Math.abs(aheadMs) / 60_000)} min ${aheadMs > 0 ? 'ahead of' : 'behind'}`;
     log.warn(
       { clock: new Date(clock.nowMs()).toISOString(), confirmed: new Date(evidenceMs()).toISOString() },
-      `the system clock is ${difference} the newest block and the time since the service last ran; check the clock. Until they agree, the service deletes no record that only the clock calls old`,
+      `the system clock is ${difference} the newest block and the time since the service last ran; check the clock. Until they agree, the service keeps every record that is old only by this clock`,
     );
   }
 

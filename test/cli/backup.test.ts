@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { openStore } from '../../src/storage/open-store.js';
 import { publishDurably } from '../../src/storage/sqlite/sqlite-backup.js';
 import { takeSqliteLock } from '../../src/storage/sqlite/sqlite-lock.js';
 import { rest } from '../support/callers.js';
 import { runCli } from '../support/run-cli.js';
 import { createServiceHome, launchService, type RunningService, type ServiceHome, startService } from '../support/service.js';
 import { startServiceHere } from '../support/service-here.js';
+import { anAttempt, aTransaction, next, silentLog } from '../support/stored-samples.js';
 
 describe('backup and restore of a database in use', () => {
   let home: ServiceHome;
@@ -126,6 +128,24 @@ describe('backup and restore of a database in use', () => {
     assert.equal(exitCode, 0, stderr);
     assert.ok(lstatSync(link).isSymbolicLink());
     assert.ok(lstatSync(join(home.dir, 'real.db')).isFile());
+  });
+
+  it('restore: names the hashes of every attempt of a signed transaction, to compare with the chain before the service starts', async () => {
+    const DATABASE_URL = `sqlite:${join(home.dir, 'signed.db')}`;
+    const { store } = await openStore(DATABASE_URL, { log: silentLog });
+    const signed = aTransaction({ id: 'signed' });
+    const hashes = ['ab', 'cd'].map((byte) => `0x${byte.repeat(32)}`);
+    await store.commit([
+      store.change.insertTransaction(signed),
+      ...hashes.map((hash, index) =>
+        store.change.insertAttempt(anAttempt({ transactionId: 'signed', nonce: 41n, version: index + 1, hash })),
+      ),
+      store.change.updateTransaction(next(signed, { status: 'sent', nonce: 41n, liveVersion: 2 })),
+    ]);
+    await store.close();
+    const { stdout, exitCode } = await runCli(['restore', '--yes'], { DATABASE_URL });
+    assert.equal(exitCode, 0);
+    assert.match(stdout, new RegExp(`^signed relayer relayer-1 transaction signed nonce 41 hash ${hashes.join(' ')}$`, 'm'));
   });
 
   it('backup: names the file that a killed backup left', async () => {

@@ -268,7 +268,7 @@ export enum ErrorReason {
   REVISION_MISMATCH = 43,
 
   /**
-   * The `resume_token` is unknown, or the changes since that message are no longer stored. Start a new watch without it.
+   * The `resume_token` is unknown, or the changes since it was issued are no longer stored. Start a new watch without it.
    *
    * @generated from enum value: ERROR_REASON_RESUME_TOKEN_EXPIRED = 44;
    */

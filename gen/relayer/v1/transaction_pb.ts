@@ -471,7 +471,7 @@ export enum FailureReason {
   GAS_LIMIT = 8,
 
   /**
-   * The policies of the relayer do not allow an account that it uses, or a Stellar account that it pays requires a memo (SEP-29), so the service does not
+   * The policies of the relayer do not allow an account that it uses, or a Stellar account that it pays requires a memo (SEP-29). The service does not
    * send it. Nothing was paid.
    *
    * @generated from enum value: FAILURE_REASON_NOT_ALLOWED = 9;

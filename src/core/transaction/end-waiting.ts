@@ -1,4 +1,4 @@
-import type { Store } from '../ports/store.js';
+import type { OpenTransaction, Store } from '../ports/store.js';
 import { failed } from './lifecycle.js';
 import { isSigned, type Transaction } from './transaction.js';
 
@@ -6,8 +6,8 @@ import { isSigned, type Transaction } from './transaction.js';
 export interface Ended {
   /** The unsigned ones; they failed. */
   readonly ended: readonly Transaction[];
-  /** The signed ones; the chain resolves them. */
-  readonly signed: readonly Transaction[];
+  /** The signed ones with their attempts; the chain resolves them. */
+  readonly signed: readonly OpenTransaction[];
 }
 
 const reason =
@@ -17,9 +17,9 @@ const batchSize = 200;
 
 /** Fails every unsigned transaction of a restored database: the original may have sent it since, so signing it could pay twice. Sends no webhook. */
 export async function endWaiting({ read, change, commit }: Pick<Store, 'read' | 'change' | 'commit'>, nowMs: number): Promise<Ended> {
-  const open: Transaction[] = [];
-  for (const lane of await read.openLanes()) open.push(...(await read.openTransactions(lane)).map(({ transaction }) => transaction));
-  const waiting = open.filter((transaction) => !isSigned(transaction));
+  const open: OpenTransaction[] = [];
+  for (const lane of await read.openLanes()) open.push(...(await read.openTransactions(lane)));
+  const waiting = open.map(({ transaction }) => transaction).filter((transaction) => !isSigned(transaction));
   for (let first = 0; first < waiting.length; first += batchSize) {
     const batch = waiting.slice(first, first + batchSize);
     const changes = batch.map((transaction) => [
@@ -28,5 +28,5 @@ export async function endWaiting({ read, change, commit }: Pick<Store, 'read' | 
     ]);
     await commit(changes.flat());
   }
-  return { ended: waiting, signed: open.filter(isSigned) };
+  return { ended: waiting, signed: open.filter(({ transaction }) => isSigned(transaction)) };
 }

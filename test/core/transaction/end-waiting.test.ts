@@ -19,8 +19,8 @@ test('restore: ends every unsigned transaction and leaves signed ones to the cha
   const result = await endWaiting(store, 1_000);
   assert.equal(result.ended.length, waiting.length);
   assert.deepEqual(
-    result.signed.map(({ id }) => id),
-    ['signed'],
+    result.signed.map(({ transaction, attempts }) => [transaction.id, attempts.length]),
+    [['signed', 1]],
   );
   const open = await store.read.openTransactions(sampleLane);
   assert.deepEqual(
