@@ -123,7 +123,7 @@ describe('an account that disappears', { concurrency: 4 }, () => {
     ledger.latest().state.accounts.set(account.id, { ...account, sequence: 1n << 32n });
     assert.match(
       await untilDisabled(rig),
-      /^the chain was reset, or an RPC node is wrong: its sequence number for the account is \d+, but the service has signed up to \d+/,
+      /^the chain was reset, or an RPC node is wrong: its sequence number for the account is \d+, but the service has signed transactions up to \d+/,
     );
     const late = await rig.send({ operations: [payment(receiver, 2n)] });
     await closeLedgers(rig, 3);

@@ -738,7 +738,7 @@ export enum EventType {
   UNSPECIFIED = 0,
 
   /**
-   * A transaction was accepted, replaced, or changed its status.
+   * A transaction was accepted or replaced, or its status changed.
    *
    * @generated from enum value: EVENT_TYPE_TRANSACTION_UPDATE = 1;
    */

@@ -506,7 +506,7 @@ export enum AttemptPurpose {
   UNSPECIFIED = 0,
 
   /**
-   * It does what the caller asked for.
+   * It does what the caller requested.
    *
    * @generated from enum value: ATTEMPT_PURPOSE_CONTENT = 1;
    */
