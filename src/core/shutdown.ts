@@ -11,7 +11,7 @@ type Release = (deadline: AbortSignal) => Promise<unknown>;
 const phases = ['work', 'nodes', 'store', 'traces'] as const;
 type Phase = (typeof phases)[number];
 
-/** Ends the service by one deadline, whatever hangs. */
+/** Ends the service by one deadline, even if a part hangs. */
 export interface Shutdown {
   /** Aborts when the service begins to stop. */
   readonly signal: AbortSignal;

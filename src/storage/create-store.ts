@@ -16,7 +16,7 @@ function boundChanges(changes: readonly Change[]): readonly BoundChange[] {
   });
 }
 
-/** After this many failed commits in a row the store does not work, whatever a check finds. */
+/** After this many failed commits in a row the store does not work, even if a check succeeds. */
 const maxFailedCommits = 3;
 /** How long they count after the last one. */
 const failuresCountMs = 30_000;
