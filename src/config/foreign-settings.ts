@@ -13,6 +13,7 @@ interface ForeignSetting {
 }
 
 const noRedis = 'has no effect: this service needs no Redis; it stores everything in DATABASE_URL';
+const importOnly = 'has no effect on the service, which needs no Redis; only relayer import-openzeppelin reads it';
 const noQueue = 'has no effect: this service needs no external queue';
 const noTuning = 'has no effect: this service has no such setting';
 const logOutput = 'has no effect: the log is JSON lines on standard output';
@@ -28,10 +29,13 @@ const foreign: readonly ForeignSetting[] = [
   {
     name: 'DISTRIBUTED_MODE',
     harmless: ['false'],
-    effect: 'problem',
-    sentence: 'is not supported yet: only one instance can use a database; unset it',
+    // Ignoring it is safe: a second instance on the same database refuses to start, and names the first.
+    effect: 'notice',
+    sentence: 'has no effect: one instance uses a database, and another one refuses to start',
   },
   { name: 'REPOSITORY_STORAGE_TYPE', harmless: ['in_memory', 'inmemory', 'in-memory'], effect: 'notice', sentence: noRedis },
+  { name: 'REDIS_URL', effect: 'notice', sentence: importOnly },
+  { name: 'REDIS_KEY_PREFIX', effect: 'notice', sentence: importOnly },
   { name: 'REDIS_*', effect: 'notice', sentence: noRedis },
   { name: 'QUEUE_BACKEND', harmless: ['redis'], effect: 'notice', sentence: noQueue },
   { name: 'SQS_*', effect: 'notice', sentence: noQueue },

@@ -28,7 +28,7 @@ test('check-config: accepts a valid configuration and notes a variable without e
   assert.deepEqual(await runCli(['check-config'], env), {
     exitCode: 0,
     stdout: 'configuration is valid: 1 relayer, 1 network, 1 signer, 1 notification\n',
-    stderr: 'note: REDIS_URL has no effect: this service needs no Redis; it stores everything in DATABASE_URL\n',
+    stderr: 'note: REDIS_URL has no effect on the service, which needs no Redis; only relayer import-openzeppelin reads it\n',
   });
 });
 
@@ -36,7 +36,7 @@ test('check-config: notes what has no effect although there are problems, and ta
   const env = { ...settings, CONFIG_DIR: await folderWithKeystore(), REDIS_URL: 'redis://redis', LOG_LEVEL: 'INFO', APP_PORT: 'x' };
   const { exitCode, stderr } = await runCli(['check-config'], env);
   assert.equal(exitCode, 2);
-  assert.match(stderr, /^note: REDIS_URL has no effect: .*\nerror: the configuration has 1 problem:\n {2}APP_PORT: /);
+  assert.match(stderr, /^note: REDIS_URL has no effect on the service, .*\nerror: the configuration has 1 problem:\n {2}APP_PORT: /);
 });
 
 test('serve: finds a taken port before it opens anything', async (test) => {

@@ -120,7 +120,7 @@ it('serve: reports every problem of the settings and the file by its path, and e
       ],
     },
   });
-  const result = await runCli(['serve'], { CONFIG_DIR: dir, APP_PORT: '99999', API_KEY: secret, DISTRIBUTED_MODE: 'true' });
+  const result = await runCli(['serve'], { CONFIG_DIR: dir, APP_PORT: '99999', API_KEY: secret, RESET_STORAGE_ON_START: 'true' });
   assert.deepEqual(result.stderr.split('\n'), [...lines.map((line) => line.replace('KEYS', keys)), '']);
   assert.equal(result.exitCode, 2);
   assert.equal(result.stdout, '');
@@ -135,7 +135,7 @@ const lines: readonly string[] = [
   '  APP_PORT: must be an integer from 0 to 65535 (value: "99999")',
   '  API_KEY: has 15 characters; at least 32 are required',
   '  STORAGE_ENCRYPTION_KEY: is required. Key that encrypts stored secrets: base64 of 32 bytes. To create one: openssl rand -base64 32. To rotate it: relayer rotate-encryption-key.',
-  '  DISTRIBUTED_MODE: is not supported yet: only one instance can use a database; unset it',
+  '  RESET_STORAGE_ON_START: is not supported: the service never deletes stored data at start; unset it',
   '  relayer: is not a known section; did you mean `relayers`?',
   '  plugins: plugins are not supported; leave them out',
   '  networks[1].network: "mine" is already used by networks[0]',

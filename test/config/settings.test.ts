@@ -154,9 +154,8 @@ test('settings: reject variables of OpenZeppelin Relayer if ignoring them would 
   const env = {
     ...needed,
     RESET_STORAGE_ON_START: 'true',
-    DISTRIBUTED_MODE: 'true',
   };
-  assert.deepEqual(new Set(Object.keys(problemsOf(env))), new Set(['RESET_STORAGE_ON_START', 'DISTRIBUTED_MODE']));
+  assert.deepEqual(new Set(Object.keys(problemsOf(env))), new Set(['RESET_STORAGE_ON_START']));
 });
 
 test('settings: mention variables of OpenZeppelin Relayer that have no effect, except harmless values', () => {
@@ -166,16 +165,19 @@ test('settings: mention variables of OpenZeppelin Relayer that have no effect, e
     METRICS_PORT: '8081',
     BACKGROUND_WORKER_NOTIFICATION_SENDER_CONCURRENCY: '30',
     REPOSITORY_STORAGE_TYPE: 'in_memory',
-    DISTRIBUTED_MODE: 'false',
+    DISTRIBUTED_MODE: 'true',
+    REDIS_POOL_MAX_SIZE: '10',
     QUEUE_BACKEND: 'sqs',
     PATH: '/usr/bin',
     AWS_REGION: 'eu-west-1',
   });
   assert.deepEqual(notices, [
     'BACKGROUND_WORKER_NOTIFICATION_SENDER_CONCURRENCY has no effect: this service has no such setting',
+    'DISTRIBUTED_MODE has no effect: one instance uses a database, and another one refuses to start',
     'METRICS_PORT has no effect: metrics are always on, at /metrics of APP_PORT',
     'QUEUE_BACKEND has no effect: this service needs no external queue',
-    'REDIS_URL has no effect: this service needs no Redis; it stores everything in DATABASE_URL',
+    'REDIS_POOL_MAX_SIZE has no effect: this service needs no Redis; it stores everything in DATABASE_URL',
+    'REDIS_URL has no effect on the service, which needs no Redis; only relayer import-openzeppelin reads it',
   ]);
 });
 

@@ -19,24 +19,24 @@ after(async () => {
 
 /** Calls of the existing service, with what the sentence says. */
 const rows: readonly (readonly [verb: string, path: string, sentence: RegExp])[] = [
-  ['GET', '/api/v1/plugins', /^plugins are not offered; /],
-  ['GET', '/api/v1/plugins?page=1&per_page=10', /^plugins are not offered; /],
-  ['GET', '/api/v1/plugins/mine', /^plugins are not offered; /],
-  ['PATCH', '/api/v1/plugins/mine', /^plugins are not offered; /],
-  ['POST', '/api/v1/plugins/mine/call', /^plugins are not offered; /],
-  ['GET', '/api/v1/plugins/mine/call', /^plugins are not offered; /],
-  ['POST', '/api/v1/plugins/mine/call/verify', /^plugins are not offered; /],
-  ['POST', '/api/v1/relayers/r1/transactions/sponsored/quote', /^sponsored transactions are not offered; /],
-  ['POST', '/api/v1/relayers/r1/transactions/sponsored/build', /^sponsored transactions are not offered; /],
-  ['POST', '/api/v1/relayers/nobody/transactions/sponsored/build/', /^sponsored transactions are not offered; /],
-  ['GET', '/api/v1/api-keys/some/permissions', /^permissions of API keys are not offered; /],
+  ['GET', '/api/v1/plugins', /^plugins are not supported; /],
+  ['GET', '/api/v1/plugins?page=1&per_page=10', /^plugins are not supported; /],
+  ['GET', '/api/v1/plugins/mine', /^plugins are not supported; /],
+  ['PATCH', '/api/v1/plugins/mine', /^plugins are not supported; /],
+  ['POST', '/api/v1/plugins/mine/call', /^plugins are not supported; /],
+  ['GET', '/api/v1/plugins/mine/call', /^plugins are not supported; /],
+  ['POST', '/api/v1/plugins/mine/call/verify', /^plugins are not supported; /],
+  ['POST', '/api/v1/relayers/r1/transactions/sponsored/quote', /^sponsored transactions are not supported; /],
+  ['POST', '/api/v1/relayers/r1/transactions/sponsored/build', /^sponsored transactions are not supported; /],
+  ['POST', '/api/v1/relayers/nobody/transactions/sponsored/build/', /^sponsored transactions are not supported; /],
+  ['GET', '/api/v1/api-keys/some/permissions', /^permissions of API keys are not supported; /],
   ['GET', '/api/v1/metrics', /only at \/metrics$/],
   ['GET', '/api/v1/metrics/requests_total', /only at \/metrics$/],
   ['GET', '/metrics/requests_total', /only at \/metrics$/],
   ['GET', '/debug/metrics/scrape', /only at \/metrics$/],
 ];
 
-describe('calls of OpenZeppelin Relayer that are not offered', () => {
+describe('calls of OpenZeppelin Relayer that are not supported', () => {
   for (const [verb, path, sentence] of rows) {
     it(`${verb} ${path} answers 501 NOT_IMPLEMENTED and says what to do instead`, async () => {
       const answer = await app.ask(verb, path, verb === 'GET' ? {} : { body: '{"params":{}}' });
@@ -72,7 +72,7 @@ describe('methods of a paymaster on Solana', () => {
 
   for (const method of paymasterMethods) {
     it(`${method} is answered with 501 over REST, UNIMPLEMENTED over RPC, and an error of its own in a batch`, async () => {
-      const sentence = `the paymaster method ${method} is not offered; the relayer pays the fees`;
+      const sentence = `the paymaster method ${method} is not supported; the relayer pays the fees`;
       const single = await app.ask('POST', rpc, { body: JSON.stringify(callOf(method)) });
       const { success, message, error } = JSON.parse(single.text);
       assert.deepEqual(

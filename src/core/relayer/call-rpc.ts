@@ -93,7 +93,7 @@ export async function callRpc(
 
 function methodRefused(method: string, { networkType }: Relayer): DomainError {
   if (networkType === 'solana' && paymasterMethods.has(method)) {
-    return new DomainError('unimplemented', 'NOT_IMPLEMENTED', `the paymaster method ${method} is not offered; the relayer pays the fees`, {
+    return new DomainError('unimplemented', 'NOT_IMPLEMENTED', `the paymaster method ${method} is not supported; the relayer pays the fees`, {
       metadata: { network_type: networkType },
     });
   }
