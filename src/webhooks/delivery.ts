@@ -14,6 +14,8 @@ export interface DeliveryDeps
   extends Omit<DeliverEventDeps, 'dispatcher' | 'tracer' | 'cut' | 'dueClock'>,
     Omit<TargetGuardDeps, 'timeoutMs'> {
   readonly telemetry?: Telemetry;
+  /** Bounds the memory for the bodies of events that run or were read ahead. */
+  readonly maxHeldBytes?: number;
 }
 
 /** Delivers the outbox at least once, in order among events with the same order key. */
@@ -29,6 +31,9 @@ export interface Delivery {
 
 /** The number of events of a notification read at once and posted as its slots become free. */
 const readAhead = 64;
+const defaultMaxHeldBytes = 64 * 1024 * 1024;
+/** An event may be about as large as a request. */
+const assumedEventBytes = 1024 * 1024;
 /** The minimum time between two reads of the outbox: wakes and ended attempts in between share one read. */
 const readGapMs = 5;
 /** Counting more would block other reads. */
@@ -50,9 +55,13 @@ interface Target extends Runner {
   ready: OutboxEvent[];
 }
 
+function bytesOf(events: readonly OutboxEvent[]): number {
+  return events.reduce((sum, { body }) => sum + body.length, 0);
+}
+
 /** Makes the delivery, which does nothing before `start`. */
 export function createDelivery(deps: DeliveryDeps): Delivery {
-  const { store, log, telemetry = noTelemetry, timeoutMs } = deps;
+  const { store, log, telemetry = noTelemetry, timeoutMs, maxHeldBytes = defaultMaxHeldBytes } = deps;
   const dueClock = createForwardClock(deps.clock, monotonicMs);
   const { meter, tracer } = telemetry;
   const dispatcher = new Agent({ connect: createGuardedConnector(deps), headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
@@ -68,6 +77,8 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   const places = createPlaces();
   /** The targets with events that wait for a place; the first is served next. */
   const queue = new Set<Target>();
+  /** The size of all bodies that run or were read ahead. */
+  let heldBytes = 0;
   /** Until when receivers asked for a pause, in monotonic milliseconds. */
   const pausedUntilMs = new Map<string, number>();
   /** Events whose attempt ended since the current read of the outbox began: the read may show them as they were before. */
@@ -106,17 +117,19 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     endPauses();
     const pending = await store.read.pendingTargets(nowMs);
     const dueTargets = pending.filter(({ notificationId, isDue }) => isDue && canTakeMore(notificationId));
-    await Promise.all(
-      dueTargets.map(async ({ notificationId }) => {
-        const events = await store.read.dueEvents(notificationId, nowMs, readAhead);
-        const ready = events.filter(({ id }) => !running.has(id) && !endedSinceRead.has(id));
-        if (ready.length === 0) return;
-        const target = targets.get(notificationId) ?? { notificationId, running: 0, ready: [] };
-        target.ready = ready;
-        targets.set(notificationId, target);
-        queue.add(target);
-      }),
-    );
+    // One after the other, since each shows how much room the next one has.
+    for (const { notificationId } of dueTargets) {
+      const limit = roomFor(notificationId);
+      if (limit === 0) continue;
+      const events = await store.read.dueEvents(notificationId, nowMs, limit + runningOf(notificationId));
+      const ready = events.filter(({ id }) => !running.has(id) && !endedSinceRead.has(id)).slice(0, limit);
+      if (ready.length === 0) continue;
+      const target = targets.get(notificationId) ?? { notificationId, running: 0, ready: [] };
+      target.ready = ready;
+      heldBytes += bytesOf(ready);
+      targets.set(notificationId, target);
+      queue.add(target);
+    }
     serve();
     // Events that are due already run now, or when an attempt ends, which wakes this loop.
     const eventsMs = pending.flatMap(({ nextAtMs }) => (nextAtMs === undefined ? [] : [nextAtMs - dueClock.nowMs()]));
@@ -126,6 +139,21 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   function canTakeMore(notificationId: string): boolean {
     const target = targets.get(notificationId);
     return !pausedUntilMs.has(notificationId) && (target === undefined || (target.ready.length === 0 && places.hasRoom(target)));
+  }
+
+  function runningOf(notificationId: string): number {
+    return targets.get(notificationId)?.running ?? 0;
+  }
+
+  /**
+   * Returns how many events of a notification may be read now. Receivers that do not answer get one at a time and half of the memory, so that
+   * theirs do not fill it.
+   */
+  function roomFor(notificationId: string): number {
+    const isAnswering = places.isAnswering(notificationId);
+    const freeBytes = (isAnswering ? maxHeldBytes : maxHeldBytes / 2) - heldBytes;
+    if (freeBytes <= 0) return 0;
+    return isAnswering ? Math.min(readAhead, Math.max(1, Math.floor(freeBytes / assumedEventBytes))) : 1;
   }
 
   function endPauses(): void {
@@ -161,6 +189,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     const ended = attemptAndSettle(event, target).finally(() => {
       places.freed(target);
       running.delete(event.id);
+      heldBytes -= bytesOf([event]);
       endedSinceRead.add(event.id);
       serve();
       if (target.running === 0 && target.ready.length === 0) targets.delete(target.notificationId);
@@ -172,6 +201,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   /** The receiver asked not to be called: what was read ahead is read again after the pause. */
   function pauseTarget(target: Target, pauseMs: number): void {
     pausedUntilMs.set(target.notificationId, Math.max(pausedUntilMs.get(target.notificationId) ?? 0, monotonicMs() + pauseMs));
+    heldBytes -= bytesOf(target.ready);
     target.ready = [];
   }
 

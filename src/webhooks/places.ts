@@ -18,6 +18,8 @@ export interface Runner {
  */
 export interface Places {
   hasRoom(runner: Runner): boolean;
+  /** True if the receiver has answered lately. */
+  isAnswering(notificationId: string): boolean;
   taken(runner: Runner): void;
   freed(runner: Runner): void;
   /** Takes note of how an attempt ended. */
@@ -35,6 +37,7 @@ export function createPlaces(): Places {
   const limitOf = ({ notificationId }: Runner) => limits.get(notificationId) ?? 1;
 
   return {
+    isAnswering: (notificationId) => (limits.get(notificationId) ?? 1) > 1,
     hasRoom(runner) {
       const limit = limitOf(runner);
       return runner.running < limit && total < maxPosts && (limit > 1 || unanswered < maxUnanswered);

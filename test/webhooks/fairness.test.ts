@@ -74,4 +74,30 @@ describe('delivery to many receivers', () => {
     backMs = 3_600_000;
     await waitFor('the retry', () => outbox.logged('webhook delivered')[0]);
   });
+
+  it('delivery: a backlog of large events is read within a budget of bytes', async (test) => {
+    const hanging = await startHttpReceiver(test, () => undefined);
+    const outbox = await openOutbox(test);
+    const { change, read } = outbox.store;
+    const ids = Array.from({ length: 20 }, (_, index) => `hanging-${index}`);
+    const body = JSON.stringify({ data: 'x'.repeat(10_000) });
+    await outbox.store.commit(
+      ids.flatMap((id) => [
+        change.insertNotification(aNotification({ id, url: hanging.url('/') })),
+        ...Array.from({ length: 20 }, (_, key) =>
+          change.insertEvent(anEvent({ id: `${id}-${key}`, notificationId: id, orderKey: `${id}-${key}`, body })),
+        ),
+      ]),
+    );
+    let readBytes = 0;
+    const dueEvents: typeof read.dueEvents = async (...asked) => {
+      const events = await read.dueEvents(...asked);
+      readBytes += events.length * body.length;
+      return events;
+    };
+    const maxHeldBytes = 100_000;
+    outbox.deliver({ timeoutMs: 3_600_000, maxHeldBytes, store: { ...outbox.store, read: { ...read, dueEvents } } });
+    await waitFor('the first attempts', () => (hanging.requests.length >= 5 ? true : undefined));
+    assert.ok(readBytes <= maxHeldBytes, `${readBytes} bytes were read`);
+  });
 });

@@ -93,9 +93,14 @@ export async function callRpc(
 
 function methodRefused(method: string, { networkType }: Relayer): DomainError {
   if (networkType === 'solana' && paymasterMethods.has(method)) {
-    return new DomainError('unimplemented', 'NOT_IMPLEMENTED', `the paymaster method ${method} is not supported; the relayer pays the fees`, {
-      metadata: { network_type: networkType },
-    });
+    return new DomainError(
+      'unimplemented',
+      'NOT_IMPLEMENTED',
+      `the paymaster method ${method} is not supported; the relayer pays the fees`,
+      {
+        metadata: { network_type: networkType },
+      },
+    );
   }
   return invalidField('method', `must be an allowed read-only ${networkType} method; ${shownName(method)} is not`);
 }
