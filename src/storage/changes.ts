@@ -8,7 +8,7 @@ import { definitionMapping } from './statements/definitions.js';
 import { deliveryAttemptMapping, eventMapping } from './statements/events.js';
 import { notificationMapping } from './statements/notifications.js';
 import { storedResponseMapping } from './statements/stored-responses.js';
-import { rowFromTransaction } from './statements/transactions.js';
+import { rowFromTransaction } from './statements/transaction-rows.js';
 
 /** The builders of changes. */
 export function createChanges(statements: Statements): Changes {

@@ -11,7 +11,8 @@ import { deliveryAttemptMapping, type EventRow, eventMapping } from './statement
 import { notificationMapping } from './statements/notifications.js';
 import { storedResponseMapping } from './statements/stored-responses.js';
 import type { ChangedTransactionRow } from './statements/transaction-changes.js';
-import { attemptFromJoinedRow, type TransactionViewRow, transactionFromRow, type Walked } from './statements/transactions.js';
+import { attemptFromJoinedRow, type TransactionViewRow, transactionFromRow } from './statements/transaction-rows.js';
+import type { Walked } from './statements/transactions.js';
 
 /** Runs a read on committed rows. */
 export type Query = <P extends object, R>(statement: Statement<P, R>, values: P) => Promise<readonly R[]>;

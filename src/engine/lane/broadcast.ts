@@ -8,8 +8,8 @@ import { shownAttempt } from '../../core/transaction/transaction-changes.js';
 import { waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
 import type { LaneContext } from './lane-context.js';
-import type { AttemptState } from './open-transactions.js';
 import { isUnpooled } from './rebroadcast.js';
+import type { AttemptState } from './tracked.js';
 
 /** The maximum number of attempts in one request to a node. */
 const batchSize = 50;
@@ -73,7 +73,7 @@ function dueAttempts(lane: LaneContext): readonly Broadcast[] {
       if (attempt === null || state === undefined || state.takenAtMs !== null) continue;
       const isLowest = attempt.nonce !== null && attempt.nonce === lowest;
       const pauseMs = isLowest ? retryAfterMs : longerWith(state);
-      if (state.refusedAtMs === null || elapsedMs >= state.refusedAtMs + pauseMs) due.push({ open, attempt });
+      if (state.failedAtMs === null || elapsedMs >= state.failedAtMs + pauseMs) due.push({ open, attempt });
     }
   }
   due.sort((a, b) => Number((a.attempt.nonce ?? 0n) - (b.attempt.nonce ?? 0n)));
@@ -158,7 +158,7 @@ function note(lane: LaneContext, attempt: Attempt, outcome: BroadcastOutcome, el
     state.obstacle =
       because === undefined || !('sentence' in outcome) ? null : { because, sentence: outcome.sentence, answers: answers + 1, sinceMs };
   }
-  state.refusedAtMs = elapsedMs;
+  state.failedAtMs = elapsedMs;
   if (outcome.kind === 'underpriced') state.isUnderpriced = true;
 }
 

@@ -6,8 +6,8 @@ import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import { type Attempt, hashesOf, type Transaction } from '../../core/transaction/transaction.js';
 import { waitsFor } from './commit-moves.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
-import type { Tracked } from './open-transactions.js';
 import { isDeep, isShown, isUsed } from './settle-slots.js';
+import type { Tracked } from './tracked.js';
 
 /** This many unexplained slots are searched per head: each search takes about twenty calls. */
 const searchesPerHead = 4;

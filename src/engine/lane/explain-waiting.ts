@@ -2,8 +2,8 @@ import { maxInFlightOf } from '../../core/relayer/relayer.js';
 import { notSignedYet, waiting } from '../../core/transaction/lifecycle.js';
 import { isSigned, type Transaction } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
-import type { Tracked } from './open-transactions.js';
-import { isMemoryFull, maxUnsequenced, slotsLeft, unsequencedLeft } from './prepare.js';
+import { isMemoryFull, maxUnsequenced, slotsLeft, unsequencedLeft } from './room.js';
+import type { Tracked } from './tracked.js';
 
 /** The maximum number of records changed at once. */
 const batchSize = 50;

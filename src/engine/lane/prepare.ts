@@ -2,14 +2,17 @@ import { maxCost } from '../../core/fees/price.js';
 import { type Draft, failureOf, type Head, isRefusal, type Refusal } from '../../core/ports/chain.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import { smallestUnits } from '../../core/relayer/network.js';
-import { isActive, maxInFlightOf, minBalanceOf } from '../../core/relayer/relayer.js';
+import { isActive, minBalanceOf } from '../../core/relayer/relayer.js';
 import { failed, signed } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
-import { isSigned, type Transaction } from '../../core/transaction/transaction.js';
+import { isSigned } from '../../core/transaction/transaction.js';
 import { commitMoves, duplicateOf, type PlannedMove, takeNonces, waitingReason, waitsFor } from './commit-moves.js';
+import { draftInTime, followsOthers } from './draft-in-time.js';
 import { isExpired } from './expire.js';
-import { type LaneContext, noteSigned, nullIfUnavailable } from './lane-context.js';
-import { forgetRefusals, noteRefusal, type Tracked } from './open-transactions.js';
+import { checkBalance, reportLowBalance } from './funds.js';
+import { type LaneContext, noteSigned } from './lane-context.js';
+import { isMemoryFull, isNonceDoubted, slotsLeft, unsequencedLeft } from './room.js';
+import { forgetRefusals, noteRefusal, type Tracked } from './tracked.js';
 
 /** The maximum number of transactions signed and stored in one commit: more would hold the event loop for longer than 10 ms. */
 const batchSize = 50;
@@ -19,10 +22,6 @@ const maxReads = 16;
 const maxDrafting = 100;
 /** Maximum number of batches of forbidden transactions that are tried again at one head while all of them are forbidden again. */
 const maxForbiddenBatches = 2;
-/** Maximum size of the content and bytes of signed transactions, which stay in memory until they are final. At this size the lane signs nothing. */
-const maxHeldCharacters = 64 * 1024 * 1024;
-/** The maximum number of unsequenced transactions in flight: nodes report this many in one call. */
-export const maxUnsequenced = 256;
 /** A transaction that could not be prepared is tried again after this time. */
 const retryAfterMs = 500;
 /** The same for one that no node answered about: each try can last as long as a node may take, and others wait for it. */
@@ -32,9 +31,6 @@ const retryUnansweredAfterMs = 2_000;
 const forbiddenForMs = 3_000;
 /** The same doubted refusal, or the same unknown words of every node, count as an answer after this many heads and this time. */
 const rejection = { heads: 5, ms: 60_000 };
-
-/** The maximum time that other transactions wait for nodes to estimate one. */
-const slowDraftMs = 2_000;
 
 /** Why a transaction cannot be signed now. */
 type Obstacle = Refusal | { readonly sentence: string; readonly lasting: false };
@@ -167,105 +163,6 @@ function noteForbidden(lane: LaneContext, again: readonly Tracked[], isProgress:
     lane.forbiddenAgain = { ...now, batches: now.batches + 1, after: now.batches === 0 && now.after > last ? now.after : last };
 }
 
-/** True if the signed transactions have reached their memory limit. */
-export function isMemoryFull({ transactions }: LaneContext): boolean {
-  return transactions.heldCharacters() >= maxHeldCharacters;
-}
-
-function isNonceDoubted({ doubtedNonce, doubts }: LaneContext): boolean {
-  return doubtedNonce !== null || doubts.size > 0;
-}
-
-/** How many transactions may take a nonce now. */
-export function slotsLeft(lane: LaneContext): number {
-  if (lane.chain.sequence === null || isNonceDoubted(lane)) return 0;
-  return maxInFlightOf(lane.relayer().policies) - lane.transactions.inFlightCount() + usedCount(lane);
-}
-
-/** How many unsequenced transactions may be signed now. */
-export function unsequencedLeft({ chain, transactions }: LaneContext): number {
-  return chain.unsequenced === null ? 0 : maxUnsequenced - transactions.unsequencedCount();
-}
-
-/** The number of slots that the chain shows as used and that are not explained yet: they take no room from others. */
-function usedCount({ transactions, chainNonce }: LaneContext): number {
-  let used = 0;
-  for (const { transaction } of transactions.inFlight()) {
-    if (transaction.nonce === null || transaction.nonce >= chainNonce) break;
-    used += 1;
-  }
-  return used;
-}
-
-/**
- * Drafts a transaction, or returns `slow` if nodes take longer than others should wait. The draft goes on then, wakes the loop when it is done, and is used
- * in that round if the transaction has not changed.
- */
-async function draftInTime(lane: LaneContext, open: OpenTransaction): Promise<Draft | Refusal | null | 'slow'> {
-  const record = lane.transactions.tracked(open.transaction.id);
-  if (record === undefined) return 'slow';
-  const { revision } = open.transaction;
-  const finished = record.drafting?.doneAtHash ?? null;
-  // A draft that waited for room has the price of an older head.
-  if (record.drafting?.revision !== revision || (finished !== null && finished !== lane.settled?.hash)) {
-    const done = draftOf(lane, open)
-      .catch(nullIfUnavailable)
-      .then((outcome) => ({ outcome }))
-      .catch((error: unknown) => ({ error }));
-    record.drafting = { revision, done, doneAtHash: null };
-  }
-  const { drafting } = record;
-  let cancel = (): void => {};
-  const slow = new Promise<null>((resolve) => {
-    cancel = lane.deps.timers.after(slowDraftMs, () => resolve(null));
-  });
-  const drafted = await Promise.race([drafting.done, slow]);
-  cancel();
-  if (drafted === null) {
-    void drafting.done.then(() => {
-      drafting.doneAtHash = lane.settled?.hash ?? '';
-      lane.wakePrepare();
-    });
-    return 'slow';
-  }
-  record.drafting = null;
-  if ('error' in drafted) throw drafted.error;
-  return drafted.outcome;
-}
-
-async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Promise<Draft | Refusal> {
-  const { journal } = lane.deps;
-  const { content, validUntilMs } = transaction;
-  const mayDepend = followsOthers(lane, transaction);
-  const span = journal.step('transaction prepared', transaction);
-  const request = { relayer: lane.relayer(), content, outbids: [], validUntilMs, nextNonce: lane.nextNonce };
-  const drafted = await journal.within(span, () => lane.chain.draft(request));
-  const draft = mayDepend ? undecided(drafted) : drafted;
-  // A repeated try with the same result leaves no span.
-  if (!isRefusal(draft)) span?.end();
-  else if (waitingReason(draft.sentence) !== transaction.statusReason) span?.end(draft.sentence);
-  return draft;
-}
-
-/** True if an earlier transaction of the account is not mined yet: this one may depend on it, and an estimate that begins now does not include it. */
-export function followsOthers({ transactions }: LaneContext, { id }: Transaction): boolean {
-  const [oldest] = transactions.waiting();
-  if (transactions.inFlightCount() > 0 || (oldest !== undefined && oldest.transaction.id < id)) return true;
-  for (const { transaction } of transactions.unsequenced()) if (transaction.mined === null && transaction.id < id) return true;
-  return false;
-}
-
-/** Turns a refusal that earlier transactions may end into a reason to wait. */
-export function undecided(draft: Draft | Refusal): Draft | Refusal {
-  if (!isRefusal(draft) || draft.refused !== 'reverts' || (!draft.lasting && draft.isDoubted !== true)) return draft;
-  return {
-    ...draft,
-    sentence: `waiting: ${draft.sentence}; will be decided when earlier transactions are mined`,
-    lasting: false,
-    isDoubted: false,
-  };
-}
-
 /** Counts the heads at which nodes reject a transaction in the same unknown words, or one node alone refuses it. Enough of them fail the transaction. */
 function judged({ transactions, settled, deps }: LaneContext, { transaction }: OpenTransaction, refusal: Refusal): Refusal {
   const record = transactions.tracked(transaction.id);
@@ -333,31 +230,6 @@ async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Prom
     await holdBack(lane, one.open, { sentence, lasting: false });
   }
   return affordable;
-}
-
-/** A node refused a send because of funds: reads the balance, once per head. */
-async function checkBalance(lane: LaneContext): Promise<void> {
-  const { settled } = lane;
-  if (settled === null || settled.hash === lane.balanceReadAtHash) return;
-  await reportLowBalance(lane, await lane.chain.balanceOf(lane.id.account));
-  lane.balanceReadAtHash = settled.hash;
-}
-
-/** Reports a balance below the required minimum once, and again only after the balance has recovered. */
-async function reportLowBalance(lane: LaneContext, balance: bigint): Promise<void> {
-  const relayer = lane.relayer();
-  const minimum = minBalanceOf(relayer.policies);
-  const isLow = balance < minimum;
-  if (isLow === lane.isBalanceLow) return;
-  lane.isBalanceLow = isLow;
-  const unit = smallestUnits[relayer.networkType];
-  if (!isLow) {
-    lane.log.info({ relayer: relayer.id }, `the balance is sufficient again: ${balance} ${unit}`);
-    return;
-  }
-  lane.log.warn({ relayer: relayer.id }, `the balance is ${balance} ${unit}, below min_balance ${minimum} ${unit}; new transactions wait`);
-  const changes = lane.deps.recordRelayerState(relayer, 'relayer_low_balance');
-  if (changes.length > 0) await lane.deps.store.commit(changes);
 }
 
 /** Signs into consecutive nonces, and stores attempts, nonces and events in one commit. */

@@ -16,11 +16,12 @@ import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import type { Attempt, Transaction } from '../../core/transaction/transaction.js';
 import { heldBackBy } from './broadcast.js';
 import { duplicateOf, waitingReason, waitsFor } from './commit-moves.js';
+import { followsOthers, undecided } from './draft-in-time.js';
 import { isExpired } from './expire.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
-import { forgetRefusals, highestCost, noteRefusal, type Tracked } from './open-transactions.js';
-import { followsOthers, undecided } from './prepare.js';
+import { highestCost } from './open-transactions.js';
 import { minedAt } from './settle-slots.js';
+import { forgetRefusals, noteRefusal, type Tracked } from './tracked.js';
 
 /** Networks drop what they accepted without notice: what is in no block is sent again after this time. */
 const resendAfterMs = 2_000;

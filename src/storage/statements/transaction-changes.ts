@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { LaneId } from '../../core/transaction/transaction.js';
 import type { Schema } from '../schema.js';
 import { statement } from '../statement.js';
-import { isOpen, type TransactionViewRow, transactionViews } from './transactions.js';
+import { isOpen, type TransactionViewRow, transactionViews } from './transaction-rows.js';
 
 /** A transaction with its attempt, its place in the order of acceptance and the position of its last change. */
 export type ChangedTransactionRow = TransactionViewRow & { readonly seq: number; readonly position: number };

@@ -1,61 +1,16 @@
-import { type Expression, type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
-import {
-  type Attempt,
-  type LaneId,
-  type MinedAt,
-  openStatuses,
-  type Transaction,
-  type TransactionStatus,
-} from '../../core/transaction/transaction.js';
-import { decimalText, exactJson, flag, recordMapping, template } from '../record-mapping.js';
-import type { Flag, Schema, TransactionTable } from '../schema.js';
+import { type Expression, type Kysely, sql } from 'kysely';
+import type { LaneId, TransactionStatus } from '../../core/transaction/transaction.js';
+import type { Flag, Schema } from '../schema.js';
 import { perCount, pick, statement } from '../statement.js';
-import { type AttemptRow, attemptColumns, attemptFromRow } from './attempts.js';
-
-type TransactionRow = Omit<Selectable<TransactionTable>, 'seq' | 'ordinal' | 'ended_at_ms' | 'position'>;
-/** The columns of `MinedAt`, null together before the transaction is mined. */
-const minedColumns = ['mined_version', 'mined_block_number', 'mined_block_hash', 'mined_succeeded', 'mined_facts'] as const;
-type MinedRow = { readonly [C in (typeof minedColumns)[number]]: NonNullable<TransactionRow[C]> };
-
-const mapping = recordMapping<Transaction, TransactionRow, Exclude<keyof Transaction, 'mined'>>(
-  {
-    id: 'id',
-    relayerId: 'relayer_id',
-    chain: 'chain',
-    account: 'account',
-    status: 'status',
-    statusReason: 'status_reason',
-    failureReason: 'failure_reason',
-    intent: 'intent',
-    content: exactJson('content'),
-    queued: exactJson('queued'),
-    nonce: decimalText('nonce'),
-    liveVersion: 'live_version',
-    createdAtMs: 'created_at_ms',
-    updatedAtMs: 'updated_at_ms',
-    sentAtMs: 'sent_at_ms',
-    confirmedAtMs: 'confirmed_at_ms',
-    validUntilMs: 'valid_until_ms',
-    traceParent: 'trace_parent',
-    revision: 'revision',
-  },
-  ['mined'],
-  minedColumns,
-);
-const minedMapping = recordMapping<MinedAt, MinedRow>({
-  version: 'mined_version',
-  blockNumber: decimalText('mined_block_number'),
-  blockHash: 'mined_block_hash',
-  succeeded: flag('mined_succeeded'),
-  facts: exactJson('mined_facts'),
-});
-const transactionColumns = mapping.columns;
-
-/** The columns of an attempt beside a transaction's in one row; all null if the transaction has none. */
-type JoinedAttemptRow = { readonly [C in keyof AttemptRow as `attempt_${C}`]: AttemptRow[C] | null };
-
-/** A transaction beside one of its attempts. */
-export type TransactionViewRow = TransactionRow & JoinedAttemptRow;
+import {
+  attemptSelection,
+  isOpen,
+  type TransactionRow,
+  type TransactionViewRow,
+  transactionColumns,
+  transactionSelection,
+  transactionViews,
+} from './transaction-rows.js';
 
 /** A row to write, and the revision that must be stored now. */
 type TransactionUpdateRow = TransactionRow & { readonly revision_before: number };
@@ -93,51 +48,6 @@ const changingColumns = transactionColumns.filter(
     column !== 'created_at_ms' &&
     column !== 'trace_parent',
 );
-const transactionSelection = transactionColumns.map((column) => `transactions.${column}` as const);
-const emptyAttempt = template(attemptColumns);
-const attemptSelection = attemptColumns.map((column) => `attempts.${column} as attempt_${column}` as const);
-
-/** The row that stores a transaction. */
-export function rowFromTransaction(transaction: Transaction): TransactionRow {
-  const row = mapping.toRow(transaction);
-  return transaction.mined === null ? row : Object.assign(row, minedMapping.toRow(transaction.mined));
-}
-
-/** The transaction that a row stores. */
-export function transactionFromRow(row: TransactionRow): Transaction {
-  const transaction = mapping.fromRow(row);
-  return row.mined_version === null ? transaction : Object.assign(transaction, { mined: minedMapping.fromRow(row as MinedRow) });
-}
-
-/** The attempt of a joined row; null if the transaction has none. */
-export function attemptFromJoinedRow(row: JoinedAttemptRow): Attempt | null {
-  if (row.attempt_transaction_id === null) return null;
-  const attempt = { ...emptyAttempt };
-  for (const column of attemptColumns) attempt[column] = row[`attempt_${column}`];
-  return attemptFromRow(attempt as unknown as AttemptRow);
-}
-
-/**
- * True for a transaction that may still change. Statements and partial indexes both write the statuses as constants: a database uses a partial
- * index only if a statement repeats the index's condition.
- */
-export function isOpen(statusColumn: string): RawBuilder<boolean> {
-  return sql<boolean>`${sql.ref(statusColumn)} in (${sql.join(openStatuses.map((status) => sql.lit(status)))})`;
-}
-
-/** Transactions, each with the attempt that its record shows: the mined one, else the live one. */
-export function transactionViews(db: Kysely<Schema>) {
-  return db
-    .selectFrom('transactions')
-    .leftJoin('attempts', (join) =>
-      join
-        .onRef('attempts.transaction_id', '=', 'transactions.id')
-        .on((eb) => eb('attempts.version', '=', eb.fn.coalesce('transactions.mined_version', 'transactions.live_version'))),
-    )
-    .select(transactionSelection)
-    .select(attemptSelection);
-}
-
 /** Statements on transactions and their totals. */
 export function transactionStatements(db: Kysely<Schema>) {
   const views = () => transactionViews(db);

@@ -1,0 +1,77 @@
+import { type Draft, isRefusal, type Refusal } from '../../core/ports/chain.js';
+import type { OpenTransaction } from '../../core/ports/store.js';
+import type { Transaction } from '../../core/transaction/transaction.js';
+import { waitingReason } from './commit-moves.js';
+import { type LaneContext, nullIfUnavailable } from './lane-context.js';
+
+/** The maximum time that other transactions wait for nodes to estimate one. */
+const slowDraftMs = 2_000;
+
+/**
+ * Drafts a transaction, or returns `slow` if nodes take longer than others should wait. The draft goes on then, wakes the loop when it is done, and is used
+ * in that round if the transaction has not changed.
+ */
+export async function draftInTime(lane: LaneContext, open: OpenTransaction): Promise<Draft | Refusal | null | 'slow'> {
+  const record = lane.transactions.tracked(open.transaction.id);
+  if (record === undefined) return 'slow';
+  const { revision } = open.transaction;
+  const finished = record.drafting?.doneAtHash ?? null;
+  // A draft that waited for room has the price of an older head.
+  if (record.drafting?.revision !== revision || (finished !== null && finished !== lane.settled?.hash)) {
+    const done = draftOf(lane, open)
+      .catch(nullIfUnavailable)
+      .then((outcome) => ({ outcome }))
+      .catch((error: unknown) => ({ error }));
+    record.drafting = { revision, done, doneAtHash: null };
+  }
+  const { drafting } = record;
+  let cancel = (): void => {};
+  const slow = new Promise<null>((resolve) => {
+    cancel = lane.deps.timers.after(slowDraftMs, () => resolve(null));
+  });
+  const drafted = await Promise.race([drafting.done, slow]);
+  cancel();
+  if (drafted === null) {
+    void drafting.done.then(() => {
+      drafting.doneAtHash = lane.settled?.hash ?? '';
+      lane.wakePrepare();
+    });
+    return 'slow';
+  }
+  record.drafting = null;
+  if ('error' in drafted) throw drafted.error;
+  return drafted.outcome;
+}
+
+async function draftOf(lane: LaneContext, { transaction }: OpenTransaction): Promise<Draft | Refusal> {
+  const { journal } = lane.deps;
+  const { content, validUntilMs } = transaction;
+  const mayDepend = followsOthers(lane, transaction);
+  const span = journal.step('transaction prepared', transaction);
+  const request = { relayer: lane.relayer(), content, outbids: [], validUntilMs, nextNonce: lane.nextNonce };
+  const drafted = await journal.within(span, () => lane.chain.draft(request));
+  const draft = mayDepend ? undecided(drafted) : drafted;
+  // A repeated try with the same result leaves no span.
+  if (!isRefusal(draft)) span?.end();
+  else if (waitingReason(draft.sentence) !== transaction.statusReason) span?.end(draft.sentence);
+  return draft;
+}
+
+/** True if an earlier transaction of the account is not mined yet: this one may depend on it, and an estimate that begins now does not include it. */
+export function followsOthers({ transactions }: LaneContext, { id }: Transaction): boolean {
+  const [oldest] = transactions.waiting();
+  if (transactions.inFlightCount() > 0 || (oldest !== undefined && oldest.transaction.id < id)) return true;
+  for (const { transaction } of transactions.unsequenced()) if (transaction.mined === null && transaction.id < id) return true;
+  return false;
+}
+
+/** Turns a refusal that earlier transactions may end into a reason to wait. */
+export function undecided(draft: Draft | Refusal): Draft | Refusal {
+  if (!isRefusal(draft) || draft.refused !== 'reverts' || (!draft.lasting && draft.isDoubted !== true)) return draft;
+  return {
+    ...draft,
+    sentence: `waiting: ${draft.sentence}; will be decided when earlier transactions are mined`,
+    lasting: false,
+    isDoubted: false,
+  };
+}

@@ -1,0 +1,38 @@
+import { maxInFlightOf } from '../../core/relayer/relayer.js';
+import type { LaneContext } from './lane-context.js';
+
+/** Maximum size of the content and bytes of signed transactions, which stay in memory until they are final. At this size the lane signs nothing. */
+const maxHeldCharacters = 64 * 1024 * 1024;
+/** The maximum number of unsequenced transactions in flight: nodes report this many in one call. */
+export const maxUnsequenced = 256;
+
+/** True if the signed transactions have reached their memory limit. */
+export function isMemoryFull({ transactions }: LaneContext): boolean {
+  return transactions.heldCharacters() >= maxHeldCharacters;
+}
+
+/** True if nothing may take a nonce, since nodes may be wrong about the account. */
+export function isNonceDoubted({ doubtedNonce, doubts }: LaneContext): boolean {
+  return doubtedNonce !== null || doubts.size > 0;
+}
+
+/** How many transactions may take a nonce now. */
+export function slotsLeft(lane: LaneContext): number {
+  if (lane.chain.sequence === null || isNonceDoubted(lane)) return 0;
+  return maxInFlightOf(lane.relayer().policies) - lane.transactions.inFlightCount() + usedCount(lane);
+}
+
+/** How many unsequenced transactions may be signed now. */
+export function unsequencedLeft({ chain, transactions }: LaneContext): number {
+  return chain.unsequenced === null ? 0 : maxUnsequenced - transactions.unsequencedCount();
+}
+
+/** The number of slots that the chain shows as used and that are not explained yet: they take no room from others. */
+function usedCount({ transactions, chainNonce }: LaneContext): number {
+  let used = 0;
+  for (const { transaction } of transactions.inFlight()) {
+    if (transaction.nonce === null || transaction.nonce >= chainNonce) break;
+    used += 1;
+  }
+  return used;
+}

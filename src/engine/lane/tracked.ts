@@ -1,0 +1,82 @@
+import type { Draft, Obstacle, Refusal } from '../../core/ports/chain.js';
+import type { OpenTransaction } from '../../core/ports/store.js';
+import type { Transaction } from '../../core/transaction/transaction.js';
+
+/** The facts that the lane has learned about one attempt. Nothing of it is stored: a restart learns it again. Times are of the clock's `elapsedMs`. */
+export interface AttemptState {
+  /** When a node accepted it; null: none has. */
+  takenAtMs: number | null;
+  /** When its last broadcast failed; null: none has since a node accepted it. */
+  failedAtMs: number | null;
+  /** A node refused it because it bids too little. */
+  isUnderpriced: boolean;
+  /** A node accepted it once; pools forget, but it may be accepted again. */
+  wasTaken: boolean;
+  /** Consecutive refusals since a node accepted it last. */
+  refusals: number;
+  /** The last refusal that waiting is unlikely to resolve (nodes may accept another attempt in its slot), and how often it came; null: none. */
+  obstacle: { readonly because: Obstacle; readonly sentence: string; readonly answers: number; readonly sinceMs: number } | null;
+  /** It is proved that no block can ever hold it. */
+  isDead: boolean;
+  /** The block at which it was first seen waiting as the live attempt; null: not yet. */
+  waitingSinceBlock: bigint | null;
+  /** The `elapsedMs` of that moment. */
+  waitingSinceMs: number;
+}
+
+/** A draft or why there is none (null: no node answered), or what was thrown. */
+export type Drafting = { readonly outcome: Draft | Refusal | null } | { readonly error: unknown };
+
+/** The facts about an unsigned transaction that always stay in memory; its content may stay in the store. */
+export interface Waiting
+  extends Pick<Transaction, 'id' | 'revision' | 'status' | 'statusReason' | 'intent' | 'mined' | 'validUntilMs' | 'createdAtMs'> {
+  readonly isUnsequenced: boolean;
+  /** See `Unsequenced.soleUseOf`. */
+  readonly soleUse: string | null;
+}
+
+/** An open transaction and the facts that the lane has learned about it; dropped when the transaction becomes final. */
+export interface Tracked {
+  /** Null: it is not signed, and its content is so large that it stays in the store. */
+  open: OpenTransaction | null;
+  transaction: Waiting;
+  /** Preparing or expiring it is not tried again before. */
+  notBeforeMs: number;
+  /** Consecutive refusals to sign it. */
+  refusals: number;
+  /** The last head at which the balance or the price cap forbade it, and until when that head counts; null: neither ever did. */
+  forbidden: { readonly atHash: string; readonly untilMs: number } | null;
+  /** Its draft while nodes are slow to answer, made from this revision, and the head at which it was done; null: none is under way. */
+  drafting: { readonly revision: number; readonly done: Promise<Drafting>; doneAtHash: string | null } | null;
+  /** The last unknown words of every node, or the last refusal by one node alone, and the number of heads with the same sentence; null: none. */
+  rejected: { readonly sentence: string; readonly heads: number; readonly lastHash: string; readonly sinceMs: number } | null;
+  /** Heads at which no node could know its outcome any more, in a row and since when; null: none. */
+  lost: { heads: number; readonly sinceMs: number } | null;
+  /** Counts while its nonce is used on chain and no attempt of ours explains it; null: that is not so. */
+  unexplained: {
+    /** Consecutive heads that showed it, and the hash of the newest one. */
+    readonly heads: number;
+    readonly lastHash: string;
+    /** Consecutive searches that found no user of the nonce. */
+    readonly searches: number;
+    /** The block at which it was searched last; 0: never. */
+    readonly searchedAtBlock: bigint;
+  } | null;
+  /** By hash. */
+  readonly attempts: Map<string, AttemptState>;
+}
+
+/** A transaction that cannot be signed is tried again after this time, which doubles up to the longest. */
+const retryAfterMs = { first: 500, longest: 8_000 };
+
+/** Takes note that it cannot be signed now. */
+export function noteRefusal(record: Tracked, elapsedMs: number): void {
+  record.notBeforeMs = elapsedMs + Math.min(retryAfterMs.longest, retryAfterMs.first * 2 ** record.refusals);
+  record.refusals += 1;
+}
+
+/** Takes note that it can be signed, or has other content. */
+export function forgetRefusals(record: Tracked): void {
+  record.notBeforeMs = 0;
+  record.refusals = 0;
+}
