@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { keccak256 } from 'ethers';
+import { bidOf } from '../../src/core/fees/price.js';
+import { replaceTransaction } from '../../src/core/transaction/replace-transaction.js';
 import { startAnvil } from '../support/anvil.js';
 import { startEvmRig } from '../support/engine-rig.js';
-import { evmFieldsOf } from '../support/evm.js';
+import { evmFieldsOf, wanted } from '../support/evm.js';
 import { type RpcAnswer, startRpcProxy } from '../support/rpc-proxy.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -39,6 +41,35 @@ async function start(test: TestContext, sendAnswer: (raw: string) => Exclude<Rpc
     },
   };
 }
+
+describe('the market price', () => {
+  for (const isEip1559 of [true, false]) {
+    it(`market: the service's own replacements do not raise it (${isEip1559 ? 'EIP-1559' : 'legacy'})`, async (test) => {
+      const anvil = await startAnvil({ noMining: true });
+      const network = { averageBlockTimeMs, eip1559: isEip1559 };
+      const rig = await startEvmRig(anvil, { folder: await temporaryFolder(), network });
+      test.after(async () => {
+        await rig.stop();
+        await anvil.stop();
+      });
+      const firstBids: bigint[] = [];
+      for (let round = 0n; round < 5n; round += 1n) {
+        const { transaction } = await rig.send({ valueWei: round });
+        await rig.until(transaction.id, 'submitted');
+        await replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted({ valueWei: 100n + round }));
+        await rig.untilWithBlocks(transaction.id, 'confirmed');
+        const [first] = await rig.attempts(transaction.id);
+        // The base fee of empty blocks falls.
+        firstBids.push(bidOf(evmFieldsOf(first).price).maxPriorityFeePerGasWei);
+      }
+      const [lowest = 0n] = firstBids;
+      assert.ok(
+        firstBids.every((bid) => bid <= lowest),
+        firstBids.join(),
+      );
+    });
+  }
+});
 
 describe('fee bumps without a price cap', () => {
   it('fee bump: an attempt that bids the market price stays as it is for a day, and its record says that price is no obstacle', async (test) => {

@@ -59,6 +59,11 @@ export function outcomeFromNodeText(text: string): BroadcastOutcome {
   return kind === 'wait' && because !== undefined ? { kind, sentence, because } : { kind, sentence };
 }
 
+/** True if a node requires a higher bid of every transaction, not only to replace another one. */
+export function isBelowMinimum(outcome: BroadcastOutcome): boolean {
+  return outcome.kind === 'wait' && outcome.because === undefined && /minimum|underpriced|fee ?too ?low/i.test(outcome.sentence);
+}
+
 function ruleFor(text: string): BroadcastRule | undefined {
   return broadcastTable.find(({ pattern }) => pattern.test(text));
 }

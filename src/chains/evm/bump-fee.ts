@@ -1,19 +1,14 @@
 import type { FeeBumpRequest, Refusal } from '../../core/ports/chain.js';
-import type { EvmNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { EvmDraft } from '../../core/transaction/evm.js';
-import type { Market } from './market.js';
-import { priceAttempt, selfTransferPricing } from './price-attempt.js';
+import { type PricingDeps, priceAttempt, selfTransferPricing } from './price-attempt.js';
 
 /**
  * Drafts the live attempt with a higher price: the market price for its speed (`fast` if the first bid was explicit), and at least enough to outbid every
  * earlier attempt. Refuses if the bid meets the market price already, unless a node demands more. If nodes accept none that may cost so much, the price goes
  * down instead. Estimates nothing. Throws `NODE_UNAVAILABLE`.
  */
-export async function bumpFee(
-  deps: { readonly network: EvmNetwork; readonly market: Market },
-  { relayer, content, live, outbids, reason }: FeeBumpRequest,
-): Promise<EvmDraft | Refusal> {
+export async function bumpFee(deps: PricingDeps, { relayer, content, live, outbids, reason }: FeeBumpRequest): Promise<EvmDraft | Refusal> {
   const policies = onNetwork('evm', relayer.policies);
   const bid =
     live.purpose === 'content'

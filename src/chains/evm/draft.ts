@@ -11,6 +11,7 @@ import type { Rpc } from '../rpc/rpc.js';
 import { quantityFrom } from './answer.js';
 import { estimateGas, findRejection, type GasQuestion, gasAcceptedEverywhere, maxTransactionGas, readTransactionLimit } from './gas.js';
 import type { Market } from './market.js';
+import type { OwnBids } from './own-bids.js';
 import { priceAttempt, selfTransferPricing } from './price-attempt.js';
 import type { PublishingFee } from './publishing-fee.js';
 
@@ -19,6 +20,7 @@ export interface DraftDeps {
   readonly network: EvmNetwork;
   readonly rpc: Rpc;
   readonly market: Market;
+  readonly ownBids: OwnBids;
   readonly publishingFee: PublishingFee;
   readonly memory: BlockMemory;
   /** The block to simulate on: the head's number, since an endpoint behind it must not answer for an older state. */

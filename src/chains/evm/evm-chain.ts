@@ -6,13 +6,14 @@ import type { Content } from '../../core/transaction/transaction.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { createNodes } from '../rpc/nodes.js';
 import { blockFrom, latestBlockKey, quantityFrom, quantityOf, readBlock } from './answer.js';
-import { createBroadcaster } from './broadcast.js';
+import { createBroadcaster, isBelowMinimum } from './broadcast.js';
 import { bumpFee } from './bump-fee.js';
 import { contentFromRequest } from './content.js';
 import { evmDialect } from './dialect.js';
 import { draftAttempt, fillerOf } from './draft.js';
 import { findSenderTransaction, readNonceAt } from './history.js';
 import { createMarket } from './market.js';
+import { createOwnBids } from './own-bids.js';
 import { createPublishingFee } from './publishing-fee.js';
 import { createReceipts } from './receipts.js';
 import { findRevertReason } from './revert.js';
@@ -34,7 +35,8 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
   const { network, log } = options;
   const { chainId, name: networkName } = network;
   const { rpc, memory, methods } = createNodes(options, evmDialect(chainId));
-  const market = createMarket(rpc, memory, network.eip1559);
+  const ownBids = createOwnBids();
+  const market = createMarket({ rpc, memory, isEip1559: network.eip1559, ownBids });
   const publishingFee = createPublishingFee(network, rpc, memory, log);
   const receipts = createReceipts(rpc, options.clock?.elapsedMs);
   const broadcaster = createBroadcaster(rpc, log, networkName);
@@ -62,13 +64,17 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
       return newest;
     },
     balanceOf: (account) => rpc.ask('eth_getBalance', [account, 'latest'], (answer) => quantityFrom(answer, 'balance'), atHead),
-    draft: (request) => draftAttempt({ network, rpc, market, publishingFee, memory, headBlock }, request),
+    draft: (request) => draftAttempt({ network, rpc, market, ownBids, publishingFee, memory, headBlock }, request),
     sign(draft, nonce, signer) {
       if (nonce === null) throw new Error('an EVM transaction needs a nonce');
       if (signer.curve !== 'secp256k1') throw new Error('an EVM transaction needs a secp256k1 signer');
       return signDraft(chainId, onNetwork('evm', draft), nonce, signer);
     },
-    broadcastAll: (raws) => broadcaster.send(raws),
+    async broadcastAll(raws) {
+      const outcomes = await broadcaster.send(raws);
+      if (outcomes.some(isBelowMinimum)) ownBids.forgetBids();
+      return outcomes;
+    },
     async whyFailed({ hash, blockNumber }, { policies }) {
       const { reason, data } = await findRevertReason(rpc, hash, blockNumber);
       const shown = onNetwork('evm', policies).includeRevertData && data !== null ? ` (revert data ${data})` : '';
@@ -78,11 +84,15 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
       nextOf: (account) => rpc.ask('eth_getTransactionCount', [account, 'latest'], (answer) => quantityFrom(answer, 'nonce'), atHead),
       nextAt: (account, blockNumber, by) => readNonceAt(rpc, account, blockNumber, by),
       findSender: (account, nonce, blocks) => findSenderTransaction({ rpc, chainId }, account, nonce, blocks),
-      receipts: (hashes, blocks) => receipts.find(hashes, blocks),
+      async receipts(hashes, blocks) {
+        const answers = await receipts.find(hashes, blocks);
+        for (const receipt of answers.found.values()) ownBids.mined(receipt);
+        return answers;
+      },
       blockHash: (height) =>
         rpc.ask('eth_getBlockByNumber', [quantityOf(height), false], (block) => (block === null ? null : blockFrom(block).hash), atHead),
       knows: async (hash) => (await rpc.ask('eth_getTransactionByHash', [hash], (answer) => answer, atHead)) !== null,
-      bumpFee: (request) => bumpFee({ network, market }, request),
+      bumpFee: (request) => bumpFee({ network, market, ownBids }, request),
       fillerOf,
     },
     unsequenced: null,

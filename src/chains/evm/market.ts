@@ -3,6 +3,7 @@ import { listFrom, objectFrom } from '../rpc/answer.js';
 import type { BlockMemory } from '../rpc/block-memory.js';
 import type { Rpc } from '../rpc/rpc.js';
 import { type Block, latestBlockKey, quantityFrom, quantityOf, readBlock } from './answer.js';
+import type { OwnBids } from './own-bids.js';
 
 /** Current gas prices and limits. Throws `NODE_UNAVAILABLE`. */
 export interface Market {
@@ -20,11 +21,58 @@ const percentiles: Readonly<Record<Speed, number>> = { safeLow: 30, average: 50,
 /** The percentage that a speed pays of a price for all speeds: of `eth_gasPrice`, or of a suggested priority fee. */
 const percentOfSuggested: Readonly<Record<Speed, bigint>> = { safeLow: 100n, average: 125n, fast: 150n, fastest: 200n };
 
-/** Reads prices once per block, so that many sends cost few calls, and from several endpoints, so that no single one sets the price. */
-export function createMarket(rpc: Rpc, memory: BlockMemory, isEip1559: boolean): Market {
+/** The dependencies of `createMarket`. */
+export interface MarketDeps {
+  readonly rpc: Rpc;
+  readonly memory: BlockMemory;
+  readonly isEip1559: boolean;
+  readonly ownBids: OwnBids;
+}
+
+/**
+ * Reads prices once per block, so that many sends cost few calls, and from several endpoints, so that no single one sets the price. The service's own
+ * transactions do not count.
+ */
+export function createMarket({ rpc, memory, isEip1559, ownBids }: MarketDeps): Market {
   const latest = (): Promise<Block> => memory.recall(latestBlockKey, () => readBlock(rpc, 'latest'));
-  const history = (): Promise<FeeHistory> => memory.recall('fee history', () => readFeeHistory(rpc, gasPrice).catch(withoutHistory));
-  const gasPrice = (): Promise<bigint> => memory.recall('gas price', () => medianAmount(rpc, 'eth_gasPrice', 'gas price'));
+  const history = (): Promise<FeeHistory> => memory.recall('fee history', () => readFeeHistory().catch(withoutHistory));
+  const gasPrice = (): Promise<bigint> => memory.recall('gas price', readGasPrice);
+
+  async function readGasPrice(): Promise<bigint> {
+    const [price, { baseFeePerGasWei }] = await Promise.all([medianAmount(rpc, 'eth_gasPrice', 'gas price'), latest()]);
+    const baseFeeWei = baseFeePerGasWei ?? 0n;
+    return price <= baseFeeWei ? price : baseFeeWei + ownBids.leftOut('gas price', price - baseFeeWei);
+  }
+
+  /** Reads the fee history. If others paid no priority fee in recent blocks, the node's suggestion counts: it knows the network's minimum. */
+  async function readFeeHistory(): Promise<FeeHistory> {
+    const wanted = speeds.map((speed) => percentiles[speed]);
+    const { gasLimit } = await latest();
+    const read = (answer: unknown) =>
+      feeHistoryFrom(answer, (block, gasUsedRatio) => shareOf(ownBids.gasIn(block), gasUsedRatio, gasLimit));
+    const histories = await rpc.opinions('eth_feeHistory', [quantityOf(blocksOfHistory), 'latest', wanted], read);
+    const nextBaseFeeWei = median(histories.map((history) => history.nextBaseFeeWei)) ?? 0n;
+    const mediansWei = speeds.map((_, index) => median(histories.map((history) => history.mediansWei[index] ?? null)));
+    const isPaid = mediansWei.some((medianWei) => medianWei !== null);
+    const suggestedWei = isPaid ? null : await suggestedPriority(nextBaseFeeWei);
+    const priorityWei = { safeLow: 0n, average: 0n, fast: 0n, fastest: 0n };
+    let slower = 0n;
+    for (const [index, speed] of speeds.entries()) {
+      // The medians of different percentiles leave out different blocks, so a slower speed could cost more.
+      const suggested = suggestedWei === null ? defaultPriorityWei(speed) : scaled(suggestedWei, speed);
+      const priority = mediansWei[index] ?? suggested;
+      slower = priority > slower ? priority : slower;
+      priorityWei[speed] = slower;
+    }
+    return { nextBaseFeeWei, priorityWei };
+  }
+
+  /** The priority fee that the node suggests; 0 on a network that charges nothing for gas; null if the node does not know. */
+  async function suggestedPriority(baseFeeWei: bigint): Promise<bigint | null> {
+    if (baseFeeWei === 0n && (await gasPrice().catch(() => null)) === 0n) return 0n;
+    const suggestedWei = await medianAmount(rpc, 'eth_maxPriorityFeePerGas', 'priority fee').catch(() => null);
+    return suggestedWei === null ? null : ownBids.leftOut('priority fee', suggestedWei);
+  }
 
   /** Derives the same from older methods, for nodes without fee histories. If no node works, these fail as well. */
   async function withoutHistory(): Promise<FeeHistory> {
@@ -74,39 +122,34 @@ interface FeeHistory {
   readonly priorityWei: Readonly<Record<Speed, bigint>>;
 }
 
-/** Reads the fee history. If recent blocks paid no priority fee, the node's suggestion counts: it knows the network's minimum. */
-async function readFeeHistory(rpc: Rpc, gasPrice: () => Promise<bigint>): Promise<FeeHistory> {
-  const wanted = speeds.map((speed) => percentiles[speed]);
-  const histories = await rpc.opinions('eth_feeHistory', [quantityOf(blocksOfHistory), 'latest', wanted], feeHistoryFrom);
-  const nextBaseFeeWei = median(histories.map((history) => history.nextBaseFeeWei)) ?? 0n;
-  const mediansWei = speeds.map((_, index) => median(histories.map((history) => history.mediansWei[index] ?? null)));
-  const isPaid = mediansWei.some((medianWei) => medianWei !== null);
-  const suggestedWei = isPaid ? null : await suggestedPriority(rpc, nextBaseFeeWei, gasPrice);
-  const priorityWei = { safeLow: 0n, average: 0n, fast: 0n, fastest: 0n };
-  let slower = 0n;
-  for (const [index, speed] of speeds.entries()) {
-    // The medians of different percentiles leave out different blocks, so a slower speed could cost more.
-    const suggested = suggestedWei === null ? defaultPriorityWei(speed) : scaled(suggestedWei, speed);
-    const priority = mediansWei[index] ?? suggested;
-    slower = priority > slower ? priority : slower;
-    priorityWei[speed] = slower;
-  }
-  return { nextBaseFeeWei, priorityWei };
+/** The share of a block's gas that is ours, from 0 to 1. A block without gas has nothing of others. */
+function shareOf(ownGas: bigint, gasUsedRatio: unknown, gasLimit: bigint): number {
+  if (ownGas === 0n) return 0;
+  const gasUsed = typeof gasUsedRatio === 'number' ? gasUsedRatio * Number(gasLimit) : 0;
+  return gasUsed > 0 ? Number(ownGas) / gasUsed : 1;
 }
 
-/** The priority fee that the node suggests; 0 on a network that charges nothing for gas; null if the node does not know. */
-async function suggestedPriority(rpc: Rpc, baseFeeWei: bigint, gasPrice: () => Promise<bigint>): Promise<bigint | null> {
-  if (baseFeeWei === 0n && (await gasPrice().catch(() => null)) === 0n) return 0n;
-  return medianAmount(rpc, 'eth_maxPriorityFeePerGas', 'priority fee').catch(() => null);
-}
-
-/** Reads the next base fee, and the median priority fee of each speed; null if the blocks paid none. */
-function feeHistoryFrom(value: unknown): { readonly nextBaseFeeWei: bigint; readonly mediansWei: readonly (bigint | null)[] } {
+/**
+ * Reads the next base fee, and the median priority fee of each speed; null if others paid none. A block in which our share of the gas reaches from the
+ * speed's percentile to the top is left out: others may have paid less.
+ */
+function feeHistoryFrom(
+  value: unknown,
+  ownShareOf: (block: bigint, gasUsedRatio: unknown) => number,
+): { readonly nextBaseFeeWei: bigint; readonly mediansWei: readonly (bigint | null)[] } {
   const answer = objectFrom(value, 'fee history');
   const baseFees = listFrom(answer.baseFeePerGas, 'base fees');
   const rewards = answer.reward === undefined || answer.reward === null ? [] : listFrom(answer.reward, 'rewards');
-  const rows = rewards.map((row) => listFrom(row, 'rewards').map((reward) => quantityFrom(reward, 'reward')));
-  const mediansWei = speeds.map((_, index) => medianOfPaid(rows.map((row) => row[index] ?? 0n)));
+  const oldest = rewards.length === 0 ? 0n : quantityFrom(answer.oldestBlock, 'oldest block');
+  const ratios = Array.isArray(answer.gasUsedRatio) ? answer.gasUsedRatio : [];
+  const rows = rewards.map((row, index) => ({
+    rewardsWei: listFrom(row, 'rewards').map((reward) => quantityFrom(reward, 'reward')),
+    ownShare: ownShareOf(oldest + BigInt(index), ratios[index]),
+  }));
+  const mediansWei = speeds.map((speed, index) => {
+    const ofOthers = rows.filter(({ ownShare }) => ownShare < 1 - percentiles[speed] / 100);
+    return medianOfPaid(ofOthers.map(({ rewardsWei }) => rewardsWei[index] ?? 0n));
+  });
   return { nextBaseFeeWei: quantityFrom(baseFees.at(-1), 'base fee'), mediansWei };
 }
 

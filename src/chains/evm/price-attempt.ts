@@ -7,6 +7,14 @@ import type { EvmPolicies } from '../../core/relayer/relayer.js';
 import type { EvmPrice, EvmPricing } from '../../core/transaction/evm.js';
 import type { Attempt } from '../../core/transaction/transaction.js';
 import type { Market } from './market.js';
+import type { OwnBids } from './own-bids.js';
+
+/** The dependencies of `priceAttempt`. */
+export interface PricingDeps {
+  readonly network: EvmNetwork;
+  readonly market: Market;
+  readonly ownBids: OwnBids;
+}
 
 /** The inputs of the price of an attempt. */
 export interface PriceRequest {
@@ -26,7 +34,7 @@ export const selfTransferPricing: EvmPricing = { kind: 'speed', speed: 'fast' };
  * does not compare bids, but a higher bid does no harm there. Throws `NODE_UNAVAILABLE`.
  */
 export async function priceAttempt(
-  { network, market }: { readonly network: EvmNetwork; readonly market: Market },
+  { network, market, ownBids }: PricingDeps,
   { policies, pricing, outbids, bidder, bump }: PriceRequest,
 ): Promise<EvmPrice | Refusal> {
   const explicit = pricing.kind === 'speed' ? null : pricing;
@@ -39,5 +47,8 @@ export async function priceAttempt(
     explicit !== null && bidder === 'caller' ? explicit : marketPrice(),
     policies.gasPriceCapWei === null && bump === null ? null : market.baseFeeWei(),
   ]);
-  return choosePrice({ explicit, market: price, baseFeeWei, capWei: policies.gasPriceCapWei, minimum, bidder, bump });
+  const chosen = choosePrice({ explicit, market: price, baseFeeWei, capWei: policies.gasPriceCapWei, minimum, bidder, bump });
+  // A caller's explicit price is the caller's word about the market.
+  if (!('refused' in chosen) && (explicit === null || bidder !== 'caller')) ownBids.chosen(chosen);
+  return chosen;
 }

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { evmDialect } from '../../../src/chains/evm/dialect.js';
-import { createMarket } from '../../../src/chains/evm/market.js';
+import { createMarket, type Market } from '../../../src/chains/evm/market.js';
+import { createOwnBids, type OwnBids } from '../../../src/chains/evm/own-bids.js';
 import { createBlockMemory } from '../../../src/chains/rpc/block-memory.js';
 import { createRpc } from '../../../src/chains/rpc/rpc.js';
+import { bidOf } from '../../../src/core/fees/price.js';
+import type { Receipt } from '../../../src/core/ports/chain.js';
+import type { Speed } from '../../../src/core/transaction/evm.js';
 import { gwei } from '../../support/chain-rig.js';
 import { evmNetwork, rememberingLog } from '../../support/evm.js';
 import { answering, startFakeNode } from '../../support/fake-node.js';
@@ -21,37 +25,106 @@ function history(priorities: readonly bigint[]) {
   };
 }
 
+const block = {
+  number: '0x4',
+  hash: `0x${'ab'.repeat(32)}`,
+  baseFeePerGas: hex(gwei),
+  timestamp: '0x1',
+  gasLimit: hex(30_000_000n),
+};
+
+/** A market whose nodes give these answers; other calls get null. */
+async function marketOf(
+  test: TestContext,
+  answers: readonly ((method: string) => unknown)[],
+  { isEip1559 = true, ownBids = createOwnBids() }: { isEip1559?: boolean; ownBids?: OwnBids } = {},
+): Promise<Market> {
+  const nodes = await Promise.all(
+    answers.map((answer) =>
+      startFakeNode(test, (request) =>
+        answering(request, ({ method }) => answer(method) ?? (method === 'eth_getBlockByNumber' ? block : null)),
+      ),
+    ),
+  );
+  const rpcUrls = nodes.map(({ url }, index) => ({ url, weight: 100 - index }));
+  const rpc = createRpc({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, evmDialect(31337n));
+  test.after(() => rpc.close());
+  return createMarket({ rpc, memory: createBlockMemory(0), isEip1559, ownBids });
+}
+
+/** A receipt of a transaction of ours. */
+function ownReceipt(blockNumber: bigint, gasUsed: bigint): Receipt {
+  const facts = { gasUsed, feePaid: null, returnValueXdr: null };
+  return { hash: `0x${blockNumber}${gasUsed}`, blockNumber, blockHash: '0x', succeeded: true, facts };
+}
+
 describe('market', () => {
   for (const [blocks, rewards] of [
     ['four', [gwei, gwei, 4_000n * gwei, gwei]],
     ['two', [0n, gwei, 4_000n * gwei, 0n]],
   ] as const) {
     it(`market: of ${blocks} blocks with priority fees, one whose only transaction paid an absurd fee does not set the price`, async (test) => {
-      const node = await startFakeNode(test, (request) =>
-        answering(request, ({ method }) => (method === 'eth_feeHistory' ? history(rewards) : null)),
-      );
-      const rpcUrls = [{ url: node.url, weight: 100 }];
-      const rpc = createRpc({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, evmDialect(31337n));
-      test.after(() => rpc.close());
-      const price = await createMarket(rpc, createBlockMemory(3_000), true).priceOf('average', 'eip1559');
+      const market = await marketOf(test, [(method) => (method === 'eth_feeHistory' ? history(rewards) : null)]);
+      const price = await market.priceOf('average', 'eip1559');
       assert.ok(price.kind === 'eip1559' && price.maxPriorityFeePerGasWei <= 10n * gwei);
     });
   }
 
   it('market: one endpoint that reports a thousand times the price of another one does not set the first bid', async (test) => {
-    const nodes = await Promise.all(
-      [1_000n, 1n].map((factor) =>
-        startFakeNode(test, (request) =>
-          answering(request, ({ method }) =>
-            method === 'eth_feeHistory' ? history([gwei, gwei, gwei, gwei].map((wei) => wei * factor)) : null,
-          ),
-        ),
+    const market = await marketOf(
+      test,
+      [1_000n, 1n].map(
+        (factor) => (method) => (method === 'eth_feeHistory' ? history([gwei, gwei, gwei, gwei].map((wei) => wei * factor)) : null),
       ),
     );
-    const rpcUrls = nodes.map(({ url }, index) => ({ url, weight: 100 - index }));
-    const rpc = createRpc({ network: evmNetwork(), rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog() }, evmDialect(31337n));
-    test.after(() => rpc.close());
-    const price = await createMarket(rpc, createBlockMemory(3_000), true).priceOf('average', 'eip1559');
+    const price = await market.priceOf('average', 'eip1559');
     assert.ok(price.kind === 'eip1559' && price.maxPriorityFeePerGasWei <= 10n * gwei);
   });
+
+  it("market: a block counts for a speed only if the service's own transactions cannot reach its percentile", async (test) => {
+    const ownBids = createOwnBids();
+    // Of each block's 3,000,000 gas, a fifth is ours.
+    const gasUsedRatio = [0.1, 0.1, 0.1, 0.1];
+    const reward = Array.from({ length: 4 }, () => [gwei, 2n * gwei, 90n * gwei, 90n * gwei].map(hex));
+    const market = await marketOf(test, [(method) => (method === 'eth_feeHistory' ? { ...history([]), gasUsedRatio, reward } : null)], {
+      ownBids,
+    });
+    const tipOf = async (speed: Speed) => bidOf(await market.priceOf(speed, 'eip1559')).maxPriorityFeePerGasWei;
+    assert.deepEqual([await tipOf('average'), await tipOf('fast')], [2n * gwei, 90n * gwei]);
+    for (const number of [1n, 2n, 3n, 4n]) ownBids.mined(ownReceipt(number, 600_000n));
+    assert.deepEqual([await tipOf('safeLow'), await tipOf('average'), await tipOf('fast')], [gwei, 2n * gwei, 2n * gwei]);
+  });
+
+  for (const [kind, method] of [
+    ['eip1559', 'eth_maxPriorityFeePerGas'],
+    ['legacy', 'eth_gasPrice'],
+  ] as const) {
+    it(`market: a suggestion that follows the service's own bids counts only while it falls (${method})`, async (test) => {
+      const ownBids = createOwnBids();
+      let suggestedWei = 2n * gwei;
+      const baseFeeWei = kind === 'legacy' ? gwei : 0n;
+      const answer = (asked: string) =>
+        asked === method ? hex(baseFeeWei + suggestedWei) : asked === 'eth_feeHistory' ? history([0n, 0n, 0n, 0n]) : null;
+      const market = await marketOf(test, [answer], { isEip1559: kind === 'eip1559', ownBids });
+      const bid = async (): Promise<bigint> => {
+        const price = await market.priceOf('fast', kind);
+        ownBids.chosen(price);
+        return bidOf(price).maxPriorityFeePerGasWei;
+      };
+      const first = await bid();
+      suggestedWei = kind === 'legacy' ? first - gwei : first;
+      assert.equal(await bid(), first);
+      // Somebody pays more than the service ever bid.
+      suggestedWei = 10n * gwei;
+      const higher = await bid();
+      assert.ok(higher > first);
+      suggestedWei = gwei;
+      assert.ok((await bid()) < first);
+      // A node that refuses a bid as below its minimum is believed.
+      suggestedWei = 3n * gwei;
+      const low = await bid();
+      ownBids.forgetBids();
+      assert.ok((await bid()) > low);
+    });
+  }
 });

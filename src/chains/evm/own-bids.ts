@@ -1,0 +1,56 @@
+import { bidOf, max } from '../../core/fees/price.js';
+import type { Receipt } from '../../core/ports/chain.js';
+import type { EvmPrice } from '../../core/transaction/evm.js';
+
+/**
+ * What the service itself bids and pays. It is not the market: if it counted, the service would outbid itself, by another 10 % with each replacement on
+ * a network that few others use.
+ */
+export interface OwnBids {
+  /** Takes note of a transaction of the service in a block. */
+  mined(receipt: Receipt): void;
+  /** Takes note of a price that the service chose. */
+  chosen(price: EvmPrice): void;
+  /** Returns the gas that the service's transactions used in this block. */
+  gasIn(block: bigint): bigint;
+  /**
+   * Returns what a node suggests, in wei. Nodes suggest what recent transactions paid, also after many blocks without any. So a suggestion up to the
+   * service's highest bid counts only if it is lower than the last one that counted.
+   */
+  leftOut(suggestion: 'priority fee' | 'gas price', wei: bigint): bigint;
+  /** Forgets the bids: a node refused one as below its minimum, so its suggestion counts. */
+  forgetBids(): void;
+}
+
+/** Fee histories are shorter. */
+const rememberedBlocks = 16n;
+
+/** Creates the memory of one network's own bids. A restart forgets them. */
+export function createOwnBids(): OwnBids {
+  /** The gas used by hash, by block. */
+  const gas = new Map<bigint, Map<string, bigint>>();
+  const counted = new Map<string, bigint>();
+  let highestWei: bigint | null = null;
+
+  return {
+    mined({ hash, blockNumber, facts }) {
+      if (facts === null || facts.gasUsed === null) return;
+      gas.set(blockNumber, (gas.get(blockNumber) ?? new Map()).set(hash, facts.gasUsed));
+      for (const block of gas.keys()) if (block + rememberedBlocks < blockNumber) gas.delete(block);
+    },
+    chosen(price) {
+      highestWei = max(highestWei ?? 0n, bidOf(price).maxPriorityFeePerGasWei);
+    },
+    gasIn: (block) => [...(gas.get(block)?.values() ?? [])].reduce((sum, used) => sum + used, 0n),
+    leftOut(suggestion, wei) {
+      const before = counted.get(suggestion);
+      const isOurs = highestWei !== null && wei <= highestWei;
+      const counts = isOurs && before !== undefined && before < wei ? before : wei;
+      counted.set(suggestion, counts);
+      return counts;
+    },
+    forgetBids() {
+      highestWei = null;
+    },
+  };
+}
