@@ -87,6 +87,8 @@ export interface ModelChain {
   setPruned(isPruned: boolean): void;
   /** Nodes count the pool into the nonce at the newest block, by its number too, as some gateways do. */
   setPoolCounted(isCounted: boolean): void;
+  /** The account has delegated code: nodes take only one transaction of it. */
+  setDelegated(isDelegated: boolean): void;
   /** False: nodes accept `puzzlingData`. */
   setPuzzled(isPuzzled: boolean): void;
 }
@@ -118,6 +120,7 @@ export function createModelChain(network: Network, account: string, random: Rand
   let isSilent: (about: string | bigint) => boolean = () => false;
   let isPoolCounted = false;
   let isPuzzled = true;
+  let isDelegated = false;
   let serial = 0;
   const pool = new Map<bigint, ModelTransaction>();
   const foreign = new Set<string>();
@@ -170,6 +173,7 @@ export function createModelChain(network: Network, account: string, random: Rand
     if (refused !== null) return refused;
     if (!isPooling) return { kind: 'accepted' };
     if (transaction.nonce < nonceIn(blocks)) return { kind: 'nonce_used' };
+    if (isDelegated && transaction.nonce > nonceIn(blocks)) return { kind: 'wait', sentence: 'in-flight limit' };
     if (maxCostPerGasWei(transaction.price) < baseFeeWei) return { kind: 'wait', sentence: 'fee below base fee' };
     if (costWei(transaction) > fundsWei) return { kind: 'wait', sentence: 'funds' };
     if (pooled !== undefined && !outbids(transaction.price, pooled.price)) return { kind: 'underpriced', sentence: 'underpriced' };
@@ -279,6 +283,9 @@ export function createModelChain(network: Network, account: string, random: Rand
     },
     setPuzzled(isIt) {
       isPuzzled = isIt;
+    },
+    setDelegated(isIt) {
+      isDelegated = isIt;
     },
     setLag(blocks) {
       lag = blocks;
@@ -396,6 +403,7 @@ export function createModelChain(network: Network, account: string, random: Rand
           if (isSilent(height)) throw nodeUnavailable(null);
           return hash;
         },
+        maxInFlight: () => ask('maxInFlight', () => (isDelegated ? 1 : null)),
         knows: (hash) => ask('knows', () => [...pool.values()].some((one) => one.hash === hash) || find(seen(), hash) !== undefined),
       },
     };

@@ -44,6 +44,12 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
   let newest: Head | null = null;
   const headBlock = () => (newest === null ? 'latest' : quantityOf(newest.number));
 
+  /** Nodes accept one transaction in flight of an account with delegated code (EIP-7702), since that code can spend its balance at any time. */
+  async function hasDelegatedCode(account: string): Promise<boolean> {
+    const code = await rpc.ask('eth_getCode', [account, 'latest'], (answer) => answer, atHead);
+    return typeof code === 'string' && code.toLowerCase().startsWith('0xef0100');
+  }
+
   return {
     ...methods,
     network,
@@ -91,6 +97,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
       },
       blockHash: (height) =>
         rpc.ask('eth_getBlockByNumber', [quantityOf(height), false], (block) => (block === null ? null : blockFrom(block).hash), atHead),
+      maxInFlight: async (account) => ((await hasDelegatedCode(account)) ? 1 : null),
       knows: async (hash) => (await rpc.ask('eth_getTransactionByHash', [hash], (answer) => answer, atHead)) !== null,
       bumpFee: (request) => bumpFee({ network, market, ownBids }, request),
       fillerOf,

@@ -87,6 +87,7 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
         const { method, params, read } = latestLedgerCall;
         return height <= (await rpc.ask(method, params, read)).number ? ledgerName(height) : null;
       },
+      maxInFlight: async () => 1,
       // Nodes do not report the contents of their queues.
       knows: async (hash) => (await askTransaction(hash)).found !== null || 'unreported',
       bumpFee: (request) => bumpFee({ market, broadcaster }, request),

@@ -1,4 +1,3 @@
-import { maxInFlightOf } from '../../core/relayer/relayer.js';
 import { notSignedYet, waiting } from '../../core/transaction/lifecycle.js';
 import { isSigned, type Transaction } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
@@ -15,7 +14,7 @@ export function whyUnsigned(lane: LaneContext, isUnsequenced: boolean): string {
 }
 
 function obstacleOf(lane: LaneContext, isUnsequenced: boolean): string | null {
-  const { policies, disabledReason, paused } = lane.relayer();
+  const { disabledReason, paused } = lane.relayer();
   if (disabledReason !== null) return `the relayer is disabled: ${disabledReason}`;
   if (paused) return 'the relayer is paused; will send when it is no longer paused';
   if (lane.isUnreachable) return 'no RPC node is reachable; retrying';
@@ -28,7 +27,7 @@ function obstacleOf(lane: LaneContext, isUnsequenced: boolean): string | null {
   if (doubt !== undefined) return `to be confirmed by the RPC nodes: ${doubt.sentence}`;
   if (lane.doubtedNonce !== null) return 'the next nonce of the account is being confirmed by the RPC nodes';
   if (slotsLeft(lane) > 0) return null;
-  const most = maxInFlightOf(policies);
+  const most = lane.inFlightLimit.current();
   return most === 1
     ? 'an earlier transaction of the account is not mined yet; will send after it'
     : `${most} earlier transactions are in flight, as max_in_flight allows; will send when one is mined`;

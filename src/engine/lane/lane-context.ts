@@ -9,6 +9,7 @@ import type { Timers } from '../../core/ports/timers.js';
 import type { Relayer } from '../../core/relayer/relayer.js';
 import type { TransactionDeps } from '../../core/transaction/send-transaction.js';
 import type { LaneId } from '../../core/transaction/transaction.js';
+import type { InFlightLimit } from './in-flight-limit.js';
 import type { OpenTransactions } from './open-transactions.js';
 
 /**
@@ -34,6 +35,7 @@ export interface LaneContext {
   readonly chain: Chain;
   readonly log: Log;
   readonly transactions: OpenTransactions;
+  readonly inFlightLimit: InFlightLimit;
   /** The relayer as configured now. */
   relayer(): Relayer;
   /** Returns an open transaction with its content, which may be in the store only; null: it is not open. */

@@ -3,7 +3,7 @@ import type { Chain, Head } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import type { Log } from '../../core/ports/log.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
-import type { Relayer } from '../../core/relayer/relayer.js';
+import { maxInFlightOf, type Relayer } from '../../core/relayer/relayer.js';
 import { type Content, isFinal, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
 import { broadcast } from './broadcast.js';
@@ -14,6 +14,7 @@ import { createExpirer } from './expire.js';
 import { createForeignExplainer } from './explain-foreign.js';
 import { createWaitingExplainer, whyUnsigned } from './explain-waiting.js';
 import { createGapFiller } from './fill-gaps.js';
+import { createInFlightLimit } from './in-flight-limit.js';
 import { type LaneContext, type LaneWork, noteSigned } from './lane-context.js';
 import { createLoop } from './loop.js';
 import { createOneAtATime } from './one-at-a-time.js';
@@ -79,12 +80,17 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   let head: Head | null = null;
   let stopped = false;
 
+  const inFlightLimit = createInFlightLimit(
+    { id, settledHash: () => lane.settled?.hash ?? null, allowed: () => maxInFlightOf(relayer().policies) },
+    chain.sequence,
+  );
   const lane: LaneContext = {
     id,
     deps,
     chain,
     log,
     transactions,
+    inFlightLimit,
     relayer,
     read,
     move,

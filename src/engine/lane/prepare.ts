@@ -10,8 +10,8 @@ import { commitMoves, duplicateOf, type PlannedMove, takeNonces, waitingReason, 
 import { draftInTime, followsOthers } from './draft-in-time.js';
 import { isExpired } from './expire.js';
 import { checkBalance, reportLowBalance } from './funds.js';
-import { type LaneContext, noteSigned } from './lane-context.js';
-import { isMemoryFull, isNonceDoubted, slotsLeft, unsequencedLeft } from './room.js';
+import { type LaneContext, noteSigned, nullIfUnavailable } from './lane-context.js';
+import { isMemoryFull, slotsLeft, unsequencedLeft } from './room.js';
 import { forgetRefusals, noteRefusal, type Tracked } from './tracked.js';
 
 /** The maximum number of transactions signed and stored in one commit: more would hold the event loop for longer than 10 ms. */
@@ -60,12 +60,15 @@ export async function prepare(lane: LaneContext): Promise<void> {
   const tried = new Set<string>();
   for (;;) {
     if (lane.settled === null || lane.isStopped() || !isActive(lane.relayer())) return;
+    if (lane.inFlightLimit.isOfNodes()) await lane.inFlightLimit.read().catch(nullIfUnavailable);
     const { due, excluded } = dueCandidates(lane, tried);
     for (const { transaction } of excluded) await lane.move(transaction.id, (current) => waitsFor(current.transaction, inUseReason));
     if (due.length === 0) return;
     const candidates = await withContent(lane, due, tried);
     const again = due.filter(({ transaction, forbidden }) => tried.has(transaction.id) && forbidden !== null);
+    const limitRead = isAlone(lane) ? null : lane.inFlightLimit.read().catch(nullIfUnavailable);
     const outcomes = await Promise.all(candidates.map((open) => draftInTime(lane, open)));
+    await limitRead;
     // If nodes answer nothing at all, this throws: then no transaction is to blame.
     if (outcomes.includes(null)) await lane.chain.balanceOf(lane.id.account);
     const drafted: Drafted[] = [];
@@ -87,6 +90,11 @@ export async function prepare(lane: LaneContext): Promise<void> {
     noteForbidden(lane, again, affordable.length > 0);
     if (affordable.length > 0) await signAll(lane, affordable);
   }
+}
+
+/** True if no limit of transactions in flight matters. */
+function isAlone({ transactions }: LaneContext): boolean {
+  return transactions.inFlightCount() + transactions.waitingCount() <= 1;
 }
 
 /** `excluded`: those that wait for another one, and whose records are due to say so. */
@@ -244,11 +252,12 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
     );
     const from = lane.nextNonce;
     let to = from;
-    const isDoubted = isNonceDoubted(lane);
+    // Nodes may have lowered it since the drafts began.
+    const slots = BigInt(slotsLeft(lane));
     const planned: (PlannedMove & Required<Pick<PlannedMove['move'], 'newAttempt'>>)[] = [];
     for (const { open, draft } of unmoved) {
       const nonce = lane.chain.isUnsequenced(open.transaction.content) ? null : to;
-      if (nonce !== null && isDoubted) continue;
+      if (nonce !== null && to - from >= slots) continue;
       const newAttempt = await signAttempt(deps, lane.relayer(), open, { draft, nonce, purpose: 'content' });
       const sentence = await duplicateOf(
         lane,

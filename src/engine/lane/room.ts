@@ -1,4 +1,3 @@
-import { maxInFlightOf } from '../../core/relayer/relayer.js';
 import type { LaneContext } from './lane-context.js';
 
 /** Maximum size of the content and bytes of signed transactions, which stay in memory until they are final. At this size the lane signs nothing. */
@@ -11,15 +10,14 @@ export function isMemoryFull({ transactions }: LaneContext): boolean {
   return transactions.heldCharacters() >= maxHeldCharacters;
 }
 
-/** True if nothing may take a nonce, since nodes may be wrong about the account. */
-export function isNonceDoubted({ doubtedNonce, doubts }: LaneContext): boolean {
+function isNonceDoubted({ doubtedNonce, doubts }: LaneContext): boolean {
   return doubtedNonce !== null || doubts.size > 0;
 }
 
 /** How many transactions may take a nonce now. */
 export function slotsLeft(lane: LaneContext): number {
   if (lane.chain.sequence === null || isNonceDoubted(lane)) return 0;
-  return maxInFlightOf(lane.relayer().policies) - lane.transactions.inFlightCount() + usedCount(lane);
+  return lane.inFlightLimit.current() - lane.transactions.inFlightCount() + usedCount(lane);
 }
 
 /** How many unsequenced transactions may be signed now. */

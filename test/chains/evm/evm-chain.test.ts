@@ -104,6 +104,15 @@ describe('EVM chain', () => {
     assert.equal(await receiptOf(chain, `0x${'ab'.repeat(32)}`), null);
   });
 
+  it('EVM chain: nodes accept one transaction in flight of an account with delegated code, and any number of others', async () => {
+    const chain = openChain();
+    assert.equal(await chain.sequence.maxInFlight(account), null);
+    await anvil.rpc('anvil_setCode', [account, '0x6000']);
+    assert.equal(await chain.sequence.maxInFlight(account), null);
+    await anvil.rpc('anvil_setCode', [account, `0xef0100${'ab'.repeat(20)}`]);
+    assert.equal(await chain.sequence.maxInFlight(account), 1);
+  });
+
   it('EVM chain: throws NODE_UNAVAILABLE if no node answers', async () => {
     const chain = createEvmChain({ network: evmNetwork(), rpcUrls: [], rpcTimeoutMs: 100, log: rememberingLog() });
     const isUnavailable = (error: unknown): boolean => error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE';

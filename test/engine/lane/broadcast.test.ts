@@ -207,6 +207,23 @@ describe('transactions that would revert', () => {
 });
 
 describe('a queue of one account', () => {
+  it('has one transaction in flight while the account has delegated code, which nodes accept one at a time', async (test) => {
+    const rig = await startLaneRig(test);
+    rig.chain.setDelegated(true);
+    const ids: string[] = [];
+    for (let count = 0; count < 6; count += 1) ids.push(await rig.send());
+    for (const id of ids) {
+      const behind = ids.slice(ids.indexOf(id) + 1);
+      assert.equal((await rig.attempts(id)).length, 1);
+      for (const other of behind) assert.equal((await rig.transaction(other)).status, 'pending');
+      await rig.pass(1, 9);
+    }
+    rig.chain.setDelegated(false);
+    await rig.pass(1);
+    const free = [await rig.send(), await rig.send()];
+    for (const id of free) assert.notEqual((await rig.transaction(id)).status, 'pending');
+  });
+
   it('does not bid against itself: transactions that wait only for earlier ones get no fee bump', async (test) => {
     const rig = await startLaneRig(test, { policies: { maxInFlight: 60 } });
     const ids: string[] = [];
