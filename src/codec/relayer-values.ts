@@ -92,7 +92,7 @@ function protoOfEvm(policies: DomainEvmPolicies): EvmPolicies {
     eip1559Pricing: policies.eip1559Pricing,
     gasLimitEstimation: policies.gasLimitEstimation,
     includeRevertData: policies.includeRevertData,
-    maxInFlight: policies.maxInFlight,
+    ...(policies.maxInFlight === null ? {} : { maxInFlight: policies.maxInFlight }),
   });
 }
 

@@ -64,6 +64,7 @@ export function createEngine(deps: EngineDeps): Engine {
     requireRoom: (id) => openedLane(id).requireRoom(),
     accept: (transaction) => openedLane(transaction).accept(transaction),
     whyUnsigned: (id, content) => openedLane(id).whyUnsigned(content),
+    maxInFlight: (id) => openedLane(id).maxInFlight(),
     move: (id, transactionId, decide) => openedLane(id).move(transactionId, decide),
     async start() {
       const opened = directory.relayers().map(addLane);

@@ -79,7 +79,7 @@ test('config file: fills in defaults', async () => {
           eip1559Pricing: true,
           gasLimitEstimation: true,
           includeRevertData: false,
-          maxInFlight: 16,
+          maxInFlight: null,
         },
       },
     ],

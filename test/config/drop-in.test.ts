@@ -215,7 +215,7 @@ it('config file: loads the files and variables of OpenZeppelin Relayer unchanged
     eip1559Pricing: true,
     gasLimitEstimation: true,
     includeRevertData: true,
-    maxInFlight: 16,
+    maxInFlight: null,
   });
   assert.ok(holesky?.network.type === 'evm');
   assert.deepEqual([holesky.network.chainId, holesky.network.eip1559, holesky.network.symbol], [17000n, true, 'ETH']);

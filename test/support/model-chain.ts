@@ -89,6 +89,10 @@ export interface ModelChain {
   setPoolCounted(isCounted: boolean): void;
   /** The account has delegated code: nodes take only one transaction of it. */
   setDelegated(isDelegated: boolean): void;
+  /** The pool holds this many. Nodes refuse more, or answer with a hash and drop them. */
+  setCapacity(most: number, more: 'refused' | 'dropped'): void;
+  /** The place of the endpoint that reports the head. */
+  setEndpoint(endpoint: number): void;
   /** False: nodes accept `puzzlingData`. */
   setPuzzled(isPuzzled: boolean): void;
 }
@@ -121,6 +125,8 @@ export function createModelChain(network: Network, account: string, random: Rand
   let isPoolCounted = false;
   let isPuzzled = true;
   let isDelegated = false;
+  let capacity: { readonly most: number; readonly more: 'refused' | 'dropped' } = { most: Number.POSITIVE_INFINITY, more: 'refused' };
+  let endpoint = 0;
   let serial = 0;
   const pool = new Map<bigint, ModelTransaction>();
   const foreign = new Set<string>();
@@ -176,6 +182,8 @@ export function createModelChain(network: Network, account: string, random: Rand
     if (isDelegated && transaction.nonce > nonceIn(blocks)) return { kind: 'wait', sentence: 'in-flight limit' };
     if (maxCostPerGasWei(transaction.price) < baseFeeWei) return { kind: 'wait', sentence: 'fee below base fee' };
     if (costWei(transaction) > fundsWei) return { kind: 'wait', sentence: 'funds' };
+    if (pooled === undefined && pool.size >= capacity.most)
+      return capacity.more === 'refused' ? { kind: 'wait', sentence: 'txpool is full', isCrowded: true } : { kind: 'accepted' };
     if (pooled !== undefined && !outbids(transaction.price, pooled.price)) return { kind: 'underpriced', sentence: 'underpriced' };
     pool.set(transaction.nonce, transaction);
     return { kind: 'accepted' };
@@ -284,6 +292,12 @@ export function createModelChain(network: Network, account: string, random: Rand
     setPuzzled(isIt) {
       isPuzzled = isIt;
     },
+    setCapacity(most, more) {
+      capacity = { most, more };
+    },
+    setEndpoint(place) {
+      endpoint = place;
+    },
     setDelegated(isIt) {
       isDelegated = isIt;
     },
@@ -320,7 +334,7 @@ export function createModelChain(network: Network, account: string, random: Rand
       close: unused,
       head: () =>
         ask('head', () => {
-          const head = headOf(seen());
+          const head = { ...headOf(seen()), endpoint };
           return heightLie === 0n ? head : { ...head, number: head.number + heightLie, hash: `${head.hash}+${heightLie}` };
         }),
       balanceOf: () => ask('balanceOf', () => fundsWei),

@@ -22,6 +22,8 @@ export interface ModelLane {
   readonly surprises: readonly string[];
   /** Logged warnings. */
   readonly warnings: readonly string[];
+  /** How many may be in flight now. */
+  limit(): number | null;
   /** Starts to read the head unless it already does. */
   look(): void;
   /** Runs everything that does not wait for a node. Throws if that never ends. */
@@ -85,6 +87,7 @@ export async function startModelLane(
     lanes: {
       requireRoom: () => lane.requireRoom(),
       accept: (transaction) => lane.accept(transaction),
+      maxInFlight: () => lane.maxInFlight(),
       whyUnsigned: (_, content) => lane.whyUnsigned(content),
       move: (_, id, decide) => lane.move(id, decide),
     },
@@ -116,6 +119,7 @@ export async function startModelLane(
     deps,
     surprises,
     warnings,
+    limit: () => lane.maxInFlight(),
     look() {
       if (isLooking) return;
       isLooking = true;

@@ -66,7 +66,8 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
         await memory.recall(latestBlockKey, async () => block);
       }
       const { number, hash, timestampMs } = block;
-      newest = { number, hash, timestampMs };
+      const endpoint = rpc.headEndpoint();
+      newest = { number, hash, timestampMs, ...(endpoint === undefined ? {} : { endpoint }) };
       return newest;
     },
     balanceOf: (account) => rpc.ask('eth_getBalance', [account, 'latest'], (answer) => quantityFrom(answer, 'balance'), atHead),

@@ -19,6 +19,8 @@ export interface EndpointSelector {
    * first if no position of theirs is known, and then from time to time.
    */
   takeHead(endpoint: Endpoint, position: Position): Promise<boolean>;
+  /** The endpoint that reported the head; null: none has. */
+  headSource(): Endpoint | null;
   /** True while an endpoint is blocked: it asked for a pause, or serves another chain. */
   hasBlocked(): boolean;
 }
@@ -109,6 +111,7 @@ export function createEndpointSelector(
       lagTracker.accept(endpoint, position);
       return true;
     },
+    headSource: () => headSource,
     hasBlocked: () => endpoints.some((endpoint) => endpoint.isBlocked()),
   };
 }

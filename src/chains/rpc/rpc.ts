@@ -59,6 +59,8 @@ export interface Rpc {
     params: RpcParams,
     read: RpcCall<T>['read'],
   ): Promise<T>;
+  /** The endpoint that reported the head, as its place in the order of the weights; undefined: none has. */
+  headEndpoint(): number | undefined;
   /** Uses only nodes with this genesis block from now on. */
   expectGenesis(hash: string): void;
   /** The genesis hash of the first endpoint if every endpoint has an unexpected one, else null: an endpoint that is down may have the expected one. */
@@ -192,6 +194,10 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
         if (by !== null && (await selector.takeHead(by, { number, timestampMs }))) return answer.result;
       }
       throw nodeUnavailable(new TransportError(network.name, 'every RPC endpoint reports a block that cannot exist yet'));
+    },
+    headEndpoint() {
+      const source = selector.headSource();
+      return source === null ? undefined : endpoints.indexOf(source);
     },
     expectGenesis(hash) {
       genesis = hash;

@@ -22,7 +22,7 @@ const policies: EvmPolicies = {
   eip1559Pricing: true,
   gasLimitEstimation: true,
   includeRevertData: false,
-  maxInFlight: 16,
+  maxInFlight: null,
 };
 
 /**

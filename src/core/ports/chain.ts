@@ -38,6 +38,8 @@ export interface Head {
   readonly hash: string;
   /** The block's own timestamp; on Solana, where that takes another call, the time it was first seen. */
   readonly timestampMs: number;
+  /** The RPC endpoint that reported it, as its place in the order of the weights. Absent: the network does not tell its endpoints apart. */
+  readonly endpoint?: number;
 }
 
 /** Blocks by number, both ends included. */
@@ -130,8 +132,8 @@ export type BroadcastOutcome =
   | { readonly kind: 'nonce_used' }
   /** The bid is too low: for the pool, or because an attempt in the same slot bids as much or more. */
   | { readonly kind: 'underpriced'; readonly sentence: string }
-  /** Waiting may help: funds, base fee, nonce too high, pool full. */
-  | { readonly kind: 'wait'; readonly sentence: string; readonly because?: Obstacle }
+  /** Waiting may help: funds, base fee, nonce too high, pool full. `isCrowded`: the node would keep fewer transactions of the account. */
+  | { readonly kind: 'wait'; readonly sentence: string; readonly because?: Obstacle; readonly isCrowded?: true }
   /** The node is unreachable, or its answer is not in our table. Says nothing about the chain. */
   | { readonly kind: 'unknown'; readonly sentence: string; readonly because?: Obstacle };
 

@@ -27,6 +27,8 @@ export interface Lanes {
   accept(transaction: Transaction): void;
   /** Why such a transaction could not be signed now: its `statusReason` when it is accepted. */
   whyUnsigned(lane: LaneId, content: Content): string;
+  /** How many transactions with a nonce the lane may have in flight now; null: transactions have none. */
+  maxInFlight(lane: LaneId): number | null;
   /** Changes an open transaction, one change at a time. Returns its new state; null if it is no longer open, or if `decide` returned null. */
   move(lane: LaneId, transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
 }

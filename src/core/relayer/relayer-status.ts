@@ -1,4 +1,5 @@
 import type { Directory } from '../ports/directory.js';
+import type { Lanes } from '../ports/lanes.js';
 import type { Reads } from '../ports/store.js';
 import { laneOf, minBalanceOf, type Relayer } from './relayer.js';
 
@@ -6,6 +7,7 @@ import { laneOf, minBalanceOf, type Relayer } from './relayer.js';
 export interface RelayerStatusDeps {
   readonly store: { readonly read: Pick<Reads, 'transactionsOf' | 'nextNonce'> };
   readonly directory: Pick<Directory, 'chainOf'>;
+  readonly lanes: Pick<Lanes, 'maxInFlight'>;
 }
 
 /** The status of a relayer. */
@@ -20,6 +22,8 @@ export interface RelayerStatus {
   readonly lastConfirmedAtMs: number | null;
   /** The nonce, or sequence number, of its next transaction; null on networks without nonces. */
   readonly nextNonce: bigint | null;
+  /** How many transactions it may have in flight now; null on networks without nonces. */
+  readonly inFlightLimit: number | null;
 }
 
 /** Returns the balance of a relayer's account. Throws `NODE_UNAVAILABLE`. */
@@ -28,12 +32,12 @@ export function relayerBalance(directory: Pick<Directory, 'chainOf'>, relayer: R
 }
 
 /** Returns the status of a relayer, also of a paused or disabled one. Throws `NODE_UNAVAILABLE`. */
-export async function relayerStatus({ store, directory }: RelayerStatusDeps, relayer: Relayer): Promise<RelayerStatus> {
+export async function relayerStatus({ store, directory, lanes }: RelayerStatusDeps, relayer: Relayer): Promise<RelayerStatus> {
   const { read } = store;
   const newest = { offset: 0, limit: 1 };
   const [balance, nextNonce, pending, confirmed] = await Promise.all([
     relayerBalance(directory, relayer),
-    nextNonceOf({ store, directory }, relayer),
+    nextNonceOf({ store, directory, lanes }, relayer),
     read.transactionsOf(relayer.id, ['pending', 'sent', 'submitted'], newest),
     read.transactionsOf(relayer.id, ['confirmed'], newest),
   ]);
@@ -43,6 +47,7 @@ export async function relayerStatus({ store, directory }: RelayerStatusDeps, rel
     pendingCount: pending.total,
     lastConfirmedAtMs: confirmed.items[0]?.transaction.confirmedAtMs ?? null,
     nextNonce,
+    inFlightLimit: lanes.maxInFlight(laneOf(relayer)),
   };
 }
 

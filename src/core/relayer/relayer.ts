@@ -14,8 +14,8 @@ export interface EvmPolicies {
   readonly eip1559Pricing: boolean;
   /** False: the caller must give a gas limit. */
   readonly gasLimitEstimation: boolean;
-  /** Maximum number of signed transactions that are not mined yet; at least 1. */
-  readonly maxInFlight: number;
+  /** Maximum number of signed transactions that are not mined yet, at least 1; null: the service finds it out. */
+  readonly maxInFlight: number | null;
   /** True: the `status_reason` of a reverted transaction contains the revert data. */
   readonly includeRevertData: boolean;
 }
@@ -81,8 +81,11 @@ export function minBalanceOf(policies: RelayerPolicies): bigint {
   return policies.network === 'stellar' ? policies.minBalanceStroops : policies.minBalanceLamports;
 }
 
-/** Returns the maximum number of signed transactions in the account's slots that are not mined yet. Stellar nodes keep one per account. */
-export function maxInFlightOf(policies: RelayerPolicies): number {
+/**
+ * Returns the maximum number of signed transactions in the account's slots that are not mined yet; null: the service finds it out. Stellar nodes keep one
+ * per account.
+ */
+export function maxInFlightOf(policies: RelayerPolicies): number | null {
   return policies.network === 'evm' ? policies.maxInFlight : 1;
 }
 
@@ -104,7 +107,7 @@ export const defaultPolicies: {
     whitelistReceivers: null,
     eip1559Pricing: true,
     gasLimitEstimation: true,
-    maxInFlight: 16,
+    maxInFlight: null,
     includeRevertData: false,
   },
   // A tenth of a lumen and a hundredth of a SOL, as in OpenZeppelin Relayer; Stellar itself reserves more.

@@ -1,3 +1,4 @@
+import { maxInFlightOf } from '../../core/relayer/relayer.js';
 import { notSignedYet, waiting } from '../../core/transaction/lifecycle.js';
 import { isSigned, type Transaction } from '../../core/transaction/transaction.js';
 import type { LaneContext } from './lane-context.js';
@@ -14,7 +15,7 @@ export function whyUnsigned(lane: LaneContext, isUnsequenced: boolean): string {
 }
 
 function obstacleOf(lane: LaneContext, isUnsequenced: boolean): string | null {
-  const { disabledReason, paused } = lane.relayer();
+  const { policies, disabledReason, paused } = lane.relayer();
   if (disabledReason !== null) return `the relayer is disabled: ${disabledReason}`;
   if (paused) return 'the relayer is paused; will send when it is no longer paused';
   if (lane.isUnreachable) return 'no RPC node is reachable; retrying';
@@ -28,8 +29,10 @@ function obstacleOf(lane: LaneContext, isUnsequenced: boolean): string | null {
   if (lane.doubtedNonce !== null) return 'the next nonce of the account is being confirmed by the RPC nodes';
   if (slotsLeft(lane) > 0) return null;
   const most = lane.inFlightLimit.current();
-  return most === 1
-    ? 'an earlier transaction of the account is not mined yet; will send after it'
+  if (most === 1) return 'an earlier transaction of the account is not mined yet; will send after it';
+  // Without a number, since each change of the sentence is written into all records that wait.
+  return maxInFlightOf(policies) === null
+    ? 'as many earlier transactions are in flight as the RPC node is known to keep; will send when one is mined'
     : `${most} earlier transactions are in flight, as max_in_flight allows; will send when one is mined`;
 }
 

@@ -47,6 +47,8 @@ export interface Lane {
   tick(head: Head): void;
   /** Takes note that no RPC node could be used. Returns at once. */
   unreachable(): void;
+  /** See `Lanes.maxInFlight`. */
+  maxInFlight(): number | null;
   /** Signs nothing new, and resolves when all running work has ended. */
   stop(): Promise<void>;
   figures(): LaneFigures;
@@ -80,10 +82,13 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   let head: Head | null = null;
   let stopped = false;
 
-  const inFlightLimit = createInFlightLimit(
-    { id, settledHash: () => lane.settled?.hash ?? null, allowed: () => maxInFlightOf(relayer().policies) },
-    chain.sequence,
-  );
+  const inFlightLimit = createInFlightLimit({
+    id,
+    sequence: chain.sequence,
+    settled: () => lane.settled,
+    inFlight: () => transactions.inFlightCount(),
+    allowed: () => maxInFlightOf(relayer().policies),
+  });
   const lane: LaneContext = {
     id,
     deps,
@@ -186,6 +191,8 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     return { transaction: view.transaction, attempts: await deps.store.read.attemptsOf(transactionId) };
   }
 
+  const maxInFlight = () => (chain.sequence === null ? null : inFlightLimit.current());
+
   const whyUnsignedNow = (content: Content) => whyUnsigned(lane, chain.isUnsequenced(content));
 
   function put(open: OpenTransaction): void {
@@ -252,6 +259,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       stopped = true;
       await Promise.all([maintaining.stop(), preparing.stop(), broadcasting.stop()]);
     },
-    figures: () => ({ relayerId: relayer().id, ...transactions.figures() }),
+    maxInFlight,
+    figures: () => ({ relayerId: relayer().id, inFlightLimit: maxInFlight(), ...transactions.figures() }),
   };
 }

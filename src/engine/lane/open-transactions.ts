@@ -11,6 +11,8 @@ export interface LaneFigures {
   readonly waiting: number;
   /** Open transactions that are signed. */
   readonly inFlight: number;
+  /** How many with a nonce may be in flight now; null: transactions have none. */
+  readonly inFlightLimit: number | null;
   /** Open transactions by status. */
   readonly open: ReadonlyMap<TransactionStatus, number>;
   /** When the oldest open transaction was accepted; null: none is open. */
@@ -59,7 +61,7 @@ export interface OpenTransactions {
   /** No node is known to have any attempt of this transaction any more. */
   forgetTaken(open: OpenTransaction): void;
   /** Walks over everything that is open. */
-  figures(): Omit<LaneFigures, 'relayerId'>;
+  figures(): Omit<LaneFigures, 'relayerId' | 'inFlightLimit'>;
 }
 
 /** Content of more characters stays in the store until it is signed: thousands of transactions may wait. */

@@ -109,6 +109,7 @@ function dueCandidates(lane: LaneContext, tried: ReadonlySet<string>): Readonly<
   let drafting = 0;
   // Without room the queue is not walked: it may be long, and this runs at every send.
   let slots = slotsLeft(lane);
+  if (transactions.waitingCount() > 0 && transactions.inFlightCount() >= lane.inFlightLimit.current()) lane.inFlightLimit.noteReached();
   let unsequencedRoom = unsequencedLeft(lane);
   const inUse = soleUses(lane);
   for (const record of transactions.waiting()) {

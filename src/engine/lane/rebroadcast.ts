@@ -36,10 +36,20 @@ function newestTaken({ transactions }: LaneContext, open: OpenTransaction): Atte
   return attemptsInSlot(open).findLast((attempt) => transactions.stateOf(attempt)?.takenAtMs != null);
 }
 
+/** A node that has the lowest and the highest transaction in flight has those between them: a full pool drops the highest first, or does not take them. */
+async function lookUpHighest(lane: LaneContext, sequence: Sequence): Promise<void> {
+  const last = lane.transactions.atNonce(lane.signedNonce - 1n);
+  const highest = last && newestTaken(lane, last);
+  // Its answer is on its way.
+  if (highest === undefined) return;
+  if ((await sequence.knows(highest.hash)) === true) lane.inFlightLimit.noteHeld();
+  else lane.inFlightLimit.noteCrowded();
+}
+
 /**
  * Makes the chore that notices when nodes have dropped what they accepted: restarts, reorgs and more expensive transactions empty their pools.
  *
- * Only the lowest transaction is looked up, once per head, since nothing above it can be mined before it: its newest attempt that a node accepted. If no
+ * Only the lowest transaction is looked up, once per head (and the highest, if the automatic limit in flight was reached), since nothing above it can be mined before it: its newest attempt that a node accepted. If no
  * node knows that, everything in flight is broadcast again. Some nodes answer with a hash to what they do not pool, so lookups become less
  * frequent, and the record says so. Throws `NODE_UNAVAILABLE`.
  */
@@ -57,8 +67,10 @@ export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (hea
     const lowest = first && newestTaken(lane, first);
     askedAtMs = nowMs;
     askedAtHash = head.hash;
+    if (first === undefined) lane.inFlightLimit.noteHeld();
     if (first === undefined || lowest === undefined) return;
     const isKnown = await sequence.knows(lowest.hash);
+    if (isKnown === true && lane.inFlightLimit.isReached()) await lookUpHighest(lane, sequence);
     // A newer attempt may have replaced it in the pool meanwhile.
     if (newestTaken(lane, lane.transactions.get(first.transaction.id) ?? first) !== lowest) return;
     if (isKnown === true) {
@@ -75,7 +87,10 @@ export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (hea
       losses += 1;
       nextAtBlock = head.number + 2n ** BigInt(Math.min(losses - 1, maxDoublings));
       // The first loss is a pool that was emptied.
-      if (losses > 1) await lane.move(first.transaction.id, ({ transaction }) => whenUnpooled(transaction));
+      if (losses > 1) {
+        lane.inFlightLimit.noteCrowded();
+        await lane.move(first.transaction.id, ({ transaction }) => whenUnpooled(transaction));
+      }
     }
     for (const open of lane.transactions.inFlight()) lane.transactions.forgetTaken(open);
   };

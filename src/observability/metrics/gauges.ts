@@ -10,6 +10,8 @@ export interface RelayerFigures {
   readonly waiting: number;
   /** Open transactions with a signed attempt. */
   readonly inFlight: number;
+  /** How many with a nonce may be in flight now; null: transactions have none. */
+  readonly inFlightLimit: number | null;
   /** The number of open transactions by status. */
   readonly open: ReadonlyMap<TransactionStatus, number>;
   /** When the oldest open transaction was accepted; null if none is open. */
@@ -66,8 +68,13 @@ export function addGauges(registry: Registry, { relayers, networks, webhookBackl
       },
     });
   }
-  const perRelayer = (name: string, help: string, figureOf: (figures: RelayerFigures) => number) =>
-    gauge(name, help, ['relayer'], () => relayers().map((figures) => [{ relayer: figures.relayerId }, figureOf(figures)]));
+  const perRelayer = (name: string, help: string, figureOf: (figures: RelayerFigures) => number | null) =>
+    gauge(name, help, ['relayer'], () =>
+      relayers().flatMap((figures) => {
+        const value = figureOf(figures);
+        return value === null ? [] : [[{ relayer: figures.relayerId }, value] as const];
+      }),
+    );
   const perNetwork = (name: string, help: string, figureOf: (figures: NetworkFigures) => number | null) =>
     gauge(name, help, ['network'], () =>
       networks().flatMap((figures) => {
@@ -83,6 +90,11 @@ export function addGauges(registry: Registry, { relayers, networks, webhookBackl
   );
   perRelayer('relayer_lane_waiting', 'Open transactions without a signed attempt', ({ waiting }) => waiting);
   perRelayer('relayer_lane_in_flight', 'Open transactions with a signed attempt', ({ inFlight }) => inFlight);
+  perRelayer(
+    'relayer_lane_in_flight_limit',
+    'Transactions that may be in flight now; no value on networks without nonces',
+    ({ inFlightLimit }) => inFlightLimit,
+  );
   perRelayer('relayer_oldest_open_seconds', 'Age of the oldest open transaction; 0 if there is none', ({ oldestOpenMs }) =>
     oldestOpenMs === null ? 0 : Math.max(0, nowMs() - oldestOpenMs) / 1000,
   );

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { maxCostPerGasWei } from '../../../src/core/fees/price.js';
+import { bidOf, maxCostPerGasWei } from '../../../src/core/fees/price.js';
 import { cancelTransaction } from '../../../src/core/transaction/cancel-transaction.js';
 import { replaceTransaction } from '../../../src/core/transaction/replace-transaction.js';
 import { type EvmRig, type EvmRigOptions, startEvmRig } from '../../support/engine-rig.js';
@@ -126,6 +126,43 @@ describe('geth', { skip, concurrency: 2 }, () => {
     await untilAll(rig, ids);
     assert.equal(await paidTo(rig.geth, sink), 30n);
     for (const id of ids) assert.equal((await rig.attempts(id)).length, 1);
+  });
+
+  it('geth: the automatic limit grows with what the pool holds, and each transaction is mined at its first price', async (test) => {
+    const rig = await start(test, { policies: { maxInFlight: null } });
+    const ids = await sendMany(rig, 150);
+    await untilAll(rig, ids);
+    assert.equal(await paidTo(rig.geth, sink), 150n);
+    for (const id of ids) assert.equal((await rig.attempts(id)).length, 1);
+    const [{ inFlightLimit = 0 } = {}] = rig.engine.lanes();
+    assert.ok(inFlightLimit !== null && inFlightLimit >= 64, `${inFlightLimit}`);
+  });
+
+  it('geth: with an automatic limit, a pool smaller than the queue takes everything in the end, once and at one price', async (test) => {
+    const limits = ['--txpool.accountslots', '2', '--txpool.globalslots', '4', '--txpool.accountqueue', '2', '--txpool.globalqueue', '4'];
+    const rig = await start(test, { args: limits, policies: { maxInFlight: null } });
+    const ids = await sendMany(rig, 40);
+    await untilAll(rig, ids);
+    assert.equal(await paidTo(rig.geth, sink), 40n);
+    for (const id of ids) assert.equal((await rig.attempts(id)).length, 1);
+  });
+
+  it("geth: the service's own replacements do not raise the market price", async (test) => {
+    const rig = await start(test, { period: 3 });
+    const bids: bigint[] = [];
+    for (let round = 0n; round < 4n; round += 1n) {
+      await rig.geth.passBlocks(1);
+      const { transaction } = await rig.send({ to: sink, valueWei: 1n });
+      await rig.until(transaction.id, 'submitted');
+      await replaceTransaction(rig.deps, rig.relayer, transaction.id, wanted({ to: sink, valueWei: 2n })).catch(() => null);
+      await rig.until(transaction.id, 'confirmed');
+      bids.push(bidOf(evmFieldsOf((await rig.attempts(transaction.id))[0]).price).maxPriorityFeePerGasWei);
+    }
+    const [lowest = 0n] = bids;
+    assert.ok(
+      bids.every((bid) => bid <= lowest),
+      bids.join(),
+    );
   });
 
   it('geth: code that no network accepts fails with the words of the node', async (test) => {

@@ -207,6 +207,7 @@ const methodExamples: Readonly<Record<string, MethodExamples>> = {
       system_disabled: false,
       paused: false,
       nonce: '1',
+      in_flight_limit: 16,
     }),
   },
   'RelayerService.GetRelayerBalance': { answer: done({ balance: 998000000000000000, unit: 'wei' }) },

@@ -36,7 +36,7 @@ export function protoOfRelayer(relayer: DomainRelayer): Relayer {
 
 /** The status of a relayer. */
 export function protoOfRelayerStatus(relayer: DomainRelayer, status: DomainStatus): RelayerStatus {
-  const { nextNonce, lastConfirmedAtMs } = status;
+  const { nextNonce, lastConfirmedAtMs, inFlightLimit } = status;
   return create(RelayerStatusSchema, {
     networkType: protoOfNetworkType[relayer.networkType],
     balance: status.balance.toString(),
@@ -45,7 +45,7 @@ export function protoOfRelayerStatus(relayer: DomainRelayer, status: DomainStatu
     ...presentTime('lastConfirmedTransactionTimestamp', lastConfirmedAtMs),
     systemDisabled: relayer.disabledReason !== null,
     paused: relayer.paused,
-    ...(relayer.networkType === 'evm' ? presentAmount('nonce', nextNonce) : {}),
+    ...(relayer.networkType === 'evm' ? { ...presentAmount('nonce', nextNonce), ...present('inFlightLimit', inFlightLimit) } : {}),
     ...(relayer.networkType === 'stellar' ? presentAmount('sequenceNumber', nextNonce === null ? null : nextNonce - 1n) : {}),
   });
 }
