@@ -37,6 +37,7 @@ function transferDraft(changes: Partial<EvmDraft> = {}): EvmDraft {
     valueWei: 1n,
     data: null,
     gasLimit: 100_000n,
+    publishingFeeWei: 0n,
     price: { kind: 'eip1559', maxFeePerGasWei: 10n * gwei, maxPriorityFeePerGasWei: gwei },
     ...changes,
   };

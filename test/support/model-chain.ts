@@ -65,6 +65,8 @@ export interface ModelChain {
   setBaseFee(wei: bigint): void;
   /** Sets what the account can pay per transaction. The pool drops those that cost more. */
   setFunds(wei: bigint): void;
+  /** Each transaction costs this on top of gas from now on. The pool drops those that the account cannot pay for. */
+  setPublishingFee(wei: bigint): void;
   /** Nodes answer as of this many blocks ago. */
   setLag(blocks: number): void;
   /** Nodes report a nonce that is higher by this number: all of them, or the one that reports the head. */
@@ -127,6 +129,7 @@ export function createModelChain(network: Network, account: string, random: Rand
   let isDelegated = false;
   let capacity: { readonly most: number; readonly more: 'refused' | 'dropped' } = { most: Number.POSITIVE_INFINITY, more: 'refused' };
   let endpoint = 0;
+  let publishingFeeWei = 0n;
   let serial = 0;
   const pool = new Map<bigint, ModelTransaction>();
   const foreign = new Set<string>();
@@ -181,9 +184,9 @@ export function createModelChain(network: Network, account: string, random: Rand
     if (transaction.nonce < nonceIn(blocks)) return { kind: 'nonce_used' };
     if (isDelegated && transaction.nonce > nonceIn(blocks)) return { kind: 'wait', sentence: 'in-flight limit' };
     if (maxCostPerGasWei(transaction.price) < baseFeeWei) return { kind: 'wait', sentence: 'fee below base fee' };
-    if (costWei(transaction) > fundsWei) return { kind: 'wait', sentence: 'funds' };
+    if (costWei(transaction) + publishingFeeWei > fundsWei) return { kind: 'wait', sentence: 'funds', lacks: 'funds' };
     if (pooled === undefined && pool.size >= capacity.most)
-      return capacity.more === 'refused' ? { kind: 'wait', sentence: 'txpool is full', isCrowded: true } : { kind: 'accepted' };
+      return capacity.more === 'refused' ? { kind: 'wait', sentence: 'txpool is full', lacks: 'room' } : { kind: 'accepted' };
     if (pooled !== undefined && !outbids(transaction.price, pooled.price)) return { kind: 'underpriced', sentence: 'underpriced' };
     pool.set(transaction.nonce, transaction);
     return { kind: 'accepted' };
@@ -226,7 +229,7 @@ export function createModelChain(network: Network, account: string, random: Rand
       const transactions: ModelTransaction[] = [];
       for (let nonce = nonceIn(blocks); transactions.length < most; nonce += 1n) {
         const next = pool.get(nonce);
-        if (next === undefined || maxCostPerGasWei(next.price) < baseFeeWei || costWei(next) > fundsWei) break;
+        if (next === undefined || maxCostPerGasWei(next.price) < baseFeeWei || costWei(next) + publishingFeeWei > fundsWei) break;
         transactions.push(next);
       }
       append(transactions);
@@ -256,7 +259,11 @@ export function createModelChain(network: Network, account: string, random: Rand
     },
     setFunds(wei) {
       fundsWei = wei;
-      for (const [nonce, transaction] of pool) if (costWei(transaction) > wei) pool.delete(nonce);
+      for (const [nonce, transaction] of pool) if (costWei(transaction) + publishingFeeWei > wei) pool.delete(nonce);
+    },
+    setPublishingFee(wei) {
+      publishingFeeWei = wei;
+      model.setFunds(fundsWei);
     },
     setNonceLie(nonces, who = 'all') {
       nonceLie = nonces;
@@ -349,7 +356,7 @@ export function createModelChain(network: Network, account: string, random: Rand
           if (what.data === refusedData) return { refused: 'reverts', sentence: 'it would revert', lasting: true };
           const chosen = price(policies, what.pricing, outbids, isFree ? 'self_transfer' : 'caller', null);
           if ('refused' in chosen) return chosen;
-          if (costWei({ valueWei: what.valueWei, price: chosen }) > fundsWei)
+          if (costWei({ valueWei: what.valueWei, price: chosen }) + publishingFeeWei > fundsWei)
             return { refused: 'insufficient_funds', sentence: 'insufficient balance', lasting: false };
           return {
             network: 'evm',
@@ -358,6 +365,7 @@ export function createModelChain(network: Network, account: string, random: Rand
             data: what.data,
             gasLimit: what.gasLimit ?? gasLimit,
             price: chosen,
+            publishingFeeWei,
           };
         }),
       async sign(draft, nonce) {
@@ -394,7 +402,7 @@ export function createModelChain(network: Network, account: string, random: Rand
                 : price(policies, fillerOf(account).pricing, outbids, 'self_transfer', bump);
             if ('refused' in chosen) return chosen;
             const { to, valueWei, data, gasLimit } = onNetwork('evm', live.fields);
-            return { network: 'evm', to, valueWei, data, gasLimit, price: chosen };
+            return { network: 'evm', to, valueWei, data, gasLimit, price: chosen, publishingFeeWei };
           }),
         fillerOf,
         receipts: (hashes) =>

@@ -60,6 +60,7 @@ export function anAttempt(over: Partial<EvmAttempt> & Pick<Attempt, 'transaction
       data: null,
       gasLimit: 21_000n,
       price: { kind: 'eip1559', maxFeePerGasWei: 30_000_000_000n, maxPriorityFeePerGasWei: 1_000_000_000n },
+      publishingFeeWei: 0n,
       signature: { r: '11'.repeat(32), s: '22'.repeat(32), v: 27 },
     },
     createdAtMs: 1_763_600_000_500,

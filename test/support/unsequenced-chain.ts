@@ -112,7 +112,7 @@ export function createUnsequencedChain(network: Network, random: Random): Unsequ
           const { to, valueWei, data } = onNetwork('evm', content);
           if (data === refusedData) return { refused: 'reverts', sentence: 'it would revert', lasting: true };
           const price = { kind: 'legacy', gasPriceWei: 0n } as const;
-          return { network: 'evm', to, valueWei, data, gasLimit: BigInt(height() + lifeBlocks), price };
+          return { network: 'evm', to, valueWei, data, gasLimit: BigInt(height() + lifeBlocks), price, publishingFeeWei: 0n };
         }),
       async sign(draft, nonce) {
         if (nonce !== null) throw new Error('nothing here has a nonce');

@@ -8,8 +8,8 @@ export interface BroadcastRule {
   readonly isAboutNode?: true;
   /** Why waiting is unlikely to help. */
   readonly because?: Obstacle;
-  /** True if the node has no room for more transactions of the account in flight. */
-  readonly isCrowded?: true;
+  /** What is missing: room for more transactions of the account, or funds in it. */
+  readonly lacks?: 'room' | 'funds';
   readonly pattern: RegExp;
   /** Texts of each node, verbatim. A test checks that this rule is the one that matches them. */
   readonly examples: Readonly<Record<string, readonly string[]>>;
@@ -75,7 +75,7 @@ export const broadcastTable: readonly BroadcastRule[] = [
     outcome: 'wait',
     meaning: "the pool or the account's share of it is full",
     isAboutNode: true,
-    isCrowded: true,
+    lacks: 'room',
     pattern:
       /pool is full|account limit exceeded|pool size constraints|spammer|in-flight transaction limit|already reserved|type conflict/i,
     examples: {
@@ -97,7 +97,7 @@ export const broadcastTable: readonly BroadcastRule[] = [
   {
     outcome: 'wait',
     meaning: 'an earlier nonce is missing',
-    isCrowded: true,
+    lacks: 'room',
     pattern:
       /nonce (?:is )?too (?:high|distant|far)|^nonce(?:gap|toofarinfuture)|gapped.nonce|lower nonce exists|future transaction tries to replace/i,
     examples: {
@@ -116,6 +116,7 @@ export const broadcastTable: readonly BroadcastRule[] = [
   {
     outcome: 'wait',
     meaning: 'the account has insufficient funds',
+    lacks: 'funds',
     pattern: /insufficient (?:funds|balance)|up-?front cost|overdraws|^insufficientfunds|exceeds account balance/i,
     examples: {
       geth: ['insufficient funds for gas * price + value: balance 1, tx cost 2, overshot 1'],

@@ -54,10 +54,10 @@ export function outcomeFromNodeText(text: string): BroadcastOutcome {
   const sentence = `the node answered "${text}"`;
   const rule = ruleFor(text);
   if (rule === undefined) return { kind: 'unknown', sentence, because: 'words' };
-  const { outcome: kind, because, isCrowded } = rule;
+  const { outcome: kind, because, lacks } = rule;
   if (kind === 'known' || kind === 'nonce_used') return { kind };
   if (kind === 'underpriced') return { kind, sentence };
-  return { kind, sentence, ...(because === undefined ? {} : { because }), ...(isCrowded === undefined ? {} : { isCrowded }) };
+  return { kind, sentence, ...(because === undefined ? {} : { because }), ...(lacks === undefined ? {} : { lacks }) };
 }
 
 /** True if a node requires a higher bid of every transaction, not only to replace another one. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { DomainError } from '../../core/errors.js';
-import { maxCostPerGasWei } from '../../core/fees/price.js';
+import { maxCost } from '../../core/fees/price.js';
 import type { DraftRequest, Refusal } from '../../core/ports/chain.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
@@ -48,9 +48,10 @@ export async function draftAttempt(deps: DraftDeps, request: DraftRequest): Prom
   ]);
   if (typeof gasLimit !== 'bigint') return gasLimit;
   if ('refused' in price) return price;
-  const draft: EvmDraft = { network: 'evm', to: content.to, valueWei: content.valueWei, data: content.data, gasLimit, price };
-  const costWei = draft.valueWei + gasLimit * maxCostPerGasWei(price) + (await deps.publishingFee.of(draft));
-  return (await fundsRefusal(deps, account, costWei, mustRemainWei)) ?? draft;
+  const { to, valueWei, data } = content;
+  const unpublished = { network: 'evm', to, valueWei, data, gasLimit, price } as const;
+  const draft: EvmDraft = { ...unpublished, publishingFeeWei: await deps.publishingFee.of(unpublished) };
+  return (await fundsRefusal(deps, account, maxCost(draft), mustRemainWei)) ?? draft;
 }
 
 /** A transfer of 0 wei to the account itself. */

@@ -6,10 +6,13 @@ import type { Rpc } from '../rpc/rpc.js';
 import { quantityFrom, quantityOf } from './answer.js';
 import { unsignedBytes } from './sign.js';
 
+/** A draft without its L1 fee. */
+export type Unpublished = Omit<EvmDraft, 'publishingFeeWei'>;
+
 /** The L1 fee: what OP stack networks charge on top of gas to publish a transaction on their parent chain. */
 export interface PublishingFee {
   /** Returns the fee for a draft in wei, with a margin; 0 if the network charges none or no node can report it. */
-  of(draft: EvmDraft): Promise<bigint>;
+  of(draft: Unpublished): Promise<bigint>;
 }
 
 const taggedNetworks: readonly string[] = ['optimism', 'optimism-based', 'optimism_based'];
@@ -26,7 +29,7 @@ export function createPublishingFee(network: EvmNetwork, rpc: Rpc, memory: Block
   const isCharged = network.tags.some((tag) => taggedNetworks.includes(tag));
   let isLogged = false;
 
-  async function ask(draft: EvmDraft): Promise<bigint> {
+  async function ask(draft: Unpublished): Promise<bigint> {
     const data = callDataFor(unsignedBytes(network.chainId, draft, sampleNonce));
     // If nothing is deployed at the address, the answer is empty. That is not the node's failure.
     return quantityFrom(await rpc.call('eth_call', [{ to: oracle, data }, 'latest'], (answer) => answer), 'L1 fee');

@@ -29,20 +29,20 @@ export async function signDraft(chainId: bigint, draft: EvmDraft, nonce: bigint,
     rlpNumber(BigInt(`0x${signature.r}`)),
     rlpNumber(BigInt(`0x${signature.s}`)),
   ]);
-  const { to, valueWei, data, gasLimit, price } = draft;
+  const { to, valueWei, data, gasLimit, price, publishingFeeWei } = draft;
   return {
     hash: `0x${Buffer.from(keccak256(signed)).toString('hex')}`,
     raw: `0x${Buffer.from(signed).toString('hex')}`,
-    fields: { network: 'evm', to, valueWei, data, gasLimit, price, signature },
+    fields: { network: 'evm', to, valueWei, data, gasLimit, price, publishingFeeWei, signature },
   };
 }
 
 /** Encodes a draft without a signature, to compute a rollup's publishing fee. */
-export function unsignedBytes(chainId: bigint, draft: EvmDraft, nonce: bigint): Uint8Array {
+export function unsignedBytes(chainId: bigint, draft: Omit<EvmDraft, 'publishingFeeWei'>, nonce: bigint): Uint8Array {
   return encodedAs(draft.price, unsignedForm(chainId, draft.price, unsignedItems(chainId, draft, nonce, draft.price)));
 }
 
-function unsignedItems(chainId: bigint, draft: EvmDraft, nonce: bigint, price: EvmPrice): readonly RlpItem[] {
+function unsignedItems(chainId: bigint, draft: Omit<EvmDraft, 'publishingFeeWei'>, nonce: bigint, price: EvmPrice): readonly RlpItem[] {
   const content = [rlpNumber(draft.gasLimit), bytesOf(draft.to), rlpNumber(draft.valueWei), bytesOf(draft.data)];
   if (price.kind === 'legacy') return [rlpNumber(nonce), rlpNumber(price.gasPriceWei), ...content];
   const accessList: RlpItem = [];

@@ -22,7 +22,7 @@ export function maxCostPerGasWei(price: EvmPrice): bigint {
 export function maxCost(attempt: Draft | AttemptFields): bigint {
   switch (attempt.network) {
     case 'evm':
-      return attempt.valueWei + attempt.gasLimit * maxCostPerGasWei(attempt.price);
+      return attempt.valueWei + attempt.gasLimit * maxCostPerGasWei(attempt.price) + attempt.publishingFeeWei;
     case 'stellar':
       return attempt.costStroops;
     case 'solana':

@@ -158,7 +158,8 @@ function note(lane: LaneContext, attempt: Attempt, outcome: BroadcastOutcome, el
     state.obstacle =
       because === undefined || !('sentence' in outcome) ? null : { because, sentence: outcome.sentence, answers: answers + 1, sinceMs };
   }
-  if (outcome.kind === 'wait' && outcome.isCrowded === true) lane.inFlightLimit.noteCrowded();
+  state.lacksFunds = outcome.kind === 'wait' && outcome.lacks === 'funds';
+  if (outcome.kind === 'wait' && outcome.lacks === 'room') lane.inFlightLimit.noteCrowded();
   state.failedAtMs = elapsedMs;
   if (outcome.kind === 'underpriced') state.isUnderpriced = true;
 }

@@ -2,6 +2,31 @@ import { smallestUnits } from '../../core/relayer/network.js';
 import { minBalanceOf } from '../../core/relayer/relayer.js';
 import type { LaneContext } from './lane-context.js';
 
+/**
+ * Returns what the balance leaves for new attempts: everything in flight may cost its most, and the minimum balance must remain. `without`: what the
+ * attempts to replace may cost.
+ */
+export function freeFunds({ transactions, relayer }: LaneContext, balance: bigint, without = 0n): bigint {
+  return balance - (transactions.reserved() - without) - minBalanceOf(relayer().policies);
+}
+
+/** Splits these, in order, into those that the funds pay for and the others. `free`: what was left when its turn came. */
+export function splitByFunds<T>(all: readonly T[], funds: bigint, costOf: (one: T) => bigint) {
+  const payable: T[] = [];
+  const unpayable: { readonly one: T; readonly cost: bigint; readonly free: bigint }[] = [];
+  let free = funds;
+  for (const one of all) {
+    const cost = costOf(one);
+    if (cost > free) {
+      unpayable.push({ one, cost, free: free < 0n ? 0n : free });
+      continue;
+    }
+    free -= cost;
+    payable.push(one);
+  }
+  return { payable, unpayable };
+}
+
 /** A node refused a send because of funds: reads the balance, once per head. */
 export async function checkBalance(lane: LaneContext): Promise<void> {
   const { settled } = lane;

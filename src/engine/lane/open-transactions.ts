@@ -181,6 +181,7 @@ export function createOpenTransactions(
       wasTaken: false,
       refusals: 0,
       obstacle: null,
+      lacksFunds: false,
       isDead: false,
       waitingSinceBlock: null,
       waitingSinceMs: 0,
@@ -276,6 +277,7 @@ export function createOpenTransactions(
       state.wasTaken = true;
       state.refusals = 0;
       state.obstacle = null;
+      state.lacksFunds = false;
       // A newer attempt may have become the live one meanwhile.
       noteUntaken(record);
     },

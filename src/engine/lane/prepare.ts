@@ -2,14 +2,14 @@ import { maxCost } from '../../core/fees/price.js';
 import { type Draft, failureOf, type Head, isRefusal, type Refusal } from '../../core/ports/chain.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import { smallestUnits } from '../../core/relayer/network.js';
-import { isActive, minBalanceOf } from '../../core/relayer/relayer.js';
+import { isActive } from '../../core/relayer/relayer.js';
 import { failed, signed } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import { isSigned } from '../../core/transaction/transaction.js';
 import { commitMoves, duplicateOf, type PlannedMove, takeNonces, waitingReason, waitsFor } from './commit-moves.js';
 import { draftInTime, followsOthers } from './draft-in-time.js';
 import { isExpired } from './expire.js';
-import { checkBalance, reportLowBalance } from './funds.js';
+import { checkBalance, freeFunds, reportLowBalance, splitByFunds } from './funds.js';
 import { type LaneContext, noteSigned, nullIfUnavailable } from './lane-context.js';
 import { isMemoryFull, slotsLeft, unsequencedLeft } from './room.js';
 import { forgetRefusals, noteRefusal, type Tracked } from './tracked.js';
@@ -224,21 +224,14 @@ async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Prom
   const balance = await lane.chain.balanceOf(lane.id.account);
   await reportLowBalance(lane, balance);
   const unit = smallestUnits[lane.relayer().networkType];
-  let free = balance - lane.transactions.reserved() - minBalanceOf(lane.relayer().policies);
-  const affordable: Drafted[] = [];
-  for (const one of drafted) {
-    const cost = maxCost(one.draft);
-    if (cost <= free) {
-      free -= cost;
-      affordable.push(one);
-      continue;
-    }
-    const sentence = `waiting: insufficient balance: it can cost ${cost} ${unit}, but only ${free < 0n ? 0n : free} ${unit} are not reserved; will send when the account is funded`;
+  const { payable, unpayable } = splitByFunds(drafted, freeFunds(lane, balance), ({ draft }) => maxCost(draft));
+  for (const { one, cost, free } of unpayable) {
+    const sentence = `waiting: insufficient balance: it can cost ${cost} ${unit}, but only ${free} ${unit} are not reserved; will send when the account is funded`;
     const record = lane.transactions.tracked(one.open.transaction.id);
     if (record !== undefined && lane.settled !== null) forbid(record, lane.settled, lane.deps.clock.elapsedMs());
     await holdBack(lane, one.open, { sentence, lasting: false });
   }
-  return affordable;
+  return payable;
 }
 
 /** Signs into consecutive nonces, and stores attempts, nonces and events in one commit. */

@@ -73,5 +73,5 @@ function isHeld({ transactions }: LaneContext, open: OpenTransaction): boolean {
 async function isUnpayable(lane: LaneContext, open: OpenTransaction): Promise<boolean> {
   const balance = await lane.chain.balanceOf(lane.id.account);
   // Any attempt that can be paid may still be mined.
-  return attemptsInSlot(open).every(({ fields }) => balance < maxCost(fields));
+  return attemptsInSlot(open).every((one) => balance < maxCost(one.fields) || lane.transactions.stateOf(one)?.lacksFunds === true);
 }

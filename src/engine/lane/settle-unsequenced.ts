@@ -10,7 +10,7 @@ import {
 } from '../../core/ports/chain.js';
 import type { Decide } from '../../core/ports/lanes.js';
 import type { OpenTransaction } from '../../core/ports/store.js';
-import { isActive, minBalanceOf } from '../../core/relayer/relayer.js';
+import { isActive } from '../../core/relayer/relayer.js';
 import { endedDead, failed, mined, reorged, resolved, signed, unresolvable } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
 import type { Attempt, Transaction } from '../../core/transaction/transaction.js';
@@ -18,6 +18,7 @@ import { heldBackBy } from './broadcast.js';
 import { duplicateOf, waitingReason, waitsFor } from './commit-moves.js';
 import { followsOthers, undecided } from './draft-in-time.js';
 import { isExpired } from './expire.js';
+import { freeFunds, splitByFunds } from './funds.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
 import { highestCost } from './open-transactions.js';
 import { minedAt } from './settle-slots.js';
@@ -163,8 +164,8 @@ async function signAgain(lane: LaneContext, dead: readonly Dead[], head: Head): 
     .filter(({ open }) => !isExpired(open, clock.nowMs()) && clock.elapsedMs() >= (recordOf(lane, open)?.notBeforeMs ?? 0))
     .toSorted((a, b) => (a.open.transaction.id < b.open.transaction.id ? -1 : 1));
   if (due.length === 0 || lane.isStopped() || !isActive(lane.relayer())) return;
-  const reserved = lane.transactions.reserved() - dead.reduce((sum, { open }) => sum + highestCost(open), 0n);
-  const funds = (await lane.chain.balanceOf(lane.id.account)) - reserved - minBalanceOf(lane.relayer().policies);
+  const ofDead = dead.reduce((sum, { open }) => sum + highestCost(open), 0n);
+  const funds = freeFunds(lane, await lane.chain.balanceOf(lane.id.account), ofDead);
   // The price may have fallen since the earlier attempts: the oldest one is drafted regardless of their cost.
   const isPriced = (one: Dead) => one !== due[0] && one.open.transaction.queued === null;
   const candidates = await withinFunds(lane, due, funds, (one) => (isPriced(one) ? highestCost(one.open) : 0n));
@@ -179,15 +180,8 @@ async function signAgain(lane: LaneContext, dead: readonly Dead[], head: Head): 
 
 /** Returns those that these funds pay for, in order. The others wait. */
 async function withinFunds<T extends Dead>(lane: LaneContext, all: readonly T[], funds: bigint, costOf: (one: T) => bigint) {
-  const payable: T[] = [];
-  let free = funds;
-  for (const one of all) {
-    const cost = costOf(one);
-    if (cost <= free) {
-      free -= cost;
-      payable.push(one);
-    } else await wait(lane, one, 'waiting: insufficient balance; will be signed again when the account is funded');
-  }
+  const { payable, unpayable } = splitByFunds(all, funds, costOf);
+  for (const { one } of unpayable) await wait(lane, one, 'waiting: insufficient balance; will be signed again when the account is funded');
   return payable;
 }
 

@@ -16,6 +16,8 @@ export interface AttemptState {
   refusals: number;
   /** The last refusal that waiting is unlikely to resolve (nodes may accept another attempt in its slot), and how often it came; null: none. */
   obstacle: { readonly because: Obstacle; readonly sentence: string; readonly answers: number; readonly sinceMs: number } | null;
+  /** A node refused it last because the account lacks funds: it may cost more than when it was signed. */
+  lacksFunds: boolean;
   /** It is proved that no block can ever hold it. */
   isDead: boolean;
   /** The block at which it was first seen waiting as the live attempt; null: not yet. */

@@ -36,6 +36,7 @@ it('signDraft: produces the same bytes as ethers', async () => {
       data,
       gasLimit: fc.bigInt(21_000n, 2n ** 40n),
       price,
+      publishingFeeWei: fc.constant(0n),
     }),
   });
   await fc.assert(

@@ -206,6 +206,27 @@ describe('transactions that would revert', () => {
   });
 });
 
+describe('a network that charges an L1 fee', () => {
+  for (const [cause, feeWei, laterFeeWei, fundsWei] of [
+    ['the account is emptied', 10n ** 8n, 10n ** 8n, 10n ** 9n + 5n * 10n ** 7n],
+    ['the L1 fee rises', 0n, 10n ** 8n, 10n ** 9n + 5n * 10n ** 7n],
+  ] as const) {
+    it(`L1 fee: the lowest transaction is released if the account can no longer pay it, and later ones go (${cause})`, async (test) => {
+      const rig = await startLaneRig(test);
+      rig.chain.setPublishingFee(feeWei);
+      const unpayable = await rig.send({ valueWei: 10n ** 9n });
+      const next = await rig.send({ valueWei: 1n });
+      rig.chain.setFunds(fundsWei);
+      rig.chain.setPublishingFee(laterFeeWei);
+      await rig.pass(12);
+      await rig.pass(12, 9);
+      const { status, failureReason } = await rig.transaction(unpayable);
+      assert.deepEqual([status, failureReason], ['failed', 'insufficient_funds']);
+      assert.equal((await rig.transaction(next)).status, 'confirmed');
+    });
+  }
+});
+
 describe('a queue of one account', () => {
   it('has one transaction in flight while the account has delegated code, which nodes accept one at a time', async (test) => {
     const rig = await startLaneRig(test);

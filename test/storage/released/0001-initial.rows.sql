@@ -9,7 +9,7 @@ insert into transactions (ordinal, id, relayer_id, chain, account, status, statu
 insert into change_positions values ('relayer-1', 2, 0);
 insert into transaction_totals values ('relayer-1', 'failed', 1);
 insert into attempts (transaction_id, version, chain, account, nonce, purpose, hash, raw, fields, created_at_ms)
-  values ('sent', 1, 'evm:31337', '0xA', '7', 'content', '0x01', '0x02', '{"network":"evm","gasLimit":{"$int":"21000"}}', 1763600000001);
+  values ('sent', 1, 'evm:31337', '0xA', '7', 'content', '0x01', '0x02', '{"network":"evm","gasLimit":{"$int":"21000"},"publishingFeeWei":{"$int":"0"}}', 1763600000001);
 insert into lanes values ('evm:31337', '0xA', '8');
 insert into chains values ('evm:31337', '0xaa');
 insert into notifications (id, type, url, sealed_signing_key, retired_keys, created_at_ms, revision)
