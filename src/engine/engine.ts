@@ -63,6 +63,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const engine: Engine = {
     requireRoom: (id) => openedLane(id).requireRoom(),
     accept: (transaction) => openedLane(transaction).accept(transaction),
+    noteUnanswered: (id) => openedLane(id).noteUnanswered(),
     whyUnsigned: (id, content) => openedLane(id).whyUnsigned(content),
     maxInFlight: (id) => openedLane(id).maxInFlight(),
     move: (id, transactionId, decide) => openedLane(id).move(transactionId, decide),

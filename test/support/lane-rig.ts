@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Store } from '../../src/core/ports/store.js';
+import { type Store, StoreAwayError } from '../../src/core/ports/store.js';
 import type { EvmNetwork } from '../../src/core/relayer/network.js';
 import type { EvmPolicies } from '../../src/core/relayer/relayer.js';
 import type { EvmRequest } from '../../src/core/transaction/evm.js';
@@ -61,7 +61,7 @@ export async function startLaneRig(test: TestContext, { network = {}, policies =
     ...opened,
     async commit(changes) {
       await opened.commit(changes);
-      if (losesAnswer?.() === true) throw new Error('the answer to a commit was lost');
+      if (losesAnswer?.() === true) throw new StoreAwayError('the answer to a commit was lost');
     },
   };
   let lane = await startModelLane(relayer, chain, store, clock);

@@ -88,6 +88,7 @@ export async function startModelLane(
       requireRoom: () => lane.requireRoom(),
       accept: (transaction) => lane.accept(transaction),
       maxInFlight: () => lane.maxInFlight(),
+      noteUnanswered: () => lane.noteUnanswered(),
       whyUnsigned: (_, content) => lane.whyUnsigned(content),
       move: (_, id, decide) => lane.move(id, decide),
     },

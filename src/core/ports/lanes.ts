@@ -25,6 +25,8 @@ export interface Lanes {
   requireRoom(lane: LaneId): void;
   /** Takes a stored transaction into its lane; returns at once. */
   accept(transaction: Transaction): void;
+  /** Takes note that it is unknown whether a new transaction was stored: the lane looks for it. Returns at once. */
+  noteUnanswered(lane: LaneId): void;
   /** Why such a transaction could not be signed now: its `statusReason` when it is accepted. */
   whyUnsigned(lane: LaneId, content: Content): string;
   /** How many transactions with a nonce the lane may have in flight now; null: transactions have none. */

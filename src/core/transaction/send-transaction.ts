@@ -5,7 +5,7 @@ import type { Clock } from '../ports/clock.js';
 import type { Directory } from '../ports/directory.js';
 import type { Lanes } from '../ports/lanes.js';
 import type { RecordEvent } from '../ports/record-event.js';
-import type { Store } from '../ports/store.js';
+import { type Store, StoreAwayError } from '../ports/store.js';
 import { chainKeyOf } from '../relayer/network.js';
 import { laneOf, type Relayer } from '../relayer/relayer.js';
 import type { Feed } from './feed.js';
@@ -44,7 +44,12 @@ export async function sendTransaction(
   const statusReason = deps.lanes.whyUnsigned(laneOf(relayer), content);
   const transaction = newTransaction(deps, relayer, { content, statusReason, validUntilMs, traceParent });
   const view: TransactionView = { transaction, shown: null };
-  await deps.store.commit([deps.store.change.insertTransaction(transaction), ...deps.recordEvent(relayer, view), ...saveResponse(view)]);
+  const changes = [deps.store.change.insertTransaction(transaction), ...deps.recordEvent(relayer, view), ...saveResponse(view)];
+  await deps.store.commit(changes).catch((error: unknown) => {
+    // It may be stored all the same, and a repeated call gets its stored response.
+    if (error instanceof StoreAwayError) deps.lanes.noteUnanswered(transaction);
+    throw error;
+  });
   step?.end(null, { 'relayer.id': relayer.id, 'transaction.id': transaction.id });
   deps.journal.accepted(transaction, origin);
   deps.lanes.accept(transaction);

@@ -48,7 +48,10 @@ export async function broadcast(lane: LaneContext): Promise<void> {
         const outcome = outcomes[index] ?? { kind: 'unknown', sentence: 'the RPC node did not answer' };
         note(lane, one.attempt, outcome, elapsedMs);
         // The next batch does not wait until this is stored.
-        recording.push(record(lane, one, outcome, lane.deps.clock.nowMs()));
+        const recorded = record(lane, one, outcome, lane.deps.clock.nowMs());
+        // It is awaited after the last batch, and a failure that nothing handles until then would end the process.
+        recorded.catch(() => undefined);
+        recording.push(recorded);
       }
       // Nothing above the lowest nonce can be mined before it: while nodes make that one wait, sending the others again is useless.
       if (outcomes[0]?.kind === 'wait' && batch[0]?.attempt.nonce !== null) lane.broadcastPausedUntilMs = elapsedMs + retryAfterMs;

@@ -14,6 +14,7 @@ import { createExpirer } from './expire.js';
 import { createForeignExplainer } from './explain-foreign.js';
 import { createWaitingExplainer, whyUnsigned } from './explain-waiting.js';
 import { createGapFiller } from './fill-gaps.js';
+import { createStoredFinder } from './find-stored.js';
 import { createInFlightLimit } from './in-flight-limit.js';
 import { type LaneContext, type LaneWork, noteSigned } from './lane-context.js';
 import { createLoop } from './loop.js';
@@ -40,6 +41,7 @@ export interface Lane {
   /** See `Lanes`. */
   requireRoom(): void;
   accept(transaction: Transaction): void;
+  noteUnanswered(): void;
   /** See `Lanes.whyUnsigned`. */
   whyUnsigned(content: Content): string;
   move(transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
@@ -145,7 +147,11 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
   const explainer = createWaitingExplainer(lane);
   const explainChore = chore('explain waiting', explainer.explain);
 
+  const storedFinder = createStoredFinder(lane);
+  const findStoredChore = chore('find stored', storedFinder.find);
+
   const maintaining = createLoop(async () => {
+    await findStoredChore();
     if (head === null) return;
     const newest = head;
     if (newest.hash !== lane.settled?.hash) for (const settle of settling) await settle(newest);
@@ -244,6 +250,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       // The obstacle has changed while the transaction was stored.
       if (transaction.statusReason !== whyUnsignedNow(transaction.content)) explainer.look();
     },
+    noteUnanswered: storedFinder.note,
     whyUnsigned: whyUnsignedNow,
     move,
     tick(newest) {

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { StoreAwayError } from '../../../src/core/ports/store.js';
+import { sendTransaction } from '../../../src/core/transaction/send-transaction.js';
+import { wanted } from '../../support/evm.js';
+import { startLaneRig } from '../../support/lane-rig.js';
+import { modelRelayer } from '../../support/model-lane.js';
+
+const relayer = modelRelayer('r1', { requiredConfirmations: 3 });
+
+describe('commits whose answer is lost', () => {
+  it('a transaction that was stored although its commit failed is sent without a restart', async (test) => {
+    let isLost = true;
+    const losesAnswer = () => {
+      const was = isLost;
+      isLost = false;
+      return was;
+    };
+    const rig = await startLaneRig(test, { losesAnswer });
+    await assert.rejects(sendTransaction(rig.lane().deps, relayer, wanted()), StoreAwayError);
+    const [stored] = (await rig.store.read.transactionsOf('r1', [], { offset: 0, limit: 10 })).items;
+    assert.equal(stored?.transaction.status, 'pending');
+    await rig.pass(5, 9);
+    assert.equal((await rig.transaction(stored.transaction.id)).status, 'confirmed');
+  });
+
+  it('a broadcast of several batches survives that the store fails while the second batch is on its way', async (test) => {
+    let isAway = false;
+    const rig = await startLaneRig(test, { policies: { maxInFlight: 200 }, losesAnswer: () => isAway });
+    const refuse = (sentence: string) => rig.chain.setRefusal(() => ({ kind: 'unknown', sentence, because: 'words' }));
+    refuse('no');
+    const { deps } = rig.lane();
+    const sent = await Promise.all(Array.from({ length: 60 }, () => sendTransaction(deps, relayer, wanted())));
+    await rig.pass(1);
+    assert.equal(rig.chain.offers.size, sent.length);
+    // All are broadcast again, and each record gets the new words. A rejection that nothing handles would end the process, and this test.
+    refuse('no, again');
+    isAway = true;
+    await rig.pass(1);
+    isAway = false;
+    rig.chain.setRefusal(null);
+    await rig.pass(8, 99);
+    const statuses = await Promise.all(sent.map(async ({ transaction }) => (await rig.transaction(transaction.id)).status));
+    assert.deepEqual([...new Set(statuses)], ['confirmed']);
+  });
+});
