@@ -1,0 +1,265 @@
+import type { SimDatabase } from './database.js';
+import type { Block, Ledger } from './evm/ledger.js';
+import { decodeTransaction } from './evm/transaction.js';
+
+/** A broken promise of the service, with its last events. */
+export class Violation extends Error {}
+
+/** What callers have asked for: which payments belong to one request. */
+export interface Orders {
+  /** The request that a payment of this amount belongs to; undefined: none. */
+  requestOf(valueWei: bigint): number | undefined;
+  /** The ids of the requests that were answered. */
+  accepted(): ReadonlyMap<string, number>;
+  /** The highest price that a caller named. */
+  highestPriceWei(): bigint;
+}
+
+/** Checks the promises of the service against the true chain and what is stored. */
+export interface Auditor {
+  /** The true chain has a new block. */
+  built(block: Block): void;
+  /** The true chain lost blocks, newest last. */
+  tookBack(blocks: readonly Block[]): void;
+  /** The service sends these signed bytes. */
+  broadcast(raw: string, nowMs: number): void;
+  /** The key was used elsewhere. */
+  usedElsewhere(): void;
+  /** Checks what was stored since the last time. */
+  look(): void;
+  /** Checks everything at the end. */
+  finish(): void;
+  /** What was covered: statuses and their changes, by how often they were seen. */
+  readonly met: ReadonlyMap<string, number>;
+}
+
+/** The parts of an auditor. */
+export interface AuditorOptions {
+  readonly database: SimDatabase;
+  readonly ledger: Ledger;
+  readonly orders: Orders;
+  readonly accounts: readonly { readonly relayerId: string; readonly account: string }[];
+  readonly confirmations: number;
+  /** A request may be on its way to a second node for this long. */
+  readonly graceMs: number;
+}
+
+interface Row {
+  readonly id: string;
+  readonly relayer_id: string;
+  readonly status: string;
+  readonly status_reason: string | null;
+  readonly failure_reason: string | null;
+  readonly intent: string;
+  readonly content: string;
+  readonly nonce: string | null;
+  readonly mined_version: number | null;
+  readonly mined_block_number: string | null;
+  readonly mined_block_hash: string | null;
+  readonly mined_succeeded: number | null;
+  readonly revision: number;
+  readonly position: number;
+}
+
+interface AttemptRow {
+  readonly seq: number;
+  readonly transaction_id: string;
+  readonly version: number;
+  readonly purpose: string;
+  readonly nonce: string;
+  readonly hash: string;
+  readonly raw: string;
+}
+
+const finals: readonly string[] = ['confirmed', 'failed', 'canceled', 'expired'];
+/** No attempt may bid this many times more than the market ever asked or a caller named. */
+const maxBidFactor = 25n;
+/** No transaction needs more attempts than this; callers' replacements are few. */
+const maxAttempts = 40;
+
+/** Makes an auditor. Its methods throw `Violation`. */
+export function createAuditor({ database, ledger, orders, accounts, confirmations, graceMs }: AuditorOptions): Auditor {
+  /** How often each request is on the true chain now. */
+  const paid = new Map<number, number>();
+  const known = new Map<string, Row>();
+  const attempts = new Map<string, AttemptRow[]>();
+  const hashes = new Map<string, AttemptRow>();
+  const positions = new Map<string, number>();
+  const told = new Map<string, string>();
+  const met = new Map<string, number>();
+  let foreign = 0;
+  let fillers = 0;
+  let lastAttempt = 0;
+  let lastEvent = 0;
+  let peakPriceWei = 0n;
+
+  function require(isTrue: boolean, sentence: () => string): void {
+    if (!isTrue) throw new Violation(sentence());
+  }
+
+  function count(name: string): void {
+    met.set(name, (met.get(name) ?? 0) + 1);
+  }
+
+  function pay(block: Block, by: 1 | -1): void {
+    for (const { transaction } of block.executed) {
+      const request = orders.requestOf(transaction.valueWei);
+      if (request === undefined) continue;
+      const times = (paid.get(request) ?? 0) + by;
+      paid.set(request, times);
+      require(times <= 1, () =>
+        `request ${request} is on the chain twice: nonce ${transaction.nonce} of ${transaction.hash} in block ${block.number}`);
+    }
+  }
+
+  function readAttempts(): void {
+    const rows = database.query<AttemptRow>(
+      'select seq, transaction_id, version, purpose, nonce, hash, raw from attempts where seq > ? order by seq',
+      lastAttempt,
+    );
+    for (const row of rows) {
+      lastAttempt = row.seq;
+      const own = attempts.get(row.transaction_id) ?? [];
+      own.push(row);
+      attempts.set(row.transaction_id, own);
+      require(!hashes.has(row.hash), () => `two attempts have the hash ${row.hash}`);
+      hashes.set(row.hash, row);
+      const limit = maxBidFactor * (peakPriceWei > orders.highestPriceWei() ? peakPriceWei : orders.highestPriceWei());
+      const bid = decodeTransaction(row.raw).maxFeeWei;
+      require(bid <= limit, () => `attempt ${row.version} of ${row.transaction_id} bids ${bid}, more than ${limit}`);
+      require(own.length <= maxAttempts, () => `${row.transaction_id} has ${own.length} attempts`);
+      if (own.length > 1) count(`attempt over attempt: ${row.purpose}`);
+    }
+  }
+
+  function readEvents(): void {
+    const rows = database.query<{ seq: number; order_key: string; body: string }>(
+      "select seq, order_key, body from events where seq > ? and event = 'transaction_update' order by seq",
+      lastEvent,
+    );
+    for (const { seq, order_key, body } of rows) {
+      lastEvent = seq;
+      const { status } = JSON.parse(body).payload;
+      const before = told.get(order_key);
+      require(before === undefined || !finals.includes(before), () => `${order_key} has an event ${status} after ${before}`);
+      require(before !== undefined || status === 'pending' || known.get(order_key) === undefined, () =>
+        `the first event of ${order_key} is ${status}`);
+      told.set(order_key, status);
+    }
+  }
+
+  function attemptOf(row: Row): AttemptRow | undefined {
+    return attempts.get(row.id)?.find(({ version }) => version === row.mined_version);
+  }
+
+  /** A final record equals the true chain. */
+  function requireTrue(row: Row): void {
+    const { id, status } = row;
+    const own = attempts.get(id) ?? [];
+    const contents = own.filter(({ purpose }) => purpose === 'content');
+    const onChain = own.filter(({ hash }) => ledger.blockOf(hash) !== undefined);
+    require(onChain.length <= 1, () => `${id} has ${onChain.length} attempts on the chain`);
+    const mined = attemptOf(row);
+    if (mined !== undefined) {
+      const block = ledger.blockOf(mined.hash);
+      require(block !== undefined, () => `${id} is ${status}, but attempt ${mined.version} is in no block`);
+      const executed = block?.executed.find(({ transaction }) => transaction.hash === mined.hash);
+      require(String(block?.number) === row.mined_block_number && block?.hash === row.mined_block_hash, () =>
+        `${id} is ${status} in another block than its own`);
+      require(executed?.succeeded === (row.mined_succeeded === 1), () => `${id} shows another result than its block`);
+      const expected = {
+        content: executed?.succeeded ? 'confirmed' : 'failed',
+        cancel: 'canceled',
+        expire: 'expired',
+        release_slot: 'failed',
+      }[mined.purpose];
+      require(status === expected, () => `${id} is ${status}, but attempt ${mined.version} (${mined.purpose}) was mined`);
+      return;
+    }
+    require(status !== 'confirmed', () => `${id} is confirmed without a block`);
+    require(row.failure_reason !== 'unresolvable', () => `${id} is given up although nodes can show what used its nonce`);
+    const landed = contents.find(({ hash }) => ledger.blockOf(hash) !== undefined);
+    require(landed === undefined, () => `${id} is ${status}, but attempt ${landed?.version} of its content is on the chain`);
+  }
+
+  /** A final status rests on the required confirmations. */
+  function requireEarned(row: Row): void {
+    const mined = attemptOf(row);
+    if (mined === undefined) return;
+    const block = ledger.blockOf(mined.hash);
+    const depth = block === undefined ? 0 : ledger.head().number - block.number + 1;
+    require(depth >= confirmations, () => `${row.id} is ${row.status} with ${depth} of ${confirmations} confirmations`);
+  }
+
+  function see(row: Row): void {
+    const before = known.get(row.id);
+    known.set(row.id, row);
+    if (before === undefined && row.content.includes('"valueWei":{"$int":"0"}')) {
+      fillers += 1;
+      count('a gap is filled');
+      require(fillers <= foreign, () => `${fillers} gaps are filled, but the key was used elsewhere ${foreign} times`);
+    }
+    if (before?.status !== row.status) count(`${before?.status ?? 'new'} > ${row.status}`);
+    if (before !== undefined && before.nonce !== null && row.nonce !== before.nonce) count('another nonce');
+    if (before !== undefined && finals.includes(before.status))
+      throw new Violation(`${row.id} was ${before.status} and changed to ${row.status}`);
+    require(before === undefined || row.revision > before.revision, () => `${row.id} went back in revision`);
+    require(told.get(row.id) === row.status, () => `${row.id} is ${row.status}, but its last event says ${told.get(row.id)}`);
+    if (!finals.includes(row.status)) return;
+    requireTrue(row);
+    requireEarned(row);
+  }
+
+  function look(): void {
+    readAttempts();
+    readEvents();
+    for (const { relayerId } of accounts) {
+      const rows = database.query<Row>(
+        `select id, relayer_id, status, status_reason, failure_reason, intent, content, nonce, mined_version, mined_block_number, mined_block_hash,
+         mined_succeeded, revision, position from transactions where relayer_id = ? and position > ? order by position`,
+        relayerId,
+        positions.get(relayerId) ?? 0,
+      );
+      for (const row of rows) {
+        positions.set(relayerId, row.position);
+        see(row);
+      }
+    }
+  }
+
+  return {
+    met,
+    built(block) {
+      const price = 2n * block.baseFeeWei + 2n * block.marketTipWei;
+      if (price > peakPriceWei) peakPriceWei = price;
+      pay(block, 1);
+    },
+    tookBack: (blocks) => {
+      for (const block of blocks) pay(block, -1);
+    },
+    broadcast(raw, nowMs) {
+      const { hash } = decodeTransaction(raw);
+      const [stored] = database.query<{ purpose: string; valid_until_ms: number | null; id: string; mined_version: number | null }>(
+        'select a.purpose, t.valid_until_ms, t.id, t.mined_version from attempts a join transactions t on t.id = a.transaction_id where a.hash = ?',
+        hash,
+      );
+      if (stored === undefined) throw new Violation(`${hash} is broadcast, but not stored`);
+      const { id, purpose, valid_until_ms: until } = stored;
+      require(purpose !== 'content' || until === null || nowMs <= until + graceMs, () =>
+        `${id} is broadcast ${nowMs - (until ?? 0)} ms after its valid_until`);
+    },
+    usedElsewhere() {
+      foreign += 1;
+      count('the key is used elsewhere');
+    },
+    look,
+    finish() {
+      look();
+      for (const id of orders.accepted().keys()) require(known.has(id), () => `${id} was accepted and is not stored`);
+      for (const row of known.values()) {
+        require(finals.includes(row.status), () => `${row.id} is ${row.status} in the end: ${row.status_reason}`);
+        requireTrue(row);
+      }
+    },
+  };
+}

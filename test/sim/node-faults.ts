@@ -1,0 +1,102 @@
+import type { Random } from '../support/seeded-random.js';
+import { type RunContext, recurring } from './context.js';
+import { honest, type Misbehavior } from './evm/node.js';
+import { defaultRules, type PoolRules } from './evm/pool.js';
+import { type Fault, faults } from './faults.js';
+import type { RequestFate, Wire } from './transport.js';
+
+/** How a node misbehaves for a while: how it answers, or the rules of its pool. */
+interface Misdeed {
+  readonly behavior?: Partial<Misbehavior>;
+  readonly rules?: Partial<PoolRules>;
+  readonly forgetsPool?: true;
+}
+
+const misdeeds: Readonly<Partial<Record<Fault, (context: RunContext, random: Random) => Misdeed>>> = {
+  'small pool': (_, random) => ({ rules: { capacity: random.between(1, 5) } }),
+  'strict pool': (_, random) => ({ rules: { bumpPercent: random.chance(0.3) ? 100n : 10n, isStrict: true } }),
+  'pools nothing': () => ({ behavior: { poolsNothing: true } }),
+  'private pool': () => ({ behavior: { isPrivate: true } }),
+  'hidden pending': () => ({ behavior: { hidesPending: true } }),
+  'never outbid': () => ({ behavior: { isNeverOutbid: true } }),
+  lag: (_, random) => ({ behavior: { lagBlocks: random.between(1, random.chance(0.5) ? 2 : 12) } }),
+  'pool in latest': () => ({ behavior: { countsPool: true } }),
+  'pruned state': (_, random) => ({ behavior: { prunesAfter: random.between(0, 5) } }),
+  indexing: () => ({ behavior: { indexesReceipts: true } }),
+  'puzzling words': () => ({ behavior: { puzzles: true } }),
+  'no fee history': () => ({ behavior: { hasNoFeeHistory: true } }),
+  'batch limit': (_, random) => ({ behavior: { batchLimit: random.between(1, 3) } }),
+  'pool loss': () => ({ forgetsPool: true }),
+  'invented blocks': (_, random) => ({ behavior: { inventedBlocks: random.between(40, 1_000) } }),
+  'nonce lie': (_, random) => ({ behavior: { nonceLie: random.chance(0.5) ? random.between(1, 1_000) : -random.between(1, 5) } }),
+  'forged sender': ({ relayers }) => ({ behavior: { forgesSender: relayers[0]?.relayer.address.toLowerCase() ?? null } }),
+};
+/** Lies need another node that tells the truth. */
+const lies: readonly Fault[] = ['invented blocks', 'nonce lie', 'forged sender'];
+
+/** The state of the way to the nodes. */
+export interface Weather extends Pick<Wire, 'fate' | 'delayMs'> {
+  heal(): void;
+}
+
+/** Lets nodes misbehave from time to time, and the ways to them fail. At most one of them lies, always the same. */
+export function startNodeFaults(context: RunContext): Weather {
+  const { nodes, time, log, random: allRandom } = context;
+  const random = allRandom.fork('nodes');
+  const wires = allRandom.fork('wires');
+  const liar = nodes[random.between(0, nodes.length - 1)];
+  const down = new Map<string, number>();
+
+  for (const fault of faults) {
+    const misdeedOf = misdeeds[fault];
+    if (misdeedOf === undefined) continue;
+    recurring(context, 90_000, () => {
+      const node = lies.includes(fault) ? liar : nodes[random.between(0, nodes.length - 1)];
+      if (node === undefined || !context.has(fault) || (lies.includes(fault) && nodes.length === 1)) return;
+      log.write(`${node.name}: ${fault}`);
+      const { behavior = {}, rules = {}, forgetsPool = false } = misdeedOf(context, random);
+      const before = pick(node.pool.rules, rules);
+      Object.assign(node.behavior, behavior);
+      Object.assign(node.pool.rules, rules);
+      if (forgetsPool) node.pool.forget(() => true);
+      time.after(random.between(2, 60) * 1_000, () => {
+        Object.assign(node.behavior, pick(honest, behavior));
+        Object.assign(node.pool.rules, before);
+      });
+    });
+  }
+  recurring(context, 60_000, () => {
+    const node = nodes[random.between(0, nodes.length - 1)];
+    if (node === undefined || !context.has('outage')) return;
+    log.write(`${node.name}: away`);
+    down.set(node.name, time.elapsedMs() + random.between(1, 30) * 1_000);
+  });
+
+  const rates: readonly (readonly [Fault, RequestFate, number])[] = [
+    ['lost requests', 'lost', 0.01],
+    ['lost answers', 'acted', 0.01],
+    ['resets', 'reset', 0.015],
+    ['overload', 'overload', 0.005],
+  ];
+
+  return {
+    fate(host) {
+      if (time.elapsedMs() < (down.get(host.split('.')[0] ?? '') ?? 0)) return 'lost';
+      for (const [fault, fate, rate] of rates) if (context.has(fault) && wires.chance(rate)) return fate;
+      return 'answered';
+    },
+    delayMs: () => (context.has('slow answers') && wires.chance(0.02) ? wires.between(500, 6_000) : wires.between(2, 40)),
+    heal() {
+      down.clear();
+      for (const node of nodes) {
+        Object.assign(node.behavior, honest);
+        Object.assign(node.pool.rules, defaultRules);
+      }
+    },
+  };
+}
+
+/** The members of `from` that `like` has. */
+function pick<T extends object>(from: T, like: Partial<T>): Partial<T> {
+  return Object.fromEntries(Object.keys(like).map((key) => [key, from[key as keyof T]])) as Partial<T>;
+}

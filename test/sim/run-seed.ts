@@ -1,0 +1,312 @@
+import type { Relayer } from '../../src/core/relayer/relayer.js';
+import { initKeccak } from '../../src/crypto/keccak.js';
+import { createLocalSigner } from '../../src/signers/local/local-signer.js';
+import { evmNetwork, evmRelayer } from '../support/evm.js';
+import { createRandom, type Random } from '../support/seeded-random.js';
+import { createAuditor, Violation } from './auditor.js';
+import { startCallers } from './callers.js';
+import { type ChainEvents, startChainEvents } from './chain-events.js';
+import { type RunContext, recurring } from './context.js';
+import { type CommitFate, openSimDatabase } from './database.js';
+import { createEventLog } from './event-log.js';
+import { type AccountState, createLedger } from './evm/ledger.js';
+import { createNode, type SimNode } from './evm/node.js';
+import { createPool, defaultRules } from './evm/pool.js';
+import { decodeTransaction } from './evm/transaction.js';
+import { kinds } from './evm/words.js';
+import { type Fault, swarm } from './faults.js';
+import { startNodeFaults } from './node-faults.js';
+import { type Service, type SimRelayer, startService } from './service.js';
+import { createSkewedClock, createVirtualTime, trueTimeMs } from './virtual-time.js';
+
+/** The result of a run. */
+export interface RunResult {
+  readonly seed: number;
+  readonly faults: ReadonlySet<Fault>;
+  /** What the run broke; null: nothing. */
+  readonly violation: string | null;
+  readonly tail: readonly string[];
+  readonly digest: string;
+  readonly met: ReadonlyMap<string, number>;
+  readonly requests: number;
+  readonly virtualMs: number;
+  /** The longest time until everything was final after the faults had ended. */
+  readonly healingMs: number;
+  /** Calls to nodes per second of virtual time, in the worst ten seconds. */
+  readonly worstCallsPerSecond: number;
+}
+
+const chainId = 31_337n;
+/** Everything must be final within this time after the faults have ended. */
+const maxHealingMs = 2 * 3_600_000;
+/** More events than this at one moment: the service runs in circles. */
+const maxEventsAtOnce = 20_000;
+const callWindowMs = 10_000;
+
+/** Runs the service through one seeded life, and checks it after every event. `only`: the faults of the run; absent: as the seed chooses. */
+export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<RunResult> {
+  await initKeccak();
+  const random = createRandom(seed);
+  const faults = only ?? swarm(random.fork('swarm'));
+  const time = createVirtualTime();
+  const clock = createSkewedClock(time);
+  const log = createEventLog(400, time.elapsedMs);
+  const blockMs = [400, 1_000, 2_000, 12_000][random.between(0, 3)] ?? 2_000;
+  const confirmations = random.between(1, 8);
+  const activeMs = random.between(40, 110) * Math.max(blockMs, 1_500);
+  const relayers = makeRelayers(random);
+  const fundsWei = faults.has('low funds') ? 3n * 10n ** 15n : 10n ** 21n;
+  const accounts = new Map<string, AccountState>(
+    relayers.map(({ relayer }) => [relayer.address.toLowerCase(), { nonce: random.between(0, 3), balanceWei: fundsWei }]),
+  );
+  const ledger = createLedger(random.fork('ledger'), accounts, Math.floor(trueTimeMs(time) / 1000) - 1);
+  const database = await openSimDatabase();
+  const stranger = await strangersTransaction();
+  let healed = false;
+  let failure: unknown = null;
+  let chain = null as ChainEvents | null;
+  let service = null as Service | null;
+  let fullUntilMs = 0;
+  let healedAtMs = 0;
+  let windowStartMs = 0;
+  let windowCalls = 0;
+  let worstCalls = 0;
+  let skewedAtMs = Number.NEGATIVE_INFINITY;
+  const fail = (error: unknown): void => {
+    failure ??= error;
+  };
+
+  const nodes: SimNode[] = Array.from({ length: random.between(1, 3) }, (_, index) =>
+    createNode({
+      name: `n${index}`,
+      kind: kinds[random.between(0, kinds.length - 1)] ?? 'geth',
+      chainId,
+      ledger,
+      gossip: (transaction, from) => chain?.gossip(transaction, from),
+      stranger: () => stranger,
+    }),
+  );
+  const network = evmNetwork({
+    rpcUrls: nodes.map(({ name }, index) => ({ url: `http://${name}.sim`, weight: 100 - index })),
+    requiredConfirmations: confirmations,
+    averageBlockTimeMs: blockMs,
+  });
+  const builder = createPool({ ...defaultRules, isStrict: false, hasNoGaps: false, leastTipWei: 0n });
+  const running = (): Service => {
+    if (service === null) throw new Error('the service has not started');
+    return service;
+  };
+
+  const context: RunContext = {
+    time,
+    clock,
+    random,
+    log,
+    ledger,
+    nodes,
+    builder,
+    relayers: relayers.map((one) => ({ ...one, relayer: { ...one.relayer, network } })),
+    blockMs,
+    confirmations,
+    chainId,
+    auditor: () => auditor,
+    service: running,
+    has: (fault) => !healed && faults.has(fault),
+    isHealed: () => healed,
+    fail,
+  };
+  const callers = startCallers(context, () => time.elapsedMs() >= activeMs);
+  const rpcTimeoutMs = 5_000;
+  const graceMs = (nodes.length + 1) * rpcTimeoutMs;
+  const auditor = createAuditor({
+    database,
+    ledger,
+    orders: callers,
+    accounts: context.relayers.map(({ relayer }) => ({ relayerId: relayer.id, account: relayer.address })),
+    confirmations,
+    graceMs,
+  });
+  chain = startChainEvents(context);
+  const weather = startNodeFaults(context);
+  const commits = random.fork('commits');
+
+  function commitFate(): CommitFate {
+    if (time.elapsedMs() < fullUntilMs) return 'refused';
+    if (context.has('refused commits') && commits.chance(0.02)) return 'refused';
+    return context.has('lost commits') && commits.chance(0.02) ? 'lost' : 'done';
+  }
+
+  function sent(host: string, body: string, calls: number): void {
+    const elapsedMs = time.elapsedMs();
+    if (elapsedMs - windowStartMs >= callWindowMs) {
+      worstCalls = Math.max(worstCalls, windowCalls);
+      [windowStartMs, windowCalls] = [elapsedMs, 0];
+    }
+    windowCalls += calls;
+    const methods = [...body.matchAll(/"method":"eth_(\w+)"/g)].map(([, method]) => method);
+    log.write(`> ${host} ${methods.length > 4 ? `${methods[0]} x${methods.length}` : methods.join(' ')}`);
+    if (!methods.includes('sendRawTransaction')) return;
+    for (const { method, params } of [JSON.parse(body)].flat()) {
+      // What was decided before the clock moved forward may be on its way.
+      const nowMs = elapsedMs - skewedAtMs < graceMs ? 0 : clock.nowMs();
+      if (method === 'eth_sendRawTransaction') guarded(() => auditor.broadcast(params[0], nowMs));
+    }
+  }
+
+  function guarded(check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  function start(): void {
+    service = startService({
+      database,
+      wire: { ...weather, time, sent, answer: (host, body) => nodes.find(({ name }) => host.startsWith(name))?.answer(body) ?? '' },
+      clock,
+      network,
+      relayers: context.relayers,
+      random: random.fork(`service ${time.elapsedMs()}`),
+      rpcTimeoutMs,
+      commitFate,
+      commitDelayMs: () => (context.has('slow commits') && commits.chance(0.05) ? commits.between(100, 2_000) : commits.between(0, 4)),
+      logged(level, fields, message) {
+        log.write(`${level}: ${message} ${describe(fields)}`);
+        const { err } = fields as { err?: unknown };
+        if (level !== 'error') return;
+        if (err instanceof Error && ['StoreAwayError', 'ConflictError'].includes(err.name)) return;
+        fail(new Violation(`the service logs an error: ${message}: ${err instanceof Error ? err.stack : describe(fields)}`));
+      },
+    });
+  }
+
+  start();
+  recurring(context, 30_000, () => {
+    if (!context.has('crash')) return;
+    log.write('crash');
+    running().kill();
+    callers.abandon();
+    time.after(commits.between(0, 5_000), start);
+  });
+  recurring(context, 60_000, () => {
+    if (context.has('full disk')) fullUntilMs = time.elapsedMs() + commits.between(1, 20) * 1_000;
+  });
+  recurring(context, 90_000, () => {
+    if (!context.has('clock')) return;
+    skewedAtMs = time.elapsedMs();
+    clock.skew(commits.chance(0.5) ? 0 : commits.between(-3_600_000, 60_000));
+  });
+
+  /** Runs the next event and everything that it leads to. */
+  let atOnce = 0;
+  let lookedAt = -1;
+  async function step(): Promise<void> {
+    const before = time.elapsedMs();
+    time.runNext();
+    do await turn();
+    while (service?.isBusy() === true);
+    atOnce = time.elapsedMs() === before ? atOnce + 1 : 0;
+    if (atOnce > maxEventsAtOnce) throw new Violation('the service runs in circles');
+    if (database.writes() !== lookedAt) {
+      lookedAt = database.writes();
+      auditor.look();
+    }
+    if (failure !== null) throw failure;
+  }
+
+  const isQuiet = (): boolean =>
+    callers.open() === 0 &&
+    running().isReady() &&
+    (database.query<{ count: number }>(
+      "select count(*) as count from transactions where status in ('pending','sent','submitted','mined')",
+    )[0]?.count ?? 0) === 0;
+
+  let violation: string | null = null;
+  try {
+    while (time.elapsedMs() < activeMs) await step();
+    healed = true;
+    healedAtMs = time.elapsedMs();
+    log.write('healed');
+    fullUntilMs = 0;
+    weather.heal();
+    chain.heal();
+    let lastNumber = ledger.head().number;
+    for (;;) {
+      await step();
+      if (ledger.head().number === lastNumber) continue;
+      lastNumber = ledger.head().number;
+      if (isQuiet()) break;
+      if (time.elapsedMs() - healedAtMs > maxHealingMs)
+        throw new Violation(`not everything is final ${maxHealingMs / 3_600_000} hours after the faults ended:\n${openRows()}`);
+    }
+    auditor.finish();
+  } catch (error) {
+    violation = error instanceof Violation ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
+  } finally {
+    service?.kill();
+    database.close();
+  }
+
+  function openRows(): string {
+    return database
+      .query<object>(
+        "select id, status, status_reason, intent, nonce, live_version from transactions where status in ('pending','sent','submitted','mined')",
+      )
+      .map((row) => JSON.stringify(row))
+      .join('\n');
+  }
+
+  return {
+    seed,
+    faults,
+    violation,
+    tail: log.tail(),
+    digest: log.digest(),
+    met: auditor.met,
+    requests: callers.sent(),
+    virtualMs: time.elapsedMs(),
+    healingMs: time.elapsedMs() - healedAtMs,
+    worstCallsPerSecond: Math.max(worstCalls, windowCalls) / (callWindowMs / 1000),
+  };
+}
+
+/** Everything that waits for a promise has run when this resolves. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function describe(fields: object): string {
+  return JSON.stringify(fields, (_, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value instanceof Error ? value.message : value,
+  );
+}
+
+function makeRelayers(random: Random): readonly SimRelayer[] {
+  return Array.from({ length: random.chance(0.3) ? 2 : 1 }, (_, index) => {
+    const privateKey = Buffer.from(Array.from({ length: 32 }, () => random.between(1, 250)));
+    const signer = createLocalSigner({ id: `s${index}`, privateKey });
+    const relayer: Relayer = {
+      ...evmRelayer(signer.address, {
+        maxInFlight: random.chance(0.5) ? 16 : random.between(1, 8),
+        gasPriceCapWei: random.chance(0.3) ? BigInt(random.between(20, 200)) * 10n ** 9n : null,
+        eip1559Pricing: random.chance(0.85),
+      }),
+      id: `r${index}`,
+      signerId: signer.id,
+      notificationId: 'hook',
+    };
+    return { relayer, signer };
+  });
+}
+
+const strangersKey = Buffer.alloc(32, 7);
+
+async function strangersTransaction() {
+  const { signDraft } = await import('../../src/chains/evm/sign.js');
+  const signer = createLocalSigner({ id: 'stranger', privateKey: strangersKey });
+  const price = { kind: 'eip1559', maxFeePerGasWei: 10n ** 9n, maxPriorityFeePerGasWei: 10n ** 9n } as const;
+  const draft = { network: 'evm', to: `0x${'55'.repeat(20)}`, valueWei: 0n, data: null, gasLimit: 21_000n, price } as const;
+  return decodeTransaction((await signDraft(chainId, draft, 0n, signer)).raw);
+}

@@ -1,0 +1,81 @@
+import { execFileSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+import { type RunResult, runSeed } from './run-seed.js';
+
+/*
+ * Simulates the engine: the production code with virtual time, in a world that a seed makes.
+ *
+ *     npm run test:sim -- --seeds 500              seeds 1 to 500
+ *     npm run test:sim -- --from 501 --seeds 500   the next ones
+ *     npm run test:sim -- --seed 17                one seed, with its last events
+ *
+ * One seed in ten runs twice, and both runs must have the same events.
+ */
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '200' },
+    from: { type: 'string', default: '1' },
+    seed: { type: 'string' },
+    tail: { type: 'string', default: '80' },
+  },
+});
+const from = Number(values.seed ?? values.from);
+const count = values.seed === undefined ? Number(values.seeds) : 1;
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function commit(): string {
+  try {
+    return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+  } catch {
+    return 'unknown';
+  }
+}
+
+function report({ seed, violation, tail, faults }: RunResult): void {
+  print(`seed ${seed} at commit ${commit()}: ${violation}`);
+  print(`repeat it: npm run test:sim -- --seed ${seed}`);
+  print(`faults: ${[...faults].join(', ')}`);
+  for (const line of tail.slice(-Number(values.tail))) print(`    ${line}`);
+}
+
+process.on('unhandledRejection', (error) => {
+  print(`unhandled rejection: ${error instanceof Error ? error.stack : String(error)}`);
+  process.exitCode = 1;
+});
+
+const startedMs = performance.now();
+const failed: number[] = [];
+const met = new Map<string, number>();
+let requests = 0;
+let virtualMs = 0;
+let healingMs = 0;
+let worstCalls = 0;
+for (let seed = from; seed < from + count; seed += 1) {
+  const result = await runSeed(seed);
+  requests += result.requests;
+  virtualMs += result.virtualMs;
+  if (result.healingMs > healingMs) healingMs = result.healingMs;
+  if (result.worstCallsPerSecond > worstCalls) worstCalls = result.worstCallsPerSecond;
+  for (const [what, times] of result.met) met.set(what, (met.get(what) ?? 0) + times);
+  let { violation } = result;
+  if (violation === null && (count === 1 || seed % 10 === 0)) {
+    const again = await runSeed(seed);
+    if (again.digest !== result.digest) violation = `two runs differ: ${result.digest} and ${again.digest}`;
+  }
+  if (violation !== null) {
+    failed.push(seed);
+    report({ ...result, violation });
+  } else if (values.seed !== undefined) report({ ...result, violation: 'no violation' });
+}
+const seconds = (performance.now() - startedMs) / 1000;
+for (const [what, times] of [...met].sort()) print(`${String(times).padStart(8)}  ${what}`);
+print(
+  `${count} seeds in ${seconds.toFixed(1)} s (${(count / seconds).toFixed(1)} per second): ${requests} requests, ${(virtualMs / 3_600_000).toFixed(1)} virtual hours, ` +
+    `longest healing ${(healingMs / 60_000).toFixed(1)} virtual minutes, at most ${worstCalls.toFixed(0)} node calls per second`,
+);
+print(failed.length === 0 ? 'no violation' : `${failed.length} seeds failed: ${failed.join(', ')}`);
+if (failed.length > 0) process.exitCode = 1;

@@ -1,0 +1,164 @@
+import { createEvmChain } from '../../src/chains/evm/evm-chain.js';
+import type { Ids } from '../../src/core/ids.js';
+import { eventFor } from '../../src/core/notification/events.js';
+import type { DurationClock } from '../../src/core/ports/clock.js';
+import type { Log } from '../../src/core/ports/log.js';
+import type { Signer } from '../../src/core/ports/signer.js';
+import type { Store } from '../../src/core/ports/store.js';
+import { createDirectory } from '../../src/core/relayer/create-directory.js';
+import type { EvmNetwork } from '../../src/core/relayer/network.js';
+import type { Relayer } from '../../src/core/relayer/relayer.js';
+import { createFeed } from '../../src/core/transaction/feed.js';
+import { noJournal } from '../../src/core/transaction/journal.js';
+import type { TransactionDeps } from '../../src/core/transaction/send-transaction.js';
+import { createEngine, type Engine } from '../../src/engine/engine.js';
+import { createStore } from '../../src/storage/create-store.js';
+import type { Database } from '../../src/storage/database.js';
+import { sqlite } from '../../src/storage/dialect.js';
+import { compileStatements } from '../../src/storage/statements/all-statements.js';
+import type { Random } from '../support/seeded-random.js';
+import type { CommitFate, SimDatabase } from './database.js';
+import { openWire, type Wire } from './transport.js';
+
+/** A relayer and its key. */
+export interface SimRelayer {
+  readonly relayer: Relayer;
+  readonly signer: Signer;
+}
+
+/** The world that a process of the service runs in. */
+export interface ServiceWorld {
+  readonly database: SimDatabase;
+  readonly wire: Wire;
+  readonly clock: DurationClock;
+  readonly network: EvmNetwork;
+  readonly relayers: readonly SimRelayer[];
+  readonly random: Random;
+  readonly rpcTimeoutMs: number;
+  commitFate(): CommitFate;
+  commitDelayMs(): number;
+  logged(level: 'info' | 'warn' | 'error', fields: object, message: string): void;
+}
+
+/** One process of the service: the engine and the use cases, from its start to its end. */
+export interface Service {
+  readonly deps: TransactionDeps;
+  readonly engine: Engine;
+  /** The engine has loaded what was stored. */
+  isReady(): boolean;
+  /** True while it does something for which no virtual time passes: it passes a commit to the database. */
+  isBusy(): boolean;
+  /** Ends it at once: nothing that it awaits ever continues. */
+  kill(): void;
+}
+
+const statements = compileStatements(sqlite);
+
+/** Starts a process on what is stored. */
+export function startService(world: ServiceWorld): Service {
+  const { database, wire, clock, network, relayers, random } = world;
+  let alive = true;
+  let unseen = 0;
+  let isWriting = false;
+  let ready = false;
+  const isAlive = (): boolean => alive;
+  const timers = {
+    after: (ms: number, task: () => void) =>
+      wire.time.after(ms, () => {
+        if (alive) task();
+      }),
+  };
+  const log: Log = {
+    debug: () => {},
+    info: (fields, message) => alive && world.logged('info', fields, message),
+    warn: (fields, message) => alive && world.logged('warn', fields, message),
+    error: (fields, message) => alive && world.logged('error', fields, message),
+  };
+  const connection = database.connect({ isAlive, fate: world.commitFate, delayMs: world.commitDelayMs, after: wire.time.after });
+  const counted: Database = {
+    ...connection,
+    async runBatch(lists) {
+      unseen -= lists.length;
+      isWriting = true;
+      try {
+        return await connection.runBatch(lists);
+      } finally {
+        isWriting = false;
+      }
+    },
+  };
+  const opened = createStore(counted, statements, clock);
+  const store: Store = {
+    ...opened,
+    commit(changes) {
+      unseen += 1;
+      return opened.commit(changes);
+    },
+  };
+  const ids = createSimIds(clock, random);
+  const chain = createEvmChain({
+    network,
+    rpcUrls: network.rpcUrls,
+    rpcTimeoutMs: world.rpcTimeoutMs,
+    log,
+    clock,
+    openHttp: openWire(wire, isAlive),
+  });
+  const eventDeps = {
+    change: store.change,
+    clock,
+    ids,
+    renderTransaction: ({ transaction: { id, status } }: { transaction: { id: string; status: string } }) => JSON.stringify({ id, status }),
+  };
+  const shared = {
+    store,
+    directory: createDirectory(relayers.map((one) => ({ ...one, chain }))),
+    recordEvent: (relayer: Relayer, view: Parameters<typeof eventFor>[2]) => {
+      const event = eventFor(eventDeps, relayer, view);
+      return event === null ? [] : [event];
+    },
+    feed: createFeed(),
+    journal: noJournal,
+    clock,
+    ids,
+  };
+  const engine = createEngine({
+    ...shared,
+    timers,
+    log,
+    recordRelayerState({ id, disabledReason }, event) {
+      world.logged('info', { relayer: id, disabledReason }, event);
+      return [];
+    },
+  });
+  engine.start().then(
+    () => {
+      ready = true;
+    },
+    (error: unknown) => alive && world.logged('error', { err: error }, 'the engine does not start'),
+  );
+  return {
+    deps: { ...shared, lanes: engine },
+    engine,
+    isReady: () => alive && ready,
+    isBusy: () => alive && unseen > 0 && !isWriting,
+    kill() {
+      alive = false;
+    },
+  };
+}
+
+/** IDs that a seed repeats, in the form and order of the service's own. */
+function createSimIds(clock: DurationClock, random: Random): Ids {
+  let lastMs = 0;
+  const hex = (digits: number): string =>
+    Math.floor(random.next() * 16 ** digits)
+      .toString(16)
+      .padStart(digits, '0');
+  const timeOrdered = (): string => {
+    lastMs = Math.max(lastMs + 1, clock.nowMs());
+    const time = lastMs.toString(16).padStart(12, '0');
+    return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${hex(12)}`;
+  };
+  return { timeOrdered, random: timeOrdered };
+}

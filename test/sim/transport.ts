@@ -1,0 +1,53 @@
+import type { createHttpClient } from '../../src/chains/rpc/http-client.js';
+import { TransportError } from '../../src/chains/rpc/node-error.js';
+import type { VirtualTime } from './virtual-time.js';
+
+/** What happens to a request. `lost`: it never arrives; `acted`: the node acts on it, and its answer is lost; both end by a time-out. */
+export type RequestFate = 'answered' | 'lost' | 'acted' | 'reset' | 'overload';
+
+/** The nodes behind the URLs, and the network between. */
+export interface Wire {
+  readonly time: VirtualTime;
+  fate(host: string, body: string): RequestFate;
+  delayMs(host: string): number;
+  /** Called when the service sends a request. */
+  sent(host: string, body: string, calls: number): void;
+  answer(host: string, body: string): string;
+}
+
+/** Opens connections for one process: nothing answers it once it is dead. */
+export function openWire(wire: Wire, isAlive: () => boolean): typeof createHttpClient {
+  return ({ target: { host }, timeoutMs, onLost }) => {
+    let http = 0;
+    let items = 0;
+    return {
+      post(body, calls, beforeRepeat) {
+        http += 1;
+        items += calls;
+        wire.sent(host, body, calls);
+        return new Promise((resolve, reject) => {
+          const fate = wire.fate(host, body);
+          const delayMs = wire.delayMs(host);
+          const later = (ms: number, task: () => void): void => void wire.time.after(ms, () => isAlive() && task());
+          let text = '';
+          if (fate === 'answered' || fate === 'acted')
+            wire.time.after(delayMs / 2, () => {
+              text = wire.answer(host, body);
+            });
+          if (fate === 'lost' || fate === 'acted' || delayMs > timeoutMs)
+            return later(timeoutMs, () => reject(new TransportError(host, `no response within ${timeoutMs} ms`)));
+          later(delayMs, async () => {
+            if (fate === 'answered') return resolve({ statusCode: 200, text, retryAfterMs: null });
+            if (fate === 'overload') return resolve({ statusCode: 429, text: 'slow down', retryAfterMs: 2_000 });
+            // Like the real client, which repeats the request once on another connection.
+            onLost();
+            await beforeRepeat?.().catch(() => undefined);
+            reject(new TransportError(host, 'UND_ERR_SOCKET'));
+          });
+        });
+      },
+      calls: () => ({ http, items }),
+      close: async () => {},
+    };
+  };
+}
