@@ -80,7 +80,10 @@ export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsed
     const above = others.filter((other) => other.position.number > position.number + toleratedBlocks);
     const below = others.filter((other) => other.position.number + toleratedBlocks < position.number);
     if (others.length === 0) {
-      if (accepted === null || accepted.by === endpoint || position.number <= accepted.position.number + toleratedBlocks) return 'level';
+      if (accepted === null || position.number <= accepted.position.number + toleratedBlocks) return 'level';
+      // An only endpoint is believed. One whose others are silent can be the one that they prove wrong when they answer.
+      const isOnly = observations.size === 0 || (observations.size === 1 && own !== undefined);
+      if (isOnly && accepted.by === endpoint) return 'level';
       return canGrow(accepted, seen) ? 'level' : 'ahead';
     }
     // Two or more outvote one. Of two alone, the higher one is wrong if the chain cannot have grown so far.

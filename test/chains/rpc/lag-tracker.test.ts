@@ -51,6 +51,18 @@ describe('lag tracker', () => {
     assert.deepEqual([tracker.standing('liar', position(1_000_000n)), tracker.standing('honest', position(1_001n))], ['ahead', 'level']);
   });
 
+  it('lag tracker: an endpoint whose others are silent cannot jump further than its own accepted head allows', () => {
+    let elapsedMs = 0;
+    const tracker = createLagTracker<string>(blockMs, { ...systemClock, elapsedMs: () => elapsedMs });
+    const timestampMs = Date.now() - 3_600_000;
+    const head = { number: 100n, timestampMs };
+    for (const endpoint of ['honest', 'liar']) tracker.record(endpoint, head);
+    tracker.accept('liar', head);
+    elapsedMs = 600_000;
+    assert.equal(tracker.standing('liar', { number: 1_000n, timestampMs: timestampMs + elapsedMs }), 'ahead');
+    assert.equal(tracker.standing('liar', { number: 150n, timestampMs: timestampMs + elapsedMs }), 'level');
+  });
+
   it('lag tracker: a timestamp in the future gives no room', () => {
     const nowMs = Date.now();
     const tracker = withHeights({ low: 100 }, nowMs);
