@@ -77,6 +77,14 @@ const maxBidFactor = 25n;
 /** No transaction needs more attempts than this; callers' replacements are few. */
 const maxAttempts = 40;
 
+/** A node that shows a used nonce as free makes the service fill it, which costs nothing. Not more often than this. */
+const maxIdleFillers = 20;
+
+/** True for a transaction that the service itself made. Callers never send nothing. */
+function isFiller({ content }: Row): boolean {
+  return content.includes('"valueWei":{"$int":"0"}');
+}
+
 /** Makes an auditor. Its methods throw `Violation`. */
 export function createAuditor({ database, ledger, orders, accounts, confirmations, graceMs }: AuditorOptions): Auditor {
   /** How often each request is on the true chain now. */
@@ -89,6 +97,7 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
   const met = new Map<string, number>();
   let foreign = 0;
   let fillers = 0;
+  let paidFillers = 0;
   let lastAttempt = 0;
   let lastEvent = 0;
   let peakPriceWei = 0n;
@@ -97,12 +106,27 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
     if (!isTrue) throw new Violation(sentence());
   }
 
+  /** What is stored about a transaction. */
+  function history(id: string): string {
+    const rows = [
+      ...database.query<object>('select * from transactions where id = ?', id),
+      ...database.query<object>('select version, purpose, nonce, hash, created_at_ms from attempts where transaction_id = ?', id),
+    ];
+    return rows.map((row) => JSON.stringify(row)).join('\n');
+  }
+
   function count(name: string): void {
     met.set(name, (met.get(name) ?? 0) + 1);
   }
 
   function pay(block: Block, by: 1 | -1): void {
     for (const { transaction } of block.executed) {
+      const id = hashes.get(transaction.hash)?.transaction_id ?? '';
+      const row = known.get(id);
+      if (row !== undefined && isFiller(row)) {
+        paidFillers += by;
+        require(paidFillers <= foreign, () => `${paidFillers} gaps are paid for, but the key was used elsewhere ${foreign} times`);
+      }
       const request = orders.requestOf(transaction.valueWei);
       if (request === undefined) continue;
       const times = (paid.get(request) ?? 0) + by;
@@ -177,7 +201,7 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
       return;
     }
     require(status !== 'confirmed', () => `${id} is confirmed without a block`);
-    require(row.failure_reason !== 'unresolvable', () => `${id} is given up although nodes can show what used its nonce`);
+    require(row.failure_reason !== 'unresolvable', () => `${id} is given up although nodes can show what used its nonce:\n${history(id)}`);
     const landed = contents.find(({ hash }) => ledger.blockOf(hash) !== undefined);
     require(landed === undefined, () => `${id} is ${status}, but attempt ${landed?.version} of its content is on the chain`);
   }
@@ -194,10 +218,10 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
   function see(row: Row): void {
     const before = known.get(row.id);
     known.set(row.id, row);
-    if (before === undefined && row.content.includes('"valueWei":{"$int":"0"}')) {
+    if (before === undefined && isFiller(row)) {
       fillers += 1;
       count('a gap is filled');
-      require(fillers <= foreign, () => `${fillers} gaps are filled, but the key was used elsewhere ${foreign} times`);
+      require(fillers <= foreign + maxIdleFillers, () => `${fillers} gaps are filled, but the key was used elsewhere ${foreign} times`);
     }
     if (before?.status !== row.status) count(`${before?.status ?? 'new'} > ${row.status}`);
     if (before !== undefined && before.nonce !== null && row.nonce !== before.nonce) count('another nonce');
@@ -239,14 +263,15 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
     },
     broadcast(raw, nowMs) {
       const { hash } = decodeTransaction(raw);
-      const [stored] = database.query<{ purpose: string; valid_until_ms: number | null; id: string; mined_version: number | null }>(
-        'select a.purpose, t.valid_until_ms, t.id, t.mined_version from attempts a join transactions t on t.id = a.transaction_id where a.hash = ?',
+      const [stored] = database.query<{ purpose: string; valid_until_ms: number | null; id: string; confirmed_at_ms: number | null }>(
+        'select a.purpose, t.valid_until_ms, t.id, t.confirmed_at_ms from attempts a join transactions t on t.id = a.transaction_id where a.hash = ?',
         hash,
       );
       if (stored === undefined) throw new Violation(`${hash} is broadcast, but not stored`);
-      const { id, purpose, valid_until_ms: until } = stored;
-      require(purpose !== 'content' || until === null || nowMs <= until + graceMs, () =>
-        `${id} is broadcast ${nowMs - (until ?? 0)} ms after its valid_until`);
+      const { id, purpose, valid_until_ms: until, confirmed_at_ms: confirmedAt } = stored;
+      // What was confirmed in time is restored if the chain loses it.
+      const mayGo = purpose !== 'content' || confirmedAt !== null || until === null || nowMs <= until + graceMs;
+      require(mayGo, () => `${id} is broadcast ${nowMs - (until ?? 0)} ms after its valid_until:\n${history(id)}`);
     },
     usedElsewhere() {
       foreign += 1;
