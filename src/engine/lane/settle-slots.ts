@@ -128,6 +128,11 @@ async function followChain(lane: LaneContext, sequence: Sequence, head: Head, se
   }
   if (doubted.head.hash === head.hash) return;
   const believed = isHigher ? await confirmed(lane, sequence, doubted, head, wanted) : doubted.nonce > wanted ? doubted.nonce : wanted;
+  if (believed === 'contradicted') {
+    // The chain may reach this nonce later, and the old head would never show that.
+    lane.doubtedNonce = { nonce: wanted, head, sinceMs: lane.deps.clock.elapsedMs() };
+    return;
+  }
   // What was signed meanwhile stays ours.
   if (believed === null || believed < lane.signedNonce) return;
   lane.nextNonce = believed;
@@ -138,7 +143,7 @@ async function followChain(lane: LaneContext, sequence: Sequence, head: Head, se
 const aloneFor = { blocks: 8n, ms: 60_000 };
 
 /**
- * How far another node confirms an increase that two heads show; null: not at all. It may lag, so it is asked about the earlier of the two. A network that
+ * How far another node confirms an increase that two heads show; null: none answers. It may lag, so it is asked about the earlier of the two. A network that
  * keeps only the newest state is asked about that.
  */
 async function confirmed(
@@ -147,7 +152,7 @@ async function confirmed(
   doubted: NonNullable<LaneContext['doubtedNonce']>,
   head: Head,
   wanted: bigint,
-): Promise<bigint | null> {
+): Promise<bigint | 'contradicted' | null> {
   const at = (block: bigint) => sequence.nextAt(lane.id.account, block, 'another').catch(nullIfUnavailable);
   const earlier = await at(doubted.head.number);
   const another = earlier === 'pruned' ? await at(head.number) : earlier;
@@ -155,8 +160,8 @@ async function confirmed(
     const isOld = head.number - doubted.head.number >= aloneFor.blocks && lane.deps.clock.elapsedMs() - doubted.sinceMs >= aloneFor.ms;
     return isOld ? lower(doubted.nonce, wanted) : null;
   }
-  if (typeof another !== 'bigint' || another <= lane.nextNonce) return null;
-  return lower(another, lower(doubted.nonce, wanted));
+  if (typeof another !== 'bigint') return null;
+  return another <= lane.nextNonce ? 'contradicted' : lower(another, lower(doubted.nonce, wanted));
 }
 
 /** True if the chain has used its nonce and it is not known to be in a block. */

@@ -279,6 +279,26 @@ describe('foreign use of a nonce', () => {
     assert.equal((await store.read.transactionsOf('r1', [], { offset: 0, limit: 10 })).total, 2);
   });
 
+  it('a nonce that a foreign transaction raised is believed, even if a wrong answer was doubted before', async () => {
+    const { chain, lane, send, store } = await start(3);
+    await send();
+    chain.mine();
+    await see(lane);
+    chain.setNonceLie(5n, 'head');
+    chain.mine(0);
+    await see(lane);
+    // The head never shows our own nonce again.
+    chain.setNonceLie(0n);
+    chain.useKey('block');
+    await see(lane);
+    const second = await send();
+    for (let blocks = 0; blocks < 8; blocks += 1) {
+      chain.mine();
+      await see(lane);
+    }
+    assert.deepEqual([(await stand(store, second)).status, (await stand(store, second)).nonce], ['confirmed', 2n]);
+  });
+
   it('a nonce that a foreign transaction raised is believed after a while if no other node answers', async () => {
     const { chain, lane, send, store } = await start(3);
     const first = await send();
