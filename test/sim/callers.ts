@@ -20,6 +20,8 @@ export interface Callers extends Orders {
 }
 
 const gwei = 10n ** 9n;
+/** More requests make a run longer, and find less than more runs do. */
+const maxRequests = 50;
 
 /** Starts to call the service until `isOver`. Each payment has an amount of its own, which shows on the chain what it is for. */
 export function startCallers(context: RunContext, isOver: () => boolean): Callers {
@@ -103,7 +105,7 @@ export function startCallers(context: RunContext, isOver: () => boolean): Caller
 
   const isUp = (): boolean => !isOver() && context.service().isReady();
   recurring(context, 2.5 * blockMs, () => {
-    if (!isUp()) return;
+    if (!isUp() || requests >= maxRequests) return;
     const count = context.has('burst') && random.chance(0.15) ? random.between(3, 20) : 1;
     for (let number = 0; number < count; number += 1) send();
   });

@@ -251,12 +251,14 @@ export async function runSeed(seed: number, only?: ReadonlySet<Fault>): Promise<
   }
 
   function openRows(): string {
-    return database
+    const lanes = database.query<object>('select account, next_nonce from lanes').map((row) => JSON.stringify(row));
+    const accounts = [...ledger.head().accounts].map(([account, { nonce }]) => `${account} is at nonce ${nonce}`);
+    const open = database
       .query<object>(
         "select id, status, status_reason, intent, nonce, live_version from transactions where status in ('pending','sent','submitted','mined')",
       )
-      .map((row) => JSON.stringify(row))
-      .join('\n');
+      .map((row) => JSON.stringify(row));
+    return [...lanes, ...accounts, ...open].join('\n');
   }
 
   return {
