@@ -118,7 +118,15 @@ export function startChainEvents(context: RunContext): ChainEvents {
     const ahead = random.chance(0.3) ? random.between(1, 3) : 0;
     const feeWei = baseFeeWei * BigInt(random.between(2, 5)) + tipWei;
     const price = { kind: 'eip1559', maxFeePerGasWei: feeWei, maxPriorityFeePerGasWei: tipWei * 3n } as const;
-    const draft = { network: 'evm', to: `0x${'77'.repeat(20)}`, valueWei: 0n, data: null, gasLimit: 21_000n, price } as const;
+    const draft = {
+      network: 'evm',
+      to: `0x${'77'.repeat(20)}`,
+      valueWei: 0n,
+      data: null,
+      gasLimit: 21_000n,
+      price,
+      publishingFeeWei: 0n,
+    } as const;
     const { raw } = await signDraft(chainId, draft, BigInt(nonce + ahead), relayer.signer);
     const transaction = decodeTransaction(raw);
     log.write(`foreign use of nonce ${transaction.nonce}`);

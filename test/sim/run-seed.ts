@@ -310,6 +310,14 @@ async function strangersTransaction() {
   const { signDraft } = await import('../../src/chains/evm/sign.js');
   const signer = createLocalSigner({ id: 'stranger', privateKey: strangersKey });
   const price = { kind: 'eip1559', maxFeePerGasWei: 10n ** 9n, maxPriorityFeePerGasWei: 10n ** 9n } as const;
-  const draft = { network: 'evm', to: `0x${'55'.repeat(20)}`, valueWei: 0n, data: null, gasLimit: 21_000n, price } as const;
+  const draft = {
+    network: 'evm',
+    to: `0x${'55'.repeat(20)}`,
+    valueWei: 0n,
+    data: null,
+    gasLimit: 21_000n,
+    price,
+    publishingFeeWei: 0n,
+  } as const;
   return decodeTransaction((await signDraft(chainId, draft, 0n, signer)).raw);
 }
