@@ -195,6 +195,7 @@ export async function startApp(
       networks: () =>
         engine.networks().map(({ network, head, problem }) => ({ network, head, isReachable: head !== null && problem === null })),
       webhookBacklog: () => delivery.backlog(),
+      databaseLogBytes: opened.logBytes,
     });
     onStop('work', () => engine.stop());
 

@@ -10,6 +10,8 @@ export interface Database {
   own(change: BoundChange, token: string): Promise<void>;
   /** Resolves with the reason when the database is lost: another process may own it, or its file is gone, so nothing can be written. */
   readonly lost: Promise<Error>;
+  /** Returns the size of SQLite's write-ahead log; 0 on PostgreSQL. */
+  logBytes(): number;
   /** Closes every connection, then releases the lock. */
   close(): Promise<void>;
 }

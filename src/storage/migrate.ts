@@ -18,10 +18,12 @@ export function migrationsFor(dialect: Dialect): Record<string, Migration> {
 
 /**
  * Brings the database to this version's schema in one transaction, and returns the names of the migrations that ran. Throws if one fails, or
- * if the database has a migration that this version does not know.
+ * if the database has a migration that this version does not know. `schema`: where PostgreSQL keeps the tables.
  */
-export async function migrate(db: Kysely<unknown>, dialect: Dialect): Promise<string[]> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrationsFor(dialect) } });
+export async function migrate(db: Kysely<unknown>, dialect: Dialect, schema?: string): Promise<string[]> {
+  const provider = { getMigrations: async () => migrationsFor(dialect) };
+  // Without a schema, kysely would take the migration table of another schema for this one.
+  const migrator = new Migrator({ db, provider, ...(schema === undefined ? {} : { migrationTableSchema: schema }) });
   const { error, results } = await migrator.migrateToLatest();
   if (error !== undefined) {
     const message = error instanceof Error ? error.message : String(error);

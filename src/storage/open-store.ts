@@ -20,6 +20,8 @@ export interface OpenedStore {
   readonly migrations: readonly string[];
   /** Resolves with the reason when the database is lost to this process: every later commit fails, so the process should end. */
   readonly lost: Promise<Error>;
+  /** Returns the size of SQLite's write-ahead log; 0 on PostgreSQL. */
+  logBytes(): number;
 }
 
 async function lockDatabase(databaseUrl: string, log: Log): Promise<{ locked: LockedDatabase; statements: Statements }> {
@@ -61,7 +63,12 @@ export async function openStore(databaseUrl: string, options: { readonly log: Lo
     await database.close();
     throw error;
   }
-  return { store: createStore(database, statements, systemClock, options.meter), migrations, lost: database.lost };
+  return {
+    store: createStore(database, statements, systemClock, options.meter),
+    migrations,
+    lost: database.lost,
+    logBytes: database.logBytes,
+  };
 }
 
 /** Runs the migrations and returns their names. Fails as `openStore` does. */

@@ -12,7 +12,7 @@ describe('metrics with a gauge that cannot be read', () => {
   ] as const) {
     it(`metrics: if one gauge ${how}, it has no value and all others have theirs`, async () => {
       const metrics = createMetrics({ version: '1', clock: systemClock });
-      metrics.show({ relayers: () => [], networks: () => [network], webhookBacklog });
+      metrics.show({ relayers: () => [], networks: () => [network], webhookBacklog, databaseLogBytes: () => 0 });
       const text = await metrics.text();
       assert.match(text, /^relayer_network_reachable\{network="local"\} 1$/m);
       assert.match(text, /^relayer_build_info/m);

@@ -65,6 +65,8 @@ export async function createNotification(
   checkNotificationParts(wanted, deps);
   const id = wanted.id ?? ids.random();
   const signingKey = wanted.signingKey === '' ? undefined : wanted.signingKey;
+  // A conflict in a commit delays the commits of others, so it must remain rare.
+  if ((await store.read.notification(id)) !== undefined) throw notificationExists(id);
   const notification = newNotification({ secretBox, clock }, { id, url: wanted.url, signingKey: signingKey ?? null });
   const written: NotificationWritten = { notification, warnings: signingKey === undefined ? [] : signingKeyWarnings(signingKey) };
   try {

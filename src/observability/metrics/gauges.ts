@@ -31,6 +31,8 @@ export interface FigureSources {
   relayers(): readonly RelayerFigures[];
   networks(): readonly NetworkFigures[];
   webhookBacklog(): Promise<number>;
+  /** The size of the database's write-ahead log. */
+  databaseLogBytes(): number;
 }
 
 /** The values of a gauge by their labels. */
@@ -55,7 +57,11 @@ async function readInTime(shown: () => Shown | Promise<Shown>): Promise<Shown> {
 }
 
 /** Adds the gauges, which read their values at each scrape. */
-export function addGauges(registry: Registry, { relayers, networks, webhookBacklog }: FigureSources, nowMs: () => number): void {
+export function addGauges(
+  registry: Registry,
+  { relayers, networks, webhookBacklog, databaseLogBytes }: FigureSources,
+  nowMs: () => number,
+): void {
   function gauge(name: string, help: string, labelNames: readonly string[], shown: () => Shown | Promise<Shown>): void {
     new Gauge({
       name,
@@ -63,8 +69,11 @@ export function addGauges(registry: Registry, { relayers, networks, webhookBackl
       labelNames: [...labelNames],
       registers: [registry],
       async collect() {
+        const now = await readInTime(shown);
         this.reset();
-        for (const [labels, value] of await readInTime(shown)) this.set(labels, value);
+        // A gauge without labels is 0 after a reset, which would be a wrong value.
+        if (labelNames.length === 0) this.remove();
+        for (const [labels, value] of now) this.set(labels, value);
       },
     });
   }
@@ -109,4 +118,5 @@ export function addGauges(registry: Registry, { relayers, networks, webhookBackl
   gauge('relayer_webhook_backlog', 'Webhook events that wait for delivery, counted up to 100000', [], async () => [
     [{}, await webhookBacklog()],
   ]);
+  gauge('relayer_database_log_bytes', "Size of SQLite's write-ahead log; 0 on PostgreSQL", [], () => [[{}, databaseLogBytes()]]);
 }

@@ -8,16 +8,16 @@ import type { Query } from '../reads.js';
 import type { Statement } from '../statement.js';
 import { createPostgresBatch } from './postgres-batch.js';
 import { takePostgresLock } from './postgres-lock.js';
-import { connectionOptions, connectPostgresWriter, type PostgresWriter } from './postgres-writer.js';
+import { connectionOptions, connectPostgresWriter, type PostgresWriter, prepareSession } from './postgres-writer.js';
 
 const maxReaders = 8;
 
-async function migrateSchema(connectionString: string): Promise<string[]> {
+async function migrateSchema(connectionString: string, schema: string): Promise<string[]> {
   // No time limit on answers: migrating a large table can take long.
   const { query_timeout: _, ...options } = connectionOptions(connectionString);
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: new pg.Pool({ ...options, max: 2 }) }) });
   try {
-    return await migrate(db, postgres);
+    return await migrate(db, postgres, schema);
   } finally {
     await db.destroy();
   }
@@ -27,6 +27,12 @@ function openDatabase(connectionString: string, { writer, lost }: PostgresWriter
   const readers = new pg.Pool({ ...connectionOptions(connectionString), max: maxReaders });
   // The pool replaces a broken idle connection. Without a listener, its error would end the process.
   readers.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke; the pool replaces it'));
+  // The first query of the connection waits for this one.
+  readers.on(
+    'connect',
+    (reader) =>
+      void prepareSession(reader).catch((error: unknown) => log.warn({ err: error }, 'a database connection could not be prepared')),
+  );
   const query: Query = async <P extends object, R>(statement: Statement<P, R>, values: P) => {
     const bound = statement.bind(values);
     // PostgreSQL stores no text with a zero byte and refuses it as a value, so such a query finds nothing.
@@ -44,6 +50,7 @@ function openDatabase(connectionString: string, { writer, lost }: PostgresWriter
       if (outcome !== undefined) throw outcome;
     },
     lost,
+    logBytes: () => 0,
     close: async () => {
       await readers.end();
       await writer.end();
@@ -59,7 +66,7 @@ export async function openPostgresBeside(connectionString: string, log: Log): Pr
 /** Takes the instance lock of a database. Throws `DatabaseLockedError` if another process holds it. */
 export async function lockPostgres(connectionString: string, log: Log): Promise<LockedDatabase> {
   const connected = await takePostgresLock(connectionString);
-  const { writer, lost } = connected;
+  const { writer, lost, schema } = connected;
 
   async function open(): Promise<Database> {
     void lost.then((error) =>
@@ -71,5 +78,5 @@ export async function lockPostgres(connectionString: string, log: Log): Promise<
     return openDatabase(connectionString, connected, log);
   }
 
-  return { migrate: () => migrateSchema(connectionString), open, unlock: () => writer.end() };
+  return { migrate: () => migrateSchema(connectionString, schema), open, unlock: () => writer.end() };
 }

@@ -24,8 +24,8 @@ function isCausedByValues(error: unknown): error is pg.DatabaseError {
 
 /**
  * Runs batches on the writing connection, which must pipeline: it sends all statements at once in one transaction, and commits after every
- * guard held. If a list fails, it rolls back and runs the transaction again without that list. So a conflict is expensive: use conflicts for
- * races, not instead of a read.
+ * guard held. If a list fails, it rolls back and runs the transaction again without that list. If another one fails then, it runs the transaction
+ * with a savepoint for each list, which costs a round trip for each but only once. So conflicts are for races, not instead of a read.
  */
 export function createPostgresBatch(client: pg.Client): RunBatch {
   function send({ statement, values }: Step): Promise<pg.QueryResult> {
@@ -54,30 +54,53 @@ export function createPostgresBatch(client: pg.Client): RunBatch {
     return undefined;
   }
 
+  /** Runs one list in the open transaction, and undoes only this list if it fails. */
+  async function runAlone(entry: Entry): Promise<Failure | undefined> {
+    const sent = entry.list.flatMap((change) => change.steps.map((step) => ({ change, step })));
+    const [begun, ...results] = await Promise.allSettled([client.query('savepoint list'), ...sent.map(({ step }) => send(step))]);
+    if (begun.status === 'rejected') throw begun.reason;
+    let failure: Failure | undefined;
+    for (const [position, { change, step }] of sent.entries())
+      failure ??= failureOf(entry, change, step, results[position] as PromiseSettledResult<pg.QueryResult>);
+    await client.query(failure === undefined ? 'release savepoint list' : 'rollback to savepoint list; release savepoint list');
+    return failure;
+  }
+
+  /** Runs every list with a savepoint, and leaves the transaction open. */
+  async function runEachAlone(entries: readonly Entry[], outcomes: Outcome[]): Promise<void> {
+    await client.query('begin');
+    for (const entry of entries) outcomes[entry.index] = (await runAlone(entry))?.error;
+  }
+
   async function rollback(): Promise<void> {
     await client.query('rollback');
   }
 
-  return async (lists) => {
+  /** Writes the lists; a failed one is absent from the database and has an error as its outcome. */
+  async function write(lists: readonly ChangeList[]): Promise<readonly Outcome[]> {
     const outcomes: Outcome[] = lists.map(() => undefined);
     let entries: readonly Entry[] = lists.map((list, index) => ({ list, index }));
-    for (;;) {
-      let failure: Failure | undefined;
-      try {
-        failure = await runAll(entries);
-      } catch (error) {
-        // If the connection is gone, the server has rolled back already; the first error is the one to report.
-        await rollback().catch(() => {});
-        throw error;
-      }
-      if (failure === undefined) {
-        await client.query('commit');
-        return outcomes;
-      }
+    for (let failures = 0; failures < 2; failures += 1) {
+      const failure = await runAll(entries);
+      if (failure === undefined) return outcomes;
       await rollback();
-      const { entry, error } = failure;
-      outcomes[entry.index] = error;
-      entries = entries.filter((other) => other !== entry);
+      outcomes[failure.entry.index] = failure.error;
+      entries = entries.filter((other) => other !== failure.entry);
     }
+    await runEachAlone(entries, outcomes);
+    return outcomes;
+  }
+
+  return async (lists) => {
+    let outcomes: readonly Outcome[];
+    try {
+      outcomes = await write(lists);
+    } catch (error) {
+      // If the connection is gone, the server has rolled back already; the first error is the one to report.
+      await rollback().catch(() => {});
+      throw error;
+    }
+    await client.query('commit');
+    return outcomes;
   };
 }

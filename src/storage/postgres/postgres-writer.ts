@@ -4,6 +4,26 @@ import pg from 'pg';
 const answerTimeoutMs = 30_000;
 const connectTimeoutMs = 10_000;
 
+/**
+ * What a connection sets for itself, whatever the server's configuration: an idle service stays connected; the server notices a process that is gone
+ * while a statement runs; and a statement that waits for a locked table fails, before the connection counts as dead.
+ */
+const sessionSettings = {
+  idle_session_timeout: '0',
+  idle_in_transaction_session_timeout: '0',
+  client_connection_check_interval: '5s',
+  lock_timeout: '5s',
+  statement_timeout: '20s',
+} as const;
+
+/** Sets those settings that the server's version has. */
+export async function prepareSession(client: pg.Client | pg.PoolClient): Promise<void> {
+  const names = Object.keys(sessionSettings);
+  const values = Object.values(sessionSettings);
+  const set = 'select set_config(name, value, false) from unnest($1::text[], $2::text[]) as wanted(name, value) where exists';
+  await client.query(`${set} (select from pg_settings where pg_settings.name = wanted.name)`, [names, values]);
+}
+
 /** A connection that writes. */
 export interface PostgresWriter {
   readonly writer: pg.Client;
@@ -35,6 +55,7 @@ export async function connectPostgresWriter(connectionString: string): Promise<P
   });
   await connect(writer);
   try {
+    await prepareSession(writer);
     // In another encoding, some text of a caller could never be stored.
     const { rows } = await writer.query<{ server_encoding: string }>('show server_encoding');
     const encoding = rows[0]?.server_encoding;

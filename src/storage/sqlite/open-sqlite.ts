@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import type Sqlite from 'better-sqlite3';
 import { Kysely, SqliteAdapter, SqliteDialect } from 'kysely';
 import type { RunBatch } from '../commit-queue.js';
@@ -16,6 +16,8 @@ import { createSqliteOwnership } from './sqlite-ownership.js';
 /** How long to wait for another program that locks the file for a moment, such as a backup tool. */
 const busyTimeoutMs = 5_000;
 const ownerOnly = 0o600;
+/** The log shrinks to this size once no reader needs more of it. */
+const maxLogBytes = 16 * 1024 * 1024;
 
 /** Makes kysely run the migrations of SQLite in a transaction too: a kill must not leave half a migration. */
 class MigratingDialect extends SqliteDialect {
@@ -48,6 +50,8 @@ function openWriter(file: string): Sqlite.Database {
     // In WAL mode, a lower level loses acknowledged commits at a power failure.
     writer.pragma('synchronous = FULL');
     writer.pragma('foreign_keys = ON');
+    // Without a limit, the log keeps the size to which an open reader, such as a backup, made it grow.
+    writer.pragma(`journal_size_limit = ${maxLogBytes}`);
     // Overwrites deleted content, such as a secret under an earlier key, if its page is written anyway.
     writer.pragma('secure_delete = FAST');
   });
@@ -87,6 +91,7 @@ function openFile(file: string, files: readonly string[], release: () => void): 
       ownership.takeToken(token);
     },
     lost: ownership.lost,
+    logBytes: () => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0,
     close: async () => {
       ownership.stop();
       reader.close();

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import pg from 'pg';
+import { ConflictError, StoreAwayError } from '../../src/core/ports/store.js';
+import { BoundChange, step } from '../../src/storage/bound-change.js';
+import { createChanges } from '../../src/storage/changes.js';
+import { postgres } from '../../src/storage/dialect.js';
+import { openStore } from '../../src/storage/open-store.js';
+import { createPostgresBatch } from '../../src/storage/postgres/postgres-batch.js';
+import { connectPostgresWriter } from '../../src/storage/postgres/postgres-writer.js';
+import { compileStatements } from '../../src/storage/statements/all-statements.js';
+import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { aNotification, aTransaction, silentLog } from '../support/stored-samples.js';
+
+let server: TestPostgres;
+before(async () => {
+  server = await startPostgres();
+});
+after(() => server.stop());
+
+async function connect(test: TestContext, databaseUrl: string): Promise<pg.Client> {
+  const client = new pg.Client(databaseUrl);
+  client.on('error', () => undefined);
+  await client.connect();
+  test.after(() => client.end());
+  return client;
+}
+
+describe('PostgreSQL as operators configure it', () => {
+  it('an idle service stays connected, whatever the idle_session_timeout of the database', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const admin = await connect(test, databaseUrl);
+    await admin.query(`do $$ begin execute format('alter database %I set idle_session_timeout = 300', current_database()); end $$`);
+    const { store } = await openStore(databaseUrl, { log: silentLog });
+    test.after(() => store.close());
+    await store.read.confirmedTimeMs();
+    const other = new pg.Client(databaseUrl);
+    const ended = new Promise((resolve) => other.on('error', resolve));
+    await other.connect();
+    await ended;
+    await store.commit([store.change.insertTransaction(aTransaction({ id: '1' }))]);
+    assert.notEqual(await store.read.transaction('1'), undefined);
+  });
+
+  it('a locked table fails the commit, not the process, and the next commit after it succeeds', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const { store, lost } = await openStore(databaseUrl, { log: silentLog });
+    test.after(() => store.close());
+    let isLost = false;
+    void lost.then(() => {
+      isLost = true;
+    });
+    const insert = (id: string) => store.commit([store.change.insertTransaction(aTransaction({ id }))]);
+    const other = await connect(test, databaseUrl);
+    await other.query('begin');
+    await other.query('lock table transactions in access exclusive mode');
+    await assert.rejects(insert('1'), StoreAwayError);
+    await other.query('rollback');
+    await insert('2');
+    assert.equal(isLost, false);
+    assert.equal(await store.read.transaction('1'), undefined);
+  });
+
+  it('two schemas of one database hold two services, each with its own migrations', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const admin = await connect(test, databaseUrl);
+    await admin.query('create schema one; create schema two');
+    const urls = ['one', 'two'].map((schema) => `${databaseUrl}?options=${encodeURIComponent(`-c search_path=${schema}`)}`);
+    const stores = [];
+    for (const url of urls) {
+      const { store, migrations } = await openStore(url, { log: silentLog });
+      test.after(() => store.close());
+      assert.deepEqual(migrations, ['0001-initial']);
+      stores.push(store);
+    }
+    await stores[0]?.commit([stores[0].change.insertTransaction(aTransaction({ id: '1' }))]);
+    assert.equal(await stores[1]?.read.transaction('1'), undefined);
+  });
+
+  it('a search_path without a schema is named as the problem', async () => {
+    const databaseUrl = await server.newDatabase();
+    const url = `${databaseUrl}?options=${encodeURIComponent('-c search_path=nowhere')}`;
+    await assert.rejects(openStore(url, { log: silentLog }), /the search_path .*nowhere.* names no schema that exists; create the schema/);
+  });
+
+  it('a batch in which most lists conflict takes three transactions, and writes every other list', async (test) => {
+    const databaseUrl = await server.newDatabase();
+    const { store } = await openStore(databaseUrl, { log: silentLog });
+    await store.commit([store.change.insertNotification(aNotification({ id: 'taken' }))]);
+    await store.close();
+    const { writer } = await connectPostgresWriter(databaseUrl);
+    test.after(() => writer.end());
+    let begun = 0;
+    const query = writer.query.bind(writer) as (...asked: unknown[]) => unknown;
+    Object.assign(writer, {
+      query(...asked: unknown[]) {
+        if (asked[0] === 'begin') begun += 1;
+        return query(...asked);
+      },
+    });
+    const statements = compileStatements(postgres);
+    const change = createChanges(statements);
+    const conflicting = change.insertNotification(aNotification({ id: 'taken' })) as BoundChange;
+    const written = (id: string) => [change.insertNotification(aNotification({ id })) as BoundChange];
+    const wrong = new BoundChange('wrong', [step(statements.instances.touch, { number: 1, checked_at_ms: Number.NaN })]);
+    const lists = [written('first'), ...Array.from({ length: 254 }, () => [conflicting]), [wrong], written('last')];
+    const outcomes = await createPostgresBatch(writer)(lists);
+    assert.ok(begun <= 3, `${begun} transactions`);
+    assert.equal(outcomes.filter((outcome) => outcome instanceof ConflictError).length, 254);
+    assert.deepEqual([outcomes[0], outcomes.at(-1)], [undefined, undefined]);
+    assert.ok(outcomes[255] instanceof pg.DatabaseError);
+    const { rows } = await writer.query('select id from notifications order by seq');
+    assert.deepEqual(
+      rows.map(({ id }) => id),
+      ['taken', 'first', 'last'],
+    );
+  });
+});
