@@ -1,6 +1,4 @@
-import { readFile } from 'node:fs/promises';
 import type { ConnectRouter } from '@connectrpc/connect';
-import type { buildConnector } from 'undici';
 import { Health } from '../gen/grpc/health/v1/health_pb.js';
 import { createAudit, createRefusalAudit } from './api/contract/audit.js';
 import { createErrorInterceptor } from './api/contract/errors.js';
@@ -11,6 +9,7 @@ import { createServeOnce } from './api/contract/stored-response.js';
 import { createWarnings } from './api/contract/warnings.js';
 import { createRateLimit } from './api/guards/rate-limit.js';
 import { createHandler } from './api/handler.js';
+import { type CertificateFiles, readCertificate, startCertificateRenewal } from './api/http/certificate-files.js';
 import { createCors } from './api/http/cors.js';
 import { createMetricsPage, createReadyPage, healthPage } from './api/http/operator-pages.js';
 import { createServer } from './api/http/server.js';
@@ -34,13 +33,12 @@ import { createKeyRing } from './core/access/key-ring.js';
 import { openAgeClock } from './core/age-clock.js';
 import { createExclusively } from './core/exclusively.js';
 import { systemIds } from './core/ids.js';
-import type { NodeUrlPolicy } from './core/network/node-url-policy.js';
 import { eventFor, relayerEventFor } from './core/notification/events.js';
 import { withSealedUrls } from './core/notification/sealed-urls.js';
 import { type Clock, monotonicMs, systemClock } from './core/ports/clock.js';
 import type { AuditLog, Log } from './core/ports/log.js';
 import type { RecordEvent, RecordRelayerState } from './core/ports/record-event.js';
-import type { Meter, Telemetry } from './core/ports/telemetry.js';
+import type { Telemetry } from './core/ports/telemetry.js';
 import { systemTimers } from './core/ports/timers.js';
 import { findMovedAccounts, type MovedAccount } from './core/relayer/moved-accounts.js';
 import { isActive, type Relayer } from './core/relayer/relayer.js';
@@ -54,14 +52,13 @@ import { createEngine } from './engine/engine.js';
 import { createMetrics } from './observability/metrics/metrics.js';
 import { createSystemState } from './observability/system-state.js';
 import { openTracer } from './observability/traces/tracer.js';
-import { openChains } from './open-chains.js';
+import { guardedConnectorFor, openChains, withKnownHosts } from './open-chains.js';
 import { accountOf, openRelayers } from './open-relayers.js';
 import { localKeys } from './signers/local/local-keys.js';
 import { openStore, wakeOnEvents } from './storage/open-store.js';
 import { createSecretBox } from './storage/secret-box.js';
 import { createDelivery } from './webhooks/delivery.js';
 import { startRetention } from './webhooks/retention.js';
-import { createGuardedConnector } from './webhooks/target-guard.js';
 
 /** How long running calls, webhook deliveries and node calls may continue during a shutdown. */
 const shutdownDeadlineMs = 9_000;
@@ -91,6 +88,8 @@ export interface App {
   readonly relayers: readonly Relayer[];
   /** Resolves with the reason if the service cannot continue and should be stopped. */
   readonly broken: Promise<Error>;
+  /** Reads the files of the TLS certificate now; without TLS it does nothing. */
+  renewCertificate(): Promise<void>;
   /** Accepts nothing new, lets running work end, and closes everything within 10 s, even if a part hangs. */
   stop(): Promise<void>;
 }
@@ -290,10 +289,12 @@ export async function startApp(
       telemetry,
       auditRefusal,
     });
+    const files = certificateFilesOf(settings);
+    const certificate = files === null ? null : await readCertificate(files);
     const server = createServer({
       host: settings.host,
       port: settings.port,
-      tls: await readTls(settings),
+      tls: certificate,
       handler,
       newRequestId: ids.timeOrdered,
       log,
@@ -301,7 +302,13 @@ export async function startApp(
     });
     const address = await server.listen();
     onStop('work', () => server.stop());
-    return { ...address, relayers: directory.relayers(), broken: opened.lost, stop };
+    const renewal =
+      files === null || certificate === null
+        ? null
+        : startCertificateRenewal(files, { current: certificate, use: server.useCertificate, log });
+    onStop('work', async () => renewal?.stop());
+    const renewCertificate = async () => renewal?.renew();
+    return { ...address, relayers: directory.relayers(), broken: opened.lost, renewCertificate, stop };
 
     async function measure(): Promise<Readiness> {
       const isWorking = await store.checkWorking().then(
@@ -330,25 +337,8 @@ function idsOf(entries: readonly { readonly id: string }[]): ReadonlySet<string>
   return new Set(entries.map(({ id }) => id));
 }
 
-/** Counts nodes that callers named by API as one. */
-function withKnownHosts(meter: Meter, nodeUrls: NodeUrlPolicy): Meter {
-  return {
-    ...meter,
-    nodeAsked: (network, host, ...rest) => meter.nodeAsked(network, nodeUrls.isConfiguredHost(host) ? host : 'set by API', ...rest),
-  };
-}
-
-/** Guards the connections to RPC URLs that callers set through the API, like the connections to webhooks. */
-function guardedConnectorFor(nodeUrls: NodeUrlPolicy, timeoutMs: number): (url: string) => buildConnector.connector | undefined {
-  const { allowedHosts, blockPrivate } = nodeUrls;
-  if (allowedHosts.size === 0 && !blockPrivate) return () => undefined;
-  const connector = createGuardedConnector({ allowPrivateTargets: !blockPrivate, allowedHosts, timeoutMs });
-  return (url) => (nodeUrls.isConfigured(url) ? undefined : connector);
-}
-
-async function readTls({ tlsCertFile, tlsKeyFile }: Settings): Promise<{ certPem: string; keyPem: string } | null> {
-  if (tlsCertFile === null || tlsKeyFile === null) return null;
-  return { certPem: await readFile(tlsCertFile, 'utf8'), keyPem: await readFile(tlsKeyFile, 'utf8') };
+function certificateFilesOf({ tlsCertFile, tlsKeyFile }: Settings): CertificateFiles | null {
+  return tlsCertFile === null || tlsKeyFile === null ? null : { certFile: tlsCertFile, keyFile: tlsKeyFile };
 }
 
 function movedProblem({ relayerId, account, openTransactions }: MovedAccount): Problem {

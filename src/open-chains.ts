@@ -1,10 +1,13 @@
+import type { buildConnector } from 'undici';
 import type { RpcOptions } from './chains/rpc/endpoint.js';
 import { networkIdOf } from './core/network/networks.js';
+import type { NodeUrlPolicy } from './core/network/node-url-policy.js';
 import type { Chain } from './core/ports/chain.js';
 import type { Log } from './core/ports/log.js';
-import type { Telemetry } from './core/ports/telemetry.js';
+import type { Meter, Telemetry } from './core/ports/telemetry.js';
 import type { Network, RpcUrl } from './core/relayer/network.js';
 import type { Chains } from './core/relayer/relayer-registry.js';
+import { createGuardedConnector } from './webhooks/target-guard.js';
 
 /** Options that every chain is opened with. */
 export interface OpenChainsOptions {
@@ -64,4 +67,20 @@ async function openChain(network: Network, rpcUrls: readonly RpcUrl[], options: 
   if (network.type === 'evm') return (await import('./chains/evm/evm-chain.js')).createEvmChain({ network, ...shared });
   if (network.type === 'stellar') return (await import('./chains/stellar/stellar-chain.js')).createStellarChain({ network, ...shared });
   return (await import('./chains/solana/solana-chain.js')).createSolanaChain({ network, ...shared });
+}
+
+/** Counts nodes that callers named by API as one. */
+export function withKnownHosts(meter: Meter, nodeUrls: NodeUrlPolicy): Meter {
+  return {
+    ...meter,
+    nodeAsked: (network, host, ...rest) => meter.nodeAsked(network, nodeUrls.isConfiguredHost(host) ? host : 'set by API', ...rest),
+  };
+}
+
+/** Guards the connections to RPC URLs that callers set through the API, like the connections to webhooks. */
+export function guardedConnectorFor(nodeUrls: NodeUrlPolicy, timeoutMs: number): (url: string) => buildConnector.connector | undefined {
+  const { allowedHosts, blockPrivate } = nodeUrls;
+  if (allowedHosts.size === 0 && !blockPrivate) return () => undefined;
+  const connector = createGuardedConnector({ allowPrivateTargets: !blockPrivate, allowedHosts, timeoutMs });
+  return (url) => (nodeUrls.isConfigured(url) ? undefined : connector);
 }

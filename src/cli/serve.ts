@@ -19,7 +19,7 @@ export function registerServe(program: Command): void {
     .description('run the service until SIGTERM or Ctrl-C')
     .addHelpText(
       'after',
-      '\nWrites logs as JSON lines to standard output. After SIGTERM, running calls can finish, and the process ends within 10 s.\n\nExample:\n  relayer serve',
+      '\nWrites logs as JSON lines to standard output. After SIGTERM, running calls can finish, and the process ends within 10 s. On SIGHUP, the service reads the TLS certificate again.\n\nExample:\n  relayer serve',
     )
     .addHelpText('after', settingsHelp())
     .action(serve);
@@ -45,6 +45,7 @@ async function serve(): Promise<void> {
   const { startApp } = await import('../app.js');
   const app = await startApp(settings, config, log);
   log.info({ host: app.host, port: app.port, relayers: config.relayers.length }, 'listening');
+  process.on('SIGHUP', () => void app.renewCertificate());
   const reason = await Promise.race([untilSignalled(), app.broken]);
   if (typeof reason === 'string') log.info({ signal: reason }, 'stopping');
   else log.error({ err: reason }, 'stopping: the service cannot continue');

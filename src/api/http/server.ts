@@ -1,9 +1,10 @@
 import { createServer as createHttp1Server, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttp2Server, type ServerHttp2Session } from 'node:http2';
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { createServer as createTlsServer, type TLSSocket, Server as TlsServer } from 'node:tls';
 import type { Log } from '../../core/ports/log.js';
 import { breakOff } from './answer.js';
+import type { Certificate } from './certificate-files.js';
 import { answerClientError } from './client-error.js';
 import type { ApiRequest, ApiResponse } from './header.js';
 import { closeAfterGoaway, endUnused, limitResets, limitStream } from './http2-limits.js';
@@ -58,7 +59,7 @@ export interface ServerOptions {
   /** 0: any free port. */
   readonly port: number;
   /** Null: cleartext. */
-  readonly tls: { readonly certPem: string; readonly keyPem: string } | null;
+  readonly tls: Certificate | null;
   /** Answers every request. */
   readonly handler: (request: ApiRequest, response: ApiResponse) => void;
   readonly newRequestId: () => string;
@@ -78,6 +79,8 @@ export interface ApiServer {
    * everything is closed.
    */
   stop(): Promise<void>;
+  /** New TLS connections get this certificate. */
+  useCertificate(certificate: Certificate): void;
 }
 
 /**
@@ -223,12 +226,16 @@ export function createServer({
     http1.close();
   }
 
-  return { listen, stop };
+  function useCertificate({ certPem, keyPem }: Certificate): void {
+    if (acceptor instanceof TlsServer) acceptor.setSecureContext({ cert: certPem, key: keyPem });
+  }
+
+  return { listen, stop, useCertificate };
 }
 
 /** Creates the acceptor of TLS connections. It passes each on with the version that ALPN agreed on; callers without ALPN get HTTP/1. */
 function createTlsAcceptor(
-  { certPem, keyPem }: { readonly certPem: string; readonly keyPem: string },
+  { certPem, keyPem }: Certificate,
   handshakeTimeout: number,
   takeOver: (socket: Socket, version: 1 | 2) => void,
 ): Server {

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { connect } from 'node:tls';
+import { createServiceHome, startService } from '../support/service.js';
+import { waitFor } from '../support/wait-for.js';
+
+function newCertificate(certFile: string, keyFile: string): void {
+  const keyOptions = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', keyFile];
+  execFileSync('openssl', ['req', '-x509', ...keyOptions, '-out', certFile, '-days', '1', '-subj', '/CN=localhost'], { stdio: 'ignore' });
+}
+
+function servedFingerprint(port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerCertificate().fingerprint256);
+      socket.destroy();
+    });
+    socket.on('error', reject);
+  });
+}
+
+it('a renewed TLS certificate is served after SIGHUP and without it, and a wrong one never is', async (test) => {
+  const home = await createServiceHome({ rpcUrl: 'http://127.0.0.1:9' });
+  test.after(() => home.remove());
+  const certFile = join(home.dir, 'cert.pem');
+  const keyFile = join(home.dir, 'key.pem');
+  newCertificate(certFile, keyFile);
+  const service = await startService({ ...home, env: { ...home.env, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } });
+  test.after(() => service.kill());
+  const logged =
+    (text: string, times = 1) =>
+    () =>
+      service.output().split(text).length > times ? true : undefined;
+  const first = await servedFingerprint(service.port);
+
+  newCertificate(certFile, keyFile);
+  process.kill(service.pid, 'SIGHUP');
+  await waitFor('the renewal by SIGHUP', logged('TLS certificate renewed'));
+  const second = await servedFingerprint(service.port);
+  assert.notEqual(second, first);
+
+  newCertificate(certFile, join(home.dir, 'another-key.pem'));
+  await waitFor('the refusal', logged('the TLS certificate cannot be renewed; the earlier one stays in use'));
+  assert.equal(await servedFingerprint(service.port), second);
+
+  newCertificate(certFile, keyFile);
+  await waitFor('the renewal without a signal', logged('TLS certificate renewed', 2), 200_000);
+  assert.notEqual(await servedFingerprint(service.port), second);
+  writeFileSync(certFile, 'not a certificate');
+  assert.equal(await service.stop(), 0);
+});
