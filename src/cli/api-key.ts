@@ -8,7 +8,7 @@ import { createLogger } from '../observability/logger.js';
 import type { ApiKeyStore } from '../storage/open-api-keys.js';
 import { checkDatabaseExists } from './check-database-exists.js';
 import { CliError } from './cli-error.js';
-import { writeLine, writeNote } from './output.js';
+import { deliverLine, writeLine, writeNote } from './output.js';
 
 interface CreateOptions {
   readonly name: string;
@@ -62,12 +62,17 @@ async function create({ name, scope, relayer = [], expiresAt }: CreateOptions): 
   const unknown = scope.find((given) => !everyScope.includes(given));
   if (unknown !== undefined) throw new CliError(`unknown scope ${JSON.stringify(unknown)}; valid scopes: ${everyScope.join(', ')}`, 2);
   const request = { name, scopes: scope, relayerIds: relayer, expiresAtMs: expiresAt === undefined ? null : msFromRfc3339(expiresAt) };
-  const { createApiKey } = await import('../core/access/api-keys.js');
+  const { createApiKey, deleteApiKey } = await import('../core/access/api-keys.js');
   const { systemClock } = await import('../core/ports/clock.js');
   const { systemIds } = await import('../core/ids.js');
   await withKeys(async (store) => {
     const { apiKey, text } = await createApiKey({ store, keys: noKeys, clock: systemClock, ids: systemIds }, request, null);
-    writeLine(text);
+    try {
+      await deliverLine(text);
+    } catch (error) {
+      await deleteApiKey({ store, keys: noKeys }, apiKey.id);
+      throw new Error('no key was created, since standard output cannot be written', { cause: error });
+    }
     writeNote(`created ${apiKey.id}; the key cannot be shown again`);
   });
 }

@@ -1,7 +1,7 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { type LoadedConfig, loadConfig } from '../config/config-file.js';
 import type { Environment } from '../config/environment.js';
-import { fileProblem } from '../config/json-file.js';
+import { fileProblem, readRegularFile } from '../config/json-file.js';
 import { ConfigError, type Problem } from '../config/problem.js';
 import { loadSettings, readSetting, type Settings, settings as settingsTable } from '../config/settings.js';
 import type { CurvesOfKeystore } from '../config/signer-entries.js';
@@ -50,7 +50,7 @@ async function collect<T>(problems: Problem[], notices: string[], load: () => T 
 const curvesOfKeystoreFile: CurvesOfKeystore = async (path) => {
   let json: string;
   try {
-    json = await readFile(path, 'utf8');
+    json = (await readRegularFile(path)).toString('utf8');
   } catch (error) {
     return { problem: `the keystore file ${path} ${fileProblem(error)}` };
   }

@@ -1,14 +1,25 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { JsonError, jsonFromBytes } from '../json/json-reader.js';
 import type { JsonValue } from '../json/json-value.js';
 
 /** Reads a JSON file, or returns why it cannot be used, as a text that follows the file's name. */
 export async function readJsonFile(file: string): Promise<{ readonly value: JsonValue } | { readonly problem: string }> {
   try {
-    return { value: jsonFromBytes(await readFile(file), { allowByteOrderMark: true }) };
+    return { value: jsonFromBytes(await readRegularFile(file), { allowByteOrderMark: true }) };
   } catch (error) {
     return { problem: error instanceof JsonError ? error.message : fileProblem(error) };
   }
+}
+
+/** The code of the error for a pipe, a device or a socket. */
+const notRegular = 'ENOTREGULAR';
+
+/** Reads a file. Throws for a pipe or a device, whose end may never come. */
+export async function readRegularFile(file: string): Promise<Buffer> {
+  const found = await stat(file);
+  // Reading a folder fails by itself.
+  if (!found.isFile() && !found.isDirectory()) throw Object.assign(new Error(`${file} is not a regular file`), { code: notRegular });
+  return readFile(file);
 }
 
 /** True if a file or folder does not exist. */
@@ -21,6 +32,7 @@ export function fileProblem(error: unknown): string {
   const code = codeOf(error);
   if (code === 'ENOENT') return 'does not exist';
   if (code === 'EACCES' || code === 'EPERM') return 'cannot be read: permission denied';
+  if (code === notRegular) return 'is not a regular file';
   if (code === 'EISDIR') return 'is a folder';
   if (code === 'ENOTDIR') return 'is not a folder';
   return `cannot be read (${String(code)})`;

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { programFile } from '../support/program-file.js';
 import { runCli } from '../support/run-cli.js';
 import { apiKey as bootstrapKey, createServiceHome, startService } from '../support/service.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -32,6 +34,17 @@ test('api-key: create prints only the key, list never shows it, delete revokes i
     stdout: '',
     stderr: `error: API key with ID ${id} not found\n`,
   });
+});
+
+test('api-key create: keeps no key whose text could not be written', async () => {
+  const env = await newDatabase();
+  const full = openSync('/dev/full', 'w');
+  const args = [programFile, 'api-key', 'create', '--name', 'shop', '--scope', 'sign'];
+  const { status, stderr } = spawnSync(process.execPath, args, { env, stdio: ['ignore', full, 'pipe'], encoding: 'utf8' });
+  closeSync(full);
+  assert.equal(status, 1);
+  assert.match(stderr, /^error: no key was created, since standard output cannot be written: ENOSPC/);
+  assert.deepEqual(await runCli(['api-key', 'list'], env), { exitCode: 0, stdout: '', stderr: '' });
 });
 
 test('api-key: creates no database in a wrong folder', async () => {

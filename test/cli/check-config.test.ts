@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
@@ -102,4 +103,18 @@ test('check-config: the example configuration lacks only its keystore', async ()
     stderr,
     /^error: the configuration has 1 problem:\n {2}signers\[0\]\.config\.path: the keystore file examples\/config\/keys\/local-signer\.json does not exist\n$/,
   );
+});
+
+test('check-config: names a pipe in the place of the configuration or of a keystore, and does not wait for its end', async () => {
+  const folder = await temporaryFolder();
+  execFileSync('mkfifo', [join(folder, 'config.json')]);
+  const ofConfig = await runCli(['check-config'], { ...settings, CONFIG_DIR: folder });
+  assert.deepEqual([ofConfig.exitCode, /config\.json: is not a regular file/.test(ofConfig.stderr)], [2, true], ofConfig.stderr);
+
+  const keystore = await temporaryFolder();
+  execFileSync('mkfifo', [join(keystore, 'key.json')]);
+  const signer = sampleSigner({ config: { path: join(keystore, 'key.json'), passphrase: { type: 'env', value: 'KEY_PASSPHRASE' } } });
+  const env = { ...settings, CONFIG_DIR: await temporaryFolder({ 'config.json': sampleConfig({ signers: [signer] }) }) };
+  const ofKeystore = await runCli(['check-config'], env);
+  assert.deepEqual([ofKeystore.exitCode, /key\.json is not a regular file/.test(ofKeystore.stderr)], [2, true], ofKeystore.stderr);
 });

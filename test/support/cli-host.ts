@@ -6,8 +6,10 @@ import type { CliCommand } from './run-cli.js';
 
 const output = { stdout: '', stderr: '' };
 for (const name of ['stdout', 'stderr'] as const) {
-  process[name].write = (text: string | Uint8Array): boolean => {
+  process[name].write = (text: string | Uint8Array, ...more: unknown[]): boolean => {
     output[name] += typeof text === 'string' ? text : Buffer.from(text).toString();
+    const written = more.at(-1);
+    if (typeof written === 'function') written();
     return true;
   };
 }
