@@ -5,7 +5,7 @@ const answerTimeoutMs = 30_000;
 const connectTimeoutMs = 10_000;
 
 /**
- * What a connection sets for itself, whatever the server's configuration: an idle service stays connected; the server notices a process that is gone
+ * The settings of each connection, which override those of the server: an idle service stays connected; the server notices a process that is gone
  * while a statement runs; and a statement that waits for a locked table fails, before the connection counts as dead.
  */
 const sessionSettings = {

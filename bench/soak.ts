@@ -1,0 +1,179 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as elapsed } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { Agent, request } from 'undici';
+import { startAnvil } from '../test/support/anvil.js';
+import { readMetrics, sumOf } from '../test/support/metrics-text.js';
+import { createServiceHome, type ServiceHome } from '../test/support/service.js';
+import { waitFor } from '../test/support/wait-for.js';
+import { authorization, type MeasuredServer, startServiceIn } from './servers.js';
+
+/*
+ * Runs the service under a constant load for a long time, prints its resources each minute, and ends with exit code 1 if one of them grows:
+ *
+ *     npm run soak -- --minutes 60 --rate 50
+ */
+
+/** The resources of the service at one moment. */
+interface Reading {
+  readonly heapMb: number;
+  readonly rssMb: number;
+  readonly descriptors: number;
+  readonly walMb: number;
+  /** The 99th percentile of the event loop's delay since the last reading. */
+  readonly lagMs: number;
+  readonly open: number;
+  readonly backlog: number;
+}
+
+/** How much a resource may grow from the first third to the last third of the readings after the warm-up: a factor, and a number on top. */
+const allowed: { readonly [name in keyof Reading]: readonly [factor: number, more: number] } = {
+  heapMb: [1.1, 5],
+  rssMb: [1.1, 0],
+  descriptors: [1, 10],
+  walMb: [1, 17],
+  lagMs: [2, 50],
+  open: [1.5, 500],
+  backlog: [1.5, 500],
+};
+const names = Object.keys(allowed) as (keyof Reading)[];
+
+const { values } = parseArgs({ options: { minutes: { type: 'string', default: '60' }, rate: { type: 'string', default: '50' } } });
+const minutes = Number(values.minutes);
+const rate = Number(values.rate);
+if (!Number.isInteger(minutes) || minutes < 3 || !(rate > 0)) throw new Error('--minutes must be an integer from 3 on, and --rate above 0');
+const warmUpMinutes = Math.min(10, Math.floor(minutes / 6));
+const minuteMs = 60_000;
+const tickMs = 100;
+
+const receiver = createServer((incoming, response) => {
+  incoming.resume().on('end', () => response.end());
+}).listen(0, '127.0.0.1');
+await once(receiver, 'listening');
+const anvil = await startAnvil({ blockTime: 1 });
+const home = await createServiceHome({
+  rpcUrl: anvil.url,
+  notifications: [{ id: 'hook', type: 'webhook', url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/` }],
+  notificationId: 'hook',
+});
+await anvil.rpc('anvil_setBalance', [home.address, `0x${(10n ** 26n).toString(16)}`]);
+const main = fileURLToPath(new URL('../src/main.js', import.meta.url));
+const collector = fileURLToPath(new URL('../test/hostile/collect-on-signal.js', import.meta.url));
+const service = await startServiceIn(home, main, ['--import', collector]);
+const agent = new Agent({ connections: 16 });
+const base = `http://127.0.0.1:${service.ports[0]}`;
+const failures = new Map<string, number>();
+let sent = 0;
+
+try {
+  const readings = await soak();
+  const growing = readings.length === 0 ? [] : names.filter((name) => grows(name, readings));
+  for (const [what, count] of failures) print(`failed: ${what}, ${count} times`);
+  for (const name of growing) print(`grows: ${name}`);
+  print(`${sent} sends in ${minutes} minutes; the trend is over the minutes after ${warmUpMinutes}`);
+  if (growing.length > 0 || failures.size > 0) process.exitCode = 1;
+} finally {
+  await agent.close();
+  await service.stop();
+  await anvil.stop();
+  receiver.close();
+  await home.remove();
+}
+
+/** Loads the service, and returns the readings after the warm-up. */
+async function soak(): Promise<readonly Reading[]> {
+  const readings: Reading[] = [];
+  const stopping = new AbortController();
+  const loading = load(stopping.signal);
+  print(['minute', ...names].map((name) => name.padStart(12)).join(''));
+  for (let minute = 1; minute <= minutes; minute += 1) {
+    await elapsed(minuteMs);
+    const reading = await read(home, service);
+    if (minute > warmUpMinutes) readings.push(reading);
+    print([minute, ...names.map((name) => reading[name].toFixed(1))].map((text) => String(text).padStart(12)).join(''));
+  }
+  stopping.abort();
+  await loading;
+  return readings;
+}
+
+/** Sends at the rate, however long the answers take, and reads every tenth transaction. */
+async function load(signal: AbortSignal): Promise<void> {
+  const startedMs = performance.now();
+  const running = new Set<Promise<void>>();
+  while (!signal.aborted) {
+    const due = Math.floor(((performance.now() - startedMs) / 1000) * rate);
+    for (; sent < due; sent += 1) {
+      const one = sendOne(sent).finally(() => running.delete(one));
+      running.add(one);
+    }
+    await elapsed(tickMs, undefined, { signal }).catch(() => undefined);
+  }
+  await Promise.all(running);
+}
+
+async function sendOne(number: number): Promise<void> {
+  const path = `/api/v1/relayers/${home.relayerId}/transactions`;
+  const body = JSON.stringify({ to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', value: 1, speed: 'fast' });
+  const headers = { 'content-type': 'application/json', 'idempotency-key': `soak-${number}` };
+  const answer = await ask('POST', path, headers, body);
+  if (answer !== null && number % 10 === 0) await ask('GET', `${path}/${JSON.parse(answer).data.id}`);
+}
+
+/** Returns the answer; null if it is not a success, which is counted. */
+async function ask(method: 'GET' | 'POST', path: string, headers: Record<string, string> = {}, body?: string): Promise<string | null> {
+  try {
+    const answer = await request(`${base}${path}`, {
+      dispatcher: agent,
+      method,
+      headers: { authorization, ...headers },
+      body: body ?? null,
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode === 200) return text;
+    fail(`${method} answered ${answer.statusCode}`);
+  } catch (error) {
+    fail(`${method}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return null;
+}
+
+function fail(what: string): void {
+  failures.set(what, (failures.get(what) ?? 0) + 1);
+}
+
+/** Collects the service's garbage, and reads its resources after that. */
+async function read({ dir }: ServiceHome, { pid }: MeasuredServer): Promise<Reading> {
+  const log = join(dir, 'service.log');
+  const collections = () => readFileSync(log, 'utf8').split('"msg":"collected"').length;
+  const before = collections();
+  process.kill(pid, 'SIGUSR2');
+  await waitFor('the garbage collection', () => (collections() > before ? true : undefined));
+  const metrics = readMetrics((await ask('GET', '/metrics')) ?? '');
+  const of = (name: string) => sumOf(metrics, name);
+  return {
+    heapMb: of('nodejs_heap_size_used_bytes') / 1e6,
+    rssMb: of('process_resident_memory_bytes') / 1e6,
+    descriptors: of('process_open_fds'),
+    walMb: of('relayer_database_log_bytes') / 1e6,
+    lagMs: of('nodejs_eventloop_lag_p99_seconds') * 1000,
+    open: of('relayer_open_transactions'),
+    backlog: of('relayer_webhook_backlog'),
+  };
+}
+
+function grows(name: keyof Reading, readings: readonly Reading[]): boolean {
+  const part = Math.max(1, Math.floor(readings.length / 3));
+  const mean = (some: readonly Reading[]) => some.reduce((sum, reading) => sum + reading[name], 0) / some.length;
+  const [factor, more] = allowed[name];
+  return mean(readings.slice(-part)) > mean(readings.slice(0, part)) * factor + more;
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
