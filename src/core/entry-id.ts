@@ -1,31 +1,18 @@
-import { DomainError, type FieldProblem, invalidField, throwProblems } from './errors.js';
+import { DomainError } from './errors.js';
+import { checkText, syntaxes } from './text-syntax.js';
 
-const idPattern = /^[A-Za-z0-9_-]{1,36}$/;
-const idRule = 'must be 1 to 36 characters from A-Z, a-z, 0-9, _ and -';
-const maxNameLength = 100;
 /** The maximum number of relayers that an error names: it should stay readable, and fit in a header. */
 const maxNamedUsers = 10;
 
 /** True if the text can be the id of a relayer, signer or notification. Anything else need not be looked up. */
 export function isEntryId(text: string): boolean {
-  return idPattern.test(text);
+  return syntaxes.entry_id.pattern.test(text);
 }
 
 /** Checks an id that a caller chose. Throws `FIELD_INVALID`. */
 export function entryIdFromText(text: string, field = 'id'): string {
-  if (!isEntryId(text)) throw invalidField(field, idRule);
+  checkText(field, text, syntaxes.entry_id);
   return text;
-}
-
-/** Returns what is wrong with a name that a caller chose. */
-export function nameProblems(name: string): readonly FieldProblem[] {
-  if (name !== '' && [...name].length <= maxNameLength && !/[\p{Cc}\p{Surrogate}]/u.test(name)) return [];
-  return [{ field: 'name', description: `must be 1 to ${maxNameLength} characters without control characters` }];
-}
-
-/** Checks a name that a caller chose. Throws `FIELD_INVALID`. */
-export function checkName(name: string): void {
-  throwProblems(nameProblems(name));
 }
 
 /** The 409 for an id, or another unique value, that is taken. `id`: the entry that has it. */

@@ -1,6 +1,7 @@
+import { invalidField } from './errors.js';
 import { isSolanaAddress } from './solana-address.js';
 
-/** The syntax of a text field. The codec, the checks of RPC and the OpenAPI document use the same one. */
+/** The syntax of a text field. The codec, the checks of RPC, the OpenAPI document and the domain use the same one. */
 export interface TextSyntax {
   /** Matches the whole text. Written so that the engines of other languages read it the same way. */
   readonly pattern: RegExp;
@@ -21,48 +22,59 @@ const controls = String.raw`\x00-\x1f\x7f-\x9f`;
  * The syntaxes by the names that `(relayer.rest.v1.field).syntax` uses. A syntax says what a text looks like; checksums, decoded sizes and
  * whether the named thing exists are checked later.
  */
-export const textSyntaxes: ReadonlyMap<string, TextSyntax> = new Map(
-  Object.entries<TextSyntax>({
-    entry_id: { pattern: /^[A-Za-z0-9_-]{1,36}$/u, description: 'must be 1 to 36 characters from A-Z, a-z, 0-9, _ and -' },
-    name: { pattern: new RegExp(`^[^${controls}]{1,100}$`, 'u'), description: 'must be 1 to 100 characters without control characters' },
-    http_url: {
-      pattern: new RegExp(String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\s${controls}]+$`, 'u'),
-      maxLength: 2048,
-      description: 'must be a URL that begins with http:// or https://',
-    },
-    webhook_url: {
-      pattern: /^[Hh][Tt][Tt][Pp][Ss]?:\/\/./u,
-      // A host without user name and password, and no white space.
-      shownPattern: new RegExp(String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\s${controls}/?#@\\]+(?:[/?#\\][^\s${controls}]*)?$`, 'u'),
-      maxLength: 2048,
-      description: 'must begin with http:// or https://',
-    },
-    json_rpc_version: { pattern: /^2\.0$/u, description: 'must be 2.0' },
-    evm_address: { pattern: /^0x[0-9a-fA-F]{40}$/u, description: 'must be 0x and 40 hex digits' },
-    hex_data: { pattern: /^(?:0x)?(?:[0-9a-fA-F]{2})*$/u, description: 'must be an even number of hex digits' },
-    hash: { pattern: /^(?:0x)?[0-9a-fA-F]{64}$/u, description: 'must be 32 bytes: 64 hex digits, with or without 0x' },
-    stellar_account: { pattern: /^G[A-Z2-7]{55}$/u, description: 'must be the address of an account (G...)' },
-    stellar_receiver: {
-      pattern: /^(?:G[A-Z2-7]{55}|M[A-Z2-7]{68})$/u,
-      description: 'must be the address of an account (G... or M...)',
-    },
-    stellar_contract: { pattern: /^C[A-Z2-7]{55}$/u, description: 'must be the address of a contract (C...)' },
-    stellar_address: {
-      pattern: /^(?:[CG][A-Z2-7]{55}|M[A-Z2-7]{68})$/u,
-      description: 'must be the address of an account (G..., M...) or of a contract (C...)',
-    },
-    asset_code_4: { pattern: /^[A-Za-z0-9]{1,4}$/u, description: 'must be 1 to 4 characters from A-Z, a-z and 0-9' },
-    asset_code_12: { pattern: /^[A-Za-z0-9]{5,12}$/u, description: 'must be 5 to 12 characters from A-Z, a-z and 0-9' },
-    contract_function: { pattern: /^[A-Za-z0-9_]{1,32}$/u, description: 'must be 1 to 32 characters from a-z, A-Z, 0-9 and _' },
-    contract_symbol: { pattern: /^[A-Za-z0-9_]{0,32}$/u, description: 'must be at most 32 characters from a-z, A-Z, 0-9 and _' },
-    xdr: { pattern: /^[A-Za-z0-9+/]*={0,2}$/u, description: 'must be base64 XDR' },
-    solana_address: { pattern: /^[1-9A-HJ-NP-Za-km-z]{32,44}$/u, accepts: isSolanaAddress, description: 'must be 32 bytes in base58' },
-    solana_transaction: { pattern: /^[A-Za-z0-9+/]*={0,2}$/u, description: 'must be base64' },
-  }),
-);
+export const syntaxes = {
+  entry_id: { pattern: /^[A-Za-z0-9_-]{1,36}$/u, description: 'must be 1 to 36 characters from A-Z, a-z, 0-9, _ and -' },
+  name: {
+    pattern: new RegExp(`^[^${controls}]{1,100}$`, 'u'),
+    accepts: (text) => !/\p{Surrogate}/u.test(text),
+    description: 'must be 1 to 100 characters without control characters',
+  },
+  http_url: {
+    pattern: new RegExp(String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\s${controls}]+$`, 'u'),
+    maxLength: 2048,
+    description: 'must be a URL that begins with http:// or https://',
+  },
+  webhook_url: {
+    pattern: /^[Hh][Tt][Tt][Pp][Ss]?:\/\/./u,
+    // A host without user name and password, and no white space.
+    shownPattern: new RegExp(String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\s${controls}/?#@\\]+(?:[/?#\\][^\s${controls}]*)?$`, 'u'),
+    maxLength: 2048,
+    description: 'must begin with http:// or https://',
+  },
+  json_rpc_version: { pattern: /^2\.0$/u, description: 'must be 2.0' },
+  evm_address: { pattern: /^0x[0-9a-fA-F]{40}$/u, description: 'must be 0x and 40 hex digits' },
+  hex_data: { pattern: /^(?:0x)?(?:[0-9a-fA-F]{2})*$/u, description: 'must be an even number of hex digits' },
+  hash: { pattern: /^(?:0x)?[0-9a-fA-F]{64}$/u, description: 'must be 32 bytes: 64 hex digits, with or without 0x' },
+  stellar_account: { pattern: /^G[A-Z2-7]{55}$/u, description: 'must be the address of an account (G...)' },
+  stellar_receiver: {
+    pattern: /^(?:G[A-Z2-7]{55}|M[A-Z2-7]{68})$/u,
+    description: 'must be the address of an account (G... or M...)',
+  },
+  stellar_contract: { pattern: /^C[A-Z2-7]{55}$/u, description: 'must be the address of a contract (C...)' },
+  stellar_address: {
+    pattern: /^(?:[CG][A-Z2-7]{55}|M[A-Z2-7]{68})$/u,
+    description: 'must be the address of an account (G..., M...) or of a contract (C...)',
+  },
+  asset_code_4: { pattern: /^[A-Za-z0-9]{1,4}$/u, description: 'must be 1 to 4 characters from A-Z, a-z and 0-9' },
+  asset_code_12: { pattern: /^[A-Za-z0-9]{5,12}$/u, description: 'must be 5 to 12 characters from A-Z, a-z and 0-9' },
+  contract_function: { pattern: /^[A-Za-z0-9_]{1,32}$/u, description: 'must be 1 to 32 characters from a-z, A-Z, 0-9 and _' },
+  contract_symbol: { pattern: /^[A-Za-z0-9_]{0,32}$/u, description: 'must be at most 32 characters from a-z, A-Z, 0-9 and _' },
+  xdr: { pattern: /^[A-Za-z0-9+/]*={0,2}$/u, description: 'must be base64 XDR' },
+  solana_address: { pattern: /^[1-9A-HJ-NP-Za-km-z]{32,44}$/u, accepts: isSolanaAddress, description: 'must be 32 bytes in base58' },
+  solana_transaction: { pattern: /^[A-Za-z0-9+/]*={0,2}$/u, description: 'must be base64' },
+} satisfies Record<string, TextSyntax>;
+
+/** The same syntaxes, for names that the definitions give. */
+export const textSyntaxes: ReadonlyMap<string, TextSyntax> = new Map(Object.entries<TextSyntax>(syntaxes));
 
 /** Returns what is wrong with a text; undefined if nothing is. */
 export function textProblem({ pattern, accepts, maxLength, description }: TextSyntax, text: string): string | undefined {
   if (maxLength !== undefined && text.length > maxLength) return `must be at most ${maxLength} characters`;
   return pattern.test(text) && accepts?.(text) !== false ? undefined : description;
+}
+
+/** Checks a text. Throws `FIELD_INVALID` for `field`. */
+export function checkText(field: string, text: string, syntax: TextSyntax): void {
+  const problem = textProblem(syntax, text);
+  if (problem !== undefined) throw invalidField(field, problem);
 }

@@ -1,3 +1,4 @@
+import { syntaxes, textProblem } from '../../core/text-syntax.js';
 import { keccak256 } from '../../crypto/keccak.js';
 
 /** Converts an address to EIP-55. The text must be `0x` and 40 hex digits. */
@@ -10,7 +11,8 @@ export function checksumAddress(address: string): string {
 
 /** Reads a caller's address into EIP-55. `problem` continues a sentence that starts with the field name. */
 export function readAddress(text: string): { readonly address: string } | { readonly problem: string } {
-  if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return { problem: 'must be 0x and 40 hex digits' };
+  const problem = textProblem(syntaxes.evm_address, text);
+  if (problem !== undefined) return { problem };
   const address = checksumAddress(text);
   const digits = text.slice(2);
   const isMixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase();

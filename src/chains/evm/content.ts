@@ -3,6 +3,7 @@ import type { RequestContext } from '../../core/ports/chain.js';
 import { type IsRefused, nothingRefused, readAll } from '../../core/read-all.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
 import type { EvmPolicies, Relayer } from '../../core/relayer/relayer.js';
+import { checkText, syntaxes } from '../../core/text-syntax.js';
 import type { EvmContent, EvmPricing, EvmRequest, Speed } from '../../core/transaction/evm.js';
 import { requireEvmPolicy } from '../../core/transaction/evm-policy.js';
 import { readValidUntil } from '../../core/transaction/valid-until.js';
@@ -65,8 +66,8 @@ function readTo(text: string | undefined): string | null {
 
 function readData(text: string | undefined): string | null {
   if (text === undefined) return null;
+  checkText('data', text, syntaxes.hex_data);
   const digits = digitsOf(text);
-  if (digits.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(digits)) throw invalidField('data', 'must be an even number of hex digits');
   if (digits.length > maxDataBytes * 2) throw invalidField('data', `must be at most ${maxDataBytes} bytes, the limit of EVM nodes`);
   return `0x${digits.toLowerCase()}`;
 }

@@ -1,6 +1,7 @@
-import { type Address, address, isAddress } from '@solana/kit';
+import { type Address, address } from '@solana/kit';
 import { invalidField } from '../../core/errors.js';
 import { readAll, readEach } from '../../core/read-all.js';
+import { checkText, syntaxes } from '../../core/text-syntax.js';
 import type { SolanaAccountMeta, SolanaInstruction } from '../../core/transaction/solana.js';
 import { type Message, maxAccounts, maxInstructions, maxTransactionBytes } from './wire.js';
 
@@ -66,7 +67,7 @@ function checkData(field: string, data: string): void {
 
 function checkKey(field: string, text: string): void {
   if (text === '') throw invalidField(field, 'is required');
-  if (!isAddress(text)) throw invalidField(field, 'must be 32 bytes in base58');
+  checkText(field, text, syntaxes.solana_address);
 }
 
 /** The placeholder until a blockhash is known. */

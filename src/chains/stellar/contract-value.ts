@@ -1,11 +1,9 @@
 import { nativeToScVal, scValToBigInt, xdr } from '@stellar/stellar-sdk';
 import { invalidField } from '../../core/errors.js';
 import { readAll, readEach } from '../../core/read-all.js';
+import { checkText, syntaxes } from '../../core/text-syntax.js';
 import { maxValueDepth, type StellarValue, type StellarWideKind } from '../../core/transaction/stellar.js';
 import { readContractAddress } from './address.js';
-
-/** Matches function names and non-empty symbols of contracts. */
-export const symbolPattern = /^[A-Za-z0-9_]{1,32}$/;
 
 /** Encodes a contract value and sorts map entries as contracts require. Throws `DomainError` (400) naming the field under `path`. */
 export function contractValueFrom(value: StellarValue | undefined, path: string, depth = 1): xdr.ScVal {
@@ -42,13 +40,11 @@ export function contractValueFrom(value: StellarValue | undefined, path: string,
     case 'string':
       return xdr.ScVal.scvString(value.value);
     case 'symbol':
-      // The host accepts an empty symbol.
-      if (value.value !== '' && !symbolPattern.test(value.value))
-        throw invalidField(at, 'must be at most 32 characters from a-z, A-Z, 0-9 and _');
+      checkText(at, value.value, syntaxes.contract_symbol);
       return xdr.ScVal.scvSymbol(value.value);
     case 'address': {
       const address = readContractAddress(value.value);
-      if (address === null) throw invalidField(at, 'must be the address of an account (G..., M...) or of a contract (C...)');
+      if (address === null) throw invalidField(at, syntaxes.stellar_address.description);
       return xdr.ScVal.scvAddress(address);
     }
     case 'vec':

@@ -1,9 +1,10 @@
 import { StrKey, xdr } from '@stellar/stellar-sdk';
 import { DomainError, invalidField } from '../../core/errors.js';
 import { readAll, readEach } from '../../core/read-all.js';
+import { checkText, syntaxes } from '../../core/text-syntax.js';
 import type { StellarAsset, StellarAuth, StellarOperation, StellarValue } from '../../core/transaction/stellar.js';
 import { accountIdFrom, accountOf, muxedAccountFrom } from './address.js';
-import { contractValueFrom, symbolPattern } from './contract-value.js';
+import { contractValueFrom } from './contract-value.js';
 import { readXdrField } from './xdr-text.js';
 
 /** An operation in XDR and the source of its authorization. */
@@ -57,7 +58,7 @@ function paymentFrom({ destination, amount, asset }: Extract<StellarOperation, {
 }
 
 function receiverFrom(text: string, path: string): xdr.MuxedAccount {
-  if (accountOf(text) === null) throw invalidField(path, 'must be the address of an account (G... or M...)');
+  if (accountOf(text) === null) throw invalidField(path, syntaxes.stellar_receiver.description);
   return muxedAccountFrom(text);
 }
 
@@ -74,35 +75,32 @@ function assetFrom(asset: StellarAsset | undefined, path: string): xdr.Asset {
     case 'native':
       return xdr.Asset.assetTypeNative();
     case 'credit4':
-      return xdr.Asset.assetTypeCreditAlphanum4(new xdr.AlphaNum4(creditFrom(asset, path, 1, 4)));
+      return xdr.Asset.assetTypeCreditAlphanum4(new xdr.AlphaNum4(creditFrom(asset, path, 4)));
     case 'credit12':
-      return xdr.Asset.assetTypeCreditAlphanum12(new xdr.AlphaNum12(creditFrom(asset, path, 5, 12)));
+      return xdr.Asset.assetTypeCreditAlphanum12(new xdr.AlphaNum12(creditFrom(asset, path, 12)));
   }
 }
 
 function creditFrom(
   { code, issuer }: Extract<StellarAsset, { code: string }>,
   path: string,
-  minLength: number,
-  maxLength: number,
+  length: 4 | 12,
 ): { assetCode: Buffer; issuer: xdr.AccountId } {
   return readAll({
-    assetCode: () => assetCodeFrom(code, path, minLength, maxLength),
+    assetCode: () => assetCodeFrom(code, path, length),
     issuer: () => accountFrom(issuer, `${path}.issuer`),
   });
 }
 
-function assetCodeFrom(code: string, path: string, minLength: number, maxLength: number): Buffer {
-  if (!/^[A-Za-z0-9]*$/.test(code) || code.length < minLength || code.length > maxLength) {
-    throw invalidField(`${path}.code`, `must be ${minLength} to ${maxLength} characters from A-Z, a-z and 0-9`);
-  }
-  const assetCode = Buffer.alloc(maxLength);
+function assetCodeFrom(code: string, path: string, length: 4 | 12): Buffer {
+  checkText(`${path}.code`, code, syntaxes[`asset_code_${length}`]);
+  const assetCode = Buffer.alloc(length);
   assetCode.write(code, 'latin1');
   return assetCode;
 }
 
 function accountFrom(text: string, path: string): xdr.AccountId {
-  if (!StrKey.isValidEd25519PublicKey(text)) throw invalidField(path, 'must be the address of an account (G...)');
+  if (!StrKey.isValidEd25519PublicKey(text)) throw invalidField(path, syntaxes.stellar_account.description);
   return accountIdFrom(text);
 }
 
@@ -117,13 +115,13 @@ function invocationFrom(operation: Extract<StellarOperation, { kind: 'invoke_con
 }
 
 function contractFrom(address: string, path: string): xdr.ScAddress {
-  if (!StrKey.isValidContract(address)) throw invalidField(path, 'must be the address of a contract (C...)');
+  if (!StrKey.isValidContract(address)) throw invalidField(path, syntaxes.stellar_contract.description);
   // The SDK declares a class that it never creates, but reads the 32 bytes.
   return xdr.ScAddress.scAddressTypeContract(StrKey.decodeContract(address) as unknown as xdr.ContractId);
 }
 
 function functionNameFrom(name: string, path: string): string {
-  if (!symbolPattern.test(name)) throw invalidField(path, 'must be 1 to 32 characters from a-z, A-Z, 0-9 and _');
+  checkText(path, name, syntaxes.contract_function);
   return name;
 }
 

@@ -1,10 +1,11 @@
-import { checkName, entryIdFromText } from '../entry-id.js';
+import { entryIdFromText } from '../entry-id.js';
 import { DomainError, invalidField } from '../errors.js';
 import type { Ids } from '../ids.js';
 import type { Clock } from '../ports/clock.js';
 import { ConflictError, type Store } from '../ports/store.js';
 import { readAll, readEach } from '../read-all.js';
 import { shownName } from '../safe-text.js';
+import { checkText, syntaxes } from '../text-syntax.js';
 import { type ApiKey, keyDigest, newKeyText } from './api-key.js';
 import type { SaveResponse } from './idempotency.js';
 import type { KeyRing } from './key-ring.js';
@@ -80,7 +81,7 @@ export function apiKeyFrom(wanted: NewApiKey, id: string, nowMs: number): ApiKey
 /** Checks a requested key. Throws `FIELD_INVALID` naming every field that is wrong. */
 export function checkNewApiKey({ name, scopes, relayerIds, expiresAtMs }: NewApiKey, nowMs: number): void {
   readAll({
-    name: () => checkName(name),
+    name: () => checkText('name', name, syntaxes.name),
     relayerIds: () => checkRelayerIds(relayerIds),
     scopes: () => checkScopes(scopes, relayerIds),
     expiresAt: () => checkEnd(expiresAtMs, nowMs),

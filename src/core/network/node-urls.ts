@@ -2,10 +2,10 @@ import { type FieldProblem, throwProblems } from '../errors.js';
 import type { SecretBox } from '../ports/secret-box.js';
 import type { Definition } from '../ports/store.js';
 import type { RpcUrl } from '../relayer/network.js';
+import { syntaxes, textProblem } from '../text-syntax.js';
 import type { NodeUrlPolicy } from './node-url-policy.js';
 
 const maxUrls = 20;
-const maxLength = 2048;
 /** Replaces everything after the host of a shown URL. */
 const mask = '/***';
 
@@ -41,8 +41,9 @@ export function checkNodeUrls(field: string, urls: readonly RpcUrl[], policy?: P
 
 /** Returns what is wrong with the address of a node or an explorer; undefined: nothing. */
 export function httpUrlProblem(text: string): string | undefined {
-  if (text.length > maxLength) return `must be at most ${maxLength} characters`;
-  if (!/^https?:\/\/[^\s\p{Cc}]+$/iu.test(text) || !URL.canParse(text)) return 'must be a URL that begins with http:// or https://';
+  const problem = textProblem(syntaxes.http_url, text);
+  if (problem !== undefined) return problem;
+  if (!URL.canParse(text)) return syntaxes.http_url.description;
   return text.endsWith(mask) ? 'is masked; send the complete URL' : undefined;
 }
 

@@ -1,7 +1,8 @@
 import { DomainError, invalidField } from '../errors.js';
+import { syntaxes } from '../text-syntax.js';
 import { isReservedHost } from './reserved-host.js';
 
-const maxLength = 2048;
+const { maxLength, description: schemes } = syntaxes.webhook_url;
 
 /**
  * Checks a caller's webhook URL: http or https, at most 2048 characters, no user info, and unless `allowPrivateTargets` no reserved host. It
@@ -16,7 +17,7 @@ export function checkWebhookTarget(text: string, allowPrivateTargets: boolean): 
   if (/[\s\p{Cc}]/u.test(text)) throw invalidField('url', 'must not contain white space or control characters');
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined) throw invalidField('url', 'must be an absolute URL');
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalidField('url', 'must begin with http:// or https://');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalidField('url', schemes);
   if (url.username !== '' || url.password !== '') throw invalidField('url', 'must not contain a user name or password');
   if (!allowPrivateTargets && isReservedHost(url.hostname)) throw targetRefused();
 }

@@ -2,6 +2,7 @@ import { DomainError, invalidField } from '../errors.js';
 import type { ForwardedAnswer } from '../ports/chain.js';
 import type { Directory } from '../ports/directory.js';
 import { shownName } from '../safe-text.js';
+import { checkText, syntaxes } from '../text-syntax.js';
 import type { NetworkType } from './network.js';
 import type { Relayer } from './relayer.js';
 
@@ -83,7 +84,7 @@ export async function callRpc(
   call: WantedCall,
 ): Promise<AnsweredCall> {
   const { jsonrpc = '2.0', method, idJson = '1' } = call;
-  if (jsonrpc !== '2.0') throw invalidField('jsonrpc', 'must be 2.0');
+  checkText('jsonrpc', jsonrpc, syntaxes.json_rpc_version);
   if (method === '') throw invalidField('method', 'is required');
   if (!readableMethods[relayer.networkType].has(method)) throw methodRefused(method, relayer);
   const paramsJson = checkedParams(call.paramsJson) ?? noParams[relayer.networkType];

@@ -1,8 +1,7 @@
-import { nameProblems } from '../entry-id.js';
 import { type FieldProblem, throwProblems } from '../errors.js';
 import type { NodeUrlPolicy } from '../network/node-url-policy.js';
 import { nodeUrlProblems } from '../network/node-urls.js';
-import { isSolanaAddress } from '../solana-address.js';
+import { syntaxes, type TextSyntax, textProblem } from '../text-syntax.js';
 import type { Relayer, RelayerPolicies } from './relayer.js';
 
 /** Maximum length of a list in policies. */
@@ -16,7 +15,7 @@ type Parts = Partial<Pick<Relayer, 'name' | 'customRpcUrls' | 'policies'>>;
  */
 export function checkRelayerParts({ name, customRpcUrls, policies }: Parts, nodeUrls?: Pick<NodeUrlPolicy, 'problemOf'>): void {
   throwProblems([
-    ...(name === undefined ? [] : nameProblems(name)),
+    ...(name === undefined ? [] : problemsOf('name', name, syntaxes.name)),
     ...(customRpcUrls === undefined ? [] : nodeUrlProblems('custom_rpc_urls', customRpcUrls, nodeUrls)),
     ...(policies === undefined ? [] : policyProblems(policies)),
   ]);
@@ -27,12 +26,11 @@ function policyProblems(policies: RelayerPolicies): readonly FieldProblem[] {
   if (policies.network === 'evm') {
     return [
       ...capProblems('gas_price_cap', policies.gasPriceCapWei),
-      ...listProblems('whitelist_receivers', policies.whitelistReceivers, isEvmAddress, 'must be 0x and 40 hex digits'),
+      ...listProblems('whitelist_receivers', policies.whitelistReceivers, syntaxes.evm_address),
     ];
   }
   if (policies.network === 'stellar') return capProblems('max_fee', policies.maxFeeStroops);
-  const accounts = (field: string, list: readonly string[] | null) =>
-    listProblems(field, list, isSolanaAddress, 'must be 32 bytes in base58');
+  const accounts = (field: string, list: readonly string[] | null) => listProblems(field, list, syntaxes.solana_address);
   const { allowedPrograms, allowedAccounts, disallowedAccounts } = policies;
   const hasBothLists = allowedAccounts !== null && disallowedAccounts.length > 0;
   return [
@@ -50,19 +48,15 @@ function capProblems(field: string, cap: bigint | null): readonly FieldProblem[]
 }
 
 /** Problems of a list that limits; null: it limits nothing. An empty one can only be a mistake, and must never come to mean "all". */
-function listProblems(
-  name: string,
-  list: readonly string[] | null,
-  isValid: (item: string) => boolean,
-  description: string,
-): readonly FieldProblem[] {
+function listProblems(name: string, list: readonly string[] | null, syntax: TextSyntax): readonly FieldProblem[] {
   const field = `policies.${name}`;
   if (list === null) return [];
   if (list.length === 0) return [{ field, description: 'must not be empty; leave it out to allow all' }];
   if (list.length > maxItems) return [{ field, description: `must have at most ${maxItems} items` }];
-  return list.flatMap((item, index) => (isValid(item) ? [] : [{ field: `${field}[${index}]`, description }]));
+  return list.flatMap((item, index) => problemsOf(`${field}[${index}]`, item, syntax));
 }
 
-function isEvmAddress(text: string): boolean {
-  return /^0x[0-9a-fA-F]{40}$/.test(text);
+function problemsOf(field: string, text: string, syntax: TextSyntax): readonly FieldProblem[] {
+  const description = textProblem(syntax, text);
+  return description === undefined ? [] : [{ field, description }];
 }

@@ -1,5 +1,5 @@
-import { invalidField } from '../errors.js';
 import type { Secp256k1Signer } from '../ports/signer.js';
+import { checkText, syntaxes } from '../text-syntax.js';
 import type { EvmSignature } from '../transaction/evm.js';
 
 /** Returns the Keccak-256 hash of bytes: 32 bytes. */
@@ -10,8 +10,6 @@ export interface SignedDigest {
   readonly digest: string;
   readonly signature: EvmSignature;
 }
-
-const hash32 = /^(?:0x)?([0-9a-fA-F]{64})$/;
 
 /** Signs the UTF-8 bytes of a message by EIP-191, version 0x45 (`personal_sign`). */
 export async function signData(keccak256: Keccak256, signer: Secp256k1Signer, message: string): Promise<SignedDigest> {
@@ -42,7 +40,6 @@ async function signDigest(signer: Secp256k1Signer, digest: Uint8Array): Promise<
 }
 
 function digitsOf(field: string, text: string): string {
-  const digits = hash32.exec(text)?.[1];
-  if (digits === undefined) throw invalidField(field, 'must be 32 bytes: 64 hex digits, with or without 0x');
-  return digits;
+  checkText(field, text, syntaxes.hash);
+  return text.startsWith('0x') ? text.slice(2) : text;
 }
