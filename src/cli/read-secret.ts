@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { processEnvironment } from '../config/environment.js';
+import { processEnvironment, shownVariable } from '../config/environment.js';
 import { CliError } from './cli-error.js';
 
 interface SecretRequest {
@@ -11,9 +11,6 @@ interface SecretRequest {
   /** True: ask twice on a terminal. */
   readonly twice: boolean;
 }
-
-/** How environment variables are written. */
-const variablePattern = /^[A-Z][A-Z_]{0,63}$/;
 
 /** Larger than any key and passphrase. */
 const maxPipedCharacters = 64 * 1024;
@@ -48,9 +45,7 @@ export function createSecretReader(): (request: SecretRequest) => Promise<string
 export function secretFromEnvironment(what: string, envName: string): string {
   const secret = processEnvironment()[envName];
   if (secret !== undefined && secret !== '') return secret;
-  // A user may have passed the secret itself: only what cannot be one, by convention, is shown.
-  const name = variablePattern.test(envName) ? `${envName} ` : '';
-  throw new CliError(`the environment variable ${name}for the ${what} is not set`, 2);
+  throw new CliError(`the environment variable${shownVariable(envName)} for the ${what} is not set`, 2);
 }
 
 async function pipedLines(): Promise<string[]> {

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../json/json-value.js';
-import type { Environment } from './environment.js';
+import { type Environment, shownVariable } from './environment.js';
 import type { Problems } from './problem.js';
 
 const form = '{"type": "env", "value": "<name of an environment variable>"} or {"type": "plain", "value": "<the secret>"}';
@@ -18,9 +18,7 @@ export function resolveSecret(value: JsonValue, path: string, env: Environment, 
   if (type === 'plain') return text;
   const found = env[text];
   if (found !== undefined && found !== '') return found;
-  // The name is shown only if it is unlikely to be a secret that was put here by mistake.
-  const name = /^[A-Z][A-Z0-9]*_[A-Z0-9_]+$/.test(text) ? ` ${text}` : '';
-  return refuse(`${path}.value`, `names the environment variable${name}, which is not set`);
+  return refuse(`${path}.value`, `names the environment variable${shownVariable(text)}, which is not set`);
 
   function refuse(at: string, problem: string): undefined {
     problems.add(at, problem);

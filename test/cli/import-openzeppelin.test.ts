@@ -336,7 +336,7 @@ describe('import-openzeppelin', () => {
       [['--dump', join(folder, 'none')], /error: \S+none does not exist\n$/],
       [['--dump', join(folder, 'dump.rdb')], /error: \S+ is a binary Redis dump \(RDB\); start a redis-server on it and use --redis/],
       [['--dump', join(folder, 'broken.jsonl')], /error: \S+ line 2 must be a JSON array of a key and its text\n$/],
-      [['--dump', dump, '--old-key-env', 'NONE'], /error: the environment variable NONE for the old key is not set\n$/],
+      [['--dump', dump, '--old-key-env', 'NOT_SET'], /error: the environment variable NOT_SET for the old key is not set\n$/],
       [['--dump', dump, '--old-key-env', 'SHORT'], /error: the old key must be base64 of exactly 32 bytes/, { SHORT: 'hunter2' }],
       [['--dump', dump], /error: the database file \S+ does not exist\n$/, { DATABASE_URL: `sqlite:${join(folder, 'none.db')}` }],
     ];

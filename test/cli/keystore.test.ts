@@ -95,6 +95,12 @@ test('keystore: reports a missing or wrong input in one sentence and writes no f
   const wrong: readonly (readonly [readonly string[], string, 1 | 2, RegExp])[] = [
     [['create', '--out', file], '', 2, /^error: passphrase is missing; name its environment variable /],
     [['create', '--out', file, '--passphrase-env', 'hunter2'], '', 2, /^error: the environment variable for the passphrase is not set\n$/],
+    [
+      ['create', '--out', file, '--passphrase-env', 'CORRECTHORSE'],
+      '',
+      2,
+      /^error: the environment variable for the passphrase is not set\n$/,
+    ],
     [['create', '--out', join(folder, 'no', 'where.json')], passphrase, 1, /cannot be created: its folder does not exist\n$/],
     [['import', '--out', file], `hunter2\n${passphrase}`, 2, /^error: the private key must be 64 hex digits, with or without 0x\n$/],
     [['import', '--out', file], `${zeros}\n${passphrase}`, 2, /^error: the private key is not a secp256k1 key: /],
