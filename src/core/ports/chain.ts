@@ -213,7 +213,7 @@ export interface Sequence {
   receipts(hashes: readonly string[], blocks: BlockRange): Promise<ReceiptAnswers>;
   /** Returns the hash of the block at this height; null if there is none. */
   blockHash(height: bigint): Promise<string | null>;
-  /** Returns how many transactions in flight nodes accept of this account, whatever they cost; null: they have no limit that can be read. */
+  /** Returns how many transactions in flight nodes accept of this account at any price; null: they have no limit that can be read. */
   maxInFlight(account: string): Promise<number | null>;
   /** True if a node has the transaction in its pool or in a block; `unreported` if it is in no block and nodes do not report what their pools hold. */
   knows(hash: string): Promise<boolean | 'unreported'>;
