@@ -46,7 +46,7 @@ export async function sendTransaction(
   const view: TransactionView = { transaction, shown: null };
   const changes = [deps.store.change.insertTransaction(transaction), ...deps.recordEvent(relayer, view), ...saveResponse(view)];
   await deps.store.commit(changes).catch((error: unknown) => {
-    // It may be stored all the same, and a repeated call gets its stored response.
+    // It may still be stored, and a repeated call gets its stored response.
     if (error instanceof StoreAwayError) deps.lanes.noteUnanswered(transaction);
     throw error;
   });
