@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -6,16 +5,39 @@ import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** Milliseconds between two measurements of the loop; they count in its delays. */
+/** Milliseconds between two looks at the clocks. */
 const resolution = 5;
-const delays = monitorEventLoopDelay({ resolution });
-delays.enable();
+
+/**
+ * The longest time between two looks, beyond what was planned. Time in which other processes had the processor is no stall of the service: of
+ * two looks that are far apart, only the processor time of this process in between counts.
+ */
+let stallMs = 0;
+let lookedAtMs = performance.now();
+let processorMs = processorTimeMs();
+
+function processorTimeMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+function look(): void {
+  const nowMs = performance.now();
+  const processorNowMs = processorTimeMs();
+  stallMs = Math.max(stallMs, Math.min(nowMs - lookedAtMs, processorNowMs - processorMs) - resolution);
+  lookedAtMs = nowMs;
+  processorMs = processorNowMs;
+}
+
+setInterval(look, resolution).unref();
 
 process.on('SIGUSR2', () => {
-  const stallMs = Math.round(delays.max / 1e6) - resolution;
+  look();
+  const longestMs = Math.round(stallMs);
   collect();
   const { heapUsed, external } = process.memoryUsage();
-  process.stderr.write(`${JSON.stringify({ level: 'info', heldBytes: heapUsed + external, stallMs, msg: 'collected' })}\n`);
+  process.stderr.write(`${JSON.stringify({ level: 'info', heldBytes: heapUsed + external, stallMs: longestMs, msg: 'collected' })}\n`);
   // The collection itself is no stall of the service's.
-  setTimeout(() => delays.reset(), 4 * resolution);
+  look();
+  stallMs = 0;
 });

@@ -9,6 +9,8 @@ import { envelope, http1, http2Headers } from './valid-requests.js';
 
 /** The longest time that one of these requests may hold the loop. */
 const allowedStallMs = 100;
+/** How much more memory may stay resident after a load than before it, in mebibytes. */
+const allowedGrowth = 100;
 const mebibyte = 1_048_576;
 const send = '/api/v1/relayers/r1/transactions';
 const rpc = (method: string) => `/relayer.v1.${method}`;
@@ -68,18 +70,22 @@ export async function attackByCost({
     await load();
     return target.stallMs();
   };
-  /** The minimum of three: other load on this machine is no stall of the service. */
+  /** The minimum of three: a collection of garbage may fall into any of them. */
   const measure = async (name: string, load: () => Promise<unknown>, allowedMs = allowedStallMs): Promise<number> => {
+    const before = await target.settle();
     const stalls: number[] = [];
     for (let round = 0; round < 3; round += 1) stalls.push(await stallOf(load));
+    const after = await target.settle();
     const least = Math.min(...stalls);
-    say(`${least <= allowedMs ? 'ok  ' : 'FAIL'} ${name}: ${least} ms`);
+    const growth = Math.round(after.rss - before.rss);
+    const isFine = least <= allowedMs && growth <= allowedGrowth;
+    say(`${isFine ? 'ok  ' : 'FAIL'} ${name}: ${least} ms, ${growth} MiB more resident`);
     if (least > allowedMs) violation(`${name} stopped the service for ${stalls.join(', ')} ms`);
+    if (growth > allowedGrowth) violation(`${name} left ${growth} MiB more resident`);
     return least;
   };
-  await measure('warm-up', async () => {
-    for (const load of Object.values(loads)) await load(target);
-  });
+  // The code is compiled and the heap has grown before the first measurement.
+  for (const load of Object.values(loads)) await load(target);
   for (const [name, load] of Object.entries(loads)) await measure(name, () => load(target));
   for (const [name, path] of Object.entries(pages)) {
     const ask = (page: number) => async (): Promise<void> => {
