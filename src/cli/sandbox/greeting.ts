@@ -5,7 +5,7 @@ interface GreetedRelayer {
   readonly address: string;
 }
 
-const curl = 'curl -s -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json"';
+const curl = String.raw`curl -sw '\n' -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json"`;
 
 /** Returns the lines that the sandbox prints when it is ready: its URLs, and commands to copy and paste. */
 export function greeting(baseUrl: string, token: string, relayers: readonly GreetedRelayer[]): readonly string[] {

@@ -56,10 +56,14 @@ export async function startSolanaSandbox(blockSeconds: number): Promise<SandboxC
       networkName: 'Solana',
       send: payment(address, first, 1n),
       replace: payment(address, second, 2n),
-      makeBlock: {
-        title: 'let the first attempt expire, as if the network had lost it; then the replacement lands',
-        command: `curl -s ${rpcUrl}/expire`,
-      },
+      // A cluster that makes blocks by itself takes the first attempt before anyone can let it expire.
+      makeBlock:
+        blockSeconds > 0
+          ? null
+          : {
+              title: 'let the first attempt expire, as if the network had lost it; then the replacement lands',
+              command: `curl -s ${rpcUrl}/expire`,
+            },
     }),
     // Each start begins a new chain.
     isNewTo: async () => true,
