@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import Sqlite from 'better-sqlite3';
 import { StoreAwayError } from '../../src/core/ports/store.js';
@@ -95,6 +96,21 @@ describe('sqlite only', () => {
     await assert.rejects(openStore(`sqlite:${link}`, { log: silentLog }), DatabaseLockedError);
     await store.close();
     assert.ok(!existsSync(`${link}.lock`));
+  });
+
+  test('a commit waits for another program that locks the file, and the event loop runs on meanwhile', async () => {
+    const file = newFile();
+    const { store } = await openStore(`sqlite:${file}`, { log: silentLog });
+    const other = new Sqlite(file);
+    other.exec('begin immediate');
+    const committed = store.commit([store.change.insertTransaction(aTransaction({ id: 'waited' }))]);
+    // If the commit held the loop, this program could not end its transaction before the commit gives up.
+    for (let turns = 0; turns < 50; turns += 1) await setImmediate();
+    other.exec('rollback');
+    other.close();
+    await committed;
+    assert.notEqual(await store.read.transaction('waited'), undefined);
+    await store.close();
   });
 
   test('a commit rejects with StoreAwayError while another program locks the file, and reads go on', async () => {

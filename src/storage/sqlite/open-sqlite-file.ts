@@ -1,4 +1,5 @@
 import Sqlite from 'better-sqlite3';
+import { isLocked } from './when-unlocked.js';
 
 /** Thrown if a database file cannot be opened. Its message names the file; SQLite's own error, the cause, does not. */
 export class SqliteFileError extends Error {
@@ -8,7 +9,7 @@ export class SqliteFileError extends Error {
 
   constructor(file: string, cause: unknown) {
     super(`cannot open the database file ${file}: ${cause instanceof Error ? cause.message : cause}`, { cause });
-    this.busy = cause instanceof Sqlite.SqliteError && cause.code.startsWith('SQLITE_BUSY');
+    this.busy = isLocked(cause);
   }
 }
 

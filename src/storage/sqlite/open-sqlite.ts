@@ -12,9 +12,8 @@ import { requireNoBackup } from './sqlite-backup.js';
 import { createSqliteBatch, preparedStatements } from './sqlite-batch.js';
 import { takeSqliteLock } from './sqlite-lock.js';
 import { createSqliteOwnership } from './sqlite-ownership.js';
+import { lockPatienceMs, whenUnlocked } from './when-unlocked.js';
 
-/** How long to wait for another program that locks the file for a moment, such as a backup tool. */
-const busyTimeoutMs = 5_000;
 const ownerOnly = 0o600;
 /** The log shrinks to this size once no reader needs more of it. */
 const maxLogBytes = 16 * 1024 * 1024;
@@ -43,7 +42,7 @@ function restrictMode(file: string): void {
 }
 
 function openWriter(file: string): Sqlite.Database {
-  return openSqliteFile(file, { timeout: busyTimeoutMs }, (writer) => {
+  return openSqliteFile(file, { timeout: lockPatienceMs }, (writer) => {
     restrictMode(file);
     requireNoBackup(writer);
     writer.pragma('journal_mode = WAL');
@@ -69,15 +68,17 @@ async function migrateFile(file: string): Promise<string[]> {
 /** Opens a database file. Closing it calls `release`. `files`: what must stay in place while it is open. */
 function openFile(file: string, files: readonly string[], release: () => void): Database {
   const writer = openWriter(file);
-  const reader = openSqliteFile(file, { readonly: true, timeout: busyTimeoutMs }, (db) => db.pragma('query_only = ON'));
+  const reader = openSqliteFile(file, { readonly: true, timeout: lockPatienceMs }, (db) => db.pragma('query_only = ON'));
+  // Nothing is served before the file is open. From now on no lock may hold the event loop.
+  for (const db of [writer, reader]) db.pragma('busy_timeout = 0');
   const prepared = preparedStatements(reader);
-  const query: Query = async <P extends object, R>(statement: Statement<P, R>, values: P) =>
-    prepared(statement).all(statement.bind(values)) as R[];
+  const query: Query = <P extends object, R>(statement: Statement<P, R>, values: P) =>
+    whenUnlocked(() => prepared(statement).all(statement.bind(values)) as R[]);
   const ownership = createSqliteOwnership(writer, files);
   const runUnguarded = createSqliteBatch(writer, ownership.requireToken);
-  const runBatch: RunBatch = (lists) => {
+  const runBatch: RunBatch = async (lists) => {
     ownership.requireFiles();
-    const outcomes = runUnguarded(lists);
+    const outcomes = await whenUnlocked(() => runUnguarded(lists));
     // A batch written into a file without a name is lost, so the callers must not get a success.
     ownership.requireFiles();
     return outcomes;
@@ -86,7 +87,7 @@ function openFile(file: string, files: readonly string[], release: () => void): 
     runBatch,
     query,
     async own(change, token) {
-      const [outcome] = runUnguarded([[change]]);
+      const [outcome] = await whenUnlocked(() => runUnguarded([[change]]));
       if (outcome !== undefined) throw outcome;
       ownership.takeToken(token);
     },

@@ -1,0 +1,28 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import Sqlite from 'better-sqlite3';
+import { monotonicMs } from '../../core/ports/clock.js';
+
+/** How long to wait for another program that locks the file for a moment, such as a backup tool. */
+export const lockPatienceMs = 5_000;
+const retryAfterMs = 10;
+
+/**
+ * Runs a task that SQLite refuses while another program locks the file, and runs it again until it works or the patience ends. Between two tries the event
+ * loop runs on: SQLite's own busy timeout would hold it. The task must change nothing if it throws.
+ */
+export async function whenUnlocked<T>(task: () => T): Promise<T> {
+  const untilMs = monotonicMs() + lockPatienceMs;
+  for (;;) {
+    try {
+      return task();
+    } catch (error) {
+      if (!isLocked(error) || monotonicMs() >= untilMs) throw error;
+    }
+    await delay(retryAfterMs);
+  }
+}
+
+/** True if another connection locks the file. */
+export function isLocked(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY');
+}
