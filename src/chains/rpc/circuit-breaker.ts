@@ -3,9 +3,8 @@ import type { Log } from '../../core/ports/log.js';
 import { nodeText } from './answer.js';
 
 const firstPauseMs = 1_000;
+/** Also of a `Retry-After`: the endpoint may be the only one, and one call a minute overloads none. */
 const maxPauseMs = 60_000;
-/** A hostile or mistaken `Retry-After` must not take an endpoint out of service for days. */
-const maxRetryAfterMs = 5 * 60_000;
 /** After this long without a failure, the next pause is short again. */
 const failuresForgottenAfterMs = 60_000;
 
@@ -99,7 +98,7 @@ export function createCircuitBreaker(
       const atMs = nowMs();
       if (trip !== null && call < trip.mark) return;
       if (trip === null && atMs - workingSinceMs > failuresForgottenAfterMs) [failures, isQuiet] = [0, false];
-      const requestedMs = failure.kind === 'failing' ? Math.min(failure.retryAfterMs ?? 0, maxRetryAfterMs) : 0;
+      const requestedMs = failure.kind === 'failing' ? Math.min(failure.retryAfterMs ?? 0, maxPauseMs) : 0;
       const doubledMs = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(failures, 10));
       const pauseMs = failure.kind === 'other_chain' ? maxPauseMs : doubledMs;
       failures += 1;

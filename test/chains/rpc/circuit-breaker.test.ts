@@ -91,7 +91,7 @@ describe('circuit breaker', () => {
     assert.equal(fail(), 1000);
   });
 
-  it('circuit breaker: follows Retry-After, up to five minutes', () => {
+  it('circuit breaker: follows Retry-After, up to a minute, since the endpoint may be the only one', () => {
     const { breaker, moveOn } = start();
     breaker.failed({ ...failing, retryAfterMs: 7_000 }, breaker.begin());
     moveOn(6_999);
@@ -99,8 +99,8 @@ describe('circuit breaker', () => {
     moveOn(1);
     assert.ok(!breaker.isBlocked() && breaker.isProbeDue());
     breaker.failed({ ...failing, retryAfterMs: 10 ** 9 }, breaker.begin());
-    moveOn(300_000);
-    assert.ok(breaker.isProbeDue());
+    moveOn(60_000);
+    assert.ok(breaker.isProbeDue() && !breaker.isBlocked());
   });
 
   it('circuit breaker: blocks an endpoint of another chain and logs one error', () => {
