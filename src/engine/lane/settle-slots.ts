@@ -98,9 +98,16 @@ async function nonceAt(
   return signedNonce === 0n ? latest : lower(latest, signedNonce);
 }
 
-/** A lane that never signed takes its first nonce from the chain: the lower of two answers, since a gap costs a self-transfer for each nonce. */
+/**
+ * A lane that never signed takes its first nonce from the chain: the lower of two answers, since a gap costs a self-transfer for each nonce. If another
+ * endpoint is configured and does not answer, the nonce counts as an increase from 0 that is to be confirmed.
+ */
 async function believeFirst(lane: LaneContext, sequence: Sequence, head: Head, seenNonce: bigint): Promise<void> {
   const another = await sequence.nextAt(lane.id.account, head.number, 'another').catch(nullIfUnavailable);
+  if (another === null && seenNonce > 0n) {
+    lane.doubtedNonce = { nonce: seenNonce, head, sinceMs: lane.deps.clock.elapsedMs() };
+    return;
+  }
   const again = typeof another !== 'bigint' ? await sequence.nextOf(lane.id.account) : another;
   lane.nextNonce = lower(again, seenNonce);
 }

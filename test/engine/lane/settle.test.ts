@@ -325,6 +325,31 @@ describe('foreign use of a nonce', () => {
     assert.equal((await stand(store, await send())).nonce, 0n);
   });
 
+  for (const [isLie, nonce] of [
+    [true, 0n],
+    [false, 1n],
+  ] as const) {
+    it(`a first nonce ${isLie ? 'that is wrong' : 'of a foreign transaction'} is not believed from one node alone while another one is down, unless it lasts`, async () => {
+      const { chain, lane, send, store } = await start(3);
+      chain.setAlone(true);
+      if (isLie) chain.setNonceLie(5n);
+      else chain.useKey('block');
+      chain.mine(0);
+      const id = await send();
+      for (let blocks = 0; blocks < 3; blocks += 1) {
+        chain.mine(0);
+        await see(lane);
+      }
+      assert.equal((await stand(store, id)).nonce, null);
+      chain.setNonceLie(0n);
+      for (let blocks = 0; blocks < 45; blocks += 1) {
+        chain.mine();
+        await see(lane);
+      }
+      assert.equal((await stand(store, id)).nonce, nonce);
+    });
+  }
+
   it('a nonce above ours that nodes show only without a block number is not believed', async () => {
     const { chain, lane, send, store } = await start(3);
     await send();
