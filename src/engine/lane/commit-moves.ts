@@ -1,5 +1,5 @@
 import type { Move } from '../../core/ports/lanes.js';
-import type { Change, OpenTransaction } from '../../core/ports/store.js';
+import { type Change, type OpenTransaction, StoreAwayError } from '../../core/ports/store.js';
 import { noOrigin } from '../../core/transaction/journal.js';
 import { waiting } from '../../core/transaction/lifecycle.js';
 import { type Attempt, isSigned, type Transaction } from '../../core/transaction/transaction.js';
@@ -35,7 +35,10 @@ export async function commitMoves(
   }));
   const spans = moves.map(({ before, move }) => (move.newAttempt === undefined ? null : deps.journal.step('transaction stored', before)));
   const inserts = moves.flatMap(({ before, isNew }) => (isNew ? [deps.store.change.insertTransaction(before)] : []));
-  await deps.store.commit([...inserts, ...nonces, ...moves.flatMap(({ changes }) => changes)]);
+  await deps.store.commit([...inserts, ...nonces, ...moves.flatMap(({ changes }) => changes)]).catch((error: unknown) => {
+    if (error instanceof StoreAwayError) lane.noteUnanswered(moves.map(({ before }) => before.id));
+    throw error;
+  });
   for (const span of spans) span?.end();
   for (const { before, move, after, isNew } of moves) {
     if (isNew) deps.journal.accepted(before, noOrigin);

@@ -124,8 +124,7 @@ export function createGapFiller(lane: LaneContext, sequence: Sequence): (head: H
 
 /** True if an open transaction has the nonce after all: it was committed without an answer, so the index did not know it. */
 async function isOurs(lane: LaneContext, nonce: bigint, versions: readonly Attempt[]): Promise<boolean> {
-  const unknown = new Set(versions.map(({ transactionId }) => transactionId).filter((id) => lane.transactions.get(id) === undefined));
-  for (const id of unknown) {
+  for (const id of new Set(versions.map(({ transactionId }) => transactionId))) {
     const transaction = (await lane.deps.store.read.transaction(id))?.transaction;
     if (transaction !== undefined && !isFinal(transaction.status) && transaction.nonce === nonce) await lane.reload([id]);
   }

@@ -102,6 +102,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     read,
     move,
     reload,
+    noteUnanswered: (ids) => storedFinder.note(ids),
     hold: (ids, task) => oneAtATime.run(ids, task),
     isUnreachable: false,
     settled: null,
@@ -250,7 +251,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       // The obstacle has changed while the transaction was stored.
       if (transaction.statusReason !== whyUnsignedNow(transaction.content)) explainer.look();
     },
-    noteUnanswered: storedFinder.note,
+    noteUnanswered: () => storedFinder.note([]),
     whyUnsigned: whyUnsignedNow,
     move,
     tick(newest) {

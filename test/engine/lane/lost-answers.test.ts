@@ -24,6 +24,17 @@ describe('commits whose answer is lost', () => {
     assert.equal((await rig.transaction(stored.transaction.id)).status, 'confirmed');
   });
 
+  it('an attempt that was stored although its commit failed is broadcast at the next look, and not signed again', async (test) => {
+    let commits = 0;
+    const rig = await startLaneRig(test, { losesAnswer: () => ++commits === 2 });
+    const id = await rig.send();
+    const [attempt] = await rig.attempts(id);
+    assert.equal(rig.chain.offers.size, 0);
+    // The chore that failed is not due again yet.
+    await rig.see(100);
+    assert.deepEqual([...rig.chain.offers.keys()], [attempt?.hash]);
+  });
+
   it('a broadcast of several batches survives that the store fails while the second batch is on its way', async (test) => {
     let isAway = false;
     const rig = await startLaneRig(test, { policies: { maxInFlight: 200 }, losesAnswer: () => isAway });
