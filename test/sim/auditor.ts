@@ -125,7 +125,8 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
       const row = known.get(id);
       if (row !== undefined && isFiller(row)) {
         paidFillers += by;
-        require(paidFillers <= foreign, () => `${paidFillers} gaps are paid for, but the key was used elsewhere ${foreign} times`);
+        require(paidFillers <= foreign, () =>
+          `${paidFillers} gaps are paid for, but the key was used elsewhere ${foreign} times:\n${[...known.keys()].map(history).join('\n')}`);
       }
       const request = orders.requestOf(transaction.valueWei);
       if (request === undefined) continue;

@@ -46,6 +46,8 @@ export function startNodeFaults(context: RunContext): Weather {
   const wires = allRandom.fork('wires');
   const liar = nodes[random.between(0, nodes.length - 1)];
   const down = new Map<string, number>();
+  /** Until when the liar lies: the others answer meanwhile, since a lie that nobody contradicts is the truth. */
+  let lyingUntilMs = 0;
 
   for (const fault of faults) {
     const misdeedOf = misdeeds[fault];
@@ -55,11 +57,14 @@ export function startNodeFaults(context: RunContext): Weather {
       if (node === undefined || !context.has(fault) || (lies.includes(fault) && nodes.length === 1)) return;
       log.write(`${node.name}: ${fault}`);
       const { behavior = {}, rules = {}, forgetsPool = false } = misdeedOf(context, random);
+      const forMs = random.between(2, 60) * 1_000;
+      // The service remembers for a while what it could not compare with anything.
+      if (lies.includes(fault)) lyingUntilMs = Math.max(lyingUntilMs, time.elapsedMs() + forMs + 10_000);
       const before = pick(node.pool.rules, rules);
       Object.assign(node.behavior, behavior);
       Object.assign(node.pool.rules, rules);
       if (forgetsPool) node.pool.forget(() => true);
-      time.after(random.between(2, 60) * 1_000, () => {
+      time.after(forMs, () => {
         Object.assign(node.behavior, pick(honest, behavior));
         Object.assign(node.pool.rules, before);
       });
@@ -81,6 +86,7 @@ export function startNodeFaults(context: RunContext): Weather {
 
   return {
     fate(host) {
+      if (time.elapsedMs() < lyingUntilMs && host !== `${liar?.name}.sim`) return 'answered';
       if (time.elapsedMs() < (down.get(host.split('.')[0] ?? '') ?? 0)) return 'lost';
       for (const [fault, fate, rate] of rates) if (context.has(fault) && wires.chance(rate)) return fate;
       return 'answered';

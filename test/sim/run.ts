@@ -9,6 +9,8 @@ import { type RunResult, runSeed } from './run-seed.js';
  *     npm run test:sim -- --from 501 --seeds 500   the next ones
  *     npm run test:sim -- --seed 17                one seed, with its last events
  *
+ *     npm run test:sim -- --first               ends at the first violation
+ *
  * One seed in ten runs twice, and both runs must have the same events.
  */
 
@@ -18,6 +20,7 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
     tail: { type: 'string', default: '80' },
+    first: { type: 'boolean', default: false },
   },
 });
 const from = Number(values.seed ?? values.from);
@@ -42,9 +45,10 @@ function report({ seed, violation, tail, faults }: RunResult): void {
   for (const line of tail.slice(-Number(values.tail))) print(`    ${line}`);
 }
 
+/** The service would have ended. */
+let rejection: unknown = null;
 process.on('unhandledRejection', (error) => {
-  print(`unhandled rejection: ${error instanceof Error ? error.stack : String(error)}`);
-  process.exitCode = 1;
+  rejection = error ?? 'a rejection without a reason';
 });
 
 const startedMs = performance.now();
@@ -54,7 +58,7 @@ let requests = 0;
 let virtualMs = 0;
 let healingMs = 0;
 let worstCalls = 0;
-for (let seed = from; seed < from + count; seed += 1) {
+for (let seed = from; seed < from + count && !(values.first && failed.length > 0); seed += 1) {
   const result = await runSeed(seed);
   requests += result.requests;
   virtualMs += result.virtualMs;
@@ -62,6 +66,8 @@ for (let seed = from; seed < from + count; seed += 1) {
   if (result.worstCallsPerSecond > worstCalls) worstCalls = result.worstCallsPerSecond;
   for (const [what, times] of result.met) met.set(what, (met.get(what) ?? 0) + times);
   let { violation } = result;
+  if (rejection !== null) violation = `nothing handles a rejection: ${rejection instanceof Error ? rejection.stack : String(rejection)}`;
+  rejection = null;
   if (violation === null && (count === 1 || seed % 10 === 0)) {
     const again = await runSeed(seed);
     if (again.digest !== result.digest) violation = `two runs differ: ${result.digest} and ${again.digest}`;

@@ -1,0 +1,167 @@
+/** A fault that is put into the built service on purpose, to see whether the simulation finds it. */
+export interface Plant {
+  readonly name: string;
+  /** A module of the service, without its extension. */
+  readonly module: string;
+  /** Each text must occur exactly once in the module; it becomes the other. */
+  readonly changes: readonly (readonly [from: string, to: string])[];
+}
+
+/** The faults. Several are what the engine once did wrong. */
+export const plants: readonly Plant[] = [
+  {
+    name: 'a higher nonce is believed without a second endpoint',
+    module: 'engine/lane/settle-slots',
+    changes: [['const believed = isHigher ? await confirmed(lane, sequence, doubted, head, wanted)', 'const believed = isHigher ? wanted']],
+  },
+  {
+    name: 'a doubted nonce is never renewed',
+    module: 'engine/lane/settle-slots',
+    changes: [["if (believed === 'contradicted') {", "if (believed === 'contradicted') {\n return;"]],
+  },
+  {
+    name: 'a transaction is final one block too early',
+    module: 'engine/lane/settle-slots',
+    changes: [['return head.number - blockNumber + 1n >=', 'return head.number - blockNumber + 2n >=']],
+  },
+  {
+    name: 'a receipt is believed whatever block it names',
+    module: 'engine/lane/settle-slots',
+    changes: [
+      ["if (shown === 'another' || (found !== null && found.receipt.blockNumber > head.number))", 'if (false)'],
+      ['if (shown === null || !isFinal(receipt.blockNumber))', 'if (!isFinal(receipt.blockNumber))'],
+    ],
+  },
+  {
+    name: 'a reorg of a mined transaction is not noticed',
+    module: 'engine/lane/settle-slots',
+    changes: [["...inBlocks.filter(({ transaction: { mined } }) => mined !== null && blocks.shows(mined) === 'another'),", '']],
+  },
+  {
+    name: 'a block that no node shows counts as another block',
+    module: 'engine/lane/settle-slots',
+    changes: [
+      ["return hash === null ? null : hash === blockHash ? 'same' : 'another';", "return hash === blockHash ? 'same' : 'another';"],
+    ],
+  },
+  {
+    name: 'a foreign transaction displaces ours before it is final',
+    module: 'engine/lane/explain-foreign',
+    changes: [['const isFinal = isKnown &&\n        isDeep(lane, head, user.blockNumber) &&', 'const isFinal = isKnown &&']],
+  },
+  {
+    name: 'a nonce that nothing explains ends the transaction at once',
+    module: 'engine/lane/explain-foreign',
+    changes: [
+      ['const isSearched = !isForeign && searches >= patience && isOld(open, lane.deps.clock.nowMs());', 'const isSearched = !isForeign;'],
+      [
+        'const isLost = isSearched && !isKnown && (await isProvablyUsed(lane, sequence, head, nonce));',
+        'const isLost = isSearched && !isKnown;',
+      ],
+    ],
+  },
+  {
+    name: "a node's word about a sender is believed",
+    module: 'chains/evm/history',
+    changes: [
+      [
+        'if (sender?.account.toLowerCase() === wanted && sender.nonce === nonce)',
+        'if (quantityFrom(transaction.nonce, "nonce") === nonce)',
+      ],
+      ['return { hash: sender.hash,', 'return { hash: String(transaction.hash),'],
+    ],
+  },
+  {
+    name: 'an endpoint that claims blocks which cannot exist is believed',
+    module: 'chains/rpc/endpoint-selector',
+    changes: [
+      ["if (standing === 'ahead')", 'if (false)'],
+      ["return standing !== 'ahead';", 'return true;'],
+    ],
+  },
+  {
+    name: 'a failing chore ends the upkeep of its lane',
+    module: 'engine/lane/chore',
+    changes: [['fail(error);\n            return;', 'fail(error);\n            throw error;']],
+  },
+  {
+    name: 'expired content is broadcast',
+    module: 'engine/lane/broadcast',
+    changes: [
+      [
+        'if (live === null || isExpired(open, nowMs) || heldBackBy(lane, live) !== null)',
+        'if (live === null || heldBackBy(lane, live) !== null)',
+      ],
+    ],
+  },
+  {
+    name: 'expired transactions are not replaced',
+    module: 'engine/lane/lane',
+    changes: [['await expireChore(newest);', '']],
+  },
+  {
+    name: 'a failed record of a broadcast ends the process',
+    module: 'engine/lane/broadcast',
+    changes: [['recorded.catch(() => undefined);', '']],
+  },
+  {
+    name: 'what was stored without an answer is not looked for',
+    module: 'engine/lane/find-stored',
+    changes: [['unansweredAtMs = deps.clock.elapsedMs();', '']],
+  },
+  {
+    name: 'attempts that nodes have forgotten are not sent again',
+    module: 'engine/lane/rebroadcast',
+    changes: [['for (const open of lane.transactions.inFlight())', 'for (const open of [])']],
+  },
+  {
+    name: 'gaps are not filled',
+    module: 'engine/lane/fill-gaps',
+    changes: [['await fill(gaps);', '']],
+  },
+  {
+    name: 'a gap is filled at the first look',
+    module: 'engine/lane/fill-gaps',
+    changes: [['if (firstSeenAt === undefined || firstSeenAt === head.hash)\n            return false;', '']],
+  },
+  {
+    name: 'a bid is raised at every block',
+    module: 'core/fees/choose-price',
+    changes: [
+      ["if (bump?.reason === 'waited' && meetsMarket(bump.live, choice)) {", 'if (false) {'],
+      ['if (reaches({ kind:', 'if (true || reaches({ kind:'],
+    ],
+  },
+  {
+    name: 'an event is missing when a transaction is mined',
+    module: 'core/transaction/transaction-changes',
+    changes: [
+      ['const hasEvent = step.status !== previous.status', "const hasEvent = (step.status !== previous.status && step.status !== 'mined')"],
+    ],
+  },
+  {
+    name: 'a canceled transaction is recorded as confirmed',
+    module: 'core/transaction/lifecycle',
+    changes: [["case 'cancel':\n            return 'canceled';", "case 'cancel':\n            return 'confirmed';"]],
+  },
+  {
+    name: 'an attempt is broadcast before it is stored',
+    module: 'engine/lane/commit-moves',
+    changes: [
+      [
+        'await deps.store.commit([...inserts,',
+        'void lane.chain.broadcastAll(moves.flatMap(({ move }) => move.newAttempt?.raw ?? []));\n    await deps.store.commit([...inserts,',
+      ],
+    ],
+  },
+  {
+    name: 'a commit is not guarded by the revision that was read',
+    module: 'storage/sqlite/sqlite-batch',
+    changes: [['if (guarded && changes !== 1)', 'if (false)']],
+  },
+  {
+    name: 'a reset connection fails the transaction',
+    module: 'chains/evm/broadcast',
+    changes: [["return { kind: 'unknown', sentence: 'no RPC node answered' };", "return { kind: 'accepted' };"]],
+  },
+];
