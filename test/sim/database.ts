@@ -82,6 +82,7 @@ export async function openSimDatabase(): Promise<SimDatabase> {
         }),
       own: async () => {},
       lost: never,
+      logBytes: () => 0,
       close: async () => {},
     }),
     query<R>(sql: string, ...values: readonly unknown[]) {
