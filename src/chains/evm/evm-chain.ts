@@ -100,7 +100,10 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
         rpc.ask('eth_getBlockByNumber', [quantityOf(height), false], (block) => (block === null ? null : blockFrom(block).hash), atHead),
       maxInFlight: async (account) => ((await hasDelegatedCode(account)) ? 1 : null),
       knows: async (hash) => (await rpc.ask('eth_getTransactionByHash', [hash], (answer) => answer, atHead)) !== null,
-      bumpFee: (request) => bumpFee({ network, market, ownBids, publishingFee }, request),
+      bumpFee(request) {
+        if (newest !== null && request.reason === 'waited') ownBids.waiting(newest.number);
+        return bumpFee({ network, market, ownBids, publishingFee }, request);
+      },
       fillerOf,
     },
     unsequenced: null,

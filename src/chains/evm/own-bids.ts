@@ -20,10 +20,14 @@ export interface OwnBids {
   leftOut(suggestion: 'priority fee' | 'gas price', wei: bigint): bigint;
   /** Forgets the bids: a node refused one as below its minimum, so its suggestion counts. */
   forgetBids(): void;
+  /** Takes note of a transaction that waits at this block. If none was mined for some blocks, others may bid more, so the bids are forgotten. */
+  waiting(block: bigint): void;
 }
 
 /** Fee histories are shorter. */
 const rememberedBlocks = 16n;
+/** If our bids are the market, one of them is mined in fewer blocks. */
+const maxBlocksWithoutOurs = 10n;
 
 /** Creates the memory of one network's own bids. A restart forgets them. */
 export function createOwnBids(): OwnBids {
@@ -31,10 +35,12 @@ export function createOwnBids(): OwnBids {
   const gas = new Map<bigint, Map<string, bigint>>();
   const counted = new Map<string, bigint>();
   let highestWei: bigint | null = null;
+  let lastMined: bigint | null = null;
 
   return {
     mined({ hash, blockNumber, facts }) {
       if (facts === null || facts.gasUsed === null) return;
+      lastMined = max(lastMined ?? 0n, blockNumber);
       gas.set(blockNumber, (gas.get(blockNumber) ?? new Map()).set(hash, facts.gasUsed));
       for (const block of gas.keys()) if (block + rememberedBlocks < blockNumber) gas.delete(block);
     },
@@ -51,6 +57,10 @@ export function createOwnBids(): OwnBids {
     },
     forgetBids() {
       highestWei = null;
+    },
+    waiting(block) {
+      lastMined ??= block;
+      if (block - lastMined >= maxBlocksWithoutOurs) highestWei = null;
     },
   };
 }

@@ -125,6 +125,16 @@ describe('market', () => {
       const low = await bid();
       ownBids.forgetBids();
       assert.ok((await bid()) > low);
+      // The price falls and rises again below the highest bid: others pay it if none of ours is mined.
+      suggestedWei = gwei;
+      const lowest = await bid();
+      suggestedWei = 4n * gwei;
+      ownBids.waiting(20n);
+      ownBids.mined(ownReceipt(25n, 21_000n));
+      ownBids.waiting(34n);
+      assert.equal(await bid(), lowest);
+      ownBids.waiting(35n);
+      assert.ok((await bid()) > lowest);
     });
   }
 });
