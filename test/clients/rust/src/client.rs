@@ -206,10 +206,10 @@ impl Client {
             }
         };
         assert_eq!(end.code(), Code::Unavailable, "{end:?}");
-        // tonic has no wait-for-ready: until the service listens again, a call is UNAVAILABLE.
+        // tonic has no wait-for-ready: until the service listens again, a call is UNAVAILABLE, or CANCELLED on a connection that is just closing.
         let mut resumed = loop {
             match self.watch(Some(&token)).await {
-                Err(error) if error.code() == Code::Unavailable => sleep(Duration::from_millis(50)).await,
+                Err(error) if matches!(error.code(), Code::Unavailable | Code::Cancelled) => sleep(Duration::from_millis(50)).await,
                 other => break other?,
             }
         };
