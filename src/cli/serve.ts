@@ -44,7 +44,7 @@ async function serve(): Promise<void> {
   await checkPortIsFree(settings);
   const { startApp } = await import('../app.js');
   const app = await startApp(settings, config, log);
-  log.info({ host: app.host, port: app.port, relayers: config.relayers.length }, 'listening');
+  log.info({ host: app.host, port: app.port, relayers: app.relayers.length }, 'listening');
   process.on('SIGHUP', () => void app.renewCertificate());
   const reason = await Promise.race([untilSignalled(), app.broken]);
   if (typeof reason === 'string') log.info({ signal: reason }, 'stopping');
