@@ -50,12 +50,14 @@ if (!Number.isInteger(minutes) || minutes < 3 || !(rate > 0)) throw new Error('-
 const warmUpMinutes = Math.min(10, Math.floor(minutes / 6));
 const minuteMs = 60_000;
 const tickMs = 100;
+/** An account has at most 16 transactions in flight, so that this allows 80 a second. */
+const blockMs = 200;
 
 const receiver = createServer((incoming, response) => {
   incoming.resume().on('end', () => response.end());
 }).listen(0, '127.0.0.1');
 await once(receiver, 'listening');
-const anvil = await startAnvil({ blockTime: 1 });
+const anvil = await startAnvil({ noMining: true });
 const home = await createServiceHome({
   rpcUrl: anvil.url,
   notifications: [{ id: 'hook', type: 'webhook', url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/` }],
@@ -69,6 +71,9 @@ const agent = new Agent({ connections: 16 });
 const base = `http://127.0.0.1:${service.ports[0]}`;
 const failures = new Map<string, number>();
 let sent = 0;
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
+const mining = mine();
 
 try {
   const readings = await soak();
@@ -78,6 +83,8 @@ try {
   print(`${sent} sends in ${minutes} minutes; the trend is over the minutes after ${warmUpMinutes}`);
   if (growing.length > 0 || failures.size > 0) process.exitCode = 1;
 } finally {
+  interrupted.abort();
+  await mining;
   await agent.close();
   await service.stop();
   await anvil.stop();
@@ -92,7 +99,7 @@ async function soak(): Promise<readonly Reading[]> {
   const loading = load(stopping.signal);
   print(['minute', ...names].map((name) => name.padStart(12)).join(''));
   for (let minute = 1; minute <= minutes; minute += 1) {
-    await elapsed(minuteMs);
+    await elapsed(minuteMs, undefined, { signal: interrupted.signal });
     const reading = await read(home, service);
     if (minute > warmUpMinutes) readings.push(reading);
     print([minute, ...names.map((name) => reading[name].toFixed(1))].map((text) => String(text).padStart(12)).join(''));
@@ -100,6 +107,13 @@ async function soak(): Promise<readonly Reading[]> {
   stopping.abort();
   await loading;
   return readings;
+}
+
+async function mine(): Promise<void> {
+  while (!interrupted.signal.aborted) {
+    await anvil.mine();
+    await elapsed(blockMs, undefined, { signal: interrupted.signal }).catch(() => undefined);
+  }
 }
 
 /** Sends at the rate, however long the answers take, and reads every tenth transaction. */
