@@ -91,6 +91,8 @@ export interface ModelChain {
   setPoolCounted(isCounted: boolean): void;
   /** The account has delegated code: nodes take only one transaction of it. */
   setDelegated(isDelegated: boolean): void;
+  /** Nodes do not show by its hash what is in their pools. */
+  setHidden(isHidden: boolean): void;
   /** The pool holds this many. Nodes refuse more, or answer with a hash and drop them. */
   setCapacity(most: number, more: 'refused' | 'dropped'): void;
   /** The place of the endpoint that reports the head. */
@@ -127,6 +129,7 @@ export function createModelChain(network: Network, account: string, random: Rand
   let isPoolCounted = false;
   let isPuzzled = true;
   let isDelegated = false;
+  let isHidden = false;
   let capacity: { readonly most: number; readonly more: 'refused' | 'dropped' } = { most: Number.POSITIVE_INFINITY, more: 'refused' };
   let endpoint = 0;
   let publishingFeeWei = 0n;
@@ -305,6 +308,9 @@ export function createModelChain(network: Network, account: string, random: Rand
     setEndpoint(place) {
       endpoint = place;
     },
+    setHidden(isIt) {
+      isHidden = isIt;
+    },
     setDelegated(isIt) {
       isDelegated = isIt;
     },
@@ -426,7 +432,8 @@ export function createModelChain(network: Network, account: string, random: Rand
           return hash;
         },
         maxInFlight: () => ask('maxInFlight', () => (isDelegated ? 1 : null)),
-        knows: (hash) => ask('knows', () => [...pool.values()].some((one) => one.hash === hash) || find(seen(), hash) !== undefined),
+        knows: (hash) =>
+          ask('knows', () => (!isHidden && [...pool.values()].some((one) => one.hash === hash)) || find(seen(), hash) !== undefined),
       },
     };
   }

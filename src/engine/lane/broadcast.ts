@@ -146,12 +146,13 @@ function isTaken({ kind }: BroadcastOutcome): boolean {
 }
 
 function note(lane: LaneContext, attempt: Attempt, outcome: BroadcastOutcome, elapsedMs: number): void {
+  const state = lane.transactions.stateOf(attempt);
+  if (state === undefined) return;
+  state.isKnownAgain = outcome.kind === 'known';
   if (isTaken(outcome)) {
     lane.transactions.noteTaken(attempt, elapsedMs);
     return;
   }
-  const state = lane.transactions.stateOf(attempt);
-  if (state === undefined) return;
   const because = outcome.kind === 'wait' || outcome.kind === 'unknown' ? outcome.because : undefined;
   // A node that does not answer refuses nothing.
   if (outcome.kind !== 'unknown' || because !== undefined) {

@@ -182,6 +182,7 @@ export function createOpenTransactions(
       refusals: 0,
       obstacle: null,
       lacksFunds: false,
+      isKnownAgain: false,
       isDead: false,
       waitingSinceBlock: null,
       waitingSinceMs: 0,

@@ -6,6 +6,7 @@ import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import type { Attempt, Transaction } from '../../core/transaction/transaction.js';
 import { waitsFor } from './commit-moves.js';
 import type { LaneContext } from './lane-context.js';
+import type { AttemptState } from './tracked.js';
 
 /** Without a new block, nodes are still asked this often. */
 const askAgainAfterMs = 30_000;
@@ -49,9 +50,10 @@ async function lookUpHighest(lane: LaneContext, sequence: Sequence): Promise<voi
 /**
  * Makes the chore that notices when nodes have dropped what they accepted: restarts, reorgs and more expensive transactions empty their pools.
  *
- * Only the lowest transaction is looked up, once per head (and the highest, if the automatic limit in flight was reached), since nothing above it can be mined before it: its newest attempt that a node accepted. If no
- * node knows that, everything in flight is broadcast again. Some nodes answer with a hash to what they do not pool, so lookups become less
- * frequent, and the record says so. Throws `NODE_UNAVAILABLE`.
+ * Only the lowest transaction is looked up, once per head (and the highest, if the automatic limit in flight was reached), since nothing above it can be
+ * mined before it: its newest attempt that a node accepted. If no node knows that, everything in flight is broadcast again. Some nodes answer with a hash to
+ * what they do not pool, so lookups become less frequent, and the record says so. Others do not show what they have: they call it known when it is
+ * sent again, and lookups become less frequent while the lane advances too. Throws `NODE_UNAVAILABLE`.
  */
 export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (head: Head) => Promise<void> {
   let askedAtMs = 0;
@@ -60,6 +62,8 @@ export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (hea
   let lostHash: string | null = null;
   let losses = 0;
   let nextAtBlock = 0n;
+  /** The lowest attempt when everything was sent again. */
+  let resent: AttemptState | undefined;
   return async (head) => {
     const nowMs = lane.deps.clock.elapsedMs();
     if (askedAtHash === head.hash && nowMs - askedAtMs < askAgainAfterMs) return;
@@ -77,21 +81,24 @@ export function createRebroadcaster(lane: LaneContext, sequence: Sequence): (hea
       if (losses > 0) await lane.move(first.transaction.id, ({ transaction }) => whenPooled(transaction, lane.deps.clock.nowMs()));
       losses = 0;
       nextAtBlock = 0n;
+      resent = undefined;
       return;
     }
     if (isKnown === false) {
       // The lane advances: a small pool takes what comes next only when it is sent again.
-      if (lowest.hash !== lostHash) [losses, nextAtBlock] = [0, 0n];
+      const isHidden = resent?.isKnownAgain === true;
+      if (lowest.hash !== lostHash && !isHidden) [losses, nextAtBlock] = [0, 0n];
       lostHash = lowest.hash;
       if (head.number < nextAtBlock) return;
       losses += 1;
       nextAtBlock = head.number + 2n ** BigInt(Math.min(losses - 1, maxDoublings));
       // The first loss is a pool that was emptied.
-      if (losses > 1) {
+      if (losses > 1 && !isHidden) {
         lane.inFlightLimit.noteCrowded();
         await lane.move(first.transaction.id, ({ transaction }) => whenUnpooled(transaction));
       }
     }
+    resent = lane.transactions.stateOf(lowest);
     for (const open of lane.transactions.inFlight()) lane.transactions.forgetTaken(open);
   };
 }

@@ -12,6 +12,8 @@ export interface AttemptState {
   isUnderpriced: boolean;
   /** A node accepted it once; pools forget, but it may be accepted again. */
   wasTaken: boolean;
+  /** A node answered its last broadcast with "already known". */
+  isKnownAgain: boolean;
   /** Consecutive refusals since a node accepted it last. */
   refusals: number;
   /** The last refusal that waiting is unlikely to resolve (nodes may accept another attempt in its slot), and how often it came; null: none. */

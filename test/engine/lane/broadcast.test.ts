@@ -192,6 +192,24 @@ describe('a clock that is set back', () => {
   });
 });
 
+describe('nodes that do not show what is in their pools', () => {
+  it('hidden pools: what they have is not sent again at each head while the lane advances, and what they lost is', async (test) => {
+    const rig = await startLaneRig(test, { policies: { maxInFlight: 40 } });
+    rig.chain.setHidden(true);
+    const ids: string[] = [];
+    for (let count = 0; count < 40; count += 1) ids.push(await rig.send());
+    await rig.pass(20, 1);
+    const last = ids.at(-1) ?? '';
+    const hash = (await rig.attempts(last))[0]?.hash ?? '';
+    const offers = rig.chain.offers.get(hash) ?? 0;
+    assert.ok(offers <= 8, `${offers} broadcasts in 20 blocks`);
+    assert.doesNotMatch((await rig.transaction(ids[20] ?? '')).statusReason ?? '', /does not have the transaction/);
+    rig.chain.forget(() => false);
+    await rig.pass(40, 9);
+    assert.equal((await rig.transaction(last)).status, 'confirmed');
+  });
+});
+
 describe('transactions that would revert', () => {
   it('transactions that would revert: wait while earlier ones of the account are not mined, and fail when they are', async (test) => {
     const rig = await startLaneRig(test);
