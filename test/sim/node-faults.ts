@@ -28,7 +28,9 @@ const misdeeds: Readonly<Partial<Record<Fault, (context: RunContext, random: Ran
   'batch limit': (_, random) => ({ behavior: { batchLimit: random.between(1, 3) } }),
   'pool loss': () => ({ forgetsPool: true }),
   'invented blocks': (_, random) => ({ behavior: { inventedBlocks: random.between(40, 1_000) } }),
-  'nonce lie': (_, random) => ({ behavior: { nonceLie: random.chance(0.5) ? random.between(1, 1_000) : -random.between(1, 5) } }),
+  'nonce lie': (_, random) => ({
+    behavior: { nonceLie: random.chance(0.6) ? random.between(1, random.chance(0.5) ? 8 : 1_000) : -random.between(1, 5) },
+  }),
   'forged sender': ({ relayers }) => ({ behavior: { forgesSender: relayers[0]?.relayer.address.toLowerCase() ?? null } }),
 };
 /** Lies need another node that tells the truth. */
@@ -44,7 +46,8 @@ export function startNodeFaults(context: RunContext): Weather {
   const { nodes, time, log, random: allRandom } = context;
   const random = allRandom.fork('nodes');
   const wires = allRandom.fork('wires');
-  const liar = nodes[random.between(0, nodes.length - 1)];
+  // The heaviest endpoint is asked for the head, so its lies matter most.
+  const liar = random.chance(0.6) ? nodes[0] : nodes[random.between(0, nodes.length - 1)];
   const down = new Map<string, number>();
   /** Until when the liar lies: the others answer meanwhile, since a lie that nobody contradicts is the truth. */
   let lyingUntilMs = 0;
@@ -57,7 +60,7 @@ export function startNodeFaults(context: RunContext): Weather {
       if (node === undefined || !context.has(fault) || (lies.includes(fault) && nodes.length === 1)) return;
       log.write(`${node.name}: ${fault}`);
       const { behavior = {}, rules = {}, forgetsPool = false } = misdeedOf(context, random);
-      const forMs = random.between(2, 60) * 1_000;
+      const forMs = random.between(2, 90) * 1_000;
       // The service remembers for a while what it could not compare with anything.
       if (lies.includes(fault)) lyingUntilMs = Math.max(lyingUntilMs, time.elapsedMs() + forMs + 10_000);
       const before = pick(node.pool.rules, rules);
