@@ -264,14 +264,14 @@ export function createAuditor({ database, ledger, orders, accounts, confirmation
     },
     broadcast(raw, nowMs) {
       const { hash } = decodeTransaction(raw);
-      const [stored] = database.query<{ purpose: string; valid_until_ms: number | null; id: string; confirmed_at_ms: number | null }>(
-        'select a.purpose, t.valid_until_ms, t.id, t.confirmed_at_ms from attempts a join transactions t on t.id = a.transaction_id where a.hash = ?',
+      const [stored] = database.query<{ purpose: string; valid_until_ms: number | null; id: string; mined_version: number | null }>(
+        'select a.purpose, t.valid_until_ms, t.id, t.mined_version from attempts a join transactions t on t.id = a.transaction_id where a.hash = ?',
         hash,
       );
       if (stored === undefined) throw new Violation(`${hash} is broadcast, but not stored`);
-      const { id, purpose, valid_until_ms: until, confirmed_at_ms: confirmedAt } = stored;
-      // What was confirmed in time is restored if the chain loses it.
-      const mayGo = purpose !== 'content' || confirmedAt !== null || until === null || nowMs <= until + graceMs;
+      const { id, purpose, valid_until_ms: until, mined_version: minedVersion } = stored;
+      // What was mined in time is restored if the chain loses it.
+      const mayGo = purpose !== 'content' || minedVersion !== null || until === null || nowMs <= until + graceMs;
       require(mayGo, () => `${id} is broadcast ${nowMs - (until ?? 0)} ms after its valid_until:\n${history(id)}`);
     },
     usedElsewhere() {
