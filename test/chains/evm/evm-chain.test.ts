@@ -97,6 +97,7 @@ describe('EVM chain', () => {
       number: 0n,
       hash: genesis.hash,
       timestampMs: Number(genesis.timestamp) * 1000,
+      endpoint: 0,
     });
     assert.equal(await chain.sequence.nextOf(account), 0n);
     assert.equal(await chain.balanceOf(receiver), 10_000n * 10n ** 18n);
