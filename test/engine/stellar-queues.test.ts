@@ -95,9 +95,9 @@ describe('the queues of a Stellar node', { concurrency: 4 }, () => {
   it('release slot: attempts that every node refuses as invalid delay the next one by seconds', async (test) => {
     const rig = await start(test);
     // The local ledger does not know this operation, and the service finds nothing wrong with it.
-    const data = Operation.manageData({ name: 'a', value: 'b' });
+    const clawback = Operation.clawbackClaimableBalance({ balanceId: `00000000${'ab'.repeat(32)}` });
     const unsupported = () => {
-      const built = walletOf(rig.node.ledger, rig.key.keys).build([data]);
+      const built = walletOf(rig.node.ledger, rig.key.keys).build([clawback]);
       built.signatures.splice(0);
       return rig.send({ transactionXdr: built.toXDR(), validUntilMs: laterMs() });
     };
