@@ -1,7 +1,6 @@
-import { signDraft } from '../../src/chains/evm/sign.js';
 import { type RunContext, recurring } from './context.js';
 import type { SimNode } from './evm/node.js';
-import { decodeTransaction, type SimTransaction } from './evm/transaction.js';
+import { foreignTransfer, type SimTransaction } from './evm/transaction.js';
 import { trueTimeMs } from './virtual-time.js';
 
 /** The market and the blocks of a run. */
@@ -116,19 +115,14 @@ export function startChainEvents(context: RunContext): ChainEvents {
     const account = relayer.relayer.address.toLowerCase();
     const nonce = ledger.head().accounts.get(account)?.nonce ?? 0;
     const ahead = random.chance(0.3) ? random.between(1, 3) : 0;
-    const feeWei = baseFeeWei * BigInt(random.between(2, 5)) + tipWei;
-    const price = { kind: 'eip1559', maxFeePerGasWei: feeWei, maxPriorityFeePerGasWei: tipWei * 3n } as const;
-    const draft = {
-      network: 'evm',
+    const transaction = await foreignTransfer({
+      chainId,
+      signer: relayer.signer,
+      nonce: BigInt(nonce + ahead),
       to: `0x${'77'.repeat(20)}`,
-      valueWei: 0n,
-      data: null,
-      gasLimit: 21_000n,
-      price,
-      publishingFeeWei: 0n,
-    } as const;
-    const { raw } = await signDraft(chainId, draft, BigInt(nonce + ahead), relayer.signer);
-    const transaction = decodeTransaction(raw);
+      maxFeePerGasWei: baseFeeWei * BigInt(random.between(2, 5)) + tipWei,
+      maxPriorityFeePerGasWei: tipWei * 3n,
+    });
     log.write(`foreign use of nonce ${transaction.nonce}`);
     context.auditor().usedElsewhere();
     gossip(transaction, null);

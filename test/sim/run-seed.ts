@@ -12,7 +12,7 @@ import { createEventLog } from './event-log.js';
 import { type AccountState, createLedger } from './evm/ledger.js';
 import { createNode, type SimNode } from './evm/node.js';
 import { createPool, defaultRules } from './evm/pool.js';
-import { decodeTransaction } from './evm/transaction.js';
+import { foreignTransfer } from './evm/transaction.js';
 import { kinds } from './evm/words.js';
 import { type Fault, swarm } from './faults.js';
 import { startNodeFaults } from './node-faults.js';
@@ -306,18 +306,8 @@ function makeRelayers(random: Random): readonly SimRelayer[] {
 
 const strangersKey = Buffer.alloc(32, 7);
 
-async function strangersTransaction() {
-  const { signDraft } = await import('../../src/chains/evm/sign.js');
+function strangersTransaction() {
   const signer = createLocalSigner({ id: 'stranger', privateKey: strangersKey });
-  const price = { kind: 'eip1559', maxFeePerGasWei: 10n ** 9n, maxPriorityFeePerGasWei: 10n ** 9n } as const;
-  const draft = {
-    network: 'evm',
-    to: `0x${'55'.repeat(20)}`,
-    valueWei: 0n,
-    data: null,
-    gasLimit: 21_000n,
-    price,
-    publishingFeeWei: 0n,
-  } as const;
-  return decodeTransaction((await signDraft(chainId, draft, 0n, signer)).raw);
+  const bid = { maxFeePerGasWei: 10n ** 9n, maxPriorityFeePerGasWei: 10n ** 9n };
+  return foreignTransfer({ chainId, signer, nonce: 0n, to: `0x${'55'.repeat(20)}`, ...bid });
 }

@@ -1,4 +1,6 @@
 import { createRequire } from 'node:module';
+import { signDraft } from '../../../src/chains/evm/sign.js';
+import type { Signer } from '../../../src/core/ports/signer.js';
 import { keccak256 } from '../../../src/crypto/keccak.js';
 
 /** A signed transaction as nodes understand it. */
@@ -142,4 +144,21 @@ function wordOf(bytes: Buffer): Buffer {
 
 function hexOf(bytes: Uint8Array): string {
   return `0x${Buffer.from(bytes).toString('hex')}`;
+}
+
+/** How someone outside the service sends nothing to an account. */
+interface ForeignUse {
+  readonly chainId: bigint;
+  readonly signer: Signer;
+  readonly nonce: bigint;
+  readonly to: `0x${string}`;
+  readonly maxFeePerGasWei: bigint;
+  readonly maxPriorityFeePerGasWei: bigint;
+}
+
+/** Signs a plain transfer of 0 wei outside the service. */
+export async function foreignTransfer({ chainId, signer, nonce, to, ...bid }: ForeignUse): Promise<SimTransaction> {
+  const price = { kind: 'eip1559', ...bid } as const;
+  const draft = { network: 'evm', to, valueWei: 0n, data: null, gasLimit: 21_000n, price, publishingFeeWei: 0n } as const;
+  return decodeTransaction((await signDraft(chainId, draft, nonce, signer)).raw);
 }
