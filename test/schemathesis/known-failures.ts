@@ -32,4 +32,9 @@ export const checksLeftOut: readonly LeftOut[] = [
     reason:
       'a body that fits its schema can still be refused: for the network of the relayer, the state of a resource, or two fields that exclude one another',
   },
+  {
+    name: 'ensure_resource_availability',
+    reason:
+      'a request with the Idempotency-Key of an earlier one gets the stored response of that creation, even if the resource was deleted meanwhile',
+  },
 ];
