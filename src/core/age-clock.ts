@@ -37,9 +37,10 @@ export async function openAgeClock({ store, clock, headTimesMs, log }: AgeClockD
   let confirmedAtMs = clock.elapsedMs();
   let isDoubtful = false;
 
-  /** A node may lie, but not together with the system clock: see `nowMs`. */
+  /** A node may lie, but not together with the system clock: see `nowMs`. Whole milliseconds, because PostgreSQL stores no fractions of them. */
   function evidenceMs(): number {
-    return headTimesMs().reduce((latest, timeMs) => Math.max(latest, timeMs), confirmedMs + clock.elapsedMs() - confirmedAtMs);
+    const sinceMs = Math.floor(clock.elapsedMs() - confirmedAtMs);
+    return headTimesMs().reduce((latest, timeMs) => Math.max(latest, timeMs), confirmedMs + sinceMs);
   }
 
   function nowMs(): number {
@@ -48,7 +49,7 @@ export async function openAgeClock({ store, clock, headTimesMs, log }: AgeClockD
 
   async function confirm(): Promise<void> {
     warnOfDoubt(clock.nowMs() - evidenceMs());
-    const timeMs = Math.floor(nowMs());
+    const timeMs = nowMs();
     await store.commit([store.change.confirmTime(timeMs)]);
     // A clock that was ahead and was then corrected also corrects the stored time.
     confirmedMs = timeMs;
