@@ -196,6 +196,7 @@ export async function startApp(
       webhookBacklog: () => delivery.backlog(),
       databaseLogBytes: opened.logBytes,
     });
+    opened.onReturn(() => engine.storeReturned());
     onStop('work', () => engine.stop());
 
     // Deleting what is old.
@@ -261,7 +262,7 @@ export async function startApp(
       createGate({ plans, directory, serveOnce, checkOf: (method) => requestCheckOf(served, method) }),
     ];
     const rest = createRestGateway({ plans, served, interceptors, networkTypeOf: (id) => directory.relayer(id)?.networkType, log });
-    const readiness = createReadiness(measure, { clock, shutdownSignal });
+    const readiness = createReadiness(measure, { clock, shutdownSignal, isStoreAway: opened.isAway });
     const published = [...served.map(({ service }) => service), Health, ...reflectionServices];
     const handler = createHandler({
       plans,

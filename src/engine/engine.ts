@@ -40,6 +40,8 @@ export interface Engine extends Lanes {
   open(relayer: Relayer): Promise<void>;
   /** Closes the lane of a relayer without open transactions. */
   close(relayer: Relayer): Promise<void>;
+  /** The database is back after it was lost, and may be another server: the lanes compare what they know with it. Returns at once. */
+  storeReturned(): void;
   /** Signs nothing new, and resolves when all running work has ended. */
   stop(): Promise<void>;
   networks(): readonly NetworkHealth[];
@@ -93,6 +95,9 @@ export function createEngine(deps: EngineDeps): Engine {
       if (opened === undefined) return;
       await leave(opened);
       lanes.delete(key);
+    },
+    storeReturned() {
+      for (const { lane } of lanes.values()) lane.storeReturned();
     },
     async stop() {
       const running = [...watchers.values(), ...[...lanes.values()].map(({ lane }) => lane)];

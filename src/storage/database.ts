@@ -6,10 +6,14 @@ import type { Query } from './reads.js';
 export interface Database {
   readonly runBatch: RunBatch;
   readonly query: Query;
-  /** Writes the change that records this process as the owner. SQLite then refuses every batch once another process has recorded itself. */
+  /** Writes the change that records this process as the owner. Every batch then fails once another process has recorded itself. */
   own(change: BoundChange, token: string): Promise<void>;
-  /** Resolves with the reason when the database is lost: another process may own it, or its file is gone, so nothing can be written. */
+  /** Resolves with the reason when the database is lost to this process: another process owns it, or its file is gone. */
   readonly lost: Promise<Error>;
+  /** True while the connection to PostgreSQL is lost; it is replaced in place. */
+  isAway(): boolean;
+  /** Calls `listener` each time that PostgreSQL is back after its connection was lost. */
+  onReturn(listener: () => void): void;
   /** Returns the size of SQLite's write-ahead log; 0 on PostgreSQL. */
   logBytes(): number;
   /** Closes every connection, then releases the lock. */

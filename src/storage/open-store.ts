@@ -20,6 +20,10 @@ export interface OpenedStore {
   readonly migrations: readonly string[];
   /** Resolves with the reason when the database is lost to this process: every later commit fails, so the process should end. */
   readonly lost: Promise<Error>;
+  /** True while the connection to PostgreSQL is lost: every write fails until it is back. */
+  isAway(): boolean;
+  /** Calls `listener` each time that PostgreSQL is back. Another server may have taken over, and may lack the last commits. */
+  onReturn(listener: () => void): void;
   /** Returns the size of SQLite's write-ahead log; 0 on PostgreSQL. */
   logBytes(): number;
 }
@@ -67,6 +71,8 @@ export async function openStore(databaseUrl: string, options: { readonly log: Lo
     store: createStore(database, statements, systemClock, options.meter),
     migrations,
     lost: database.lost,
+    isAway: database.isAway,
+    onReturn: database.onReturn,
     logBytes: database.logBytes,
   };
 }

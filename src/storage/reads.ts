@@ -169,11 +169,12 @@ export function createReads(statements: Statements, query: Query): Reads {
       return openFromRows(await query(transactions.openOfLane, { chain, account, after_seq: position?.seq ?? 0, limit }));
     },
     openSummaries: async ({ chain, account }) =>
-      (await query(transactions.openSummaries, { chain, account })).map(({ id, relayer_id, status, intent }) => ({
+      (await query(transactions.openSummaries, { chain, account })).map(({ id, relayer_id, status, intent, revision }) => ({
         id,
         relayerId: relayer_id,
         status,
         intent,
+        revision,
       })),
     changePositions: async (relayerId) => {
       const [row] = await query(changePositions.of, { relayer_id: relayerId });

@@ -205,6 +205,8 @@ export interface InstanceTable {
   checked_at_ms: number;
   /** The latest time that the service could confirm, see `AgeClock`; null before the first. */
   confirmed_time_ms: number | null;
+  /** Random: the last batch that was written. PostgreSQL only: after a lost connection it shows whether the batch without an answer was written. */
+  batch: string | null;
 }
 
 /** One row, number 1: the sealed secret of the database. */

@@ -538,10 +538,10 @@ export function storeContract(name: string, newDatabaseUrl: () => Promise<string
         (await read.openTransactions(lane, page)).map(({ transaction }) => transaction.id);
       assert.deepEqual(await ids({ limit: 2 }), ['a', 'b']);
       assert.deepEqual(await ids({ after: 'b', limit: 2 }), ['c']);
-      const { relayerId, intent, status } = a;
+      const { relayerId, intent, status, revision } = a;
       assert.deepEqual(
         await read.openSummaries(lane),
-        ['a', 'b', 'c'].map((id) => ({ id, relayerId, intent, status })),
+        ['a', 'b', 'c'].map((id) => ({ id, relayerId, intent, status, revision })),
       );
       assert.ok((await read.openLanes()).some(({ chain, account }) => chain === lane.chain && account === lane.account));
       await store.commit([a, b, c].map((transaction) => change.updateTransaction(next(transaction, { status: 'expired' }))));

@@ -82,6 +82,8 @@ export async function openSimDatabase(): Promise<SimDatabase> {
         }),
       own: async () => {},
       lost: never,
+      isAway: () => false,
+      onReturn: () => undefined,
       logBytes: () => 0,
       close: async () => {},
     }),

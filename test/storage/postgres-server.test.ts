@@ -104,7 +104,7 @@ describe('PostgreSQL as operators configure it', () => {
     const written = (id: string) => [change.insertNotification(aNotification({ id })) as BoundChange];
     const wrong = new BoundChange('wrong', [step(statements.instances.touch, { number: 1, checked_at_ms: Number.NaN })]);
     const lists = [written('first'), ...Array.from({ length: 254 }, () => [conflicting]), [wrong], written('last')];
-    const outcomes = await createPostgresBatch(writer)(lists);
+    const outcomes = await createPostgresBatch(writer)(lists, null);
     assert.ok(begun <= 3, `${begun} transactions`);
     assert.equal(outcomes.filter((outcome) => outcome instanceof ConflictError).length, 254);
     assert.deepEqual([outcomes[0], outcomes.at(-1)], [undefined, undefined]);

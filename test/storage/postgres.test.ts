@@ -50,27 +50,7 @@ async function asAdmin(databaseUrl: string, sql: string): Promise<readonly Recor
   return rows;
 }
 
-const terminateLockHolder = `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'
-  and database = (select oid from pg_database where datname = current_database())`;
-
 describe('postgres only', () => {
-  test('after the lock is lost, writes fail and reads continue', async () => {
-    const databaseUrl = await server.newDatabase();
-    const { store, lost } = await openStore(databaseUrl, { log: silentLog });
-    const insert = (id: string) => store.commit([store.change.insertTransaction(aTransaction({ id }))]);
-    await insert('before');
-    await asAdmin(databaseUrl, terminateLockHolder);
-    assert.match((await lost).message, /lock was lost/);
-    await assert.rejects(insert('after'), StoreAwayError);
-    await assert.rejects(store.checkWorking(), StoreAwayError);
-    assert.notEqual(await store.read.transaction('before'), undefined);
-    assert.equal(await store.read.transaction('after'), undefined);
-    // Another process can take over at once.
-    const successor = await openStore(databaseUrl, { log: silentLog });
-    await successor.store.close();
-    await store.close();
-  });
-
   test('a failed commit rejects every list of its batch, and the next batch is written', async () => {
     const databaseUrl = await server.newDatabase();
     const { store } = await openStore(databaseUrl, { log: silentLog });

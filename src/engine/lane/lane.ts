@@ -42,6 +42,8 @@ export interface Lane {
   requireRoom(): void;
   accept(transaction: Transaction): void;
   noteUnanswered(): void;
+  /** See `Engine.storeReturned`. */
+  storeReturned(): void;
   /** See `Lanes.whyUnsigned`. */
   whyUnsigned(content: Content): string;
   move(transactionId: string, decide: Decide): Promise<OpenTransaction | null>;
@@ -102,7 +104,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     read,
     move,
     reload,
-    noteUnanswered: (ids) => storedFinder.note(ids),
+    noteUnanswered: () => storedFinder.note(),
     hold: (ids, task) => oneAtATime.run(ids, task),
     isUnreachable: false,
     settled: null,
@@ -251,7 +253,11 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       // The obstacle has changed while the transaction was stored.
       if (transaction.statusReason !== whyUnsignedNow(transaction.content)) explainer.look();
     },
-    noteUnanswered: () => storedFinder.note([]),
+    noteUnanswered: () => storedFinder.note(),
+    storeReturned() {
+      // What an idle lane may not know of, it has noted itself.
+      for (const _ of transactions.ids()) return storedFinder.note();
+    },
     whyUnsigned: whyUnsignedNow,
     move,
     tick(newest) {

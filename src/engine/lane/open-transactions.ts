@@ -28,6 +28,8 @@ export interface OpenTransactions {
   get(id: string): OpenTransaction | undefined;
   /** The record of an open transaction; undefined: it is not open. */
   tracked(id: string): Tracked | undefined;
+  /** The ids of everything that is open. */
+  ids(): Iterable<string>;
   /** Returns the state of this attempt; undefined: its transaction is not open. */
   stateOf(attempt: Pick<Attempt, 'transactionId' | 'hash'>): AttemptState | undefined;
   /** Takes in the current state of a transaction, and drops a final one. */
@@ -210,6 +212,7 @@ export function createOpenTransactions(
   return {
     get: (id) => records.get(id)?.open ?? undefined,
     tracked: (id) => records.get(id),
+    ids: () => records.keys(),
     stateOf,
     put(open) {
       const { id, status } = open.transaction;

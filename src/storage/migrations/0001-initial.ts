@@ -126,6 +126,7 @@ async function createLanesAndInstances(db: Kysely<unknown>): Promise<void> {
     .addColumn('since_ms', 'bigint', (column) => column.notNull())
     .addColumn('checked_at_ms', 'bigint', (column) => column.notNull())
     .addColumn('confirmed_time_ms', 'bigint')
+    .addColumn('batch', 'text')
     .execute();
   await db.schema
     .createTable('database_ids')

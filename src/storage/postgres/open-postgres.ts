@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { systemClock } from '../../core/ports/clock.js';
 import type { Log } from '../../core/ports/log.js';
 import type { Database, LockedDatabase } from '../database.js';
 import { postgres } from '../dialect.js';
@@ -7,8 +8,9 @@ import { migrate } from '../migrate.js';
 import type { Query } from '../reads.js';
 import type { Statement } from '../statement.js';
 import { createPostgresBatch } from './postgres-batch.js';
-import { takePostgresLock } from './postgres-lock.js';
-import { connectionOptions, connectPostgresWriter, type PostgresWriter, prepareSession } from './postgres-writer.js';
+import { createPostgresLink } from './postgres-link.js';
+import { type LockedWriter, takePostgresLock } from './postgres-lock.js';
+import { connectionOptions, connectPostgresWriter, prepareSession } from './postgres-writer.js';
 
 const maxReaders = 8;
 
@@ -23,33 +25,68 @@ async function migrateSchema(connectionString: string, schema: string): Promise<
   }
 }
 
-function openDatabase(connectionString: string, { writer, lost }: PostgresWriter, log: Log): Database {
-  const readers = new pg.Pool({ ...connectionOptions(connectionString), max: maxReaders });
-  // The pool replaces a broken idle connection. Without a listener, its error would end the process.
-  readers.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke; the pool replaces it'));
-  // The first query of the connection waits for this one.
-  readers.on(
-    'connect',
-    (reader) =>
-      void prepareSession(reader).catch((error: unknown) => log.warn({ err: error }, 'a database connection could not be prepared')),
-  );
-  const query: Query = async <P extends object, R>(statement: Statement<P, R>, values: P) => {
-    const bound = statement.bind(values);
-    // PostgreSQL stores no text with a zero byte and refuses it as a value, so such a query finds nothing.
-    if (bound.some((value) => typeof value === 'string' && value.includes('\0'))) return [];
-    const result = await readers.query({ name: statement.name, text: statement.sql, values: bound });
-    return result.rows as R[];
-  };
-  const runBatch = createPostgresBatch(writer);
+/** The reading side of a database. */
+interface Readers {
+  readonly query: Query;
+  /** Replaces all connections: the earlier ones may lead to a server that has lost its place. */
+  renew(): void;
+  end(): Promise<void>;
+}
+
+function openReaders(connectionString: string, log: Log): Readers {
+  let pool = openPool();
+  const ending = new Set<Promise<void>>();
+
+  function openPool(): pg.Pool {
+    const readers = new pg.Pool({ ...connectionOptions(connectionString), max: maxReaders });
+    // The pool replaces a broken idle connection. Without a listener, its error would end the process.
+    readers.on('error', (error: Error & { client?: unknown }) => {
+      // It holds the secret with which the server accepts a cancel request.
+      delete error.client;
+      log.warn({ err: error }, 'an idle database connection broke; the pool replaces it');
+    });
+    // The first query of the connection waits for this one.
+    readers.on(
+      'connect',
+      (reader) =>
+        void prepareSession(reader, 'reader').catch((error: unknown) =>
+          log.warn({ err: error }, 'a database connection could not be prepared'),
+        ),
+    );
+    return readers;
+  }
+
   return {
-    runBatch,
-    query,
-    // The connection that writes holds the lock, which fences more than a token could.
-    async own(change) {
-      const [outcome] = await runBatch([[change]]);
-      if (outcome !== undefined) throw outcome;
+    async query<P extends object, R>(statement: Statement<P, R>, values: P) {
+      const bound = statement.bind(values);
+      // PostgreSQL stores no text with a zero byte and refuses it as a value, so such a query finds nothing.
+      if (bound.some((value) => typeof value === 'string' && value.includes('\0'))) return [];
+      const result = await pool.query({ name: statement.name, text: statement.sql, values: bound });
+      return result.rows as R[];
     },
+    renew() {
+      const ended = pool.end().finally(() => ending.delete(ended));
+      ending.add(ended);
+      pool = openPool();
+    },
+    async end() {
+      await Promise.all([pool.end(), ...ending]);
+    },
+  };
+}
+
+/** Opens a database without its instance lock, beside the process that holds it. Must not write what the lock protects: nonces. */
+export async function openPostgresBeside(connectionString: string, log: Log): Promise<Database> {
+  const { writer, lost } = await connectPostgresWriter(connectionString);
+  const readers = openReaders(connectionString, log);
+  const run = createPostgresBatch(writer);
+  return {
+    runBatch: (lists) => run(lists, null),
+    query: readers.query,
+    own: () => Promise.reject(new Error('only the process that holds the lock owns the database')),
     lost,
+    isAway: () => false,
+    onReturn: () => undefined,
     logBytes: () => 0,
     close: async () => {
       await readers.end();
@@ -58,25 +95,35 @@ function openDatabase(connectionString: string, { writer, lost }: PostgresWriter
   };
 }
 
-/** Opens a database without its instance lock, beside the process that holds it. Must not write what the lock protects: nonces. */
-export async function openPostgresBeside(connectionString: string, log: Log): Promise<Database> {
-  return openDatabase(connectionString, await connectPostgresWriter(connectionString), log);
+function openLocked(connectionString: string, locked: LockedWriter, log: Log): Database {
+  const readers = openReaders(connectionString, log);
+  const listeners: (() => void)[] = [];
+  const onReturn = () => {
+    readers.renew();
+    for (const listener of listeners) listener();
+  };
+  const link = createPostgresLink(locked, { connectionString, clock: systemClock, log, onReturn });
+  return {
+    runBatch: link.runBatch,
+    query: readers.query,
+    own: link.own,
+    lost: link.lost,
+    isAway: link.isAway,
+    onReturn: (listener) => void listeners.push(listener),
+    logBytes: () => 0,
+    close: async () => {
+      await readers.end();
+      await link.end();
+    },
+  };
 }
 
 /** Takes the instance lock of a database. Throws `DatabaseLockedError` if another process holds it. */
 export async function lockPostgres(connectionString: string, log: Log): Promise<LockedDatabase> {
-  const connected = await takePostgresLock(connectionString);
-  const { writer, lost, schema } = connected;
-
-  async function open(): Promise<Database> {
-    void lost.then((error) =>
-      log.error(
-        { err: error },
-        'the database connection that holds the instance lock was lost; nothing can be written until the service restarts',
-      ),
-    );
-    return openDatabase(connectionString, connected, log);
-  }
-
-  return { migrate: () => migrateSchema(connectionString, schema), open, unlock: () => writer.end() };
+  const locked = await takePostgresLock(connectionString);
+  return {
+    migrate: () => migrateSchema(connectionString, locked.schema),
+    open: async () => openLocked(connectionString, locked, log),
+    unlock: () => locked.writer.end(),
+  };
 }

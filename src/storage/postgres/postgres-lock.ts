@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { DatabaseLockedError } from '../database-locked-error.js';
 import { postgres } from '../dialect.js';
 import { type Instance, instanceStatements } from '../statements/instances.js';
-import { connectPostgresWriter, type PostgresWriter } from './postgres-writer.js';
+import { type ConnectOptions, connectPostgresWriter, type PostgresWriter } from './postgres-writer.js';
 
 /** Separates our lock from the locks of other programs in the same database. */
 const lockNumber = 1_919_249_012;
@@ -31,22 +31,56 @@ async function schemaOf(client: pg.Client): Promise<string> {
   return schema;
 }
 
+/** The server's process for one connection. */
+export interface Backend {
+  readonly pid: number;
+  /** Exact text: a pid alone may belong to another process by now. */
+  readonly started: string;
+}
+
+/** A connection that writes and holds the instance lock. */
+export interface LockedWriter extends PostgresWriter {
+  readonly schema: string;
+  readonly backend: Backend;
+}
+
+async function backendOf(client: pg.Client): Promise<Backend> {
+  const { rows } = await client.query<Backend>(
+    'select pid, backend_start::text as started from pg_stat_activity where pid = pg_backend_pid()',
+  );
+  const [backend] = rows;
+  if (backend === undefined) throw new Error('pg_stat_activity does not show the own connection');
+  return backend;
+}
+
+/** Ends a connection of this process on the server. After it, nothing that it sent can be written any more. */
+async function endBackend(client: pg.Client, { pid, started }: Backend): Promise<void> {
+  const end = 'select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and backend_start::text = $2';
+  await client.query(end, [pid, started]);
+}
+
+/** How to take the lock. */
+export interface LockOptions extends ConnectOptions {
+  /** The earlier connection of this process, which may still hold the lock: the server may not know yet that it is lost. */
+  readonly replaces?: Backend;
+}
+
 /**
  * Connects and takes the instance lock of the database's schema until the connection ends. Throws `DatabaseLockedError`.
  *
  * The connection that writes also holds the lock, so every commit happens under the lock. With two connections, the one with the lock could
  * die and another process could take the lock while the other connection still writes.
  */
-export async function takePostgresLock(connectionString: string): Promise<PostgresWriter & { readonly schema: string }> {
-  const connected = await connectPostgresWriter(connectionString);
-  const { writer } = connected;
+export async function takePostgresLock(connectionString: string, options: LockOptions = {}): Promise<LockedWriter> {
+  const connected = await connectPostgresWriter(connectionString, options);
+  const { writer, lost } = connected;
   try {
     const schema = await schemaOf(writer);
+    if (options.replaces !== undefined) await endBackend(writer, options.replaces);
     const lock = 'select pg_try_advisory_lock($1, hashtext($2)) as taken';
     const { rows } = await writer.query<{ taken: boolean }>(lock, [lockNumber, schema]);
     if (rows[0]?.taken !== true) throw new DatabaseLockedError(await holderOf(writer));
-    const lost = connected.lost.then((cause) => new Error('the connection that holds the instance lock was lost', { cause }));
-    return { writer, lost, schema };
+    return { writer, lost, schema, backend: await backendOf(writer) };
   } catch (error) {
     await writer.end();
     throw error;

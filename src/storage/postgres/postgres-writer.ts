@@ -1,7 +1,7 @@
 import pg from 'pg';
 
 /** A connection that does not answer for this long counts as dead. */
-const answerTimeoutMs = 30_000;
+const answerTimeoutMs = 10_000;
 const connectTimeoutMs = 10_000;
 
 /**
@@ -13,13 +13,19 @@ const sessionSettings = {
   idle_in_transaction_session_timeout: '0',
   client_connection_check_interval: '5s',
   lock_timeout: '5s',
-  statement_timeout: '20s',
 } as const;
 
+/**
+ * A reader's statement ends before the connection counts as dead. A writer's must not: the timeout would also end the wait of a commit for a synchronous
+ * standby, and the server would then report a commit that the standby lacks as a success.
+ */
+const statementTimeout = { reader: '8s', writer: '0' } as const;
+
 /** Sets those settings that the server's version has. */
-export async function prepareSession(client: pg.Client | pg.PoolClient): Promise<void> {
-  const names = Object.keys(sessionSettings);
-  const values = Object.values(sessionSettings);
+export async function prepareSession(client: pg.Client | pg.PoolClient, role: keyof typeof statementTimeout): Promise<void> {
+  const settings = { ...sessionSettings, statement_timeout: statementTimeout[role] };
+  const names = Object.keys(settings);
+  const values = Object.values(settings);
   const set = 'select set_config(name, value, false) from unnest($1::text[], $2::text[]) as wanted(name, value) where exists';
   await client.query(`${set} (select from pg_settings where pg_settings.name = wanted.name)`, [names, values]);
 }
@@ -29,6 +35,11 @@ export interface PostgresWriter {
   readonly writer: pg.Client;
   /** Resolves with the reason when the connection is lost. */
   readonly lost: Promise<Error>;
+}
+
+/** How to connect. */
+export interface ConnectOptions {
+  readonly connectTimeoutMs?: number;
 }
 
 /** The options of every connection to PostgreSQL. */
@@ -48,18 +59,24 @@ export function connectionOptions(connectionString: string) {
 }
 
 /** Opens a connection whose commits are durable under all settings of the server. Throws an error whose message is for the operator. */
-export async function connectPostgresWriter(connectionString: string): Promise<PostgresWriter> {
-  const writer = new pg.Client({ ...connectionOptions(connectionString), pipeline: true });
+export async function connectPostgresWriter(
+  connectionString: string,
+  { connectTimeoutMs: connectionTimeoutMillis = connectTimeoutMs }: ConnectOptions = {},
+): Promise<PostgresWriter> {
+  const writer = new pg.Client({ ...connectionOptions(connectionString), connectionTimeoutMillis, pipeline: true });
   const lost = new Promise<Error>((resolve) => {
     writer.on('error', resolve);
   });
   await connect(writer);
   try {
-    await prepareSession(writer);
+    await prepareSession(writer, 'writer');
     // In another encoding, some text of a caller could never be stored.
     const { rows } = await writer.query<{ server_encoding: string }>('show server_encoding');
     const encoding = rows[0]?.server_encoding;
     if (encoding !== 'UTF8') throw new Error(`the PostgreSQL database has encoding ${encoding}; create one with encoding UTF8`);
+    // A standby has the data, but another server is the one that is written.
+    const { rows: servers } = await writer.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
+    if (servers[0]?.standby === true) throw new Error('the PostgreSQL server is a standby, which cannot be written');
     // The server's configuration may let commits return before they are on disk.
     await writer.query(`select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`);
     return { writer, lost };

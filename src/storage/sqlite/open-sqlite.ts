@@ -92,6 +92,8 @@ function openFile(file: string, files: readonly string[], release: () => void): 
       ownership.takeToken(token);
     },
     lost: ownership.lost,
+    isAway: () => false,
+    onReturn: () => undefined,
     logBytes: () => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0,
     close: async () => {
       ownership.stop();

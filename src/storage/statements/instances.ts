@@ -8,12 +8,14 @@ export interface Instance {
   readonly pid: number;
   /** When the process took the lock, in milliseconds since the epoch. */
   readonly since_ms: number;
+  /** Random. */
+  readonly token: string;
 }
 
 /** Statements on the row that names the holder of the instance lock. */
 export function instanceStatements(db: Kysely<Schema>) {
   return {
-    record: statement<Instance & { number: number; token: string; checked_at_ms: number }, never>('instances_record', (values) =>
+    record: statement<Instance & { number: number; checked_at_ms: number }, never>('instances_record', (values) =>
       db
         .insertInto('instances')
         .values(pick(values, ['number', 'host', 'pid', 'token', 'since_ms', 'checked_at_ms']))
@@ -45,8 +47,20 @@ export function instanceStatements(db: Kysely<Schema>) {
       db.selectFrom('instances').select('number').where('number', '=', number).where('token', '=', token),
     ),
 
+    /** Affects the row as long as no other process has recorded itself, and names the batch that begins. */
+    beginBatch: statement<{ number: number; token: string; batch: string }, never>('instances_begin_batch', ({ number, token, batch }) =>
+      db.updateTable('instances').set({ batch }).where('number', '=', number).where('token', '=', token),
+    ),
+
+    /** Finds the last batch, as long as no other process has recorded itself. Writes, so that it waits for what was written before to be durable. */
+    returnTo: statement<{ number: number; token: string; checked_at_ms: number }, { batch: string | null }>(
+      'instances_return_to',
+      ({ number, token, checked_at_ms }) =>
+        db.updateTable('instances').set({ checked_at_ms }).where('number', '=', number).where('token', '=', token).returning('batch'),
+    ),
+
     holder: statement<{ number: number }, Instance>('instances_holder', (values) =>
-      db.selectFrom('instances').select(['host', 'pid', 'since_ms']).where('number', '=', values.number),
+      db.selectFrom('instances').select(['host', 'pid', 'since_ms', 'token']).where('number', '=', values.number),
     ),
   };
 }

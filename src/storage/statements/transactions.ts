@@ -212,12 +212,12 @@ export function transactionStatements(db: Kysely<Schema>) {
     ),
 
     /** The open transactions of a lane without their content, oldest first. */
-    openSummaries: statement<LaneId, Pick<TransactionRow, 'id' | 'relayer_id' | 'status' | 'intent'>>(
+    openSummaries: statement<LaneId, Pick<TransactionRow, 'id' | 'relayer_id' | 'status' | 'intent' | 'revision'>>(
       'transactions_open_summaries',
       (values) =>
         db
           .selectFrom('transactions')
-          .select(['id', 'relayer_id', 'status', 'intent'])
+          .select(['id', 'relayer_id', 'status', 'intent', 'revision'])
           .where('chain', '=', values.chain)
           .where('account', '=', values.account)
           .where(isOpen('status'))

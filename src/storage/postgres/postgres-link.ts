@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { type Clock, monotonicMs } from '../../core/ports/clock.js';
+import type { Log } from '../../core/ports/log.js';
+import { StoreAwayError } from '../../core/ports/store.js';
+import { pause } from '../../core/repeat.js';
+import { type BoundChange, step } from '../bound-change.js';
+import type { RunBatch } from '../commit-queue.js';
+import { DatabaseLockedError } from '../database-locked-error.js';
+import { postgres } from '../dialect.js';
+import { instanceStatements } from '../statements/instances.js';
+import { asStoreAway } from '../store-away.js';
+import { createPostgresBatch, NotOwnerError, type RunFencedBatch, UnansweredCommitError } from './postgres-batch.js';
+import { type Backend, type LockedWriter, takePostgresLock } from './postgres-lock.js';
+
+/** How long a batch waits for a connection, counted from its loss. After that, writes fail at once until it is back. */
+const patienceMs = 1_000;
+/** A batch that loses its connection this often in a row fails. */
+const maxLosses = 3;
+/** Reconnecting is tried again after the first delay, which doubles up to the longest. */
+const reconnectDelayMs = { first: 50, longest: 1_000 };
+const reconnectTimeoutMs = 3_000;
+
+/** The writing side of a database, which reconnects when its connection is lost. */
+export interface PostgresLink {
+  /**
+   * A batch whose connection is lost is written by the next one. If the commit got no answer, the next connection first reads whether the batch
+   * was written. Throws StoreAwayError if there is no connection in time; the batch may be written then.
+   */
+  readonly runBatch: RunBatch;
+  /** See `Database.own`. From then on each batch requires the token, and a lost connection is replaced. */
+  own(change: BoundChange, token: string): Promise<void>;
+  /** See `Database.lost`. */
+  readonly lost: Promise<Error>;
+  /** True while there is no connection. */
+  isAway(): boolean;
+  /** Ends the connection. */
+  end(): Promise<void>;
+}
+
+/** The parts that make a link. */
+export interface PostgresLinkDeps {
+  readonly connectionString: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called when a new connection replaces a lost one, before anything is written on it. */
+  readonly onReturn: () => void;
+}
+
+/** A connection in use. */
+interface Session {
+  readonly locked: LockedWriter;
+  readonly run: RunFencedBatch;
+  /** The last batch that was written before this connection. */
+  readonly batchBefore: string | null;
+}
+
+const { beginBatch, returnTo } = instanceStatements(postgres.builder);
+
+/** True if the connection cannot be used after this error, or leads to a server that cannot be written. */
+function endsConnection(error: unknown): boolean {
+  if (!(error instanceof pg.DatabaseError)) return asStoreAway(error) instanceof StoreAwayError;
+  return error.severity !== 'ERROR' || error.code === '25006' || error.code?.startsWith('08') === true;
+}
+
+/** True if another process is the owner. If the lock alone is taken, it may still be held by the lost connection, or by a process that begins. */
+function isTakenOver(error: unknown, ownToken: string): boolean {
+  if (error instanceof NotOwnerError) return true;
+  return error instanceof DatabaseLockedError && error.holder !== undefined && error.holder.token !== ownToken;
+}
+
+/** Makes the link from its first connection, which holds the lock. */
+export function createPostgresLink(first: LockedWriter, { connectionString, clock, log, onReturn }: PostgresLinkDeps): PostgresLink {
+  const ending = new AbortController();
+  let session: Session | null = null;
+  let token: string | null = null;
+  let lostAtMs = 0;
+  let returning: Promise<void> = Promise.resolve();
+  let loss: Error | null = null;
+  let resolveLost: (error: Error) => void = () => undefined;
+  const lost = new Promise<Error>((resolve) => {
+    resolveLost = resolve;
+  });
+  use(first, null);
+
+  function lose(error: Error): Error {
+    loss ??= error;
+    resolveLost(loss);
+    return loss;
+  }
+
+  function use(locked: LockedWriter, batchBefore: string | null): void {
+    const opened: Session = { locked, run: createPostgresBatch(locked.writer), batchBefore };
+    session = opened;
+    void locked.lost.then((cause) => drop(opened, cause));
+  }
+
+  /** Gives up a connection, and begins to replace it. */
+  function drop(broken: Session, cause: Error): void {
+    if (session !== broken || ending.signal.aborted) return;
+    session = null;
+    lostAtMs = monotonicMs();
+    void broken.locked.writer.end().catch(() => undefined);
+    if (token === null) {
+      lose(cause);
+      return;
+    }
+    log.warn({ err: cause }, 'the database connection was lost; reconnecting');
+    returning = reconnect(token, broken.locked.backend);
+  }
+
+  async function reconnect(ownToken: string, replaces: Backend): Promise<void> {
+    let logged = '';
+    for (let failures = 0; !ending.signal.aborted; failures += 1) {
+      try {
+        await replace(ownToken, replaces);
+        return;
+      } catch (error) {
+        if (isTakenOver(error, ownToken)) {
+          log.error({ err: lose(new NotOwnerError()) }, 'another process took over the database while the connection was lost');
+          return;
+        }
+        const message = error instanceof Error ? error.message : String(error);
+        if (message !== logged) log.warn({ err: error }, 'the database cannot be reached; trying again');
+        logged = message;
+      }
+      await pause(Math.min(reconnectDelayMs.longest, reconnectDelayMs.first * 2 ** failures), ending.signal);
+    }
+  }
+
+  /** Connects again if the database still belongs to this process. The lock proves that the earlier connection can write nothing more. */
+  async function replace(ownToken: string, replaces: Backend): Promise<void> {
+    const locked = await takePostgresLock(connectionString, { replaces, connectTimeoutMs: reconnectTimeoutMs });
+    try {
+      const values = returnTo.bind({ number: 1, token: ownToken, checked_at_ms: clock.nowMs() });
+      const { rows } = await locked.writer.query<{ batch: string | null }>(returnTo.sql, values);
+      const [row] = rows;
+      if (row === undefined) throw new NotOwnerError();
+      if (ending.signal.aborted) throw new Error('the store is closed');
+      onReturn();
+      use(locked, row.batch);
+      log.info({ awayMs: Math.round(monotonicMs() - lostAtMs) }, 'the database connection is back');
+    } catch (error) {
+      await locked.writer.end();
+      throw error;
+    }
+  }
+
+  async function connected(): Promise<Session> {
+    const leftMs = lostAtMs + patienceMs - monotonicMs();
+    if (session === null && leftMs > 0) {
+      const returned = new AbortController();
+      await Promise.race([returning, pause(leftMs, AbortSignal.any([returned.signal, ending.signal]))]);
+      returned.abort();
+    }
+    if (loss !== null) throw loss;
+    if (session === null) throw new StoreAwayError('the database is unavailable: the connection was lost and is not back yet');
+    return session;
+  }
+
+  const runBatch: RunBatch = async (lists) => {
+    for (let losses = 1; ; losses += 1) {
+      const current = await connected();
+      const batch = randomUUID();
+      const fence = token === null ? null : step(beginBatch, { number: 1, token, batch });
+      try {
+        return await current.run(lists, fence);
+      } catch (error) {
+        if (error instanceof NotOwnerError) throw lose(error);
+        const isUnanswered = error instanceof UnansweredCommitError;
+        if (!isUnanswered && session === current && !endsConnection(error)) throw error;
+        drop(current, error as Error);
+        const next = await connected();
+        if (isUnanswered && next.batchBefore === batch) return error.outcomes;
+        // It is not written.
+        if (losses >= maxLosses) throw asStoreAway(isUnanswered ? error.cause : error);
+      }
+    }
+  };
+
+  return {
+    runBatch,
+    async own(change, ownToken) {
+      const [outcome] = await runBatch([[change]]);
+      if (outcome !== undefined) throw outcome;
+      token = ownToken;
+    },
+    lost,
+    isAway: () => session === null,
+    async end() {
+      ending.abort();
+      await returning;
+      await session?.locked.writer.end();
+    },
+  };
+}

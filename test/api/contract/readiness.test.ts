@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { createReadiness } from '../../../src/api/contract/readiness.js';
+
+it('readiness is false as soon as the store is known to be away, without a measurement, and is measured again when it is back', async () => {
+  let nowMs = 0;
+  let isAway = false;
+  let measured = 0;
+  const readiness = createReadiness(
+    async () => {
+      measured += 1;
+      return { ready: true, components: { store: 'ok', lanes: 'ok' }, networks: { local: 'ok' } };
+    },
+    { clock: { nowMs: () => nowMs }, shutdownSignal: new AbortController().signal, isStoreAway: () => isAway },
+  );
+  assert.equal((await readiness()).ready, true);
+  isAway = true;
+  for (nowMs of [1, 5_000]) {
+    assert.deepEqual(await readiness(), { ready: false, components: { store: 'not working', lanes: 'ok' }, networks: { local: 'ok' } });
+  }
+  assert.equal(measured, 1);
+  isAway = false;
+  assert.equal((await readiness()).ready, true);
+  assert.equal(measured, 2);
+});

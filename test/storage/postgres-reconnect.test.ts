@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import pg from 'pg';
+import { ConflictError, StoreAwayError } from '../../src/core/ports/store.js';
+import { type OpenedStore, openStore } from '../../src/storage/open-store.js';
+import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { aTransaction, silentLog } from '../support/stored-samples.js';
+import { type Fate, startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { waitFor } from '../support/wait-for.js';
+
+let server: TestPostgres;
+before(async () => {
+  server = await startPostgres();
+});
+after(() => server.stop());
+
+async function asAdmin(databaseUrl: string, sql: string): Promise<readonly Record<string, unknown>[]> {
+  const admin = new pg.Client(databaseUrl);
+  await admin.connect();
+  const { rows } = await admin.query<Record<string, unknown>>(sql);
+  await admin.end();
+  return rows;
+}
+
+const endAll = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'relayer' and datname = current_database()`;
+
+interface Opened extends OpenedStore {
+  readonly databaseUrl: string;
+  isLost(): boolean;
+  insert(id: string): Promise<void>;
+}
+
+async function opened(test: TestContext, databaseUrl: string, url = databaseUrl): Promise<Opened> {
+  const one = await openStore(url, { log: silentLog });
+  test.after(() => one.store.close());
+  let isLost = false;
+  void one.lost.then(() => {
+    isLost = true;
+  });
+  const { store } = one;
+  const insert = (id: string) => store.commit([store.change.insertTransaction(aTransaction({ id }))]);
+  return { ...one, databaseUrl, isLost: () => isLost, insert };
+}
+
+async function behindProxy(test: TestContext): Promise<Opened & { readonly proxy: TcpProxy }> {
+  const databaseUrl = await server.newDatabase();
+  const proxy = await startTcpProxy(Number(new URL(databaseUrl).port));
+  test.after(() => proxy.stop());
+  const through = new URL(databaseUrl);
+  through.port = String(proxy.port);
+  return { ...(await opened(test, databaseUrl, through.href)), proxy };
+}
+
+/** Inserts transactions until `isEnough`, several at a time; returns the ids by outcome. */
+async function insertWhile(insert: (id: string) => Promise<void>, isEnough: () => boolean): Promise<{ done: string[]; failed: string[] }> {
+  const done: string[] = [];
+  const failed: string[] = [];
+  await Promise.all(
+    Array.from({ length: 4 }, async (_, caller) => {
+      for (let number = 0; !isEnough(); number += 1) {
+        const id = `${caller}-${number}`;
+        try {
+          await insert(id);
+          done.push(id);
+        } catch (error) {
+          assert.ok(error instanceof StoreAwayError, String(error));
+          failed.push(id);
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      }
+    }),
+  );
+  return { done, failed };
+}
+
+async function storedIds(databaseUrl: string): Promise<string[]> {
+  return (await asAdmin(databaseUrl, 'select id from transactions order by seq')).map(({ id }) => String(id));
+}
+
+const isCommit = (chunk: Buffer) => chunk.includes('commit\0');
+/** The fate of the first commit that is sent from now on; everything else passes. */
+function firstCommit(fate: Fate): (chunk: Buffer) => Fate {
+  let isPassed = false;
+  return (chunk) => {
+    if (isPassed || !isCommit(chunk)) return 'pass';
+    isPassed = true;
+    return fate;
+  };
+}
+
+describe('a PostgreSQL connection that is lost', () => {
+  it('is replaced in place: commits that run while connections are terminated 20 times are all written once', async (test) => {
+    const { databaseUrl, insert, isLost, store } = await opened(test, await server.newDatabase());
+    let ended = 0;
+    const inserting = insertWhile(insert, () => ended >= 20);
+    for (; ended < 20; ended += 1) {
+      assert.notEqual((await asAdmin(databaseUrl, endAll)).length, 0);
+      await waitFor('the store to work', () => store.checkWorking().then(() => true));
+    }
+    const { done, failed } = await inserting;
+    assert.deepEqual(failed, []);
+    assert.deepEqual((await storedIds(databaseUrl)).sort(), done.sort());
+    assert.ok(done.length > 20, `${done.length} inserts`);
+    assert.equal(isLost(), false);
+  });
+
+  it('a commit whose answer is lost succeeds, and is written once', async (test) => {
+    const { databaseUrl, insert, proxy } = await behindProxy(test);
+    proxy.fateOf(firstCommit('cut after'));
+    await Promise.all([insert('one'), insert('two')]);
+    assert.deepEqual((await storedIds(databaseUrl)).sort(), ['one', 'two']);
+  });
+
+  it('a commit that the server never got is written by the next connection', async (test) => {
+    const { databaseUrl, insert, proxy } = await behindProxy(test);
+    proxy.fateOf(firstCommit('cut before'));
+    await Promise.all([insert('one'), insert('two')]);
+    assert.deepEqual((await storedIds(databaseUrl)).sort(), ['one', 'two']);
+  });
+
+  it('a lost answer keeps the outcome of each list: a conflict stays a conflict', async (test) => {
+    const { databaseUrl, insert, proxy } = await behindProxy(test);
+    await insert('taken');
+    proxy.fateOf(firstCommit('cut after'));
+    const [taken, free] = await Promise.allSettled([insert('taken'), insert('free')]);
+    assert.ok(taken?.status === 'rejected' && taken.reason instanceof ConflictError);
+    assert.equal(free?.status, 'fulfilled');
+    assert.deepEqual(await storedIds(databaseUrl), ['taken', 'free']);
+  });
+
+  it('a commit without an answer while the server stays away fails as unavailable, and later ones fail at once until it is back', async (test) => {
+    const { databaseUrl, insert, isAway, isLost, proxy, store } = await behindProxy(test);
+    let isCut = false;
+    proxy.fateOf((chunk) => {
+      if (isCut) return 'cut before';
+      isCut = isCommit(chunk);
+      return isCut ? 'cut after' : 'pass';
+    });
+    await assert.rejects(insert('unknown'), StoreAwayError);
+    assert.equal(isAway(), true);
+    const begunMs = performance.now();
+    await assert.rejects(insert('refused'), StoreAwayError);
+    assert.ok(performance.now() - begunMs < 500);
+    await assert.rejects(store.checkWorking(), StoreAwayError);
+    proxy.fateOf(() => 'pass');
+    await waitFor('the connection to be back', () => !isAway() || undefined);
+    await insert('later');
+    assert.deepEqual(await storedIds(databaseUrl), ['unknown', 'later']);
+    assert.equal(isLost(), false);
+  });
+
+  it('a server that does not notice the loss ends the earlier connection first, so nothing sent there is written later', async (test) => {
+    const { databaseUrl, insert, proxy, isLost } = await behindProxy(test);
+    await insert('one');
+    const backends = `select pid from pg_locks where locktype = 'advisory' and granted
+      and database = (select oid from pg_database where datname = current_database())`;
+    const [earlier] = await asAdmin(databaseUrl, backends);
+    proxy.cut({ keepServer: true });
+    await insert('two');
+    const [later] = await asAdmin(databaseUrl, backends);
+    assert.notEqual(later?.pid, earlier?.pid);
+    assert.deepEqual(await asAdmin(databaseUrl, `select 1 from pg_stat_activity where pid = ${earlier?.pid}`), []);
+    assert.deepEqual(await storedIds(databaseUrl), ['one', 'two']);
+    assert.equal(isLost(), false);
+  });
+
+  it('a connection that hangs fails its commits as unavailable, and the store returns when the network does', async (test) => {
+    const { databaseUrl, insert, proxy, isLost, isAway } = await behindProxy(test);
+    await insert('one');
+    proxy.hang();
+    await assert.rejects(insert('two'), StoreAwayError);
+    proxy.heal();
+    await waitFor('the connection to be back', () => !isAway() || undefined, 60_000);
+    await insert('three');
+    assert.deepEqual(await storedIds(databaseUrl), ['one', 'three']);
+    assert.equal(isLost(), false);
+  });
+
+  it('a server that restarts 3 times under commits: each that was answered is written once, and reads return', async (test) => {
+    const { databaseUrl, insert, isLost, isAway, store } = await opened(test, await server.newDatabase());
+    let restarts = 0;
+    const inserting = insertWhile(insert, () => restarts >= 3);
+    for (; restarts < 3; restarts += 1) {
+      await server.halt();
+      await waitFor('the store to be away', () => isAway() || undefined);
+      await assert.rejects(store.read.transaction('0-0'), StoreAwayError);
+      await server.start();
+      await waitFor('the store to work', () =>
+        store
+          .checkWorking()
+          .then(() => true)
+          .catch(() => undefined),
+      );
+    }
+    const { done, failed } = await inserting;
+    const stored = await storedIds(databaseUrl);
+    assert.equal(new Set(stored).size, stored.length);
+    for (const id of done) assert.ok(stored.includes(id), id);
+    for (const id of stored) assert.ok(done.includes(id) || failed.includes(id), id);
+    assert.notEqual(await store.read.transaction(done[0] ?? ''), undefined);
+    assert.equal(isLost(), false);
+  });
+
+  it('another process that takes over meanwhile keeps the database, and this one writes nothing more', async (test) => {
+    const { databaseUrl, insert, proxy, lost } = await behindProxy(test);
+    await insert('one');
+    proxy.fateOf(() => 'cut before');
+    proxy.cut();
+    const successor = await waitFor('another process to take over', () =>
+      openStore(databaseUrl, { log: silentLog }).catch(() => undefined),
+    );
+    test.after(() => successor.store.close());
+    proxy.fateOf(() => 'pass');
+    assert.match((await lost).message, /another process took over/);
+    await assert.rejects(insert('two'), /another process took over/);
+    await successor.store.commit([successor.store.change.insertTransaction(aTransaction({ id: 'three' }))]);
+    assert.deepEqual(await storedIds(databaseUrl), ['one', 'three']);
+  });
+
+  it('a process that recorded itself beside the lock is the owner: this one writes nothing more', async (test) => {
+    const { databaseUrl, insert, lost } = await opened(test, await server.newDatabase());
+    await insert('one');
+    await asAdmin(databaseUrl, `update instances set token = 'of another process'`);
+    await assert.rejects(insert('two'), /another process took over/);
+    assert.match((await lost).message, /another process took over/);
+    assert.deepEqual(await storedIds(databaseUrl), ['one']);
+  });
+
+  it('closing a store whose connection is lost does not wait for the server', async (test) => {
+    const { store, proxy, isAway } = await behindProxy(test);
+    proxy.fateOf(() => 'cut before');
+    proxy.cut();
+    await waitFor('the store to be away', () => isAway() || undefined);
+    const begunMs = performance.now();
+    await store.close();
+    assert.ok(performance.now() - begunMs < 2_000);
+  });
+});

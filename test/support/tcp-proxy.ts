@@ -1,0 +1,93 @@
+import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
+
+/** What happens to bytes of a client: `cut before` ends its connection without passing them on, `cut after` passes them and drops the answer. */
+export type Fate = 'pass' | 'cut before' | 'cut after';
+
+/** A proxy between a client and a server, which loses connections. */
+export interface TcpProxy {
+  readonly port: number;
+  /** Decides about each chunk that a client sends; `pass` at first. */
+  fateOf(decide: (chunk: Buffer) => Fate): void;
+  /** Ends all connections of the clients. With `keepServer`, the server does not notice. */
+  cut(options?: { readonly keepServer?: boolean }): void;
+  /** From now on passes nothing, in either direction, and accepts connections in silence. */
+  hang(): void;
+  /** Passes what comes on new connections. Those that hung stay silent. */
+  heal(): void;
+  stop(): Promise<void>;
+}
+
+interface Pair {
+  readonly client: Socket;
+  readonly server: Socket | null;
+  isSilent: boolean;
+}
+
+/** Starts a proxy on a free port. */
+export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
+  const pairs = new Set<Pair>();
+  let isHanging = false;
+  let decide: (chunk: Buffer) => Fate = () => 'pass';
+
+  const listener = createServer((client) => {
+    const server = isHanging ? null : dial(targetPort, '127.0.0.1');
+    const pair: Pair = { client, server, isSilent: isHanging };
+    pairs.add(pair);
+    const drop = () => {
+      pairs.delete(pair);
+      client.destroy();
+      server?.destroy();
+    };
+    client.on('error', () => undefined);
+    client.on('close', () => {
+      if (!pair.isSilent) drop();
+    });
+    server?.on('error', () => undefined);
+    server?.on('close', () => {
+      if (!pair.isSilent) drop();
+    });
+    client.on('data', (chunk: Buffer) => {
+      if (pair.isSilent || server === null) return;
+      const fate = decide(chunk);
+      if (fate === 'cut before') return drop();
+      if (fate === 'pass') return void server.write(chunk);
+      pair.isSilent = true;
+      // Half closed: the server answers what it got, and then sees the end.
+      server.end(chunk);
+      server.once('close', () => pairs.delete(pair));
+      client.destroy();
+    });
+    server?.on('data', (chunk: Buffer) => {
+      if (!pair.isSilent) client.write(chunk);
+    });
+  });
+  await new Promise<void>((listening) => listener.listen(0, '127.0.0.1', listening));
+
+  return {
+    port: (listener.address() as AddressInfo).port,
+    fateOf(decided) {
+      decide = decided;
+    },
+    cut({ keepServer = false } = {}) {
+      for (const pair of pairs) {
+        pair.isSilent = keepServer;
+        pair.client.destroy();
+      }
+    },
+    hang() {
+      isHanging = true;
+      for (const pair of pairs) pair.isSilent = true;
+    },
+    heal() {
+      isHanging = false;
+    },
+    async stop() {
+      const closed = new Promise((resolve) => listener.close(resolve));
+      for (const { client, server } of pairs) {
+        client.destroy();
+        server?.destroy();
+      }
+      await closed;
+    },
+  };
+}
