@@ -192,7 +192,12 @@ export async function startApp(
           return { ...lane, isActive: relayer !== undefined && isActive(relayer) };
         }),
       networks: () =>
-        engine.networks().map(({ network, head, problem }) => ({ network, head, isReachable: head !== null && problem === null })),
+        engine.networks().map(({ network, head, problem, forkedHosts }) => ({
+          network,
+          head,
+          isReachable: head !== null && problem === null,
+          forkedEndpoints: forkedHosts.length,
+        })),
       webhookBacklog: () => delivery.backlog(),
       databaseLogBytes: opened.logBytes,
     });
@@ -316,12 +321,10 @@ export async function startApp(
         () => true,
         () => false,
       );
-      const networks = engine
-        .networks()
-        .map(({ network, head, problem }): [string, string] => [
-          network,
-          problem === null ? (head === null ? 'not seen yet' : 'ok') : 'unreachable',
-        ]);
+      const networks = engine.networks().map(({ network, head, problem, forkedHosts }): [string, string] => {
+        if (forkedHosts.length > 0) return [network, 'RPC nodes are on different branches of the chain'];
+        return [network, problem === null ? (head === null ? 'not seen yet' : 'ok') : 'unreachable'];
+      });
       return {
         ready: isWorking,
         components: { store: isWorking ? 'ok' : 'not working', lanes: 'ok' },

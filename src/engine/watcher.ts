@@ -14,6 +14,8 @@ export interface NetworkHealth {
   readonly head: Head | null;
   /** Why no RPC node can be used; null: one answers. */
   readonly problem: string | null;
+  /** The hosts of RPC endpoints that are left out because they are on another branch of the chain. */
+  readonly forkedHosts: readonly string[];
 }
 
 /** A relayer on the chain and its lane. */
@@ -136,6 +138,6 @@ export function createWatcher({ chain, store, directory, recordRelayerState, tim
       cancelPoll?.();
       await running;
     },
-    health: () => ({ network: network.name, head, problem }),
+    health: () => ({ network: network.name, head, problem, forkedHosts: chain.forkedHosts() }),
   };
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { systemClock } from '../../src/core/ports/clock.js';
 import { createMetrics } from '../../src/observability/metrics/metrics.js';
 
-const network = { network: 'local', isReachable: true, head: null };
+const network = { network: 'local', isReachable: true, forkedEndpoints: 0, head: null };
 
 describe('metrics with a gauge that cannot be read', () => {
   for (const [how, webhookBacklog] of [

@@ -342,6 +342,7 @@ export function createModelChain(network: Network, account: string, random: Rand
       genesisHash: unused,
       expectGenesis: unused,
       foreignGenesis: unused,
+      forkedHosts: () => [],
       calls: unused,
       forward: unused,
       close: unused,
@@ -430,6 +431,11 @@ export function createModelChain(network: Network, account: string, random: Rand
           const hash = await ask('blockHash', () => seen()[Number(height)]?.hash ?? null);
           if (isSilent(height)) throw nodeUnavailable(null);
           return hash;
+        },
+        finalBlock: async (head, required) => {
+          const isShown = required === 1 || (await ask('blockHash', () => seen()[Number(head.number)]?.hash)) === head.hash;
+          if (isSilent(head.number)) throw nodeUnavailable(null);
+          return isShown ? head.number - BigInt(required) + 1n : null;
         },
         maxInFlight: () => ask('maxInFlight', () => (isDelegated ? 1 : null)),
         knows: (hash) =>

@@ -101,6 +101,7 @@ export function createUnsequencedChain(network: Network, random: Random): Unsequ
       genesisHash: unused,
       expectGenesis: unused,
       foreignGenesis: unused,
+      forkedHosts: () => [],
       calls: unused,
       forward: unused,
       close: unused,

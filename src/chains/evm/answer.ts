@@ -1,5 +1,6 @@
 import type { Head } from '../../core/ports/chain.js';
 import { objectFrom } from '../rpc/answer.js';
+import type { RpcCall } from '../rpc/json-rpc.js';
 import { MalformedAnswerError } from '../rpc/node-error.js';
 import type { Rpc } from '../rpc/rpc.js';
 
@@ -22,6 +23,8 @@ export function quantityOf(value: bigint): string {
 
 /** The fields of a block that the service uses. */
 export interface Block extends Head {
+  /** Null: the node does not show it. */
+  readonly parentHash: string | null;
   /** In wei per gas; null if the network has no base fee. */
   readonly baseFeePerGasWei: bigint | null;
   readonly gasLimit: bigint;
@@ -35,6 +38,15 @@ export function readBlock(rpc: Rpc, block: string): Promise<Block> {
   return rpc.ask('eth_getBlockByNumber', [block, false], blockFrom);
 }
 
+/** The call for the hash of the block at this height; null if there is none. */
+export function blockHashCall(height: bigint): RpcCall<string | null> {
+  return {
+    method: 'eth_getBlockByNumber',
+    params: [quantityOf(height), false],
+    read: (answer) => (answer === null ? null : blockFrom(answer).hash),
+  };
+}
+
 /** Reads a block from a node's answer. Throws `MalformedAnswerError`. */
 export function blockFrom(value: unknown): Block {
   const block = objectFrom(value, 'block');
@@ -42,6 +54,7 @@ export function blockFrom(value: unknown): Block {
   return {
     number: quantityFrom(block.number, 'block number'),
     hash: hashFrom(block.hash, 'block hash'),
+    parentHash: block.parentHash === undefined || block.parentHash === null ? null : hashFrom(block.parentHash, 'parent hash'),
     baseFeePerGasWei: baseFee === undefined || baseFee === null ? null : quantityFrom(baseFee, 'base fee'),
     timestampMs: Number(quantityFrom(block.timestamp, 'block timestamp')) * 1000,
     gasLimit: quantityFrom(block.gasLimit, 'block gas limit'),

@@ -1,5 +1,5 @@
 import type { NodeDialect } from '../rpc/json-rpc.js';
-import { blockFrom } from './answer.js';
+import { blockFrom, blockHashCall } from './answer.js';
 
 /** Limit exceeded, resource unavailable, internal error, no such method. */
 const codesAboutNode: readonly number[] = [-32005, -32002, -32603, -32601];
@@ -15,6 +15,7 @@ export function evmDialect(chainId: bigint): NodeDialect {
     },
     genesis: { method: 'eth_getBlockByNumber', params: ['0x0', false], read: (block) => blockFrom(block).hash },
     position: { method: 'eth_getBlockByNumber', params: ['latest', false], read: blockFrom },
+    hashAt: blockHashCall,
     isAboutNode: (code, text) => codesAboutNode.includes(code) || isStatePruned(text),
     dataFrom: (data) => (typeof data === 'string' ? (/0x(?:[0-9a-f]{2})*/i.exec(data)?.[0].toLowerCase() ?? null) : null),
   };

@@ -1,13 +1,16 @@
 import type { Chain, DraftRequest, FeeBumpRequest, Head, Refusal, Sequence } from '../../core/ports/chain.js';
+import { systemClock } from '../../core/ports/clock.js';
 import type { EvmNetwork } from '../../core/relayer/network.js';
 import { onNetwork } from '../../core/relayer/on-network.js';
 import type { EvmDraft, Speed } from '../../core/transaction/evm.js';
 import type { Content } from '../../core/transaction/transaction.js';
 import type { RpcOptions } from '../rpc/endpoint.js';
 import { createNodes } from '../rpc/nodes.js';
-import { blockFrom, latestBlockKey, quantityFrom, quantityOf, readBlock } from './answer.js';
+import { blockFrom, blockHashCall, latestBlockKey, quantityFrom, quantityOf, readBlock } from './answer.js';
+import { createBranch } from './branch.js';
 import { createBroadcaster, isBelowMinimum } from './broadcast.js';
 import { bumpFee } from './bump-fee.js';
+import { createConfirmations } from './confirmations.js';
 import { contentFromRequest } from './content.js';
 import { evmDialect } from './dialect.js';
 import { draftAttempt, fillerOf } from './draft.js';
@@ -32,14 +35,17 @@ export interface EvmChain extends Chain {
 
 /** Opens an EVM network; sends nothing yet. `initKeccak` must have resolved. */
 export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
-  const { network, log } = options;
+  const { network, log, clock = systemClock } = options;
   const { chainId, name: networkName } = network;
   const { rpc, memory, methods } = createNodes(options, evmDialect(chainId));
   const ownBids = createOwnBids();
   const market = createMarket({ rpc, memory, isEip1559: network.eip1559, ownBids });
   const publishingFee = createPublishingFee(network, rpc, memory, log);
-  const receipts = createReceipts(rpc, options.clock?.elapsedMs);
+  const receipts = createReceipts(rpc, clock.elapsedMs);
   const broadcaster = createBroadcaster(rpc, log, networkName);
+  const branch = createBranch(rpc);
+  const hasOthers = options.rpcUrls.filter(({ weight }) => weight > 0).length > 1;
+  const confirmations = createConfirmations({ rpc, branch, network, hasOthers, clock });
   const atHead = { first: 'head' } as const;
   let newest: Head | null = null;
   const headBlock = () => (newest === null ? 'latest' : quantityOf(newest.number));
@@ -65,6 +71,7 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
         memory.forgetAll();
         await memory.recall(latestBlockKey, async () => block);
       }
+      branch.take(block);
       const { number, hash, timestampMs } = block;
       const endpoint = rpc.headEndpoint();
       newest = { number, hash, timestampMs, ...(endpoint === undefined ? {} : { endpoint }) };
@@ -96,8 +103,13 @@ export function createEvmChain(options: RpcOptions<EvmNetwork>): EvmChain {
         for (const receipt of answers.found.values()) ownBids.mined(receipt);
         return answers;
       },
-      blockHash: (height) =>
-        rpc.ask('eth_getBlockByNumber', [quantityOf(height), false], (block) => (block === null ? null : blockFrom(block).hash), atHead),
+      // A block below the head is what the head says, also if another endpoint has to answer.
+      async blockHash(height) {
+        const { method, params, read } = blockHashCall(height);
+        return branch.hashAt(height) ?? rpc.ask(method, params, read, atHead);
+      },
+      finalBlock: (head, required) =>
+        memory.recall(`${required} confirmations at ${head.hash}`, () => confirmations.finalBlock(head, required)),
       maxInFlight: async (account) => ((await hasDelegatedCode(account)) ? 1 : null),
       knows: async (hash) => (await rpc.ask('eth_getTransactionByHash', [hash], (answer) => answer, atHead)) !== null,
       bumpFee(request) {

@@ -1,6 +1,7 @@
 import type { DurationClock } from '../../core/ports/clock.js';
 import type { Log } from '../../core/ports/log.js';
 import type { Endpoint } from './endpoint.js';
+import { createForkDetector } from './fork-detector.js';
 import { createLagTracker, type Position } from './lag-tracker.js';
 import { TransportError } from './node-error.js';
 
@@ -11,16 +12,19 @@ export type First = 'head' | 'another';
 export interface EndpointSelector {
   /**
    * Returns the endpoints to try, best first: in rotation by weight, or with `head` starting with the endpoint that reported the head. `another` leaves that
-   * one out, unless it is the only one. Tripped ones come last, in the order in which their pauses end. Blocked ones are left out.
+   * one out, unless it is the only one. Tripped ones come last, in the order in which their pauses end. Blocked ones are left out, and those on another
+   * branch of the chain.
    */
   order(first?: First): readonly Endpoint[];
   /**
-   * Takes the head that this endpoint reported. False: it cannot exist yet, so the endpoint is left out and the head must not be used. Probes the others
-   * first if no position of theirs is known, and then from time to time.
+   * Takes the head that this endpoint reported. False: it cannot exist yet, or is on another branch than the heads before, so the endpoint is left out and
+   * the head must not be used. Probes the others first if no position of theirs is known, and then from time to time.
    */
   takeHead(endpoint: Endpoint, position: Position): Promise<boolean>;
   /** The endpoint that reported the head; null: none has. */
   headSource(): Endpoint | null;
+  /** The hosts of endpoints that are on another branch of the chain than the head. */
+  forkedHosts(): readonly string[];
   /** True while an endpoint is blocked: it asked for a pause, or serves another chain. */
   hasBlocked(): boolean;
 }
@@ -30,7 +34,9 @@ const maxProbeIntervalMs = 15_000;
 
 /** The options of an endpoint selector. */
 export interface EndpointSelectorOptions {
+  readonly networkName: string;
   readonly averageBlockTimeMs: number;
+  readonly requiredConfirmations: number;
   readonly clock: DurationClock;
   readonly log: Log;
 }
@@ -38,11 +44,12 @@ export interface EndpointSelectorOptions {
 /** Creates the selector. `endpoints` are sorted by weight, highest first. */
 export function createEndpointSelector(
   endpoints: readonly Endpoint[],
-  { averageBlockTimeMs, clock, log }: EndpointSelectorOptions,
+  { networkName, averageBlockTimeMs, requiredConfirmations, clock, log }: EndpointSelectorOptions,
 ): EndpointSelector {
   const nextInRotation = createRotation<Endpoint>();
   const lagTracker = createLagTracker<Endpoint>(averageBlockTimeMs, clock);
   const probeIntervalMs = Math.min(maxProbeIntervalMs, Math.max(minProbeIntervalMs, averageBlockTimeMs));
+  const forks = createForkDetector({ networkName, averageBlockTimeMs, requiredConfirmations, log });
   const probing = new Set<Endpoint>();
   let headSource: Endpoint | null = null;
   let probedAtMs: number | null = null;
@@ -58,12 +65,14 @@ export function createEndpointSelector(
   }
 
   /** Reads an endpoint's newest block: puts a tripped one that is level back in rotation, and removes one that lags or is ahead. */
-  async function probe(endpoint: Endpoint): Promise<void> {
+  async function probe(endpoint: Endpoint, source: Endpoint | null): Promise<void> {
     if (probing.has(endpoint)) return;
     probing.add(endpoint);
     const wasTripped = endpoint.isTripped();
     try {
-      judge(endpoint, await endpoint.position(), wasTripped);
+      const position = await endpoint.position();
+      // The height of another branch says nothing about this one.
+      if (!(await forks.isForked(endpoint, position, source))) judge(endpoint, position, wasTripped);
     } catch (error) {
       // The endpoint's circuit breaker logs transport errors.
       if (!(error instanceof TransportError)) log.error({ err: error }, 'probing an RPC endpoint failed unexpectedly');
@@ -84,11 +93,12 @@ export function createEndpointSelector(
 
   return {
     order(first) {
-      const ready = endpoints.filter((endpoint) => !endpoint.isTripped());
-      const tripped = endpoints
+      const usable = endpoints.filter((endpoint) => !forks.has(endpoint));
+      const ready = usable.filter((endpoint) => !endpoint.isTripped());
+      const tripped = usable
         .filter((endpoint) => endpoint.isTripped() && !endpoint.isBlocked())
         .toSorted((a, b) => a.pausedUntilMs() - b.pausedUntilMs());
-      if (ready.length > 0) for (const endpoint of tripped) if (endpoint.isProbeDue()) void probe(endpoint);
+      if (ready.length > 0) for (const endpoint of tripped) if (endpoint.isProbeDue()) void probe(endpoint, headSource);
       // An endpoint cannot confirm its own answer, even while all others are down.
       if (first === 'another' && endpoints.length > 1) {
         const asked = [headSource, nextHeadSource(ready)];
@@ -101,17 +111,22 @@ export function createEndpointSelector(
     },
     async takeHead(endpoint, position) {
       const isFirst = probedAtMs === null;
+      if (isFirst) forks.accept(position);
       if (probedAtMs === null || clock.elapsedMs() - probedAtMs >= probeIntervalMs) {
         probedAtMs = clock.elapsedMs();
-        const probes = endpoints.filter((other) => other !== endpoint && !other.isTripped()).map(probe);
+        const isDue = (other: Endpoint): boolean => !other.isTripped() || (forks.has(other) && other.isProbeDue());
+        const probes = endpoints.filter((other) => other !== endpoint && isDue(other)).map((other) => probe(other, endpoint));
         if (isFirst) await Promise.all(probes);
       }
+      if (headSource !== null && headSource !== endpoint && (await forks.isForked(endpoint, position, headSource))) return false;
       if (!judge(endpoint, position, false)) return false;
       headSource = endpoint;
+      forks.accept(position);
       lagTracker.accept(endpoint, position);
       return true;
     },
     headSource: () => headSource,
+    forkedHosts: () => endpoints.filter((endpoint) => forks.has(endpoint)).map(({ host }) => host),
     hasBlocked: () => endpoints.some((endpoint) => endpoint.isBlocked()),
   };
 }

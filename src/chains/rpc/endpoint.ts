@@ -33,6 +33,7 @@ export interface RpcOptions<N extends Network = Network> {
 /** One RPC URL of a network. */
 export interface Endpoint extends Pick<CircuitBreaker, 'isTripped' | 'isProbeDue' | 'isBlocked' | 'pausedUntilMs' | 'caughtUp'> {
   readonly weight: number;
+  readonly host: string;
   /**
    * Sends calls and returns their results in the same order: as one batch if the endpoint accepts batches, else as single requests, one after the other
    * if `inOrder`. `asOne`: as one batch or not at all. Throws `TransportError` if the endpoint does not answer or serves another chain.
@@ -40,6 +41,8 @@ export interface Endpoint extends Pick<CircuitBreaker, 'isTripped' | 'isProbeDue
   ask<T>(calls: readonly RpcCall<T>[], inOrder: boolean, asOne?: boolean): Promise<readonly Settled<T>[]>;
   /** Returns its newest block. Throws `TransportError`. */
   position(): Promise<Position>;
+  /** Returns the hash of its block at this height; null: it shows none, which proves nothing. */
+  hashAt(height: bigint): Promise<string | null>;
   /** The genesis hash that it last returned, if it was not the expected one; else null. */
   foreignGenesis(): string | null;
   /** Removes the endpoint from rotation because its head is far behind, or ahead of what can exist. */
@@ -225,7 +228,14 @@ export function createEndpoint({
   return {
     ...breaker,
     weight: url.weight,
+    host,
     ask,
+    async hashAt(height) {
+      const call = dialect.hashAt?.(height) ?? null;
+      if (call === null || breaker.isBlocked()) return null;
+      const [settled] = await ask([call], true).catch((error: unknown) => [transportErrorOf(error)]);
+      return settled !== undefined && 'result' in settled ? settled.result : null;
+    },
     async position() {
       const [settled] = await ask([dialect.position], true);
       if (settled !== undefined && 'result' in settled) return settled.result;

@@ -28,6 +28,8 @@ export interface NodeDialect {
   readonly genesis: RpcCall<string> | null;
   /** Reads the number of the newest block, and its timestamp if that costs no further call. */
   readonly position: RpcCall<Position>;
+  /** Reads the hash of the block at a height, to compare the branches that two nodes are on. Null if `position` has no hash. */
+  readonly hashAt: ((height: bigint) => RpcCall<string | null>) | null;
   /** True if the error concerns the node and not the request, so that another node may answer. `text` is truncated. */
   isAboutNode(code: number, text: string): boolean;
   /** Returns what to keep of an error's `data`; null if nothing is of use. */

@@ -5,6 +5,8 @@ export interface Position {
   readonly number: bigint;
   /** The block's own timestamp; null if the network does not report it together with the number. */
   readonly timestampMs: number | null;
+  /** Absent: the network does not report it together with the number. */
+  readonly hash?: string;
 }
 
 /** `behind`: far below what the other endpoints show. `ahead`: far above it, although the chain cannot have grown so far. */
@@ -49,11 +51,16 @@ const maxGrowthFactor = 4;
 /** No node accepts a block whose timestamp is so far in the future. */
 const maxFutureMs = 60_000;
 
+/** Returns the number of newest blocks that an endpoint may not have yet without lagging. */
+export function propagationBlocks(averageBlockTimeMs: number): bigint {
+  return BigInt(Math.max(minLagBlocks, Math.ceil(minLagMs / averageBlockTimeMs)));
+}
+
 /** Creates an empty tracker. It judges an endpoint only when that endpoint's position arrives, so an old observation never makes it look late. */
 export function createLagTracker<T>(averageBlockTimeMs: number, { nowMs, elapsedMs }: DurationClock = systemClock): LagTracker<T> {
   const observations = new Map<T, Observation>();
   let accepted: (Sighting & { readonly by: T }) | null = null;
-  const toleratedBlocks = BigInt(Math.max(minLagBlocks, Math.ceil(minLagMs / averageBlockTimeMs)));
+  const toleratedBlocks = propagationBlocks(averageBlockTimeMs);
   const freshMs = Math.max(minFreshMs, 3 * averageBlockTimeMs);
 
   /** Reports whether the chain can have grown from one block to the other: by their own timestamps, or if these are not known, in the time between the sightings. */

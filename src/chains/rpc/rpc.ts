@@ -54,7 +54,7 @@ export interface Rpc {
    * Like `ask`, for the newest block. From then on `first: 'head'` means the endpoint that answered. A block that cannot exist yet, compared with those of
    * the other endpoints, is not returned.
    */
-  askHead<T extends { readonly number: bigint; readonly timestampMs?: number | null }>(
+  askHead<T extends { readonly number: bigint; readonly timestampMs?: number | null; readonly hash?: string }>(
     method: string,
     params: RpcParams,
     read: RpcCall<T>['read'],
@@ -65,6 +65,8 @@ export interface Rpc {
   expectGenesis(hash: string): void;
   /** The genesis hash of the first endpoint if every endpoint has an unexpected one, else null: an endpoint that is down may have the expected one. */
   foreignGenesis(): string | null;
+  /** See `Chain.forkedHosts`. */
+  forkedHosts(): readonly string[];
   /** Requests sent to all endpoints. */
   calls(): NodeCalls;
   close(): Promise<void>;
@@ -90,7 +92,13 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
     .filter((url) => url.weight > 0)
     .toSorted((a, b) => b.weight - a.weight)
     .map((url) => createEndpoint({ ...rpcOptions, telemetry, clock, openHttp, url, dialect, genesisHash: () => genesis }));
-  const selector = createEndpointSelector(endpoints, { averageBlockTimeMs: network.averageBlockTimeMs, clock, log });
+  const selector = createEndpointSelector(endpoints, {
+    networkName: network.name,
+    averageBlockTimeMs: network.averageBlockTimeMs,
+    requiredConfirmations: network.requiredConfirmations,
+    clock,
+    log,
+  });
   let copies = 0;
 
   /** Returns the result of each call, and the endpoint that was tried last. */
@@ -131,7 +139,11 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       });
       open = open.filter((call) => !results.has(call));
     }
-    const unreachable = new TransportError(network.name, [...new Set(problems)].join('; ') || 'no RPC endpoint is available');
+    const none =
+      selector.forkedHosts().length > 0
+        ? 'the RPC endpoints that respond are on another branch of the chain than the one before'
+        : 'no RPC endpoint is available';
+    const unreachable = new TransportError(network.name, [...new Set(problems)].join('; ') || none);
     const isUnanimous = problems.length === 0 && !selector.hasBlocked();
     const settled = calls.map((call): Settled<T> => {
       const nodeError = options.unanimous === true && !isUnanimous ? undefined : nodeErrors.get(call);
@@ -190,8 +202,9 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
         const { settled, by } = await settle([{ method, params, read }], { first: 'head' });
         const [answer] = settled;
         if (answer === undefined || 'error' in answer) throw nodeUnavailable(answer?.error);
-        const { number, timestampMs = null } = answer.result;
-        if (by !== null && (await selector.takeHead(by, { number, timestampMs }))) return answer.result;
+        const { number, timestampMs = null, hash } = answer.result;
+        const position = { number, timestampMs, ...(hash === undefined ? {} : { hash }) };
+        if (by !== null && (await selector.takeHead(by, position))) return answer.result;
       }
       throw nodeUnavailable(new TransportError(network.name, 'every RPC endpoint reports a block that cannot exist yet'));
     },
@@ -206,6 +219,7 @@ export function createRpc(rpcOptions: RpcOptions, dialect: NodeDialect): Rpc {
       const hashes = endpoints.map((endpoint) => endpoint.foreignGenesis());
       return hashes.includes(null) ? null : (hashes[0] ?? null);
     },
+    forkedHosts: selector.forkedHosts,
     calls() {
       const calls = endpoints.map((endpoint) => endpoint.calls());
       return { http: calls.reduce((sum, { http }) => sum + http, 0), items: calls.reduce((sum, { items }) => sum + items, 0) };

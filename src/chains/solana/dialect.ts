@@ -19,6 +19,7 @@ export const solanaDialect = {
     params: [{ commitment: 'confirmed' }],
     read: (answer) => ({ number: integerFrom(answer, 'slot'), timestampMs: null }),
   },
+  hashAt: null,
   isAboutNode: (code) => codesAboutNode.includes(code),
   dataFrom: () => null,
 } satisfies NodeDialect;

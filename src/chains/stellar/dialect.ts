@@ -36,6 +36,7 @@ export function stellarDialect(passphrase: string): NodeDialect {
     identity: { name: 'network passphrase', call: passphraseCall, expected: passphrase, isExpected: (answered) => answered === passphrase },
     genesis: null,
     position: latestLedgerCall,
+    hashAt: null,
     isAboutNode: (code, text) => codesAboutNode.includes(code) || rangeText.test(text),
     dataFrom: () => null,
   };

@@ -87,6 +87,12 @@ export function createStellarChain(options: RpcOptions<StellarNetwork>): Stellar
         const { method, params, read } = latestLedgerCall;
         return height <= (await rpc.ask(method, params, read)).number ? ledgerName(height) : null;
       },
+      // A closed ledger is final; the node must show the one that it reported.
+      async finalBlock({ number }, required) {
+        const { method, params, read } = latestLedgerCall;
+        if (required > 1 && (await rpc.ask(method, params, read)).number < number) return null;
+        return number - BigInt(required) + 1n;
+      },
       maxInFlight: async () => 1,
       // Nodes do not report the contents of their queues.
       knows: async (hash) => (await askTransaction(hash)).found !== null || 'unreported',

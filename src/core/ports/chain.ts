@@ -213,6 +213,11 @@ export interface Sequence {
   receipts(hashes: readonly string[], blocks: BlockRange): Promise<ReceiptAnswers>;
   /** Returns the hash of the block at this height; null if there is none. */
   blockHash(height: bigint): Promise<string | null>;
+  /**
+   * Returns the highest block that has the required confirmations at this head, as far as nodes prove them: an endpoint that claims a high block number proves
+   * nothing. Null: none is proved.
+   */
+  finalBlock(head: Head, requiredConfirmations: number): Promise<bigint | null>;
   /** Returns how many transactions in flight nodes accept of this account at any price; null: they have no limit that can be read. */
   maxInFlight(account: string): Promise<number | null>;
   /** True if a node has the transaction in its pool or in a block; `unreported` if it is in no block and nodes do not report what their pools hold. */
@@ -275,6 +280,8 @@ export interface Chain {
   expectGenesis(hash: string): void;
   /** Returns the genesis block of a node if every node was left out because it has another one; else null. */
   foreignGenesis(): string | null;
+  /** The hosts of RPC endpoints that are left out because they are on another branch of the chain. Calls no node. */
+  forkedHosts(): readonly string[];
   head(): Promise<Head>;
   /** In the network's smallest unit: wei, stroops, lamports. */
   balanceOf(account: string): Promise<bigint>;

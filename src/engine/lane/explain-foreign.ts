@@ -6,7 +6,7 @@ import { attemptsInSlot } from '../../core/transaction/outbid.js';
 import { type Attempt, hashesOf, type Transaction } from '../../core/transaction/transaction.js';
 import { waitsFor } from './commit-moves.js';
 import { type LaneContext, nullIfUnavailable } from './lane-context.js';
-import { isDeep, isShown, isUsed } from './settle-slots.js';
+import { finalAt, isDeep, isUsed } from './settle-slots.js';
 import type { Tracked } from './tracked.js';
 
 /** This many unexplained slots are searched per head: each search takes about twenty calls. */
@@ -74,7 +74,7 @@ async function explainOne(
     isKnown &&
     isDeep(lane, head, user.blockNumber) &&
     (await sequence.blockHash(user.blockNumber)) === user.blockHash &&
-    (await isShown(lane, sequence, head));
+    (await finalAt(lane, sequence, head))(user.blockNumber);
   const isLost = isSearched && !isKnown && (await isProvablyUsed(lane, sequence, head, nonce));
   await lane.move(id, ({ transaction, attempts }) => {
     if (transaction.nonce !== nonce || transaction.mined !== null) return null;

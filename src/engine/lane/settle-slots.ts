@@ -37,8 +37,8 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
   const isAnyDeep = [...inBlocks.flatMap(({ transaction }) => transaction.mined ?? []), ...found].some(({ blockNumber }) =>
     isDeep(lane, head, blockNumber),
   );
-  const isHeadShown = isAnyDeep ? await isShown(lane, sequence, head).catch(nullIfUnavailable) : false;
-  const isFinal = isHeadShown === true ? (block: bigint) => isDeep(lane, head, block) : () => false;
+  const proof = isAnyDeep ? await finalAt(lane, sequence, head).catch(nullIfUnavailable) : () => false;
+  const isFinal = proof ?? (() => false);
   const moves = lookedFor.map((open) => settleOne(lane, open, receipts, { head, blocks, isFinal }));
   // The others stay where they are, and may have reached the required confirmations.
   for (const open of inBlocks) {
@@ -52,7 +52,7 @@ export async function settleSlots(lane: LaneContext, sequence: Sequence, head: H
     if (record !== undefined) record.unexplained = null;
   }
   lane.chainNonce = chainNonce;
-  if (blocks.isUnanswered() || receipts.unanswered.size > 0 || isHeadShown === null) throw unanswered();
+  if (blocks.isUnanswered() || receipts.unanswered.size > 0 || proof === null) throw unanswered();
   lane.settled = head;
 }
 
@@ -70,7 +70,7 @@ async function settleWithoutAccount(lane: LaneContext, sequence: Sequence, head:
   const receipts = await receiptsOf(lane, sequence, open, head);
   const blocks = createBlockView(sequence, head);
   await blocks.read([...receipts.found.values()].map(({ blockNumber }) => blockNumber));
-  const isFinal = (await isShown(lane, sequence, head)) ? (block: bigint) => isDeep(lane, head, block) : () => false;
+  const isFinal = await finalAt(lane, sequence, head);
   // Receipts say nothing about the other attempts while no node shows the account.
   const landed = open.filter((one) => foundAttempt(one, receipts.found) !== null);
   await Promise.all(landed.map((one) => settleOne(lane, one, receipts, { head, blocks, isFinal })));
@@ -176,14 +176,15 @@ export function isUsed({ transaction }: OpenTransaction, chainNonce: bigint): bo
   return transaction.mined === null && transaction.nonce !== null && transaction.nonce < chainNonce;
 }
 
-/** True if this block has the required confirmations at this head. */
+/** True if the block numbers say that this block has the required confirmations at this head. */
 export function isDeep(lane: LaneContext, head: Head, blockNumber: bigint): boolean {
   return head.number - blockNumber + 1n >= BigInt(lane.relayer().network.requiredConfirmations);
 }
 
-/** True if the node has the block that it reported as its head: confirmations count only up to a block that it can show. */
-export async function isShown(lane: LaneContext, sequence: Sequence, head: Head): Promise<boolean> {
-  return lane.relayer().network.requiredConfirmations === 1 || (await sequence.blockHash(head.number)) === head.hash;
+/** Returns whether a block at a height has the required confirmations at this head, as far as nodes prove them. */
+export async function finalAt(lane: LaneContext, sequence: Sequence, head: Head): Promise<(blockNumber: bigint) => boolean> {
+  const final = await sequence.finalBlock(head, lane.relayer().network.requiredConfirmations);
+  return (blockNumber) => final !== null && blockNumber <= final;
 }
 
 /** The blocks below a head. */

@@ -22,6 +22,8 @@ export interface RelayerFigures {
 export interface NetworkFigures {
   readonly network: string;
   readonly isReachable: boolean;
+  /** The number of RPC endpoints that are left out because they are on another branch of the chain. */
+  readonly forkedEndpoints: number;
   /** The newest block seen; null before the first. */
   readonly head: { readonly number: bigint; readonly timestampMs: number } | null;
 }
@@ -110,6 +112,11 @@ export function addGauges(
   perRelayer('relayer_active', '1 if the relayer is active, 0 if it is paused or disabled', ({ isActive }) => (isActive ? 1 : 0));
   perNetwork('relayer_network_reachable', '1 if at least one RPC node of the network answers, else 0', ({ isReachable }) =>
     isReachable ? 1 : 0,
+  );
+  perNetwork(
+    'relayer_network_forked_endpoints',
+    'RPC endpoints that are left out because they are on another branch of the chain',
+    ({ forkedEndpoints }) => forkedEndpoints,
   );
   perNetwork('relayer_head_block', 'Number of the newest block seen', ({ head }) => (head === null ? null : Number(head.number)));
   perNetwork('relayer_head_age_seconds', 'Time since the timestamp of the newest block seen', ({ head }) =>

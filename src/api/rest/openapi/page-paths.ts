@@ -14,7 +14,8 @@ export const readinessSchema: Schema = {
     networks: {
       type: 'object',
       additionalProperties: { type: 'string' },
-      description: 'The state of each network: `ok`, `unreachable` or `not seen yet`. It does not affect `ready`.',
+      description:
+        'The state of each network: `ok`, `unreachable`, `not seen yet` or `RPC nodes are on different branches of the chain`. It does not affect `ready`.',
     },
   },
   required: ['ready', 'status', 'timestamp', 'components', 'networks'],

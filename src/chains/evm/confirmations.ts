@@ -1,0 +1,97 @@
+import type { Head } from '../../core/ports/chain.js';
+import type { DurationClock } from '../../core/ports/clock.js';
+import type { EvmNetwork } from '../../core/relayer/network.js';
+import { propagationBlocks } from '../rpc/lag-tracker.js';
+import type { Rpc } from '../rpc/rpc.js';
+import { blockHashCall } from './answer.js';
+import type { Branch } from './branch.js';
+
+/** Finds out which blocks have their confirmations. */
+export interface Confirmations {
+  /** See `Sequence.finalBlock`. */
+  finalBlock(head: Head, required: number): Promise<bigint | null>;
+}
+
+/** The dependencies of confirmations. */
+export interface ConfirmationsDeps {
+  readonly rpc: Rpc;
+  readonly branch: Branch;
+  readonly network: EvmNetwork;
+  /** True if more than one RPC URL is used. */
+  readonly hasOthers: boolean;
+  readonly clock: DurationClock;
+}
+
+/** So many confirmations are proved one by one; the others follow from the block number. */
+const maxLinked = 64n;
+/** While no other endpoint shows the newest blocks, one is believed after this number of blocks and this long. */
+const aloneFor = { blocks: 8n, ms: 60_000 };
+/** Some networks have numbers without a block. If blocks were never linked for this long, the network is one of them. */
+const unlinkedForMs = 600_000;
+
+/**
+ * Creates the rule for confirmations. A block number alone proves nothing, since an endpoint can claim blocks that do not exist. Parent hashes must lead
+ * from the head to the block; and if there is another endpoint, it must show the same blocks, but for the newest one, which it may get a moment later.
+ */
+export function createConfirmations({ rpc, branch, network, hasOthers, clock }: ConfirmationsDeps): Confirmations {
+  const distances = distancesFrom(propagationBlocks(network.averageBlockTimeMs));
+  /** The highest block that another endpoint was seen to share. */
+  let shared: { readonly number: bigint; readonly hash: string } | null = null;
+  let aloneSince: { readonly number: bigint; readonly ms: number } | null = null;
+  let wasLinked = false;
+  let unlinkedSinceMs: number | null = null;
+
+  async function isLinked(head: Head, required: bigint): Promise<boolean> {
+    const depth = required < maxLinked ? required : maxLinked;
+    const lowest = head.number - depth + 1n;
+    if (await branch.reach(lowest < 0n ? 0n : lowest)) {
+      wasLinked = true;
+      return true;
+    }
+    if (wasLinked) return false;
+    unlinkedSinceMs ??= clock.elapsedMs();
+    if (clock.elapsedMs() - unlinkedSinceMs < unlinkedForMs) return false;
+    const { method, params, read } = blockHashCall(head.number);
+    return (await rpc.ask(method, params, read, { first: 'head' })) === head.hash;
+  }
+
+  /** Returns the highest block that another endpoint confirms; null: none yet. */
+  async function sharedUpTo(head: Head): Promise<bigint | null> {
+    const isShared = (height: bigint): boolean => shared?.number === height && branch.hashAt(height) === shared.hash;
+    if (shared !== null && isShared(shared.number) && shared.number >= head.number - 1n) return head.number;
+    const heights = distances.map((distance) => head.number - distance).filter((height) => height >= 0n);
+    const settled = await rpc.batch(heights.map(blockHashCall), { first: 'another' });
+    const answers = settled.map((answer) => ('result' in answer ? answer.result : null));
+    const agreed = heights.find((height, index) => answers[index] !== null && answers[index] === branch.hashAt(height));
+    if (agreed !== undefined) {
+      shared = { number: agreed, hash: branch.hashAt(agreed) ?? '' };
+      aloneSince = null;
+      return agreed >= head.number - 1n ? head.number : agreed;
+    }
+    const isDisputed = answers.some((answer) => answer !== null) || rpc.forkedHosts().length > 0;
+    if (isDisputed) aloneSince = null;
+    else aloneSince ??= { number: head.number, ms: clock.elapsedMs() };
+    const isAloneLong =
+      aloneSince !== null && head.number - aloneSince.number >= aloneFor.blocks && clock.elapsedMs() - aloneSince.ms >= aloneFor.ms;
+    if (isAloneLong) return head.number;
+    return shared !== null && isShared(shared.number) ? shared.number : null;
+  }
+
+  return {
+    async finalBlock(head, required) {
+      if (required === 1) return head.number;
+      // The lane looks again at the newest head.
+      if (branch.hashAt(head.number) !== head.hash) return null;
+      if (!(await isLinked(head, BigInt(required)))) return null;
+      const proved = hasOthers && wasLinked ? await sharedUpTo(head) : head.number;
+      return proved === null ? null : proved - BigInt(required) + 1n;
+    },
+  };
+}
+
+/** The distances below the head at which another endpoint is asked: 1, 2, 4, up to what is normal propagation. */
+function distancesFrom(most: bigint): readonly bigint[] {
+  const distances: bigint[] = [];
+  for (let distance = 1n; distance < most; distance *= 2n) distances.push(distance);
+  return [...distances, most];
+}

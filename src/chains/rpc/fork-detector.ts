@@ -1,0 +1,90 @@
+import type { Log } from '../../core/ports/log.js';
+import type { Endpoint } from './endpoint.js';
+import { type Position, propagationBlocks } from './lag-tracker.js';
+
+/** Finds endpoints that are on another branch of the chain than the heads that were taken. */
+export interface ForkDetector {
+  /** Takes the head of the network. */
+  accept(head: Position): void;
+  /**
+   * Compares an endpoint with the heads that were taken, at a height that both have and that no reorg should reach. `source`: the endpoint that reported the
+   * newest of them. If one of them shows no block there, the endpoint stays what it was.
+   */
+  isForked(endpoint: Endpoint, position: Position, source: Endpoint | null): Promise<boolean>;
+  /** True if the endpoint was found on another branch. */
+  has(endpoint: Endpoint): boolean;
+}
+
+/** The options of a fork detector. */
+export interface ForkDetectorOptions {
+  readonly networkName: string;
+  readonly averageBlockTimeMs: number;
+  readonly requiredConfirmations: number;
+  readonly log: Log;
+}
+
+const maxRemembered = 512;
+const maxDepth = 64n;
+
+/** Creates a detector without a head. It asks nothing about an endpoint whose newest block was a head of the network. */
+export function createForkDetector({ networkName, averageBlockTimeMs, requiredConfirmations, log }: ForkDetectorOptions): ForkDetector {
+  const forked = new Set<Endpoint>();
+  /** The hashes of heads by height: they also show the branch of an endpoint that is down. */
+  const hashes = new Map<bigint, string>();
+  const least = propagationBlocks(averageBlockTimeMs);
+  const wanted = BigInt(requiredConfirmations) > least ? BigInt(requiredConfirmations) : least;
+  const depth = wanted < maxDepth ? wanted : maxDepth;
+  let newest: bigint | null = null;
+
+  function remember(height: bigint, hash: string): void {
+    hashes.delete(height);
+    hashes.set(height, hash);
+    const [oldest] = hashes.keys();
+    if (hashes.size > maxRemembered && oldest !== undefined) hashes.delete(oldest);
+  }
+
+  /** Returns the highest remembered block up to this height, or what the source shows there. */
+  async function known(height: bigint, source: Endpoint | null): Promise<{ readonly height: bigint; readonly hash: string } | null> {
+    const heights = [...hashes.keys()].filter((one) => one <= height && one > height - depth).sort((a, b) => (a < b ? 1 : -1));
+    const [at] = heights;
+    const hash = at === undefined ? undefined : hashes.get(at);
+    if (at !== undefined && hash !== undefined) return { height: at, hash };
+    const shown = source === null || source.isTripped() ? null : await source.hashAt(height);
+    return shown === null ? null : { height, hash: shown };
+  }
+
+  function mark(endpoint: Endpoint, isForked: boolean, block: object): boolean {
+    const context = { network: networkName, host: endpoint.host };
+    if (isForked && !forked.has(endpoint))
+      log.error({ ...context, ...block }, 'RPC endpoint is on another branch of the chain; not used until its blocks are the same again');
+    if (!isForked && forked.has(endpoint)) log.info(context, 'RPC endpoint is on the branch of the others again; back in rotation');
+    if (isForked) forked.add(endpoint);
+    else forked.delete(endpoint);
+    return isForked;
+  }
+
+  return {
+    has: (endpoint) => forked.has(endpoint),
+    accept({ number, hash }) {
+      newest = number;
+      if (hash === undefined || hashes.get(number) === hash) return;
+      // The head moved back, or to another branch.
+      for (const height of [...hashes.keys()]) if (height >= number) hashes.delete(height);
+      remember(number, hash);
+    },
+    async isForked(endpoint, { number, hash }, source) {
+      if (newest === null) return forked.has(endpoint);
+      if (hash !== undefined && hashes.get(number) === hash) return mark(endpoint, false, {});
+      const height = (number < newest ? number : newest) - depth;
+      if (height < 1n) return forked.has(endpoint);
+      const before = await known(height, source);
+      const shown = before === null ? null : await endpoint.hashAt(before.height);
+      if (before === null || shown === null) return forked.has(endpoint);
+      if (shown === before.hash) return mark(endpoint, false, {});
+      // What is remembered may be from before a deep reorg.
+      const now = source === null || source.isTripped() ? null : await source.hashAt(before.height);
+      if (now !== null) remember(before.height, now);
+      return mark(endpoint, shown !== (now ?? before.hash), { block: before.height.toString(), hash: shown, expected: now ?? before.hash });
+    },
+  };
+}

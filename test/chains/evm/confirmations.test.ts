@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { createEvmChain, type EvmChain } from '../../../src/chains/evm/evm-chain.js';
+import { evmNetwork, rememberingLog } from '../../support/evm.js';
+import { type AskedCall, answering, type FakeNode, startFakeNode } from '../../support/fake-node.js';
+
+const blockMs = 2_000;
+const startMs = Date.UTC(2030, 0, 1);
+const required = 4;
+
+interface Shown {
+  readonly hash: string;
+  readonly parentHash: string;
+}
+
+const hashOf = (branch: string, height: number): string => `0x${branch}${height.toString(16).padStart(62, '0')}`;
+/** Blocks whose parent hashes lead to the genesis block. */
+const linked =
+  (branch: string) =>
+  (height: number): Shown => ({ hash: hashOf(branch, height), parentHash: hashOf(branch, height - 1) });
+/** Blocks whose parent hashes lead nowhere. */
+const unlinked = (height: number): Shown => ({ hash: hashOf('aa', height), parentHash: hashOf('cc', height) });
+
+/** A node whose blocks the test decides. */
+interface BlockNode extends FakeNode {
+  head: number;
+  block(height: number): Shown | null;
+  isAway: boolean;
+}
+
+async function startBlockNode(test: TestContext, block: (height: number) => Shown | null): Promise<BlockNode> {
+  const answer = ({ method, params }: AskedCall): unknown => {
+    if (method !== 'eth_getBlockByNumber') return undefined;
+    const height = params[0] === 'latest' ? node.head : Number(params[0]);
+    const shown = height > node.head ? null : node.block(height);
+    if (shown === null) return null;
+    const timestamp = `0x${(startMs / 1000 + (height * blockMs) / 1000).toString(16)}`;
+    return { number: `0x${height.toString(16)}`, ...shown, timestamp, baseFeePerGas: '0x1', gasLimit: '0x1c9c380' };
+  };
+  const fake = await startFakeNode(test, (request) => (node.isAway ? 'hang up' : answering(request, answer)));
+  const node: BlockNode = { ...fake, head: 100, block, isAway: false };
+  return node;
+}
+
+interface Rig {
+  readonly chain: EvmChain;
+  /** Lets this time pass, and reads the highest block that is final at the head. */
+  final(ms?: number): Promise<bigint | null>;
+}
+
+function openRig(test: TestContext, nodes: readonly BlockNode[]): Rig {
+  let elapsedMs = 0;
+  const clock = { nowMs: () => startMs + 100 * blockMs + elapsedMs, elapsedMs: () => elapsedMs };
+  const network = evmNetwork({ averageBlockTimeMs: blockMs, requiredConfirmations: required });
+  const rpcUrls = nodes.map(({ url }, index) => ({ url, weight: 100 - index }));
+  const chain = createEvmChain({ network, rpcUrls, rpcTimeoutMs: 3_000, log: rememberingLog(), clock });
+  test.after(() => chain.close());
+  return {
+    chain,
+    async final(ms = 0) {
+      elapsedMs += ms;
+      const head = await chain.head();
+      assert.ok(chain.sequence !== null);
+      return chain.sequence.finalBlock(head, required);
+    },
+  };
+}
+
+/** The block that is final at a head with all its confirmations. */
+const deepest = (head: number): bigint => BigInt(head - required + 1);
+
+describe('confirmations', () => {
+  it('confirmations: count if parent hashes lead from the head to the block', async (test) => {
+    const node = await startBlockNode(test, linked('aa'));
+    assert.equal(await openRig(test, [node]).final(), deepest(100));
+  });
+
+  it('confirmations: do not count if blocks that an endpoint claims are not linked', async (test) => {
+    const node = await startBlockNode(test, linked('aa'));
+    const rig = openRig(test, [node]);
+    await rig.final();
+    node.block = unlinked;
+    node.head = 140;
+    assert.equal(await rig.final(20 * 60_000), null);
+  });
+
+  it('confirmations: cost no call for blocks that were seen as heads', async (test) => {
+    const node = await startBlockNode(test, linked('aa'));
+    const rig = openRig(test, [node]);
+    await rig.final();
+    for (let height = 101; height < 110; height += 1) {
+      node.head = height;
+      const asked = node.methods.length;
+      assert.equal(await rig.final(blockMs), deepest(height));
+      assert.equal(node.methods.length, asked + 1);
+    }
+  });
+
+  it('confirmations: count on a network whose blocks were not linked for ten minutes since the start', async (test) => {
+    const node = await startBlockNode(test, unlinked);
+    const rig = openRig(test, [node]);
+    assert.equal(await rig.final(), null);
+    node.head = 101;
+    assert.equal(await rig.final(9 * 60_000), null);
+    node.head = 102;
+    assert.equal(await rig.final(60_000), deepest(102));
+  });
+
+  it('confirmations: do not need the newest block from a second endpoint', async (test) => {
+    const [first, second] = [await startBlockNode(test, linked('aa')), await startBlockNode(test, linked('aa'))];
+    second.head = 99;
+    assert.equal(await openRig(test, [first, second]).final(), deepest(100));
+  });
+
+  it('confirmations: count only up to the block that a second endpoint shows', async (test) => {
+    const [first, second] = [await startBlockNode(test, linked('aa')), await startBlockNode(test, linked('aa'))];
+    second.head = 98;
+    assert.equal(await openRig(test, [first, second]).final(), deepest(98));
+  });
+
+  it('confirmations: do not count while a second endpoint shows other blocks, however long', async (test) => {
+    const [first, second] = [await startBlockNode(test, linked('aa')), await startBlockNode(test, linked('bb'))];
+    const rig = openRig(test, [first, second]);
+    assert.equal(await rig.final(), null);
+    for (let height = 101; height < 120; height += 1) {
+      first.head = height;
+      second.head = height;
+      assert.equal(await rig.final(60_000), null);
+    }
+    assert.deepEqual(rig.chain.forkedHosts(), [second.host]);
+  });
+
+  it('confirmations: count without a second endpoint after it was away for a minute and eight blocks', async (test) => {
+    const [first, second] = [await startBlockNode(test, linked('aa')), await startBlockNode(test, linked('aa'))];
+    const rig = openRig(test, [first, second]);
+    second.isAway = true;
+    assert.equal(await rig.final(), null);
+    first.head = 104;
+    assert.equal(await rig.final(60_000), null);
+    first.head = 108;
+    assert.equal(await rig.final(1_000), deepest(108));
+    second.isAway = false;
+    first.head = 112;
+    second.head = 110;
+    assert.equal(await rig.final(70_000), deepest(110));
+  });
+});
