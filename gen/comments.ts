@@ -610,7 +610,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.RelayerService": "Reads and manages relayers.",
   "relayer.v1.RelayerService.GetRelayer": "Returns one relayer. Errors: NOT_FOUND.",
   "relayer.v1.RelayerService.ListRelayers": "Lists the relayers that the API key may use, newest first.",
-  "relayer.v1.RelayerService.CreateRelayer": "Creates a relayer. The call needs no reachable RPC node.\nErrors: INVALID_ARGUMENT (also if the signer, network or notification is unknown), ALREADY_EXISTS (`ID_EXISTS`; also if another relayer has this account on this chain).",
+  "relayer.v1.RelayerService.CreateRelayer": "Creates a relayer. The call needs no reachable RPC node.\nErrors: INVALID_ARGUMENT (also if the signer, network or notification is unknown), ALREADY_EXISTS (`ID_EXISTS`; also if another relayer has this account on this chain, or if a deleted relayer with this id has transactions of another account).",
   "relayer.v1.RelayerService.UpdateRelayer": "Updates a relayer. In REST the body is a JSON merge patch. The id, network and signer of a relayer never change.\nErrors: INVALID_ARGUMENT (`WRONG_NETWORK_SHAPE` for policies of another network type), NOT_FOUND.",
   "relayer.v1.RelayerService.DeleteRelayer": "Deletes a relayer. Errors: NOT_FOUND, FAILED_PRECONDITION (`RELAYER_IN_USE` while it has transactions that are not final).",
   "relayer.v1.RelayerService.GetRelayerStatus": "Returns the status of a relayer, even if it is paused or disabled. Errors: NOT_FOUND, UNAVAILABLE (no RPC node is reachable).",

@@ -213,6 +213,27 @@ describe('relayers, signers and networks over the API', () => {
     await untilStatus('r1', await sendThrough('r1'), 'confirmed');
   });
 
+  it('create: a deleted id is free for the same account only, whose transactions it lists again', async () => {
+    await make();
+    const id = await sendThrough('made');
+    await untilStatus('made', id, 'confirmed');
+    await rest('DELETE', '/relayers/made');
+    await rest('POST', '/signers', { id: 'other-key', type: 'plain', config: { key: '17'.repeat(32) } });
+    const relayer = { id: 'made', name: 'Made', network: 'local', network_type: 'evm', paused: false };
+    const refused = await rest('POST', '/relayers', { ...relayer, signer_id: 'other-key' });
+    assert.deepEqual([refused.status, refused.reason], [409, 'ID_EXISTS']);
+    assert.equal(
+      refused.body.error,
+      `a deleted relayer with ID made has transactions of the account ${madeAddress}; use another id, or that account`,
+    );
+    assert.equal((await rest('POST', '/relayers', { ...relayer, signer_id: 'made-key' })).status, 201);
+    const { body } = await rest('GET', '/relayers/made/transactions');
+    assert.deepEqual(
+      body.data.map((one: { id: string }) => one.id),
+      [id],
+    );
+  });
+
   it('start: refuses if the file no longer has the network of a stored relayer, and names it', async () => {
     await make();
     const file = join(home.dir, 'config.json');

@@ -1079,7 +1079,7 @@ export const RelayerService: GenService<{
   },
   /**
    * Creates a relayer. The call needs no reachable RPC node.
-   * Errors: INVALID_ARGUMENT (also if the signer, network or notification is unknown), ALREADY_EXISTS (`ID_EXISTS`; also if another relayer has this account on this chain).
+   * Errors: INVALID_ARGUMENT (also if the signer, network or notification is unknown), ALREADY_EXISTS (`ID_EXISTS`; also if another relayer has this account on this chain, or if a deleted relayer with this id has transactions of another account).
    *
    * @generated from rpc relayer.v1.RelayerService.CreateRelayer
    */

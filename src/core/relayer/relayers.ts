@@ -62,6 +62,7 @@ export function createRelayer(deps: RelayerDeps, wanted: NewRelayer, saveRespons
     const checked = await checkNewRelayer(deps, wanted);
     const { relayer, signer } = await relayerFrom(deps, wanted.id ?? ids.random(), wanted, checked);
     checkTaken(deps, relayer);
+    await checkRecords(store, relayer);
     await store.commit([store.change.putDefinition(definitionFromRelayer(secretBox, relayer)), ...saveResponse(relayer)]);
     await registry.start(relayer, signer);
     return relayer;
@@ -134,6 +135,20 @@ function checkTaken({ directory }: RelayerDeps, relayer: Relayer): void {
   const other = directory.relayers().find(({ network, address }) => address === account && chainKeyOf(network) === chain);
   if (other === undefined) return;
   throw taken(`the account ${account} already belongs to the relayer ${other.id} on this chain; use another signer`, other.id);
+}
+
+/** A deleted relayer's transactions stay stored: under another account they would look like those of the new one. */
+async function checkRecords({ read }: Pick<Store, 'read'>, relayer: Relayer): Promise<void> {
+  const { chain, account } = laneOf(relayer);
+  const { items } = await read.transactionsOf(relayer.id, [], { offset: 0, limit: 1 });
+  const other = items.find(({ transaction }) => transaction.chain !== chain || transaction.account !== account);
+  if (other === undefined) return;
+  const { chain: earlierChain, account: earlier } = other.transaction;
+  const where = earlierChain === chain ? '' : ' on another chain';
+  throw taken(
+    `a deleted relayer with ID ${relayer.id} has transactions of the account ${earlier}${where}; use another id, or that account`,
+    relayer.id,
+  );
 }
 
 /** The fields of a relayer that a caller may change. */
