@@ -124,6 +124,7 @@ export const comments: Readonly<Record<string, string>> = {
   "relayer.v1.ErrorReason.ERROR_REASON_IDEMPOTENCY_KEY_RUNNING": "A call with this idempotency key is still running.",
   "relayer.v1.ErrorReason.ERROR_REASON_IDEMPOTENCY_KEY_REUSED": "The idempotency key was used with a different payload.",
   "relayer.v1.ErrorReason.ERROR_REASON_NODE_UNAVAILABLE": "No RPC node is reachable, or its response is invalid.",
+  "relayer.v1.ErrorReason.ERROR_REASON_SIGNER_UNAVAILABLE": "The HSM, cloud or vault that has the relayer's key is unreachable, throttles calls, refuses to sign, or returns an invalid signature.",
   "relayer.v1.ErrorReason.ERROR_REASON_SERVICE_UNAVAILABLE": "The service is stopping or overloaded, or its database is unavailable.",
   "relayer.v1.ErrorReason.ERROR_REASON_DEADLINE_EXCEEDED": "The deadline that the caller set has passed. The call may still have taken effect.",
   "relayer.v1.ErrorReason.ERROR_REASON_INTERNAL": "The service failed. Its log has the cause under the request id.",

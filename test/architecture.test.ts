@@ -8,7 +8,7 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
   core: { rooms: [], packages: [] },
   json: { rooms: ['core'], packages: [] },
   codec: { rooms: ['core', 'json', 'gen'], packages: ['@bufbuild/protobuf'] },
-  crypto: { rooms: ['core'], packages: ['hash-wasm'] },
+  crypto: { rooms: ['core'], packages: ['hash-wasm', 'secp256k1'] },
   config: { rooms: ['core', 'json', 'codec', 'gen'], packages: ['@bufbuild/protobuf'] },
   observability: {
     rooms: ['core'],
@@ -28,7 +28,8 @@ const rooms: Readonly<Record<string, { readonly rooms: readonly string[]; readon
   'chains/evm': { rooms: ['core', 'json', 'crypto', 'chains/rpc'], packages: ['ethers'] },
   'chains/stellar': { rooms: ['core', 'json', 'crypto', 'chains/rpc'], packages: ['@stellar/stellar-sdk'] },
   'chains/solana': { rooms: ['core', 'json', 'crypto', 'chains/rpc'], packages: ['@solana/kit'] },
-  'signers/local': { rooms: ['core', 'crypto'], packages: ['ethers', 'secp256k1', 'zod'] },
+  'signers/local': { rooms: ['core', 'crypto'], packages: ['ethers', 'zod'] },
+  'signers/hosted': { rooms: ['core', 'crypto'], packages: ['ethers'] },
   'api/contract': { rooms: ['core', 'codec', 'gen'], packages: ['@bufbuild/protobuf', '@connectrpc/connect'] },
   'api/http': { rooms: ['core', 'api/contract'], packages: ['@connectrpc/connect'] },
   'api/guards': { rooms: ['core', 'api/contract', 'api/http'], packages: [] },

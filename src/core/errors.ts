@@ -114,6 +114,7 @@ export const reasonRules = {
   IDEMPOTENCY_KEY_RUNNING: { retry: 'after_delay' },
   IDEMPOTENCY_KEY_REUSED: { retry: 'never' },
   NODE_UNAVAILABLE: { retry: 'after_delay' },
+  SIGNER_UNAVAILABLE: { retry: 'after_delay', metadata: ['signer_id'] },
   SERVICE_UNAVAILABLE: { retry: 'after_delay', optional: ['limit'] },
   DEADLINE_EXCEEDED: { retry: 'after_change' },
   INTERNAL: { retry: 'after_change' },

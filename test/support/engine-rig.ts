@@ -7,7 +7,7 @@ import { systemIds } from '../../src/core/ids.js';
 import type { Chain } from '../../src/core/ports/chain.js';
 import { type DurationClock, monotonicMs } from '../../src/core/ports/clock.js';
 import type { Log } from '../../src/core/ports/log.js';
-import type { Signer } from '../../src/core/ports/signer.js';
+import type { Secp256k1Signer, Signer } from '../../src/core/ports/signer.js';
 import type { Store } from '../../src/core/ports/store.js';
 import { systemTimers } from '../../src/core/ports/timers.js';
 import { type ChangeableDirectory, createDirectory } from '../../src/core/relayer/create-directory.js';
@@ -158,6 +158,8 @@ export interface EvmRigOptions {
   readonly fundsWei?: bigint;
   /** Gives an account wei; default: as anvil does. */
   readonly fund?: (account: string, wei: bigint) => Promise<void>;
+  /** What the engine signs with instead; default: the key itself. */
+  readonly changedSigner?: (signer: Secp256k1Signer) => Signer;
 }
 
 /** The engine on an EVM node. */
@@ -169,10 +171,11 @@ export interface EvmRig extends EngineRig {
 export async function startEvmRig(anvil: Pick<Anvil, 'url' | 'rpc'>, options: EvmRigOptions): Promise<EvmRig> {
   await initKeccak();
   const network = evmNetwork({ averageBlockTimeMs: 400, rpcUrls: [{ url: anvil.url, weight: 100 }], ...options.network });
-  const signer = createLocalSigner({ id: 's1', privateKey: randomBytes(32) });
+  const local = createLocalSigner({ id: 's1', privateKey: randomBytes(32) });
+  const signer = options.changedSigner?.(local) ?? local;
   const { fund = (account, wei) => setBalance(anvil, account, wei) } = options;
-  await fund(signer.address, options.fundsWei ?? 10n ** 21n);
-  const relayer: Relayer = { ...evmRelayer(signer.address, options.policies), network };
+  await fund(local.address, options.fundsWei ?? 10n ** 21n);
+  const relayer: Relayer = { ...evmRelayer(local.address, options.policies), network };
   const chain = createEvmChain({ network, rpcUrls: network.rpcUrls, rpcTimeoutMs: 2_000, log: silentLog });
   const makeBlock = () => anvil.rpc('anvil_mine', ['0x1']);
   const rig = await startEngine({ folder: options.folder, relayer, signer, chain, makeBlock });

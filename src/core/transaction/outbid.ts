@@ -31,7 +31,7 @@ export interface Outbid {
  *
  * The attempt is drafted from `seen` without blocking the lane, and stored only if the transaction is still as seen; otherwise it returns null,
  * and the caller looks again. If the newest attempt is identical, that one stays and nothing new is signed. Throws DomainError: 400 if the
- * attempt cannot be made, 503 `NODE_UNAVAILABLE`.
+ * attempt cannot be made, 503 `NODE_UNAVAILABLE` or `SIGNER_UNAVAILABLE`.
  */
 export async function outbid(
   deps: TransactionDeps,
@@ -46,12 +46,13 @@ export async function outbid(
     validUntilMs: replacement?.validUntilMs ?? null,
   });
   if (isRefusal(draft)) throw refusalError(draft);
+  // Without holding the transaction, since a hosted key may take seconds. It is stored only if the slot still has the same attempts.
+  const newAttempt = await signAttempt(deps, relayer, seen, { draft, nonce: seen.transaction.nonce, purpose });
   return deps.lanes.move(seen.transaction, seen.transaction.id, async (current) => {
     require(current);
     const { transaction, attempts } = current;
     const isUnmoved = isSigned(transaction) && transaction.nonce === seen.transaction.nonce && attempts.length === seen.attempts.length;
     if (!isUnmoved) return null;
-    const newAttempt = await signAttempt(deps, relayer, current, { draft, nonce: transaction.nonce, purpose });
     const before = { ...transaction, ...why };
     const move = { writesEvent: true, saveResponse };
     const live = attempts.at(-1);

@@ -10,7 +10,7 @@ import type { Attempt, Content, Transaction } from '../../core/transaction/trans
 import { heldBackBy } from './broadcast.js';
 import { duplicateOf, waitsFor } from './commit-moves.js';
 import { isExpired } from './expire.js';
-import type { LaneContext } from './lane-context.js';
+import { type LaneContext, signerAwayError } from './lane-context.js';
 import { isUnpooled } from './rebroadcast.js';
 
 /** Only this many of the lowest nonces get fee bumps: the others cannot be mined before them. */
@@ -141,16 +141,33 @@ function notIncreased(sentence: string): string {
 }
 
 async function signBump(lane: LaneContext, seen: OpenTransaction, live: Attempt, draft: Draft | Pick<Refusal, 'sentence'>): Promise<void> {
-  await lane.move(seen.transaction.id, async (current) => {
-    const { transaction } = current;
+  const signature = 'sentence' in draft ? draft : await signOnce(lane, seen, live, draft);
+  await lane.move(seen.transaction.id, async ({ transaction, attempts }) => {
     if (transaction.liveVersion !== live.version || transaction.mined !== null || transaction.nonce !== live.nonce) return null;
     if (live.nonce === null && !isWanted(transaction)) return null;
-    if ('sentence' in draft && isUnpooled(transaction)) return null;
-    if ('sentence' in draft) return waitsFor(transaction, notIncreased(draft.sentence));
-    const newAttempt = await signAttempt(lane.deps, lane.relayer(), current, { draft, nonce: transaction.nonce, purpose: live.purpose });
+    if ('sentence' in signature) return isUnpooled(transaction) ? null : waitsFor(transaction, notIncreased(signature.sentence));
+    // Anything may have happened while it was signed. Only the same attempts are outbid.
+    if (attempts.length !== seen.attempts.length || isExpired({ transaction }, lane.deps.clock.nowMs())) return null;
     // Nodes refused it for a reason other than its price, so there is nothing to outbid.
-    if (current.attempts.some(({ hash }) => hash === newAttempt.hash)) return null;
-    const duplicate = await duplicateOf(lane, newAttempt);
-    return duplicate === null ? { steps: [signed(transaction, newAttempt)], newAttempt } : waitsFor(transaction, duplicate);
+    if (attempts.some(({ hash }) => hash === signature.hash)) return null;
+    const duplicate = await duplicateOf(lane, signature);
+    return duplicate === null ? { steps: [signed(transaction, signature)], newAttempt: signature } : waitsFor(transaction, duplicate);
   });
+  if ('error' in signature) throw signature.error;
+}
+
+/** Signs without holding the transaction, since a hosted key may take seconds. Returns why there is no signature if the signer is away. */
+async function signOnce(
+  lane: LaneContext,
+  seen: OpenTransaction,
+  live: Attempt,
+  draft: Draft,
+): Promise<Attempt | { readonly sentence: string; readonly error: unknown }> {
+  try {
+    return await signAttempt(lane.deps, lane.relayer(), seen, { draft, nonce: live.nonce, purpose: live.purpose });
+  } catch (error) {
+    const away = signerAwayError(error);
+    if (away === null) throw error;
+    return { sentence: `${away.message}; the current attempt stays live`, error };
+  }
 }

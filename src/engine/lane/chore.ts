@@ -1,6 +1,6 @@
 import type { Log } from '../../core/ports/log.js';
 import { ConflictError } from '../../core/ports/store.js';
-import { isUnavailable } from './lane-context.js';
+import { isUnavailable, signerAwayError } from './lane-context.js';
 
 /** The first retry of a failed chore comes after this time, each further one after twice the last. */
 const firstRetryMs = 250;
@@ -35,6 +35,8 @@ export function createChore<A extends readonly unknown[]>(
     if (reported === detail) return;
     reported = detail;
     if (isUnavailable(error)) log.warn({ relayer: relayerId(), chore: name, detail }, 'no RPC node answered a chore of the lane; retrying');
+    else if (signerAwayError(error) !== null)
+      log.warn({ relayer: relayerId(), chore: name, detail }, 'a chore of the lane has no signature; retrying');
     else log.error({ relayer: relayerId(), chore: name, err: error }, 'a chore of the lane failed; retrying');
   }
 

@@ -9,7 +9,7 @@ import type { LaneContext } from './lane-context.js';
 const retryAfterMs = 1_000;
 
 /** Errors that apply to every self-transfer. After one of them, the chore signs none until the next head, or for this time if no head comes. */
-const sharedObstacles: readonly ErrorReason[] = ['INSUFFICIENT_FUNDS', 'GAS_PRICE_CAP_EXCEEDED', 'NODE_UNAVAILABLE'];
+const sharedObstacles: readonly ErrorReason[] = ['INSUFFICIENT_FUNDS', 'GAS_PRICE_CAP_EXCEEDED', 'NODE_UNAVAILABLE', 'SIGNER_UNAVAILABLE'];
 const sharedForMs = 3_000;
 
 /**

@@ -20,6 +20,7 @@ function obstacleOf(lane: LaneContext, isUnsequenced: boolean): string | null {
   if (paused) return 'the relayer is paused; will send when it is no longer paused';
   if (lane.isUnreachable) return 'no RPC node is reachable; retrying';
   if (lane.settled === null) return 'the state of the account is being read from the RPC nodes';
+  if (lane.signerAway !== null) return `${lane.signerAway.sentence}; retrying`;
   if (isMemoryFull(lane)) return 'the signed transactions of the account have reached their memory limit; will send when some are final';
   if (isUnsequenced) {
     return unsequencedLeft(lane) > 0 ? null : `${maxUnsequenced} transactions of the account are in flight; will send when one has ended`;

@@ -48,6 +48,8 @@ export interface LaneContext {
   noteUnanswered(): void;
   /** Runs a task while nothing else changes these transactions. */
   hold<T>(transactionIds: readonly string[], task: () => Promise<T>): Promise<T>;
+  /** Runs a task that may wait for a slow signer; see `Beside`. */
+  beside(name: string, task: () => Promise<void>): Promise<void>;
   /** No RPC node could be used when the head was last read. */
   isUnreachable: boolean;
   /** The newest head up to which every slot is resolved; null: none since the start, so nothing may be signed or broadcast. */
@@ -81,11 +83,15 @@ export interface LaneContext {
       readonly disables: boolean;
     }
   >;
+  /** Why the signer gave no signature last, and until when none is asked for; null: it signs. */
+  signerAway: { readonly sentence: string; readonly untilMs: number } | null;
   /** No broadcast before this `elapsedMs`: nodes hold the lowest attempt back. */
   broadcastPausedUntilMs: number;
   /** True once nothing new may begin. */
   isStopped(): boolean;
   wakePrepare(): void;
+  /** Wakes it after this time; a later call replaces an earlier one. */
+  wakePrepareIn(ms: number): void;
   wakeBroadcast(): void;
 }
 
@@ -98,6 +104,11 @@ export function noteSigned(lane: LaneContext, nonce: bigint): void {
 /** True if no RPC node answered: this says nothing about the chain. */
 export function isUnavailable(error: unknown): boolean {
   return error instanceof DomainError && error.reason === 'NODE_UNAVAILABLE';
+}
+
+/** Returns the error if the signer of the relayer gave no signature, else null. */
+export function signerAwayError(error: unknown): DomainError | null {
+  return error instanceof DomainError && error.reason === 'SIGNER_UNAVAILABLE' ? error : null;
 }
 
 /** Returns null if no node answered a question about one transaction, so that no other transaction waits for it. Rethrows any other error. */

@@ -6,6 +6,7 @@ import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
 import { maxInFlightOf, type Relayer } from '../../core/relayer/relayer.js';
 import { type Content, isFinal, type LaneId, type Transaction } from '../../core/transaction/transaction.js';
 import { viewOf } from '../../core/transaction/transaction-changes.js';
+import { createBeside } from './beside.js';
 import { broadcast } from './broadcast.js';
 import { createFeeBumper } from './bump-fee.js';
 import { createChore } from './chore.js';
@@ -16,7 +17,7 @@ import { createWaitingExplainer, whyUnsigned } from './explain-waiting.js';
 import { createGapFiller } from './fill-gaps.js';
 import { createStoredFinder } from './find-stored.js';
 import { createInFlightLimit } from './in-flight-limit.js';
-import { type LaneContext, type LaneWork, noteSigned } from './lane-context.js';
+import { type LaneContext, type LaneWork, noteSigned, signerAwayError } from './lane-context.js';
 import { createLoop } from './loop.js';
 import { createOneAtATime } from './one-at-a-time.js';
 import { createOpenTransactions, type LaneFigures } from './open-transactions.js';
@@ -83,8 +84,19 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     (content) => chain.unsequenced?.soleUseOf(content) ?? null,
   );
   const oneAtATime = createOneAtATime();
+  const besides = createBeside({
+    timers: deps.timers,
+    isHosted: () => deps.directory.signerOf(relayer()).isHosted === true,
+    onLateFailure: (name, error) => {
+      const facts = { relayer: relayer().id, chore: name };
+      const away = signerAwayError(error);
+      if (away === null) log.error({ ...facts, err: error }, 'a chore of the lane failed; retrying');
+      else log.warn({ ...facts, detail: away.message }, 'a chore of the lane has no signature; retrying');
+    },
+  });
   let head: Head | null = null;
   let stopped = false;
+  let stopWaking = (): void => {};
 
   const inFlightLimit = createInFlightLimit({
     id,
@@ -105,6 +117,7 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     move,
     reload,
     noteUnanswered: () => storedFinder.note(),
+    beside: (name, task) => besides.run(name, task),
     hold: (ids, task) => oneAtATime.run(ids, task),
     isUnreachable: false,
     settled: null,
@@ -117,15 +130,22 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     isBalanceLow: false,
     balanceReadAtHash: null,
     forbiddenAgain: { atHash: '', untilMs: 0, batches: 0, after: '' },
+    signerAway: null,
     broadcastPausedUntilMs: 0,
     isStopped: () => stopped,
     wakePrepare: () => preparing.wake(),
+    wakePrepareIn(ms) {
+      stopWaking();
+      stopWaking = deps.timers.after(ms, () => preparing.wake());
+    },
     wakeBroadcast: () => broadcasting.wake(),
   };
 
   function chore<A extends readonly unknown[]>(name: string, task: (...args: A) => Promise<void>): (...args: A) => Promise<void> {
     return createChore(name, { log, clock: deps.clock, relayerId: () => relayer().id }, task);
   }
+  /** A chore that signs. */
+  const signingChore = (name: string, task: HeadChore): HeadChore => chore(name, (newest: Head) => lane.beside(name, () => task(newest)));
   const { sequence, unsequenced } = chain;
   /** Each at a new head; until they have succeeded once, nothing else runs. */
   const settling: readonly HeadChore[] = [
@@ -137,13 +157,13 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
       ? []
       : [
           chore('explain foreign use', createForeignExplainer(lane, sequence)),
-          chore('bump fees', createFeeBumper(lane, sequence)),
-          chore('release slot', createSlotReleaser(lane)),
-          chore('fill gaps', createGapFiller(lane, sequence)),
+          signingChore('bump fees', createFeeBumper(lane, sequence)),
+          signingChore('release slot', createSlotReleaser(lane)),
+          signingChore('fill gaps', createGapFiller(lane, sequence)),
           chore('rebroadcast', createRebroadcaster(lane, sequence)),
         ]),
   ];
-  const expireChore = chore('expire', createExpirer(lane));
+  const expireChore = signingChore('expire', createExpirer(lane));
   const prepareChore = chore('prepare', () => prepare(lane));
   const broadcastChore = chore('broadcast', () => broadcast(lane));
 
@@ -271,7 +291,10 @@ export function createLane({ id, deps, chain, log, relayer }: LaneDeps): Lane {
     },
     async stop() {
       stopped = true;
+      stopWaking();
       await Promise.all([maintaining.stop(), preparing.stop(), broadcasting.stop()]);
+      await besides.ended();
+      stopWaking();
     },
     maxInFlight,
     figures: () => ({ relayerId: relayer().id, inFlightLimit: maxInFlight(), ...transactions.figures() }),

@@ -1,3 +1,4 @@
+import type { DomainError } from '../../core/errors.js';
 import { maxCost } from '../../core/fees/price.js';
 import { type Draft, failureOf, type Head, isRefusal, type Refusal } from '../../core/ports/chain.js';
 import { ConflictError, type OpenTransaction } from '../../core/ports/store.js';
@@ -5,12 +6,12 @@ import { smallestUnits } from '../../core/relayer/network.js';
 import { isActive } from '../../core/relayer/relayer.js';
 import { failed, signed } from '../../core/transaction/lifecycle.js';
 import { signAttempt } from '../../core/transaction/sign-attempt.js';
-import { isSigned } from '../../core/transaction/transaction.js';
+import { type Attempt, isSigned } from '../../core/transaction/transaction.js';
 import { commitMoves, duplicateOf, type PlannedMove, takeNonces, waitingReason, waitsFor } from './commit-moves.js';
 import { draftInTime, followsOthers } from './draft-in-time.js';
 import { isExpired } from './expire.js';
 import { checkBalance, freeFunds, reportLowBalance, splitByFunds } from './funds.js';
-import { type LaneContext, noteSigned, nullIfUnavailable } from './lane-context.js';
+import { type LaneContext, noteSigned, nullIfUnavailable, signerAwayError } from './lane-context.js';
 import { isMemoryFull, slotsLeft, unsequencedLeft } from './room.js';
 import { forgetRefusals, noteRefusal, type Tracked } from './tracked.js';
 
@@ -34,6 +35,9 @@ const rejection = { heads: 5, ms: 60_000 };
 
 /** Why a transaction cannot be signed now. */
 type Obstacle = Refusal | { readonly sentence: string; readonly lasting: false };
+
+/** The lane asks the signer again at the earliest after this time. */
+const minSignerPauseMs = 250;
 
 /** What waits for another transaction is looked at again after this time. */
 const excludedPauseMs = 1_000;
@@ -59,7 +63,7 @@ export async function prepare(lane: LaneContext): Promise<void> {
   // Once per round: otherwise the first of a long queue would be due again before the last had its turn.
   const tried = new Set<string>();
   for (;;) {
-    if (lane.settled === null || lane.isStopped() || !isActive(lane.relayer())) return;
+    if (lane.settled === null || lane.isStopped() || !isActive(lane.relayer()) || isSignerAway(lane)) return;
     if (lane.inFlightLimit.isOfNodes()) await lane.inFlightLimit.read().catch(nullIfUnavailable);
     const { due, excluded } = dueCandidates(lane, tried);
     for (const { transaction } of excluded) await lane.move(transaction.id, (current) => waitsFor(current.transaction, inUseReason));
@@ -90,6 +94,10 @@ export async function prepare(lane: LaneContext): Promise<void> {
     noteForbidden(lane, again, affordable.length > 0);
     if (affordable.length > 0) await signAll(lane, affordable);
   }
+}
+
+function isSignerAway({ signerAway, deps }: LaneContext): boolean {
+  return signerAway !== null && deps.clock.elapsedMs() < signerAway.untilMs;
 }
 
 /** True if no limit of transactions in flight matters. */
@@ -234,30 +242,90 @@ async function withinFunds(lane: LaneContext, drafted: readonly Drafted[]): Prom
   return payable;
 }
 
-/** Signs into consecutive nonces, and stores attempts, nonces and events in one commit. */
+/** A drafted transaction, and the nonce that it would take; null: it takes none. */
+interface Chosen extends Drafted {
+  readonly nonce: bigint | null;
+}
+
+/** Gives each drafted transaction that is unchanged the nonce that it would take, as far as there are slots. */
+function withNonces(lane: LaneContext, drafted: readonly Drafted[], from: bigint): readonly Chosen[] {
+  // Nodes may have lowered it since the drafts began.
+  const slots = BigInt(slotsLeft(lane));
+  let to = from;
+  const chosen: Chosen[] = [];
+  for (const { open, draft } of drafted) {
+    if (!isUnmoved(lane, open)) continue;
+    const nonce = lane.chain.isUnsequenced(open.transaction.content) ? null : to;
+    if (nonce !== null && to - from >= slots) continue;
+    if (nonce !== null) to += 1n;
+    chosen.push({ open, draft, nonce });
+  }
+  return chosen;
+}
+
+function isUnmoved({ transactions }: LaneContext, { transaction }: OpenTransaction): boolean {
+  return transactions.tracked(transaction.id)?.transaction.revision === transaction.revision;
+}
+
+/**
+ * Signs into consecutive nonces, all at once, and stores attempts, nonces and events in one commit.
+ *
+ * Nothing is held while it signs, since a hosted key may take seconds. A nonce is taken only if all before it are: after one that was not signed, or that
+ * changed meanwhile, the rest is signed again. Their signatures were never stored, so they are never broadcast.
+ */
 async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<void> {
-  const { deps, transactions } = lane;
+  if (!isActive(lane.relayer())) return;
+  const from = lane.nextNonce;
+  const chosen = withNonces(lane, drafted, from);
+  const signatures = await Promise.allSettled(
+    chosen.map(({ open, draft, nonce }) => signAttempt(lane.deps, lane.relayer(), open, { draft, nonce, purpose: 'content' })),
+  );
+  const failures = signatures.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+  const surprise = failures.find((error) => signerAwayError(error) === null);
+  if (surprise !== undefined) throw surprise;
+  const attempts = signatures.map((one) => (one.status === 'fulfilled' ? one.value : null));
+  const isComplete = await storeAll(lane, chosen, attempts, from);
+  if (failures.length > 0) noteSignerAway(lane, signerAwayError(failures[0]));
+  else {
+    lane.signerAway = null;
+    if (!isComplete) lane.wakePrepare();
+  }
+}
+
+/** Asks for no signature for as long as the signer says. */
+function noteSignerAway(lane: LaneContext, error: DomainError | null): void {
+  if (error === null) return;
+  const pauseMs = Math.max(minSignerPauseMs, error.retryAfterMs ?? 0);
+  lane.signerAway = { sentence: error.message, untilMs: lane.deps.clock.elapsedMs() + pauseMs };
+  lane.wakePrepareIn(pauseMs);
+}
+
+/** Stores the attempts that may be stored. Returns false if some are left that can be signed again. */
+async function storeAll(
+  lane: LaneContext,
+  chosen: readonly Chosen[],
+  attempts: readonly (Attempt | null)[],
+  from: bigint,
+): Promise<boolean> {
   const duplicates: { open: OpenTransaction; sentence: string }[] = [];
-  const ids = drafted.map(({ open }) => open.transaction.id);
+  const ids = chosen.map(({ open }) => open.transaction.id);
+  let isComplete = true;
   await lane.hold(ids, async () => {
     if (!isActive(lane.relayer())) return;
-    const unmoved = drafted.filter(
-      ({ open }) => transactions.tracked(open.transaction.id)?.transaction.revision === open.transaction.revision,
-    );
-    const from = lane.nextNonce;
+    const nowMs = lane.deps.clock.nowMs();
+    // While they were signed, the account's next nonce may have changed, and its room.
+    const end = lane.nextNonce === from ? from + BigInt(Math.max(0, slotsLeft(lane))) : from;
     let to = from;
-    // Nodes may have lowered it since the drafts began.
-    const slots = BigInt(slotsLeft(lane));
     const planned: (PlannedMove & Required<Pick<PlannedMove['move'], 'newAttempt'>>)[] = [];
-    for (const { open, draft } of unmoved) {
-      const nonce = lane.chain.isUnsequenced(open.transaction.content) ? null : to;
-      if (nonce !== null && to - from >= slots) continue;
-      const newAttempt = await signAttempt(deps, lane.relayer(), open, { draft, nonce, purpose: 'content' });
-      const sentence = await duplicateOf(
-        lane,
-        newAttempt,
-        planned.map((one) => one.newAttempt),
-      );
+    for (const [index, { open, nonce }] of chosen.entries()) {
+      const newAttempt = attempts[index] ?? null;
+      const isNext = nonce === null || (nonce === to && nonce < end);
+      if (newAttempt === null || !isNext || !isUnmoved(lane, open) || isExpired(open, nowMs)) {
+        isComplete = false;
+        continue;
+      }
+      const others = planned.map((one) => one.newAttempt);
+      const sentence = await duplicateOf(lane, newAttempt, others);
       if (sentence !== null) {
         duplicates.push({ open, sentence });
         continue;
@@ -277,4 +345,5 @@ async function signAll(lane: LaneContext, drafted: readonly Drafted[]): Promise<
     noteSigned(lane, to === from ? 0n : to);
   });
   for (const { open, sentence } of duplicates) await holdBack(lane, open, { sentence, lasting: false });
+  return isComplete;
 }

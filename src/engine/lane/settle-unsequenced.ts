@@ -19,7 +19,7 @@ import { duplicateOf, waitingReason, waitsFor } from './commit-moves.js';
 import { followsOthers, undecided } from './draft-in-time.js';
 import { isExpired } from './expire.js';
 import { freeFunds, splitByFunds } from './funds.js';
-import { type LaneContext, nullIfUnavailable } from './lane-context.js';
+import { type LaneContext, nullIfUnavailable, signerAwayError } from './lane-context.js';
 import { highestCost } from './open-transactions.js';
 import { minedAt } from './settle-slots.js';
 import { forgetRefusals, noteRefusal, type Tracked } from './tracked.js';
@@ -41,7 +41,7 @@ export async function settleUnsequenced(lane: LaneContext, unsequenced: Unsequen
     const outcomes = await unsequenced.outcomes(asked);
     const dead: Dead[] = [];
     await Promise.all(open.map((one) => settleOne(lane, one, outcomes, dead)));
-    await signAgain(lane, dead, head);
+    await lane.beside('sign again', () => signAgain(lane, dead, head));
   }
   if (lane.chain.sequence === null) lane.settled = head;
 }
@@ -172,10 +172,25 @@ async function signAgain(lane: LaneContext, dead: readonly Dead[], head: Head): 
   const drafts = await Promise.all(candidates.slice(0, batchSize).map((one) => draftAgain(lane, one)));
   const drafted = drafts.flatMap((one) => one ?? []);
   const payable = await withinFunds(lane, drafted, funds, ({ draft }) => maxCost(draft));
-  for (const one of drafted) {
-    if (payable.includes(one)) await sign(lane, one, head);
-    else noteRefused(lane, one.open);
+  // All at once, since a hosted key takes a while for each.
+  const signatures = await Promise.allSettled(payable.map(({ open, draft }) => signOnce(lane, open, draft)));
+  for (const one of drafted) if (!payable.includes(one)) noteRefused(lane, one.open);
+  for (const [index, one] of payable.entries()) {
+    const signature = signatures[index];
+    if (signature?.status === 'fulfilled') {
+      await store(lane, one, signature.value, head);
+      continue;
+    }
+    const away = signerAwayError(signature?.reason);
+    // A signer that is away must not stop settling.
+    if (away === null) throw signature?.reason;
+    noteRefused(lane, one.open);
+    await wait(lane, one, waitingReason(away.message));
   }
+}
+
+function signOnce(lane: LaneContext, open: OpenTransaction, draft: Draft): Promise<Attempt> {
+  return signAttempt(lane.deps, lane.relayer(), open, { draft, nonce: null, purpose: 'content' });
 }
 
 /** Returns those that these funds pay for, in order. The others wait. */
@@ -200,11 +215,12 @@ async function draftAgain(lane: LaneContext, dead: Dead): Promise<DraftedAgain |
   return null;
 }
 
-async function sign(lane: LaneContext, { open, draft }: DraftedAgain, head: Head): Promise<void> {
+/** Stores a new attempt, unless the transaction may no longer be sent: a signature can take seconds. */
+async function store(lane: LaneContext, { open }: DraftedAgain, newAttempt: Attempt, head: Head): Promise<void> {
   const { id } = open.transaction;
   const after = await moveUnchanged(lane, open, async (current) => {
     const { transaction } = current;
-    const newAttempt = await signAttempt(lane.deps, lane.relayer(), current, { draft, nonce: null, purpose: 'content' });
+    if (isExpired(current, lane.deps.clock.nowMs()) || !isActive(lane.relayer())) return null;
     const duplicate = await duplicateOf(lane, newAttempt);
     if (duplicate !== null) return waitsFor(transaction, duplicate);
     return { steps: [signed(transaction, newAttempt, wantedOf(transaction))], newAttempt, writesEvent: transaction.queued !== null };

@@ -1,15 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import { createRequire } from 'node:module';
 import { computeAddress } from 'ethers';
 import type { Secp256k1Signer } from '../../core/ports/signer.js';
-
-type Secp256k1 = typeof import('secp256k1');
-
-/**
- * libsecp256k1 as a native addon. Never import the package's index: without the addon it silently falls back to plain JavaScript, which is ten times
- * slower and takes a time that depends on the key.
- */
-const secp256k1 = loadSecp256k1();
+import { secp256k1 } from '../../crypto/secp256k1.js';
 
 interface LocalSignerOptions {
   readonly id: string;
@@ -40,14 +31,4 @@ export function createLocalSigner({ id, privateKey }: LocalSignerOptions): Secp2
 export function addressOfKey(privateKey: Uint8Array): string {
   if (privateKey.length !== 32 || !secp256k1.privateKeyVerify(privateKey)) throw new Error('the private key is not a secp256k1 key');
   return computeAddress(`0x${Buffer.from(secp256k1.publicKeyCreate(privateKey, false)).toString('hex')}`);
-}
-
-function loadSecp256k1(): Secp256k1 {
-  try {
-    const native = createRequire(import.meta.url)('secp256k1/bindings') as Secp256k1;
-    native.contextRandomize(randomBytes(32));
-    return native;
-  } catch (error) {
-    throw new Error('the native addon of secp256k1 is missing for this platform; reinstall with install scripts allowed', { cause: error });
-  }
 }

@@ -250,6 +250,7 @@ const reasonKinds: Readonly<Record<ErrorReason, readonly ErrorKind[]>> = {
   IDEMPOTENCY_KEY_RUNNING: ['aborted'],
   IDEMPOTENCY_KEY_REUSED: ['unprocessable'],
   NODE_UNAVAILABLE: ['unavailable'],
+  SIGNER_UNAVAILABLE: ['unavailable'],
   SERVICE_UNAVAILABLE: ['unavailable'],
   DEADLINE_EXCEEDED: ['deadline_exceeded'],
   INTERNAL: ['internal'],
@@ -293,7 +294,7 @@ const errorWords: Readonly<Record<ErrorKind, readonly [when: string, example: st
     'transactions of this network type are not implemented',
   ],
   unavailable: [
-    'No RPC node is reachable, the service is stopping or overloaded, or its database is unavailable',
+    'No RPC node is reachable, the HSM, cloud or vault of the key does not sign, the service is stopping or overloaded, or its database is unavailable',
     'no RPC node is reachable',
   ],
   http_version_not_supported: ['The method needs HTTP/2', 'gRPC needs HTTP/2; use gRPC-Web or Connect over HTTP/1.1'],

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { createPublicKey, randomBytes, verify } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { recoverAddress } from 'ethers';
+import type { Curve, Signer } from '../../src/core/ports/signer.js';
+
+/** The order of secp256k1. */
+const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+
+/** A kind of key to test. */
+export interface SignerCase {
+  readonly kind: string;
+  readonly curves: readonly Curve[];
+  /** Opens a signer with a key of this curve; it is closed after the test. Undefined: it is missing on this machine. */
+  open(curve: Curve, test: { after(task: () => unknown): void }): Promise<Signer>;
+  /** Why the kind cannot be tested on this machine; absent: it can. */
+  readonly skip?: string | undefined;
+}
+
+/** The tests that every kind of key must pass. */
+export function signerContract({ kind, curves, open, skip }: SignerCase): void {
+  describe(`signers: ${kind}`, { skip: skip ?? false }, () => {
+    for (const curve of curves) {
+      it(`${kind}: 100 ${curve} signatures in parallel are valid, each for its own message`, async (test) => {
+        const signer = await open(curve, test);
+        const messages = Array.from({ length: 100 }, () => randomBytes(32));
+        await Promise.all(messages.map((message) => requireValid(signer, message)));
+      });
+    }
+    if (curves.includes('ed25519'))
+      it(`${kind}: signs ed25519 messages of 1 to 4000 bytes themselves, not a digest`, async (test) => {
+        const signer = await open('ed25519', test);
+        for (const length of [1, 32, 177, 1_232, 4_000]) await requireValid(signer, randomBytes(length));
+      });
+  });
+}
+
+/** Throws unless the signer's signature of the message is valid. */
+export async function requireValid(signer: Signer, message: Uint8Array): Promise<void> {
+  if (signer.curve === 'ed25519') {
+    const x = Buffer.from(signer.publicKey).toString('base64url');
+    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+    const signature = await signer.sign(message);
+    assert.equal(signature.length, 64);
+    assert.ok(verify(null, message, key, signature));
+    return;
+  }
+  const { r, s, v } = await signer.signDigest(message);
+  assert.match(r + s, /^[0-9a-f]{128}$/);
+  assert.ok(BigInt(`0x${s}`) <= order / 2n, 's is low');
+  assert.equal(recoverAddress(message, { r: `0x${r}`, s: `0x${s}`, v }), signer.address);
+}

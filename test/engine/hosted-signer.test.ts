@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { DomainError } from '../../src/core/errors.js';
+import type { Secp256k1Signer } from '../../src/core/ports/signer.js';
+import { cancelTransaction } from '../../src/core/transaction/cancel-transaction.js';
+import type { EvmSignature } from '../../src/core/transaction/evm.js';
+import { type Anvil, startAnvil } from '../support/anvil.js';
+import { type EvmRig, startEvmRig, untilReason } from '../support/engine-rig.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { waitFor } from '../support/wait-for.js';
+
+/** A hosted key whose signatures the test decides about. */
+interface Hosted {
+  /** Called before each signature, with the number of signatures before it; may throw or wait. */
+  before: (count: number) => Promise<void> | void;
+  count: number;
+}
+
+const away = new DomainError('unavailable', 'SIGNER_UNAVAILABLE', 'signer s1 cannot sign now: the fake is not reachable', {
+  metadata: { signer_id: 's1' },
+  retryAfterMs: 250,
+});
+const awayReason = 'waiting: not signed yet: signer s1 cannot sign now: the fake is not reachable; retrying';
+
+let anvil: Anvil;
+before(async () => {
+  anvil = await startAnvil({ noMining: true });
+});
+after(() => anvil.stop());
+
+async function startRig(test: TestContext): Promise<{ rig: EvmRig; hosted: Hosted }> {
+  const hosted: Hosted = { before: () => undefined, count: 0 };
+  const changedSigner = (local: Secp256k1Signer): Secp256k1Signer => ({
+    ...local,
+    isHosted: true,
+    async signDigest(digest): Promise<EvmSignature> {
+      hosted.count += 1;
+      await hosted.before(hosted.count - 1);
+      return local.signDigest(digest);
+    },
+  });
+  const rig = await startEvmRig(anvil, { folder: await temporaryFolder(), changedSigner });
+  test.after(async () => {
+    hosted.before = () => undefined;
+    await rig.stop();
+  });
+  return { rig, hosted };
+}
+
+async function sendMany(rig: EvmRig, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index += 1) ids.push((await rig.send({ valueWei: BigInt(index + 1) })).transaction.id);
+  return ids;
+}
+
+/** The nonces of these transactions, which are all confirmed, and those that the account has on the chain. */
+async function requireNoGap(rig: EvmRig, ids: readonly string[]): Promise<void> {
+  const nonces: bigint[] = [];
+  for (const id of ids) nonces.push((await rig.untilWithBlocks(id, 'confirmed')).transaction.nonce ?? -1n);
+  assert.deepEqual(
+    nonces,
+    ids.map((_, index) => BigInt(index)),
+  );
+  for (const id of ids)
+    assert.deepEqual(
+      (await rig.attempts(id)).map(({ purpose }) => purpose),
+      ['content'],
+    );
+}
+
+/** A promise that the test resolves. */
+function gate(): { readonly closed: Promise<void>; open(): void } {
+  let open = (): void => {};
+  const closed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { closed, open };
+}
+
+describe('a lane with a hosted key', () => {
+  it('signer away: transactions wait without a nonce and say why; the signed ones are confirmed; all are sent in order when it is back', async (test) => {
+    const { rig, hosted } = await startRig(test);
+    const [first = ''] = await sendMany(rig, 1);
+    await rig.until(first, 'submitted');
+    hosted.before = () => Promise.reject(away);
+    const waiting = await sendMany(rig, 5);
+    for (const id of waiting) await untilReason(rig, id, awayReason);
+    const [one] = waiting;
+    assert.equal((await rig.view(one ?? '')).transaction.nonce, null);
+    assert.equal((await rig.send()).transaction.statusReason, awayReason, 'a new one says so at once');
+    await rig.untilWithBlocks(first, 'confirmed');
+    hosted.before = () => undefined;
+    await requireNoGap(rig, [first, ...waiting]);
+  });
+
+  it('a signature that fails within a batch leaves no gap: those before it are stored, those after it are signed again', async (test) => {
+    const { rig, hosted } = await startRig(test);
+    const hold = gate();
+    // The first signature waits, so that the others become one batch.
+    hosted.before = (count) => (count === 0 ? hold.closed : undefined);
+    const [first = ''] = await sendMany(rig, 1);
+    await waitFor('the first signature', async () => hosted.count > 0 || undefined);
+    const rest = await sendMany(rig, 20);
+    const failures = new Set([5, 9, 30]);
+    hosted.before = (count) => (failures.delete(count) ? Promise.reject(away) : undefined);
+    hold.open();
+    await requireNoGap(rig, [first, ...rest]);
+    assert.equal(failures.size, 0);
+  });
+
+  it('slow signer: while signatures are pending, blocks are settled, and what waits for its signature can be canceled', async (test) => {
+    const { rig, hosted } = await startRig(test);
+    const [first = ''] = await sendMany(rig, 1);
+    await rig.until(first, 'submitted');
+    const hold = gate();
+    const before = hosted.count;
+    hosted.before = () => hold.closed;
+    const pending = await sendMany(rig, 3);
+    await waitFor('the signatures to be asked for', async () => hosted.count > before || undefined);
+    await rig.untilWithBlocks(first, 'confirmed');
+    const [canceled = '', second = '', third = ''] = pending;
+    const { transaction } = await cancelTransaction(rig.deps, rig.relayer, canceled);
+    assert.equal(transaction.status, 'canceled');
+    hosted.before = () => undefined;
+    hold.open();
+    await requireNoGap(rig, [first, second, third]);
+    assert.deepEqual(await rig.attempts(canceled), [], 'the signature of a canceled transaction is not stored');
+  });
+
+  it('a self-transfer that waits for its signature holds up no other chore', async (test) => {
+    const { rig, hosted } = await startRig(test);
+    const validUntilMs = rig.clock.nowMs() + 60_000;
+    const [first = ''] = await sendMany(rig, 1);
+    await rig.until(first, 'submitted');
+    const expiring = (await rig.send({ valueWei: 7n }, validUntilMs)).transaction.id;
+    await rig.until(expiring, 'submitted');
+    const hold = gate();
+    const before = hosted.count;
+    hosted.before = () => hold.closed;
+    rig.clock.moveOn(61_000);
+    await waitFor('a signature to be asked for', async () => hosted.count > before || undefined);
+    await rig.untilWithBlocks(first, 'confirmed');
+    hosted.before = () => undefined;
+    hold.open();
+    await rig.untilWithBlocks(expiring, 'confirmed').catch(async () => {
+      assert.equal((await rig.view(expiring)).transaction.status, 'expired');
+    });
+  });
+});
